@@ -1,0 +1,68 @@
+//! The commands: one file each, with its options and the one operation that it performs.
+
+mod call;
+mod completions;
+mod history;
+mod import;
+mod restore;
+mod show;
+mod tools;
+mod trash;
+mod undo;
+mod verify;
+
+use clap::Subcommand;
+
+use crate::Speech;
+use crate::door::Door;
+use crate::failure::Failure;
+use crate::reply::Reply;
+
+/// What `toolyard` can do.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Call(call::Options),
+    Tools(tools::Options),
+    History(history::Options),
+    Show(show::Options),
+    Undo(undo::Options),
+    Trash(trash::Options),
+    Restore(restore::Options),
+    Verify(verify::Options),
+    Import(import::Options),
+    Completions(completions::Options),
+}
+
+impl Command {
+    /// Does it.
+    pub(crate) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+        match self {
+            Self::Call(options) => options.run(door),
+            Self::Tools(options) => options.run(door),
+            Self::History(options) => options.run(door),
+            Self::Show(options) => options.run(door),
+            Self::Undo(options) => options.run(door),
+            Self::Trash(options) => options.run(door),
+            Self::Restore(options) => options.run(door),
+            Self::Verify(options) => options.run(door),
+            Self::Import(options) => options.run(door),
+            Self::Completions(options) => Ok(options.run()),
+        }
+    }
+
+    /// How it tells a failure.
+    pub(crate) fn speech(&self) -> Speech {
+        let json = match self {
+            Self::Call(_) => return Speech::Envelope,
+            Self::Tools(_) | Self::Completions(_) => false,
+            Self::History(options) => options.json,
+            Self::Show(options) => options.json,
+            Self::Undo(options) => options.json,
+            Self::Trash(options) => options.json,
+            Self::Restore(options) => options.json,
+            Self::Verify(options) => options.json,
+            Self::Import(options) => options.json,
+        };
+        if json { Speech::Json } else { Speech::Words }
+    }
+}

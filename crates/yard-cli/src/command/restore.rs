@@ -1,0 +1,86 @@
+//! `toolyard restore`: brings a removed file back, or makes an old version the newest.
+
+use serde_json::json;
+use yard_core::op::{Restore, Trash};
+use yard_core::{FaultCode, FileId};
+use yard_gate::Actor;
+
+use crate::door::{Door, Seat};
+use crate::failure::Failure;
+use crate::reply::Reply;
+use crate::step_name::{begins_with, id_digits};
+use crate::terminal::visible_cell;
+
+/// Removed files among which the beginning of an id is looked up.
+const LOOKED_THROUGH: usize = 10_000;
+
+const EXAMPLES: &str = "\
+Examples:
+  toolyard restore notes.txt         the file that was last removed there
+  toolyard restore 0198c2a4-1b2c     by its id in `toolyard trash`
+  toolyard restore --version ID      an old version (`history PATH --json` has the ids)";
+
+/// Bring back a removed file, or an old version of a file
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// Id in the trash, or the path where the file was
+    #[arg(value_name = "ID|PATH", required_unless_present = "version")]
+    target: Option<String>,
+    /// Version that becomes the newest of its file
+    #[arg(long, value_name = "ID", conflicts_with = "target")]
+    version: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Options {
+    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+        let seat = door.open(Actor::LocalPerson)?;
+        let restored = seat.perform(self.restore(&seat)?)?;
+        if self.json {
+            return Ok(Reply::json(json!({
+                "file_id": restored.file.to_string(),
+                "path": restored.path.to_string(),
+                "step": restored.step.to_string(),
+            })));
+        }
+        let path = restored.path.to_string();
+        Ok(Reply::text(format!("restored {} by step {}\n", visible_cell(&path), restored.step)))
+    }
+
+    fn restore(&self, seat: &Seat) -> Result<Restore, Failure> {
+        if let Some(version) = &self.version {
+            let id = version.parse().map_err(|_| {
+                Failure::new(FaultCode::BadArgument, format!("not the id of a version: {version}"))
+                    .hinting("toolyard history PATH --json has them as version_id")
+            })?;
+            return Ok(Restore::Version(id));
+        }
+        let target = self.target.as_deref().unwrap_or_default();
+        match trashed(seat, target)? {
+            Some(id) => Ok(Restore::Removed(id)),
+            None => Ok(Restore::RemovedAt(seat.path(target)?)),
+        }
+    }
+}
+
+/// The id that `target` is, or is the beginning of; none if it must be a path.
+fn trashed(seat: &Seat, target: &str) -> Result<Option<FileId>, Failure> {
+    if let Ok(id) = target.parse() {
+        return Ok(Some(id));
+    }
+    let Some(digits) = id_digits(target) else { return Ok(None) };
+    let trash = seat.perform(Trash { limit: LOOKED_THROUGH, skip: 0 })?;
+    let mut fitting =
+        trash.entries.iter().filter(|entry| begins_with(&entry.file.to_string(), &digits));
+    match (fitting.next(), fitting.next()) {
+        (Some(_), Some(_)) => Err(Failure::new(
+            FaultCode::BadArgument,
+            format!("several removed files have an id that begins with {target}"),
+        )
+        .hinting("give more digits of it, or the path with its leading slash")),
+        (only, _) => Ok(only.map(|entry| entry.file)),
+    }
+}

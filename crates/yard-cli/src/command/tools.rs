@@ -1,0 +1,79 @@
+//! `toolyard tools`: what can be called, for people and for each vendor's models.
+
+use yard_core::FaultCode;
+use yard_dialects::{Catalog, Format, docs};
+
+use crate::door::Door;
+use crate::failure::Failure;
+use crate::reply::Reply;
+use crate::table::Table;
+
+const EXAMPLES: &str = "\
+Examples:
+  toolyard tools                        names and what they do
+  toolyard tools --format anthropic     definitions for a model
+  toolyard tools --format markdown      the reference in docs/";
+
+/// List the tools that can be called
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// Print definitions instead of a table
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Wanted>,
+    /// Dialect whose tools are listed
+    #[arg(long, value_name = "NAME", default_value = "workspace")]
+    toolset: String,
+}
+
+/// What definitions look like.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Wanted {
+    /// With input and output schemas
+    Json,
+    /// As OpenAI takes them
+    Openai,
+    /// As Anthropic takes them
+    Anthropic,
+    /// As Gemini takes them
+    Gemini,
+    /// The reference for people
+    Markdown,
+}
+
+impl Options {
+    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+        let catalog = Catalog::standard();
+        if catalog.list(&self.toolset).next().is_none() {
+            return Err(no_toolset(&self.toolset, &catalog));
+        }
+        let format = match self.format {
+            None => return Ok(Reply::text(self.table(&catalog).render(door.terminal))),
+            Some(Wanted::Markdown) => return Ok(Reply::text(docs::markdown(&catalog))),
+            Some(Wanted::Json) => Format::Json,
+            Some(Wanted::Openai) => Format::OpenAi,
+            Some(Wanted::Anthropic) => Format::Anthropic,
+            Some(Wanted::Gemini) => Format::Gemini,
+        };
+        Ok(Reply::json(catalog.definitions(&self.toolset, format)))
+    }
+
+    fn table(&self, catalog: &Catalog) -> Table {
+        let mut table = Table::new(&["TOOL", "WHAT IT DOES"]);
+        for tool in catalog.list(&self.toolset) {
+            table.push(vec![tool.name().to_owned(), first_sentence(tool.about()).to_owned()]);
+        }
+        table
+    }
+}
+
+fn first_sentence(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    line.split_once(". ").map_or(line, |(sentence, _)| sentence).trim_end_matches('.')
+}
+
+fn no_toolset(name: &str, catalog: &Catalog) -> Failure {
+    let known: Vec<&str> = catalog.dialects().map(|dialect| dialect.name).collect();
+    Failure::new(FaultCode::NotFound, format!("no such toolset: {name}"))
+        .hinting(format!("known toolsets: {}", known.join(", ")))
+}

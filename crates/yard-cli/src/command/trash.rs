@@ -1,0 +1,89 @@
+//! `toolyard trash`: what was removed and can be restored.
+
+use serde_json::{Value, json};
+use yard_core::FileKind;
+use yard_core::op::{Trash, TrashAnswer};
+use yard_gate::Actor;
+
+use crate::door::Door;
+use crate::failure::Failure;
+use crate::reply::Reply;
+use crate::step_name;
+use crate::table::Table;
+use crate::terminal::{FAINT, Terminal};
+
+use super::history::local_time;
+
+/// List what was removed and can be restored, newest first
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// At most that many
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: usize,
+    /// Leave out the newest that many
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skip: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Options {
+    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+        let seat = door.open(Actor::LocalPerson)?;
+        let answer = seat.perform(Trash { limit: self.limit, skip: self.skip })?;
+        Ok(if self.json {
+            Reply::json(to_json(&answer))
+        } else {
+            Reply::text(self.to_text(&answer, door.terminal))
+        })
+    }
+
+    fn to_text(&self, answer: &TrashAnswer, terminal: Terminal) -> String {
+        if answer.entries.is_empty() {
+            return "nothing was removed\n".to_owned();
+        }
+        let ids: Vec<String> = answer.entries.iter().map(|entry| entry.file.to_string()).collect();
+        let length = step_name::short_length(&ids);
+        let mut table = Table::new(&["ID", "REMOVED", "KIND", "SIZE", "PATH"]);
+        for (entry, id) in answer.entries.iter().zip(&ids) {
+            table.push(vec![
+                id.chars().take(length).collect(),
+                local_time(entry.removed_at),
+                kind_word(entry.kind).to_owned(),
+                entry.size.map_or_else(|| "-".to_owned(), |size| size.to_string()),
+                entry.path.to_string(),
+            ]);
+        }
+        let mut text = table.render(terminal);
+        if answer.truncated {
+            let more = format!("older ones remain: --skip {}", self.skip + answer.entries.len());
+            text.push_str(&terminal.paint(FAINT, &more));
+            text.push('\n');
+        }
+        text
+    }
+}
+
+fn to_json(answer: &TrashAnswer) -> Value {
+    let entry = |entry: &yard_core::op::Trashed| {
+        json!({
+            "id": entry.file.to_string(),
+            "path": entry.path.to_string(),
+            "kind": kind_word(entry.kind),
+            "size": entry.size,
+            "removed_at": entry.removed_at.to_string(),
+            "step": entry.step.to_string(),
+        })
+    };
+    let entries: Vec<Value> = answer.entries.iter().map(entry).collect();
+    json!({"entries": entries, "truncated": answer.truncated})
+}
+
+fn kind_word(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::File => "file",
+        FileKind::Folder => "folder",
+        FileKind::Link => "link",
+    }
+}

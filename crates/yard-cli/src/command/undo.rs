@@ -1,0 +1,51 @@
+//! `toolyard undo`: takes one step back, old or new, keeping everything that came after it.
+
+use serde_json::json;
+use yard_core::op::Undo;
+use yard_gate::Actor;
+
+use crate::door::Door;
+use crate::failure::Failure;
+use crate::reply::Reply;
+use crate::step_name;
+use crate::terminal::visible_cell;
+
+const EXAMPLES: &str = "\
+Examples:
+  toolyard undo last             take the newest step back
+  toolyard undo 0198c2a4-1b2c    take an old one back; what came after it stays
+
+An undo is a step too: undo it, and the change is there again. Where a later step changed the same
+lines, nothing is changed and the conflict is named.";
+
+/// Take one step back
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// Step: an id, the beginning of one, or `last`
+    step: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Options {
+    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+        let seat = door.open(Actor::LocalPerson)?;
+        let step = step_name::resolve(&seat, &self.step)?;
+        let undone = seat.perform(Undo { step })?;
+        let paths: Vec<String> = undone.paths.iter().map(ToString::to_string).collect();
+        if self.json {
+            return Ok(Reply::json(json!({
+                "step": undone.step.to_string(),
+                "undoes": undone.undoes.to_string(),
+                "paths": paths,
+            })));
+        }
+        let mut text = format!("undid step {} by step {}\n", undone.undoes, undone.step);
+        for path in &paths {
+            text.push_str(&format!("  {}\n", visible_cell(path)));
+        }
+        Ok(Reply::text(text))
+    }
+}

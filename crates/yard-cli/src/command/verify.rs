@@ -1,0 +1,76 @@
+//! `toolyard verify`: the audit chain, the store, and the store against the disk.
+
+use serde_json::json;
+use yard_core::WsPath;
+use yard_core::op::{Verified, Verify};
+use yard_gate::Actor;
+
+use crate::door::Door;
+use crate::failure::Failure;
+use crate::reply::{Body, Reply};
+use crate::terminal::{ADDED, FAINT, REMOVED, Terminal, visible_cell};
+
+/// Unsynced paths that people are shown.
+const SHOWN: usize = 10;
+
+/// Check the audit chain, the history, and the history against the disk
+#[derive(clap::Args)]
+#[command(
+    after_help = "Exit code 1 when there is damage. A file that changed behind Toolyard's back is none."
+)]
+pub(crate) struct Options {
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Options {
+    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+        let seat = door.open(Actor::LocalPerson)?;
+        let verified = seat.perform_in(&seat.patient_call(), Verify)?;
+        let exit = u8::from(!verified.problems.is_empty());
+        let body = if self.json {
+            Body::Json(json!({
+                "ok": verified.problems.is_empty(),
+                "audit_rows": verified.audit_rows,
+                "steps": verified.steps,
+                "contents": verified.contents,
+                "synced": verified.synced,
+                "unsynced": verified.unsynced.iter().map(WsPath::to_string).collect::<Vec<_>>(),
+                "problems": verified.problems,
+            }))
+        } else {
+            Body::Text(to_text(&verified, door.terminal))
+        };
+        Ok(Reply { body, exit })
+    }
+}
+
+fn to_text(verified: &Verified, terminal: Terminal) -> String {
+    let mut text = format!(
+        "checked: {} steps, {} contents, {} audit rows; on disk as recorded: {}\n",
+        verified.steps, verified.contents, verified.audit_rows, verified.synced
+    );
+    for path in verified.unsynced.iter().take(SHOWN) {
+        let path = path.to_string();
+        text.push_str(&format!("changed behind our back: {}\n", visible_cell(&path)));
+    }
+    if verified.unsynced.len() > SHOWN {
+        let more = format!("... and {} more\n", verified.unsynced.len() - SHOWN);
+        text.push_str(&terminal.paint(FAINT, &more));
+    }
+    if !verified.unsynced.is_empty() {
+        text.push_str(&terminal.paint(FAINT, "toolyard import records those"));
+        text.push('\n');
+    }
+    for problem in &verified.problems {
+        let line = format!("problem: {}", visible_cell(problem));
+        text.push_str(&terminal.paint(REMOVED, &line));
+        text.push('\n');
+    }
+    if verified.problems.is_empty() {
+        text.push_str(&terminal.paint(ADDED, "no damage"));
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,170 @@
+//! Why a command failed: a fault, what to do about it, and the exit code.
+
+use serde_json::{Value, json};
+use yard_core::{Fault, FaultCode};
+use yard_store::StoreError;
+
+/// The tool or the command failed.
+const FAILED: u8 = 1;
+/// The command line, or the JSON on it, does not parse.
+const MISUSED: u8 = 2;
+
+/// A fault with what to do about it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    fault: Fault,
+    hint: Option<String>,
+    exit: u8,
+}
+
+impl Failure {
+    /// A failure with the words that its reader needs.
+    pub(crate) fn new(code: FaultCode, message: impl Into<String>) -> Self {
+        Fault::new(code, message).into()
+    }
+
+    /// What was given cannot be read at all.
+    pub(crate) fn misuse(code: FaultCode, message: impl Into<String>) -> Self {
+        Self { exit: MISUSED, ..Self::new(code, message) }
+    }
+
+    /// The operating system failed while doing `what`.
+    pub(crate) fn io(what: &str, error: &std::io::Error) -> Self {
+        use std::io::ErrorKind;
+        let code = match error.kind() {
+            ErrorKind::NotFound => FaultCode::NotFound,
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => FaultCode::WriteRefused,
+            ErrorKind::NotADirectory => FaultCode::NotFolder,
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => FaultCode::DiskFull,
+            _ => FaultCode::Io,
+        };
+        Self::new(code, format!("{what}: {error}"))
+    }
+
+    /// The same failure, with advice.
+    #[must_use]
+    pub(crate) fn hinting(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn code(&self) -> FaultCode {
+        self.fault.code()
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        self.fault.message()
+    }
+
+    pub(crate) fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    pub(crate) fn exit(&self) -> u8 {
+        self.exit
+    }
+
+    /// For scripts that asked for `--json`.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({"error": self.message(), "code": word(self.code())})
+    }
+
+    /// For callers of tools: what never reached a dialect is told in the envelope of W1.
+    pub(crate) fn to_envelope(&self) -> Value {
+        let code = envelope_code(self.code());
+        let mut envelope = json!({"success": false, "error": self.message(), "code": code});
+        if code == "VALIDATION_ERROR" {
+            envelope["fields"] = json!({});
+        }
+        envelope
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        let hint = match fault.code() {
+            FaultCode::MergeConflict => Some("toolyard show STEP shows a step's changes"),
+            FaultCode::DiskFull => Some("free some space and run the command again"),
+            _ => None,
+        };
+        Self { hint: hint.map(str::to_owned), fault, exit: FAILED }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let code = match error {
+            StoreError::Full => FaultCode::DiskFull,
+            StoreError::Refused(_) => FaultCode::WriteRefused,
+            StoreError::Format { .. } => FaultCode::Unavailable,
+            StoreError::Moved { .. } => FaultCode::Stale,
+            StoreError::Misfit(_) | StoreError::Io(_) | StoreError::Corrupt(_) => FaultCode::Io,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+/// The command line's own word for a fault.
+fn word(code: FaultCode) -> &'static str {
+    match code {
+        FaultCode::BadArgument => "bad_argument",
+        FaultCode::TextNotFound => "text_not_found",
+        FaultCode::TextNotUnique => "text_not_unique",
+        FaultCode::NoChange => "no_change",
+        FaultCode::BadPattern => "bad_pattern",
+        FaultCode::Binary => "binary",
+        FaultCode::TooLarge => "too_large",
+        FaultCode::BadPath => "bad_path",
+        FaultCode::PathOutside => "path_outside",
+        FaultCode::NotFound => "not_found",
+        FaultCode::IsFolder => "is_folder",
+        FaultCode::NotFolder => "not_folder",
+        FaultCode::Exists => "exists",
+        FaultCode::NotEmpty => "not_empty",
+        FaultCode::Stale => "stale",
+        FaultCode::MergeConflict => "merge_conflict",
+        FaultCode::Denied => "denied",
+        FaultCode::ReadRefused => "read_refused",
+        FaultCode::WriteRefused => "write_refused",
+        FaultCode::DiskFull => "disk_full",
+        FaultCode::Io => "io",
+        FaultCode::Timeout => "timeout",
+        FaultCode::Unavailable => "unavailable",
+    }
+}
+
+/// The few ways in which a call can fail before its dialect hears of it.
+fn envelope_code(code: FaultCode) -> &'static str {
+    match code {
+        FaultCode::TooLarge => "PAYLOAD_TOO_LARGE",
+        FaultCode::NotFound => "NOT_FOUND",
+        FaultCode::Denied | FaultCode::ReadRefused | FaultCode::WriteRefused => "FORBIDDEN",
+        FaultCode::Stale => "CONFLICT",
+        FaultCode::DiskFull | FaultCode::Io => "INTERNAL_ERROR",
+        FaultCode::Timeout => "TIMEOUT",
+        FaultCode::Unavailable => "UNAVAILABLE",
+        _ => "VALIDATION_ERROR",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_has_its_own_word() {
+        let mut words: Vec<_> = FaultCode::ALL.iter().map(|code| word(*code)).collect();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), FaultCode::ALL.len());
+    }
+
+    #[test]
+    fn w1_failures_outside_a_dialect_use_the_envelope() {
+        let failure = Failure::misuse(FaultCode::BadArgument, "no JSON");
+        let envelope = failure.to_envelope();
+        assert_eq!(envelope["success"], false);
+        assert_eq!(envelope["code"], "VALIDATION_ERROR");
+        assert_eq!(failure.exit(), 2);
+    }
+}

@@ -1,0 +1,213 @@
+//! Where things live: the root that is worked on, and the folder outside of it that keeps its
+//! history.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the composition root finds and makes the data folder"
+)]
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use yard_core::{ContentHash, FaultCode, WsPath};
+
+use crate::failure::Failure;
+
+/// Hex digits of the root's hash that name its state folder.
+const STATE_NAME_DIGITS: usize = 32;
+
+/// One root and the folder that keeps its history.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// The root, canonical.
+    pub(crate) root: PathBuf,
+    /// The folder of its journal.
+    pub(crate) state_dir: PathBuf,
+}
+
+impl Place {
+    /// Finds the root and makes its state folder.
+    pub(crate) fn prepare(root: &Path, data_dir: Option<&Path>) -> Result<Self, Failure> {
+        let root = canonical_root(root)?;
+        let data_dir = match data_dir {
+            Some(chosen) => absolute(chosen)?,
+            None => default_data_dir(|name| std::env::var_os(name))?,
+        };
+        refuse_overlap(&root, &data_dir)?;
+        let state_dir = data_dir.join("workspaces").join(state_name(&root));
+        make_private(&state_dir)?;
+        note_root(&state_dir, &root)?;
+        Ok(Self { root, state_dir })
+    }
+}
+
+fn canonical_root(root: &Path) -> Result<PathBuf, Failure> {
+    let shown = root.display();
+    let canonical = fs::canonicalize(root).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            Failure::new(FaultCode::NotFound, format!("no such folder: {shown}"))
+                .hinting("--root names the folder to work on; it must exist")
+        }
+        _ => Failure::io(&format!("the root {shown} cannot be used"), &error),
+    })?;
+    if canonical.is_dir() {
+        return Ok(canonical);
+    }
+    Err(Failure::new(FaultCode::NotFolder, format!("not a folder: {shown}"))
+        .hinting("--root names the folder to work on"))
+}
+
+/// An absolute path with its links resolved as far as it exists: what does not exist yet is made
+/// later, so it holds no links.
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    let cannot = |error| Failure::io("the data folder cannot be used", &error);
+    let path = std::path::absolute(path).map_err(cannot)?;
+    for existing in path.ancestors() {
+        match fs::canonicalize(existing) {
+            Ok(canonical) => {
+                let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
+                return Ok(folded(canonical, rest));
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(cannot(error)),
+        }
+    }
+    Ok(path)
+}
+
+fn folded(mut base: PathBuf, rest: &Path) -> PathBuf {
+    for component in rest.components() {
+        match component {
+            Component::ParentDir => {
+                base.pop();
+            }
+            Component::Normal(name) => base.push(name),
+            _ => {}
+        }
+    }
+    base
+}
+
+fn default_data_dir(env: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, Failure> {
+    let folder = |name| env(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let user_data = folder("XDG_DATA_HOME").or_else(|| {
+        let below_home =
+            if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
+        folder("HOME").map(|home| home.join(below_home))
+    });
+    match user_data {
+        Some(user_data) => absolute(&user_data.join("toolyard")),
+        None => Err(Failure::new(
+            FaultCode::Unavailable,
+            "no folder to keep the history in: HOME is not set",
+        )
+        .hinting("choose one with --data-dir or TOOLYARD_DATA_DIR")),
+    }
+}
+
+/// History inside the project would be listed, searched and edited by the very tools it protects
+/// from; and so would a project inside the history.
+fn refuse_overlap(root: &Path, data_dir: &Path) -> Result<(), Failure> {
+    let advice = "choose a data folder outside of the root with --data-dir or TOOLYARD_DATA_DIR";
+    if data_dir.starts_with(root) {
+        let message =
+            "the data folder is inside the root; history is never kept inside the project";
+        return Err(Failure::new(FaultCode::BadArgument, message).hinting(advice));
+    }
+    if root.starts_with(data_dir.join("workspaces")) {
+        let message = "the root is inside the data folder, where history is kept";
+        return Err(Failure::new(FaultCode::BadArgument, message)
+            .hinting("choose another root with --root"));
+    }
+    Ok(())
+}
+
+fn state_name(root: &Path) -> String {
+    let mut name = ContentHash::of(root.as_os_str().as_bytes()).to_string();
+    name.truncate(STATE_NAME_DIGITS);
+    name
+}
+
+/// The history holds every version of every file: nobody else on the machine may read it.
+fn make_private(folder: &Path) -> Result<(), Failure> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| {
+        Failure::io("the data folder cannot be made", &error)
+            .hinting("choose another with --data-dir or TOOLYARD_DATA_DIR")
+    })
+}
+
+/// Names the root for people who look into the data folder; nothing reads it back.
+fn note_root(state_dir: &Path, root: &Path) -> Result<(), Failure> {
+    let note = state_dir.join("root");
+    let text = [root.as_os_str().as_bytes(), b"\n"].concat();
+    if fs::read(&note).is_ok_and(|known| known == text) {
+        return Ok(());
+    }
+    fs::write(&note, text).map_err(|error| Failure::io("the data folder cannot be used", &error))
+}
+
+/// Whether there is anything at `path` below `root`.
+pub(crate) fn is_there(root: &Path, path: &WsPath) -> bool {
+    root.join(OsStr::from_bytes(path.relative())).symlink_metadata().is_ok()
+}
+
+/// The workspace's path of a file that is there, relative to the current folder, if that is in `root`.
+pub(crate) fn below_current_folder(root: &Path, relative: &Path) -> Option<WsPath> {
+    let folder = std::env::current_dir().ok()?.canonicalize().ok()?;
+    let path = folded(folder, relative);
+    path.symlink_metadata().ok()?;
+    WsPath::from_bytes(path.strip_prefix(root).ok()?.as_os_str().as_bytes()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn default_for(vars: &[(&str, &str)]) -> Option<PathBuf> {
+        let get = |name: &str| {
+            vars.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+        };
+        default_data_dir(get).ok()
+    }
+
+    #[test]
+    fn the_data_folder_follows_the_environment() {
+        assert_eq!(default_for(&[("XDG_DATA_HOME", "/nowhere")]), Some("/nowhere/toolyard".into()));
+        assert_eq!(default_for(&[("XDG_DATA_HOME", "relative")]), None);
+        assert_eq!(default_for(&[]), None);
+        let home = default_for(&[("HOME", "/nowhere")]).unwrap();
+        assert!(home.starts_with("/nowhere") && home.ends_with("toolyard"));
+    }
+
+    #[test]
+    fn overlapping_folders_are_refused() {
+        let refused =
+            |root: &str, data: &str| refuse_overlap(Path::new(root), Path::new(data)).is_err();
+        assert!(refused("/a", "/a"));
+        assert!(refused("/a", "/a/data"));
+        assert!(refused("/", "/data"));
+        assert!(refused("/data/workspaces/x", "/data"));
+        assert!(!refused("/a", "/ab"));
+        assert!(!refused("/data/project", "/data"));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_yet_is_found_through_links() {
+        let temp = tempfile::tempdir().unwrap();
+        let base = temp.path().canonicalize().unwrap();
+        fs::create_dir(base.join("real")).unwrap();
+        std::os::unix::fs::symlink("real", base.join("link")).unwrap();
+        assert_eq!(absolute(&base.join("link/a/../b")).unwrap(), base.join("real/b"));
+    }
+
+    #[test]
+    fn a_root_has_one_state_folder() {
+        assert_eq!(state_name(Path::new("/srv/job")).len(), STATE_NAME_DIGITS);
+        assert_ne!(state_name(Path::new("/srv/job")), state_name(Path::new("/srv/job2")));
+    }
+}

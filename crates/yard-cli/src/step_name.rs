@@ -1,0 +1,109 @@
+//! How people name a step: its id, a beginning of it that no other id has, or `last`.
+
+use yard_core::op::{History, HistoryEntry};
+use yard_core::{FaultCode, StepId};
+
+use crate::door::Seat;
+use crate::failure::Failure;
+
+/// The newest step.
+const LAST: &str = "last";
+/// Fewer digits than this are a slip, not a name.
+const MIN_DIGITS: usize = 4;
+/// Characters of an id that a table shows at least: its time, to the millisecond.
+const SHORT: usize = 13;
+/// Steps that are looked through at a time.
+const PAGE: usize = 10_000;
+
+/// The step that `name` means.
+pub(crate) fn resolve(seat: &Seat, name: &str) -> Result<StepId, Failure> {
+    let name = name.trim();
+    if name == LAST {
+        return newest(seat);
+    }
+    if let Ok(id) = name.parse() {
+        return Ok(id);
+    }
+    let Some(digits) = id_digits(name) else {
+        return Err(Failure::new(FaultCode::BadArgument, format!("not a step: {name}")).hinting(
+            "a step is an id, the beginning of one, or `last`; toolyard history lists them",
+        ));
+    };
+    let matching = matching(seat, &digits)?;
+    match matching[..] {
+        [id] => Ok(id),
+        [] => Err(Failure::new(FaultCode::NotFound, format!("no step begins with {name}"))
+            .hinting("toolyard history lists the steps")),
+        _ => Err(Failure::new(FaultCode::BadArgument, ambiguous(name, &matching))
+            .hinting("give more digits of it")),
+    }
+}
+
+/// Lower-case digits of the beginning of an id, if `text` can be one.
+pub(crate) fn id_digits(text: &str) -> Option<String> {
+    let digits: String = text.chars().filter(|character| *character != '-').collect();
+    let fits = digits.len() >= MIN_DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    fits.then(|| digits.to_ascii_lowercase())
+}
+
+/// Whether an id begins with these digits.
+pub(crate) fn begins_with(id: &str, digits: &str) -> bool {
+    id.replace('-', "").starts_with(digits)
+}
+
+/// As many characters of the ids as tell all of them apart.
+pub(crate) fn short_length(ids: &[String]) -> usize {
+    let mut sorted: Vec<&str> = ids.iter().map(String::as_str).collect();
+    sorted.sort_unstable();
+    let common =
+        |pair: &[&str]| pair[0].bytes().zip(pair[1].bytes()).take_while(|(a, b)| a == b).count();
+    let longest = sorted.windows(2).filter(|pair| pair[0] != pair[1]).map(common).max();
+    longest.map_or(SHORT, |length| SHORT.max(length + 1))
+}
+
+fn newest(seat: &Seat) -> Result<StepId, Failure> {
+    let answer = seat.perform(History { path: None, limit: 1, before: None })?;
+    answer.steps.first().map(|step| step.id).ok_or_else(|| {
+        Failure::new(FaultCode::NotFound, "nothing has happened in this workspace yet")
+    })
+}
+
+fn matching(seat: &Seat, digits: &str) -> Result<Vec<StepId>, Failure> {
+    let mut matching = Vec::new();
+    let mut before = None;
+    loop {
+        let page = seat.perform(History { path: None, limit: PAGE, before })?;
+        let fits = |step: &&HistoryEntry| begins_with(&step.id.to_string(), digits);
+        matching.extend(page.steps.iter().filter(fits).map(|step| step.id));
+        before = page.steps.last().map(|step| step.id);
+        if !page.truncated || before.is_none() {
+            return Ok(matching);
+        }
+    }
+}
+
+fn ambiguous(name: &str, ids: &[StepId]) -> String {
+    let shown: Vec<String> = ids.iter().take(5).map(StepId::to_string).collect();
+    let more = if ids.len() > shown.len() { ", ..." } else { "" };
+    format!("{} steps begin with {name}: {}{more}", ids.len(), shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_an_id_is_hexadecimal() {
+        assert_eq!(id_digits("0198C2-a4").as_deref(), Some("0198c2a4"));
+        assert_eq!(id_digits("019"), None);
+        assert_eq!(id_digits("notes"), None);
+        assert!(begins_with("0198c2a4-1b2c-7000", "0198c2a41b"));
+    }
+
+    #[test]
+    fn short_ids_tell_steps_of_one_millisecond_apart() {
+        let ids = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        assert_eq!(short_length(&ids(&["0198c2a4-1b2c-7000"])), SHORT);
+        assert_eq!(short_length(&ids(&["0198c2a4-1b2c-7000", "0198c2a4-1b2c-7100"])), 16);
+    }
+}

@@ -1,0 +1,112 @@
+//! The terminal that standard output may be: whether it is one, whether it wants colour, and what
+//! must never reach it.
+
+#![allow(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
+
+use std::borrow::Cow;
+use std::io::IsTerminal as _;
+
+use anstyle::{AnsiColor, Style};
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What standard output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Terminal {
+    /// A person reads along.
+    pub(crate) is_there: bool,
+    /// Colours are welcome.
+    pub(crate) coloured: bool,
+}
+
+impl Terminal {
+    /// What this process writes to.
+    pub(crate) fn of_this_process(colour: Colour) -> Self {
+        let is_there = std::io::stdout().is_terminal();
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let coloured = match colour {
+            Colour::Auto => is_there && !dumb && !set("NO_COLOR"),
+            Colour::Always => true,
+            Colour::Never => false,
+        };
+        Self { is_there, coloured }
+    }
+
+    /// `text` in `style`, where colours are welcome.
+    pub(crate) fn paint(self, style: Style, text: &str) -> String {
+        if self.coloured { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    /// `text` as this output may show it: exact where a program reads, without control characters
+    /// where a person does.
+    pub(crate) fn show(self, text: &str) -> Cow<'_, str> {
+        if self.is_there { visible(text) } else { Cow::Borrowed(text) }
+    }
+}
+
+/// Headings.
+pub(crate) const BOLD: Style = Style::new().bold();
+/// What is said beside the point.
+pub(crate) const FAINT: Style = Style::new().dimmed();
+/// What came to be.
+pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
+/// What went.
+pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
+/// Where it happened.
+pub(crate) const PLACE: Style = AnsiColor::Cyan.on_default();
+/// Ids.
+pub(crate) const ID: Style = AnsiColor::Yellow.on_default();
+
+/// Makes control characters visible. File names and contents are written by others: an escape
+/// sequence in one must not move the cursor, retitle the window or hide a line, and a character that
+/// reverses the direction of text must not disguise one.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    escaped(text, |character| is_hidden(character) && !matches!(character, '\n' | '\t'))
+}
+
+/// As [`visible`], for one cell of a table: line breaks and tabs too.
+pub(crate) fn visible_cell(text: &str) -> Cow<'_, str> {
+    escaped(text, is_hidden)
+}
+
+fn escaped(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if hidden(character) {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+fn is_hidden(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_reversed_text_are_made_visible() {
+        assert_eq!(visible("a\x1b[2Jb\tc\n"), "a\\u{1b}[2Jb\tc\n");
+        assert_eq!(visible("x\u{202e}y\r\n"), "x\\u{202e}y\\r\n");
+        assert_eq!(visible_cell("a\nb"), "a\\nb");
+        assert!(matches!(visible("plain Ä"), Cow::Borrowed(_)));
+    }
+}

@@ -1,0 +1,640 @@
+//! The binary itself, each time with a root and a data folder of its own.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests drive the binary from outside"
+)]
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use yard_core::ContentHash;
+
+/// A root, a data folder, and the binary to run on them.
+struct Yard {
+    temp: TempDir,
+}
+
+impl Yard {
+    fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        fs::create_dir(temp.path().join("root")).unwrap();
+        Self { temp }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.temp.path().join("root")
+    }
+
+    fn data(&self) -> PathBuf {
+        self.temp.path().join("data")
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.file(name)).unwrap()
+    }
+
+    /// The binary with nothing of this machine in its environment.
+    fn bare(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_toolyard"));
+        command.env_clear().env("HOME", self.temp.path().join("home")).env("TZ", "UTC");
+        command.current_dir(self.temp.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.bare();
+        command.arg("--root").arg(self.root()).arg("--data-dir").arg(self.data()).args(arguments);
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::from(self.command(arguments).output().unwrap())
+    }
+
+    fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Ran {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // One that has read enough closes the pipe: that is its right.
+        let _ = child.stdin.take().unwrap().write_all(input);
+        Ran::from(child.wait_with_output().unwrap())
+    }
+
+    /// Calls a tool that must succeed; its result.
+    fn call(&self, tool: &str, arguments: Value) -> Value {
+        let ran = self.run(&["call", tool, &arguments.to_string()]);
+        assert_eq!(ran.exit, 0, "{tool}: {}{}", ran.stdout, ran.stderr);
+        let mut envelope = ran.json();
+        assert_eq!(envelope["success"], true);
+        assert_eq!(envelope["error"], Value::Null);
+        envelope["result"].take()
+    }
+
+    /// Calls a tool that must fail; its envelope.
+    fn refused(&self, tool: &str, arguments: Value) -> Value {
+        let ran = self.run(&["call", tool, &arguments.to_string()]);
+        assert_eq!(ran.exit, 1, "{tool}: {}", ran.stdout);
+        let envelope = ran.json();
+        assert_eq!(envelope["success"], false);
+        assert!(envelope["error"].as_str().is_some_and(|message| !message.is_empty()));
+        envelope
+    }
+
+    fn write(&self, path: &str, content: &str) {
+        self.call("write", json!({"path": path, "content": content, "overwrite": true}));
+    }
+
+    /// A command with `--json` that must succeed.
+    fn json(&self, arguments: &[&str]) -> Value {
+        let ran = self.run(&[arguments, &["--json"]].concat());
+        assert_eq!(ran.exit, 0, "{arguments:?}: {}{}", ran.stdout, ran.stderr);
+        ran.json()
+    }
+
+    /// Steps, newest first.
+    fn steps(&self, path: Option<&str>) -> Vec<Value> {
+        let arguments: Vec<&str> = ["history"].into_iter().chain(path).collect();
+        self.json(&arguments)["steps"].as_array().unwrap().clone()
+    }
+
+    fn newest_step(&self) -> String {
+        self.steps(None)[0]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// The folder that keeps this root's history.
+    fn state(&self) -> PathBuf {
+        let entries = fs::read_dir(self.data().join("workspaces")).unwrap();
+        let folders: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(folders.len(), 1);
+        folders[0].clone()
+    }
+}
+
+/// What a run of the binary came to.
+struct Ran {
+    exit: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            exit: output.status.code().expect("no signal ended it"),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Ran {
+    /// The one line of JSON on standard output.
+    fn json(&self) -> Value {
+        assert_eq!(self.stdout.lines().count(), 1, "{:?} {}", self.stdout, self.stderr);
+        serde_json::from_str(&self.stdout).unwrap()
+    }
+}
+
+fn sha(content: &str) -> Value {
+    json!(ContentHash::of(content.as_bytes()).to_string())
+}
+
+fn hashes(steps: &[Value]) -> Vec<Value> {
+    steps.iter().map(|step| step["hash"].clone()).collect()
+}
+
+#[test]
+fn w1_a_call_goes_to_the_disk_and_back() {
+    let yard = Yard::new();
+    let written = yard.call("write", json!({"path": "/a.txt", "content": "one\ntwo\n"}));
+    assert!(written["file_id"].is_string() && written["version_id"].is_string());
+    assert_eq!(yard.text("a.txt"), "one\ntwo\n");
+    assert_eq!(yard.call("read", json!({"path": "/a.txt"}))["content"], "one\ntwo\n");
+    yard.call("edit", json!({"path": "/a.txt", "old_string": "two", "new_string": "2"}));
+    assert_eq!(yard.text("a.txt"), "one\n2\n");
+    yard.call("rm", json!({"path": "/a.txt"}));
+    assert!(!yard.file("a.txt").exists());
+    assert_eq!(yard.refused("read", json!({"path": "/a.txt"}))["code"], "NOT_FOUND");
+}
+
+#[test]
+fn w1_failures_are_envelopes_with_an_exit_code() {
+    let yard = Yard::new();
+    let envelope = yard.refused("read", json!({}));
+    assert_eq!(envelope["code"], "VALIDATION_ERROR");
+    assert!(envelope["fields"]["path"].is_string());
+    assert_eq!(yard.refused("no_such_tool", json!({}))["code"], "NOT_FOUND");
+    assert_eq!(yard.refused("read", json!({"path": "/../x"}))["code"], "VALIDATION_ERROR");
+    let stale = json!({"path": "/a", "old_string": "x", "new_string": "y", "last_read_hash": "0".repeat(64)});
+    yard.write("/a", "x");
+    assert_eq!(yard.refused("edit", stale)["code"], "CONFLICT");
+    assert_eq!(yard.text("a"), "x");
+}
+
+#[test]
+fn w1_json_that_does_not_parse_is_told_in_the_envelope() {
+    let yard = Yard::new();
+    for bad in ["{", "{'path': 1}", "nonsense"] {
+        let ran = yard.run(&["call", "read", bad]);
+        assert_eq!(ran.exit, 2);
+        let envelope = ran.json();
+        assert_eq!(envelope["success"], false);
+        assert_eq!(envelope["code"], "VALIDATION_ERROR");
+        assert!(envelope["fields"].is_object());
+        assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
+    }
+    let ran = yard.run_with_input(&["call", "read", "-"], b"\xff");
+    assert_eq!((ran.exit, &ran.json()["code"]), (2, &json!("VALIDATION_ERROR")));
+    let ran = yard.run(&["call", "read", "[1]"]);
+    assert_eq!((ran.exit, &ran.json()["code"]), (1, &json!("VALIDATION_ERROR")));
+}
+
+#[test]
+fn arguments_come_from_standard_input() {
+    let yard = Yard::new();
+    let input = br#"{"path": "/in.txt", "content": "from a pipe\n"}"#;
+    assert_eq!(yard.run_with_input(&["call", "write", "-"], input).exit, 0);
+    let ran = yard.run_with_input(&["call", "read"], br#"{"path": "/in.txt"}"#);
+    assert_eq!(ran.json()["result"]["content"], "from a pipe\n");
+    assert_eq!(yard.run_with_input(&["call", "ls"], b"").json()["success"], true);
+}
+
+#[test]
+fn r12_a_request_over_the_bound_is_refused() {
+    let yard = Yard::new();
+    let mut input = br#"{"path": "/big", "content": ""#.to_vec();
+    input.resize(input.len() + (64 << 20), b'x');
+    input.extend(br#""}"#);
+    let ran = yard.run_with_input(&["call", "write"], &input);
+    assert_eq!((ran.exit, &ran.json()["code"]), (2, &json!("PAYLOAD_TOO_LARGE")));
+    assert!(!yard.file("big").exists());
+}
+
+#[test]
+fn w3_numbers_keep_their_spelling_from_the_shell_to_the_disk() {
+    let yard = Yard::new();
+    let arguments = r#"{"path": "/n.json", "content": {"b": 1.10, "a": 12345678901234567890123}}"#;
+    assert_eq!(yard.run(&["call", "write", arguments]).exit, 0);
+    let text = yard.text("n.json");
+    assert!(text.contains("1.10") && text.contains("12345678901234567890123"), "{text}");
+    assert!(text.find("\"b\"") < text.find("\"a\""), "{text}");
+}
+
+#[test]
+fn history_lists_steps_newest_first() {
+    let yard = Yard::new();
+    assert_eq!(yard.json(&["history"]), json!({"steps": [], "truncated": false, "next": null}));
+    yard.write("/a.txt", "1\n");
+    yard.write("/b.txt", "2\n");
+    yard.write("/a.txt", "3\n");
+    let steps = yard.steps(None);
+    let paths: Vec<&Value> = steps.iter().map(|step| &step["path"]).collect();
+    assert_eq!(paths, ["/a.txt", "/b.txt", "/a.txt"]);
+    assert_eq!(steps[0]["author"], "agent");
+    assert_eq!(steps[0]["verb"], "write");
+    assert_eq!(steps[0]["files"], 1);
+    assert_eq!(steps[0]["undoes"], Value::Null);
+    assert!(steps[0].get("hash").is_none());
+    let page = yard.json(&["history", "--limit", "2"]);
+    assert_eq!(page["truncated"], true);
+    let rest = yard.json(&["history", "--before", page["next"].as_str().unwrap()]);
+    assert_eq!(rest["steps"], json!([steps[2]]));
+}
+
+#[test]
+fn r6_history_of_a_file_has_the_hash_after_each_step() {
+    let yard = Yard::new();
+    yard.write("/dir/a.txt", "1\n");
+    yard.write("/b.txt", "2\n");
+    yard.write("/dir/a.txt", "3\n");
+    for path in ["/dir/a.txt", "dir/a.txt"] {
+        let steps = yard.steps(Some(path));
+        assert_eq!(hashes(&steps), [sha("3\n"), sha("1\n")], "{path}");
+        assert_eq!(steps[0]["size"], 2);
+        assert!(steps[0]["version_id"].is_string());
+    }
+    let host = yard.file("dir/a.txt").canonicalize().unwrap();
+    assert_eq!(yard.steps(Some(host.to_str().unwrap())).len(), 2);
+    let ran = yard.run(&["history", "nothing.txt", "--json"]);
+    assert_ne!((ran.exit, ran.json()["steps"].as_array().map(Vec::len)), (0, Some(1)));
+}
+
+#[test]
+fn a_path_may_be_relative_to_the_current_folder() {
+    let yard = Yard::new();
+    yard.write("/dir/a.txt", "1\n");
+    let mut command = yard.command(&["history", "a.txt", "--json"]);
+    let ran = Ran::from(command.current_dir(yard.file("dir")).output().unwrap());
+    assert_eq!(ran.json()["steps"][0]["path"], "/dir/a.txt");
+}
+
+#[test]
+fn history_has_external_versions() {
+    let yard = Yard::new();
+    yard.write("/a.txt", "first\n");
+    fs::write(yard.file("a.txt"), "behind our back\nsecond line\n").unwrap();
+    yard.call("edit", json!({"path": "/a.txt", "old_string": "second", "new_string": "2nd"}));
+    let steps = yard.steps(Some("a.txt"));
+    let expected =
+        [sha("behind our back\n2nd line\n"), sha("behind our back\nsecond line\n"), sha("first\n")];
+    assert_eq!(hashes(&steps), expected);
+    assert_eq!(steps[1]["author"], "external");
+    assert_eq!(steps[0]["author"], "agent");
+}
+
+#[test]
+fn undo_takes_back_an_old_step_and_an_undo() {
+    let yard = Yard::new();
+    let lines: Vec<String> = (1..=20).map(|number| format!("line {number}\n")).collect();
+    yard.write("/a.txt", &lines.concat());
+    yard.call("edit", json!({"path": "/a.txt", "old_string": "line 2\n", "new_string": "two\n"}));
+    let old = yard.newest_step();
+    yard.call("edit", json!({"path": "/a.txt", "old_string": "line 18\n", "new_string": "18\n"}));
+    let both = yard.text("a.txt");
+
+    let undone = yard.json(&["undo", &old]);
+    assert_eq!(undone["undoes"], json!(old));
+    assert_eq!(undone["paths"], json!(["/a.txt"]));
+    assert_eq!(yard.text("a.txt"), lines.concat().replace("line 18\n", "18\n"));
+    let newest = &yard.steps(None)[0];
+    assert_eq!((&newest["undoes"], &newest["author"]), (&json!(old), &json!("person")));
+
+    yard.json(&["undo", "last"]);
+    assert_eq!(yard.text("a.txt"), both);
+}
+
+#[test]
+fn undo_names_a_conflict_and_changes_nothing() {
+    let yard = Yard::new();
+    yard.write("/a.txt", "1\n2\n3\n");
+    yard.call("edit", json!({"path": "/a.txt", "old_string": "2", "new_string": "two"}));
+    let old = yard.newest_step();
+    yard.call("edit", json!({"path": "/a.txt", "old_string": "two", "new_string": "TWO"}));
+    let ran = yard.run(&["undo", &old, "--json"]);
+    assert_eq!((ran.exit, &ran.json()["code"]), (1, &json!("merge_conflict")));
+    assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
+    assert_eq!(yard.text("a.txt"), "1\nTWO\n3\n");
+}
+
+#[test]
+fn a_step_is_named_by_its_beginning() {
+    let yard = Yard::new();
+    yard.write("/a.txt", "1\n");
+    let id = yard.newest_step();
+    assert_eq!(yard.json(&["show", &id[..18]])["id"], json!(id));
+    assert_eq!(yard.json(&["show", "last"])["id"], json!(id));
+    let failure = |name| {
+        let ran = yard.run(&["undo", name, "--json"]);
+        assert_eq!(ran.exit, 1);
+        ran.json()["code"].clone()
+    };
+    assert_eq!(failure("ffff"), "not_found");
+    assert_eq!(failure("nonsense"), "bad_argument");
+    assert_eq!(failure("01980000-0000-7000-8000-000000000000"), "not_found");
+    yard.write("/b.txt", "1\n");
+    assert_eq!(failure(&id[..4]), "bad_argument");
+}
+
+#[test]
+fn show_prints_a_diff_in_colour_when_asked() {
+    let yard = Yard::new();
+    yard.write("/a.txt", "same\nold\n");
+    yard.call("edit", json!({"path": "/a.txt", "old_string": "old", "new_string": "new"}));
+    let plain = yard.run(&["show", "last"]).stdout;
+    assert!(plain.contains("diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@"), "{plain}");
+    assert!(plain.contains("\n same\n-old\n+new\n"), "{plain}");
+    assert!(!plain.contains('\x1b'));
+    let coloured = yard.run(&["show", "last", "--color", "always"]).stdout;
+    assert!(coloured.contains("\x1b[32m+new\x1b[0m"), "{coloured:?}");
+    yard.call("mv", json!({"source": "/a.txt", "destination": "/b.txt"}));
+    let moved = yard.run(&["show", "last"]).stdout;
+    assert!(moved.contains("rename from a.txt\nrename to b.txt\n"), "{moved}");
+    yard.call("rm", json!({"path": "/b.txt"}));
+    let removed = yard.run(&["show", "last"]).stdout;
+    assert!(removed.contains("removed\n"), "{removed}");
+    let json = yard.json(&["show", "last"]);
+    assert_eq!(json["changes"][0]["change"], "removed");
+    assert_eq!(json["changes"][0]["from"], "/b.txt");
+    assert_eq!(json["changes"][0]["hash_before"], sha("same\nnew\n"));
+}
+
+#[test]
+fn w7_what_was_removed_is_listed_and_restored() {
+    let yard = Yard::new();
+    yard.write("/a.txt", "precious\n");
+    yard.write("/b.txt", "b\n");
+    yard.call("rm", json!({"path": "/a.txt"}));
+    yard.call("rm", json!({"path": "/b.txt"}));
+    let trash = yard.json(&["trash"]);
+    let entries = trash["entries"].as_array().unwrap();
+    assert_eq!(entries.len(), 2);
+    assert_eq!((&entries[0]["path"], &entries[1]["path"]), (&json!("/b.txt"), &json!("/a.txt")));
+    assert_eq!((&entries[1]["kind"], &entries[1]["size"]), (&json!("file"), &json!(9)));
+    let restored = yard.json(&["restore", entries[1]["id"].as_str().unwrap()]);
+    assert_eq!(restored["path"], "/a.txt");
+    assert_eq!(yard.text("a.txt"), "precious\n");
+    yard.json(&["restore", "b.txt"]);
+    assert_eq!(yard.text("b.txt"), "b\n");
+    assert_eq!(yard.json(&["trash"])["entries"], json!([]));
+    assert_eq!(yard.run(&["restore", "b.txt", "--json"]).exit, 1);
+}
+
+#[test]
+fn an_old_version_becomes_the_newest() {
+    let yard = Yard::new();
+    yard.write("/a.txt", "old\n");
+    yard.write("/a.txt", "new\n");
+    let steps = yard.steps(Some("a.txt"));
+    yard.json(&["restore", "--version", steps[1]["version_id"].as_str().unwrap()]);
+    assert_eq!(yard.text("a.txt"), "old\n");
+    assert_eq!(yard.steps(Some("a.txt")).len(), 3);
+}
+
+#[test]
+fn verify_agrees_and_finds_damage() {
+    let yard = Yard::new();
+    yard.write("/a.txt", "a distinctive content that verify reads back\n");
+    yard.write("/b.txt", "b\n");
+    let clean = yard.json(&["verify"]);
+    assert_eq!((&clean["ok"], &clean["problems"]), (&json!(true), &json!([])));
+    assert_eq!((&clean["steps"], &clean["synced"]), (&json!(2), &json!(2)));
+
+    fs::write(yard.file("b.txt"), "changed behind our back\n").unwrap();
+    assert_eq!(yard.json(&["verify"])["unsynced"], json!(["/b.txt"]));
+
+    flip_byte_in(&yard.state().join("journal.db"), b"distinctive");
+    let ran = yard.run(&["verify", "--json"]);
+    assert_eq!(ran.exit, 1, "{}", ran.stdout);
+    let damaged = ran.json();
+    let told = damaged["problems"].as_array().is_some_and(|problems| !problems.is_empty());
+    assert!(told || damaged["error"].is_string(), "{damaged}");
+}
+
+#[test]
+fn verify_finds_a_changed_audit_row() {
+    let yard = Yard::new();
+    yard.write("/a.txt", "a\n");
+    yard.write("/b.txt", "b\n");
+    flip_byte_in(&yard.state().join("journal.db"), b"agent:local");
+    let ran = yard.run(&["verify", "--json"]);
+    assert_eq!((ran.exit, &ran.json()["ok"]), (1, &json!(false)));
+}
+
+/// Changes one byte of the first occurrence of `marker`.
+fn flip_byte_in(file: &Path, marker: &[u8]) {
+    let mut bytes = fs::read(file).unwrap();
+    let at = bytes.windows(marker.len()).position(|window| window == marker);
+    bytes[at.expect("the marker is stored")] ^= 1;
+    fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn import_records_what_is_on_disk() {
+    let yard = Yard::new();
+    yard.write("/known.txt", "1\n");
+    fs::write(yard.file("known.txt"), "2\n").unwrap();
+    fs::create_dir(yard.file("sub")).unwrap();
+    fs::write(yard.file("sub/new.txt"), "new\n").unwrap();
+    fs::write(yard.file("skipped.log"), "log\n").unwrap();
+    fs::write(yard.file(".gitignore"), "*.log\n").unwrap();
+    let imported = yard.json(&["import"]);
+    assert!(imported["step"].is_string());
+    assert_eq!((&imported["changed"], &imported["removed"]), (&json!(1), &json!(0)));
+    assert_eq!(hashes(&yard.steps(Some("sub/new.txt"))), [sha("new\n")]);
+    assert_eq!(hashes(&yard.steps(Some("known.txt"))), [sha("2\n"), sha("1\n")]);
+    assert_eq!(yard.steps(None)[0]["author"], "external");
+    let again = yard.json(&["import"]);
+    assert_eq!((&again["step"], &again["added"]), (&Value::Null, &json!(0)));
+    let ignored = yard.json(&["import", "--include-ignored"]);
+    assert_eq!(ignored["added"], 1);
+}
+
+#[test]
+fn tools_are_listed_in_every_format() {
+    let yard = Yard::new();
+    let table = yard.run(&["tools"]).stdout;
+    assert!(table.starts_with("TOOL"), "{table}");
+    for tool in ["ls", "read", "write", "rm", "mv", "touch", "mkdir", "edit", "grep", "glob"] {
+        assert!(table.lines().any(|line| line.starts_with(&format!("{tool} "))), "{table}");
+    }
+    let count = table.lines().count() - 1;
+    for format in ["json", "openai", "anthropic"] {
+        let ran = yard.run(&["tools", "--format", format]);
+        assert_eq!(ran.json().as_array().map(Vec::len), Some(count), "{format}");
+    }
+    let gemini = yard.run(&["tools", "--format", "gemini"]).json();
+    assert_eq!(gemini["functionDeclarations"].as_array().map(Vec::len), Some(count));
+    assert_eq!(yard.run(&["tools", "--toolset", "nowhere"]).exit, 1);
+    assert!(!yard.data().exists(), "listing tools opens no workspace");
+}
+
+#[test]
+fn shells_get_their_completions() {
+    let yard = Yard::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let ran = yard.run(&["completions", shell]);
+        assert!(ran.exit == 0 && ran.stdout.contains("history"), "{shell}");
+    }
+    assert_eq!(yard.run(&["completions", "nonsense"]).exit, 2);
+}
+
+#[test]
+fn without_a_command_there_is_help() {
+    let yard = Yard::new();
+    let ran = Ran::from(yard.bare().output().unwrap());
+    assert_eq!(ran.exit, 0);
+    assert!(ran.stdout.contains("Usage:") && ran.stdout.contains("Examples:"), "{}", ran.stdout);
+    assert_eq!(Ran::from(yard.bare().arg("nonsense").output().unwrap()).exit, 2);
+}
+
+#[test]
+fn a_data_folder_inside_the_root_is_refused() {
+    let yard = Yard::new();
+    std::os::unix::fs::symlink(yard.root(), yard.temp.path().join("link")).unwrap();
+    for inside in ["root", "root/.toolyard", "link/data", "elsewhere/../root/data"] {
+        let data = yard.temp.path().join(inside);
+        let mut command = yard.bare();
+        command.arg("--root").arg(yard.root()).arg("--data-dir").arg(data);
+        let ran = Ran::from(command.args(["call", "ls", "{}"]).output().unwrap());
+        assert_eq!((ran.exit, &ran.json()["success"]), (1, &json!(false)), "{inside}");
+        assert!(ran.stderr.contains("--data-dir"), "{}", ran.stderr);
+    }
+    assert_eq!(fs::read_dir(yard.root()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_data_folder_comes_from_the_environment() {
+    let yard = Yard::new();
+    let run = |name: &str, value: &Path| {
+        let mut command = yard.bare();
+        command.env(name, value).args(["call", "ls", "{}"]).current_dir(yard.root());
+        assert_eq!(Ran::from(command.output().unwrap()).exit, 0, "{name}");
+    };
+    let base = yard.temp.path();
+    run("TOOLYARD_DATA_DIR", &base.join("chosen"));
+    assert!(base.join("chosen/workspaces").is_dir());
+    run("XDG_DATA_HOME", &base.join("xdg"));
+    assert!(base.join("xdg/toolyard/workspaces").is_dir());
+    run("HOME", &base.join("someone"));
+    assert!(base.join("someone").is_dir());
+}
+
+#[test]
+fn the_history_is_private_and_names_its_root() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let yard = Yard::new();
+    yard.write("/a.txt", "secret\n");
+    let mode = fs::metadata(yard.state()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0, "{mode:o}");
+    let note = fs::read_to_string(yard.state().join("root")).unwrap();
+    assert_eq!(note.trim_end(), yard.root().canonicalize().unwrap().to_str().unwrap());
+}
+
+#[test]
+fn a_root_that_is_not_there_is_an_error() {
+    let yard = Yard::new();
+    fs::write(yard.file("file"), "").unwrap();
+    for (root, code) in [("nowhere", "not_found"), ("root/file", "not_folder")] {
+        let mut command = yard.bare();
+        command.args(["--root", root, "history", "--json", "--data-dir"]).arg(yard.data());
+        let ran = Ran::from(command.output().unwrap());
+        assert_eq!((ran.exit, &ran.json()["code"]), (1, &json!(code)));
+        assert!(ran.stderr.contains("hint: "), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn nothing_of_ours_is_left_inside_the_root() {
+    let yard = Yard::new();
+    yard.write("/a.txt", "1\n");
+    yard.write("/sub/b.txt", "2\n");
+    yard.call("edit", json!({"path": "/a.txt", "old_string": "1", "new_string": "2"}));
+    yard.json(&["undo", "last"]);
+    yard.json(&["verify"]);
+    let mut names: Vec<_> =
+        fs::read_dir(yard.root()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["a.txt", "sub"]);
+    assert_eq!(fs::read_dir(yard.file("sub")).unwrap().count(), 1);
+}
+
+#[test]
+fn r13_no_answer_names_a_path_outside_of_the_root() {
+    let yard = Yard::new();
+    std::os::unix::fs::symlink("/etc/passwd", yard.file("leak")).unwrap();
+    yard.write("/a.txt", "1\n");
+    let outside = yard.temp.path().join("data").to_str().unwrap().to_owned();
+    for (tool, arguments) in [
+        ("ls", json!({"path": "/", "recursive": true})),
+        ("read", json!({"path": "/leak"})),
+        ("read", json!({"path": "/nothing"})),
+        ("file_info", json!({"path": "/a.txt"})),
+        ("write", json!({"path": "/leak/x", "content": ""})),
+        ("mv", json!({"source": "/a.txt", "destination": "/nowhere/x"})),
+    ] {
+        let ran = yard.run(&["call", tool, &arguments.to_string()]);
+        for text in [&ran.stdout, &ran.stderr] {
+            assert!(!text.contains(&outside), "{tool}: {text}");
+            assert!(!text.contains("root:"), "{tool}: {text}");
+        }
+    }
+    fs::write(yard.temp.path().join("file"), "").unwrap();
+    let mut command = yard.bare();
+    command.arg("--root").arg(yard.root()).args(["--data-dir", "file", "call", "ls", "{}"]);
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!(ran.exit, 1);
+    assert!(
+        !ran.stdout.contains(yard.temp.path().join("file").to_str().unwrap()),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_panic() {
+    let yard = Yard::new();
+    let lines = "a line that is long enough to fill a pipe\n".repeat(20_000);
+    let arguments = json!({"path": "/long.txt", "content": lines}).to_string();
+    assert_eq!(yard.run_with_input(&["call", "write"], arguments.as_bytes()).exit, 0);
+    for arguments in [&["show", "last"][..], &["call", "cat", r#"{"paths": ["/long.txt"]}"#]] {
+        let mut command = yard.command(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    }
+}
+
+#[test]
+fn names_cannot_play_with_the_terminal() {
+    let yard = Yard::new();
+    yard.write("/evil\u{1b}[2J\n.txt", "x\n");
+    let table = yard.run(&["history"]).stdout;
+    assert!(table.contains("/evil\\u{1b}[2J\\n.txt"), "{table:?}");
+    assert_eq!(table.lines().count(), 2);
+}
+
+#[test]
+fn the_reference_is_what_the_catalog_generates() {
+    let yard = Yard::new();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tools.md");
+    let generated = yard.run(&["tools", "--format", "markdown"]).stdout;
+    let kept = fs::read_to_string(page).unwrap();
+    assert!(
+        kept == generated,
+        "run: cargo run -p yard-cli -- tools --format markdown > docs/tools.md"
+    );
+}

@@ -1,0 +1,87 @@
+//! What every plan and run is handed: the world's clock and dice, a deadline, a cancel flag and a
+//! place to report progress. Every loop of the kernel looks at it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::{Fault, FaultCode, Result, Timestamp};
+
+/// Clock, randomness and machine identity. Only the composition root implements it for real.
+pub trait World: Send + Sync {
+    /// The wall clock.
+    fn now(&self) -> Timestamp;
+    /// Sixteen random bytes.
+    fn random(&self) -> u128;
+    /// Names this boot of the machine: what was not flushed is lost when it changes.
+    fn boot_id(&self) -> u128;
+}
+
+/// Hears how far a long call has come.
+pub trait Progress: Send + Sync {
+    /// `done` of `total` (when it is known) are finished.
+    fn report(&self, done: u64, total: Option<u64>);
+}
+
+/// One call's surroundings.
+#[derive(Clone)]
+pub struct Call {
+    world: Arc<dyn World>,
+    deadline: Option<Timestamp>,
+    cancelled: Arc<AtomicBool>,
+    progress: Option<Arc<dyn Progress>>,
+}
+
+impl Call {
+    /// A call without a deadline.
+    pub fn new(world: Arc<dyn World>) -> Self {
+        Self { world, deadline: None, cancelled: Arc::default(), progress: None }
+    }
+
+    /// The same call, given at most `millis` milliseconds from now.
+    #[must_use]
+    pub fn within_millis(mut self, millis: i64) -> Self {
+        self.deadline = Some(Timestamp::from_millis(self.world.now().as_millis() + millis));
+        self
+    }
+
+    /// The same call, reporting its progress to `progress`.
+    #[must_use]
+    pub fn reporting_to(mut self, progress: Arc<dyn Progress>) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// The clock, the dice and the boot that this call runs under.
+    pub fn world(&self) -> &dyn World {
+        self.world.as_ref()
+    }
+
+    /// Raising this flag makes the call end at its next check.
+    pub fn cancel_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.cancelled)
+    }
+
+    /// A fault once the call is cancelled or out of time.
+    pub fn check(&self) -> Result<()> {
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(Fault::new(
+                FaultCode::Timeout,
+                "the call was cancelled; nothing was changed",
+            ));
+        }
+        match self.deadline {
+            Some(deadline) if self.world.now() > deadline => Err(Fault::new(
+                FaultCode::Timeout,
+                "the call ran out of time; nothing was changed. Narrow it (a deeper path, a smaller limit) and call again",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reports progress, where somebody listens.
+    pub fn progress(&self, done: u64, total: Option<u64>) {
+        if let Some(progress) = &self.progress {
+            progress.report(done, total);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What an operation would do, in the gate's words: which paths, and what kind of thing happens to
+//! each. The gate judges this, never the text of a call.
+
+use crate::WsPath;
+
+/// What happens to one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EffectKind {
+    /// Its bytes, its listing or its metadata are read.
+    Read,
+    /// It comes to be.
+    Create,
+    /// Its bytes are replaced.
+    Modify,
+    /// Its modification time is set.
+    Touch,
+    /// It goes away from here.
+    MoveFrom,
+    /// It arrives here.
+    MoveTo,
+    /// It is removed.
+    Remove,
+}
+
+impl EffectKind {
+    /// The word for it in audit rows and on a terminal.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Create => "create",
+            Self::Modify => "modify",
+            Self::Touch => "touch",
+            Self::MoveFrom => "move-from",
+            Self::MoveTo => "move-to",
+            Self::Remove => "remove",
+        }
+    }
+}
+
+/// One path and what happens to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathEffect {
+    /// What happens.
+    pub kind: EffectKind,
+    /// Where.
+    pub path: WsPath,
+}
+
+/// Everything that one operation would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Effect {
+    /// Path by path, in the order in which it happens.
+    pub paths: Vec<PathEffect>,
+}
+
+impl Effect {
+    /// An effect on one path.
+    pub fn one(kind: EffectKind, path: WsPath) -> Self {
+        Self { paths: vec![PathEffect { kind, path }] }
+    }
+
+    /// Adds what happens to one more path.
+    pub fn push(&mut self, kind: EffectKind, path: WsPath) {
+        self.paths.push(PathEffect { kind, path });
+    }
+
+    /// Whether anything but reading happens.
+    pub fn changes_anything(&self) -> bool {
+        self.paths.iter().any(|effect| effect.kind != EffectKind::Read)
+    }
+}

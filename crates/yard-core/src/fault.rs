@@ -1,0 +1,158 @@
+//! Why an operation did not happen: one row a code. Each dialect maps every code to its own word by
+//! an exhaustive match, so that a new row does not compile until every dialect can say it.
+
+use std::fmt;
+
+/// The kinds of failure, told apart as finely as any dialect needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FaultCode {
+    /// An argument is missing, unknown, or of the wrong kind.
+    BadArgument,
+    /// The text to be replaced does not occur.
+    TextNotFound,
+    /// The text to be replaced occurs more than once.
+    TextNotUnique,
+    /// The edit would leave the file as it is.
+    NoChange,
+    /// A regular expression or a glob does not parse, or exceeded its bound on work.
+    BadPattern,
+    /// A text tool was pointed at a binary file, or at a FIFO, socket or device.
+    Binary,
+    /// Too large to load or write whole.
+    TooLarge,
+    /// The path is malformed or reserved.
+    BadPath,
+    /// The path leaves the workspace.
+    PathOutside,
+    /// No such file, folder, version, step or tool.
+    NotFound,
+    /// A folder where a file is wanted.
+    IsFolder,
+    /// A file where a folder is wanted.
+    NotFolder,
+    /// Something is already there.
+    Exists,
+    /// The folder is not empty.
+    NotEmpty,
+    /// A hash that the caller gave is not the current one.
+    Stale,
+    /// An undo collides with a later change.
+    MergeConflict,
+    /// Policy, mode or role says no.
+    Denied,
+    /// The operating system refused to read.
+    ReadRefused,
+    /// The operating system refused to write.
+    WriteRefused,
+    /// The disk is full.
+    DiskFull,
+    /// Another I/O error, or a store that does not answer.
+    Io,
+    /// Out of time, or cancelled.
+    Timeout,
+    /// Not available on this machine or in this configuration.
+    Unavailable,
+}
+
+impl FaultCode {
+    /// Every code, for tests that must see all of them.
+    pub const ALL: [FaultCode; 23] = [
+        Self::BadArgument,
+        Self::TextNotFound,
+        Self::TextNotUnique,
+        Self::NoChange,
+        Self::BadPattern,
+        Self::Binary,
+        Self::TooLarge,
+        Self::BadPath,
+        Self::PathOutside,
+        Self::NotFound,
+        Self::IsFolder,
+        Self::NotFolder,
+        Self::Exists,
+        Self::NotEmpty,
+        Self::Stale,
+        Self::MergeConflict,
+        Self::Denied,
+        Self::ReadRefused,
+        Self::WriteRefused,
+        Self::DiskFull,
+        Self::Io,
+        Self::Timeout,
+        Self::Unavailable,
+    ];
+}
+
+/// What a fault is about, so that a dialect can name its own argument for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// The path (of a move: its source).
+    Path,
+    /// The path that a move goes to.
+    Destination,
+    /// A regular expression or a glob.
+    Pattern,
+    /// The filter on paths that a search takes.
+    PathPattern,
+    /// The text to be found by an edit.
+    Find,
+    /// The text that an edit writes.
+    Replacement,
+    /// The line that an insertion names.
+    InsertLine,
+    /// The content that is written.
+    Content,
+    /// The hash of an earlier read.
+    Hash,
+    /// The step of an undo.
+    Step,
+    /// The kind of file.
+    FileType,
+    /// Where a cut answer goes on.
+    Cursor,
+}
+
+/// One failure: its code, what it is about, and words from which the next call can succeed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    code: FaultCode,
+    subject: Option<Subject>,
+    message: String,
+}
+
+impl Fault {
+    /// A fault with the words that its caller shall read.
+    pub fn new(code: FaultCode, message: impl Into<String>) -> Self {
+        Self { code, subject: None, message: message.into() }
+    }
+
+    /// The same fault, about one argument.
+    #[must_use]
+    pub fn about(mut self, subject: Subject) -> Self {
+        self.subject = Some(subject);
+        self
+    }
+
+    /// What kind of failure this is.
+    pub fn code(&self) -> FaultCode {
+        self.code
+    }
+
+    /// Which argument it is about, when it is about one.
+    pub fn subject(&self) -> Option<Subject> {
+        self.subject
+    }
+
+    /// The words for the caller.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Fault {}

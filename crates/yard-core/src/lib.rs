@@ -1,0 +1,34 @@
+//! The pure words that every Toolyard crate shares.
+//!
+//! An operation is a plain value here, a path exists only once it was validated, a fault is one
+//! row of one table. Nothing in this crate opens a file, reads a clock, draws a random number or
+//! waits: what it needs of the world is handed to it (see [`World`]).
+
+pub mod call;
+pub mod diff;
+pub mod effect;
+pub mod fault;
+pub mod hash;
+pub mod id;
+pub mod limits;
+pub mod lines;
+pub mod merge;
+pub mod op;
+pub mod path;
+pub mod replace;
+pub mod state;
+pub mod text;
+pub mod time;
+
+pub use call::{Call, Progress, World};
+pub use effect::{Effect, EffectKind, PathEffect};
+pub use fault::{Fault, FaultCode, Subject};
+pub use hash::ContentHash;
+pub use id::{FileId, StepId, VersionId};
+pub use limits::Limits;
+pub use path::{Name, PathError, WsPath};
+pub use state::{Author, FileKind, FileState, FileType};
+pub use time::Timestamp;
+
+/// What an operation's function returns: the value, or the one fault that explains why not.
+pub type Result<T> = std::result::Result<T, Fault>;

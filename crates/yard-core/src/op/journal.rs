@@ -1,0 +1,237 @@
+//! The past: history, show, trash, restore, undo, import, verify.
+
+use crate::{Author, ContentHash, FileId, FileKind, StepId, Timestamp, VersionId, WsPath};
+
+/// Lists steps, newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct History {
+    /// Only those that changed this file (the one that is there now, or was last).
+    pub path: Option<WsPath>,
+    /// At most that many.
+    pub limit: usize,
+    /// Only those before this step (how a cut answer goes on).
+    pub before: Option<StepId>,
+}
+
+/// Steps, newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryAnswer {
+    /// The steps.
+    pub steps: Vec<HistoryEntry>,
+    /// Older ones remain.
+    pub truncated: bool,
+}
+
+/// One step in a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryEntry {
+    /// The step.
+    pub id: StepId,
+    /// When it happened.
+    pub at: Timestamp,
+    /// Who made it.
+    pub author: Author,
+    /// The operation.
+    pub verb: String,
+    /// The step that it undid.
+    pub undoes: Option<StepId>,
+    /// How many files it changed.
+    pub files: u64,
+    /// The first path that it changed; with a path asked for, that file's path after it.
+    pub path: Option<WsPath>,
+    /// With a path asked for: the file's content after it, if it has one.
+    pub hash: Option<ContentHash>,
+    /// With a path asked for: the version that it made, if it made one.
+    pub version: Option<VersionId>,
+    /// With a path asked for: the size after it.
+    pub size: Option<u64>,
+}
+
+/// Shows one step with its changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Show {
+    /// The step.
+    pub step: StepId,
+    /// At most that many bytes of diff.
+    pub max_bytes: u64,
+}
+
+/// One step, in full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Its line in the history.
+    pub step: HistoryEntry,
+    /// File by file.
+    pub changes: Vec<ShownChange>,
+    /// The diffs were cut.
+    pub truncated: bool,
+}
+
+/// What happened to one file, in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeSummary {
+    /// It came to be.
+    Created,
+    /// Its content, mode or type changed.
+    Modified,
+    /// It was moved or renamed (its content may have changed too).
+    Moved,
+    /// It was removed.
+    Removed,
+    /// Its time was set.
+    Touched,
+}
+
+impl ChangeSummary {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Modified => "modified",
+            Self::Moved => "moved",
+            Self::Removed => "removed",
+            Self::Touched => "touched",
+        }
+    }
+}
+
+/// One file of a shown step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownChange {
+    /// The file.
+    pub file: FileId,
+    /// What happened.
+    pub summary: ChangeSummary,
+    /// Its path before, if it was.
+    pub from: Option<WsPath>,
+    /// Its path after, if it is.
+    pub to: Option<WsPath>,
+    /// Mode bits before and after, where they differ.
+    pub modes: Option<(u32, u32)>,
+    /// Content before and after.
+    pub hashes: (Option<ContentHash>, Option<ContentHash>),
+    /// A unified diff, for texts that differ.
+    pub diff: Option<String>,
+}
+
+/// Lists what was removed and can be restored, newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trash {
+    /// At most that many.
+    pub limit: usize,
+    /// That many are left out first.
+    pub skip: usize,
+}
+
+/// What can be restored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrashAnswer {
+    /// Newest first.
+    pub entries: Vec<Trashed>,
+    /// Older ones remain.
+    pub truncated: bool,
+}
+
+/// One removed file, folder or link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trashed {
+    /// Its id.
+    pub file: FileId,
+    /// Where it was.
+    pub path: WsPath,
+    /// What it was.
+    pub kind: FileKind,
+    /// Its size in bytes; a folder has none.
+    pub size: Option<u64>,
+    /// When it was removed.
+    pub removed_at: Timestamp,
+    /// By which step.
+    pub step: StepId,
+}
+
+/// Brings a removed file back to where it was, or writes an old version of a living one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Restore {
+    /// A removed file, by its id.
+    Removed(FileId),
+    /// The file that was last removed at this path.
+    RemovedAt(WsPath),
+    /// A version of a living file becomes its newest.
+    Version(VersionId),
+}
+
+/// What was restored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// The file.
+    pub file: FileId,
+    /// Where it is.
+    pub path: WsPath,
+    /// The step that brought it back.
+    pub step: StepId,
+}
+
+/// Undoes one step, old or new, keeping everything that came after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undo {
+    /// The step.
+    pub step: StepId,
+}
+
+/// What an undo did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// The new step.
+    pub step: StepId,
+    /// The step that it undid.
+    pub undoes: StepId,
+    /// The paths that it changed.
+    pub paths: Vec<WsPath>,
+}
+
+/// Records what is on disk below `path` and differs from what the store knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// The folder or file.
+    pub path: WsPath,
+    /// Also what ignore files exclude.
+    pub include_ignored: bool,
+}
+
+/// What an import recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// The step, if anything differed.
+    pub step: Option<StepId>,
+    /// New to the store.
+    pub added: u64,
+    /// Changed behind its back.
+    pub changed: u64,
+    /// Gone behind its back.
+    pub removed: u64,
+    /// Looked at and equal.
+    pub unchanged: u64,
+    /// What could not be recorded, and why.
+    pub skipped: Vec<(WsPath, String)>,
+}
+
+/// Checks the audit chain, the store, and the store against the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verify;
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// Audit rows whose chain was recomputed.
+    pub audit_rows: u64,
+    /// Steps whose digest was recomputed.
+    pub steps: u64,
+    /// Contents that were read back and hashed.
+    pub contents: u64,
+    /// Files that the store knows and the disk agrees with.
+    pub synced: u64,
+    /// Files that changed behind the store's back (no damage: `import` records them).
+    pub unsynced: Vec<WsPath>,
+    /// Damage, in words.
+    pub problems: Vec<String>,
+}

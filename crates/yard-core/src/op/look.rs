@@ -1,0 +1,151 @@
+//! Looking at files and folders: read, stat, list.
+
+use crate::{ContentHash, FileId, FileKind, FileType, Timestamp, WsPath};
+
+/// Where a slice of lines begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineStart {
+    /// That many lines from the start; past the end gives an empty slice.
+    FromStart(u64),
+    /// That many lines before the end; before the start gives the start.
+    FromEnd(u64),
+}
+
+/// Which part of a text is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slice {
+    /// Whole lines (R4).
+    Lines {
+        /// The first of them.
+        start: LineStart,
+        /// At most that many; `None` is all.
+        limit: Option<u64>,
+    },
+    /// Bytes of the file, for what line slices cut.
+    Bytes {
+        /// The first of them.
+        offset: u64,
+        /// At most that many.
+        limit: u64,
+    },
+}
+
+/// What a caller wants to know besides the text. What is not asked for is not paid for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Want {
+    /// The hash of the whole content.
+    pub hash: bool,
+    /// The number of lines of the whole content.
+    pub line_count: bool,
+    /// Whether the store's newest version is what is on disk (W19), and what the store knows.
+    pub synced: bool,
+}
+
+/// Reads text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// The file.
+    pub path: WsPath,
+    /// Which part.
+    pub slice: Slice,
+    /// What else.
+    pub want: Want,
+    /// At most that many bytes of text in the answer.
+    pub max_bytes: u64,
+}
+
+/// A text, or a part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadAnswer {
+    /// The file that was read, links resolved.
+    pub path: WsPath,
+    /// The slice, decoded; line terminators included (R4).
+    pub text: String,
+    /// The number of the slice's first line, counted from 0.
+    pub first_line: u64,
+    /// How many lines the slice holds.
+    pub lines: u64,
+    /// Something remains after the slice.
+    pub truncated: bool,
+    /// A line was longer than the answer may be: it was cut, and goes on at this byte of the file.
+    pub cut_at_byte: Option<u64>,
+    /// Lines of the whole file, when wanted.
+    pub line_count: Option<u64>,
+    /// Hash of the whole file, when wanted.
+    pub hash: Option<ContentHash>,
+    /// Bytes of the whole file.
+    pub size: u64,
+    /// Whether disk and store agree, when wanted.
+    pub synced: Option<bool>,
+    /// It was written as JSON and reads back as such (W3); known only when `synced` was wanted.
+    pub json: bool,
+}
+
+/// Asks for a file's metadata.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// The file, folder or link. A link is described itself, not followed, if `follow` is false.
+    pub path: WsPath,
+    /// What else than the metadata.
+    pub want: Want,
+    /// Describe what a link points to.
+    pub follow: bool,
+}
+
+/// A file's metadata.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatAnswer {
+    /// What every listing says of it.
+    pub entry: Entry,
+    /// When it came to be (R11).
+    pub created_at: Timestamp,
+    /// Lines, when wanted and a text.
+    pub line_count: Option<u64>,
+    /// Hash, when wanted and not a folder.
+    pub hash: Option<ContentHash>,
+}
+
+/// Lists a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List {
+    /// The folder.
+    pub path: WsPath,
+    /// With everything below it (links are not followed, `.git` is skipped: R8).
+    pub recursive: bool,
+    /// At most that many entries; `None` is all that an answer may hold.
+    pub limit: Option<usize>,
+    /// That many entries of the order are left out first.
+    pub skip: usize,
+}
+
+/// A folder's entries: folders first, then by path bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// The folder, links resolved.
+    pub path: WsPath,
+    /// Its entries, cut at the limit.
+    pub entries: Vec<Entry>,
+    /// How many there are without the limit.
+    pub total: usize,
+    /// Whether the limit cut any.
+    pub truncated: bool,
+}
+
+/// One entry of a listing or a search by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it is.
+    pub path: WsPath,
+    /// File, folder or link; anything else on disk (a FIFO, a socket, a device) has none.
+    pub kind: Option<FileKind>,
+    /// The type that its maker gave it; for what the store does not know, folder or document.
+    pub file_type: FileType,
+    /// Its id, if the store knows it.
+    pub id: Option<FileId>,
+    /// Whether the store's newest version is what is on disk.
+    pub synced: bool,
+    /// Bytes; a folder has none.
+    pub size: Option<u64>,
+    /// Its modification time.
+    pub updated_at: Timestamp,
+}

@@ -1,0 +1,58 @@
+//! Every operation on a workspace as a plain value, with the value that answers it. Operations carry
+//! explicit values and have no defaults: a default is a dialect's word, not ours.
+
+mod change;
+mod journal;
+mod look;
+mod search;
+
+pub use change::{
+    Changed, Edit, EditAction, Mkdir, Move, Moved, OnExisting, Remove, Removed, Touch, Write,
+};
+pub use journal::{
+    ChangeSummary, History, HistoryAnswer, HistoryEntry, Import, Imported, Restore, Restored, Show,
+    Shown, ShownChange, Trash, TrashAnswer, Trashed, Undo, Undone, Verified, Verify,
+};
+pub use look::{Entry, LineStart, List, Listing, Read, ReadAnswer, Slice, Stat, StatAnswer, Want};
+pub use search::{
+    Find, FindBy, Found, Grep, GrepAnswer, GrepMatch, MatchCursor, PathFilter, RegexFlavor,
+    SizeRange,
+};
+
+/// A value that the kernel can plan and, if it changes anything, commit.
+pub trait Operation: Clone + std::fmt::Debug + Send {
+    /// What a finished operation answers.
+    type Answer;
+    /// Its name in audit rows and logs.
+    const VERB: &'static str;
+}
+
+macro_rules! operations {
+    ($($op:ty => $answer:ty, $verb:literal;)*) => {$(
+        impl Operation for $op {
+            type Answer = $answer;
+            const VERB: &'static str = $verb;
+        }
+    )*};
+}
+
+operations! {
+    Read => ReadAnswer, "read";
+    Stat => StatAnswer, "stat";
+    List => Listing, "list";
+    Find => Found, "find";
+    Grep => GrepAnswer, "grep";
+    Write => Changed, "write";
+    Touch => Changed, "touch";
+    Mkdir => Changed, "mkdir";
+    Edit => Changed, "edit";
+    Move => Moved, "move";
+    Remove => Removed, "remove";
+    History => HistoryAnswer, "history";
+    Show => Shown, "show";
+    Trash => TrashAnswer, "trash";
+    Restore => Restored, "restore";
+    Undo => Undone, "undo";
+    Import => Imported, "import";
+    Verify => Verified, "verify";
+}

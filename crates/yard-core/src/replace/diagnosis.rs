@@ -1,0 +1,505 @@
+//! Why a text was not found (R10): the closest place, and how it differs. It only reads and
+//! explains; it never edits at a place that is merely similar. The work is bounded: one pass over
+//! the text, and a close look at a few places.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use memchr::memmem;
+use similar::{Algorithm, capture_diff_slices, diff_ratio};
+
+/// What is shown of the place at most.
+const SHOWN_LINES: usize = 10;
+/// What is shown of the place at most.
+const SHOWN_CHARS: usize = 600;
+/// What is shown of one line.
+const SHOWN_LINE_CHARS: usize = 160;
+/// Places that are compared closely.
+const CANDIDATES: usize = 6;
+/// A line that occurs more often than that marks no place.
+const MAX_ANCHORS: usize = 40;
+/// Characters that are compared closely, of each side.
+const COMPARED_CHARS: usize = 1200;
+/// Lines of the wanted text that are looked up; the rest hardly changes where it is.
+const LOOKED_UP_LINES: usize = 60;
+/// What is less alike is no help.
+const LEAST_RATIO: f32 = 0.5;
+
+/// The words for a caller whose text does not stand in the file.
+pub(super) fn explain(body: &str, old: &str) -> String {
+    if body.is_empty() {
+        return "the text to be replaced was not found: the file is empty. Insert at line 0 instead."
+            .to_owned();
+    }
+    let file: Vec<&str> = body.lines().collect();
+    if let Some(reason) = misquoted(body, old) {
+        return format!("the text to be replaced was not found, but it would be {reason}");
+    }
+    let closest = folded_place(body, &file, old).or_else(|| similar_place(&file, old));
+    match closest {
+        Some(place) => describe(body, &file, &place, old),
+        None => "the text to be replaced was not found, and nothing in the file is similar to it. \
+                 Read the file again and copy the text from there."
+            .to_owned(),
+    }
+}
+
+/// The text is there once what a tool or a transport added is taken away again.
+fn misquoted(body: &str, old: &str) -> Option<&'static str> {
+    let body = body.replace("\r\n", "\n");
+    let stands = |text: &str| !text.trim().is_empty() && body.contains(text);
+    if without_line_numbers(old).is_some_and(|text| stands(&text)) {
+        return Some(
+            "without the line numbers in front of its lines. They are not part of the file.",
+        );
+    }
+    let unescaped = old.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"");
+    if unescaped != old && stands(&unescaped) {
+        return Some(
+            "without one level of escapes: send real line breaks, tabs and quotes, not \\n, \\t \
+             and \\\".",
+        );
+    }
+    let entities = old.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
+    let entities = entities.replace("&#39;", "'").replace("&amp;", "&");
+    if entities != old && stands(&entities) {
+        return Some("with plain characters: send <, >, &, quotes, not &lt;, &gt;, &amp;, &quot;.");
+    }
+    None
+}
+
+/// The lines without `12: `, `12\t`, `12→` or `12|`, if all have such a start.
+fn without_line_numbers(old: &str) -> Option<String> {
+    let bare = |line: &str| {
+        let rest = line.trim_start().trim_start_matches(|digit: char| digit.is_ascii_digit());
+        let numbered = rest.len() < line.trim_start().len();
+        let rest = rest.strip_prefix(": ").or_else(|| rest.strip_prefix(['\t', '→', '|', ':']));
+        rest.filter(|_| numbered).map(str::to_owned)
+    };
+    let lines: Option<Vec<String>> = old.lines().map(bare).collect();
+    lines.map(|lines| lines.join("\n"))
+}
+
+/// One way in which texts that mean the same may differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Difference {
+    Endings,
+    Trailing,
+    Indentation,
+    Spacing,
+    Typography,
+    Case,
+}
+
+impl Difference {
+    const ALL: [Self; 6] = [
+        Self::Endings,
+        Self::Trailing,
+        Self::Indentation,
+        Self::Spacing,
+        Self::Typography,
+        Self::Case,
+    ];
+
+    fn words(self, file: &str, old: &str) -> &'static str {
+        match self {
+            Self::Endings if old.contains('\r') => {
+                "line endings (your text has \\r where the file has none; send plain \\n)"
+            }
+            Self::Endings => "line endings",
+            Self::Trailing => "white space at the end of a line",
+            Self::Indentation => indentation_words(file, old),
+            Self::Spacing => "white space or line breaks within it",
+            Self::Typography => "typographic characters (curly or straight quotes, dashes, dots)",
+            Self::Case => "upper and lower case",
+        }
+    }
+}
+
+fn indentation_words(file: &str, old: &str) -> &'static str {
+    let has = |text: &str, tab: char| text.lines().any(|line| indent(line).contains(tab));
+    match (has(file, '\t'), has(old, '\t')) {
+        (true, false) => "indentation (the file uses tabs, your text does not)",
+        (false, true) => "indentation (your text uses tabs, the file does not)",
+        _ => "indentation",
+    }
+}
+
+fn indent(line: &str) -> &str {
+    &line[..line.len() - line.trim_start().len()]
+}
+
+/// `text` with the given differences made equal.
+fn fold(text: &str, differences: &[Difference]) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        fold_line(line, differences, &mut folded);
+    }
+    folded
+}
+
+fn fold_line(line: &str, differences: &[Difference], folded: &mut String) {
+    let has = |difference| differences.contains(&difference);
+    let content = line.trim_end_matches(['\n', '\r']);
+    let ending = &line[content.len()..];
+    let bare = content.trim_end();
+    let lead = indent(bare);
+    if !has(Difference::Indentation) {
+        folded.push_str(lead);
+    }
+    for character in bare[lead.len()..].chars() {
+        fold_char(character, differences, folded);
+    }
+    if !has(Difference::Trailing) {
+        folded.push_str(&content[bare.len()..]);
+    }
+    if !has(Difference::Endings) {
+        folded.push_str(ending.trim_end_matches('\n'));
+    }
+    if ending.ends_with('\n') && !has(Difference::Spacing) {
+        folded.push('\n');
+    }
+}
+
+fn fold_char(character: char, differences: &[Difference], folded: &mut String) {
+    let has = |difference| differences.contains(&difference);
+    if character.is_ascii_lowercase() {
+        return folded.push(character);
+    }
+    // A zero-width space is as invisible as other white space.
+    if has(Difference::Spacing) && (character.is_whitespace() || character == '\u{200b}') {
+        return;
+    }
+    match typewriter(character).filter(|_| has(Difference::Typography)) {
+        Some(plain) => folded.push_str(plain),
+        None if has(Difference::Case) => folded.extend(character.to_lowercase()),
+        None => folded.push(character),
+    }
+}
+
+/// What a typewriter has for a character that editors and models put in its stead.
+fn typewriter(character: char) -> Option<&'static str> {
+    match character {
+        '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{b4}' | '`' => Some("'"),
+        '\u{201c}'..='\u{201f}' | '\u{2033}' | '\u{ab}' | '\u{bb}' => Some("\""),
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => Some("-"),
+        '\u{2026}' => Some("..."),
+        _ => None,
+    }
+}
+
+/// The place that is the wanted text but for [`Difference`]s; of several the one with the fewest.
+fn folded_place(body: &str, file: &[&str], old: &str) -> Option<Range<usize>> {
+    let needle = fold(old, &Difference::ALL);
+    if needle.is_empty() {
+        return None;
+    }
+    let mut folded = String::with_capacity(body.len());
+    let mut starts = Vec::with_capacity(file.len());
+    for line in body.split_inclusive('\n') {
+        starts.push(folded.len());
+        fold_line(line, &Difference::ALL, &mut folded);
+    }
+    let line_at = |offset: usize| starts.partition_point(|start| *start <= offset) - 1;
+    memmem::find_iter(folded.as_bytes(), &needle)
+        .take(CANDIDATES)
+        .map(|start| line_at(start)..line_at(start + needle.len() - 1) + 1)
+        .min_by_key(|place| differences(&raw(body, place), old).len())
+}
+
+/// The lines of a place as they are, with their endings.
+fn raw(body: &str, place: &Range<usize>) -> String {
+    body.split_inclusive('\n').skip(place.start).take(place.len()).collect()
+}
+
+/// The differences that keep `old` from standing in `file`: those without whose folding it does
+/// not.
+fn differences(file: &str, old: &str) -> Vec<Difference> {
+    let needed = |difference: &Difference| {
+        let others: Vec<Difference> =
+            Difference::ALL.into_iter().filter(|other| other != difference).collect();
+        !fold(file, &others).contains(&fold(old, &others))
+    };
+    Difference::ALL.into_iter().filter(needed).collect()
+}
+
+/// The place that is most like the wanted text, if any is.
+fn similar_place(file: &[&str], old: &str) -> Option<Range<usize>> {
+    let wanted: Vec<&str> = old.lines().collect();
+    let mut starts = anchored(file, &wanted);
+    if starts.is_empty() {
+        starts = sharing_words(file, &wanted);
+    }
+    let places = starts.into_iter().map(|start| start..(start + wanted.len()).min(file.len()));
+    let rated = places.map(|place| (ratio(&file[place.clone()], &wanted), place));
+    let best = rated.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    best.filter(|(ratio, _)| *ratio >= LEAST_RATIO).map(|(_, place)| place)
+}
+
+/// Where the wanted text would begin if a line of it stood where the file has the same line. Each
+/// such line votes with its length, divided by how often it occurs.
+fn anchored(file: &[&str], wanted: &[&str]) -> Vec<usize> {
+    let mut looked_up: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, line) in wanted.iter().enumerate().take(LOOKED_UP_LINES) {
+        if line.trim().chars().filter(|character| character.is_alphanumeric()).count() >= 3 {
+            looked_up.entry(line.trim()).or_default().push(index);
+        }
+    }
+    let mut found: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (number, line) in file.iter().enumerate() {
+        if looked_up.contains_key(line.trim()) {
+            found.entry(line.trim()).or_default().push(number);
+        }
+    }
+    let mut votes: HashMap<usize, usize> = HashMap::new();
+    for (line, numbers) in found.iter().filter(|(_, numbers)| numbers.len() <= MAX_ANCHORS) {
+        for index in &looked_up[line] {
+            for number in numbers {
+                let weight = 1 + 100 * line.len() / numbers.len();
+                *votes.entry(number.saturating_sub(*index)).or_default() += weight;
+            }
+        }
+    }
+    most(votes.into_iter())
+}
+
+/// Where the wanted text would begin if its longest line stood where most of that line's words do.
+fn sharing_words(file: &[&str], wanted: &[&str]) -> Vec<usize> {
+    let longest = wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().len());
+    let Some((index, line)) = longest else { return Vec::new() };
+    let sought: HashSet<&str> = words(line).collect();
+    let votes = file.iter().enumerate().filter_map(|(number, line)| {
+        let shared: usize = words(line).filter(|word| sought.contains(word)).map(str::len).sum();
+        (shared > 0).then(|| (number.saturating_sub(index), shared.min(1 << 20)))
+    });
+    most(votes)
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|character: char| !character.is_alphanumeric() && character != '_')
+        .filter(|word| word.len() >= 2)
+}
+
+/// The starts with the most votes; of equals the earlier, so that the answer is always the same.
+fn most(votes: impl Iterator<Item = (usize, usize)>) -> Vec<usize> {
+    let mut votes: Vec<(usize, usize)> = votes.collect();
+    votes.sort_by_key(|(start, weight)| (std::cmp::Reverse(*weight), *start));
+    votes.truncate(CANDIDATES);
+    votes.into_iter().map(|(start, _)| start).collect()
+}
+
+fn ratio(file: &[&str], wanted: &[&str]) -> f32 {
+    let chars = |lines: &[&str]| -> Vec<char> {
+        let lines = lines.iter().flat_map(|line| line.trim().chars().chain(['\n']));
+        lines.take(COMPARED_CHARS).collect()
+    };
+    let (one, other) = (chars(file), chars(wanted));
+    let ops = capture_diff_slices(Algorithm::Myers, &one, &other);
+    diff_ratio(&ops, one.len(), other.len())
+}
+
+fn describe(body: &str, file: &[&str], place: &Range<usize>, old: &str) -> String {
+    let raw = raw(body, place);
+    let kinds = differences(&raw, old);
+    let same = fold(&raw, &Difference::ALL).contains(&fold(old, &Difference::ALL));
+    let how = match kinds.as_slice() {
+        _ if !same => "in its characters".to_owned(),
+        [] => "in white space".to_owned(),
+        kinds => {
+            let words: Vec<&str> = kinds.iter().map(|kind| kind.words(&raw, old)).collect();
+            format!("in {}", words.join("; in "))
+        }
+    };
+    let mut message = format!(
+        "the text to be replaced was not found. The closest place is {}; it differs {how}.",
+        line_range(place)
+    );
+    if let Some(first) = first_difference(&raw, place.start, old) {
+        message.push_str(&first);
+    }
+    message.push_str(" The file has there:\n");
+    message.push_str(&excerpt(&file[place.clone()]));
+    message.push_str("\nSend the text to be replaced exactly as it stands in the file.");
+    message
+}
+
+fn line_range(place: &Range<usize>) -> String {
+    match place.len() {
+        0 | 1 => format!("line {}", place.start + 1),
+        _ => format!("lines {} to {}", place.start + 1, place.end),
+    }
+}
+
+/// The first line that is not the same, both ways, with what is invisible made visible. The first
+/// and the last line of the wanted text may be parts of lines.
+fn first_difference(raw: &str, start: usize, old: &str) -> Option<String> {
+    let wanted: Vec<&str> = old.split('\n').collect();
+    let last = wanted.len() - 1;
+    let mut file = raw.split('\n');
+    for (index, wanted) in wanted.into_iter().enumerate() {
+        let line = file.next().unwrap_or_default();
+        // A bare \n also matches \r\n, so that the file's \r is no difference.
+        let bare = line.strip_suffix('\r').unwrap_or(line);
+        let same = match (index == 0, index == last) {
+            (true, true) => line.contains(wanted),
+            (true, false) => line.ends_with(wanted) || bare.ends_with(wanted),
+            (false, true) => line.starts_with(wanted),
+            (false, false) => line == wanted || bare == wanted,
+        };
+        if !same {
+            let number = start + index + 1;
+            let (has, sent) = (visible(bare, wanted), visible(wanted, bare));
+            return Some(format!(
+                " The first difference is in line {number}: the file has `{has}`, you sent \
+                 `{sent}`."
+            ));
+        }
+    }
+    None
+}
+
+/// One line, from a little before the first character in which it differs from `other`. Tabs and
+/// carriage returns are written out, and so is white space at the end.
+fn visible(line: &str, other: &str) -> String {
+    let same = line.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+    let skip = if same > SHOWN_LINE_CHARS / 2 { same - SHOWN_LINE_CHARS / 4 } else { 0 };
+    let content = line.trim_end().chars().count();
+    let mut shown = String::from(if skip > 0 { "…" } else { "" });
+    for (index, character) in line.chars().enumerate().skip(skip).take(SHOWN_LINE_CHARS) {
+        match character {
+            '\t' => shown.push_str("\\t"),
+            '\r' => shown.push_str("\\r"),
+            ' ' if index >= content => shown.push_str("\\x20"),
+            '\u{a0}' | '\u{200b}' | '\u{feff}' => shown.extend(character.escape_unicode()),
+            _ => shown.push(character),
+        }
+    }
+    if line.chars().count() > skip + SHOWN_LINE_CHARS {
+        shown.push('…');
+    }
+    shown
+}
+
+/// The start of the place as it stands in the file.
+fn excerpt(lines: &[&str]) -> String {
+    let shown = lines.iter().take(SHOWN_LINES).copied().collect::<Vec<_>>().join("\n");
+    let cut = shown.char_indices().nth(SHOWN_CHARS).map_or(shown.len(), |(at, _)| at);
+    let mut excerpt = shown[..cut].to_owned();
+    if cut < shown.len() || lines.len() > SHOWN_LINES {
+        excerpt.push_str("\n[cut here; read the file for the rest]");
+    }
+    excerpt
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const FILE: &str = "fn main() {\n\tlet name = \"x\";\n\tprintln!(\"{name}\");\n}\n\n\
+                        /// It’s “quoted”.  \nfn other(first: u32) -> u32 {\n    first + 1\n}\n";
+
+    fn check(body: &str, old: &str, parts: &[&str]) {
+        assert!(!body.contains(old), "the text must not stand there");
+        let words = explain(body, old);
+        for part in parts {
+            assert!(words.contains(part), "{part:?} is not in:\n{words}");
+        }
+    }
+
+    #[test]
+    fn r10_white_space_is_told() {
+        check(
+            FILE,
+            "    let name = \"x\";\n    println!(\"{name}\");",
+            &[
+                "lines 2 to 3",
+                "indentation (the file uses tabs, your text does not)",
+                "line 2: the file has `\\tlet name = \"x\";`, you sent `    let name",
+                "\n\tlet name = \"x\";\n\tprintln!(\"{name}\");\n",
+            ],
+        );
+        check(FILE, "{\n  first + 1\n}", &["lines 7 to 9", "differs in indentation.", "line 8:"]);
+        check(FILE, "“quoted”.\nfn other", &["white space at the end of a line", "\\x20\\x20`"]);
+        check(FILE, "other( first:u32 )", &["line 7", "white space or line breaks within it"]);
+    }
+
+    #[test]
+    fn r10_characters_are_told() {
+        check(FILE, "It's \"quoted\".", &["line 6", "typographic characters", "It’s “quoted”."]);
+        check(FILE, "FN Main()", &["line 1;", "upper and lower case"]);
+        check(FILE, "}\r\n\r\n/// It", &["line endings (your text has \\r"]);
+    }
+
+    #[test]
+    fn r10_other_text_is_told() {
+        check(
+            FILE,
+            "fn other(second: u32) -> u32 {\n    second + 1\n}",
+            &["lines 7 to 9", "in its characters", "line 7: the file has `fn other(first: u32)"],
+        );
+        check(FILE, "println!(\"{nam}\", nam);", &["line 3", "in its characters"]);
+        check(FILE, "SELECT * FROM nowhere", &["nothing in the file is similar"]);
+        check("", "x", &["the file is empty"]);
+        check("\n\n", "x", &["nothing in the file is similar"]);
+    }
+
+    #[test]
+    fn r10_misquoted_text_is_told() {
+        check(FILE, "8:     first + 1\n9: }", &["without the line numbers"]);
+        check(FILE, "let name = \\\"x\\\";", &["without one level of escapes"]);
+        check(FILE, "-&gt; u32 {", &["with plain characters"]);
+    }
+
+    #[test]
+    fn r10_of_several_places_the_one_with_fewest_differences() {
+        check("A  B\na b\n", "a  b", &["line 1;", "case"]);
+        check("A B\na b\n", "a  b", &["line 2;"]);
+    }
+
+    #[test]
+    fn r10_long_places_are_cut() {
+        let body: String = (0..200).map(|line| format!("\tline number {line}\n")).collect();
+        let words = explain(&body, &body.replace('\t', "  "));
+        assert!(words.contains("lines 1 to 200") && words.contains("[cut here"), "{words}");
+        assert!(words.len() < 1500, "{}", words.len());
+    }
+
+    #[test]
+    fn r10_a_large_file_is_explained_soon() {
+        let line = |n: usize| format!("    let value_{} = compute(value_{n}, {n});\n", n % 700);
+        let body: String = (0..20_000).map(line).collect();
+        let near = "    let value_3 = computed(value_17, 99999);\n    let valu = 3;\n";
+        let far = "something completely different\nand more of it\n";
+        let anchored = format!("{}    let other = 1;\n", line(12_345));
+        // The bound is for a release build; a loaded test machine gets ten times as long.
+        for old in [near, far, &anchored] {
+            let start = std::time::Instant::now();
+            let words = explain(&body, old);
+            assert!(start.elapsed().as_millis() < 500, "{:?} {words}", start.elapsed());
+        }
+        assert!(explain(&body, &anchored).contains("lines 12346 to 12347"));
+    }
+
+    proptest! {
+        #[test]
+        fn explaining_never_panics(
+            body in "[aAbé“’\t \r\n]{0,60}",
+            old in "[aAbé\"'\t \r\n]{1,12}",
+        ) {
+            explain(&body, &old);
+        }
+
+        #[test]
+        fn r10_folding_hides_only_what_it_says(
+            old in "[a-z]{4,8}( [a-z]{4,8}){2}",
+            tabs in 1usize..4,
+        ) {
+            let body = format!("start\n{}{}\nend\n", "\t".repeat(tabs), old.to_uppercase());
+            let words = explain(&body, &old);
+            let told = words.contains("line 2; it differs in upper and lower case.");
+            prop_assert!(told, "{}", words);
+        }
+    }
+}

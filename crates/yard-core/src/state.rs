@@ -1,0 +1,106 @@
+//! What the store knows of one file at one moment: plain values, compared as wholes by undo.
+
+use crate::{ContentHash, FileId, Name};
+
+/// What an entry of a folder is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileKind {
+    /// A regular file: its content is its bytes.
+    File,
+    /// A folder: it has no content of its own.
+    Folder,
+    /// A symbolic link: its content is its target.
+    Link,
+}
+
+/// The type that a document's maker gave it (W2). It says nothing about the bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileType {
+    /// Text, or anything else without a type of its own.
+    #[default]
+    Document,
+    /// A folder.
+    Folder,
+    /// A canvas.
+    Canvas,
+    /// A chat's transcript: the system's own, never written by a tool.
+    Chat,
+    /// A whiteboard.
+    Whiteboard,
+    /// An agent's definition.
+    Agent,
+    /// A skill.
+    Skill,
+    /// A plan.
+    Plan,
+}
+
+impl FileType {
+    /// Every type with its one spelling.
+    pub const WORDS: [(FileType, &'static str); 8] = [
+        (Self::Document, "document"),
+        (Self::Folder, "folder"),
+        (Self::Canvas, "canvas"),
+        (Self::Chat, "chat"),
+        (Self::Whiteboard, "whiteboard"),
+        (Self::Agent, "agent"),
+        (Self::Skill, "skill"),
+        (Self::Plan, "plan"),
+    ];
+
+    /// Its spelling: lower case everywhere (W2).
+    pub fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(kind, _)| *kind == self).map_or("document", |(_, word)| word)
+    }
+
+    /// The type of that spelling, in any case.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::WORDS
+            .iter()
+            .find(|(_, known)| known.eq_ignore_ascii_case(word))
+            .map(|(kind, _)| *kind)
+    }
+}
+
+/// Who made a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Author {
+    /// Somebody behind our back: an editor, a shell, another program.
+    External,
+    /// An agent, through a tool.
+    Agent,
+    /// A person, through a command or a page.
+    Person,
+}
+
+impl Author {
+    /// Every author with its one spelling.
+    pub const WORDS: [(Author, &'static str); 3] =
+        [(Self::External, "external"), (Self::Agent, "agent"), (Self::Person, "person")];
+
+    /// Its spelling.
+    pub fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(author, _)| *author == self).map_or("external", |(_, word)| word)
+    }
+}
+
+/// One living file, folder or link. A removed one has no state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FileState {
+    /// The folder that it is in.
+    pub parent: FileId,
+    /// Its name there.
+    pub name: Name,
+    /// File, folder or link.
+    pub kind: FileKind,
+    /// The type that its maker gave it.
+    pub file_type: FileType,
+    /// Permission bits (the low twelve of `st_mode`).
+    pub mode: u32,
+    /// The content's hash: a file's bytes, a link's target; a folder has none.
+    pub content: Option<ContentHash>,
+    /// The content's length in bytes.
+    pub size: u64,
+    /// It was written as a JSON value that is no string, and reads back as one (W3).
+    pub json: bool,
+}

@@ -1,0 +1,49 @@
+//! Moments as the project writes them: RFC 3339, UTC, milliseconds (R11).
+
+use std::fmt;
+
+/// Milliseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The moment `millis` milliseconds after (or, negative, before) the epoch.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// The moment a file system names by nanoseconds, cut to the millisecond.
+    pub fn from_nanos(nanos: i64) -> Self {
+        Self(nanos.div_euclid(1_000_000))
+    }
+
+    /// Milliseconds since the epoch.
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(moment) => write!(f, "{moment:.3}"),
+            // Outside of years -9999..9999: a file system can hold it, RFC 3339 cannot.
+            Err(_) => write!(f, "1970-01-01T00:00:00.000Z"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r11_times_are_rfc3339_utc_with_milliseconds() {
+        assert_eq!(Timestamp::from_millis(0).to_string(), "1970-01-01T00:00:00.000Z");
+        assert_eq!(
+            Timestamp::from_millis(1_768_473_000_120).to_string(),
+            "2026-01-15T10:30:00.120Z"
+        );
+        assert_eq!(Timestamp::from_nanos(-1).to_string(), "1969-12-31T23:59:59.999Z");
+    }
+}

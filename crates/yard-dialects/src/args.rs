@@ -1,0 +1,492 @@
+//! R1: lenient in. Arguments as models send them become arguments as the schema wants them, or one
+//! message for each that is wrong, from which the next call can succeed.
+//!
+//! Works on the derived schema alone, so that a tool's type is the only place that says what it
+//! takes.
+
+use serde_json::{Map, Number, Value};
+
+use crate::nearest::nearest;
+use crate::schema::primary_type;
+
+/// The name under which a fault of the arguments as a whole is reported.
+pub const WHOLE: &str = "args";
+
+/// Characters of a caller's own value that a message repeats.
+const SHOWN_CHARS: usize = 80;
+
+/// What is wrong, argument by argument.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    /// One argument is wrong.
+    pub fn one(name: &str, message: impl Into<String>) -> Self {
+        let mut fields = Self::default();
+        fields.push(name, message);
+        fields
+    }
+
+    /// Adds what is wrong with one more argument.
+    pub fn push(&mut self, name: &str, message: impl Into<String>) {
+        self.0.push((name.to_owned(), message.into()));
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Argument and message, in the order in which they were found.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, message)| (name.as_str(), message.as_str()))
+    }
+
+    /// As JSON: `{name: message}`.
+    pub fn to_value(&self) -> Value {
+        Value::Object(
+            self.iter().map(|(name, message)| (name.to_owned(), message.into())).collect(),
+        )
+    }
+}
+
+/// The arguments that `sent` means under `schema`, or everything that is wrong with them.
+pub fn accept(schema: &Value, sent: Value) -> Result<Value, Fields> {
+    let mut fields = Fields::default();
+    let accepted = match unwrapped(sent) {
+        Value::Object(sent) => object(schema, sent, "", &mut fields),
+        other => {
+            let wrong =
+                format!("expected an object that holds the arguments, got {}", named(&other));
+            return Err(Fields::one(WHOLE, wrong));
+        }
+    };
+    if fields.is_empty() { Ok(accepted) } else { Err(fields) }
+}
+
+/// Some models send the object as a string that holds it.
+fn unwrapped(sent: Value) -> Value {
+    let Value::String(text) = &sent else { return sent };
+    match serde_json::from_str(text) {
+        Ok(inner @ Value::Object(_)) => inner,
+        _ => sent,
+    }
+}
+
+fn object(schema: &Value, sent: Map<String, Value>, at: &str, fields: &mut Fields) -> Value {
+    let none = Map::new();
+    let known = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+    let mut accepted = Map::new();
+    for (name, value) in sent {
+        match known.get(&name) {
+            // An explicit null is an argument that was not sent.
+            Some(property) if value.is_null() && !takes_null(property) => {}
+            Some(property) => {
+                let value = one(property, value, &format!("{at}{name}"), fields);
+                accepted.insert(name, value);
+            }
+            None if is_closed(schema) => fields.push(&format!("{at}{name}"), unknown(&name, known)),
+            None => {
+                accepted.insert(name, value);
+            }
+        }
+    }
+    for name in missing(schema, &accepted) {
+        fields.push(&format!("{at}{name}"), missed(known.get(name)));
+    }
+    Value::Object(accepted)
+}
+
+/// A schema that names no type takes anything, null too.
+fn takes_null(schema: &Value) -> bool {
+    match schema.get("type") {
+        Some(Value::String(name)) => name == "null",
+        Some(Value::Array(names)) => names.iter().any(|name| name == "null"),
+        _ => {
+            schema.get("enum").is_none()
+                && schema.get("anyOf").is_none()
+                && schema.get("oneOf").is_none()
+        }
+    }
+}
+
+fn is_closed(schema: &Value) -> bool {
+    schema.get("additionalProperties") == Some(&Value::Bool(false))
+}
+
+fn unknown(name: &str, known: &Map<String, Value>) -> String {
+    let all = known.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match nearest(name, known.keys().map(String::as_str)) {
+        Some(meant) => format!("unknown argument; did you mean `{meant}`? Known: {all}"),
+        None => format!("unknown argument. Known: {all}"),
+    }
+}
+
+fn missing<'a>(schema: &'a Value, accepted: &Map<String, Value>) -> Vec<&'a str> {
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    required.filter_map(Value::as_str).filter(|name| !accepted.contains_key(*name)).collect()
+}
+
+fn missed(property: Option<&Value>) -> String {
+    let wanted = property.map_or_else(|| "a value".to_owned(), expected);
+    let about = property.and_then(|schema| schema.get("description")).and_then(Value::as_str);
+    match about {
+        Some(about) => format!("missing; expected {wanted}: {about}"),
+        None => format!("missing; expected {wanted}"),
+    }
+}
+
+/// One value: coerced where R1 says so, else as it is with a message if it cannot be meant.
+fn one(schema: &Value, sent: Value, at: &str, fields: &mut Fields) -> Value {
+    let Some(wanted) = schema.as_object().and_then(primary_type) else { return sent };
+    let accepted = match (wanted, sent) {
+        ("boolean", sent) => boolean(&sent).map(Value::Bool).ok_or(sent),
+        ("integer", sent) => {
+            integer(&sent).filter(|number| in_range(schema, number)).map(Value::Number).ok_or(sent)
+        }
+        ("string", Value::String(text)) => {
+            word(schema, &text).map(Value::String).ok_or(Value::String(text))
+        }
+        ("number", sent @ Value::Number(_)) => Ok(sent),
+        ("array", Value::Array(items)) if in_length(schema, items.len()) => {
+            Ok(array(schema, items, at, fields))
+        }
+        ("object", Value::Object(sent)) => Ok(object(schema, sent, &format!("{at}."), fields)),
+        (_, sent) => Err(sent),
+    };
+    accepted.unwrap_or_else(|sent| {
+        fields.push(at, format!("expected {}, got {}", expected(schema), named(&sent)));
+        sent
+    })
+}
+
+fn array(schema: &Value, items: Vec<Value>, at: &str, fields: &mut Fields) -> Value {
+    let Some(item) = schema.get("items") else { return Value::Array(items) };
+    let accepted = items
+        .into_iter()
+        .enumerate()
+        .map(|(index, sent)| one(item, sent, &format!("{at}[{index}]"), fields));
+    Value::Array(accepted.collect())
+}
+
+fn boolean(sent: &Value) -> Option<bool> {
+    match sent {
+        Value::Bool(value) => Some(*value),
+        Value::String(text) if text.trim().eq_ignore_ascii_case("true") => Some(true),
+        Value::String(text) if text.trim().eq_ignore_ascii_case("false") => Some(false),
+        Value::Number(number) => match whole(&number.to_string())?.as_i64()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn integer(sent: &Value) -> Option<Number> {
+    match sent {
+        Value::Number(number) => whole(&number.to_string()),
+        Value::String(text) => whole(text.trim()),
+        _ => None,
+    }
+}
+
+/// The integer that a spelling stands for; `5.0` and `5e0` are five.
+fn whole(spelling: &str) -> Option<Number> {
+    if let Ok(value) = spelling.parse::<i64>() {
+        return Some(value.into());
+    }
+    if let Ok(value) = spelling.parse::<u64>() {
+        return Some(value.into());
+    }
+    let is_number = spelling.starts_with(|first: char| first.is_ascii_digit() || first == '-');
+    let value = spelling.parse::<f64>().ok().filter(|_| is_number)?;
+    // Beyond 2^53 a fraction says nothing: what was meant is not known.
+    let exact = value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0;
+    exact.then(|| Number::from(value as i64))
+}
+
+fn in_range(schema: &Value, number: &Number) -> bool {
+    let value = wide(number);
+    bound(schema, "minimum").is_none_or(|least| value >= Some(least))
+        && bound(schema, "maximum").is_none_or(|most| value <= Some(most))
+}
+
+fn in_length(schema: &Value, items: usize) -> bool {
+    let items = items as i128;
+    bound(schema, "minItems").is_none_or(|least| items >= least)
+        && bound(schema, "maxItems").is_none_or(|most| items <= most)
+}
+
+fn bound(schema: &Value, keyword: &str) -> Option<i128> {
+    schema.get(keyword).and_then(Value::as_number).and_then(wide)
+}
+
+fn wide(number: &Number) -> Option<i128> {
+    number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
+}
+
+/// The text itself, or the listed word that it is in another case.
+fn word(schema: &Value, text: &str) -> Option<String> {
+    let Some(words) = words(schema) else { return Some(text.to_owned()) };
+    words.into_iter().find(|word| word.eq_ignore_ascii_case(text.trim())).map(str::to_owned)
+}
+
+fn words(schema: &Value) -> Option<Vec<&str>> {
+    Some(schema.get("enum")?.as_array()?.iter().filter_map(Value::as_str).collect())
+}
+
+/// What a schema wants, in words.
+fn expected(schema: &Value) -> String {
+    let bounds = |least, most| (bound(schema, least), bound(schema, most));
+    match schema.as_object().and_then(primary_type) {
+        Some("boolean") => "true or false".to_owned(),
+        Some("integer") => format!("an integer{}", between(bounds("minimum", "maximum"))),
+        Some("number") => "a number".to_owned(),
+        Some("string") => match words(schema) {
+            Some(words) => format!("one of {}", words.join(", ")),
+            None => "a string".to_owned(),
+        },
+        Some("array") => format!(
+            "an array{}{}",
+            of(schema.get("items")),
+            between(bounds("minItems", "maxItems"))
+        ),
+        Some("object") => "an object".to_owned(),
+        _ => "a value".to_owned(),
+    }
+}
+
+fn of(items: Option<&Value>) -> String {
+    match items.and_then(Value::as_object).and_then(primary_type) {
+        Some(name) => format!(" of {name}s"),
+        None => String::new(),
+    }
+}
+
+fn between(bounds: (Option<i128>, Option<i128>)) -> String {
+    match bounds {
+        (Some(least), Some(most)) => format!(" ({least} to {most})"),
+        (Some(least), None) => format!(" ({least} or more)"),
+        (None, Some(most)) => format!(" ({most} or less)"),
+        (None, None) => String::new(),
+    }
+}
+
+/// What was sent, in words.
+fn named(sent: &Value) -> String {
+    match sent {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => format!("the boolean {value}"),
+        Value::Number(number) => format!("the number {}", cut(&number.to_string())),
+        Value::String(text) => format!("the string {}", shown(text)),
+        Value::Array(items) => format!("an array of {}", items.len()),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+/// A caller's own text, quoted, as far as it helps to recognise it.
+pub(crate) fn shown(text: &str) -> String {
+    format!("{:?}", cut(text))
+}
+
+fn cut(text: &str) -> String {
+    let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "Full path to the file"},
+                "flag": {"type": "boolean", "default": false},
+                "limit": {"type": "integer", "minimum": 0, "default": 50},
+                "offset": {"type": "integer"},
+                "kind": {"type": "string", "enum": ["document", "folder"]},
+                "paths": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3},
+                "lines": {"type": "array", "items": {"type": "integer"}},
+                "inner": {
+                    "type": "object",
+                    "properties": {"deep": {"type": "boolean"}},
+                    "required": ["deep"],
+                    "additionalProperties": false
+                },
+                "content": {"description": "Anything"},
+            },
+            "required": ["path"],
+            "additionalProperties": false,
+        })
+    }
+
+    fn accepted(sent: Value) -> Value {
+        match accept(&schema(), sent.clone()) {
+            Ok(accepted) => accepted,
+            Err(fields) => panic!("{sent} was refused: {fields:?}"),
+        }
+    }
+
+    fn refused(sent: Value) -> Value {
+        match accept(&schema(), sent.clone()) {
+            Ok(accepted) => panic!("{sent} was accepted as {accepted}"),
+            Err(fields) => fields.to_value(),
+        }
+    }
+
+    #[test]
+    fn r1_booleans_and_integers_are_taken_as_models_send_them() {
+        for (sent, meant) in [
+            (json!({"flag": "true"}), json!({"flag": true})),
+            (json!({"flag": "False"}), json!({"flag": false})),
+            (json!({"flag": 1}), json!({"flag": true})),
+            (json!({"flag": 0}), json!({"flag": false})),
+            (json!({"limit": "100"}), json!({"limit": 100})),
+            (json!({"limit": " 7 "}), json!({"limit": 7})),
+            (json!({"limit": 5.0}), json!({"limit": 5})),
+            (json!({"limit": 1e3}), json!({"limit": 1000})),
+            (json!({"offset": "-3"}), json!({"offset": -3})),
+            (json!({"limit": u64::MAX}), json!({"limit": u64::MAX})),
+            (json!({"lines": ["1", 2, 3.0]}), json!({"lines": [1, 2, 3]})),
+            (json!({"inner": {"deep": "true"}}), json!({"inner": {"deep": true}})),
+            (json!({"kind": "Folder"}), json!({"kind": "folder"})),
+            (json!({"limit": null, "flag": null}), json!({})),
+            (json!({"content": null}), json!({"content": null})),
+            (json!({"content": 1.50}), json!({"content": 1.50})),
+        ] {
+            let with_path = |value: &Value| {
+                let mut value = value.clone();
+                value["path"] = json!("/a");
+                value
+            };
+            assert_eq!(accepted(with_path(&sent)), with_path(&meant), "{sent}");
+        }
+    }
+
+    #[test]
+    fn r1_an_object_in_a_string_is_that_object() {
+        assert_eq!(
+            accepted(json!(r#"{"path": "/a", "flag": "true"}"#)),
+            json!({"path": "/a", "flag": true})
+        );
+    }
+
+    #[test]
+    fn r1_strings_stay_strings() {
+        assert_eq!(accepted(json!({"path": "true"})), json!({"path": "true"}));
+        assert_eq!(accepted(json!({"path": "100"})), json!({"path": "100"}));
+    }
+
+    #[test]
+    fn r1_an_unknown_argument_is_named_with_the_nearest() {
+        let fields = refused(json!({"path": "/a", "file_path": "/b"}));
+        let message = fields["file_path"].as_str().unwrap();
+        assert!(
+            message.contains("unknown") && message.contains("did you mean `path`?"),
+            "{message}"
+        );
+        let fields = refused(json!({"path": "/a", "zzz": 1}));
+        assert!(fields["zzz"].as_str().unwrap().starts_with("unknown argument. Known: `path`"));
+    }
+
+    #[test]
+    fn r1_missing_and_wrong_ones_are_named_together_with_what_was_expected() {
+        let fields = refused(
+            json!({"flag": "maybe", "limit": -1, "paths": [], "lines": [1, "x"], "inner": {}}),
+        );
+        assert_eq!(
+            fields,
+            json!({
+                "flag": "expected true or false, got the string \"maybe\"",
+                "limit": "expected an integer (0 or more), got the number -1",
+                "paths": "expected an array of strings (1 to 3), got an array of 0",
+                "lines[1]": "expected an integer, got the string \"x\"",
+                "inner.deep": "missing; expected true or false",
+                "path": "missing; expected a string: Full path to the file",
+            })
+        );
+        for (sent, message) in [
+            (json!({"path": 3}), "expected a string, got the number 3"),
+            (json!({"path": ["/a"]}), "expected a string, got an array of 1"),
+            (json!({"path": null}), "missing; expected a string: Full path to the file"),
+        ] {
+            assert_eq!(refused(sent)["path"], message);
+        }
+        for value in [
+            json!(2.5),
+            json!("2.5"),
+            json!("inf"),
+            json!("NaN"),
+            json!(""),
+            json!(true),
+            json!(1e300),
+        ] {
+            refused(json!({"path": "/a", "limit": value}));
+        }
+        for value in [json!(2), json!("1"), json!("yes"), json!([])] {
+            refused(json!({"path": "/a", "flag": value}));
+        }
+        assert_eq!(
+            refused(json!({"path": "/a", "kind": "film"}))["kind"],
+            "expected one of document, folder, got the string \"film\""
+        );
+    }
+
+    #[test]
+    fn r1_arguments_that_are_no_object_are_refused() {
+        for sent in [json!(null), json!([]), json!(3), json!("path"), json!("[1]"), json!(true)] {
+            assert!(refused(sent)[WHOLE].as_str().unwrap().starts_with("expected an object"));
+        }
+    }
+
+    #[test]
+    fn messages_repeat_little_of_what_was_sent() {
+        let fields = refused(json!({"path": "/a", "flag": "x".repeat(10_000)}));
+        assert!(fields["flag"].as_str().unwrap().len() < 200);
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::Bool),
+            any::<i64>().prop_map(|value| json!(value)),
+            any::<f64>().prop_map(|value| json!(value)),
+            "\\PC{0,8}".prop_map(Value::String),
+            "-?[0-9]{0,25}(\\.0)?".prop_map(Value::String),
+        ];
+        let name =
+            prop_oneof!["\\PC{0,6}", "(path|flag|limit|offset|kind|paths|lines|inner|content)"];
+        leaf.prop_recursive(4, 32, 6, move |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..5).prop_map(Value::Array),
+                proptest::collection::vec((name.clone(), inner), 0..6)
+                    .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn r1_any_json_is_accepted_or_refused_without_a_panic(sent in any_json()) {
+            match accept(&schema(), sent.clone()) {
+                // What was accepted once is accepted again, unchanged.
+                Ok(accepted) => prop_assert_eq!(accept(&schema(), accepted.clone()), Ok(accepted)),
+                Err(fields) => prop_assert!(!fields.is_empty()),
+            }
+        }
+
+        #[test]
+        fn r1_any_schema_is_survived(schema in any_json(), sent in any_json()) {
+            let _ = accept(&schema, sent);
+        }
+    }
+}

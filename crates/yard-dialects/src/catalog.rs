@@ -1,0 +1,197 @@
+//! Every tool of every toolset. Routes, MCP lists, command-line help and documentation read it;
+//! there
+//! is nowhere else to write the same fact. Embedders register tools of their own.
+
+use serde_json::Value;
+use yard_core::{Call, Fault, FaultCode};
+use yard_gate::Session;
+
+use crate::nearest::nearest;
+use crate::tool::{AnyTool, Context, Stop, Tool};
+use crate::workspace;
+
+/// What a caller gets, in the words of its dialect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The tool did what was asked, or a person is asked whether it may.
+    pub ok: bool,
+    /// The HTTP status that says the same.
+    pub status: u16,
+    /// The envelope with the reply or the fault.
+    pub body: Value,
+}
+
+/// How a toolset says what its tools return.
+#[derive(Clone, Copy, Debug)]
+pub struct Dialect {
+    /// The toolset's name.
+    pub name: &'static str,
+    /// What it is, for people.
+    pub about: &'static str,
+    /// Wraps a reply.
+    pub done: fn(Value) -> Answer,
+    /// Wraps the reason why the tool of that name has no reply.
+    pub stopped: fn(&str, &Stop) -> Answer,
+}
+
+/// The toolsets and their tools, in the order in which they were registered.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    toolsets: Vec<Toolset>,
+}
+
+#[derive(Clone, Debug)]
+struct Toolset {
+    dialect: Dialect,
+    tools: Vec<AnyTool>,
+}
+
+impl Catalog {
+    /// A catalog without tools.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// Every tool that Toolyard has.
+    pub fn standard() -> Self {
+        let mut catalog = Self::empty();
+        for tool in workspace::tools() {
+            catalog.add(&workspace::DIALECT, tool);
+        }
+        catalog
+    }
+
+    /// Adds the tool `T` to the toolset of `dialect`, which comes to be with its first tool. A tool
+    /// of the same name is replaced.
+    pub fn register<T: Tool>(&mut self, dialect: &Dialect) {
+        self.add(dialect, AnyTool::of::<T>());
+    }
+
+    fn add(&mut self, dialect: &Dialect, tool: AnyTool) {
+        let toolset = self.toolset_or_new(dialect);
+        match toolset.tools.iter_mut().find(|known| known.name() == tool.name()) {
+            Some(known) => *known = tool,
+            None => toolset.tools.push(tool),
+        }
+    }
+
+    fn toolset_or_new(&mut self, dialect: &Dialect) -> &mut Toolset {
+        let at = self.toolsets.iter().position(|toolset| toolset.dialect.name == dialect.name);
+        let at = at.unwrap_or_else(|| {
+            self.toolsets.push(Toolset { dialect: *dialect, tools: Vec::new() });
+            self.toolsets.len() - 1
+        });
+        &mut self.toolsets[at]
+    }
+
+    /// The dialects, in order.
+    pub fn dialects(&self) -> impl Iterator<Item = &Dialect> {
+        self.toolsets.iter().map(|toolset| &toolset.dialect)
+    }
+
+    /// The tools of one toolset, in order; none if there is no such toolset.
+    pub fn list(&self, toolset: &str) -> impl Iterator<Item = &AnyTool> {
+        self.toolset(toolset).into_iter().flat_map(|toolset| &toolset.tools)
+    }
+
+    /// One tool.
+    pub fn get(&self, toolset: &str, name: &str) -> Option<&AnyTool> {
+        self.list(toolset).find(|tool| tool.name() == name)
+    }
+
+    fn toolset(&self, name: &str) -> Option<&Toolset> {
+        self.toolsets.iter().find(|toolset| toolset.dialect.name == name)
+    }
+
+    /// Calls one tool. Whatever happens is an answer.
+    pub fn call(
+        &self,
+        toolset: &str,
+        tool: &str,
+        args: Value,
+        session: &Session,
+        call: &Call,
+    ) -> Answer {
+        let Some(Toolset { dialect, tools }) = self.toolset(toolset) else {
+            return (workspace::DIALECT.stopped)(tool, &self.no_toolset(toolset));
+        };
+        let Some(found) = tools.iter().find(|known| known.name() == tool) else {
+            return (dialect.stopped)(tool, &no_tool(tool, tools));
+        };
+        let context = Context { session, call, toolset: dialect.name, tool: found.name() };
+        match found.run(args, &context) {
+            Ok(reply) => (dialect.done)(reply),
+            Err(stop) => (dialect.stopped)(found.name(), &stop),
+        }
+    }
+
+    fn no_toolset(&self, name: &str) -> Stop {
+        not_found("Toolset", name, self.dialects().map(|dialect| dialect.name).collect())
+    }
+}
+
+fn no_tool(name: &str, tools: &[AnyTool]) -> Stop {
+    not_found("Tool", name, tools.iter().map(AnyTool::name).collect())
+}
+
+fn not_found(what: &str, name: &str, known: Vec<&str>) -> Stop {
+    let hint = match nearest(name, known.iter().copied()) {
+        Some(meant) => format!("; did you mean '{meant}'?"),
+        None => ".".to_owned(),
+    };
+    let name: String = name.chars().take(80).collect();
+    let message = format!("{what} '{name}' not found{hint} Known: {}", known.join(", "));
+    Stop::Fault(Fault::new(FaultCode::NotFound, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+
+    /// Says hello.
+    #[derive(Deserialize, JsonSchema)]
+    struct HelloArgs {}
+
+    #[derive(Serialize, JsonSchema)]
+    struct HelloReply {}
+
+    struct Hello;
+
+    impl Tool for Hello {
+        type Args = HelloArgs;
+        type Reply = HelloReply;
+        const NAME: &'static str = "ls";
+
+        fn run(_: HelloArgs, _: &Context<'_>) -> Result<HelloReply, Stop> {
+            Ok(HelloReply {})
+        }
+    }
+
+    #[test]
+    fn a_tool_of_the_same_name_is_replaced() {
+        let mut catalog = Catalog::standard();
+        let before = catalog.list("workspace").count();
+        catalog.register::<Hello>(&workspace::DIALECT);
+        assert_eq!(catalog.list("workspace").count(), before);
+        assert_eq!(catalog.get("workspace", "ls").map(AnyTool::about), Some("Says hello."));
+        assert_eq!(catalog.list("nowhere").count(), 0);
+    }
+
+    #[test]
+    fn an_unknown_tool_is_told_the_nearest() {
+        let catalog = Catalog::standard();
+        let tools: Vec<AnyTool> = catalog.list("workspace").cloned().collect();
+        let message = |name| match no_tool(name, &tools) {
+            Stop::Fault(fault) => fault.message().to_owned(),
+            other => panic!("{other:?}"),
+        };
+        assert!(message("gerp").starts_with("Tool 'gerp' not found; did you mean 'grep'?"));
+        assert!(message("read_file").contains("did you mean 'read'"));
+        assert!(
+            message("invalid_tool").starts_with("Tool 'invalid_tool' not found. Known: ls, read")
+        );
+    }
+}

@@ -1,0 +1,23 @@
+//! The dialects: tool names and argument shapes that models already speak.
+//!
+//! A tool is a type with its arguments, its reply and one function ([`Tool`]); the [`Catalog`]
+//! holds
+//! them by toolset, and everything that people and models see of a tool (schemas, definitions for
+//! each vendor, documentation) is derived from those types and their doc comments. A dialect turns
+//! its arguments into operations, hands them to the gate, and says the outcome in its own words.
+//!
+//! Nothing here opens a file, starts a process or knows a wire.
+
+pub mod args;
+mod catalog;
+mod definitions;
+pub mod docs;
+mod nearest;
+mod schema;
+mod tool;
+pub mod workspace;
+
+pub use args::Fields;
+pub use catalog::{Answer, Catalog, Dialect};
+pub use definitions::Format;
+pub use tool::{AnyTool, Context, Stop, Tool};

@@ -1,0 +1,82 @@
+//! The known word that a caller most likely meant.
+
+/// The word in `known` nearest to `word`, if any is near enough to be worth a question.
+///
+/// Near is a small number of typing mistakes, or one word inside the other: `file_path` is `path`.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    known
+        .into_iter()
+        .filter_map(|candidate| Some((score(&word, &candidate.to_lowercase())?, candidate)))
+        .min_by_key(|(score, _)| *score)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Lower is nearer; none is too far.
+fn score(word: &str, candidate: &str) -> Option<usize> {
+    // A word longer than any name of ours is no misspelling of it, and would cost time to compare.
+    if word.len() > 64 {
+        return None;
+    }
+    let distance = distance(word, candidate);
+    let longest = word.chars().count().max(candidate.chars().count());
+    let within = candidate.len() >= 3 && word.contains(candidate)
+        || word.len() >= 3 && candidate.contains(word);
+    (distance <= longest.div_ceil(3) || within).then_some(distance)
+}
+
+/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let change = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = change.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(before_last[j - 2] + 1);
+            }
+            row.push(best);
+        }
+        before_last = std::mem::replace(&mut last, row);
+    }
+    last.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distance_counts_typing_mistakes() {
+        for (a, b, mistakes) in [
+            ("", "", 0),
+            ("", "ab", 2),
+            ("path", "path", 0),
+            ("pth", "path", 1),
+            ("paht", "path", 1),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(distance(a, b), mistakes, "{a} {b}");
+            assert_eq!(distance(b, a), mistakes, "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn near_words_are_found_and_far_ones_are_not() {
+        let known = ["path", "offset", "limit"];
+        for (word, found) in [
+            ("pth", Some("path")),
+            ("filePath", Some("path")),
+            ("Limits", Some("limit")),
+            ("ofset", Some("offset")),
+            ("zzzzzz", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(word, known), found, "{word}");
+        }
+        assert_eq!(nearest(&"path".repeat(100), known), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! What a tool is: a name, its arguments, its reply, one function. [`AnyTool`] is the same with the
+//! types erased, so that a catalog can hold tools of every shape and embedders can add their own.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use yard_core::{Call, Fault, FaultCode, Limits, PathError, Subject, WsPath};
+use yard_gate::{Execute, Origin, Outcome, Pending, Session};
+
+use crate::args::{self, Fields};
+use crate::schema;
+
+/// One tool of one dialect.
+///
+/// What a model reads about it is derived: the doc comment of `Args` is its description, the doc
+/// comments and serde defaults of the fields are its schema. A tool makes any number of reads and
+/// at
+/// most one mutation, all through [`Context::perform`].
+pub trait Tool: 'static {
+    /// What a caller sends. Optional ones are `Option` or have a serde default.
+    type Args: DeserializeOwned + JsonSchema;
+    /// What a caller gets.
+    type Reply: Serialize + JsonSchema;
+    /// Its name in its toolset.
+    const NAME: &'static str;
+
+    /// Does the work.
+    fn run(args: Self::Args, context: &Context<'_>) -> Result<Self::Reply, Stop>;
+}
+
+/// Why a tool has no reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The arguments are wrong; nothing was tried.
+    Arguments(Fields),
+    /// The operation did not happen.
+    Fault(Fault),
+    /// A person is asked first.
+    Pending(Pending),
+}
+
+impl Stop {
+    /// One argument is wrong.
+    pub fn argument(name: &str, message: impl Into<String>) -> Self {
+        Self::Arguments(Fields::one(name, message))
+    }
+
+    /// The same, with its fault (if it is one) put into the tool's own words.
+    #[must_use]
+    pub fn map_fault(self, reword: impl FnOnce(Fault) -> Stop) -> Self {
+        match self {
+            Self::Fault(fault) => reword(fault),
+            other => other,
+        }
+    }
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<Fields> for Stop {
+    fn from(fields: Fields) -> Self {
+        Self::Arguments(fields)
+    }
+}
+
+/// What a tool may reach: its caller's session, and nothing else.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The way to the workspace.
+    pub session: &'a Session,
+    /// Deadline, cancel flag, clock.
+    pub call: &'a Call,
+    /// The toolset that was called.
+    pub toolset: &'a str,
+    /// The tool that was called.
+    pub tool: &'a str,
+}
+
+impl Context<'_> {
+    /// Performs one operation through the gate.
+    pub fn perform<O: Execute>(&self, op: O) -> Result<O::Answer, Stop> {
+        let origin = Origin { toolset: self.toolset, tool: self.tool };
+        match self.session.perform(origin, self.call, op)? {
+            Outcome::Done(answer) => Ok(answer),
+            Outcome::Pending(pending) => Err(Stop::Pending(pending)),
+        }
+    }
+
+    /// The bounds that answers keep.
+    pub fn limits(&self) -> &Limits {
+        self.session.limits()
+    }
+
+    /// Reads a path as the caller wrote it (R2).
+    pub fn path(&self, text: &str) -> Result<WsPath, Stop> {
+        self.path_about(text, Subject::Path)
+    }
+
+    /// A path as it is shown: as the workspace has it, or as it was sent if it is no path.
+    pub fn shown(&self, text: &str) -> String {
+        self.path(text).map_or_else(|_| text.to_owned(), |path| path.to_string())
+    }
+
+    /// As [`Context::path`], for a path that is another argument.
+    pub fn path_about(&self, text: &str, subject: Subject) -> Result<WsPath, Stop> {
+        WsPath::parse_under(text, self.session.host_root())
+            .map_err(|error| Stop::Fault(path_fault(text, error).about(subject)))
+    }
+}
+
+fn path_fault(text: &str, error: PathError) -> Fault {
+    let code = match error {
+        PathError::Outside => FaultCode::PathOutside,
+        _ => FaultCode::BadPath,
+    };
+    Fault::new(
+        code,
+        format!(
+            "{error} ({}). Every path starts at /, the root of the workspace",
+            args::shown(text)
+        ),
+    )
+}
+
+/// A tool with its types erased.
+#[derive(Clone, Debug)]
+pub struct AnyTool {
+    name: &'static str,
+    about: String,
+    input: Value,
+    output: Value,
+    run: fn(Value, &Context<'_>) -> Result<Value, Stop>,
+}
+
+impl AnyTool {
+    /// The tool `T`, with its schemas derived.
+    pub fn of<T: Tool>() -> Self {
+        let (input, about) = schema::input::<T::Args>();
+        Self { name: T::NAME, about, input, output: schema::output::<T::Reply>(), run: run::<T> }
+    }
+
+    /// Its name in its toolset.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What it does, for a model.
+    pub fn about(&self) -> &str {
+        &self.about
+    }
+
+    /// The schema of its arguments.
+    pub fn input_schema(&self) -> &Value {
+        &self.input
+    }
+
+    /// The schema of its reply.
+    pub fn output_schema(&self) -> &Value {
+        &self.output
+    }
+
+    /// Accepts the arguments (R1) and runs it.
+    pub fn run(&self, sent: Value, context: &Context<'_>) -> Result<Value, Stop> {
+        let accepted = args::accept(&self.input, sent)?;
+        (self.run)(accepted, context)
+    }
+}
+
+fn run<T: Tool>(accepted: Value, context: &Context<'_>) -> Result<Value, Stop> {
+    let args = serde_json::from_value(accepted)
+        .map_err(|error| Stop::argument(args::WHOLE, error.to_string()))?;
+    let reply = T::run(args, context)?;
+    serde_json::to_value(reply).map_err(|error| {
+        Stop::Fault(Fault::new(
+            FaultCode::Io,
+            format!("the reply cannot be written as JSON: {error}"),
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r2_a_path_that_climbs_out_is_told_from_a_malformed_one() {
+        assert_eq!(path_fault("/..", PathError::Outside).code(), FaultCode::PathOutside);
+        assert_eq!(path_fault("", PathError::Empty).code(), FaultCode::BadPath);
+        assert!(path_fault("/../x", PathError::Outside).message().contains("/../x"));
+    }
+}

@@ -1,0 +1,230 @@
+//! W1: the envelope, and this dialect's word for every fault.
+
+use serde_json::{Value, json};
+use yard_core::{Fault, FaultCode, Subject};
+use yard_gate::Pending;
+
+use crate::args::{Fields, WHOLE};
+use crate::catalog::Answer;
+use crate::tool::Stop;
+
+const VALIDATION: (u16, &str) = (400, "VALIDATION_ERROR");
+const NOT_FOUND: (u16, &str) = (404, "NOT_FOUND");
+const CONFLICT: (u16, &str) = (409, "CONFLICT");
+const FORBIDDEN: (u16, &str) = (403, "FORBIDDEN");
+const INTERNAL: (u16, &str) = (500, "INTERNAL_ERROR");
+
+/// HTTP status and code, one row a fault.
+fn words(code: FaultCode) -> (u16, &'static str) {
+    match code {
+        FaultCode::BadArgument
+        | FaultCode::TextNotFound
+        | FaultCode::TextNotUnique
+        | FaultCode::NoChange
+        | FaultCode::BadPattern
+        | FaultCode::Binary
+        | FaultCode::TooLarge => VALIDATION,
+        FaultCode::BadPath | FaultCode::PathOutside => VALIDATION,
+        FaultCode::NotFound => NOT_FOUND,
+        FaultCode::IsFolder | FaultCode::NotFolder => VALIDATION,
+        FaultCode::Exists | FaultCode::NotEmpty | FaultCode::Stale | FaultCode::MergeConflict => {
+            CONFLICT
+        }
+        FaultCode::Denied => FORBIDDEN,
+        FaultCode::ReadRefused | FaultCode::WriteRefused => FORBIDDEN,
+        FaultCode::DiskFull | FaultCode::Io => INTERNAL,
+        FaultCode::Timeout => (504, "TIMEOUT"),
+        FaultCode::Unavailable => (501, "UNAVAILABLE"),
+    }
+}
+
+/// The envelope of a reply.
+pub(super) fn done(result: Value) -> Answer {
+    Answer {
+        ok: true,
+        status: 200,
+        body: json!({"success": true, "result": result, "error": null}),
+    }
+}
+
+/// The envelope of everything else.
+pub(super) fn stopped(tool: &str, stop: &Stop) -> Answer {
+    match stop {
+        Stop::Arguments(fields) => invalid(fields),
+        Stop::Fault(fault) => failed(tool, fault),
+        Stop::Pending(pending) => waiting(pending),
+    }
+}
+
+fn failed(tool: &str, fault: &Fault) -> Answer {
+    let (status, code) = words(fault.code());
+    if (status, code) == VALIDATION {
+        return invalid(&Fields::one(argument(tool, fault), fault.message()));
+    }
+    let body = json!({"success": false, "error": fault.message(), "code": code});
+    Answer { ok: false, status, body }
+}
+
+/// A model that reads only `error` reads everything.
+fn invalid(fields: &Fields) -> Answer {
+    let messages = fields.iter().map(|(name, message)| format!("{name}: {message}"));
+    let error = format!("Validation failed: {}", messages.collect::<Vec<_>>().join("; "));
+    let (status, code) = VALIDATION;
+    let body = json!({"success": false, "error": error, "code": code, "fields": fields.to_value()});
+    Answer { ok: false, status, body }
+}
+
+/// R16: nothing failed, a person has to decide.
+fn waiting(pending: &Pending) -> Answer {
+    let result = json!({"status": "approval_pending", "approval_id": pending.approval});
+    Answer {
+        ok: true,
+        status: 202,
+        body: json!({"success": true, "result": result, "error": null}),
+    }
+}
+
+/// The argument that a fault is about, as the tool calls it.
+fn argument(tool: &str, fault: &Fault) -> &'static str {
+    let subject = fault.subject().or_else(|| usual_subject(fault.code()));
+    match (subject, tool) {
+        (None, _) => WHOLE,
+        (Some(Subject::Path), "mv") => "source",
+        (Some(Subject::Path), _) => "path",
+        (Some(Subject::Destination), _) => "destination",
+        (Some(Subject::Pattern), "find") => "name",
+        (Some(Subject::Pattern), _) => "pattern",
+        (Some(Subject::PathPattern), _) => "path_pattern",
+        (Some(Subject::Find), _) => "old_string",
+        (Some(Subject::Replacement), _) => "new_string",
+        (Some(Subject::InsertLine), _) => "insert_line",
+        (Some(Subject::Content), _) => "content",
+        (Some(Subject::Hash), _) => "last_read_hash",
+        (Some(Subject::Step), _) => "step",
+        (Some(Subject::FileType), _) => "file_type",
+        (Some(Subject::Cursor), _) => "cursor",
+    }
+}
+
+/// What a fault is about when it does not say.
+fn usual_subject(code: FaultCode) -> Option<Subject> {
+    match code {
+        FaultCode::TextNotFound | FaultCode::TextNotUnique | FaultCode::NoChange => {
+            Some(Subject::Find)
+        }
+        FaultCode::BadPattern => Some(Subject::Pattern),
+        FaultCode::BadArgument => None,
+        _ => Some(Subject::Path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(tool: &str, fault: Fault) -> (u16, Value) {
+        let answer = stopped(tool, &Stop::Fault(fault));
+        (answer.status, answer.body)
+    }
+
+    /// The table in RULINGS.md, "Faults".
+    #[test]
+    fn w1_every_fault_has_its_status_and_code() {
+        let table: [(&[FaultCode], u16, &str); 11] = [
+            (
+                &[
+                    FaultCode::BadArgument,
+                    FaultCode::TextNotFound,
+                    FaultCode::TextNotUnique,
+                    FaultCode::NoChange,
+                    FaultCode::BadPattern,
+                    FaultCode::Binary,
+                    FaultCode::TooLarge,
+                ],
+                400,
+                "VALIDATION_ERROR",
+            ),
+            (&[FaultCode::BadPath, FaultCode::PathOutside], 400, "VALIDATION_ERROR"),
+            (&[FaultCode::NotFound], 404, "NOT_FOUND"),
+            (&[FaultCode::IsFolder, FaultCode::NotFolder], 400, "VALIDATION_ERROR"),
+            (
+                &[
+                    FaultCode::Exists,
+                    FaultCode::NotEmpty,
+                    FaultCode::Stale,
+                    FaultCode::MergeConflict,
+                ],
+                409,
+                "CONFLICT",
+            ),
+            (&[FaultCode::Denied], 403, "FORBIDDEN"),
+            (&[FaultCode::ReadRefused, FaultCode::WriteRefused], 403, "FORBIDDEN"),
+            (&[FaultCode::DiskFull, FaultCode::Io], 500, "INTERNAL_ERROR"),
+            (&[FaultCode::Timeout], 504, "TIMEOUT"),
+            (&[FaultCode::Unavailable], 501, "UNAVAILABLE"),
+            (&[], 0, ""),
+        ];
+        let listed: usize = table.iter().map(|(codes, ..)| codes.len()).sum();
+        assert_eq!(listed, FaultCode::ALL.len());
+        for (codes, status, word) in table {
+            for code in codes {
+                let (got, body) = answer("read", Fault::new(*code, "why"));
+                assert_eq!((got, body["code"].as_str()), (status, Some(word)), "{code:?}");
+                assert_eq!(body["success"], json!(false));
+                assert!(body["error"].as_str().unwrap().contains("why"));
+                assert_eq!(body.get("fields").is_some(), status == 400, "{code:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn w1_a_fault_names_the_tool_s_own_argument() {
+        let about = |subject| Fault::new(FaultCode::BadArgument, "why").about(subject);
+        for (tool, subject, name) in [
+            ("read", Subject::Path, "path"),
+            ("mv", Subject::Path, "source"),
+            ("mv", Subject::Destination, "destination"),
+            ("glob", Subject::Pattern, "pattern"),
+            ("find", Subject::Pattern, "name"),
+            ("grep", Subject::PathPattern, "path_pattern"),
+            ("edit", Subject::Find, "old_string"),
+            ("edit", Subject::Replacement, "new_string"),
+            ("edit", Subject::InsertLine, "insert_line"),
+            ("edit", Subject::Hash, "last_read_hash"),
+            ("write", Subject::Content, "content"),
+            ("write", Subject::FileType, "file_type"),
+            ("grep", Subject::Cursor, "cursor"),
+        ] {
+            assert_eq!(answer(tool, about(subject)).1["fields"], json!({name: "why"}), "{tool}");
+        }
+        let (_, body) = answer("edit", Fault::new(FaultCode::TextNotFound, "why"));
+        assert_eq!(body["fields"], json!({"old_string": "why"}));
+    }
+
+    #[test]
+    fn w1_envelopes() {
+        assert_eq!(
+            done(json!({"a": 1})).body,
+            json!({"success": true, "result": {"a": 1}, "error": null})
+        );
+        let mut fields = Fields::one("path", "missing");
+        fields.push("limit", "wrong");
+        let refused = stopped("read", &Stop::Arguments(fields));
+        assert_eq!(
+            refused.body,
+            json!({
+                "success": false,
+                "error": "Validation failed: path: missing; limit: wrong",
+                "code": "VALIDATION_ERROR",
+                "fields": {"path": "missing", "limit": "wrong"}
+            })
+        );
+        assert_eq!((refused.ok, refused.status), (false, 400));
+        let pending = stopped("write", &Stop::Pending(Pending { approval: "a1".to_owned() }));
+        assert_eq!((pending.ok, pending.status), (true, 202));
+        assert_eq!(
+            pending.body["result"],
+            json!({"status": "approval_pending", "approval_id": "a1"})
+        );
+    }
+}

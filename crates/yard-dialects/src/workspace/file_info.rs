@@ -1,0 +1,65 @@
+//! `file_info`: what is known of a file without its content (W14).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::op;
+
+use super::content;
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct FileInfo;
+
+/// Tells the type, size, line count, times and hash of a file, or the type and times of a folder,
+/// without returning its content. A link is described itself, not what it points to.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Full path to the file or folder.
+    path: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The file or folder.
+    path: String,
+    /// Its type: document, folder, canvas, chat, whiteboard, agent, skill or plan.
+    file_type: &'static str,
+    /// Its size in bytes; null for a folder.
+    size: Option<u64>,
+    /// Its lines; null for a folder and for what is no text.
+    line_count: Option<u64>,
+    /// Whether the store's newest version is what is on disk.
+    synced: bool,
+    /// When it came to be (RFC 3339, UTC).
+    created_at: String,
+    /// When it was last changed (RFC 3339, UTC).
+    updated_at: String,
+    /// SHA-256 of its content, the next `last_read_hash`; null for a folder.
+    hash: Option<String>,
+    /// Its id; null for what the store does not know.
+    id: Option<String>,
+    /// Whether the system manages it.
+    is_virtual: bool,
+}
+
+impl Tool for FileInfo {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "file_info";
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let path = context.path(&args.path)?;
+        let stat = context.perform(op::Stat { path, want: content::EVERYTHING, follow: false })?;
+        Ok(Reply {
+            path: stat.entry.path.to_string(),
+            file_type: stat.entry.file_type.word(),
+            size: stat.entry.size,
+            line_count: stat.line_count,
+            synced: stat.entry.synced,
+            created_at: stat.created_at.to_string(),
+            updated_at: stat.entry.updated_at.to_string(),
+            hash: stat.hash.map(|hash| hash.to_string()),
+            id: stat.entry.id.map(|id| id.to_string()),
+            is_virtual: false,
+        })
+    }
+}

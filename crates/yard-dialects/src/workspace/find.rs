@@ -1,0 +1,105 @@
+//! `find`: files and folders by name, type and size (W12).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::FileType;
+use yard_core::op::{self, FindBy, SizeRange};
+
+use super::entry::{self, Entry};
+use super::{paging, write};
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct Find;
+
+/// Finds files and folders by name, type and size, ordered by path. With `min_size` or `max_size`
+/// only files match. Skips `.git` and what ignore files exclude. Use `grep` to search by content.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Pattern for the name alone: `*`, `?` and `[]` (`*.txt`, `test_*`). All names if not given.
+    name: Option<String>,
+    /// Folder to search; it is never a match itself.
+    #[serde(default = "root")]
+    path: String,
+    /// Only entries of this type.
+    #[schemars(extend("enum" = FileType::WORDS.map(|(_, word)| word)))]
+    file_type: Option<String>,
+    /// Smallest size in bytes, inclusive.
+    min_size: Option<u64>,
+    /// Largest size in bytes, inclusive.
+    max_size: Option<u64>,
+    /// Search subfolders too.
+    #[serde(default = "recursive")]
+    recursive: bool,
+    /// Most matches to return; 0 is all that one answer may hold.
+    #[serde(default = "limit")]
+    limit: u64,
+    /// Find also what ignore files exclude.
+    #[serde(default)]
+    include_ignored: bool,
+    /// Where a cut answer goes on: its `next`.
+    cursor: Option<String>,
+}
+
+fn root() -> String {
+    "/".to_owned()
+}
+
+fn recursive() -> bool {
+    true
+}
+
+fn limit() -> u64 {
+    50
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// What was found.
+    matches: Vec<Entry>,
+    /// Whether matches remain after these.
+    truncated: bool,
+    /// The `cursor` that gives the matches that remain; null if none do.
+    next: Option<String>,
+    /// How many files and folders were left out because ignore files exclude them.
+    ignored: u64,
+}
+
+impl Tool for Find {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "find";
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let found = context.perform(op::Find {
+            path: context.path(&args.path)?,
+            by: args.name.map_or(FindBy::Any, FindBy::Name),
+            file_type: args.file_type.as_deref().map(file_type).transpose()?,
+            size: SizeRange { min: args.min_size, max: args.max_size },
+            recursive: args.recursive,
+            include_ignored: args.include_ignored,
+            limit: paging::entries(args.limit, context.limits()),
+            after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
+        })?;
+        Ok(Reply {
+            matches: entry::entries(&found.entries),
+            truncated: found.truncated,
+            next: paging::next(&found),
+            ignored: found.ignored,
+        })
+    }
+}
+
+fn file_type(word: &str) -> Result<FileType, Stop> {
+    FileType::from_word(word.trim()).ok_or_else(|| write::unknown_type(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn w12_types_are_those_of_the_store() {
+        assert_eq!(file_type("Folder"), Ok(FileType::Folder));
+        assert!(file_type("film").is_err());
+    }
+}

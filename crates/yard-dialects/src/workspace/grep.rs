@@ -1,0 +1,176 @@
+//! `grep`: lines that match a regular expression (W10, R9).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::op::{self, GrepAnswer, GrepMatch, MatchCursor, PathFilter, RegexFlavor};
+use yard_core::{Fault, FaultCode, Subject};
+
+use super::paging;
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct Grep;
+
+/// Searches the text of files for a regular expression, line by line. Matches come ordered by path,
+/// then line. Skips `.git` and what ignore files exclude. Use `glob` or `find` to search by name.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// The regular expression, in PostgreSQL's syntax; look-around and back-references work too.
+    pattern: String,
+    /// Which files: with `%`, `*` (both also match `/`) or `?` a pattern for the whole path
+    /// (`%.rs`, `/src/%`, `src/*`), else text that the path contains. Case does not count.
+    path_pattern: Option<String>,
+    /// Folder or file to search.
+    #[serde(default = "root")]
+    path: String,
+    /// Whether upper and lower case differ.
+    #[serde(default)]
+    case_sensitive: bool,
+    /// Most matches to return; 0 is all that one answer may hold.
+    #[serde(default = "limit")]
+    limit: u64,
+    /// Lines to show before each match.
+    #[schemars(range(max = 100))]
+    before_context: Option<u64>,
+    /// Lines to show after each match.
+    #[schemars(range(max = 100))]
+    after_context: Option<u64>,
+    /// Lines to show before and after each match, where the two above say nothing.
+    #[schemars(range(max = 100))]
+    context: Option<u64>,
+    /// Search also what ignore files exclude.
+    #[serde(default)]
+    include_ignored: bool,
+    /// Where a cut answer goes on: its `next`.
+    cursor: Option<String>,
+}
+
+fn root() -> String {
+    "/".to_owned()
+}
+
+fn limit() -> u64 {
+    50
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The matching lines.
+    matches: Vec<Match>,
+    /// Whether matches remain after these.
+    truncated: bool,
+    /// The `cursor` that gives the matches that remain; null if none do.
+    next: Option<String>,
+    /// How many files and folders were left out because ignore files exclude them.
+    ignored: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Match {
+    /// The file.
+    path: String,
+    /// The line's number, counted from 1.
+    line_number: u64,
+    /// The line, without its end.
+    line_text: String,
+    /// The lines before it.
+    before_context: Vec<String>,
+    /// The lines after it.
+    after_context: Vec<String>,
+}
+
+impl From<GrepMatch> for Match {
+    fn from(found: GrepMatch) -> Self {
+        Self {
+            path: found.path.to_string(),
+            line_number: found.line,
+            line_text: found.text,
+            before_context: found.before,
+            after_context: found.after,
+        }
+    }
+}
+
+impl Tool for Grep {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "grep";
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let answer = context.perform(op::Grep {
+            path: context.path(&args.path)?,
+            flavor: RegexFlavor::Postgres,
+            case_sensitive: args.case_sensitive,
+            filter: filter(args.path_pattern),
+            before: lines(args.before_context.or(args.context)),
+            after: lines(args.after_context.or(args.context)),
+            include_ignored: args.include_ignored,
+            limit: paging::entries(args.limit, context.limits()),
+            cursor: args.cursor.as_deref().map(cursor).transpose()?,
+            pattern: args.pattern,
+        })?;
+        Ok(reply(answer))
+    }
+}
+
+fn filter(path_pattern: Option<String>) -> PathFilter {
+    match path_pattern {
+        Some(pattern) if !pattern.trim().is_empty() => PathFilter::Like(pattern),
+        _ => PathFilter::All,
+    }
+}
+
+fn lines(context: Option<u64>) -> usize {
+    usize::try_from(context.unwrap_or(0)).unwrap_or(usize::MAX)
+}
+
+/// A cursor is `path:line` of the last match that was given.
+fn cursor(text: &str) -> Result<MatchCursor, Stop> {
+    let parts =
+        text.rsplit_once(':').and_then(|(path, line)| Some((path, line.trim().parse().ok()?)));
+    let (path, line) = parts.ok_or_else(|| {
+        let message = "expected the `next` of the answer that was cut (path:line)";
+        Stop::Fault(Fault::new(FaultCode::BadArgument, message).about(Subject::Cursor))
+    })?;
+    Ok(MatchCursor { path: paging::path_cursor(path)?, line })
+}
+
+fn reply(answer: GrepAnswer) -> Reply {
+    let last = answer.matches.last().filter(|_| answer.truncated);
+    Reply {
+        next: last.map(|found| format!("{}:{}", found.path, found.line)),
+        truncated: answer.truncated,
+        ignored: answer.ignored,
+        matches: answer.matches.into_iter().map(Match::from).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use yard_core::WsPath;
+
+    use super::*;
+
+    fn found(path: &str, line: u64, text: &str) -> GrepMatch {
+        let path = WsPath::parse(path).unwrap();
+        GrepMatch { path, line, text: text.to_owned(), before: Vec::new(), after: Vec::new() }
+    }
+
+    #[test]
+    fn r8_a_cut_answer_carries_next_and_takes_it_back() {
+        let matches = vec![found("/a:b /c", 7, "x")];
+        let answer = GrepAnswer { matches, truncated: true, ignored: 0 };
+        let path = answer.matches[0].path.clone();
+        let next = reply(answer).next.unwrap();
+        assert_eq!(next, "/a:b /c:7");
+        assert_eq!(cursor(&next), Ok(MatchCursor { path, line: 7 }));
+        for bad in ["", "/a", "/a:", "/a:x", "/../b:1"] {
+            assert!(cursor(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn w10_an_empty_path_pattern_is_none() {
+        assert_eq!(filter(Some(" ".to_owned())), PathFilter::All);
+        assert_eq!(filter(Some("%.rs".to_owned())), PathFilter::Like("%.rs".to_owned()));
+    }
+}

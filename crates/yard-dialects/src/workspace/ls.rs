@@ -1,0 +1,73 @@
+//! `ls`: a directory's entries.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::op;
+
+use super::entry::{self, Entry};
+use super::paging;
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct Ls;
+
+/// Lists the files and folders in a directory, folders first, then by path. Shows everything that
+/// is on disk. Use `glob` or `find` to search by name, `grep` to search by content.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Directory to list.
+    #[serde(default = "root")]
+    path: String,
+    /// List everything below it too (links are not followed, `.git` is skipped).
+    #[serde(default)]
+    recursive: bool,
+    /// Most entries to return; 0 is all that one answer may hold.
+    #[serde(default = "limit")]
+    limit: u64,
+    /// Where a cut answer goes on: its `next`.
+    cursor: Option<u64>,
+}
+
+fn root() -> String {
+    "/".to_owned()
+}
+
+fn limit() -> u64 {
+    50
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The directory that was listed.
+    path: String,
+    /// Its entries.
+    entries: Vec<Entry>,
+    /// How many there are in all.
+    total: usize,
+    /// Whether entries remain after these.
+    truncated: bool,
+    /// The `cursor` that gives the entries that remain; null if none do.
+    next: Option<u64>,
+}
+
+impl Tool for Ls {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "ls";
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let skip = args.cursor.unwrap_or(0);
+        let listing = context.perform(op::List {
+            path: context.path(&args.path)?,
+            recursive: args.recursive,
+            limit: paging::entries(args.limit, context.limits()),
+            skip: usize::try_from(skip).unwrap_or(usize::MAX),
+        })?;
+        Ok(Reply {
+            path: listing.path.to_string(),
+            total: listing.total,
+            truncated: listing.truncated,
+            next: listing.truncated.then(|| skip.saturating_add(listing.entries.len() as u64)),
+            entries: entry::entries(&listing.entries),
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! `read_multiple_files`: the first lines of many files, each with its own success.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use yard_core::op::{self, LineStart, ReadAnswer, Slice};
+use yard_core::{Fault, WsPath};
+
+use super::{content, paging, read};
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct ReadMultipleFiles;
+
+/// Reads up to 50 text files in one call. A file that cannot be read has `success: false` and
+/// `error` in its entry; the others are read. One answer's bytes are shared among the files: read
+/// on
+/// in a cut one with `read` and its `cursor`.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Full paths of the files, 1 to 50.
+    #[schemars(length(min = 1, max = 50))]
+    paths: Vec<String>,
+    /// Most lines of each file; 0 is all that one answer may hold.
+    #[serde(default = "limit")]
+    limit: u64,
+}
+
+fn limit() -> u64 {
+    500
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The files, in the order in which they were asked for.
+    files: Vec<File>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct File {
+    /// The file.
+    path: String,
+    /// Whether it was read.
+    success: bool,
+    /// Its text, line ends included, or the JSON value that it holds; null if it was not read.
+    content: Option<Value>,
+    /// SHA-256 of the whole file; null if it was not read.
+    hash: Option<String>,
+    /// Whether the store's newest version is what is on disk; null if it was not read.
+    synced: Option<bool>,
+    /// Why it was not read; null if it was.
+    error: Option<String>,
+    /// Lines of the whole file; null for a JSON value and if it was not read.
+    total_lines: Option<u64>,
+    /// Whether something remains after `content`; null if it was not read.
+    truncated: Option<bool>,
+    /// The next unread line, to be sent to `read` as `cursor`; null if nothing remains.
+    cursor: Option<u64>,
+    /// A line was longer than its share of the answer and was cut: send this to `read` as
+    /// `byte_offset` to read on; else null.
+    cut_at_byte: Option<u64>,
+}
+
+impl Tool for ReadMultipleFiles {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "read_multiple_files";
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let mut left = context.limits().answer_bytes;
+        let mut files = Vec::with_capacity(args.paths.len());
+        for (index, path) in args.paths.iter().enumerate() {
+            let share = left / (args.paths.len() - index) as u64;
+            let (file, bytes) = match one(path, args.limit, share, context) {
+                Ok(read) => read,
+                Err(Stop::Fault(fault)) => (unread(context.shown(path), &fault), 0),
+                Err(stop) => return Err(stop),
+            };
+            left = left.saturating_sub(bytes);
+            files.push(file);
+        }
+        Ok(Reply { files })
+    }
+}
+
+/// One file and the bytes that it takes of the answer, at most `share`.
+fn one(text: &str, limit: u64, share: u64, context: &Context<'_>) -> Result<(File, u64), Stop> {
+    let path = context.path(text)?;
+    let slice = Slice::Lines { start: LineStart::FromStart(0), limit: paging::lines(limit) };
+    let read = op::Read { path: path.clone(), slice, want: content::EVERYTHING, max_bytes: share };
+    let answer = context.perform(read)?;
+    if answer.json
+        && let Some((value, whole)) = content::value(&path, share, context)?
+    {
+        let bytes = whole.text.len() as u64;
+        return Ok((value_file(&path, value, &whole), bytes));
+    }
+    let bytes = answer.text.len() as u64;
+    Ok((text_file(&path, answer), bytes))
+}
+
+fn value_file(path: &WsPath, value: Value, whole: &ReadAnswer) -> File {
+    File {
+        path: path.to_string(),
+        success: true,
+        content: Some(value),
+        hash: whole.hash.map(|hash| hash.to_string()),
+        synced: whole.synced,
+        error: None,
+        total_lines: None,
+        truncated: Some(false),
+        cursor: None,
+        cut_at_byte: None,
+    }
+}
+
+fn text_file(path: &WsPath, answer: ReadAnswer) -> File {
+    File {
+        path: path.to_string(),
+        success: true,
+        hash: answer.hash.map(|hash| hash.to_string()),
+        synced: answer.synced,
+        error: None,
+        total_lines: answer.line_count,
+        truncated: Some(answer.truncated),
+        cursor: read::next_line(&answer),
+        cut_at_byte: answer.cut_at_byte,
+        content: Some(Value::String(answer.text)),
+    }
+}
+
+fn unread(path: String, fault: &Fault) -> File {
+    File {
+        path,
+        success: false,
+        content: None,
+        hash: None,
+        synced: None,
+        error: Some(fault.message().to_owned()),
+        total_lines: None,
+        truncated: None,
+        cursor: None,
+        cut_at_byte: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use yard_core::FaultCode;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_not_read_says_why() {
+        let fault = Fault::new(FaultCode::NotFound, "File not found: /nonexistent.txt");
+        let file = serde_json::to_value(unread("/nonexistent.txt".to_owned(), &fault)).unwrap();
+        assert_eq!(file["path"], "/nonexistent.txt");
+        assert_eq!(file["success"], false);
+        assert_eq!(file["error"], "File not found: /nonexistent.txt");
+        for name in ["content", "hash", "total_lines", "truncated"] {
+            assert!(file[name].is_null(), "{name}");
+        }
+    }
+}

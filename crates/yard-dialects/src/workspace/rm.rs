@@ -1,0 +1,44 @@
+//! `rm`: a file, a link or an empty folder, into the trash (W7).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::op;
+
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct Rm;
+
+/// Removes a file or an empty folder. What was removed can be restored by a person. A folder that
+/// is not empty is refused: remove what is in it first.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Full path to the file or folder.
+    path: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// What was removed.
+    path: String,
+    /// Its id; null for what the store did not know.
+    file_id: Option<String>,
+    /// The id under which it can be restored.
+    trash_id: String,
+}
+
+impl Tool for Rm {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "rm";
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let path = context.path(&args.path)?;
+        let removed = context.perform(op::Remove { path, recursive: false })?;
+        let id = removed.file.to_string();
+        Ok(Reply {
+            path: removed.path.to_string(),
+            file_id: removed.was_known.then(|| id.clone()),
+            trash_id: id,
+        })
+    }
+}

@@ -1,0 +1,37 @@
+//! `touch`: a file's time, or an empty file (W19).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::op;
+
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct Touch;
+
+/// Sets a file's modification time to now, or creates an empty file; missing folders are made. The
+/// content of an existing file stays. Use `mkdir` for folders.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Full path to the file.
+    path: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The file that was touched.
+    path: String,
+    /// Its id.
+    file_id: String,
+}
+
+impl Tool for Touch {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "touch";
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let path = context.path(&args.path)?;
+        let changed = context.perform(op::Touch { path })?;
+        Ok(Reply { path: changed.path.to_string(), file_id: changed.file.to_string() })
+    }
+}

@@ -1,0 +1,91 @@
+//! An embedder adds a tool of its own, to our dialect or to one of its own.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test prepares a disk and fails loudly"
+)]
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use yard_core::op::{LineStart, Read, Slice, Want};
+use yard_dialects::{Answer, Catalog, Context, Dialect, Format, Stop, Tool, workspace};
+use yard_testkit::Yard;
+
+/// Shouts the first line of a file.
+#[derive(Deserialize, JsonSchema)]
+struct Args {
+    /// The file.
+    path: String,
+    /// How often.
+    #[serde(default = "once")]
+    times: usize,
+}
+
+fn once() -> usize {
+    1
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Reply {
+    /// What was shouted.
+    shout: String,
+}
+
+struct Shout;
+
+impl Tool for Shout {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "shout";
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let answer = context.perform(Read {
+            path: context.path(&args.path)?,
+            slice: Slice::Lines { start: LineStart::FromStart(0), limit: Some(1) },
+            want: Want::default(),
+            max_bytes: context.limits().answer_bytes,
+        })?;
+        Ok(Reply { shout: answer.text.trim().to_uppercase().repeat(args.times) })
+    }
+}
+
+const LOUD: Dialect = Dialect {
+    name: "loud",
+    about: "Shouting.",
+    done: |reply| Answer { ok: true, status: 200, body: json!({"LOUD": reply}) },
+    stopped: |tool, _| Answer { ok: false, status: 418, body: json!({"NO": tool}) },
+};
+
+fn call(catalog: &Catalog, yard: &Yard, toolset: &str, tool: &str, args: Value) -> Answer {
+    catalog.call(toolset, tool, args, &yard.session(), &yard.surroundings())
+}
+
+#[test]
+fn a_tool_of_an_embedder_is_a_tool_like_any_other() {
+    let yard = Yard::new();
+    yard.put("/a.txt", "hey\nyou\n");
+    let mut catalog = Catalog::standard();
+    catalog.register::<Shout>(&workspace::DIALECT);
+    catalog.register::<Shout>(&LOUD);
+
+    let args = json!({"path": "/a.txt", "times": "2"});
+    let answer = call(&catalog, &yard, "workspace", "shout", args.clone());
+    assert_eq!(answer.body, json!({"success": true, "result": {"shout": "HEYHEY"}, "error": null}));
+    assert_eq!(
+        call(&catalog, &yard, "loud", "shout", args).body,
+        json!({"LOUD": {"shout": "HEYHEY"}})
+    );
+    assert_eq!(call(&catalog, &yard, "loud", "read", json!({})).status, 418);
+
+    let wrong = call(&catalog, &yard, "workspace", "shout", json!({"pth": "/a.txt"}));
+    assert!(wrong.body["fields"]["pth"].as_str().unwrap().contains("`path`"));
+
+    let definitions = catalog.definitions("loud", Format::Anthropic);
+    assert_eq!(definitions[0]["name"], "shout");
+    assert_eq!(definitions[0]["description"], "Shouts the first line of a file.");
+    assert!(yard_dialects::docs::markdown(&catalog).contains("## Toolset `loud`"));
+    assert_eq!(call(&catalog, &yard, "loudd", "shout", json!({})).status, 404);
+}

@@ -1,0 +1,33 @@
+//! What may happen. So far one preset: rules and approvals come with the dialects that need them.
+
+use yard_core::Effect;
+
+/// What a policy says of one effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may happen.
+    Allow,
+    /// It may not, for this reason.
+    Deny(String),
+}
+
+/// Which effects may happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// Everything inside the workspace.
+    Open,
+    /// Reading only: for callers that shall look and not touch.
+    ReadOnly,
+}
+
+impl Policy {
+    /// Judges what an operation would do.
+    pub fn judge(self, effect: &Effect) -> Verdict {
+        match self {
+            Self::ReadOnly if effect.changes_anything() => {
+                Verdict::Deny("this session may read and not change anything".to_owned())
+            }
+            Self::Open | Self::ReadOnly => Verdict::Allow,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Bytes on their way between disk and memory: bounded loads and streamed hashes.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use rustix::io::Errno;
+use yard_core::hash::ContentHasher;
+use yard_core::{Call, ContentHash, Fault, FaultCode, Limits, Result, Subject, WsPath};
+
+use crate::disk::read_fault;
+
+/// Bytes that a stream moves at once.
+const PIECE: usize = 128 * 1024;
+
+/// Reads a whole file of about `size` bytes.
+pub(crate) fn read_all(file: &mut File, size: u64, path: &WsPath) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    file.read_to_end(&mut bytes).map_err(|error| io_fault(&error, path))?;
+    Ok(bytes)
+}
+
+/// Hashes a file without holding it.
+pub(crate) fn hash_all(file: &mut File, path: &WsPath, call: &Call) -> Result<ContentHash> {
+    let mut hasher = ContentHasher::new();
+    each_piece(file, path, call, |piece| {
+        hasher.update(piece);
+        Ok(true)
+    })?;
+    Ok(hasher.finish())
+}
+
+/// Hands a file to `take` piece by piece until it has enough.
+pub(crate) fn each_piece(
+    file: &mut File,
+    path: &WsPath,
+    call: &Call,
+    mut take: impl FnMut(&[u8]) -> Result<bool>,
+) -> Result<()> {
+    let mut buffer = vec![0; PIECE];
+    loop {
+        call.check()?;
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(length) => {
+                if !take(&buffer[..length])? {
+                    return Ok(());
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(io_fault(&error, path)),
+        }
+    }
+}
+
+/// A fault if that many bytes may not be loaded whole.
+pub(crate) fn check_loadable(size: u64, limits: &Limits, path: &WsPath) -> Result<()> {
+    if size <= limits.load_bytes {
+        return Ok(());
+    }
+    let message = format!(
+        "{path} has {size} bytes; at most {} are loaded whole. Read it in slices",
+        limits.load_bytes
+    );
+    Err(Fault::new(FaultCode::TooLarge, message).about(Subject::Path))
+}
+
+/// The fault for a read that failed.
+pub(crate) fn io_fault(error: &io::Error, path: &WsPath) -> Fault {
+    read_fault(error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error), path)
+}

@@ -1,0 +1,464 @@
+//! The only module that opens files.
+//!
+//! Everything happens beneath one directory handle, the workspace's root. A path gets here only as a
+//! [`WsPath`]; links are resolved by [`resolve`] into a path without any, and every later call refuses
+//! to follow a link at all, so that one which is swapped in meanwhile is an error and not an escape.
+//! FIFOs, sockets and devices are looked at and never opened.
+
+mod lock;
+mod resolve;
+mod stage;
+
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir, ResolveFlags, StatxFlags};
+use rustix::io::Errno;
+use yard_core::path::RESERVED_NAME;
+use yard_core::{Fault, FaultCode, FileKind, Name, Result, Subject, Timestamp, WsPath};
+use yard_store::Signature;
+
+pub(crate) use lock::Locks;
+pub(crate) use resolve::Spot;
+pub(crate) use stage::{Displaced, Shape, Stage, Staged, looks_like};
+
+/// How often a call that raced with a rename is tried again before it is a fault.
+const RACES: usize = 64;
+
+/// The kinds of call that reach the disk, for tests that let one of them fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DiskCall {
+    /// Opening a file or folder.
+    Open,
+    /// Reading metadata.
+    Stat,
+    /// Reading bytes.
+    Read,
+    /// Reading a folder.
+    List,
+    /// Making a staged file.
+    Stage,
+    /// Bringing a staged file to its place.
+    Place,
+    /// Taking a file out of its place.
+    Displace,
+    /// Moving within the root.
+    Move,
+    /// Making a folder.
+    MakeFolder,
+    /// Removing a folder.
+    RemoveFolder,
+    /// Setting times or modes.
+    SetMeta,
+    /// Writing the mark that says what was applied.
+    Mark,
+}
+
+/// Hears of every call before it is made, and may make it fail. Only tests have one.
+pub trait Probe: Send + Sync {
+    /// An error here is what the call answers.
+    fn before(&self, call: DiskCall) -> io::Result<()>;
+}
+
+/// How paths are resolved beneath the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// By `openat2`, or component by component where the kernel lacks it.
+    Auto,
+    /// Always component by component.
+    ByComponent,
+}
+
+/// What an entry on disk is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EntryKind {
+    Known(FileKind),
+    /// A FIFO, a socket or a device, by name.
+    Special(&'static str),
+}
+
+impl EntryKind {
+    pub(crate) fn known(self) -> Option<FileKind> {
+        match self {
+            Self::Known(kind) => Some(kind),
+            Self::Special(_) => None,
+        }
+    }
+
+    fn of(raw: RawType) -> Self {
+        match raw {
+            RawType::RegularFile => Self::Known(FileKind::File),
+            RawType::Directory => Self::Known(FileKind::Folder),
+            RawType::Symlink => Self::Known(FileKind::Link),
+            RawType::Fifo => Self::Special("a FIFO"),
+            RawType::Socket => Self::Special("a socket"),
+            RawType::CharacterDevice | RawType::BlockDevice => Self::Special("a device"),
+            RawType::Unknown => Self::Special("an unknown kind of file"),
+        }
+    }
+}
+
+/// Metadata of one entry, links not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stat {
+    pub(crate) kind: EntryKind,
+    pub(crate) mode: u32,
+    pub(crate) owner: (u32, u32),
+    pub(crate) device: u64,
+    pub(crate) signature: Signature,
+}
+
+impl Stat {
+    pub(crate) fn size(&self) -> u64 {
+        self.signature.size
+    }
+
+    pub(crate) fn modified(&self) -> Timestamp {
+        Timestamp::from_nanos(self.signature.mtime)
+    }
+
+    pub(crate) fn is(&self, kind: FileKind) -> bool {
+        self.kind == EntryKind::Known(kind)
+    }
+
+    fn of(raw: &rustix::fs::Stat) -> Self {
+        let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000) + nanos;
+        Self {
+            kind: EntryKind::of(RawType::from_raw_mode(raw.st_mode)),
+            mode: raw.st_mode & 0o7777,
+            owner: (raw.st_uid, raw.st_gid),
+            device: raw.st_dev,
+            signature: Signature {
+                size: u64::try_from(raw.st_size).unwrap_or(0),
+                mtime: nanos(raw.st_mtime, raw.st_mtime_nsec as i64),
+                ctime: nanos(raw.st_ctime, raw.st_ctime_nsec as i64),
+                inode: raw.st_ino,
+            },
+        }
+    }
+}
+
+/// One name in a folder, with its kind if the file system told it for free.
+pub(crate) struct RawEntry {
+    pub(crate) name: Vec<u8>,
+    pub(crate) kind: Option<EntryKind>,
+}
+
+/// The workspace's directory.
+pub(crate) struct Disk {
+    root: OwnedFd,
+    host_root: Vec<u8>,
+    by_component: bool,
+    probe: Option<Arc<dyn Probe>>,
+}
+
+impl Disk {
+    /// Opens the directory `root`, which must exist.
+    pub(crate) fn open(
+        root: &Path,
+        resolution: Resolution,
+        probe: Option<Arc<dyn Probe>>,
+    ) -> Result<Self> {
+        let told = |error: io::Error| {
+            let message = format!("the root {} cannot be opened: {error}", root.display());
+            Fault::new(FaultCode::NotFound, message).about(Subject::Path)
+        };
+        let canonical = root.canonicalize().map_err(told)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = rustix::fs::open(&canonical, flags, Mode::empty())
+            .map_err(|errno| told(errno.into()))?;
+        let by_component = resolution == Resolution::ByComponent || !has_openat2(&handle);
+        let host_root = canonical.as_os_str().as_bytes().to_vec();
+        Ok(Self { root: handle, host_root, by_component, probe })
+    }
+
+    /// The canonical path of the root on this machine.
+    pub(crate) fn host_root(&self) -> &[u8] {
+        &self.host_root
+    }
+
+    fn probe(&self, call: DiskCall) -> std::result::Result<(), Errno> {
+        match &self.probe {
+            Some(probe) => probe
+                .before(call)
+                .map_err(|error| error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Metadata of what is at a path that holds no links; `None` if nothing is.
+    pub(crate) fn stat(&self, path: &WsPath) -> Result<Option<Stat>> {
+        self.probe(DiskCall::Stat).map_err(|errno| read_fault(errno, path))?;
+        match self.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW) {
+            Ok(handle) => self.stat_handle(&handle, path).map(Some),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(errno) => Err(read_fault(errno, path)),
+        }
+    }
+
+    fn stat_handle(&self, handle: &OwnedFd, path: &WsPath) -> Result<Stat> {
+        let raw = rustix::fs::fstat(handle).map_err(|errno| read_fault(errno, path))?;
+        Ok(Stat::of(&raw))
+    }
+
+    /// When the file came to be, where the file system knows (R11).
+    pub(crate) fn birth(&self, path: &WsPath) -> Result<Option<Timestamp>> {
+        let handle = self
+            .open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)
+            .map_err(|errno| read_fault(errno, path))?;
+        let stat = rustix::fs::statx(&handle, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME);
+        Ok(stat.ok().filter(|stat| stat.stx_mask & StatxFlags::BTIME.bits() != 0).map(|stat| {
+            let (seconds, nanos) = (stat.stx_btime.tv_sec, stat.stx_btime.tv_nsec);
+            Timestamp::from_nanos(seconds.saturating_mul(1_000_000_000) + i64::from(nanos))
+        }))
+    }
+
+    /// Opens a regular file for reading. What is not one is never opened: it is looked at through a
+    /// handle that cannot read, and only then opened through that same handle.
+    pub(crate) fn open_file(&self, path: &WsPath) -> Result<(File, Stat)> {
+        self.probe(DiskCall::Open).map_err(|errno| read_fault(errno, path))?;
+        let handle = self
+            .open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)
+            .map_err(|errno| read_fault(errno, path))?;
+        let stat = self.stat_handle(&handle, path)?;
+        match stat.kind {
+            EntryKind::Known(FileKind::File) => {}
+            EntryKind::Known(FileKind::Folder) => return Err(is_folder(path)),
+            EntryKind::Known(FileKind::Link) => return Err(read_fault(Errno::LOOP, path)),
+            EntryKind::Special(what) => return Err(special(path, what)),
+        }
+        let through = format!("/proc/self/fd/{}", handle.as_raw_fd());
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+        let file = rustix::fs::open(through, flags, Mode::empty())
+            .map_err(|errno| read_fault(errno, path))?;
+        self.probe(DiskCall::Read).map_err(|errno| read_fault(errno, path))?;
+        Ok((File::from(file), stat))
+    }
+
+    /// Opens a file that a walk just listed as a regular one, with its size: one call less than
+    /// [`Disk::open_file`]. Should something else have taken its place, nothing blocks and nothing is read.
+    pub(crate) fn open_listed(&self, path: &WsPath) -> Result<(File, u64)> {
+        let told = |errno| read_fault(errno, path);
+        self.probe(DiskCall::Open).map_err(told)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::NONBLOCK;
+        let handle = self.open_beneath(path, flags).map_err(told)?;
+        let stat = self.stat_handle(&handle, path)?;
+        match stat.kind {
+            EntryKind::Known(FileKind::File) => Ok((File::from(handle), stat.size())),
+            EntryKind::Special(what) => Err(special(path, what)),
+            EntryKind::Known(_) => Err(is_folder(path)),
+        }
+    }
+
+    /// The target of a link, as it is written.
+    pub(crate) fn read_link(&self, path: &WsPath) -> Result<Vec<u8>> {
+        let handle = self
+            .open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)
+            .map_err(|errno| read_fault(errno, path))?;
+        let target = rustix::fs::readlinkat(&handle, "", Vec::new());
+        target.map(|target| target.into_bytes()).map_err(|errno| read_fault(errno, path))
+    }
+
+    /// The names in a folder, in no order; the reserved one is never among them.
+    pub(crate) fn list(&self, path: &WsPath) -> Result<Vec<RawEntry>> {
+        self.probe(DiskCall::List).map_err(|errno| read_fault(errno, path))?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        let handle = self.open_beneath(path, flags).map_err(|errno| read_fault(errno, path))?;
+        let mut buffer = [MaybeUninit::uninit(); 32 * 1024];
+        let mut entries = RawDir::new(handle, &mut buffer);
+        let mut found = Vec::new();
+        while let Some(entry) = entries.next() {
+            let entry = entry.map_err(|errno| read_fault(errno, path))?;
+            let name = entry.file_name().to_bytes();
+            let reserved = path.is_root() && name == RESERVED_NAME.as_bytes();
+            if name != b"." && name != b".." && !reserved {
+                let kind = match entry.file_type() {
+                    RawType::Unknown => None,
+                    raw => Some(EntryKind::of(raw)),
+                };
+                found.push(RawEntry { name: name.to_vec(), kind });
+            }
+        }
+        Ok(found)
+    }
+
+    /// The folder of a path and the name in it, for calls that change an entry.
+    fn parent_of(&self, path: &WsPath) -> std::result::Result<(OwnedFd, Name), Errno> {
+        let (Some(parent), Some(name)) = (path.parent(), path.name()) else {
+            return Err(Errno::BUSY);
+        };
+        let handle =
+            self.open_beneath(&parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW)?;
+        Ok((handle, name))
+    }
+
+    /// A fault if entries of that folder could not be changed by this process.
+    pub(crate) fn check_writable(&self, folder: &WsPath, stage: &Stage) -> Result<()> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        let told = |errno| write_fault(errno, folder);
+        let handle = self.open_beneath(folder, flags).map_err(told)?;
+        let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        rustix::fs::accessat(&handle, ".", access, AtFlags::EACCESS).map_err(told)?;
+        let stat = rustix::fs::fstat(&handle).map_err(told)?;
+        if stat.st_dev == stage.device() {
+            return Ok(());
+        }
+        let message = format!(
+            "{folder} is on another file system than the workspace's root, where changes cannot be made durable"
+        );
+        Err(Fault::new(FaultCode::Unavailable, message).about(Subject::Path))
+    }
+
+    /// Makes one folder.
+    pub(crate) fn make_folder(&self, path: &WsPath, mode: u32) -> Result<()> {
+        let told = |errno| write_fault(errno, path);
+        self.probe(DiskCall::MakeFolder).map_err(told)?;
+        let (parent, name) = self.parent_of(path).map_err(told)?;
+        rustix::fs::mkdirat(&parent, name.as_bytes(), Mode::from_raw_mode(mode)).map_err(told)
+    }
+
+    /// Removes one empty folder.
+    pub(crate) fn remove_folder(&self, path: &WsPath) -> Result<()> {
+        let told = |errno| write_fault(errno, path);
+        self.probe(DiskCall::RemoveFolder).map_err(told)?;
+        let (parent, name) = self.parent_of(path).map_err(told)?;
+        rustix::fs::unlinkat(&parent, name.as_bytes(), AtFlags::REMOVEDIR).map_err(told)
+    }
+
+    /// Moves an entry within the root; never onto another.
+    pub(crate) fn rename(&self, from: &WsPath, to: &WsPath) -> Result<()> {
+        let told = |errno| write_fault(errno, to);
+        self.probe(DiskCall::Move).map_err(told)?;
+        let (from_parent, from_name) = self.parent_of(from).map_err(|e| write_fault(e, from))?;
+        let (to_parent, to_name) = self.parent_of(to).map_err(told)?;
+        stage::rename_new(
+            from_parent.as_fd(),
+            from_name.as_bytes(),
+            to_parent.as_fd(),
+            to_name.as_bytes(),
+        )
+        .map_err(told)
+    }
+
+    /// Sets a file's times to now.
+    pub(crate) fn touch(&self, path: &WsPath) -> Result<()> {
+        let told = |errno| write_fault(errno, path);
+        self.probe(DiskCall::SetMeta).map_err(told)?;
+        let (parent, name) = self.parent_of(path).map_err(told)?;
+        let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+        let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
+        rustix::fs::utimensat(&parent, name.as_bytes(), &times, AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(told)
+    }
+
+    /// Sets a folder's mode bits.
+    pub(crate) fn set_folder_mode(&self, path: &WsPath, mode: u32) -> Result<()> {
+        let told = |errno| write_fault(errno, path);
+        self.probe(DiskCall::SetMeta).map_err(told)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        let handle = self.open_beneath(path, flags).map_err(told)?;
+        rustix::fs::fchmod(&handle, Mode::from_raw_mode(mode)).map_err(told)
+    }
+
+    /// Flushes everything that was written below the root.
+    pub(crate) fn flush(&self) -> Result<()> {
+        let told = |errno| write_fault(errno, &WsPath::root());
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let handle = self.open_beneath(&WsPath::root(), flags).map_err(told)?;
+        rustix::fs::syncfs(&handle).map_err(told)
+    }
+
+    /// Opens what is at a path that holds no links; any link on the way is `ELOOP`.
+    fn open_beneath(&self, path: &WsPath, flags: OFlags) -> std::result::Result<OwnedFd, Errno> {
+        if self.by_component {
+            return resolve::open_by_component(self.root.as_fd(), path, flags);
+        }
+        let relative = if path.is_root() { b".".as_slice() } else { path.relative() };
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let flags = flags | OFlags::CLOEXEC;
+        for _ in 0..RACES {
+            match rustix::fs::openat2(&self.root, relative, flags, Mode::empty(), resolve) {
+                // A rename somewhere below made the kernel unsure; it asks to be asked again.
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                done => return done,
+            }
+        }
+        Err(Errno::AGAIN)
+    }
+}
+
+fn has_openat2(root: &OwnedFd) -> bool {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    rustix::fs::openat2(root, ".", flags, Mode::empty(), ResolveFlags::BENEATH).is_ok()
+}
+
+/// The fault for a call that only looked.
+pub(crate) fn read_fault(errno: Errno, path: &WsPath) -> Fault {
+    match errno {
+        Errno::ACCESS | Errno::PERM => Fault::new(
+            FaultCode::ReadRefused,
+            format!("the operating system does not let us read {path}"),
+        ),
+        _ => common_fault(errno, path),
+    }
+    .about(Subject::Path)
+}
+
+/// The fault for a call that would have changed something.
+pub(crate) fn write_fault(errno: Errno, path: &WsPath) -> Fault {
+    match errno {
+        Errno::ACCESS | Errno::PERM | Errno::ROFS => Fault::new(
+            FaultCode::WriteRefused,
+            format!("the operating system does not let us change {path}: {errno}"),
+        ),
+        Errno::NOSPC | Errno::DQUOT => {
+            Fault::new(FaultCode::DiskFull, "the disk is full; nothing was changed")
+        }
+        Errno::EXIST => Fault::new(FaultCode::Exists, format!("{path} exists already")),
+        Errno::NOTEMPTY => Fault::new(FaultCode::NotEmpty, format!("{path} is not empty")),
+        _ => common_fault(errno, path),
+    }
+    .about(Subject::Path)
+}
+
+fn common_fault(errno: Errno, path: &WsPath) -> Fault {
+    match errno {
+        Errno::NOENT => not_found(path),
+        Errno::NOTDIR => {
+            Fault::new(FaultCode::NotFolder, format!("a part of {path} is not a folder"))
+        }
+        Errno::LOOP | Errno::XDEV => Fault::new(
+            FaultCode::PathOutside,
+            format!(
+                "{path} goes through a link that leaves the workspace or changed during the call"
+            ),
+        ),
+        Errno::NAMETOOLONG => {
+            Fault::new(FaultCode::BadPath, format!("{path} is too long for this file system"))
+        }
+        _ => Fault::new(FaultCode::Io, format!("{path}: {errno}")),
+    }
+}
+
+/// Nothing is at `path`.
+pub(crate) fn not_found(path: &WsPath) -> Fault {
+    Fault::new(FaultCode::NotFound, format!("File not found: {path}")).about(Subject::Path)
+}
+
+/// A file was wanted.
+pub(crate) fn is_folder(path: &WsPath) -> Fault {
+    let message = format!("{path} is a folder, not a file; list it instead");
+    Fault::new(FaultCode::IsFolder, message).about(Subject::Path)
+}
+
+/// A FIFO, socket or device: never opened (R3).
+pub(crate) fn special(path: &WsPath, what: &str) -> Fault {
+    let message = format!("{path} is {what}; only files, folders and links can be used");
+    Fault::new(FaultCode::Binary, message).about(Subject::Path)
+}

@@ -1,0 +1,109 @@
+//! The files that several processes on one root share: the workspace's lock, the presence of living
+//! processes, and the mark of what was applied to the disk.
+//!
+//! The mark needs no flush: it names the boot under which it was written, and within one boot the page
+//! cache keeps it, whatever happens to the process. After another boot it does not count.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+use yard_core::{Call, Fault, FaultCode, Result};
+use yard_store::Mark;
+
+/// First pause between two tries for a lock that another process holds.
+const FIRST_PAUSE: Duration = Duration::from_micros(50);
+/// Longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_millis(2);
+
+/// The shared files of one workspace.
+pub(crate) struct Locks {
+    lock: File,
+    presence: File,
+    applied: File,
+}
+
+/// The workspace's lock, held. Dropped, it is free.
+pub(crate) struct WorkspaceLock<'a>(&'a File);
+
+impl Drop for WorkspaceLock<'_> {
+    fn drop(&mut self) {
+        // Closing the file or the end of the process would free it too.
+        let _ = rustix::fs::flock(self.0, FlockOperation::Unlock);
+    }
+}
+
+impl Locks {
+    /// Opens (or makes) the files in the workspace's state folder.
+    pub(crate) fn open(state: &Path) -> Result<Self> {
+        let open = |name: &str| {
+            OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .open(state.join(name))
+                .map_err(|error| unusable(&error))
+        };
+        Ok(Self { lock: open("lock")?, presence: open("presence")?, applied: open("applied")? })
+    }
+
+    /// Takes the workspace's lock, waiting for another process as long as the call may take.
+    pub(crate) fn acquire(&self, call: &Call) -> Result<WorkspaceLock<'_>> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match rustix::fs::flock(&self.lock, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(WorkspaceLock(&self.lock)),
+                Err(Errno::WOULDBLOCK | Errno::INTR) => {}
+                Err(errno) => return Err(unusable(&errno.into())),
+            }
+            call.check()?;
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Whether this is the only living process on the workspace; from now on it counts as one.
+    pub(crate) fn enter(&self) -> bool {
+        rustix::fs::flock(&self.presence, FlockOperation::NonBlockingLockExclusive).is_ok()
+    }
+
+    /// Lets other processes in, while this one is present.
+    pub(crate) fn share(&self) -> Result<()> {
+        rustix::fs::flock(&self.presence, FlockOperation::LockShared)
+            .map_err(|errno| unusable(&errno.into()))
+    }
+
+    /// What the disk is known to hold; nothing if the mark was never written.
+    pub(crate) fn applied(&self) -> Result<Mark> {
+        let mut bytes = [0; 24];
+        match self.applied.read_exact_at(&mut bytes, 0) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Ok(Mark::default());
+            }
+            Err(error) => return Err(unusable(&error)),
+        }
+        let (mut boot, mut seq) = ([0; 16], [0; 8]);
+        boot.copy_from_slice(&bytes[..16]);
+        seq.copy_from_slice(&bytes[16..]);
+        Ok(Mark { boot: u128::from_le_bytes(boot), seq: u64::from_le_bytes(seq) })
+    }
+
+    /// Moves the mark.
+    pub(crate) fn set_applied(&self, mark: Mark) -> Result<()> {
+        let mut bytes = [0; 24];
+        bytes[..16].copy_from_slice(&mark.boot.to_le_bytes());
+        bytes[16..].copy_from_slice(&mark.seq.to_le_bytes());
+        self.applied.write_all_at(&bytes, 0).map_err(|error| unusable(&error))
+    }
+}
+
+fn unusable(error: &io::Error) -> Fault {
+    Fault::new(FaultCode::Io, format!("the workspace's state folder cannot be used: {error}"))
+}

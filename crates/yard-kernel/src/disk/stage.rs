@@ -1,0 +1,445 @@
+//! Where changes are made ready and where displaced files go: a folder on the root's own file system,
+//! so that putting a file in its place is one rename. It is in the data folder when that is on the same
+//! file system, else under the reserved name inside the root.
+
+use std::io::Write as _;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, StatxFlags, Uid};
+use rustix::io::Errno;
+use yard_core::path::RESERVED_NAME;
+use yard_core::{Fault, FaultCode, FileId, FileKind, Result, WsPath};
+use yard_store::Signature;
+
+use super::{Disk, DiskCall, Stat, write_fault};
+
+/// How the name of a file ends that takes another's place, or was taken out of its own.
+const SWAPPED: &str = ".swap";
+
+/// The staging folder and, in it, the folder of whole files that are kept as versions.
+pub(crate) struct Stage {
+    folder: OwnedFd,
+    kept: OwnedFd,
+    device: u64,
+    prefix: String,
+    next: AtomicU64,
+}
+
+/// A file or link that is ready to be put in its place. Dropped before that, it is removed.
+pub(crate) struct Staged {
+    stage: Arc<Stage>,
+    name: String,
+    pub(crate) stat: Stat,
+    placed: bool,
+}
+
+/// What was taken out of its place: looked at, then removed or kept.
+pub(crate) struct Displaced {
+    pub(crate) name: String,
+    pub(crate) stat: Stat,
+}
+
+impl Displaced {
+    /// Whose place it had.
+    pub(crate) fn file(&self) -> Option<FileId> {
+        let name = self.name.strip_suffix(SWAPPED)?;
+        name.split_once('.')?.1.parse().ok()
+    }
+}
+
+/// What a staged file shall be.
+pub(crate) struct Shape {
+    /// Its mode; `None` is what a new file gets here.
+    pub(crate) mode: Option<u32>,
+    /// Owner and group of the file that it replaces.
+    pub(crate) owner: Option<(u32, u32)>,
+}
+
+impl Stage {
+    /// Opens (or makes) the staging folder of a workspace.
+    pub(crate) fn open(disk: &Disk, state: &Path, unique: u128) -> Result<Self> {
+        let told = |errno: Errno| {
+            Fault::new(FaultCode::Io, format!("the staging folder cannot be used: {errno}"))
+        };
+        let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(told)?;
+        let home = if same_mount(&data, &disk.root).map_err(told)? {
+            data
+        } else {
+            open_folder(disk.root.as_fd(), RESERVED_NAME).map_err(told)?
+        };
+        let folder = open_folder(home.as_fd(), "stage").map_err(told)?;
+        let kept = open_folder(home.as_fd(), "kept").map_err(told)?;
+        let device = rustix::fs::fstat(&folder).map_err(told)?.st_dev;
+        let prefix = format!("{unique:032x}");
+        Ok(Self { folder, kept, device, prefix, next: AtomicU64::new(0) })
+    }
+
+    pub(crate) fn device(&self) -> u64 {
+        self.device
+    }
+
+    fn fresh_name(&self) -> String {
+        format!("{}-{}", self.prefix, self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn swap_name(&self, file: FileId) -> String {
+        format!("{}.{file}{SWAPPED}", self.fresh_name())
+    }
+
+    /// The mode that a new folder gets here: what the process's mask leaves of 0777.
+    pub(crate) fn folder_mode(&self) -> Result<u32> {
+        let told = |errno| write_fault(errno, &WsPath::root());
+        let name = self.fresh_name();
+        rustix::fs::mkdirat(&self.folder, &name, Mode::from_raw_mode(0o777)).map_err(told)?;
+        let mode = self.stat(&name).map_err(told)?.mode;
+        rustix::fs::unlinkat(&self.folder, &name, AtFlags::REMOVEDIR).map_err(told)?;
+        Ok(mode)
+    }
+
+    /// Removes what crashed processes left. The caller made sure that no other process is alive.
+    pub(crate) fn sweep(&self) {
+        // What cannot be removed now is in nobody's way, and the next sweep tries again.
+        let _ = self.try_sweep();
+    }
+
+    fn try_sweep(&self) -> std::result::Result<(), Errno> {
+        for name in self.names()? {
+            if rustix::fs::unlinkat(&self.folder, &name, AtFlags::empty()) == Err(Errno::ISDIR) {
+                rustix::fs::unlinkat(&self.folder, &name, AtFlags::REMOVEDIR)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file that can be put in its place later.
+    pub(crate) fn file(
+        self: &Arc<Self>,
+        disk: &Disk,
+        bytes: &[u8],
+        shape: &Shape,
+        path: &WsPath,
+    ) -> Result<Staged> {
+        let told = |errno| write_fault(errno, path);
+        disk.probe(DiskCall::Stage).map_err(told)?;
+        let name = self.fresh_name();
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let handle = rustix::fs::openat(&self.folder, &name, flags, Mode::from_raw_mode(0o666))
+            .map_err(told)?;
+        let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
+        let mut file = std::fs::File::from(handle);
+        file.write_all(bytes).map_err(|error| {
+            told(error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error))
+        })?;
+        self.dress(&file, shape).map_err(told)?;
+        let stat = Stat::of(&rustix::fs::fstat(&file).map_err(told)?);
+        Ok(guard.finish(stat))
+    }
+
+    /// Owner first: changing it clears the set-user-id bits that the mode may bring.
+    fn dress(&self, file: &std::fs::File, shape: &Shape) -> std::result::Result<(), Errno> {
+        if let Some((user, group)) = shape.owner {
+            let stat = rustix::fs::fstat(file)?;
+            if (stat.st_uid, stat.st_gid) != (user, group) {
+                let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+                match rustix::fs::fchown(file, Some(user), Some(group)) {
+                    // R5: owner and group stay "where the process may set them".
+                    Ok(()) | Err(Errno::PERM) => {}
+                    Err(errno) => return Err(errno),
+                }
+            }
+        }
+        match shape.mode {
+            Some(mode) => rustix::fs::fchmod(file, Mode::from_raw_mode(mode)),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes a link that can be put in its place later.
+    pub(crate) fn link(
+        self: &Arc<Self>,
+        disk: &Disk,
+        target: &[u8],
+        path: &WsPath,
+    ) -> Result<Staged> {
+        let told = |errno| write_fault(errno, path);
+        disk.probe(DiskCall::Stage).map_err(told)?;
+        let name = self.fresh_name();
+        rustix::fs::symlinkat(target, &self.folder, &name).map_err(told)?;
+        let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
+        let stat = self.stat(guard.name()).map_err(told)?;
+        Ok(guard.finish(stat))
+    }
+
+    fn stat(&self, name: &str) -> std::result::Result<Stat, Errno> {
+        rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|raw| Stat::of(&raw))
+    }
+
+    /// Puts a staged file where nothing is. If something is there after all, the two change places and
+    /// what was there is returned.
+    pub(crate) fn place_new(
+        &self,
+        disk: &Disk,
+        staged: &mut Staged,
+        path: &WsPath,
+        file: FileId,
+    ) -> Result<Option<Displaced>> {
+        let told = |errno| write_fault(errno, path);
+        disk.probe(DiskCall::Place).map_err(told)?;
+        let (parent, name) = disk.parent_of(path).map_err(told)?;
+        match rename_new(
+            self.folder.as_fd(),
+            staged.name.as_bytes(),
+            parent.as_fd(),
+            name.as_bytes(),
+        ) {
+            Ok(()) => {
+                staged.placed = true;
+                Ok(None)
+            }
+            Err(Errno::EXIST) => self.place_over(disk, staged, path, file).map(Some),
+            Err(errno) => Err(told(errno)),
+        }
+    }
+
+    /// Puts a staged file where another is: the two change places, so that there is no moment without
+    /// a file and nobody's save is lost in between.
+    ///
+    /// The staged file is first renamed to a name that says whose place it takes: what a crash leaves
+    /// under such a name may be somebody's save, and is looked at before it is swept away.
+    pub(crate) fn place_over(
+        &self,
+        disk: &Disk,
+        staged: &mut Staged,
+        path: &WsPath,
+        file: FileId,
+    ) -> Result<Displaced> {
+        let told = |errno| write_fault(errno, path);
+        disk.probe(DiskCall::Place).map_err(told)?;
+        let (parent, name) = disk.parent_of(path).map_err(told)?;
+        let name = name.as_bytes();
+        let swap = self.swap_name(file);
+        rustix::fs::renameat(&self.folder, &staged.name, &self.folder, &swap).map_err(told)?;
+        staged.name = swap;
+        let exchange = RenameFlags::EXCHANGE;
+        match rustix::fs::renameat_with(&self.folder, &staged.name, &parent, name, exchange) {
+            Ok(()) => {}
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                return self.place_in_two(staged, parent.as_fd(), name, path, file);
+            }
+            Err(errno) => return Err(told(errno)),
+        }
+        staged.placed = true;
+        let stat = self.stat(&staged.name).map_err(told)?;
+        Ok(Displaced { name: staged.name.clone(), stat })
+    }
+
+    /// Where the file system cannot exchange: out with the old, in with the new.
+    fn place_in_two(
+        &self,
+        staged: &mut Staged,
+        parent: BorrowedFd<'_>,
+        name: &[u8],
+        path: &WsPath,
+        file: FileId,
+    ) -> Result<Displaced> {
+        let told = |errno| write_fault(errno, path);
+        let aside = self.swap_name(file);
+        rustix::fs::renameat(parent, name, &self.folder, &aside).map_err(told)?;
+        rename_new(self.folder.as_fd(), staged.name.as_bytes(), parent, name).map_err(told)?;
+        staged.placed = true;
+        let stat = self.stat(&aside).map_err(told)?;
+        Ok(Displaced { name: aside, stat })
+    }
+
+    /// Takes a file or link out of its place.
+    pub(crate) fn displace(&self, disk: &Disk, path: &WsPath, file: FileId) -> Result<Displaced> {
+        let told = |errno| write_fault(errno, path);
+        disk.probe(DiskCall::Displace).map_err(told)?;
+        let (parent, name) = disk.parent_of(path).map_err(told)?;
+        let aside = self.swap_name(file);
+        rename_new(parent.as_fd(), name.as_bytes(), self.folder.as_fd(), aside.as_bytes())
+            .map_err(told)?;
+        let stat = self.stat(&aside).map_err(told)?;
+        Ok(Displaced { name: aside, stat })
+    }
+
+    /// Takes away a file that was placed by a step which then failed.
+    pub(crate) fn displace_unwanted(&self, disk: &Disk, path: &WsPath) -> Result<()> {
+        let told = |errno| write_fault(errno, path);
+        let (parent, name) = disk.parent_of(path).map_err(told)?;
+        rustix::fs::unlinkat(&parent, name.as_bytes(), AtFlags::empty()).map_err(told)
+    }
+
+    /// Files that a crash left under a name that says whose place was being taken.
+    pub(crate) fn leftovers(&self) -> Vec<Displaced> {
+        let names = self.names().unwrap_or_default();
+        let swapped = names.into_iter().filter(|name| name.ends_with(SWAPPED));
+        swapped
+            .filter_map(|name| self.stat(&name).ok().map(|stat| Displaced { name, stat }))
+            .collect()
+    }
+
+    fn names(&self) -> std::result::Result<Vec<String>, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = rustix::fs::openat(&self.folder, ".", flags, Mode::empty())?;
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::new(handle)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Puts a displaced file back where it was, when the rest of its step failed.
+    pub(crate) fn put_back(&self, disk: &Disk, displaced: &Displaced, path: &WsPath) -> Result<()> {
+        let told = |errno| write_fault(errno, path);
+        let (parent, name) = disk.parent_of(path).map_err(told)?;
+        rustix::fs::renameat(&self.folder, &displaced.name, &parent, name.as_bytes()).map_err(told)
+    }
+
+    /// The bytes of a displaced file or the target of a displaced link.
+    pub(crate) fn displaced_bytes(&self, displaced: &Displaced, path: &WsPath) -> Result<Vec<u8>> {
+        let told = |errno| write_fault(errno, path);
+        if displaced.stat.is(FileKind::Link) {
+            let target = rustix::fs::readlinkat(&self.folder, &displaced.name, Vec::new());
+            return target.map(|target| target.into_bytes()).map_err(told);
+        }
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let handle = rustix::fs::openat(&self.folder, &displaced.name, flags, Mode::empty())
+            .map_err(told)?;
+        crate::content::read_all(&mut std::fs::File::from(handle), displaced.stat.size(), path)
+    }
+
+    /// Removes a displaced file for good; its content is a version in the store.
+    pub(crate) fn discard(&self, displaced: &Displaced) {
+        // A leftover is removed by the next sweep.
+        let _ = rustix::fs::unlinkat(&self.folder, &displaced.name, AtFlags::empty());
+    }
+
+    /// Keeps a displaced file as the version itself, under `name`.
+    pub(crate) fn keep(&self, displaced: &Displaced, name: &str) -> std::result::Result<(), Errno> {
+        rustix::fs::renameat(&self.folder, &displaced.name, &self.kept, name)
+    }
+
+    /// Whether a kept file is there.
+    pub(crate) fn has_kept(&self, name: &str) -> bool {
+        rustix::fs::statat(&self.kept, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// Opens a kept file.
+    pub(crate) fn open_kept(&self, name: &str) -> std::result::Result<std::fs::File, Errno> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.kept, name, flags, Mode::empty()).map(std::fs::File::from)
+    }
+
+    /// A second name for a kept file, staged to be put in its place. Copying nothing, it must also
+    /// never be written through: the kernel only ever replaces files.
+    pub(crate) fn copy_of_kept(
+        self: &Arc<Self>,
+        disk: &Disk,
+        name: &str,
+        shape: &Shape,
+        path: &WsPath,
+    ) -> Result<Staged> {
+        let told = |errno| write_fault(errno, path);
+        disk.probe(DiskCall::Stage).map_err(told)?;
+        let mut source = self.open_kept(name).map_err(told)?;
+        let staged = self.fresh_name();
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let handle = rustix::fs::openat(&self.folder, &staged, flags, Mode::from_raw_mode(0o666))
+            .map_err(told)?;
+        let guard = Unfinished { stage: Arc::clone(self), name: Some(staged) };
+        let mut file = std::fs::File::from(handle);
+        std::io::copy(&mut source, &mut file).map_err(|error| {
+            told(error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error))
+        })?;
+        self.dress(&file, shape).map_err(told)?;
+        let stat = Stat::of(&rustix::fs::fstat(&file).map_err(told)?);
+        Ok(guard.finish(stat))
+    }
+}
+
+/// A staged file that is still being made: removed unless it is finished.
+struct Unfinished {
+    stage: Arc<Stage>,
+    name: Option<String>,
+}
+
+impl Unfinished {
+    fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    fn finish(mut self, stat: Stat) -> Staged {
+        let name = self.name.take().unwrap_or_default();
+        Staged { stage: Arc::clone(&self.stage), name, stat, placed: false }
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name {
+            let _ = rustix::fs::unlinkat(&self.stage.folder, name, AtFlags::empty());
+        }
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if !self.placed {
+            let _ = rustix::fs::unlinkat(&self.stage.folder, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+/// Renames without ever replacing. Where the file system cannot promise that, a look has to do: the
+/// workspace's lock keeps every other Toolyard away.
+pub(super) fn rename_new(
+    from: BorrowedFd<'_>,
+    from_name: &[u8],
+    to: BorrowedFd<'_>,
+    to_name: &[u8],
+) -> std::result::Result<(), Errno> {
+    match rustix::fs::renameat_with(from, from_name, to, to_name, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            match rustix::fs::statat(to, to_name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => rustix::fs::renameat(from, from_name, to, to_name),
+                Err(errno) => Err(errno),
+                Ok(_) => Err(Errno::EXIST),
+            }
+        }
+        done => done,
+    }
+}
+
+fn open_folder<P: rustix::path::Arg + Copy>(
+    at: BorrowedFd<'_>,
+    name: P,
+) -> std::result::Result<OwnedFd, Errno> {
+    match rustix::fs::mkdirat(at, name, Mode::from_raw_mode(0o700)) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(errno) => return Err(errno),
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(at, name, flags, Mode::empty())
+}
+
+/// Whether a rename between the two can work: the same mount, not only the same device.
+fn same_mount(a: &OwnedFd, b: &OwnedFd) -> std::result::Result<bool, Errno> {
+    let look = |handle| rustix::fs::statx(handle, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID);
+    let (a, b) = (look(a)?, look(b)?);
+    let place =
+        |stat: &rustix::fs::Statx| (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_mnt_id);
+    Ok(place(&a) == place(&b))
+}
+
+/// Whether what was displaced is what the plan expected, as far as metadata can tell: a rename changes
+/// the change time, so that one is left out.
+pub(crate) fn looks_like(expected: &Signature, found: &Signature) -> bool {
+    (expected.size, expected.mtime, expected.inode) == (found.size, found.mtime, found.inode)
+}

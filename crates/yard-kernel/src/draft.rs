@@ -1,0 +1,620 @@
+//! A change on paper: what a step would record, the images that it would put on disk, and what it
+//! expects to find there. A [`Planner`] writes it, changing nothing but the staging folder.
+//!
+//! Wherever a plan meets the disk it first makes the store's view agree with it: what changed behind
+//! our back is adopted as a step of author `external` that goes in right before the planned one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use yard_core::op::Operation;
+use yard_core::{
+    Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
+    Result, StepId, Subject, VersionId, WsPath,
+};
+use yard_store::{Base, NewChange, Node, Prepared, Store};
+
+use crate::content::{check_loadable, hash_all, read_all};
+use crate::disk::{EntryKind, Shape, Staged, Stat, not_found, special};
+use crate::recovery::image;
+use crate::workspace::{Workspace, store_fault};
+use crate::{Planned, Proposal};
+
+/// What a path must still be when the draft is committed.
+#[derive(Clone, Debug)]
+pub(crate) struct Expect {
+    pub(crate) path: WsPath,
+    pub(crate) was: Was,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Was {
+    /// Nothing was there.
+    Absent,
+    /// Exactly this was there.
+    Seen(Stat),
+    /// This folder was there; what is in it may change.
+    Folder { inode: u64 },
+    /// This folder was there, and nothing in it but what the step itself removes.
+    Holding { inode: u64, names: usize },
+}
+
+/// Counts who is about to commit, so that a batch can wait for them.
+pub(crate) struct Active(Arc<AtomicUsize>);
+
+impl Active {
+    pub(crate) fn enter(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Active {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A change on paper.
+pub(crate) struct Draft {
+    pub(crate) id: StepId,
+    pub(crate) undoes: Option<StepId>,
+    /// What happened behind our back: recorded first, as a step of its own.
+    pub(crate) adopted: Vec<NewChange>,
+    /// What the operation itself does.
+    pub(crate) changes: Vec<NewChange>,
+    /// The step only records what is on disk already.
+    pub(crate) records_only: bool,
+    pub(crate) contents: Vec<Prepared>,
+    pub(crate) staged: HashMap<FileId, Staged>,
+    pub(crate) expects: Vec<Expect>,
+    /// It touches whole trees: it shares its batch with no other.
+    pub(crate) exclusive: bool,
+    _active: Active,
+}
+
+impl Draft {
+    /// What the plan saw at a path.
+    pub(crate) fn seen(&self, path: &WsPath) -> Option<&Stat> {
+        self.expects.iter().find_map(|expect| match &expect.was {
+            Was::Seen(stat) if expect.path == *path => Some(stat),
+            _ => None,
+        })
+    }
+
+    /// Every path that the draft would change.
+    pub(crate) fn touched(&self) -> impl Iterator<Item = &WsPath> {
+        let all = self.adopted.iter().chain(&self.changes);
+        all.flat_map(|change| change.from.iter().chain(&change.to))
+    }
+}
+
+/// A file, folder or link as it is, store and disk agreed.
+#[derive(Clone, Debug)]
+pub(crate) struct Current {
+    pub(crate) id: FileId,
+    pub(crate) path: WsPath,
+    pub(crate) state: FileState,
+    pub(crate) stat: Stat,
+    /// A file's bytes or a link's target; empty for a file that is too large to load.
+    pub(crate) bytes: Vec<u8>,
+    /// The store knew the file before this plan.
+    pub(crate) known: bool,
+    /// The hash of the content on disk.
+    observed: Option<ContentHash>,
+}
+
+impl Current {
+    /// The hash of the content on disk; a folder has none.
+    pub(crate) fn content(&self) -> Option<ContentHash> {
+        self.observed
+    }
+}
+
+/// What the disk says about one entry.
+pub(crate) struct Observed {
+    pub(crate) kind: FileKind,
+    pub(crate) stat: Stat,
+    pub(crate) content: Option<ContentHash>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) large: bool,
+}
+
+/// What becomes of a file that is too large to load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Large {
+    /// It leaves its place: the file itself is kept as the version.
+    Keep,
+    /// It stays on disk: the store knows the file and not its content.
+    Leave,
+}
+
+/// The bytes and words of a file that a plan writes.
+pub(crate) struct NewContent<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) file_type: FileType,
+    pub(crate) json: bool,
+}
+
+/// Writes a [`Draft`].
+pub(crate) struct Planner<'a> {
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) call: &'a Call,
+    pub(crate) draft: Draft,
+    pub(crate) effect: Effect,
+    folders: HashMap<WsPath, FileId>,
+    revived: HashMap<FileId, WsPath>,
+}
+
+impl<'a> Planner<'a> {
+    pub(crate) fn new(workspace: &'a Workspace, call: &'a Call) -> Self {
+        let draft = Draft {
+            id: StepId::new(call.world()),
+            undoes: None,
+            adopted: Vec::new(),
+            changes: Vec::new(),
+            records_only: false,
+            contents: Vec::new(),
+            staged: HashMap::new(),
+            expects: Vec::new(),
+            exclusive: false,
+            _active: Active::enter(workspace.journal.active()),
+        };
+        Self {
+            workspace,
+            call,
+            draft,
+            effect: Effect::default(),
+            folders: HashMap::new(),
+            revived: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn propose<O: Operation>(self, answer: O::Answer) -> Planned<O::Answer> {
+        Planned::Change(Box::new(Proposal { effect: self.effect, draft: self.draft, answer }))
+    }
+
+    pub(crate) fn store(&self) -> &'a dyn Store {
+        self.workspace.store()
+    }
+
+    pub(crate) fn expect(&mut self, path: &WsPath, was: Was) {
+        self.draft.expects.push(Expect { path: path.clone(), was });
+    }
+
+    /// The id of a folder that exists on disk; adopted if the store does not know it.
+    pub(crate) fn folder(&mut self, path: &WsPath) -> Result<FileId> {
+        let (Some(parent), Some(name)) = (path.parent(), path.name()) else {
+            return Ok(FileId::ROOT);
+        };
+        if let Some(id) = self.folders.get(path) {
+            return Ok(*id);
+        }
+        let parent = self.folder(&parent)?;
+        let stat = self.workspace.disk.stat(path)?.ok_or_else(|| not_found(path))?;
+        if !stat.is(FileKind::Folder) {
+            return Err(not_a_folder(path));
+        }
+        self.expect(path, Was::Folder { inode: stat.signature.inode });
+        let node = self.store().child(parent, &name).map_err(store_fault)?;
+        let id = match node {
+            Some(node) if node.last.kind == FileKind::Folder => node.id,
+            other => {
+                if let Some(node) = other {
+                    self.adopt_gone(&node, path)?;
+                }
+                let observed = Observed::folder(stat);
+                self.adopt_new(parent, path, &observed, Large::Leave)?.0
+            }
+        };
+        self.folders.insert(path.clone(), id);
+        Ok(id)
+    }
+
+    /// The id of a folder, made with those above it where they are missing.
+    pub(crate) fn make_folders(&mut self, path: &WsPath) -> Result<FileId> {
+        let (Some(above), Some(name)) = (path.parent(), path.name()) else {
+            return Ok(FileId::ROOT);
+        };
+        if let Some(id) = self.folders.get(path) {
+            return Ok(*id);
+        }
+        if self.workspace.disk.stat(path)?.is_some() {
+            return self.folder(path);
+        }
+        let parent = self.make_folders(&above)?;
+        self.forget_gone(parent, path)?;
+        self.expect(path, Was::Absent);
+        self.check_writable_above(path)?;
+        let id = FileId::new(self.call.world());
+        let after = FileState {
+            parent,
+            name,
+            kind: FileKind::Folder,
+            file_type: FileType::Folder,
+            mode: self.workspace.folder_mode,
+            content: None,
+            size: 0,
+            json: false,
+        };
+        self.push_change(id, None, Some(after), None, Some(path.clone()));
+        self.effect.push(EffectKind::Create, path.clone());
+        self.folders.insert(path.clone(), id);
+        Ok(id)
+    }
+
+    /// A fault if the nearest existing folder above `path` cannot be written to.
+    pub(crate) fn check_writable_above(&self, path: &WsPath) -> Result<()> {
+        let mut above = path.parent().unwrap_or_else(WsPath::root);
+        while self.workspace.disk.stat(&above)?.is_none() {
+            match above.parent() {
+                Some(parent) => above = parent,
+                None => break,
+            }
+        }
+        self.workspace.disk.check_writable(&above, &self.workspace.stage)
+    }
+
+    /// Adopts that an entry of the store is no longer on disk.
+    pub(crate) fn forget_gone(&mut self, parent: FileId, path: &WsPath) -> Result<()> {
+        let Some(name) = path.name() else { return Ok(()) };
+        match self.store().child(parent, &name).map_err(store_fault)? {
+            Some(node) => self.adopt_gone(&node, path),
+            None => Ok(()),
+        }
+    }
+
+    /// Adopts that `node` and everything below it went away.
+    pub(crate) fn adopt_gone(&mut self, node: &Node, path: &WsPath) -> Result<()> {
+        if self.draft.adopted.iter().any(|change| change.file == node.id && change.after.is_none())
+        {
+            return Ok(());
+        }
+        self.call.check()?;
+        if node.last.kind == FileKind::Folder {
+            for child in self.store().children(node.id).map_err(store_fault)? {
+                let below = join(path, &child.last.name)?;
+                self.adopt_gone(&child, &below)?;
+            }
+        }
+        self.draft.adopted.push(NewChange {
+            file: node.id,
+            before: node.state.clone(),
+            after: None,
+            from: Some(path.clone()),
+            to: None,
+            version: None,
+        });
+        Ok(())
+    }
+
+    /// Adopts an entry that the store does not know.
+    fn adopt_new(
+        &mut self,
+        parent: FileId,
+        path: &WsPath,
+        observed: &Observed,
+        large: Large,
+    ) -> Result<(FileId, FileState)> {
+        let name = path.name().ok_or_else(|| not_found(path))?;
+        let id = FileId::new(self.call.world());
+        let folder = observed.kind == FileKind::Folder;
+        let after = FileState {
+            parent,
+            name,
+            kind: observed.kind,
+            file_type: if folder { FileType::Folder } else { FileType::Document },
+            mode: observed.stat.mode,
+            content: self.capture(observed, None, large)?,
+            size: if folder { 0 } else { observed.stat.size() },
+            json: false,
+        };
+        self.adopt(id, None, after.clone(), path);
+        Ok((id, after))
+    }
+
+    fn adopt(&mut self, id: FileId, before: Option<FileState>, after: FileState, path: &WsPath) {
+        let version = after.content.map(|_| VersionId::new(self.call.world()));
+        let from = before.as_ref().map(|_| path.clone());
+        let to = Some(path.clone());
+        let change = NewChange { file: id, before, after: Some(after), from, to, version };
+        self.draft.adopted.push(change);
+    }
+
+    /// Makes an observed content ready for the store; its hash.
+    fn capture(
+        &mut self,
+        observed: &Observed,
+        base: Option<Base<'_>>,
+        large: Large,
+    ) -> Result<Option<ContentHash>> {
+        let Some(hash) = observed.content else { return Ok(None) };
+        if observed.large {
+            if large == Large::Leave {
+                return Ok(None);
+            }
+            let name = VersionId::new(self.call.world()).to_string();
+            self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), name));
+        } else {
+            let prepared =
+                self.store().prepare(hash, &observed.bytes, base).map_err(store_fault)?;
+            self.draft.contents.push(prepared);
+        }
+        Ok(Some(hash))
+    }
+
+    /// What is at `path` (without links), with the store's view brought to agree.
+    pub(crate) fn current(&mut self, path: &WsPath, large: Large) -> Result<Current> {
+        let observed = self.observe(path)?;
+        let above = path.parent().ok_or_else(|| not_found(path))?;
+        let name = path.name().ok_or_else(|| not_found(path))?;
+        let parent = self.folder(&above)?;
+        self.expect(path, Was::Seen(observed.stat));
+        let node = self.store().child(parent, &name).map_err(store_fault)?;
+        let known = node.is_some();
+        let (id, state) = self.agree(parent, path, node, &observed, large)?;
+        if observed.kind == FileKind::Folder {
+            self.folders.insert(path.clone(), id);
+        }
+        let Observed { stat, bytes, content, .. } = observed;
+        Ok(Current { id, path: path.clone(), state, stat, bytes, known, observed: content })
+    }
+
+    /// Adopts whatever differs between what the store knows of an entry and what the disk shows.
+    pub(crate) fn agree(
+        &mut self,
+        parent: FileId,
+        path: &WsPath,
+        node: Option<Node>,
+        observed: &Observed,
+        large: Large,
+    ) -> Result<(FileId, FileState)> {
+        let Some(node) = node else { return self.adopt_new(parent, path, observed, large) };
+        if node.last.kind != observed.kind {
+            self.adopt_gone(&node, path)?;
+            return self.adopt_new(parent, path, observed, large);
+        }
+        let same_content = node.last.content == observed.content;
+        if same_content && node.last.mode == observed.stat.mode {
+            return Ok((node.id, node.last));
+        }
+        let mut after = node.last.clone();
+        after.mode = observed.stat.mode;
+        if !same_content {
+            after.content = self.capture(observed, None, large)?;
+            after.size = observed.stat.size();
+        }
+        if after != node.last {
+            self.adopt(node.id, node.state, after.clone(), path);
+        }
+        Ok((node.id, after))
+    }
+
+    /// Looks at an entry on disk, with its content.
+    pub(crate) fn observe(&self, path: &WsPath) -> Result<Observed> {
+        let disk = &self.workspace.disk;
+        let stat = disk.stat(path)?.ok_or_else(|| not_found(path))?;
+        match stat.kind {
+            EntryKind::Special(what) => Err(special(path, what)),
+            EntryKind::Known(FileKind::Folder) => Ok(Observed::folder(stat)),
+            EntryKind::Known(FileKind::Link) => {
+                let bytes = disk.read_link(path)?;
+                let content = Some(ContentHash::of(&bytes));
+                Ok(Observed { kind: FileKind::Link, stat, content, bytes, large: false })
+            }
+            EntryKind::Known(FileKind::File) => self.observe_file(path),
+        }
+    }
+
+    fn observe_file(&self, path: &WsPath) -> Result<Observed> {
+        let (mut file, stat) = self.workspace.disk.open_file(path)?;
+        let large = stat.size() > self.workspace.limits().load_bytes;
+        let bytes = if large { Vec::new() } else { read_all(&mut file, stat.size(), path)? };
+        let content =
+            if large { hash_all(&mut file, path, self.call)? } else { ContentHash::of(&bytes) };
+        Ok(Observed { kind: FileKind::File, stat, content: Some(content), bytes, large })
+    }
+
+    /// Plans a new file.
+    pub(crate) fn create_file(
+        &mut self,
+        path: &WsPath,
+        new: &NewContent<'_>,
+    ) -> Result<(FileId, VersionId, ContentHash)> {
+        check_loadable(new.bytes.len() as u64, self.workspace.limits(), path)?;
+        let above = path.parent().ok_or_else(|| not_found(path))?;
+        let name = path.name().ok_or_else(|| not_found(path))?;
+        let parent = self.make_folders(&above)?;
+        self.forget_gone(parent, path)?;
+        self.expect(path, Was::Absent);
+        self.check_writable_above(path)?;
+        let hash = self.bring(new.bytes, None)?;
+        let shape = Shape { mode: None, owner: None };
+        let staged = self.workspace.stage.file(&self.workspace.disk, new.bytes, &shape, path)?;
+        let after = FileState {
+            parent,
+            name,
+            kind: FileKind::File,
+            file_type: new.file_type,
+            mode: staged.stat.mode,
+            content: Some(hash),
+            size: new.bytes.len() as u64,
+            json: new.json,
+        };
+        let id = FileId::new(self.call.world());
+        self.draft.staged.insert(id, staged);
+        let version = self.push_change(id, None, Some(after), None, Some(path.clone()));
+        self.effect.push(EffectKind::Create, path.clone());
+        Ok((id, version, hash))
+    }
+
+    /// Plans new bytes for a file that is there.
+    pub(crate) fn replace_file(
+        &mut self,
+        current: &Current,
+        new: &NewContent<'_>,
+    ) -> Result<(VersionId, ContentHash)> {
+        check_loadable(new.bytes.len() as u64, self.workspace.limits(), &current.path)?;
+        let mut after = current.state.clone();
+        after.file_type = new.file_type;
+        after.json = new.json;
+        self.put(current, new.bytes, after)
+    }
+
+    /// Plans another state for an entry that is there; `None` keeps its bytes.
+    pub(crate) fn rewrite(
+        &mut self,
+        current: &Current,
+        bytes: Option<Vec<u8>>,
+        after: FileState,
+    ) -> Result<()> {
+        if after.kind == FileKind::Folder {
+            let path = Some(current.path.clone());
+            self.push_change(
+                current.id,
+                Some(current.state.clone()),
+                Some(after),
+                path.clone(),
+                path,
+            );
+            self.effect.push(EffectKind::Modify, current.path.clone());
+            return Ok(());
+        }
+        let bytes = bytes.as_ref().unwrap_or(&current.bytes);
+        self.put(current, bytes, after).map(|_| ())
+    }
+
+    fn put(
+        &mut self,
+        current: &Current,
+        bytes: &[u8],
+        mut after: FileState,
+    ) -> Result<(VersionId, ContentHash)> {
+        self.check_writable_above(&current.path)?;
+        let base = current.state.content.filter(|_| !current.bytes.is_empty());
+        let base = base.map(|hash| Base { hash, bytes: &current.bytes });
+        let hash = self.bring(bytes, base)?;
+        let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
+        let shape = Shape { mode: Some(after.mode), owner: Some(current.stat.owner) };
+        let staged = match after.kind {
+            FileKind::Link => stage.link(disk, bytes, &current.path)?,
+            _ => stage.file(disk, bytes, &shape, &current.path)?,
+        };
+        after.content = Some(hash);
+        after.size = bytes.len() as u64;
+        self.draft.staged.insert(current.id, staged);
+        let path = Some(current.path.clone());
+        let version = self.push_change(
+            current.id,
+            Some(current.state.clone()),
+            Some(after),
+            path.clone(),
+            path,
+        );
+        self.effect.push(EffectKind::Modify, current.path.clone());
+        Ok((version, hash))
+    }
+
+    /// Plans that a removed entry comes back as it was, under its old id.
+    pub(crate) fn revive(&mut self, file: FileId, state: &FileState, path: &WsPath) -> Result<()> {
+        self.expect(path, Was::Absent);
+        self.check_writable_above(path)?;
+        if let Some(parent) = path.parent() {
+            let living = !self.revived.contains_key(&state.parent);
+            if living {
+                self.folder(&parent)?;
+                self.forget_gone(state.parent, path)?;
+            }
+        }
+        if let Some(hash) = state.content {
+            let shape = Shape { mode: Some(state.mode), owner: None };
+            let staged = image(self.workspace, &hash, state.kind, &shape, path)?;
+            let staged = staged.ok_or_else(|| not_kept(path))?;
+            self.draft.staged.insert(file, staged);
+        } else if state.kind != FileKind::Folder {
+            return Err(not_kept(path));
+        }
+        self.push_change(file, None, Some(state.clone()), None, Some(path.clone()));
+        self.effect.push(EffectKind::Create, path.clone());
+        self.revived.insert(file, path.clone());
+        Ok(())
+    }
+
+    /// The path of a folder that is there, or that this plan brings back.
+    pub(crate) fn revived_or_living(&self, folder: FileId) -> Result<Option<WsPath>> {
+        match self.revived.get(&folder) {
+            Some(path) => Ok(Some(path.clone())),
+            None => self.store().path_of(folder).map_err(store_fault),
+        }
+    }
+
+    fn bring(&mut self, bytes: &[u8], base: Option<Base<'_>>) -> Result<ContentHash> {
+        let hash = ContentHash::of(bytes);
+        let prepared = self.store().prepare(hash, bytes, base).map_err(store_fault)?;
+        self.draft.contents.push(prepared);
+        Ok(hash)
+    }
+
+    /// Plans that an entry goes away.
+    pub(crate) fn remove(&mut self, current: &Current) {
+        let from = Some(current.path.clone());
+        self.push_change(current.id, Some(current.state.clone()), None, from, None);
+        self.effect.push(EffectKind::Remove, current.path.clone());
+    }
+
+    /// Adds a change; the version that it makes if it brings a content.
+    pub(crate) fn push_change(
+        &mut self,
+        file: FileId,
+        before: Option<FileState>,
+        after: Option<FileState>,
+        from: Option<WsPath>,
+        to: Option<WsPath>,
+    ) -> VersionId {
+        let version = VersionId::new(self.call.world());
+        let brings = brings_content(before.as_ref(), after.as_ref());
+        let made = brings.then_some(version);
+        self.draft.changes.push(NewChange { file, before, after, from, to, version: made });
+        version
+    }
+}
+
+impl Observed {
+    fn folder(stat: Stat) -> Self {
+        Self { kind: FileKind::Folder, stat, content: None, bytes: Vec::new(), large: false }
+    }
+}
+
+/// Whether a change makes a version: a content comes to be, comes back, or is written again. A move
+/// and a touch make none.
+fn brings_content(before: Option<&FileState>, after: Option<&FileState>) -> bool {
+    match (before, after) {
+        (_, None) => false,
+        (None, Some(after)) => after.content.is_some(),
+        (Some(before), Some(after)) => {
+            let moved = (&before.parent, &before.name) != (&after.parent, &after.name);
+            after.content.is_some()
+                && (before.content != after.content || !(moved || before == after))
+        }
+    }
+}
+
+/// A path below a folder, as a fault where it would be too long.
+pub(crate) fn join(folder: &WsPath, name: &yard_core::Name) -> Result<WsPath> {
+    folder.join(name).map_err(|error| {
+        Fault::new(FaultCode::BadPath, format!("{folder}/{name}: {error}")).about(Subject::Path)
+    })
+}
+
+/// A folder was wanted.
+pub(crate) fn not_a_folder(path: &WsPath) -> Fault {
+    let message = format!("{path} is a file, not a folder");
+    Fault::new(FaultCode::NotFolder, message).about(Subject::Path)
+}
+
+/// The content of a removed entry is not there any more.
+fn not_kept(path: &WsPath) -> Fault {
+    let message = format!("the content of {path} was not kept, so it cannot be brought back");
+    Fault::new(FaultCode::NotFound, message).about(Subject::Path)
+}

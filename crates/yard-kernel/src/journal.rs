@@ -1,0 +1,410 @@
+//! How a change becomes durable: concurrent drafts form a batch, and one of their threads leads it.
+//!
+//! Under the workspace's lock it checks that every draft still finds what it expected, records all of
+//! them in one store transaction (*the moment it happened*), renames their staged images into place,
+//! and moves the applied mark; then everybody is told. Drafts that touch the same paths are not in one
+//! batch: the later one is told to plan again once the earlier one has landed.
+
+use std::collections::{HashSet, VecDeque};
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use yard_core::{Author, Call, Fault, FileKind, Result, StepId, WsPath};
+use yard_store::{AuditEntry, Batch, Mark, NewStep, Prepared, Seq, StoreError};
+
+use crate::disk::Stat;
+use crate::draft::{Draft, Expect, Was};
+use crate::projection::{Landing, project};
+use crate::recovery;
+use crate::workspace::{Workspace, store_fault};
+
+/// Most drafts that one transaction takes.
+const LARGEST_BATCH: usize = 64;
+/// How long a leader waits for those who are still planning: a fraction of what their flush would cost.
+const GATHERING: Duration = Duration::from_micros(300);
+/// The disk is flushed, and recovery after a power cut shortened, every so many steps.
+const STEPS_BETWEEN_FLUSHES: u64 = 4_096;
+
+/// Who stands behind a change: the gate's word, written with the step.
+#[derive(Clone, Debug)]
+pub struct Signed {
+    /// Whom history names.
+    pub author: Author,
+    /// The row in the audit chain.
+    pub audit: AuditEntry,
+}
+
+/// What became of a draft.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It landed.
+    Done,
+    /// Something moved: plan again.
+    Moved,
+}
+
+/// The drafts of one workspace in this process.
+#[derive(Default)]
+pub(crate) struct Journal {
+    queue: Mutex<Queue>,
+    arrival: Condvar,
+    active: Arc<AtomicUsize>,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Request>,
+    led: bool,
+}
+
+struct Request {
+    draft: Draft,
+    signed: Signed,
+    call: Call,
+    slot: Arc<Slot>,
+}
+
+/// Where one caller waits.
+#[derive(Default)]
+struct Slot {
+    word: Mutex<Option<Word>>,
+    spoken: Condvar,
+}
+
+enum Word {
+    /// Nobody leads: it is your turn.
+    Lead,
+    /// This became of your draft.
+    Became(Result<Verdict>),
+}
+
+impl Slot {
+    fn say(&self, word: Word) {
+        *lock(&self.word) = Some(word);
+        self.spoken.notify_one();
+    }
+
+    fn listen(&self) -> Word {
+        let mut word = lock(&self.word);
+        loop {
+            match word.take() {
+                Some(word) => return word,
+                None => word = self.spoken.wait(word).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+
+    fn heard(&self) -> Option<Word> {
+        lock(&self.word).take()
+    }
+}
+
+impl Journal {
+    /// How many drafts are being planned or waiting.
+    pub(crate) fn active(&self) -> &Arc<AtomicUsize> {
+        &self.active
+    }
+
+    /// Lands a draft: returns once it is durable and visible, or once it is known not to be.
+    pub(crate) fn submit(
+        &self,
+        workspace: &Workspace,
+        draft: Draft,
+        signed: Signed,
+        call: &Call,
+    ) -> Result<Verdict> {
+        let slot = Arc::new(Slot::default());
+        let request = Request { draft, signed, call: call.clone(), slot: Arc::clone(&slot) };
+        let mut word = if self.enqueue(request) { Word::Lead } else { slot.listen() };
+        loop {
+            match word {
+                Word::Became(result) => return result,
+                Word::Lead => {
+                    commit_batch(workspace, self.gather());
+                    if let Some(Word::Became(result)) = slot.heard() {
+                        self.hand_over();
+                        return result;
+                    }
+                    word = Word::Lead;
+                }
+            }
+        }
+    }
+
+    /// Whether the caller has to lead.
+    fn enqueue(&self, request: Request) -> bool {
+        let mut queue = lock(&self.queue);
+        queue.waiting.push_back(request);
+        if queue.led {
+            if queue.waiting.len() >= self.active.load(Ordering::Relaxed) {
+                self.arrival.notify_one();
+            }
+            return false;
+        }
+        queue.led = true;
+        true
+    }
+
+    /// The next batch. While others are about to submit it waits a little: their flush is then ours.
+    fn gather(&self) -> Vec<Request> {
+        let mut queue = lock(&self.queue);
+        let expected = self.active.load(Ordering::Relaxed).min(LARGEST_BATCH);
+        if queue.waiting.len() < expected {
+            let waited = self.arrival.wait_timeout(queue, GATHERING);
+            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let size = queue.waiting.len().min(LARGEST_BATCH);
+        queue.waiting.drain(..size).collect()
+    }
+
+    fn hand_over(&self) {
+        let mut queue = lock(&self.queue);
+        match queue.waiting.front() {
+            Some(next) => next.slot.say(Word::Lead),
+            None => queue.led = false,
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A request that may land, with its part of the batch.
+struct Ready {
+    request: Request,
+    steps: Range<usize>,
+    contents: Range<usize>,
+}
+
+fn commit_batch(workspace: &Workspace, requests: Vec<Request>) {
+    let Some(first) = requests.first() else { return };
+    let call = first.call.clone();
+    let locked = workspace.locks.acquire(&call);
+    let (lock, head) = match locked.and_then(|lock| Ok((lock, recovery::settle(workspace, &call)?)))
+    {
+        Ok(ready) => ready,
+        Err(fault) => {
+            for request in requests {
+                request.slot.say(Word::Became(Err(fault.clone())));
+            }
+            return;
+        }
+    };
+    let (admitted, moved) = admit(workspace, requests);
+    let told = land(workspace, head, admitted, &call);
+    drop(lock);
+    for (slot, result) in told {
+        slot.say(Word::Became(result));
+    }
+    for request in moved {
+        let slot = Arc::clone(&request.slot);
+        drop(request);
+        slot.say(Word::Became(Ok(Verdict::Moved)));
+    }
+}
+
+/// Who may land in this batch, and who has to plan again.
+fn admit(workspace: &Workspace, requests: Vec<Request>) -> (Vec<Request>, Vec<Request>) {
+    let mut taken: HashSet<WsPath> = HashSet::new();
+    let (mut admitted, mut moved) = (Vec::new(), Vec::new());
+    for request in requests {
+        let alone = !request.draft.exclusive || admitted.is_empty();
+        let free = alone && !admitted.iter().any(|other: &Request| other.draft.exclusive);
+        if free && !collides(&request.draft, &taken) && holds(workspace, &request.draft) {
+            taken.extend(request.draft.touched().cloned());
+            admitted.push(request);
+        } else {
+            moved.push(request);
+        }
+    }
+    (admitted, moved)
+}
+
+/// Whether the draft relies on a path that another draft of the batch changes.
+fn collides(draft: &Draft, taken: &HashSet<WsPath>) -> bool {
+    let relied = draft.expects.iter().map(|expect| &expect.path).chain(draft.touched());
+    !taken.is_empty() && { relied }.any(|path| taken.contains(path))
+}
+
+/// Whether the disk is still as the draft expects.
+fn holds(workspace: &Workspace, draft: &Draft) -> bool {
+    draft.expects.iter().all(|expect| expect_holds(workspace, expect).unwrap_or(false))
+}
+
+fn expect_holds(workspace: &Workspace, expect: &Expect) -> Result<bool> {
+    let found = workspace.disk.stat(&expect.path)?;
+    let same_folder =
+        |stat: &Stat, inode: u64| stat.is(FileKind::Folder) && stat.signature.inode == inode;
+    Ok(match (&expect.was, found) {
+        (Was::Absent, found) => found.is_none(),
+        (_, None) => false,
+        (Was::Seen(stat), Some(found)) => *stat == found,
+        (Was::Folder { inode }, Some(found)) => same_folder(&found, *inode),
+        (Was::Holding { inode, names }, Some(found)) => {
+            same_folder(&found, *inode) && workspace.disk.list(&expect.path)?.len() == *names
+        }
+    })
+}
+
+type Told = Vec<(Arc<Slot>, Result<Verdict>)>;
+
+/// Records and projects the batch; what to tell everybody.
+fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -> Told {
+    let (mut ready, steps, contents) = lay_out(requests, call);
+    let recorded = record(workspace, head, &ready, &steps, &contents);
+    let mut told = Vec::with_capacity(ready.len());
+    let mut complete = true;
+    for (item, recorded) in ready.drain(..).zip(recorded) {
+        let Request { draft, signed, slot, .. } = item.request;
+        let result = match recorded {
+            Ok(Verdict::Done) => match project(workspace, draft, &signed, call) {
+                Landing::Landed => Ok(Verdict::Done),
+                Landing::Compensated(fault) => Err(fault),
+                Landing::Unfinished(fault) => {
+                    complete = false;
+                    Err(fault)
+                }
+            },
+            other => other,
+        };
+        told.push((slot, result));
+    }
+    if complete {
+        // If the mark cannot be moved, recovery looks at these steps again and finds them done.
+        let _ = advance(workspace, call);
+    }
+    told
+}
+
+/// Says that everything recorded so far is on disk.
+pub(crate) fn advance(workspace: &Workspace, call: &Call) -> Result<()> {
+    let seq = workspace.store().head().map_err(store_fault)?;
+    let mark = Mark { seq, boot: call.world().boot_id() };
+    workspace.locks.set_applied(mark)?;
+    let projected = workspace.store().projected().map_err(store_fault)?;
+    if seq.saturating_sub(projected.seq) >= STEPS_BETWEEN_FLUSHES {
+        workspace.disk.flush()?;
+        workspace.store().set_projected(mark).map_err(store_fault)?;
+    }
+    Ok(())
+}
+
+fn lay_out(requests: Vec<Request>, call: &Call) -> (Vec<Ready>, Vec<NewStep>, Vec<Prepared>) {
+    let (mut ready, mut steps, mut contents) = (Vec::new(), Vec::new(), Vec::new());
+    for mut request in requests {
+        let (first_step, first_content) = (steps.len(), contents.len());
+        steps.extend(steps_of(&request.draft, &request.signed, call));
+        contents.append(&mut request.draft.contents);
+        let (steps, contents) = (first_step..steps.len(), first_content..contents.len());
+        ready.push(Ready { request, steps, contents });
+    }
+    (ready, steps, contents)
+}
+
+/// The steps that a draft becomes: what happened behind our back, then what the caller did.
+fn steps_of(draft: &Draft, signed: &Signed, call: &Call) -> Vec<NewStep> {
+    let at = signed.audit.at;
+    let own = NewStep {
+        id: draft.id,
+        at,
+        author: signed.author,
+        verb: signed.audit.action.clone(),
+        undoes: draft.undoes,
+        changes: draft.changes.clone(),
+        audit: signed.audit.clone(),
+    };
+    if draft.records_only {
+        return vec![NewStep { author: Author::External, changes: draft.adopted.clone(), ..own }];
+    }
+    if draft.adopted.is_empty() {
+        return vec![own];
+    }
+    let id = StepId::new(call.world());
+    vec![external_step(id, draft.adopted.clone(), signed), own]
+}
+
+/// A step that records what somebody else did.
+pub(crate) fn external_step(
+    id: StepId,
+    changes: Vec<yard_store::NewChange>,
+    signed: &Signed,
+) -> NewStep {
+    let audit = AuditEntry {
+        at: signed.audit.at,
+        actor: Author::External.word().to_owned(),
+        action: "adopt".to_owned(),
+        detail: format!("found by {}", signed.audit.action),
+    };
+    NewStep {
+        id,
+        at: signed.audit.at,
+        author: Author::External,
+        verb: "adopt".to_owned(),
+        undoes: None,
+        changes,
+        audit,
+    }
+}
+
+/// Appends all drafts at once; where one of them does not fit, one by one.
+fn record(
+    workspace: &Workspace,
+    head: Seq,
+    ready: &[Ready],
+    steps: &[NewStep],
+    contents: &[Prepared],
+) -> Vec<Result<Verdict>> {
+    let Some(last) = ready.last() else { return Vec::new() };
+    match append(workspace, head, Batch { steps, contents }, last.request.draft.id) {
+        Err(StoreError::Misfit(_)) if ready.len() > 1 => {
+            ready.iter().map(|item| record_one(workspace, item, steps, contents)).collect()
+        }
+        result => ready.iter().map(|_| verdict(result.clone())).collect(),
+    }
+}
+
+fn record_one(
+    workspace: &Workspace,
+    item: &Ready,
+    steps: &[NewStep],
+    contents: &[Prepared],
+) -> Result<Verdict> {
+    let head = workspace.store().head().map_err(store_fault)?;
+    let batch =
+        Batch { steps: &steps[item.steps.clone()], contents: &contents[item.contents.clone()] };
+    verdict(append(workspace, head, batch, item.request.draft.id))
+}
+
+/// Appends; where the store's answer leaves open whether it happened, looks.
+fn append(
+    workspace: &Workspace,
+    head: Seq,
+    batch: Batch<'_>,
+    last: StepId,
+) -> std::result::Result<Seq, StoreError> {
+    match workspace.store().append(head, batch) {
+        Err(error @ (StoreError::Io(_) | StoreError::Full | StoreError::Refused(_))) => {
+            match workspace.store().step(last) {
+                Ok(Some(row)) => Ok(row.seq),
+                _ => Err(error),
+            }
+        }
+        result => result,
+    }
+}
+
+fn verdict(result: std::result::Result<Seq, StoreError>) -> Result<Verdict> {
+    match result {
+        Ok(_) => Ok(Verdict::Done),
+        Err(StoreError::Moved { .. } | StoreError::Misfit(_)) => Ok(Verdict::Moved),
+        Err(error) => Err(refused(error)),
+    }
+}
+
+fn refused(error: StoreError) -> Fault {
+    let fault = store_fault(error);
+    Fault::new(fault.code(), format!("{}; nothing was changed", fault.message()))
+}

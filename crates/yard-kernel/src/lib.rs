@@ -1,0 +1,59 @@
+//! The only code that changes the world.
+//!
+//! Every operation has one file in `op/` with its `plan`: what it would do, with before- and
+//! after-images, changing nothing. [`Workspace::commit`] checks that the before-images still hold and
+//! makes it so. `disk` is the only module that opens files. Nothing here knows who is calling, which
+//! policy holds or what a dialect calls things.
+
+mod content;
+mod disk;
+mod draft;
+mod journal;
+mod op;
+mod projection;
+mod recovery;
+mod regex;
+mod walk;
+mod workspace;
+
+pub use disk::{DiskCall, Probe, Resolution};
+pub use journal::Signed;
+pub use workspace::{Opening, Workspace};
+
+use yard_core::op::Operation;
+use yard_core::{Call, Effect, Result};
+
+/// An operation that this kernel can plan.
+pub trait Execute: Operation {
+    /// Works out what the operation would do, changing nothing.
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Self::Answer>>;
+}
+
+/// What a plan came to.
+pub enum Planned<A> {
+    /// Nothing needs to change: this is the answer.
+    Answer {
+        /// What was looked at.
+        effect: Effect,
+        /// The answer.
+        answer: A,
+    },
+    /// This would change, once it is committed.
+    Change(Box<Proposal<A>>),
+}
+
+/// A change that was planned and not made.
+pub struct Proposal<A> {
+    /// What it would do.
+    pub effect: Effect,
+    pub(crate) draft: draft::Draft,
+    pub(crate) answer: A,
+}
+
+/// What a commit came to.
+pub enum Committed<A> {
+    /// It happened: durable and visible.
+    Done(A),
+    /// The state moved since the plan; nothing happened. Plan again.
+    Moved,
+}

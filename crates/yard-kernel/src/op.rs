@@ -1,0 +1,22 @@
+//! One file an operation: what it would do, worked out without doing it.
+
+mod edit;
+mod find;
+mod grep;
+mod history;
+mod import;
+mod list;
+mod mkdir;
+mod read;
+mod relocate;
+mod remove;
+mod restore;
+mod show;
+mod stale;
+mod stat;
+mod sync;
+mod touch;
+mod trash;
+mod undo;
+mod verify;
+mod write;

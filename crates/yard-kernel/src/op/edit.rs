@@ -1,0 +1,49 @@
+//! edit: one replacement or insertion in a text, in the file's own encoding and line ending.
+
+use yard_core::op::{Changed, Edit};
+use yard_core::{Call, Fault, Result, Subject, replace};
+
+use crate::content::check_loadable;
+use crate::disk::{EntryKind, Spot, is_folder, not_found, special};
+use crate::draft::{Large, NewContent, Planner};
+use crate::op::stale;
+use crate::workspace::Workspace;
+use crate::{Execute, Planned};
+use yard_core::FileKind;
+
+impl Execute for Edit {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
+        let path = match workspace.disk.locate(&self.path, true)? {
+            Spot::Present { path, stat } => {
+                match stat.kind {
+                    EntryKind::Known(FileKind::Folder) => return Err(is_folder(&path)),
+                    EntryKind::Special(what) => return Err(special(&path, what)),
+                    EntryKind::Known(_) => {}
+                }
+                check_loadable(stat.size(), workspace.limits(), &path)?;
+                path
+            }
+            Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
+        };
+        let mut planner = Planner::new(workspace, call);
+        let current = planner.current(&path, Large::Keep)?;
+        stale::check(workspace, &current, self.expected)?;
+        let bytes =
+            replace::edit(&current.bytes, &self.action).map_err(|fault| named(fault, &path))?;
+        let content = NewContent {
+            bytes: &bytes,
+            file_type: current.state.file_type,
+            json: current.state.json,
+        };
+        let (version, hash) = planner.replace_file(&current, &content)?;
+        let file = current.id;
+        let answer = Changed { path, file, version: Some(version), hash: Some(hash) };
+        Ok(planner.propose::<Self>(answer))
+    }
+}
+
+/// The text engine does not know which file it looks at.
+fn named(fault: Fault, path: &yard_core::WsPath) -> Fault {
+    let message = format!("{path}: {}", fault.message());
+    Fault::new(fault.code(), message).about(fault.subject().unwrap_or(Subject::Path))
+}

@@ -1,0 +1,177 @@
+//! find: entries by name and metadata, in the order of their path bytes.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use yard_core::op::{Find, FindBy, Found};
+use yard_core::{
+    Call, Effect, EffectKind, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath,
+};
+
+use crate::op::list::{Lookup, folder_at};
+use crate::walk::{Flow, Rules, Visit, Walk};
+use crate::workspace::Workspace;
+use crate::{Execute, Planned};
+
+impl Execute for Find {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Found>> {
+        let base = folder_at(workspace, &self.path)?;
+        let names = Names::new(&self.by, &base)?;
+        let limit = self.limit.unwrap_or(workspace.limits().answer_entries);
+        let mut search = Search {
+            find: self,
+            workspace,
+            call,
+            lookup: Lookup::new(workspace),
+            found: Vec::new(),
+        };
+        let mut truncated = false;
+        let rules = Rules { recursive: self.recursive, include_ignored: self.include_ignored };
+        let mut walk = Walk::new(&workspace.disk, call, rules);
+        walk.run(&base, &mut |visit| {
+            if self.after.as_ref().is_some_and(|after| visit.path <= *after) || !names.hold(&visit)
+            {
+                return Ok(Flow::Continue(()));
+            }
+            if search.found.len() < limit {
+                search.take(visit)?;
+                return Ok(Flow::Continue(()));
+            }
+            truncated = search.would_take(visit)?;
+            Ok(if truncated { Flow::Break(()) } else { Flow::Continue(()) })
+        })?;
+        let ignored = walk.ignored();
+        let effect = Effect::one(EffectKind::Read, base.clone());
+        let answer = Found { path: base, entries: search.found, truncated, ignored };
+        Ok(Planned::Answer { effect, answer })
+    }
+}
+
+struct Search<'a> {
+    find: &'a Find,
+    workspace: &'a Workspace,
+    call: &'a Call,
+    lookup: Lookup<'a>,
+    found: Vec<yard_core::op::Entry>,
+}
+
+impl Search<'_> {
+    fn take(&mut self, visit: Visit) -> Result<()> {
+        if let Some(entry) = self.matching(visit)? {
+            self.found.push(entry);
+        }
+        Ok(())
+    }
+
+    fn would_take(&mut self, visit: Visit) -> Result<bool> {
+        self.matching(visit).map(|entry| entry.is_some())
+    }
+
+    /// The entry, if its metadata is what is looked for too.
+    fn matching(&mut self, visit: Visit) -> Result<Option<yard_core::op::Entry>> {
+        let is_folder = visit.kind.known() == Some(FileKind::Folder);
+        if self.find.size.is_set() && is_folder {
+            return Ok(None);
+        }
+        if self.find.file_type.is_some_and(|wanted| (wanted == FileType::Folder) != is_folder) {
+            return Ok(None);
+        }
+        let Some(stat) = self.workspace.disk.stat(&visit.path)? else { return Ok(None) };
+        if !self.find.size.holds(stat.size()) && !is_folder {
+            return Ok(None);
+        }
+        let node = self.lookup.node(&visit.path)?;
+        let known = self.workspace.judge(node, &visit.path, &stat, None, self.call)?;
+        let entry = self.workspace.entry(visit.path, &stat, &known);
+        Ok(Some(entry)
+            .filter(|entry| self.find.file_type.is_none_or(|wanted| wanted == entry.file_type)))
+    }
+}
+
+/// Patterns, told apart by what they are matched against.
+pub(crate) struct Names {
+    any: bool,
+    by_name: GlobSet,
+    by_path: GlobSet,
+    folders_by_path: GlobSet,
+}
+
+impl Names {
+    pub(crate) fn new(by: &FindBy, base: &WsPath) -> Result<Self> {
+        let (mut by_name, mut by_path, mut folders) =
+            (GlobSetBuilder::new(), GlobSetBuilder::new(), GlobSetBuilder::new());
+        match by {
+            FindBy::Any => {}
+            FindBy::Name(pattern) => {
+                // `find -name` knows no alternatives: braces are themselves.
+                by_name.add(glob(&pattern.replace('{', "[{]").replace('}', "[}]"), pattern)?);
+            }
+            FindBy::Globs(patterns) => {
+                for pattern in patterns {
+                    let trimmed = pattern.trim_end_matches('/');
+                    let set = match (trimmed.contains('/'), trimmed.len() < pattern.len()) {
+                        (false, false) => {
+                            by_name.add(glob(trimmed, pattern)?);
+                            continue;
+                        }
+                        (_, true) => &mut folders,
+                        (true, false) => &mut by_path,
+                    };
+                    set.add(glob(&from_root(trimmed, base), pattern)?);
+                }
+            }
+        }
+        let build = |set: GlobSetBuilder| set.build().map_err(|error| bad_glob("", &error));
+        Ok(Self {
+            any: matches!(by, FindBy::Any),
+            by_name: build(by_name)?,
+            by_path: build(by_path)?,
+            folders_by_path: build(folders)?,
+        })
+    }
+
+    pub(crate) fn hold(&self, visit: &Visit) -> bool {
+        let is_folder = visit.kind.known() == Some(FileKind::Folder);
+        self.any || self.hold_path(&visit.path, is_folder)
+    }
+
+    pub(crate) fn hold_path(&self, path: &WsPath, is_folder: bool) -> bool {
+        let relative = path.relative();
+        let start = memchr::memrchr(b'/', relative).map_or(0, |at| at + 1);
+        let is = |set: &GlobSet, bytes: &[u8]| !set.is_empty() && set.is_match(as_path(bytes));
+        is(&self.by_name, &relative[start..])
+            || is(&self.by_path, relative)
+            || (is_folder && is(&self.folders_by_path, relative))
+    }
+}
+
+/// A pattern with a slash, relative to the root: as it is after a leading slash, else below `base`.
+fn from_root(pattern: &str, base: &WsPath) -> String {
+    if let Some(absolute) = pattern.strip_prefix('/') {
+        return absolute.trim_start_matches('/').to_owned();
+    }
+    let pattern = pattern.trim_start_matches("./");
+    if base.is_root() {
+        return pattern.to_owned();
+    }
+    let base = String::from_utf8_lossy(base.relative()).into_owned();
+    format!("{}/{pattern}", globset::escape(&base))
+}
+
+fn glob(pattern: &str, shown: &str) -> Result<Glob> {
+    GlobBuilder::new(pattern)
+        .literal_separator(true)
+        .backslash_escape(true)
+        .build()
+        .map_err(|error| bad_glob(shown, &error))
+}
+
+fn bad_glob(pattern: &str, error: &globset::Error) -> Fault {
+    let message = format!("the pattern {pattern:?} is no glob: {}", error.kind());
+    Fault::new(FaultCode::BadPattern, message).about(Subject::Pattern)
+}
+
+fn as_path(bytes: &[u8]) -> &Path {
+    Path::new(std::ffi::OsStr::from_bytes(bytes))
+}

@@ -1,0 +1,245 @@
+//! Searches one file: as text in its own encoding, line by line, keeping only what the answer shows.
+
+use std::collections::VecDeque;
+use std::io::Read;
+
+use grep_matcher::LineTerminator;
+use grep_searcher::{
+    BinaryDetection, Searcher as LineSearcher, SearcherBuilder, Sink, SinkContext, SinkError,
+    SinkMatch,
+};
+use yard_core::op::{Grep, GrepMatch};
+use yard_core::text::{self, Encoding};
+use yard_core::{Call, Fault, FaultCode, Result, Subject, WsPath};
+
+use crate::content::io_fault;
+use crate::regex::LineRegex;
+use crate::workspace::Workspace;
+
+/// Larger files are streamed through the searcher instead of being held.
+const WHOLE: u64 = 8 << 20;
+
+/// The matches of one file, and whether there are more than the answer could show.
+#[derive(Default)]
+pub(super) struct FileMatches {
+    pub(super) matches: Vec<GrepMatch>,
+    pub(super) more: bool,
+}
+
+pub(super) struct Searcher<'a> {
+    workspace: &'a Workspace,
+    call: &'a Call,
+    grep: &'a Grep,
+    regex: &'a LineRegex,
+    limit: usize,
+    lines: LineSearcher,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Searcher<'a> {
+    pub(super) fn new(
+        workspace: &'a Workspace,
+        call: &'a Call,
+        grep: &'a Grep,
+        regex: &'a LineRegex,
+        limit: usize,
+    ) -> Self {
+        let lines = SearcherBuilder::new()
+            .line_number(true)
+            .line_terminator(LineTerminator::crlf())
+            .before_context(grep.before)
+            .after_context(grep.after)
+            .binary_detection(BinaryDetection::quit(0))
+            .bom_sniffing(true)
+            .build();
+        Self { workspace, call, grep, regex, limit, lines, buffer: Vec::new() }
+    }
+
+    pub(super) fn file(&mut self, path: &WsPath) -> Result<FileMatches> {
+        self.call.check()?;
+        let (mut file, size) = self.workspace.disk.open_listed(path)?;
+        let mut taken =
+            Taken::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
+        if size > WHOLE {
+            let searched = self.lines.search_reader(self.regex, &mut file, &mut taken);
+            return searched.map(|()| taken.finish()).map_err(SearchError::into_fault);
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        let read = (&mut file).take(WHOLE * 2).read_to_end(&mut buffer);
+        let searched = read
+            .map_err(|error| io_fault(&error, path))
+            .and_then(|_| self.bytes(&buffer, &mut taken));
+        self.buffer = buffer;
+        searched?;
+        let mut found = taken.finish();
+        // The last word on what is a text is only asked for files that would be shown.
+        if !found.matches.is_empty() && text::detect(&self.buffer).is_err() {
+            found = FileMatches::default();
+        }
+        Ok(found)
+    }
+
+    /// Searches bytes as they are when they are UTF-8, else decoded.
+    fn bytes(&mut self, bytes: &[u8], taken: &mut Taken<'_>) -> Result<()> {
+        let wide = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+        if !wide && memchr::memchr(0, bytes).is_some() {
+            return Ok(());
+        }
+        if !wide && std::str::from_utf8(bytes).is_ok() {
+            let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+            return self.text(body, taken);
+        }
+        let Ok(encoding) = text::detect(bytes) else { return Ok(()) };
+        let decoded = match encoding {
+            Encoding::Utf8 => return self.text(bytes, taken),
+            other => text::decode(bytes, other),
+        };
+        self.text(decoded.as_bytes(), taken)
+    }
+
+    fn text(&mut self, bytes: &[u8], taken: &mut Taken<'_>) -> Result<()> {
+        self.lines.search_slice(self.regex, bytes, taken).map_err(SearchError::into_fault)
+    }
+}
+
+/// Why a search broke off.
+enum SearchError {
+    Io(std::io::Error),
+    /// The pattern exceeded its bound on work.
+    Pattern(String),
+}
+
+impl SearchError {
+    fn into_fault(self) -> Fault {
+        match self {
+            Self::Io(error) => Fault::new(FaultCode::Io, format!("the search failed: {error}")),
+            Self::Pattern(message) => {
+                Fault::new(FaultCode::BadPattern, message).about(Subject::Pattern)
+            }
+        }
+    }
+}
+
+impl SinkError for SearchError {
+    fn error_message<T: std::fmt::Display>(message: T) -> Self {
+        Self::Pattern(message.to_string())
+    }
+
+    fn error_io(error: std::io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+fn trim(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Takes matching lines with the lines around each of them.
+struct Taken<'a> {
+    grep: &'a Grep,
+    path: &'a WsPath,
+    /// One more than the answer shows, so that a cut is known to be one.
+    room: usize,
+    line_bytes: usize,
+    skip_to: u64,
+    recent: VecDeque<(u64, String)>,
+    matches: Vec<GrepMatch>,
+}
+
+impl<'a> Taken<'a> {
+    fn new(grep: &'a Grep, path: &'a WsPath, limit: usize, line_bytes: usize) -> Self {
+        let skip_to = match &grep.cursor {
+            Some(cursor) if cursor.path == *path => cursor.line,
+            _ => 0,
+        };
+        let room = limit.saturating_add(1);
+        Self { grep, path, room, line_bytes, skip_to, recent: VecDeque::new(), matches: Vec::new() }
+    }
+
+    /// Takes one line; whether more are wanted.
+    fn line(&mut self, number: u64, bytes: &[u8], matched: bool) -> bool {
+        let around = self.grep.before > 0 || self.grep.after > 0;
+        let counts = matched && number > self.skip_to;
+        if !around && !counts {
+            return true;
+        }
+        if counts && self.matches.len() >= self.room {
+            return false;
+        }
+        let text = shown(trim(bytes), self.line_bytes);
+        if self.grep.after > 0 {
+            self.follow(number, &text);
+        }
+        if counts {
+            let nearest =
+                self.recent.iter().filter(|(line, _)| line + (self.grep.before as u64) >= number);
+            let before = nearest.map(|(_, text)| text.clone()).collect();
+            let text = text.clone();
+            self.matches.push(GrepMatch {
+                path: self.path.clone(),
+                line: number,
+                text,
+                before,
+                after: Vec::new(),
+            });
+        }
+        if self.grep.before > 0 {
+            self.recent.push_back((number, text));
+            if self.recent.len() > self.grep.before {
+                self.recent.pop_front();
+            }
+        }
+        let last =
+            self.matches.last().map_or(u64::MAX, |found| found.line + self.grep.after as u64);
+        self.matches.len() < self.room || number < last
+    }
+
+    /// Adds a line to the matches that it comes closely after.
+    fn follow(&mut self, number: u64, text: &str) {
+        for found in self.matches.iter_mut().rev() {
+            if found.line + (self.grep.after as u64) < number {
+                return;
+            }
+            found.after.push(text.to_owned());
+        }
+    }
+
+    fn finish(mut self) -> FileMatches {
+        let more = self.matches.len() >= self.room;
+        if more {
+            self.matches.truncate(self.room - 1);
+        }
+        FileMatches { matches: self.matches, more }
+    }
+}
+
+/// A line as it is shown: decoded, and cut with a word about it where it is very long.
+fn shown(line: &[u8], max: usize) -> String {
+    if line.len() <= max {
+        return String::from_utf8_lossy(line).into_owned();
+    }
+    let text = String::from_utf8_lossy(&line[..max]);
+    format!("{} [... {} more bytes]", text.trim_end_matches('\u{fffd}'), line.len() - max)
+}
+
+impl Sink for &mut Taken<'_> {
+    type Error = SearchError;
+
+    fn matched(
+        &mut self,
+        _: &LineSearcher,
+        found: &SinkMatch<'_>,
+    ) -> std::result::Result<bool, SearchError> {
+        Ok(self.line(found.line_number().unwrap_or(0), found.bytes(), true))
+    }
+
+    fn context(
+        &mut self,
+        _: &LineSearcher,
+        context: &SinkContext<'_>,
+    ) -> std::result::Result<bool, SearchError> {
+        Ok(self.line(context.line_number().unwrap_or(0), context.bytes(), false))
+    }
+}

@@ -1,0 +1,97 @@
+//! history: steps, newest first; of one file, or of all.
+
+use yard_core::op::{History, HistoryAnswer, HistoryEntry};
+use yard_core::{
+    Call, Effect, EffectKind, Fault, FaultCode, FileId, Result, StepId, Subject, WsPath,
+};
+use yard_store::{Change, Node, Seq, StepRow};
+
+use crate::workspace::{Workspace, store_fault};
+use crate::{Execute, Planned};
+
+impl Execute for History {
+    fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<HistoryAnswer>> {
+        let before =
+            self.before.map(|step| find_step(workspace, step)).transpose()?.map(|row| row.seq);
+        // One more than is shown, so that a cut is known to be one.
+        let count = self.limit.saturating_add(1);
+        let mut steps = match &self.path {
+            None => all(workspace, before, count)?,
+            Some(path) if path.is_root() => all(workspace, before, count)?,
+            Some(path) => of_file(workspace, path, before, count)?,
+        };
+        let truncated = steps.len() > self.limit;
+        steps.truncate(self.limit);
+        let path = self.path.clone().unwrap_or_else(WsPath::root);
+        let effect = Effect::one(EffectKind::Read, path);
+        Ok(Planned::Answer { effect, answer: HistoryAnswer { steps, truncated } })
+    }
+}
+
+fn all(workspace: &Workspace, before: Option<Seq>, count: usize) -> Result<Vec<HistoryEntry>> {
+    let rows = workspace.store().steps(None, before, count).map_err(store_fault)?;
+    Ok(rows.into_iter().map(|row| entry(row, None)).collect())
+}
+
+fn of_file(
+    workspace: &Workspace,
+    path: &WsPath,
+    before: Option<Seq>,
+    count: usize,
+) -> Result<Vec<HistoryEntry>> {
+    let file = last_at(workspace, path)?.ok_or_else(|| {
+        let message = format!("{path} has no history: no step has changed a file of that path");
+        Fault::new(FaultCode::NotFound, message).about(Subject::Path)
+    })?;
+    let changes = workspace.store().file_changes(file.id, before, count).map_err(store_fault)?;
+    Ok(changes.into_iter().map(|(row, change)| entry(row, Some(change))).collect())
+}
+
+/// The file that is at a path, or the last one that was.
+pub(crate) fn last_at(workspace: &Workspace, path: &WsPath) -> Result<Option<Node>> {
+    let store = workspace.store();
+    let mut found: Option<Node> = None;
+    let mut parent = FileId::ROOT;
+    for name in path.names() {
+        let living = store.child(parent, &name).map_err(store_fault)?;
+        let node = match living {
+            Some(node) => Some(node),
+            None => store.former_child(parent, &name).map_err(store_fault)?,
+        };
+        let Some(node) = node else { return Ok(None) };
+        parent = node.id;
+        found = Some(node);
+    }
+    Ok(found)
+}
+
+/// The step of an id, or a fault that says where ids come from.
+pub(crate) fn find_step(workspace: &Workspace, step: StepId) -> Result<StepRow> {
+    workspace.store().step(step).map_err(store_fault)?.ok_or_else(|| {
+        let message = format!("there is no step {step}; the history lists them");
+        Fault::new(FaultCode::NotFound, message).about(Subject::Step)
+    })
+}
+
+/// A step as a history shows it; with what it did to the file that was asked for.
+pub(crate) fn entry(row: StepRow, change: Option<Change>) -> HistoryEntry {
+    let after = change.as_ref().and_then(|change| change.after.as_ref());
+    let (hash, size) = (after.and_then(|state| state.content), after.map(|state| state.size));
+    let version = change.as_ref().and_then(|change| change.version);
+    let path = match change {
+        Some(change) => change.to.or(change.from),
+        None => row.path,
+    };
+    HistoryEntry {
+        id: row.id,
+        at: row.at,
+        author: row.author,
+        verb: row.verb,
+        undoes: row.undoes,
+        files: row.files,
+        path,
+        hash,
+        version,
+        size: size.filter(|_| hash.is_some()),
+    }
+}

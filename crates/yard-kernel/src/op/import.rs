@@ -1,0 +1,171 @@
+//! import: records what is on disk and differs from what the store knows, as one step of author
+//! `external`. It changes nothing on disk.
+
+use std::collections::HashSet;
+
+use yard_core::op::{Import, Imported};
+use yard_core::{Call, EffectKind, FileId, FileKind, Result, WsPath};
+use yard_store::Node;
+
+use crate::disk::{EntryKind, Spot, not_found};
+use crate::draft::{Large, Planner, join};
+use crate::op::list::Lookup;
+use crate::walk::{Flow, Rules, Visit, Walk};
+use crate::workspace::{Workspace, store_fault};
+use crate::{Execute, Planned};
+
+/// How often progress is reported, in entries.
+const PROGRESS_EVERY: u64 = 64;
+
+impl Execute for Import {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Imported>> {
+        let (base, stat) = match workspace.disk.locate(&self.path, false)? {
+            Spot::Present { path, stat } => (path, stat),
+            Spot::Missing { path } => return Importing::new(workspace, call).gone_only(&path),
+            Spot::Blocked { .. } => return Err(not_found(&self.path)),
+        };
+        let mut importing = Importing::new(workspace, call);
+        importing.visit(&Visit { path: base.clone(), kind: stat.kind })?;
+        if stat.is(FileKind::Folder) {
+            let rules = Rules { recursive: true, include_ignored: self.include_ignored };
+            Walk::new(&workspace.disk, call, rules).run(&base, &mut |visit| {
+                importing.visit(&visit)?;
+                Ok(Flow::Continue(()))
+            })?;
+            importing.look_for_gone(&base)?;
+        }
+        Ok(importing.finish(&base))
+    }
+}
+
+struct Importing<'a> {
+    planner: Planner<'a>,
+    lookup: Lookup<'a>,
+    seen: HashSet<FileId>,
+    done: u64,
+    answer: Imported,
+}
+
+impl<'a> Importing<'a> {
+    fn new(workspace: &'a Workspace, call: &'a Call) -> Self {
+        let mut planner = Planner::new(workspace, call);
+        planner.draft.exclusive = true;
+        planner.draft.records_only = true;
+        let answer = Imported {
+            step: None,
+            added: 0,
+            changed: 0,
+            removed: 0,
+            unchanged: 0,
+            skipped: Vec::new(),
+        };
+        Self { planner, lookup: Lookup::new(workspace), seen: HashSet::new(), done: 0, answer }
+    }
+
+    fn visit(&mut self, visit: &Visit) -> Result<()> {
+        self.done += 1;
+        if self.done.is_multiple_of(PROGRESS_EVERY) {
+            self.planner.call.progress(self.done, None);
+        }
+        if visit.path.is_root() {
+            return Ok(());
+        }
+        match self.record(visit) {
+            Ok(()) => Ok(()),
+            Err(fault) if fault.code() == yard_core::FaultCode::Timeout => Err(fault),
+            Err(fault) => {
+                self.answer.skipped.push((visit.path.clone(), fault.message().to_owned()));
+                Ok(())
+            }
+        }
+    }
+
+    fn record(&mut self, visit: &Visit) -> Result<()> {
+        let node = self.lookup.node(&visit.path)?;
+        let known = node.as_ref().map(|node| node.id);
+        self.seen.extend(known);
+        if self.is_remembered(node.as_ref(), visit)? {
+            self.answer.unchanged += 1;
+            return Ok(());
+        }
+        let before = self.planner.draft.adopted.len();
+        let current = self.planner.current(&visit.path, Large::Leave)?;
+        let large =
+            visit.kind == EntryKind::Known(FileKind::File) && current.state.content.is_none();
+        if large {
+            let message =
+                "larger than what is loaded whole: known, but its content is not recorded";
+            self.answer.skipped.push((visit.path.clone(), message.to_owned()));
+        }
+        let adopted = self.planner.draft.adopted.len() > before;
+        match (adopted, known) {
+            (false, _) => self.answer.unchanged += 1,
+            (true, Some(_)) => self.answer.changed += 1,
+            (true, None) => self.answer.added += 1,
+        }
+        Ok(())
+    }
+
+    /// Whether a trusted signature says that nothing changed.
+    fn is_remembered(&self, node: Option<&Node>, visit: &Visit) -> Result<bool> {
+        let Some(node) = node else { return Ok(false) };
+        let Some(stat) = self.planner.workspace.disk.stat(&visit.path)? else { return Ok(false) };
+        let same = stat.is(node.last.kind) && stat.mode == node.last.mode;
+        Ok(same && (node.last.kind == FileKind::Folder || node.signature == Some(stat.signature)))
+    }
+
+    /// Nodes below `base` that are no longer on disk.
+    fn look_for_gone(&mut self, base: &WsPath) -> Result<()> {
+        let store = self.planner.store();
+        let folder = match base.is_root() {
+            true => Some(FileId::ROOT),
+            false => store.lookup(base).map_err(store_fault)?.map(|node| node.id),
+        };
+        match folder {
+            Some(folder) => self.gone_below(folder, base),
+            None => Ok(()),
+        }
+    }
+
+    fn gone_below(&mut self, folder: FileId, path: &WsPath) -> Result<()> {
+        self.planner.call.check()?;
+        for node in self.planner.store().children(folder).map_err(store_fault)? {
+            let below = join(path, &node.last.name)?;
+            let seen = self.seen.contains(&node.id);
+            if !seen && self.planner.workspace.disk.stat(&below)?.is_none() {
+                self.gone(&node, &below)?;
+            } else if node.last.kind == FileKind::Folder {
+                self.gone_below(node.id, &below)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn gone(&mut self, node: &Node, path: &WsPath) -> Result<()> {
+        let before = self.planner.draft.adopted.len();
+        self.planner.adopt_gone(node, path)?;
+        self.answer.removed += (self.planner.draft.adopted.len() - before) as u64;
+        Ok(())
+    }
+
+    /// The path itself is gone from disk.
+    fn gone_only(mut self, path: &WsPath) -> Result<Planned<Imported>> {
+        let node = self.planner.store().lookup(path).map_err(store_fault)?;
+        let node = node.ok_or_else(|| not_found(path))?;
+        self.gone(&node, path)?;
+        Ok(self.finish(path))
+    }
+
+    fn finish(mut self, base: &WsPath) -> Planned<Imported> {
+        self.planner.call.progress(self.done, Some(self.done));
+        // What is recorded is what was seen; it need not be what will be there at the commit.
+        self.planner.draft.expects.clear();
+        let effect = yard_core::Effect::one(EffectKind::Read, base.clone());
+        if self.planner.draft.adopted.is_empty() {
+            return Planned::Answer { effect, answer: self.answer };
+        }
+        self.planner.effect = effect;
+        self.answer.step = Some(self.planner.draft.id);
+        self.planner.propose::<Import>(self.answer)
+    }
+}

@@ -1,0 +1,144 @@
+//! list: a folder's entries, folders first, then by path bytes; also what is only on disk (W4).
+
+use std::collections::HashMap;
+
+use yard_core::op::{Entry, List, Listing};
+use yard_core::{Call, Effect, EffectKind, FileId, FileKind, Name, Result, WsPath};
+use yard_store::Node;
+
+use crate::disk::{Spot, not_found};
+use crate::draft::not_a_folder;
+use crate::walk::{Flow, Rules, Visit, Walk};
+use crate::workspace::{Workspace, store_fault};
+use crate::{Execute, Planned};
+
+impl Execute for List {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Listing>> {
+        let path = folder_at(workspace, &self.path)?;
+        let mut visits = visits(self, workspace, &path, call)?;
+        visits.sort_unstable_by(|a, b| (!is_folder(a), &a.path).cmp(&(!is_folder(b), &b.path)));
+        let total = visits.len();
+        let limit = self.limit.unwrap_or(workspace.limits().answer_entries);
+        let shown: Vec<Visit> = visits.into_iter().skip(self.skip).take(limit).collect();
+        let truncated = self.skip + shown.len() < total;
+        let entries = entries(workspace, shown, call)?;
+        let effect = Effect::one(EffectKind::Read, path.clone());
+        Ok(Planned::Answer { effect, answer: Listing { path, entries, total, truncated } })
+    }
+}
+
+/// The folder that a path means.
+pub(crate) fn folder_at(workspace: &Workspace, path: &WsPath) -> Result<WsPath> {
+    match workspace.disk.locate(path, true)? {
+        Spot::Present { path, stat } if stat.is(FileKind::Folder) => Ok(path),
+        Spot::Present { path, .. } => Err(not_a_folder(&path)),
+        Spot::Missing { .. } | Spot::Blocked { .. } => Err(not_found(path)),
+    }
+}
+
+fn is_folder(visit: &Visit) -> bool {
+    visit.kind.known() == Some(FileKind::Folder)
+}
+
+fn visits(list: &List, workspace: &Workspace, path: &WsPath, call: &Call) -> Result<Vec<Visit>> {
+    let mut visits = Vec::new();
+    if list.recursive {
+        let rules = Rules { recursive: true, include_ignored: true };
+        Walk::new(&workspace.disk, call, rules).run(path, &mut |visit| {
+            visits.push(visit);
+            Ok(Flow::Continue(()))
+        })?;
+        return Ok(visits);
+    }
+    for entry in workspace.disk.list(path)? {
+        let Ok(below) = Name::new(&entry.name).and_then(|name| path.join(&name)) else { continue };
+        let kind = match entry.kind {
+            Some(kind) => Some(kind),
+            None => workspace.disk.stat(&below)?.map(|stat| stat.kind),
+        };
+        visits.extend(kind.map(|kind| Visit { path: below, kind }));
+    }
+    Ok(visits)
+}
+
+/// Entries with their metadata; what vanished meanwhile is left out.
+pub(crate) fn entries(
+    workspace: &Workspace,
+    visits: Vec<Visit>,
+    call: &Call,
+) -> Result<Vec<Entry>> {
+    let mut lookup = Lookup::new(workspace);
+    let mut entries = Vec::with_capacity(visits.len());
+    for visit in visits {
+        call.check()?;
+        let Some(stat) = workspace.disk.stat(&visit.path)? else { continue };
+        let node = lookup.node(&visit.path)?;
+        let known = workspace.judge(node, &visit.path, &stat, None, call)?;
+        entries.push(workspace.entry(visit.path, &stat, &known));
+    }
+    Ok(entries)
+}
+
+/// Looks up many nodes, a folder's children at once when more than a few of them are wanted.
+pub(crate) struct Lookup<'a> {
+    workspace: &'a Workspace,
+    folders: HashMap<WsPath, Option<FileId>>,
+    at: Option<Children>,
+}
+
+struct Children {
+    folder: WsPath,
+    asked: usize,
+    all: Option<HashMap<Name, Node>>,
+}
+
+/// So many single look-ups cost about what loading a folder does.
+const FEW: usize = 16;
+
+impl<'a> Lookup<'a> {
+    pub(crate) fn new(workspace: &'a Workspace) -> Self {
+        Self { workspace, folders: HashMap::new(), at: None }
+    }
+
+    /// The living node at a path.
+    pub(crate) fn node(&mut self, path: &WsPath) -> Result<Option<Node>> {
+        let (Some(folder), Some(name)) = (path.parent(), path.name()) else { return Ok(None) };
+        let Some(parent) = self.folder(&folder)? else { return Ok(None) };
+        let store = self.workspace.store();
+        if self.at.as_ref().is_none_or(|at| at.folder != folder) {
+            self.at = Some(Children { folder, asked: 0, all: None });
+        }
+        let Some(at) = &mut self.at else { return Ok(None) };
+        at.asked += 1;
+        if let Some(all) = &mut at.all {
+            return Ok(all.remove(&name));
+        }
+        if at.asked <= FEW {
+            return store.child(parent, &name).map_err(store_fault);
+        }
+        let children = store.children(parent).map_err(store_fault)?;
+        let mut all: HashMap<Name, Node> =
+            children.into_iter().map(|node| (node.last.name.clone(), node)).collect();
+        let found = all.remove(&name);
+        at.all = Some(all);
+        Ok(found)
+    }
+
+    fn folder(&mut self, path: &WsPath) -> Result<Option<FileId>> {
+        let (Some(above), Some(name)) = (path.parent(), path.name()) else {
+            return Ok(Some(FileId::ROOT));
+        };
+        if let Some(known) = self.folders.get(path) {
+            return Ok(*known);
+        }
+        let id = match self.folder(&above)? {
+            Some(parent) => {
+                let node = self.workspace.store().child(parent, &name).map_err(store_fault)?;
+                node.map(|node| node.id)
+            }
+            None => None,
+        };
+        self.folders.insert(path.clone(), id);
+        Ok(id)
+    }
+}

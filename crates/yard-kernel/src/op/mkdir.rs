@@ -1,0 +1,39 @@
+//! mkdir: a folder and those above it; one that exists is no mistake.
+
+use yard_core::op::{Changed, Mkdir};
+use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Result, Subject};
+
+use crate::disk::Spot;
+use crate::draft::{Planner, not_a_folder};
+use crate::workspace::{Workspace, store_fault};
+use crate::{Execute, Planned};
+
+impl Execute for Mkdir {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
+        let path = match workspace.disk.locate(&self.path, true)? {
+            Spot::Blocked { by } => return Err(not_a_folder(&by)),
+            Spot::Present { path, stat } if !stat.is(FileKind::Folder) => {
+                return Err(not_a_folder(&path));
+            }
+            Spot::Present { path, .. } | Spot::Missing { path } => path,
+        };
+        let mut planner = Planner::new(workspace, call);
+        let file = planner.make_folders(&path)?;
+        let known =
+            file == FileId::ROOT || workspace.store().node(file).map_err(store_fault)?.is_some();
+        let answer = Changed { path: path.clone(), file, version: None, hash: None };
+        if known && planner.draft.changes.is_empty() {
+            let effect = Effect::one(EffectKind::Read, path);
+            return Ok(Planned::Answer { effect, answer });
+        }
+        // A folder that exists and is new to the store is adopted, so that its id holds from now on.
+        planner.draft.records_only = planner.draft.changes.is_empty();
+        Ok(planner.propose::<Self>(answer))
+    }
+}
+
+/// The root was to be changed.
+pub(crate) fn the_root() -> Fault {
+    let message = "/ is the root of the workspace and cannot be changed itself";
+    Fault::new(FaultCode::BadArgument, message).about(Subject::Path)
+}

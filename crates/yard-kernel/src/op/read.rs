@@ -1,0 +1,458 @@
+//! read: a slice of a text, at any size. What the caller does not want is not computed; what it does
+//! want of a large file is streamed past, never held.
+
+use std::fs::File;
+use std::io::{Read as _, Seek, SeekFrom};
+
+use yard_core::hash::ContentHasher;
+use yard_core::op::{LineStart, Read, ReadAnswer, Slice};
+use yard_core::text::{self, Encoding};
+use yard_core::{
+    Call, ContentHash, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsPath, lines,
+};
+
+use crate::content::{each_piece, io_fault, read_all};
+use crate::disk::{Spot, Stat, not_found};
+use crate::workspace::Workspace;
+use crate::{Execute, Planned};
+
+/// Files up to this size are read whole: faster than streaming, and bounded.
+const WHOLE: u64 = 1 << 20;
+/// How much of a large file its encoding is told from.
+const HEAD: usize = 64 << 10;
+
+impl Execute for Read {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<ReadAnswer>> {
+        let path = present(workspace, &self.path)?;
+        let (mut file, stat) = workspace.disk.open_file(&path)?;
+        let part = if stat.size() <= WHOLE {
+            whole(self, &mut file, &stat, &path)?
+        } else {
+            streamed(self, &mut file, &path, call)?
+        };
+        let (mut synced, mut json) = (None, false);
+        if self.want.synced {
+            let known = workspace.known(&path, &stat, part.hash, call)?;
+            synced = Some(known.synced);
+            json = known.node.and_then(|node| node.state).is_some_and(|state| state.json);
+        }
+        let effect = Effect::one(EffectKind::Read, path.clone());
+        Ok(Planned::Answer { effect, answer: part.answer(path, stat.size(), synced, json) })
+    }
+}
+
+/// The path of what is there, links resolved.
+pub(crate) fn present(workspace: &Workspace, path: &WsPath) -> Result<WsPath> {
+    match workspace.disk.locate(path, true)? {
+        Spot::Present { path, .. } => Ok(path),
+        Spot::Missing { .. } | Spot::Blocked { .. } => Err(not_found(path)),
+    }
+}
+
+/// What a slice came to.
+#[derive(Default)]
+struct Part {
+    text: String,
+    first_line: u64,
+    lines: u64,
+    truncated: bool,
+    cut_at_byte: Option<u64>,
+    line_count: Option<u64>,
+    hash: Option<ContentHash>,
+}
+
+impl Part {
+    fn answer(self, path: WsPath, size: u64, synced: Option<bool>, json: bool) -> ReadAnswer {
+        let Part { text, first_line, lines, truncated, cut_at_byte, line_count, hash } = self;
+        ReadAnswer {
+            path,
+            text,
+            first_line,
+            lines,
+            truncated,
+            cut_at_byte,
+            line_count,
+            hash,
+            size,
+            synced,
+            json,
+        }
+    }
+}
+
+fn whole(read: &Read, file: &mut File, stat: &Stat, path: &WsPath) -> Result<Part> {
+    let bytes = read_all(file, stat.size(), path)?;
+    let encoding = detect(&bytes, path)?;
+    let mut part = match read.slice {
+        Slice::Bytes { offset, limit } => {
+            bytes_of(&bytes, encoding, offset, limit.min(read.max_bytes))
+        }
+        Slice::Lines { start, limit } => lines_of(&bytes, encoding, start, limit, read.max_bytes),
+    };
+    if read.want.hash {
+        part.hash = Some(ContentHash::of(&bytes));
+    }
+    if read.want.line_count && part.line_count.is_none() {
+        part.line_count = Some(count_lines(&bytes, encoding));
+    }
+    Ok(part)
+}
+
+fn detect(bytes: &[u8], path: &WsPath) -> Result<Encoding> {
+    text::detect(bytes).map_err(|not_text| {
+        let message = format!("{path} is not a text: the file is {not_text}");
+        Fault::new(FaultCode::Binary, message).about(Subject::Path)
+    })
+}
+
+fn is_wide(encoding: Encoding) -> bool {
+    matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be)
+}
+
+fn count_lines(bytes: &[u8], encoding: Encoding) -> u64 {
+    if is_wide(encoding) {
+        return lines::count(text::decode(bytes, encoding).as_bytes());
+    }
+    lines::count(bytes)
+}
+
+/// Lines of bytes that are all here. Of UTF-16 the lines are those of the decoded text.
+fn lines_of(
+    bytes: &[u8],
+    encoding: Encoding,
+    start: LineStart,
+    limit: Option<u64>,
+    max: u64,
+) -> Part {
+    let decoded;
+    let (body, shown_as) = if is_wide(encoding) {
+        decoded = text::decode(bytes, encoding).into_owned();
+        (decoded.as_bytes(), Encoding::Utf8)
+    } else {
+        (bytes, encoding)
+    };
+    let slice = lines::slice(body, start, limit);
+    let shown = &body[slice.range.clone()];
+    let mut part = Part {
+        first_line: slice.first_line,
+        lines: slice.lines,
+        truncated: slice.truncated,
+        line_count: Some(slice.total),
+        ..Part::default()
+    };
+    fit(&mut part, shown, slice.range.start, shown_as, max);
+    part
+}
+
+/// Decodes a slice, cut to what an answer may hold: at a line end if one fits, else within the line.
+fn fit(part: &mut Part, shown: &[u8], start: usize, encoding: Encoding, max: u64) {
+    let max = usize::try_from(max).unwrap_or(usize::MAX);
+    if shown.len() <= max {
+        part.text = text::decode(shown, encoding).into_owned();
+        return;
+    }
+    let end = match memchr::memrchr(b'\n', &shown[..max]) {
+        Some(at) => at + 1,
+        None => {
+            let end = character_start(shown, max);
+            part.cut_at_byte = Some((start + end) as u64);
+            end
+        }
+    };
+    part.truncated = true;
+    part.lines = lines::count(&shown[..end]);
+    part.text = text::decode(&shown[..end], encoding).into_owned();
+}
+
+/// The nearest start of a UTF-8 character at or before `at`.
+fn character_start(bytes: &[u8], at: usize) -> usize {
+    let back = (0..4)
+        .find(|back| at >= *back && bytes.get(at - back).is_none_or(|byte| byte & 0xC0 != 0x80));
+    at - back.unwrap_or(0)
+}
+
+fn bytes_of(bytes: &[u8], encoding: Encoding, offset: u64, limit: u64) -> Part {
+    let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+    let (start, end) = (at(offset), at(offset.saturating_add(limit)));
+    let end = if end < bytes.len() { character_start(bytes, end).max(start) } else { end };
+    let shown = &bytes[start..end];
+    Part {
+        text: text::decode(shown, encoding).into_owned(),
+        first_line: lines::count(&bytes[..start])
+            .saturating_sub(u64::from(!ends_line(&bytes[..start]))),
+        lines: lines::count(shown),
+        truncated: end < bytes.len(),
+        cut_at_byte: (end < bytes.len()).then_some(end as u64),
+        ..Part::default()
+    }
+}
+
+fn ends_line(bytes: &[u8]) -> bool {
+    bytes.last().is_none_or(|byte| *byte == b'\n')
+}
+
+/// A slice of a file that is not held in memory.
+fn streamed(read: &Read, file: &mut File, path: &WsPath, call: &Call) -> Result<Part> {
+    let encoding = detect_head(file, path)?;
+    if is_wide(encoding) {
+        let message = format!(
+            "{path} is UTF-16 and larger than {WHOLE} bytes; convert it to UTF-8 to read it in slices"
+        );
+        return Err(Fault::new(FaultCode::TooLarge, message).about(Subject::Path));
+    }
+    match read.slice {
+        Slice::Bytes { offset, limit } => {
+            streamed_bytes(read, file, encoding, offset, limit, path, call)
+        }
+        Slice::Lines { start: LineStart::FromStart(line), limit } => {
+            let mut window = Window::new(line, limit, read.max_bytes);
+            stream_through(read, file, path, call, &mut window)
+                .map(|sums| window.part(encoding, sums))
+        }
+        Slice::Lines { start: LineStart::FromEnd(count), limit } => {
+            from_end(read, file, encoding, count, limit, path, call)
+        }
+    }
+}
+
+fn detect_head(file: &mut File, path: &WsPath) -> Result<Encoding> {
+    let mut head = vec![0; HEAD];
+    let mut filled = 0;
+    while filled < HEAD {
+        match file.read(&mut head[filled..]).map_err(|error| io_fault(&error, path))? {
+            0 => break,
+            length => filled += length,
+        }
+    }
+    rewind(file, 0, path)?;
+    // A prefix that ends within a character must not look like another encoding.
+    let end = memchr::memrchr(b'\n', &head[..filled])
+        .map_or_else(|| character_start(&head, filled), |at| at + 1);
+    detect(&head[..end], path)
+}
+
+fn rewind(file: &mut File, to: u64, path: &WsPath) -> Result<()> {
+    file.seek(SeekFrom::Start(to)).map(|_| ()).map_err(|error| io_fault(&error, path))
+}
+
+/// What the whole file sums up to, as far as it was wanted.
+#[derive(Default)]
+struct Sums {
+    hash: Option<ContentHash>,
+    line_count: Option<u64>,
+}
+
+/// Streams the file past a window of lines, and on to the end only if hash or line count are wanted.
+fn stream_through(
+    read: &Read,
+    file: &mut File,
+    path: &WsPath,
+    call: &Call,
+    window: &mut Window,
+) -> Result<Sums> {
+    let to_the_end = read.want.hash || read.want.line_count;
+    let mut hasher = read.want.hash.then(ContentHasher::new);
+    each_piece(file, path, call, |piece| {
+        if memchr::memchr(0, piece).is_some() {
+            let message =
+                format!("{path} is not a text: the file is binary data (it holds a NUL byte)");
+            return Err(Fault::new(FaultCode::Binary, message).about(Subject::Path));
+        }
+        if let Some(hasher) = &mut hasher {
+            hasher.update(piece);
+        }
+        window.take(piece);
+        Ok(to_the_end || !window.is_full())
+    })?;
+    let line_count = read.want.line_count.then(|| window.total());
+    Ok(Sums { hash: hasher.map(ContentHasher::finish), line_count })
+}
+
+/// The lines of a stream from one line on.
+struct Window {
+    first: u64,
+    limit: Option<u64>,
+    max: usize,
+    line: u64,
+    at: u64,
+    open: bool,
+    start: u64,
+    taken: Vec<u8>,
+    more: bool,
+}
+
+impl Window {
+    fn new(first: u64, limit: Option<u64>, max: u64) -> Self {
+        let max = usize::try_from(max).unwrap_or(usize::MAX);
+        Self {
+            first,
+            limit,
+            max,
+            line: 0,
+            at: 0,
+            open: false,
+            start: 0,
+            taken: Vec::new(),
+            more: false,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.more
+    }
+
+    fn total(&self) -> u64 {
+        self.line + u64::from(self.open)
+    }
+
+    fn end(&self) -> u64 {
+        self.limit.map_or(u64::MAX, |limit| self.first.saturating_add(limit))
+    }
+
+    fn take(&mut self, piece: &[u8]) {
+        let mut rest = piece;
+        while !rest.is_empty() {
+            if self.line >= self.end() || self.more {
+                self.more = true;
+                self.skip(rest, u64::MAX);
+                return;
+            }
+            if self.line < self.first {
+                rest = self.skip(rest, self.first);
+                continue;
+            }
+            rest = self.take_line(rest);
+        }
+    }
+
+    /// Passes over bytes until line `until` begins; what is left.
+    fn skip<'b>(&mut self, bytes: &'b [u8], until: u64) -> &'b [u8] {
+        for at in memchr::memchr_iter(b'\n', bytes) {
+            self.line += 1;
+            if self.line == until {
+                self.open = false;
+                self.at += at as u64 + 1;
+                self.start = self.at;
+                return &bytes[at + 1..];
+            }
+        }
+        self.open = bytes.last() != Some(&b'\n');
+        self.at += bytes.len() as u64;
+        &[]
+    }
+
+    fn take_line<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        let end = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
+        let room = (self.max + 1).saturating_sub(self.taken.len());
+        self.taken.extend_from_slice(&bytes[..end.min(room)]);
+        self.open = bytes[end - 1] != b'\n';
+        self.line += u64::from(!self.open);
+        self.at += end as u64;
+        self.more |= self.taken.len() > self.max;
+        &bytes[end..]
+    }
+
+    fn part(self, encoding: Encoding, sums: Sums) -> Part {
+        let seen = self.total();
+        let mut part = Part {
+            first_line: self.first.min(seen),
+            lines: lines::count(&self.taken),
+            truncated: self.more,
+            line_count: sums.line_count,
+            hash: sums.hash,
+            ..Part::default()
+        };
+        let start = usize::try_from(self.start).unwrap_or(usize::MAX);
+        fit(&mut part, &self.taken, start, encoding, self.max as u64);
+        part
+    }
+}
+
+fn streamed_bytes(
+    read: &Read,
+    file: &mut File,
+    encoding: Encoding,
+    offset: u64,
+    limit: u64,
+    path: &WsPath,
+    call: &Call,
+) -> Result<Part> {
+    let mut nothing = Window::new(u64::MAX, None, 0);
+    let sums = if read.want.hash || read.want.line_count {
+        stream_through(read, file, path, call, &mut nothing)?
+    } else {
+        Sums::default()
+    };
+    rewind(file, offset, path)?;
+    let limit = limit.min(read.max_bytes);
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|error| io_fault(&error, path))?;
+    let mut part = bytes_of(&bytes, encoding, 0, limit);
+    part.cut_at_byte = part.cut_at_byte.map(|at| at + offset);
+    part.first_line = 0;
+    part.hash = sums.hash;
+    part.line_count = sums.line_count;
+    Ok(part)
+}
+
+/// The last lines of a large file: where they begin is found by reading backwards.
+fn from_end(
+    read: &Read,
+    file: &mut File,
+    encoding: Encoding,
+    count: u64,
+    limit: Option<u64>,
+    path: &WsPath,
+    call: &Call,
+) -> Result<Part> {
+    let start = start_of_last_lines(file, count, path, call)?;
+    let mut counter = Window::new(u64::MAX, None, 0);
+    rewind(file, 0, path)?;
+    let sums = stream_through(
+        &Read { want: yard_core::op::Want { line_count: true, ..read.want }, ..read.clone() },
+        file,
+        path,
+        call,
+        &mut counter,
+    )?;
+    rewind(file, start, path)?;
+    let mut window = Window::new(0, limit, read.max_bytes);
+    window.at = start;
+    window.start = start;
+    let quiet = Read { want: yard_core::op::Want::default(), ..read.clone() };
+    stream_through(&quiet, file, path, call, &mut window)?;
+    let total = sums.line_count.unwrap_or(0);
+    let line_count = read.want.line_count.then_some(total);
+    let mut part = window.part(encoding, Sums { line_count, ..sums });
+    part.first_line = total.saturating_sub(count);
+    Ok(part)
+}
+
+fn start_of_last_lines(file: &mut File, count: u64, path: &WsPath, call: &Call) -> Result<u64> {
+    let told = |error| io_fault(&error, path);
+    let size = file.seek(SeekFrom::End(0)).map_err(told)?;
+    let mut buffer = vec![0; HEAD];
+    let (mut end, mut found) = (size, 0);
+    while end > 0 && count > 0 {
+        call.check()?;
+        let length = usize::try_from(end).unwrap_or(usize::MAX).min(HEAD);
+        let begin = end - length as u64;
+        rewind(file, begin, path)?;
+        let piece = &mut buffer[..length];
+        file.read_exact(piece).map_err(told)?;
+        for at in memchr::memrchr_iter(b'\n', piece) {
+            // The newline that ends the file begins no line.
+            if begin + at as u64 + 1 == size {
+                continue;
+            }
+            found += 1;
+            if found == count {
+                return Ok(begin + at as u64 + 1);
+            }
+        }
+        end = begin;
+    }
+    Ok(if count == 0 { size } else { 0 })
+}

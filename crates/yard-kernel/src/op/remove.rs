@@ -1,0 +1,84 @@
+//! remove: a file, a link or a folder goes, and can be restored. A folder goes entry by entry, so that
+//! everything below it is a version first.
+
+use yard_core::op::{Remove, Removed};
+use yard_core::{Call, Fault, FaultCode, FileKind, Name, Result, Subject, WsPath};
+
+use crate::disk::{EntryKind, Spot, not_found, special};
+use crate::draft::{Current, Large, Planner, Was, join};
+use crate::workspace::Workspace;
+use crate::{Execute, Planned};
+
+impl Execute for Remove {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Removed>> {
+        if self.path.is_root() {
+            return Err(super::mkdir::the_root());
+        }
+        let (path, stat) = match workspace.disk.locate(&self.path, false)? {
+            Spot::Present { path, stat } => (path, stat),
+            Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
+        };
+        if let EntryKind::Special(what) = stat.kind {
+            return Err(special(&path, what));
+        }
+        let mut planner = Planner::new(workspace, call);
+        planner.check_writable_above(&path)?;
+        planner.draft.exclusive = stat.is(FileKind::Folder);
+        let current = planner.current(&path, Large::Keep)?;
+        if stat.is(FileKind::Folder) {
+            clear(&mut planner, &current, self.recursive)?;
+        }
+        planner.remove(&current);
+        let answer = Removed { path, file: current.id, was_known: current.known };
+        Ok(planner.propose::<Self>(answer))
+    }
+}
+
+/// Plans that everything below a folder goes, deepest first.
+fn clear(planner: &mut Planner<'_>, folder: &Current, recursive: bool) -> Result<()> {
+    planner.call.check()?;
+    let names = planner.workspace.disk.list(&folder.path)?;
+    if !names.is_empty() && !recursive {
+        return Err(not_empty(&folder.path, names.len()));
+    }
+    if !names.is_empty() {
+        planner.workspace.disk.check_writable(&folder.path, &planner.workspace.stage)?;
+    }
+    let inode = folder.stat.signature.inode;
+    planner.expect(&folder.path, Was::Holding { inode, names: names.len() });
+    let mut names: Vec<Vec<u8>> = names.into_iter().map(|entry| entry.name).collect();
+    names.sort_unstable();
+    forget_missing(planner, folder, &names)?;
+    for name in names {
+        let name =
+            Name::new(&name).map_err(|error| unnameable(&folder.path, &error.to_string()))?;
+        let current = planner.current(&join(&folder.path, &name)?, Large::Keep)?;
+        if current.stat.is(FileKind::Folder) {
+            clear(planner, &current, recursive)?;
+        }
+        planner.remove(&current);
+    }
+    Ok(())
+}
+
+/// Adopts that entries which the store knows below a folder are no longer on disk.
+fn forget_missing(planner: &mut Planner<'_>, folder: &Current, names: &[Vec<u8>]) -> Result<()> {
+    let known = planner.store().children(folder.id).map_err(crate::workspace::store_fault)?;
+    for node in known {
+        if names.binary_search_by(|name| name.as_slice().cmp(node.last.name.as_bytes())).is_err() {
+            let path = join(&folder.path, &node.last.name)?;
+            planner.adopt_gone(&node, &path)?;
+        }
+    }
+    Ok(())
+}
+
+fn not_empty(path: &WsPath, entries: usize) -> Fault {
+    let message = format!("{path} is not empty ({entries} entries); remove what is in it first");
+    Fault::new(FaultCode::NotEmpty, message).about(Subject::Path)
+}
+
+fn unnameable(path: &WsPath, why: &str) -> Fault {
+    Fault::new(FaultCode::BadPath, format!("an entry of {path} cannot be handled: {why}"))
+        .about(Subject::Path)
+}

@@ -1,0 +1,107 @@
+//! show: one step with its changes, as diffs.
+
+use yard_core::op::{ChangeSummary, Show, Shown, ShownChange};
+use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, FileState, Result, WsPath, diff};
+use yard_store::Change;
+
+use crate::op::history::{entry, find_step};
+use crate::workspace::{Workspace, store_fault};
+use crate::{Execute, Planned};
+
+impl Execute for Show {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Shown>> {
+        let row = find_step(workspace, self.step)?;
+        let mut left = usize::try_from(self.max_bytes).unwrap_or(usize::MAX);
+        let mut truncated = false;
+        let mut changes = Vec::new();
+        for change in workspace.store().changes(row.seq).map_err(store_fault)? {
+            call.check()?;
+            let shown = show(workspace, change, &mut left, &mut truncated)?;
+            changes.push(shown);
+        }
+        let effect = Effect::one(EffectKind::Read, WsPath::root());
+        Ok(Planned::Answer { effect, answer: Shown { step: entry(row, None), changes, truncated } })
+    }
+}
+
+fn show(
+    workspace: &Workspace,
+    change: Change,
+    left: &mut usize,
+    truncated: &mut bool,
+) -> Result<ShownChange> {
+    let content = |state: &Option<FileState>| state.as_ref().and_then(|state| state.content);
+    let hashes = (content(&change.before), content(&change.after));
+    let modes = match (&change.before, &change.after) {
+        (Some(before), Some(after)) if before.mode != after.mode => Some((before.mode, after.mode)),
+        _ => None,
+    };
+    let diff =
+        if hashes.0 == hashes.1 { None } else { diff_of(workspace, &change, left, truncated)? };
+    Ok(ShownChange {
+        file: change.file,
+        summary: summary(&change),
+        from: change.from,
+        to: change.to,
+        modes,
+        hashes,
+        diff,
+    })
+}
+
+/// What happened to one file, in a word.
+pub(crate) fn summary(change: &Change) -> ChangeSummary {
+    match (&change.before, &change.after) {
+        (None, _) => ChangeSummary::Created,
+        (_, None) => ChangeSummary::Removed,
+        (Some(before), Some(after)) if before == after => ChangeSummary::Touched,
+        (Some(before), Some(after)) => {
+            let moved = (&before.parent, &before.name) != (&after.parent, &after.name);
+            if moved { ChangeSummary::Moved } else { ChangeSummary::Modified }
+        }
+    }
+}
+
+fn diff_of(
+    workspace: &Workspace,
+    change: &Change,
+    left: &mut usize,
+    truncated: &mut bool,
+) -> Result<Option<String>> {
+    let sides = [(&change.before, &change.from), (&change.after, &change.to)];
+    let is_folder = sides
+        .iter()
+        .filter_map(|(state, _)| state.as_ref())
+        .any(|state| state.kind == FileKind::Folder);
+    if is_folder {
+        return Ok(None);
+    }
+    if *left == 0 {
+        *truncated = true;
+        return Ok(None);
+    }
+    let label = |path: &Option<WsPath>, side: &str| match path {
+        Some(path) => format!("{side}{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    let bytes = |state: &Option<FileState>| {
+        bytes_of(workspace, state.as_ref().and_then(|state| state.content))
+    };
+    let (Some(before), Some(after)) = (bytes(&change.before)?, bytes(&change.after)?) else {
+        return Ok(None);
+    };
+    let (from, to) = (label(&change.from, "a"), label(&change.to, "b"));
+    Ok(diff::unified(&from, &to, &before, &after, *left).map(|(text, cut)| {
+        *left -= text.len().min(*left);
+        *truncated |= cut;
+        text
+    }))
+}
+
+/// A content's bytes; nothing for none, `None` for one that is too large to be shown.
+fn bytes_of(workspace: &Workspace, hash: Option<ContentHash>) -> Result<Option<Vec<u8>>> {
+    match hash {
+        None => Ok(Some(Vec::new())),
+        Some(hash) => workspace.store().content(&hash).map_err(store_fault),
+    }
+}

@@ -1,0 +1,85 @@
+//! stat: one entry's metadata; its hash and line count only if they are wanted.
+
+use yard_core::hash::ContentHasher;
+use yard_core::op::{Stat, StatAnswer};
+use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, Result, WsPath, lines, text};
+
+use crate::content::{each_piece, read_all};
+use crate::disk::{self, EntryKind, Spot, not_found};
+use crate::workspace::Workspace;
+use crate::{Execute, Planned};
+
+/// Larger files are streamed.
+const WHOLE: u64 = 1 << 20;
+
+impl Execute for Stat {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<StatAnswer>> {
+        let (path, stat) = match workspace.disk.locate(&self.path, self.follow)? {
+            Spot::Present { path, stat } => (path, stat),
+            Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
+        };
+        let (hash, line_count) = content(self, workspace, &path, &stat, call)?;
+        let known = workspace.known(&path, &stat, hash, call)?;
+        let created = known.node.as_ref().map(|node| node.created_at);
+        let created_at = match created {
+            Some(at) => at,
+            None => workspace.disk.birth(&path)?.unwrap_or_else(|| stat.modified()),
+        };
+        let effect = Effect::one(EffectKind::Read, path.clone());
+        let entry = workspace.entry(path, &stat, &known);
+        Ok(Planned::Answer { effect, answer: StatAnswer { entry, created_at, line_count, hash } })
+    }
+}
+
+fn content(
+    ask: &Stat,
+    workspace: &Workspace,
+    path: &WsPath,
+    stat: &disk::Stat,
+    call: &Call,
+) -> Result<(Option<ContentHash>, Option<u64>)> {
+    match stat.kind {
+        EntryKind::Known(FileKind::File) if ask.want.hash || ask.want.line_count => {
+            let (mut file, stat) = workspace.disk.open_file(path)?;
+            if stat.size() > WHOLE {
+                return streamed(&mut file, path, call);
+            }
+            let bytes = read_all(&mut file, stat.size(), path)?;
+            Ok((Some(ContentHash::of(&bytes)), text_lines(&bytes)))
+        }
+        EntryKind::Known(FileKind::Link) if ask.want.hash => {
+            let target = workspace.disk.read_link(path)?;
+            Ok((Some(ContentHash::of(&target)), None))
+        }
+        _ => Ok((None, None)),
+    }
+}
+
+/// Lines, if the bytes are a text.
+fn text_lines(bytes: &[u8]) -> Option<u64> {
+    let encoding = text::detect(bytes).ok()?;
+    match encoding {
+        text::Encoding::Utf16Le | text::Encoding::Utf16Be => {
+            Some(lines::count(text::decode(bytes, encoding).as_bytes()))
+        }
+        _ => Some(lines::count(bytes)),
+    }
+}
+
+fn streamed(
+    file: &mut std::fs::File,
+    path: &WsPath,
+    call: &Call,
+) -> Result<(Option<ContentHash>, Option<u64>)> {
+    let mut hasher = ContentHasher::new();
+    let (mut newlines, mut last, mut binary) = (0, b'\n', false);
+    each_piece(file, path, call, |piece| {
+        hasher.update(piece);
+        newlines += memchr::memchr_iter(b'\n', piece).count() as u64;
+        binary |= memchr::memchr(0, piece).is_some();
+        last = piece.last().copied().unwrap_or(last);
+        Ok(true)
+    })?;
+    let count = newlines + u64::from(last != b'\n');
+    Ok((Some(hasher.finish()), (!binary).then_some(count)))
+}

@@ -1,0 +1,118 @@
+//! Whether the store's newest version is what is on disk (W19). A remembered stat signature tells
+//! without reading; where there is none that can be trusted, the file is read once and remembered.
+
+use yard_core::op::Entry;
+use yard_core::{Call, ContentHash, FileId, FileKind, FileType, Result, WsPath};
+use yard_store::{Node, Remembered, Signature};
+
+use crate::content::hash_all;
+use crate::disk::Stat;
+use crate::projection::RACY_NANOS;
+use crate::workspace::{Workspace, store_fault};
+
+/// What the store says of one entry on disk.
+pub(crate) struct Known {
+    pub(crate) node: Option<Node>,
+    pub(crate) synced: bool,
+}
+
+impl Workspace {
+    /// What the store knows of the entry at `path`, and whether it agrees with the disk. `hash` is the
+    /// content on disk, if the caller has read it anyway.
+    pub(crate) fn known(
+        &self,
+        path: &WsPath,
+        stat: &Stat,
+        hash: Option<ContentHash>,
+        call: &Call,
+    ) -> Result<Known> {
+        let node = self.store().lookup(path).map_err(store_fault)?;
+        self.judge(node, path, stat, hash, call)
+    }
+
+    /// As [`Workspace::known`], with the node looked up already.
+    pub(crate) fn judge(
+        &self,
+        node: Option<Node>,
+        path: &WsPath,
+        stat: &Stat,
+        hash: Option<ContentHash>,
+        call: &Call,
+    ) -> Result<Known> {
+        let synced = match &node {
+            Some(node) => self.agrees(node, path, stat, hash, call)?,
+            None => path.is_root(),
+        };
+        Ok(Known { node, synced })
+    }
+
+    fn agrees(
+        &self,
+        node: &Node,
+        path: &WsPath,
+        stat: &Stat,
+        hash: Option<ContentHash>,
+        call: &Call,
+    ) -> Result<bool> {
+        let Some(state) = &node.state else { return Ok(false) };
+        if !stat.is(state.kind) {
+            return Ok(false);
+        }
+        match (state.kind, state.content, hash) {
+            (FileKind::Folder, ..) => Ok(true),
+            (_, None, _) => Ok(false),
+            (_, Some(content), Some(hash)) => {
+                self.seen_as(node.id, hash, stat, call);
+                Ok(content == hash)
+            }
+            (FileKind::Link, Some(content), None) => {
+                Ok(content == ContentHash::of(&self.disk.read_link(path)?))
+            }
+            (FileKind::File, Some(content), None) => {
+                if node.signature == Some(stat.signature) {
+                    return Ok(true);
+                }
+                if state.size != stat.size() {
+                    return Ok(false);
+                }
+                let (mut file, stat) = self.disk.open_file(path)?;
+                let hash = hash_all(&mut file, path, call)?;
+                self.seen_as(node.id, hash, &stat, call);
+                Ok(content == hash)
+            }
+        }
+    }
+
+    /// Remembers a signature, if it is old enough that the file cannot have changed again within the
+    /// same tick of the file system's clock.
+    fn seen_as(&self, file: FileId, content: ContentHash, stat: &Stat, call: &Call) {
+        let signature = stat.signature;
+        if is_settled(&signature, call) {
+            self.remember(Remembered { file, content, signature });
+        }
+    }
+
+    /// One entry as listings show it.
+    pub(crate) fn entry(&self, path: WsPath, stat: &Stat, known: &Known) -> Entry {
+        let folder = stat.is(FileKind::Folder);
+        let unknown_type = if folder { FileType::Folder } else { FileType::Document };
+        let told = known.node.as_ref().and_then(|node| node.state.as_ref());
+        Entry {
+            path,
+            kind: stat.kind.known(),
+            file_type: told
+                .filter(|state| stat.is(state.kind))
+                .map_or(unknown_type, |state| state.file_type),
+            id: known.node.as_ref().map(|node| node.id),
+            synced: known.synced,
+            size: (!folder).then(|| stat.size()),
+            updated_at: stat.modified(),
+        }
+    }
+}
+
+/// Whether a signature can be trusted from now on.
+pub(crate) fn is_settled(signature: &Signature, call: &Call) -> bool {
+    let now = call.world().now().as_millis().saturating_mul(1_000_000);
+    now - signature.mtime.max(signature.ctime) > RACY_NANOS
+}

@@ -1,0 +1,44 @@
+//! touch: a new empty file, or a step without a version that sets a file's times (W19).
+
+use yard_core::op::{Changed, Touch};
+use yard_core::{Call, EffectKind, FileKind, FileType, Result, WsPath};
+
+use crate::disk::{EntryKind, Spot, special};
+use crate::draft::{Large, NewContent, Planner, not_a_folder};
+use crate::workspace::Workspace;
+use crate::{Execute, Planned};
+
+impl Execute for Touch {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
+        match workspace.disk.locate(&self.path, true)? {
+            Spot::Blocked { by } => Err(not_a_folder(&by)),
+            Spot::Missing { path } => create(&path, workspace, call),
+            Spot::Present { path, stat } => match stat.kind {
+                EntryKind::Special(what) => Err(special(&path, what)),
+                EntryKind::Known(FileKind::Folder) if path.is_root() => {
+                    Err(super::mkdir::the_root())
+                }
+                EntryKind::Known(_) => touch(&path, workspace, call),
+            },
+        }
+    }
+}
+
+fn create(path: &WsPath, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
+    let mut planner = Planner::new(workspace, call);
+    let content = NewContent { bytes: b"", file_type: FileType::Document, json: false };
+    let (file, version, hash) = planner.create_file(path, &content)?;
+    let answer = Changed { path: path.clone(), file, version: Some(version), hash: Some(hash) };
+    Ok(planner.propose::<Touch>(answer))
+}
+
+fn touch(path: &WsPath, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
+    let mut planner = Planner::new(workspace, call);
+    let current = planner.current(path, Large::Leave)?;
+    let (state, at) = (Some(current.state.clone()), Some(path.clone()));
+    planner.push_change(current.id, state.clone(), state, at.clone(), at);
+    planner.effect.push(EffectKind::Touch, path.clone());
+    let answer =
+        Changed { path: path.clone(), file: current.id, version: None, hash: current.content() };
+    Ok(planner.propose::<Touch>(answer))
+}

@@ -1,0 +1,35 @@
+//! trash: what was removed and can be restored, newest first.
+
+use yard_core::op::{Trash, TrashAnswer, Trashed};
+use yard_core::{Call, Effect, EffectKind, FileKind, Result, WsPath};
+use yard_store::Node;
+
+use crate::workspace::{Workspace, store_fault};
+use crate::{Execute, Planned};
+
+impl Execute for Trash {
+    fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<TrashAnswer>> {
+        let count = self.limit.saturating_add(1);
+        let mut removed = workspace.store().removed(self.skip, count).map_err(store_fault)?;
+        let truncated = removed.len() > self.limit;
+        removed.truncate(self.limit);
+        let mut entries = Vec::with_capacity(removed.len());
+        for node in removed {
+            entries.extend(trashed(workspace, node)?);
+        }
+        let effect = Effect::one(EffectKind::Read, WsPath::root());
+        Ok(Planned::Answer { effect, answer: TrashAnswer { entries, truncated } })
+    }
+}
+
+fn trashed(workspace: &Workspace, node: Node) -> Result<Option<Trashed>> {
+    let steps = workspace.store().steps(None, Some(node.seq + 1), 1).map_err(store_fault)?;
+    Ok(steps.into_iter().next().map(|step| Trashed {
+        file: node.id,
+        path: node.path,
+        kind: node.last.kind,
+        size: (node.last.kind != FileKind::Folder).then_some(node.last.size),
+        removed_at: step.at,
+        step: step.id,
+    }))
+}

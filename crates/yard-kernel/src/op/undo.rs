@@ -1,0 +1,317 @@
+//! undo: takes one step back, old or new, and keeps everything that came after it.
+//!
+//! File by file a three-way merge of whole values: base is the file after the step, ours the file now,
+//! theirs the file before the step. Existence, place and mode are values; the content of texts is merged
+//! by lines. Where a later step changed the same value or depends on it, the undo is refused as a whole
+//! and names what is in its way.
+
+use std::collections::HashMap;
+
+use yard_core::op::{Undo, Undone};
+use yard_core::{
+    Call, ContentHash, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, Result, Subject,
+    WsPath, merge,
+};
+use yard_store::{Change, StepRow};
+
+use crate::draft::{Current, Large, Planner, Was, join};
+use crate::op::history::find_step;
+use crate::workspace::{Workspace, store_fault};
+use crate::{Execute, Planned};
+
+impl Execute for Undo {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Undone>> {
+        let step = find_step(workspace, self.step)?;
+        let changes = workspace.store().changes(step.seq).map_err(store_fault)?;
+        let mut planner = Planner::new(workspace, call);
+        planner.draft.exclusive = true;
+        planner.draft.undoes = Some(step.id);
+        let mut undoing =
+            Undoing { planner, step, places: HashMap::new(), removed: HashMap::new() };
+        for change in changes.iter().rev() {
+            call.check()?;
+            undoing.take_back(change)?;
+        }
+        undoing.expect_emptied()?;
+        let Undoing { planner, step, .. } = undoing;
+        let paths = planner.effect.paths.iter().map(|effect| effect.path.clone()).collect();
+        let answer = Undone { step: planner.draft.id, undoes: step.id, paths };
+        Ok(planner.propose::<Self>(answer))
+    }
+}
+
+struct Undoing<'a> {
+    planner: Planner<'a>,
+    step: StepRow,
+    /// Where entries are that this undo brings back or moves.
+    places: HashMap<FileId, WsPath>,
+    /// How many entries this undo takes out of a folder.
+    removed: HashMap<WsPath, usize>,
+}
+
+impl Undoing<'_> {
+    fn take_back(&mut self, change: &Change) -> Result<()> {
+        match (&change.before, &change.after) {
+            (Some(before), None) => self.bring_back(change, before),
+            (None, Some(after)) => self.remove(change, after),
+            (Some(before), Some(after)) if before != after => self.revert(change, before, after),
+            // A touch leaves nothing to take back.
+            _ => Ok(()),
+        }
+    }
+
+    /// The entry as it is now; `None` if it is gone.
+    fn now(&mut self, file: FileId) -> Result<Option<Current>> {
+        let store = self.planner.store();
+        let path = match self.places.get(&file) {
+            Some(path) => path.clone(),
+            None => match store.path_of(file).map_err(store_fault)? {
+                Some(path) => path,
+                None => return Ok(None),
+            },
+        };
+        if self.planner.workspace.disk.stat(&path)?.is_none() {
+            let node = store.node(file).map_err(store_fault)?;
+            if let Some(node) = node {
+                self.planner.adopt_gone(&node, &path)?;
+            }
+            return Ok(None);
+        }
+        let current = self.planner.current(&path, Large::Keep)?;
+        Ok(Some(current).filter(|current| current.id == file))
+    }
+
+    fn bring_back(&mut self, change: &Change, state: &FileState) -> Result<()> {
+        if let Some(current) = self.now(change.file)? {
+            if current.state == *state {
+                return Ok(());
+            }
+            return Err(self.conflict(change, &current.path, "it was brought back since"));
+        }
+        let path = self.place_of(change, state)?;
+        self.must_be_free(change, &path)?;
+        self.planner.revive(change.file, state, &path)?;
+        self.places.insert(change.file, path);
+        Ok(())
+    }
+
+    /// Where a state puts its entry now.
+    fn place_of(&self, change: &Change, state: &FileState) -> Result<WsPath> {
+        let folder = match self.places.get(&state.parent) {
+            Some(path) => Some(path.clone()),
+            None => self.planner.store().path_of(state.parent).map_err(store_fault)?,
+        };
+        let was = change.from.clone().unwrap_or_else(WsPath::root);
+        let folder = folder.filter(|folder| self.is_folder(state.parent, folder));
+        match folder {
+            Some(folder) => join(&folder, &state.name),
+            None => Err(self.conflict(change, &was, "the folder that it was in is gone")),
+        }
+    }
+
+    fn is_folder(&self, id: FileId, path: &WsPath) -> bool {
+        let found = self.planner.workspace.disk.stat(path);
+        self.places.contains_key(&id)
+            || found.is_ok_and(|stat| stat.is_some_and(|stat| stat.is(FileKind::Folder)))
+    }
+
+    fn must_be_free(&self, change: &Change, path: &WsPath) -> Result<()> {
+        if self.planner.workspace.disk.stat(path)?.is_none() {
+            return Ok(());
+        }
+        Err(self.conflict(change, path, "something else is at its place"))
+    }
+
+    fn remove(&mut self, change: &Change, made: &FileState) -> Result<()> {
+        let shown = change.to.clone().unwrap_or_else(WsPath::root);
+        let Some(current) = self.now(change.file)? else {
+            return Err(self.conflict(change, &shown, "it was removed since"));
+        };
+        let same = |now: &FileState| {
+            (now.content, now.mode, now.parent, &now.name)
+                == (made.content, made.mode, made.parent, &made.name)
+        };
+        if !same(&current.state) {
+            return Err(self.conflict(
+                change,
+                &current.path,
+                "it was changed or moved since the step made it",
+            ));
+        }
+        if current.stat.is(FileKind::Folder) {
+            let inside = self.planner.workspace.disk.list(&current.path)?.len();
+            if inside != self.removed.get(&current.path).copied().unwrap_or(0) {
+                return Err(self.conflict(
+                    change,
+                    &current.path,
+                    "there are other files in the folder now",
+                ));
+            }
+        }
+        if let Some(folder) = current.path.parent() {
+            *self.removed.entry(folder).or_default() += 1;
+        }
+        self.planner.check_writable_above(&current.path)?;
+        self.planner.remove(&current);
+        Ok(())
+    }
+
+    /// Folders that this undo removes hold nothing but what it removes too.
+    fn expect_emptied(&mut self) -> Result<()> {
+        let folders: Vec<WsPath> = { self.planner.draft.changes.iter() }
+            .filter(|change| change.after.is_none())
+            .filter(|change| {
+                change.before.as_ref().is_some_and(|state| state.kind == FileKind::Folder)
+            })
+            .filter_map(|change| change.from.clone())
+            .collect();
+        for folder in folders {
+            let Some(stat) = self.planner.workspace.disk.stat(&folder)? else { continue };
+            let names = self.removed.get(&folder).copied().unwrap_or(0);
+            let inode = stat.signature.inode;
+            self.planner.expect(&folder, Was::Holding { inode, names });
+        }
+        Ok(())
+    }
+
+    fn revert(&mut self, change: &Change, theirs: &FileState, base: &FileState) -> Result<()> {
+        let shown = change.to.clone().unwrap_or_else(WsPath::root);
+        let Some(current) = self.now(change.file)? else {
+            return Err(self.conflict(change, &shown, "it was removed since"));
+        };
+        let current = self.revert_place(change, current, theirs, base)?;
+        self.revert_content(change, &current, theirs, base)
+    }
+
+    /// Moves the entry back, if the step moved it.
+    fn revert_place(
+        &mut self,
+        change: &Change,
+        mut current: Current,
+        theirs: &FileState,
+        base: &FileState,
+    ) -> Result<Current> {
+        let place = |state: &FileState| (state.parent, state.name.clone());
+        if place(base) == place(theirs) || place(&current.state) == place(theirs) {
+            return Ok(current);
+        }
+        if place(&current.state) != place(base) {
+            return Err(self.conflict(change, &current.path, "it was moved since"));
+        }
+        let to = self.place_of(change, theirs)?;
+        self.must_be_free(change, &to)?;
+        if to.is_within(&current.path) {
+            return Err(self.conflict(
+                change,
+                &current.path,
+                "the folder that it was in is inside it now",
+            ));
+        }
+        let parent = to.parent().unwrap_or_else(WsPath::root);
+        self.planner.folder(&parent)?;
+        self.planner.forget_gone(theirs.parent, &to)?;
+        self.planner.expect(&to, Was::Absent);
+        self.planner.check_writable_above(&current.path)?;
+        self.planner.check_writable_above(&to)?;
+        let mut after = current.state.clone();
+        (after.parent, after.name) = place(theirs);
+        let (before, from) = (Some(current.state.clone()), Some(current.path.clone()));
+        self.planner.push_change(current.id, before, Some(after.clone()), from, Some(to.clone()));
+        self.planner.effect.push(EffectKind::MoveFrom, current.path.clone());
+        self.planner.effect.push(EffectKind::MoveTo, to.clone());
+        self.places.insert(current.id, to.clone());
+        current.state = after;
+        current.path = to;
+        Ok(current)
+    }
+
+    /// Takes back what the step did to content, mode and type.
+    fn revert_content(
+        &mut self,
+        change: &Change,
+        current: &Current,
+        theirs: &FileState,
+        base: &FileState,
+    ) -> Result<()> {
+        let mut after = current.state.clone();
+        if base.mode != theirs.mode && after.mode != theirs.mode {
+            if after.mode != base.mode {
+                return Err(self.conflict(change, &current.path, "its mode was changed since"));
+            }
+            after.mode = theirs.mode;
+        }
+        if after.file_type == base.file_type {
+            after.file_type = theirs.file_type;
+        }
+        if after.json == base.json {
+            after.json = theirs.json;
+        }
+        let bytes = self.merged(change, current, theirs, base)?;
+        if bytes.is_none() && after == current.state {
+            return Ok(());
+        }
+        self.planner.rewrite(current, bytes, after)
+    }
+
+    /// The content that the entry shall have; `None` if it stays.
+    fn merged(
+        &self,
+        change: &Change,
+        current: &Current,
+        theirs: &FileState,
+        base: &FileState,
+    ) -> Result<Option<Vec<u8>>> {
+        let ours = current.content();
+        if base.content == theirs.content || ours == theirs.content {
+            return Ok(None);
+        }
+        let theirs_bytes = self.content(change, &current.path, theirs.content)?;
+        if ours == base.content {
+            return Ok(Some(theirs_bytes));
+        }
+        let collided = |why: &str| self.conflict(change, &current.path, why);
+        if current.state.kind != FileKind::File {
+            return Err(collided("it was changed since"));
+        }
+        let base_bytes = self.content(change, &current.path, base.content)?;
+        match merge::merge(&base_bytes, &current.bytes, &theirs_bytes) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(collision) => {
+                Err(collided(&format!("the same lines were changed since: {collision}")))
+            }
+        }
+    }
+
+    fn content(
+        &self,
+        change: &Change,
+        path: &WsPath,
+        hash: Option<ContentHash>,
+    ) -> Result<Vec<u8>> {
+        let bytes = match hash {
+            Some(hash) => self.planner.store().content(&hash).map_err(store_fault)?,
+            None => None,
+        };
+        bytes.ok_or_else(|| {
+            self.conflict(
+                change,
+                path,
+                "its earlier content is too large to be merged or was not kept",
+            )
+        })
+    }
+
+    /// The fault that names what is in the way, and the later step that put it there.
+    fn conflict(&self, change: &Change, path: &WsPath, why: &str) -> Fault {
+        let later = self.planner.store().file_changes(change.file, None, 64).unwrap_or_default();
+        let later = { later.iter() }.rfind(|(step, _)| step.seq > self.step.seq);
+        let by = later.map_or_else(String::new, |(step, _)| {
+            format!(" (step {}, {} by {} at {})", step.id, step.verb, step.author.word(), step.at)
+        });
+        let message = format!(
+            "step {} cannot be undone: {path}: {why}{by}. Nothing was changed; undo the later step first, or edit the file by hand",
+            self.step.id
+        );
+        Fault::new(FaultCode::MergeConflict, message).about(Subject::Step)
+    }
+}

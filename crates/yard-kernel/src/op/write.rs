@@ -1,0 +1,66 @@
+//! write: a whole file, new or replaced; the folders above it are made.
+
+use yard_core::op::{Changed, OnExisting, Write};
+use yard_core::{Call, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath};
+
+use crate::content::check_loadable;
+use crate::disk::{EntryKind, Spot, is_folder, special};
+use crate::draft::{Large, NewContent, Planner, not_a_folder};
+use crate::op::stale;
+use crate::workspace::Workspace;
+use crate::{Execute, Planned};
+
+impl Execute for Write {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
+        check_loadable(self.content.len() as u64, workspace.limits(), &self.path)?;
+        match workspace.disk.locate(&self.path, true)? {
+            Spot::Blocked { by } => Err(not_a_folder(&by)),
+            Spot::Missing { path } => create(self, &path, workspace, call),
+            Spot::Present { path, stat } => match stat.kind {
+                EntryKind::Known(FileKind::Folder) => Err(is_folder(&path)),
+                EntryKind::Special(what) => Err(special(&path, what)),
+                EntryKind::Known(_) => replace(self, &path, workspace, call),
+            },
+        }
+    }
+}
+
+fn content(write: &Write, known_type: FileType) -> NewContent<'_> {
+    let file_type = write.file_type.unwrap_or(known_type);
+    NewContent { bytes: &write.content, file_type, json: write.json }
+}
+
+fn create(
+    write: &Write,
+    path: &WsPath,
+    workspace: &Workspace,
+    call: &Call,
+) -> Result<Planned<Changed>> {
+    if write.expected.is_some() {
+        return Err(stale::gone(path));
+    }
+    let mut planner = Planner::new(workspace, call);
+    let (file, version, hash) = planner.create_file(path, &content(write, FileType::Document))?;
+    let answer = Changed { path: path.clone(), file, version: Some(version), hash: Some(hash) };
+    Ok(planner.propose::<Write>(answer))
+}
+
+fn replace(
+    write: &Write,
+    path: &WsPath,
+    workspace: &Workspace,
+    call: &Call,
+) -> Result<Planned<Changed>> {
+    if write.on_existing == OnExisting::Refuse {
+        let fault = Fault::new(FaultCode::Exists, format!("File already exists: {path}"));
+        return Err(fault.about(Subject::Path));
+    }
+    let mut planner = Planner::new(workspace, call);
+    let current = planner.current(path, Large::Keep)?;
+    stale::check(workspace, &current, write.expected)?;
+    let content = content(write, current.state.file_type);
+    let (version, hash) = planner.replace_file(&current, &content)?;
+    let file = current.id;
+    let answer = Changed { path: path.clone(), file, version: Some(version), hash: Some(hash) };
+    Ok(planner.propose::<Write>(answer))
+}

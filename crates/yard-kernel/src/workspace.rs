@@ -1,0 +1,160 @@
+//! One workspace: a directory, its store, and the one way in which a change lands on both.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use yard_core::{Call, Fault, FaultCode, Limits, Result, World};
+use yard_store::{AuditEntry, Remembered, Store, StoreError};
+
+use crate::disk::{Disk, Locks, Probe, Resolution, Stage};
+use crate::journal::{Journal, Signed, Verdict};
+use crate::{Committed, Proposal, recovery};
+
+/// How many signatures are remembered in memory before they are handed to the store.
+const REMEMBERED: usize = 4_096;
+
+/// What a workspace is opened with.
+pub struct Opening {
+    /// The directory that agents work in.
+    pub root: PathBuf,
+    /// This workspace's own folder in the data folder; it exists and is not inside the root.
+    pub state_dir: PathBuf,
+    /// What survives.
+    pub store: Arc<dyn Store>,
+    /// Bounds.
+    pub limits: Limits,
+    /// Clock, dice and boot.
+    pub world: Arc<dyn World>,
+    /// Hears of every disk call; only tests have one.
+    pub probe: Option<Arc<dyn Probe>>,
+    /// How paths are resolved.
+    pub resolution: Resolution,
+}
+
+/// One workspace.
+pub struct Workspace {
+    pub(crate) disk: Disk,
+    pub(crate) stage: Arc<Stage>,
+    pub(crate) locks: Locks,
+    pub(crate) journal: Journal,
+    pub(crate) folder_mode: u32,
+    store: Arc<dyn Store>,
+    limits: Limits,
+    seen: Mutex<Vec<Remembered>>,
+}
+
+impl Workspace {
+    /// Opens a workspace and finishes what a crash left unfinished.
+    pub fn open(opening: Opening) -> Result<Self> {
+        let disk = Disk::open(&opening.root, opening.resolution, opening.probe)?;
+        check_apart(&disk, &opening.state_dir)?;
+        let locks = Locks::open(&opening.state_dir)?;
+        let stage = Arc::new(Stage::open(&disk, &opening.state_dir, opening.world.random())?);
+        let workspace = Self {
+            folder_mode: stage.folder_mode()?,
+            disk,
+            stage,
+            locks,
+            journal: Journal::default(),
+            store: opening.store,
+            limits: opening.limits,
+            seen: Mutex::default(),
+        };
+        workspace.settle(&Call::new(opening.world))?;
+        Ok(workspace)
+    }
+
+    fn settle(&self, call: &Call) -> Result<()> {
+        let alone = self.locks.enter();
+        let _lock = self.locks.acquire(call)?;
+        recovery::settle(self, call)?;
+        if alone {
+            recovery::rescue(self, call)?;
+            self.stage.sweep();
+        }
+        self.locks.share()
+    }
+
+    /// The bounds of this workspace.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The canonical path of the directory on this machine.
+    pub fn host_root(&self) -> &[u8] {
+        self.disk.host_root()
+    }
+
+    /// Makes a proposal so: durable and visible, or not at all.
+    pub fn commit<A>(
+        &self,
+        proposal: Proposal<A>,
+        signed: Signed,
+        call: &Call,
+    ) -> Result<Committed<A>> {
+        let Proposal { draft, answer, .. } = proposal;
+        match self.journal.submit(self, draft, signed, call)? {
+            Verdict::Done => Ok(Committed::Done(answer)),
+            Verdict::Moved => Ok(Committed::Moved),
+        }
+    }
+
+    /// Leaves the audit row of something that was not allowed to happen.
+    pub fn record_denial(&self, entry: &AuditEntry) -> Result<()> {
+        self.store.append_audit(entry).map_err(store_fault)
+    }
+
+    pub(crate) fn store(&self) -> &dyn Store {
+        self.store.as_ref()
+    }
+
+    /// Remembers under which signature a content was seen, so that it need not be read again.
+    pub(crate) fn remember(&self, seen: Remembered) {
+        let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(seen);
+        if all.len() >= REMEMBERED {
+            // A hint: if it cannot be stored, the next look reads the file again.
+            let _ = self.store.remember(&all);
+            all.clear();
+        }
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        let seen = std::mem::take(self.seen.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if !seen.is_empty() {
+            let _ = self.store.remember(&seen);
+        }
+    }
+}
+
+/// No tool may ever see the data folder: it must not lie inside the root.
+fn check_apart(disk: &Disk, state_dir: &std::path::Path) -> Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    let refused = |message: String| Fault::new(FaultCode::BadArgument, message);
+    let state = state_dir.canonicalize().map_err(|error| {
+        refused(format!("the state folder {} cannot be used: {error}", state_dir.display()))
+    })?;
+    let root = std::path::Path::new(std::ffi::OsStr::from_bytes(disk.host_root()));
+    if state.starts_with(root) {
+        return Err(refused(format!(
+            "the data folder {} lies inside the root {}; choose another with --data-dir",
+            state_dir.display(),
+            root.display()
+        )));
+    }
+    Ok(())
+}
+
+/// A store's error in the words of a call.
+pub(crate) fn store_fault(error: StoreError) -> Fault {
+    let code = match &error {
+        StoreError::Moved { .. } | StoreError::Misfit(_) => FaultCode::Stale,
+        StoreError::Full => FaultCode::DiskFull,
+        StoreError::Refused(_) => FaultCode::WriteRefused,
+        StoreError::Format { .. } => FaultCode::Unavailable,
+        StoreError::Io(_) | StoreError::Corrupt(_) => FaultCode::Io,
+    };
+    Fault::new(code, error.to_string())
+}

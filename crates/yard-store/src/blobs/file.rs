@@ -1,0 +1,182 @@
+//! The folder of contents that are files: `blobs/ab/<hash>`, each written beside its place, flushed,
+//! and renamed into it, so that what has the name is whole. It knows nothing of what is in them.
+
+#![allow(clippy::disallowed_methods, reason = "the one place of the store that opens files")]
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use yard_core::ContentHash;
+
+use crate::{Result, StoreError};
+
+/// Makes a folder, and every folder above it, and flushes the entries that lead to it.
+pub(crate) fn create_folder(dir: &Path) -> Result<()> {
+    ensure_folder(dir).map_err(|error| fault(&error))
+}
+
+fn ensure_folder(dir: &Path) -> io::Result<()> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(parent) = parent {
+        ensure_folder(parent)?;
+    }
+    match DirBuilder::new().create(dir) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Waits for the lock that the file `path` stands for, and holds it until the result is dropped.
+pub(crate) fn lock_file(path: &Path) -> Result<File> {
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
+    let file = file.map_err(|error| fault(&error))?;
+    file.lock().map_err(|error| fault(&error))?;
+    Ok(file)
+}
+
+/// What an error of the file system means to a store.
+pub(super) fn fault(error: &io::Error) -> StoreError {
+    use io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::StorageFull | Kind::QuotaExceeded => StoreError::Full,
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => StoreError::Refused(error.to_string()),
+        _ => StoreError::Io(error.to_string()),
+    }
+}
+
+fn flush_folder(dir: &Path) -> Result<()> {
+    File::open(dir).and_then(|folder| folder.sync_all()).map_err(|error| fault(&error))
+}
+
+/// Where blobs live.
+pub(super) struct BlobFolder {
+    dir: PathBuf,
+}
+
+impl BlobFolder {
+    pub(super) fn open(dir: &Path) -> Result<Self> {
+        create_folder(dir)?;
+        Ok(Self { dir: dir.to_owned() })
+    }
+
+    /// Whether the blob is there already; if so, its name is durable when this returns, whichever
+    /// process gave it.
+    pub(super) fn settle_existing(&self, hash: &ContentHash) -> Result<bool> {
+        let there = self.path(hash).is_file();
+        if there {
+            flush_folder(&self.shelf(hash))?;
+        }
+        Ok(there)
+    }
+
+    pub(super) fn open_blob(&self, hash: &ContentHash) -> Result<File> {
+        File::open(self.path(hash)).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                StoreError::Corrupt(format!("the blob of {hash} is missing"))
+            }
+            _ => fault(&error),
+        })
+    }
+
+    fn path(&self, hash: &ContentHash) -> PathBuf {
+        self.shelf(hash).join(hash.to_string())
+    }
+
+    fn shelf(&self, hash: &ContentHash) -> PathBuf {
+        self.dir.join(format!("{:02x}", hash.as_bytes()[0]))
+    }
+}
+
+/// Takes a compressed content as it comes: in memory while it is small, then as a file.
+pub(super) struct Spill<'a> {
+    folder: &'a BlobFolder,
+    hash: ContentHash,
+    limit: usize,
+    held: Vec<u8>,
+    file: Option<Draft>,
+}
+
+impl<'a> Spill<'a> {
+    /// Holds up to `limit` bytes in memory.
+    pub(super) fn new(folder: &'a BlobFolder, hash: ContentHash, limit: usize) -> Self {
+        Self { folder, hash, limit, held: Vec::new(), file: None }
+    }
+
+    /// The bytes, if they stayed in memory; `None` once they are a blob, flushed and in its place.
+    pub(super) fn finish(self) -> Result<Option<Vec<u8>>> {
+        let Some(draft) = self.file else { return Ok(Some(self.held)) };
+        draft.settle(&self.folder.path(&self.hash)).map_err(|error| fault(&error))?;
+        flush_folder(&self.folder.shelf(&self.hash))?;
+        Ok(None)
+    }
+
+    fn draft(&mut self) -> io::Result<&mut Draft> {
+        if self.file.is_none() {
+            let shelf = self.folder.shelf(&self.hash);
+            ensure_folder(&shelf)?;
+            let mut draft = Draft::create(&shelf)?;
+            draft.file.write_all(&std::mem::take(&mut self.held))?;
+            self.file = Some(draft);
+        }
+        self.file.as_mut().ok_or_else(|| io::Error::other("no draft"))
+    }
+}
+
+impl Write for Spill<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.file.is_none() && self.held.len() + bytes.len() <= self.limit {
+            self.held.extend_from_slice(bytes);
+            return Ok(bytes.len());
+        }
+        self.draft()?.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file that is not yet a blob; gone again unless it becomes one.
+struct Draft {
+    path: PathBuf,
+    file: File,
+    settled: bool,
+}
+
+impl Draft {
+    /// Named by a count: a number that another process has, or that a crash left, is passed over.
+    fn create(shelf: &Path) -> io::Result<Self> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = shelf.join(format!("draft-{count}"));
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => return Ok(Self { path, file, settled: false }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn settle(mut self, path: &Path) -> io::Result<()> {
+        self.file.sync_all()?;
+        std::fs::rename(&self.path, path)?;
+        self.settled = true;
+        Ok(())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.settled {
+            // Nothing depends on it being gone.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Contents: which form one takes on its way in, and how its bytes come back.
+//!
+//! It knows compression and the `blobs/` folder, and nothing of the journal: who stores a form, and
+//! in which transaction, is the store's business. Beside opening the database, this is the only
+//! place of the crate that touches files.
+
+mod codec;
+mod file;
+
+use std::path::Path;
+
+use yard_core::ContentHash;
+
+pub(crate) use codec::{expand, expand_against};
+pub(crate) use file::{create_folder, lock_file};
+
+use crate::prepared::Form;
+use crate::{Base, Prepared, Result, StoreError};
+use file::{BlobFolder, Spill};
+
+/// How many contents, the plain one at its end included, one read may have to go through.
+pub(crate) const MAX_CHAIN: u8 = 16;
+/// Above this raw size nothing is held compressed in memory, and no delta is tried.
+const SMALL: usize = 1 << 20;
+/// Compressed contents above this are files of their own: rows that large slow the database down.
+const INLINE: usize = 256 << 10;
+/// Up to this size compression saves less than it costs.
+const TINY: usize = 1 << 10;
+/// Below this size not even a delta is smaller.
+const MIN_DELTA: usize = 96;
+
+/// The content that another one may be stored against.
+#[derive(Clone, Copy)]
+pub(crate) struct Against<'a> {
+    /// Which one, and its bytes.
+    pub(crate) base: Base<'a>,
+    /// How deep in its own chain it is; 0 for one that stands by itself.
+    pub(crate) depth: u8,
+}
+
+/// The contents that are files of their own, and the choice of which become one.
+pub(crate) struct Blobs {
+    folder: BlobFolder,
+}
+
+impl Blobs {
+    /// The folder `dir`, made if it is missing.
+    pub(crate) fn open(dir: &Path) -> Result<Self> {
+        Ok(Self { folder: BlobFolder::open(dir)? })
+    }
+
+    /// Brings bytes into the form in which they are to be stored. What becomes a file is written and
+    /// flushed when this returns; one that no step ever names is only wasted space.
+    pub(crate) fn prepare(
+        &self,
+        hash: ContentHash,
+        bytes: &[u8],
+        against: Option<Against<'_>>,
+    ) -> Result<Prepared> {
+        let form = if bytes.len() > SMALL {
+            self.large_form(hash, bytes)?
+        } else {
+            self.small_form(hash, bytes, against)?
+        };
+        Ok(Prepared { hash, size: bytes.len() as u64, form })
+    }
+
+    fn small_form(
+        &self,
+        hash: ContentHash,
+        bytes: &[u8],
+        against: Option<Against<'_>>,
+    ) -> Result<Form> {
+        let delta = match delta(bytes, against)? {
+            // So small that plain compression, which costs as much again, need not be tried.
+            Some(delta) if delta.data.len() * 16 <= bytes.len() => return Ok(delta.form()),
+            other => other,
+        };
+        let plain = if bytes.len() <= TINY { None } else { Some(codec::compress(bytes)?) };
+        let plain = plain.filter(|data| data.len() * 20 <= bytes.len() * 19);
+        let plain_len = plain.as_ref().map_or(bytes.len(), Vec::len);
+        // A delta costs every reader its chain, so it must save half to be worth it.
+        if let Some(delta) = delta.filter(|delta| delta.data.len() * 2 <= plain_len) {
+            return Ok(delta.form());
+        }
+        match plain {
+            Some(data) if data.len() <= INLINE => Ok(Form::Zstd(data)),
+            None if bytes.len() <= INLINE => Ok(Form::Raw(bytes.to_vec())),
+            _ => self.large_form(hash, bytes),
+        }
+    }
+
+    fn large_form(&self, hash: ContentHash, bytes: &[u8]) -> Result<Form> {
+        if self.folder.settle_existing(&hash)? {
+            return Ok(Form::Blob);
+        }
+        let mut spill = Spill::new(&self.folder, hash, INLINE);
+        codec::compress_into(bytes, &mut spill).map_err(|error| file::fault(&error))?;
+        Ok(spill.finish()?.map_or(Form::Blob, Form::Zstd))
+    }
+
+    /// The bytes of a content that is a file; they are not yet compared with their hash.
+    pub(crate) fn read(&self, hash: &ContentHash, size: u64) -> Result<Vec<u8>> {
+        codec::expand_from(self.folder.open_blob(hash)?, size)
+    }
+}
+
+/// The bytes, if they are the content of that name.
+pub(crate) fn verified(hash: &ContentHash, bytes: Vec<u8>) -> Result<Vec<u8>> {
+    if ContentHash::of(&bytes) == *hash {
+        Ok(bytes)
+    } else {
+        Err(StoreError::Corrupt(format!("the bytes of content {hash} are not what was stored")))
+    }
+}
+
+struct Delta {
+    base: ContentHash,
+    depth: u8,
+    data: Vec<u8>,
+}
+
+impl Delta {
+    fn form(self) -> Form {
+        Form::Delta { base: self.base, depth: self.depth, data: self.data }
+    }
+}
+
+fn delta(bytes: &[u8], against: Option<Against<'_>>) -> Result<Option<Delta>> {
+    let Some(Against { base, depth }) = against else { return Ok(None) };
+    if bytes.len() < MIN_DELTA || base.bytes.len() > SMALL || depth + 1 >= MAX_CHAIN {
+        return Ok(None);
+    }
+    let data = codec::compress_against(bytes, base.bytes)?;
+    Ok(data.map(|data| Delta { base: base.hash, depth: depth + 1, data }))
+}

@@ -1,0 +1,177 @@
+//! What survives a crash: contents, steps and heads of one workspace.
+//!
+//! The trait speaks of contents by hash, of steps in one growing sequence and of files by id. It does
+//! not know paths on a disk, policies or dialects; and its callers do not know SQL, deltas or files.
+//! Every implementation passes the same contract suite (`yard-testkit/src/contract.rs`).
+
+mod audit;
+pub mod blobs;
+mod prepared;
+mod record;
+pub mod sqlite;
+
+pub use audit::{AuditEntry, AuditRow, chain};
+pub use prepared::{Base, Prepared};
+pub use record::{
+    Batch, Change, Located, Mark, NewChange, NewStep, Node, Remembered, Seq, Signature, StepRow,
+    VersionRow, step_digest,
+};
+pub use sqlite::SqliteStore;
+
+use yard_core::path::MAX_PATH_BYTES;
+use yard_core::{ContentHash, FileId, Name, StepId, VersionId, WsPath};
+
+/// Why a store did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// Somebody else appended first; plan again on the new head.
+    #[error("the history moved on to step {head}")]
+    Moved {
+        /// Where it is now.
+        head: Seq,
+    },
+    /// A change does not start from the state that its file is in, or names a content nobody gave.
+    #[error("the step does not fit the history: {0}")]
+    Misfit(String),
+    /// The data was written by another version of Toolyard.
+    #[error("the store has format {found}, this program knows {known}; use the newer toolyard")]
+    Format {
+        /// What the data says.
+        found: u32,
+        /// What the program knows.
+        known: u32,
+    },
+    /// The disk below the store is full.
+    #[error("the disk of the data folder is full")]
+    Full,
+    /// The operating system refused.
+    #[error("the data folder cannot be used: {0}")]
+    Refused(String),
+    /// Another I/O error. Whether a write happened is unknown until it is read back.
+    #[error("the store failed: {0}")]
+    Io(String),
+    /// What is stored contradicts itself.
+    #[error("the store is damaged: {0}")]
+    Corrupt(String),
+}
+
+/// What a store returns.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// One workspace's journal, contents and heads.
+///
+/// **Crash notes.** `append` and `append_audit` return only after what they wrote is flushed: a crash
+/// at any later moment keeps it. A crash, or an error, before they return leaves all of the batch or
+/// nothing of it; which one, `step` tells after the store is opened again. `remember` and
+/// `set_projected` may lose their newest values in a crash: both are hints that only save work.
+/// Everything else reads. A read sees every append that returned before it began, from any process.
+pub trait Store: Send + Sync {
+    /// The number of the newest step; 0 before the first.
+    fn head(&self) -> Result<Seq>;
+
+    /// Appends steps after `expected`, all or none, durable when it returns; the new head.
+    ///
+    /// Every change must start from its file's current state (as the steps before it in the batch
+    /// left it), and every content that it names must be stored already or be in the batch. Each step
+    /// gets its row in the audit chain in the same transaction.
+    fn append(&self, expected: Seq, batch: Batch<'_>) -> Result<Seq>;
+
+    /// Makes bytes ready to be appended, without storing them: hashed by the caller, compressed here,
+    /// on the caller's thread. `base` is the version before, against which a small one is stored.
+    fn prepare(&self, hash: ContentHash, bytes: &[u8], base: Option<Base<'_>>) -> Result<Prepared>;
+
+    /// The content's bytes, if it is stored and was not kept as a file of the kernel's.
+    fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>>;
+
+    /// Where a content is, without reading it.
+    fn locate(&self, hash: &ContentHash) -> Result<Option<Located>>;
+
+    /// Contents in the order of their hashes, after `after`: for checks.
+    fn contents(&self, after: Option<&ContentHash>, limit: usize) -> Result<Vec<ContentHash>>;
+
+    /// A file by its id, living or removed. The root has none.
+    fn node(&self, id: FileId) -> Result<Option<Node>>;
+
+    /// The living entry called `name` in `parent`.
+    fn child(&self, parent: FileId, name: &Name) -> Result<Option<Node>>;
+
+    /// The entry that was called `name` in `parent` when it was removed, the newest of them.
+    fn former_child(&self, parent: FileId, name: &Name) -> Result<Option<Node>>;
+
+    /// The living entries of a folder, in no order.
+    fn children(&self, parent: FileId) -> Result<Vec<Node>>;
+
+    /// Removed files, newest removal first.
+    fn removed(&self, skip: usize, limit: usize) -> Result<Vec<Node>>;
+
+    /// A step by its id.
+    fn step(&self, id: StepId) -> Result<Option<StepRow>>;
+
+    /// Steps before `before` (or the newest), newest first; only those that changed `file`, if given.
+    fn steps(
+        &self,
+        file: Option<FileId>,
+        before: Option<Seq>,
+        limit: usize,
+    ) -> Result<Vec<StepRow>>;
+
+    /// The changes of one step, in the order in which they were made.
+    fn changes(&self, seq: Seq) -> Result<Vec<Change>>;
+
+    /// What steps before `before` did to one file, newest first, with their steps.
+    fn file_changes(
+        &self,
+        file: FileId,
+        before: Option<Seq>,
+        limit: usize,
+    ) -> Result<Vec<(StepRow, Change)>>;
+
+    /// One version of a file.
+    fn version(&self, id: VersionId) -> Result<Option<VersionRow>>;
+
+    /// Remembers the stat signatures under which contents were seen on disk. A hint: forgotten when
+    /// the file's content changes.
+    fn remember(&self, seen: &[Remembered]) -> Result<()>;
+
+    /// Up to which step the disk is known to be flushed, and under which boot.
+    fn projected(&self) -> Result<Mark>;
+
+    /// Moves that mark.
+    fn set_projected(&self, mark: Mark) -> Result<()>;
+
+    /// Adds a row to the audit chain that belongs to no step (a denial, say).
+    fn append_audit(&self, entry: &AuditEntry) -> Result<()>;
+
+    /// Audit rows after row number `after`, oldest first.
+    fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditRow>>;
+
+    /// The living entry at a path.
+    fn lookup(&self, path: &WsPath) -> Result<Option<Node>> {
+        let mut found = None;
+        let mut parent = FileId::ROOT;
+        for name in path.names() {
+            let Some(node) = self.child(parent, &name)? else { return Ok(None) };
+            parent = node.id;
+            found = Some(node);
+        }
+        Ok(found)
+    }
+
+    /// The path of a living entry; `None` if it, or a folder above it, was removed.
+    fn path_of(&self, id: FileId) -> Result<Option<WsPath>> {
+        let mut names = Vec::new();
+        let mut at = id;
+        while at != FileId::ROOT {
+            let Some(state) = self.node(at)?.and_then(|node| node.state) else { return Ok(None) };
+            at = state.parent;
+            names.push(state.name);
+            // Appends do not look for folders inside themselves; no path has this many names.
+            if names.len() > MAX_PATH_BYTES {
+                return Err(StoreError::Corrupt(format!("the folders above {id} are a loop")));
+            }
+        }
+        let join = |path: WsPath, name| path.join(name);
+        let path = names.iter().rev().try_fold(WsPath::root(), join);
+        path.map(Some).map_err(|error| StoreError::Corrupt(error.to_string()))
+    }
+}

@@ -1,0 +1,74 @@
+//! A content on its way into a store: hashed, compressed, not yet stored. What form it takes is known
+//! in here and nowhere else.
+
+use yard_core::ContentHash;
+
+/// The version before a content, against which it may be stored.
+#[derive(Clone, Copy)]
+pub struct Base<'a> {
+    /// Its hash.
+    pub hash: ContentHash,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+}
+
+/// A content that is ready to be appended.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    pub(crate) hash: ContentHash,
+    pub(crate) size: u64,
+    pub(crate) form: Form,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Form {
+    /// As it is.
+    Raw(Vec<u8>),
+    /// Compressed by itself.
+    Zstd(Vec<u8>),
+    /// Compressed against another content, at that depth of its chain.
+    Delta { base: ContentHash, depth: u8, data: Vec<u8> },
+    /// Compressed, written and flushed as a file of the store's.
+    Blob,
+    /// A whole file that the kernel keeps under this name.
+    Kept(String),
+}
+
+impl Prepared {
+    /// A content as it is, for stores that keep everything in memory.
+    pub fn raw(hash: ContentHash, bytes: &[u8]) -> Self {
+        Self { hash, size: bytes.len() as u64, form: Form::Raw(bytes.to_vec()) }
+    }
+
+    /// A content too large to copy: the kernel moves the old file itself into its own folder under
+    /// `name`, after the step that displaces it is durable.
+    pub fn kept(hash: ContentHash, size: u64, name: String) -> Self {
+        Self { hash, size, form: Form::Kept(name) }
+    }
+
+    /// The content's hash.
+    pub fn hash(&self) -> ContentHash {
+        self.hash
+    }
+
+    /// The content's length in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The bytes of a [`Prepared::raw`].
+    pub fn raw_bytes(&self) -> Option<&[u8]> {
+        match &self.form {
+            Form::Raw(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The name of a [`Prepared::kept`].
+    pub fn kept_name(&self) -> Option<&str> {
+        match &self.form {
+            Form::Kept(name) => Some(name),
+            _ => None,
+        }
+    }
+}

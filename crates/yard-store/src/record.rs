@@ -1,0 +1,213 @@
+//! The rows that go into a store and come out of it, as plain values.
+
+use yard_core::hash::ContentHasher;
+use yard_core::{
+    Author, ContentHash, FileId, FileKind, FileState, StepId, Timestamp, VersionId, WsPath,
+};
+
+use crate::{AuditEntry, Prepared};
+
+/// The number of a step: 1, 2, 3 and so on, without gaps.
+pub type Seq = u64;
+
+/// Steps that become durable together, with the contents that they bring.
+#[derive(Clone, Copy, Default)]
+pub struct Batch<'a> {
+    /// In the order in which they happen.
+    pub steps: &'a [NewStep],
+    /// Contents that the steps name; one that is stored already is no mistake.
+    pub contents: &'a [Prepared],
+}
+
+/// A step about to happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewStep {
+    /// Its id.
+    pub id: StepId,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub author: Author,
+    /// The operation.
+    pub verb: String,
+    /// The step that it undoes.
+    pub undoes: Option<StepId>,
+    /// File by file, in the order in which they are made.
+    pub changes: Vec<NewChange>,
+    /// Its row in the audit chain.
+    pub audit: AuditEntry,
+}
+
+/// What a step does to one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewChange {
+    /// The file.
+    pub file: FileId,
+    /// Its state before; `None` if it comes to be (or comes back).
+    pub before: Option<FileState>,
+    /// Its state after; `None` if it is removed. Equal to `before` if it was only touched.
+    pub after: Option<FileState>,
+    /// Its path before.
+    pub from: Option<WsPath>,
+    /// Its path after.
+    pub to: Option<WsPath>,
+    /// The version that it makes: there is one whenever a file or link gets a content.
+    pub version: Option<VersionId>,
+}
+
+/// What a step did to one file.
+pub type Change = NewChange;
+
+/// A step that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepRow {
+    /// Its number.
+    pub seq: Seq,
+    /// Its id.
+    pub id: StepId,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub author: Author,
+    /// The operation.
+    pub verb: String,
+    /// The step that it undid.
+    pub undoes: Option<StepId>,
+    /// How many files it changed.
+    pub files: u64,
+    /// The path of its first change (after it, or before if it was removed).
+    pub path: Option<WsPath>,
+}
+
+/// What the store knows of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// The file.
+    pub id: FileId,
+    /// Its state; `None` once removed.
+    pub state: Option<FileState>,
+    /// The last state that it had while it lived (equal to `state` for a living one).
+    pub last: FileState,
+    /// The path that its last change gave it (of a removed one: where it was). A folder above it may
+    /// have moved since; `Store::path_of` follows those.
+    pub path: WsPath,
+    /// The step that changed it last.
+    pub seq: Seq,
+    /// Its newest version.
+    pub version: Option<VersionId>,
+    /// When the store first heard of it.
+    pub created_at: Timestamp,
+    /// The signature under which its content was last seen on disk.
+    pub signature: Option<Signature>,
+}
+
+/// One version of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionRow {
+    /// The file.
+    pub file: FileId,
+    /// The step that made it.
+    pub seq: Seq,
+    /// The file's state as that step left it.
+    pub state: FileState,
+}
+
+/// Where a content is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Located {
+    /// Its length in bytes.
+    pub size: u64,
+    /// It was kept as a whole file under this name in the kernel's folder, not in the store.
+    pub kept: Option<String>,
+}
+
+/// What tells without reading whether a file is still the one that was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Signature {
+    /// Bytes.
+    pub size: u64,
+    /// Modification time in nanoseconds.
+    pub mtime: i64,
+    /// Change time in nanoseconds.
+    pub ctime: i64,
+    /// Inode number.
+    pub inode: u64,
+}
+
+/// A content that was seen on disk under a signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remembered {
+    /// The file.
+    pub file: FileId,
+    /// The content that was seen; ignored if it is no longer the file's.
+    pub content: ContentHash,
+    /// The signature.
+    pub signature: Signature,
+}
+
+/// Up to which step the disk is flushed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// The step.
+    pub seq: Seq,
+    /// The boot under which it was.
+    pub boot: u128,
+}
+
+/// The digest of everything that a step did, as the audit chain covers it. Every field is written
+/// with its length or its presence, so that no two lists of changes read alike.
+pub fn step_digest(changes: &[Change]) -> [u8; 32] {
+    let mut digest = Digest(ContentHasher::new());
+    digest.number(changes.len() as u64);
+    for change in changes {
+        digest.0.update(change.file.as_bytes());
+        digest.state(change.before.as_ref());
+        digest.state(change.after.as_ref());
+        digest.optional(change.from.as_ref().map(WsPath::relative));
+        digest.optional(change.to.as_ref().map(WsPath::relative));
+        digest.optional(change.version.as_ref().map(|version| &version.as_bytes()[..]));
+    }
+    *digest.0.finish().as_bytes()
+}
+
+struct Digest(ContentHasher);
+
+impl Digest {
+    fn number(&mut self, number: u64) {
+        self.0.update(&number.to_be_bytes());
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.0.update(bytes);
+    }
+
+    fn optional(&mut self, bytes: Option<&[u8]>) {
+        self.0.update(&[u8::from(bytes.is_some())]);
+        if let Some(bytes) = bytes {
+            self.bytes(bytes);
+        }
+    }
+
+    fn state(&mut self, state: Option<&FileState>) {
+        self.0.update(&[u8::from(state.is_some())]);
+        let Some(state) = state else { return };
+        self.0.update(state.parent.as_bytes());
+        self.bytes(state.name.as_bytes());
+        self.bytes(kind_word(state.kind).as_bytes());
+        self.bytes(state.file_type.word().as_bytes());
+        self.number(u64::from(state.mode));
+        self.optional(state.content.as_ref().map(|hash| &hash.as_bytes()[..]));
+        self.number(state.size);
+        self.0.update(&[u8::from(state.json)]);
+    }
+}
+
+/// A spelling that never changes, because digests that were written once must verify for ever.
+fn kind_word(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::File => "file",
+        FileKind::Folder => "folder",
+        FileKind::Link => "link",
+    }
+}

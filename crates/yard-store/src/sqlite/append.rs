@@ -1,0 +1,335 @@
+//! Writing steps: what `append` does inside its transaction. Whoever calls it commits, or drops all.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
+use yard_core::{ContentHash, FileId, FileState, WsPath};
+
+use super::error::is_taken;
+use super::value::{self, SamePath};
+use super::{content, node, one};
+use crate::{
+    AuditEntry, Batch, NewChange, NewStep, Node, Remembered, Result, Seq, StoreError, chain,
+    step_digest,
+};
+
+/// Where the next step, change and audit row go.
+struct Tip {
+    head: Seq,
+    change: i64,
+    notes: u64,
+    hash: [u8; 32],
+}
+
+impl Tip {
+    fn read(connection: &Connection) -> Result<Self> {
+        let mut tip = Self { head: 0, change: 1, notes: 0, hash: [0; 32] };
+        let sql = "SELECT seq, first + files, hash FROM step ORDER BY seq DESC LIMIT 1";
+        let step = one(connection, sql, [], |row| {
+            Ok((value::unsigned(row, 0)?, value::get(row, 1)?, value::get(row, 2)?))
+        })?;
+        if let Some(step) = step {
+            (tip.head, tip.change, tip.hash) = step;
+        }
+        let sql = "SELECT number, nth, hash FROM note ORDER BY number DESC LIMIT 1";
+        let note = one(connection, sql, [], |row| {
+            Ok((value::unsigned(row, 0)?, value::unsigned(row, 1)?, value::get(row, 2)?))
+        })?;
+        if let Some((number, nth, hash)) = note {
+            tip.notes = nth;
+            // Only a note that was written after the newest step is the chain's end.
+            if number == tip.head + nth {
+                tip.hash = hash;
+            }
+        }
+        Ok(tip)
+    }
+}
+
+pub(super) fn append(connection: &Connection, expected: Seq, batch: Batch<'_>) -> Result<Seq> {
+    let tip = Tip::read(connection)?;
+    if tip.head != expected {
+        return Err(StoreError::Moved { head: tip.head });
+    }
+    let mut appender = Appender { connection, tip, contents: HashMap::new() };
+    for prepared in batch.contents {
+        let id = content::store(connection, prepared)?;
+        appender.contents.insert(prepared.hash(), id);
+    }
+    for step in batch.steps {
+        appender.step(step)?;
+    }
+    Ok(appender.tip.head)
+}
+
+struct Appender<'a> {
+    connection: &'a Connection,
+    tip: Tip,
+    /// The rows of the contents that the batch brought.
+    contents: HashMap<ContentHash, i64>,
+}
+
+impl Appender<'_> {
+    fn step(&mut self, step: &NewStep) -> Result<()> {
+        let first = self.tip.change;
+        self.tip.head += 1;
+        let digest = step_digest(&step.changes);
+        self.tip.hash = chain(&self.tip.hash, &step.audit, Some((step.id, digest)));
+        self.insert_step(step, first)?;
+        for change in &step.changes {
+            self.change(step, change)?;
+        }
+        Ok(())
+    }
+
+    fn insert_step(&self, step: &NewStep, first: i64) -> Result<()> {
+        let sql =
+            "INSERT INTO step (seq, id, at, author, verb, undoes, first, files, audit_at, actor,
+                   action, detail, hash)
+                   VALUES (?1, ?2, ?3, ?4, ?5, COALESCE((SELECT seq FROM step WHERE id = ?6), ?6),
+                   ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+        let audit = &step.audit;
+        let inserted = self.connection.prepare_cached(sql)?.execute(params![
+            value::number(self.tip.head),
+            step.id.as_bytes(),
+            step.at.as_millis(),
+            value::author_number(step.author),
+            step.verb,
+            step.undoes.as_ref().map(|id| id.as_bytes()),
+            first,
+            step.changes.len() as i64,
+            (audit.at != step.at).then_some(audit.at.as_millis()),
+            audit.actor,
+            (audit.action != step.verb).then_some(&audit.action),
+            audit.detail,
+            self.tip.hash,
+        ]);
+        unless_taken(inserted, || format!("step {} happened already", step.id))
+    }
+
+    fn change(&mut self, step: &NewStep, change: &NewChange) -> Result<()> {
+        let current = Current::read(self.connection, change.file)?;
+        current.check(change)?;
+        let file = match &current.node {
+            Some(node) => self.update_file(change, node).map(|()| current.row)?,
+            None => self.insert_file(step, change)?,
+        };
+        self.insert_change(change, file, current.last)?;
+        self.tip.change += 1;
+        Ok(())
+    }
+
+    fn insert_change(&self, change: &NewChange, file: i64, previous: Option<i64>) -> Result<()> {
+        let sql = "INSERT INTO change (id, file, seq, previous, flags, parent, name, mode, content,
+                   size, destination, origin, version)
+                   VALUES (?1, ?2, ?3, ?4, ?5, CASE ?6 WHEN zeroblob(16) THEN 0
+                   ELSE COALESCE((SELECT id FROM file WHERE uuid = ?6), ?6) END,
+                   ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+        let after = change.after.as_ref();
+        let same = if change.from == change.to { SamePath::Yes } else { SamePath::No };
+        let own_name = after
+            .filter(|state| change.to.as_ref().and_then(WsPath::name) != Some(state.name.clone()));
+        let inserted = self.connection.prepare_cached(sql)?.execute(params![
+            self.tip.change,
+            file,
+            value::number(self.tip.head),
+            previous,
+            value::flags(after, same),
+            after.map(|state| state.parent.as_bytes()),
+            own_name.map(|state| state.name.as_bytes()),
+            after.map(|state| state.mode),
+            self.content_row(after)?,
+            after.map(|state| value::number(state.size)),
+            change.to.as_ref().map(WsPath::relative),
+            change.from.as_ref().filter(|_| same == SamePath::No).map(WsPath::relative),
+            change.version.as_ref().map(|version| version.as_bytes()),
+        ]);
+        unless_taken(inserted, || "a version of the step exists already".to_owned())
+    }
+
+    fn content_row(&self, state: Option<&FileState>) -> Result<Option<i64>> {
+        let Some(hash) = state.and_then(|state| state.content) else { return Ok(None) };
+        match self.contents.get(&hash) {
+            Some(row) => Ok(Some(*row)),
+            None => content::needed(self.connection, &hash).map(Some),
+        }
+    }
+
+    fn insert_file(&self, step: &NewStep, change: &NewChange) -> Result<i64> {
+        let Some(state) = &change.after else {
+            return Err(misfit(change, "is neither there before the step nor after it"));
+        };
+        let sql =
+            "INSERT INTO file (uuid, created, parent, name, living, flags, mode, content, size,
+                   path, seq, last, version)
+                   VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+        let inserted = self.connection.prepare_cached(sql)?.execute(params![
+            change.file.as_bytes(),
+            step.at.as_millis(),
+            state.parent.as_bytes(),
+            state.name.as_bytes(),
+            value::flags(Some(state), SamePath::No),
+            state.mode,
+            state.content.as_ref().map(ContentHash::as_bytes),
+            value::number(state.size),
+            path(change).relative(),
+            value::number(self.tip.head),
+            self.tip.change,
+            change.version.as_ref().map(|version| version.as_bytes()),
+        ]);
+        unless_taken(inserted, || name_taken(change))?;
+        Ok(self.connection.last_insert_rowid())
+    }
+
+    fn update_file(&self, change: &NewChange, node: &Node) -> Result<()> {
+        match &change.after {
+            None => self.remove_file(change),
+            Some(state) if in_place(node, state) => self.edit_file(change, state, node),
+            Some(state) => {
+                self.place_file(change, state)?;
+                self.edit_file(change, state, node)
+            }
+        }
+    }
+
+    /// What every change of a living file writes: nothing that an index holds.
+    fn edit_file(&self, change: &NewChange, state: &FileState, node: &Node) -> Result<()> {
+        let sql =
+            "UPDATE file SET flags = ?2, mode = ?3, content = ?4, size = ?5, path = ?6, seq = ?7,
+                   last = ?8, version = COALESCE(?9, version),
+                   seen_size = CASE WHEN ?10 THEN seen_size END,
+                   seen_mtime = CASE WHEN ?10 THEN seen_mtime END,
+                   seen_ctime = CASE WHEN ?10 THEN seen_ctime END,
+                   seen_inode = CASE WHEN ?10 THEN seen_inode END
+                   WHERE uuid = ?1";
+        let same_content =
+            node.state.as_ref().is_some_and(|before| before.content == state.content);
+        self.connection.prepare_cached(sql)?.execute(params![
+            change.file.as_bytes(),
+            value::flags(Some(state), SamePath::No),
+            state.mode,
+            state.content.as_ref().map(ContentHash::as_bytes),
+            value::number(state.size),
+            path(change).relative(),
+            value::number(self.tip.head),
+            self.tip.change,
+            change.version.as_ref().map(|version| version.as_bytes()),
+            same_content,
+        ])?;
+        Ok(())
+    }
+
+    fn place_file(&self, change: &NewChange, state: &FileState) -> Result<()> {
+        let sql = "UPDATE file SET parent = ?2, name = ?3, living = 1 WHERE uuid = ?1";
+        let ids = params![change.file.as_bytes(), state.parent.as_bytes(), state.name.as_bytes()];
+        let placed = self.connection.prepare_cached(sql)?.execute(ids);
+        unless_taken(placed, || name_taken(change))
+    }
+
+    fn remove_file(&self, change: &NewChange) -> Result<()> {
+        let sql = "UPDATE file SET living = 0, path = ?2, seq = ?3, last = ?4,
+                   version = COALESCE(?5, version),
+                   seen_size = NULL, seen_mtime = NULL, seen_ctime = NULL, seen_inode = NULL
+                   WHERE uuid = ?1";
+        self.connection.prepare_cached(sql)?.execute(params![
+            change.file.as_bytes(),
+            path(change).relative(),
+            value::number(self.tip.head),
+            self.tip.change,
+            change.version.as_ref().map(|version| version.as_bytes()),
+        ])?;
+        Ok(())
+    }
+}
+
+/// A file as the steps so far left it.
+struct Current {
+    row: i64,
+    last: Option<i64>,
+    node: Option<Node>,
+}
+
+impl Current {
+    fn read(connection: &Connection, file: FileId) -> Result<Self> {
+        let mut statement =
+            connection.prepare_cached("SELECT id, last FROM file WHERE uuid = ?1")?;
+        let rows = statement.query_row([file.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?)));
+        let Some((row, last)) = rows.optional()? else {
+            return Ok(Self { row: 0, last: None, node: None });
+        };
+        Ok(Self { row, last: Some(last), node: node::by_id(connection, file)? })
+    }
+
+    fn check(&self, change: &NewChange) -> Result<()> {
+        let state = self.node.as_ref().and_then(|node| node.state.as_ref());
+        if change.file == FileId::ROOT {
+            return Err(misfit(change, "is the root, which no step changes"));
+        }
+        if state != change.before.as_ref() {
+            return Err(misfit(change, "is not in the state that the step starts from"));
+        }
+        if change.before.is_none() && change.after.is_none() {
+            return Err(misfit(change, "is neither there before the step nor after it"));
+        }
+        Ok(())
+    }
+}
+
+fn in_place(node: &Node, state: &FileState) -> bool {
+    node.state.as_ref().is_some_and(|at| at.parent == state.parent && at.name == state.name)
+}
+
+/// The path that a change gives its file; of a removed one, where it was.
+fn path(change: &NewChange) -> WsPath {
+    change.to.as_ref().or(change.from.as_ref()).cloned().unwrap_or_else(WsPath::root)
+}
+
+fn unless_taken(done: rusqlite::Result<usize>, why: impl FnOnce() -> String) -> Result<()> {
+    match done {
+        Err(error) if is_taken(&error) => Err(StoreError::Misfit(why())),
+        done => Ok(done.map(|_| ())?),
+    }
+}
+
+fn name_taken(change: &NewChange) -> String {
+    format!("{} exists already", path(change))
+}
+
+fn misfit(change: &NewChange, why: &str) -> StoreError {
+    StoreError::Misfit(format!("{} ({}) {why}", path(change), change.file))
+}
+
+/// Adds a row to the audit chain that belongs to no step.
+pub(super) fn note(connection: &Connection, entry: &AuditEntry) -> Result<()> {
+    let tip = Tip::read(connection)?;
+    let sql = "INSERT INTO note (number, nth, at, actor, action, detail, hash)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    connection.prepare_cached(sql)?.execute(params![
+        value::number(tip.head + tip.notes + 1),
+        value::number(tip.notes + 1),
+        entry.at.as_millis(),
+        entry.actor,
+        entry.action,
+        entry.detail,
+        chain(&tip.hash, entry, None),
+    ])?;
+    Ok(())
+}
+
+/// Notes the signatures of contents that are still their files' own.
+pub(super) fn remember(connection: &Connection, seen: &[Remembered]) -> Result<()> {
+    let sql = "UPDATE file SET seen_size = ?3, seen_mtime = ?4, seen_ctime = ?5, seen_inode = ?6
+               WHERE uuid = ?1 AND content = ?2 AND living = 1";
+    let mut statement = connection.prepare_cached(sql)?;
+    for Remembered { file, content, signature } in seen {
+        statement.execute(params![
+            file.as_bytes(),
+            content.as_bytes(),
+            signature.size.cast_signed(),
+            signature.mtime,
+            signature.ctime,
+            signature.inode.cast_signed(),
+        ])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! What SQLite's errors mean to the callers of a store. The only place that knows their codes.
+
+use rusqlite::{Error, ErrorCode};
+
+use crate::StoreError;
+
+impl From<Error> for StoreError {
+    fn from(error: Error) -> Self {
+        match &error {
+            Error::SqliteFailure(failure, _) => classified(failure.code, error.to_string()),
+            Error::SqlInputError { error: failure, .. } => {
+                classified(failure.code, error.to_string())
+            }
+            Error::FromSqlConversionFailure(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::Utf8Error(..)
+            | Error::InvalidColumnType(..) => Self::Corrupt(error.to_string()),
+            _ => Self::Io(error.to_string()),
+        }
+    }
+}
+
+fn classified(code: ErrorCode, text: String) -> StoreError {
+    match code {
+        ErrorCode::DiskFull => StoreError::Full,
+        ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
+            StoreError::Refused(text)
+        }
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreError::Corrupt(text),
+        _ => StoreError::Io(text),
+    }
+}
+
+/// Whether a row was refused because another one holds what must be unique.
+pub(super) fn is_taken(error: &Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
+}
+
+/// A value of the database that no version of this program writes.
+pub(super) fn corrupt(what: impl std::fmt::Display) -> StoreError {
+    StoreError::Corrupt(what.to_string())
+}

@@ -1,0 +1,321 @@
+//! Reading history: steps, their changes, versions and the audit chain.
+
+use rusqlite::{Connection, Row, params};
+use yard_core::{FileId, FileState, StepId, VersionId, WsPath};
+
+use super::error::corrupt;
+use super::value::{self, StateColumns, get, limit, moment, number, unsigned};
+use super::{all, one};
+use crate::{AuditEntry, AuditRow, Change, Result, Seq, StepRow, VersionRow, step_digest};
+
+// The columns of a step `s`, beside the step `u` that it undid and its first change `x`.
+macro_rules! step_columns {
+    () => {
+        "s.seq, s.id, s.at, s.author, s.verb, s.undoes, u.id, s.files, \
+         COALESCE(x.destination, x.origin)"
+    };
+}
+
+// The first change is looked for only where there are more than so many: a search for what a CASE
+// makes NULL costs nothing, one that a further condition drops costs as much as any.
+macro_rules! step_joins {
+    ($more_than:literal) => {
+        concat!(
+            " LEFT JOIN step u ON u.seq = s.undoes LEFT JOIN change x \
+             ON x.id = CASE WHEN s.files > ",
+            $more_than,
+            " THEN s.first END "
+        )
+    };
+}
+
+// The columns of the state after a change, beside its parent's row and its content's.
+macro_rules! state_columns {
+    ($change:literal, $parent:literal, $content:literal) => {
+        concat!(
+            $change,
+            ".flags, ",
+            $change,
+            ".parent, ",
+            $parent,
+            ".uuid, ",
+            $change,
+            ".name, ",
+            $change,
+            ".mode, ",
+            $content,
+            ".hash, ",
+            $change,
+            ".size, ",
+            $change,
+            ".destination"
+        )
+    };
+}
+const STATE_COLUMNS: usize = 8;
+
+pub(super) fn head(connection: &Connection) -> Result<Seq> {
+    let sql = "SELECT COALESCE(max(seq), 0) FROM step";
+    Ok(one(connection, sql, [], |row| unsigned(row, 0))?.unwrap_or(0))
+}
+
+pub(super) fn step(connection: &Connection, id: StepId) -> Result<Option<StepRow>> {
+    let sql =
+        concat!("SELECT ", step_columns!(), " FROM step s", step_joins!(0), "WHERE s.id = ?1");
+    one(connection, sql, [id.as_bytes()], |row| step_row(row, 0))
+}
+
+pub(super) fn steps(
+    connection: &Connection,
+    before: Option<Seq>,
+    count: usize,
+) -> Result<Vec<StepRow>> {
+    let sql = concat!(
+        "SELECT ",
+        step_columns!(),
+        " FROM step s",
+        step_joins!(0),
+        "WHERE s.seq < ?1 ORDER BY s.seq DESC LIMIT ?2"
+    );
+    let before = number(before.unwrap_or(Seq::MAX));
+    all(connection, sql, params![before, limit(count)], |row| step_row(row, 0))
+}
+
+pub(super) fn steps_of(
+    connection: &Connection,
+    file: FileId,
+    before: Option<Seq>,
+    count: usize,
+) -> Result<Vec<StepRow>> {
+    let sql = concat!(
+        "SELECT ",
+        step_columns!(),
+        " FROM (SELECT DISTINCT seq FROM change \
+         WHERE file = (SELECT id FROM file WHERE uuid = ?1) AND seq < ?2 \
+         ORDER BY seq DESC LIMIT ?3) c JOIN step s ON s.seq = c.seq",
+        step_joins!(0),
+        "ORDER BY s.seq DESC"
+    );
+    let before = number(before.unwrap_or(Seq::MAX));
+    all(connection, sql, params![file.as_bytes(), before, limit(count)], |row| step_row(row, 0))
+}
+
+fn step_row(row: &Row<'_>, at: usize) -> Result<StepRow> {
+    Ok(StepRow {
+        seq: unsigned(row, at)?,
+        id: StepId::from_bytes(get(row, at + 1)?),
+        at: moment(get(row, at + 2)?),
+        author: value::author(get(row, at + 3)?)?,
+        verb: get(row, at + 4)?,
+        undoes: value::link(row, at + 5, at + 6)?.map(StepId::from_bytes),
+        files: unsigned(row, at + 7)?,
+        path: value::path(row, at + 8)?,
+    })
+}
+
+pub(super) fn changes(connection: &Connection, seq: Seq) -> Result<Vec<Change>> {
+    let sql = "SELECT first, files FROM step WHERE seq = ?1";
+    let own = one(connection, sql, [number(seq)], |row| Ok((get(row, 0)?, get(row, 1)?)))?;
+    let Some((first, files)) = own else { return Ok(Vec::new()) };
+    let changes = changes_in(connection, first, files)?;
+    Ok(changes.into_iter().map(|(_, change)| change).collect())
+}
+
+/// `count` changes from row `first` on, each with its step.
+fn changes_in(connection: &Connection, first: i64, count: i64) -> Result<Vec<(Seq, Change)>> {
+    let sql = concat!(
+        "SELECT ",
+        state_columns!("c", "cp", "cc"),
+        ", ",
+        state_columns!("p", "pp", "pc"),
+        ", c.origin, c.version, f.uuid, c.seq FROM change c JOIN file f ON f.id = c.file \
+         LEFT JOIN file cp ON cp.id = NULLIF(c.parent, 0) LEFT JOIN content cc ON cc.id = c.content \
+         LEFT JOIN change p ON p.id = c.previous \
+         LEFT JOIN file pp ON pp.id = NULLIF(p.parent, 0) LEFT JOIN content pc ON pc.id = p.content \
+         WHERE c.id >= ?1 AND c.id < ?1 + ?2 ORDER BY c.id"
+    );
+    all(connection, sql, [first, count], |row| {
+        let file = FileId::from_bytes(get(row, 2 * STATE_COLUMNS + 2)?);
+        let mut change = change(row, file, 2 * STATE_COLUMNS)?;
+        let before_to = value::path(row, 2 * STATE_COLUMNS - 1)?;
+        change.before = state(row, STATE_COLUMNS, before_to.as_ref())?;
+        Ok((unsigned(row, 2 * STATE_COLUMNS + 3)?, change))
+    })
+}
+
+/// A change without its state before. Its state is in the first columns, its path before and its
+/// version at `rest`.
+fn change(row: &Row<'_>, file: FileId, rest: usize) -> Result<Change> {
+    let to = value::path(row, STATE_COLUMNS - 1)?;
+    let same = value::has_same_path(get(row, 0)?);
+    Ok(Change {
+        file,
+        before: None,
+        after: state(row, 0, to.as_ref())?,
+        from: if same { to.clone() } else { value::path(row, rest)? },
+        to,
+        version: value::id(row, rest + 1, VersionId::from_bytes)?,
+    })
+}
+
+/// The state in the columns from `at` on; `to` is the path after that change.
+fn state(row: &Row<'_>, at: usize, to: Option<&WsPath>) -> Result<Option<FileState>> {
+    let flags = get::<Option<i64>>(row, at)?.unwrap_or(0);
+    if !value::has_state(flags) {
+        return Ok(None);
+    }
+    let name = match value::name(row, at + 3)? {
+        None => to.and_then(WsPath::name),
+        name => name,
+    };
+    StateColumns {
+        flags,
+        parent: parent(row, at + 1)?,
+        name: name.ok_or_else(|| corrupt("a change has no name"))?,
+        mode: get(row, at + 4)?,
+        content: value::hash(row, at + 5)?,
+        size: unsigned(row, at + 6)?,
+    }
+    .state()
+    .map(Some)
+}
+
+fn parent(row: &Row<'_>, at: usize) -> Result<FileId> {
+    if value::is_root(row, at)? {
+        return Ok(FileId::ROOT);
+    }
+    let id = value::link(row, at, at + 1)?.map(FileId::from_bytes);
+    id.ok_or_else(|| corrupt("a change has no parent"))
+}
+
+pub(super) fn file_changes(
+    connection: &Connection,
+    file: FileId,
+    before: Option<Seq>,
+    count: usize,
+) -> Result<Vec<(StepRow, Change)>> {
+    let sql = concat!(
+        "SELECT ",
+        state_columns!("c", "cp", "cc"),
+        ", c.origin, c.version, ",
+        step_columns!(),
+        " FROM change c LEFT JOIN file cp ON cp.id = NULLIF(c.parent, 0) \
+         LEFT JOIN content cc ON cc.id = c.content JOIN step s ON s.seq = c.seq",
+        // The first change of a step that made only one is this one.
+        step_joins!(1),
+        "WHERE c.file = (SELECT id FROM file WHERE uuid = ?1) AND c.seq >= ?2 AND c.seq < ?3 \
+         ORDER BY c.seq, c.id"
+    );
+    let before = number(before.unwrap_or(Seq::MAX));
+    let oldest = oldest_of_page(connection, file, before, count)?;
+    let mut rows = all(connection, sql, params![file.as_bytes(), oldest, before], |row| {
+        let step = step_row(row, STATE_COLUMNS + 2)?;
+        Ok((step, change(row, file, STATE_COLUMNS)?))
+    })?;
+    // Read upwards, because rows that follow each other are found without a search from the top.
+    rows.reverse();
+    for at in 0..rows.len() {
+        let before = rows.get(at + 1).and_then(|(_, earlier)| earlier.after.clone());
+        let (step, change) = &mut rows[at];
+        change.before = before;
+        if step.files == 1 {
+            step.path = change.to.as_ref().or(change.from.as_ref()).cloned();
+        }
+    }
+    rows.truncate(count);
+    Ok(rows)
+}
+
+/// The step of the change before the `count` newest: what it left is the state before the oldest of
+/// them.
+fn oldest_of_page(connection: &Connection, file: FileId, before: i64, count: usize) -> Result<i64> {
+    let sql = "SELECT seq FROM change WHERE file = (SELECT id FROM file WHERE uuid = ?1) \
+               AND seq < ?2 ORDER BY seq DESC, id DESC LIMIT 1 OFFSET ?3";
+    let bounds = params![file.as_bytes(), before, limit(count)];
+    Ok(one(connection, sql, bounds, |row| get(row, 0))?.unwrap_or(0))
+}
+
+pub(super) fn version(connection: &Connection, id: VersionId) -> Result<Option<VersionRow>> {
+    let sql = concat!(
+        "SELECT ",
+        state_columns!("c", "cp", "cc"),
+        ", f.uuid, c.seq FROM change c \
+         JOIN file f ON f.id = c.file LEFT JOIN file cp ON cp.id = NULLIF(c.parent, 0) \
+         LEFT JOIN content cc ON cc.id = c.content WHERE c.version = ?1"
+    );
+    let found = one(connection, sql, [id.as_bytes()], |row| {
+        let file = FileId::from_bytes(get(row, STATE_COLUMNS)?);
+        let to = value::path(row, STATE_COLUMNS - 1)?;
+        Ok((file, unsigned(row, STATE_COLUMNS + 1)?, state(row, 0, to.as_ref())?))
+    })?;
+    let made = found.and_then(|(file, seq, state)| Some((file, seq, state?)));
+    Ok(made.map(|(file, seq, state)| VersionRow { file, seq, state }))
+}
+
+/// Rows of the audit chain. Those of steps and those of their own are numbered together without
+/// gaps, so that the number of a step's row follows from the notes before it. A step's digest is
+/// worked out from its changes as they are stored now: what was tampered with breaks the chain.
+pub(super) fn audit(connection: &Connection, after: u64, count: usize) -> Result<Vec<AuditRow>> {
+    let sql = "SELECT nth FROM note WHERE number <= ?1 ORDER BY number DESC LIMIT 1";
+    let notes_before = one(connection, sql, [number(after)], |row| unsigned(row, 0))?.unwrap_or(0);
+    let seq = after.saturating_sub(notes_before);
+    let mut steps = audited_steps(connection, seq, count)?.into_iter();
+    let mut notes = notes(connection, after, count)?.into_iter().peekable();
+    let mut rows = Vec::new();
+    let mut number = after;
+    while rows.len() < count {
+        number = number.saturating_add(1);
+        let next = notes.next_if(|note| note.number == number).or_else(|| steps.next());
+        let Some(row) = next else { break };
+        rows.push(AuditRow { number, ..row });
+    }
+    Ok(rows)
+}
+
+fn notes(connection: &Connection, after: u64, count: usize) -> Result<Vec<AuditRow>> {
+    let sql = "SELECT number, at, actor, action, detail, hash FROM note WHERE number > ?1 \
+               ORDER BY number LIMIT ?2";
+    all(connection, sql, params![number(after), limit(count)], |row| {
+        let entry = AuditEntry {
+            at: moment(get(row, 1)?),
+            actor: get(row, 2)?,
+            action: get(row, 3)?,
+            detail: get(row, 4)?,
+        };
+        Ok(AuditRow { number: unsigned(row, 0)?, entry, step: None, hash: get(row, 5)? })
+    })
+}
+
+/// The audit rows of the steps after `after`, not yet numbered.
+fn audited_steps(connection: &Connection, after: Seq, count: usize) -> Result<Vec<AuditRow>> {
+    let sql = "SELECT COALESCE(audit_at, at), actor, COALESCE(action, verb), detail, hash, id, first, \
+               files FROM step WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+    let steps = all(connection, sql, params![number(after), limit(count)], |row| {
+        let entry = AuditEntry {
+            at: moment(get(row, 0)?),
+            actor: get(row, 1)?,
+            action: get(row, 2)?,
+            detail: get(row, 3)?,
+        };
+        let step = Some((StepId::from_bytes(get(row, 5)?), [0; 32]));
+        let own: (i64, i64) = (get(row, 6)?, get(row, 7)?);
+        Ok((AuditRow { number: 0, entry, step, hash: get(row, 4)? }, own))
+    })?;
+    with_digests(connection, steps)
+}
+
+fn with_digests(
+    connection: &Connection,
+    steps: Vec<(AuditRow, (i64, i64))>,
+) -> Result<Vec<AuditRow>> {
+    let first = steps.first().map_or(0, |(_, (first, _))| *first);
+    let end = steps.last().map_or(0, |(_, (first, files))| first + files);
+    let mut changes =
+        changes_in(connection, first, end - first)?.into_iter().map(|(_, change)| change);
+    let digested = steps.into_iter().map(|(row, (_, files))| {
+        let own: Vec<Change> = changes.by_ref().take(usize::try_from(files).unwrap_or(0)).collect();
+        let step = row.step.map(|(id, _)| (id, step_digest(&own)));
+        AuditRow { step, ..row }
+    });
+    Ok(digested.collect())
+}

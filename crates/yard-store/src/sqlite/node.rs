@@ -1,0 +1,83 @@
+//! Reading files: one row each, by id, by name, by folder, by age of their removal.
+
+use rusqlite::{Connection, Row, params};
+use yard_core::{FileId, FileState, Name, VersionId};
+
+use super::error::corrupt;
+use super::value::{self, StateColumns, get, limit, moment, unsigned};
+use super::{all, one};
+use crate::{Node, Result, Signature};
+
+macro_rules! nodes {
+    ($rest:literal) => {
+        concat!(
+            "SELECT uuid, parent, name, living, flags, mode, content, size, path, seq, version, \
+             created, seen_size, seen_mtime, seen_ctime, seen_inode FROM file ",
+            $rest
+        )
+    };
+}
+
+pub(super) fn by_id(connection: &Connection, id: FileId) -> Result<Option<Node>> {
+    one(connection, nodes!("WHERE uuid = ?1"), [id.as_bytes()], node)
+}
+
+pub(super) fn child(connection: &Connection, parent: FileId, name: &Name) -> Result<Option<Node>> {
+    let sql = nodes!("WHERE parent = ?1 AND name = ?2 AND living = 1");
+    one(connection, sql, params![parent.as_bytes(), name.as_bytes()], node)
+}
+
+pub(super) fn former_child(
+    connection: &Connection,
+    parent: FileId,
+    name: &Name,
+) -> Result<Option<Node>> {
+    let sql = nodes!("WHERE parent = ?1 AND name = ?2 AND living = 0 ORDER BY last DESC LIMIT 1");
+    one(connection, sql, params![parent.as_bytes(), name.as_bytes()], node)
+}
+
+pub(super) fn children(connection: &Connection, parent: FileId) -> Result<Vec<Node>> {
+    all(connection, nodes!("WHERE parent = ?1 AND living = 1"), [parent.as_bytes()], node)
+}
+
+pub(super) fn removed(connection: &Connection, skip: usize, count: usize) -> Result<Vec<Node>> {
+    let sql = nodes!("WHERE living = 0 ORDER BY last DESC LIMIT ?1 OFFSET ?2");
+    all(connection, sql, params![limit(count), limit(skip)], node)
+}
+
+fn node(row: &Row<'_>) -> Result<Node> {
+    let last = last_state(row)?;
+    let living: bool = get(row, 3)?;
+    Ok(Node {
+        id: FileId::from_bytes(get(row, 0)?),
+        state: living.then(|| last.clone()),
+        last,
+        path: value::path(row, 8)?.ok_or_else(|| corrupt("a file has no path"))?,
+        seq: unsigned(row, 9)?,
+        version: value::id(row, 10, VersionId::from_bytes)?,
+        created_at: moment(get(row, 11)?),
+        signature: signature(row)?,
+    })
+}
+
+fn last_state(row: &Row<'_>) -> Result<FileState> {
+    StateColumns {
+        parent: FileId::from_bytes(get(row, 1)?),
+        name: value::name(row, 2)?.ok_or_else(|| corrupt("a file has no name"))?,
+        flags: get(row, 4)?,
+        mode: get(row, 5)?,
+        content: value::hash(row, 6)?,
+        size: unsigned(row, 7)?,
+    }
+    .state()
+}
+
+fn signature(row: &Row<'_>) -> Result<Option<Signature>> {
+    let Some(size) = get::<Option<i64>>(row, 12)? else { return Ok(None) };
+    Ok(Some(Signature {
+        size: size.cast_unsigned(),
+        mtime: get(row, 13)?,
+        ctime: get(row, 14)?,
+        inode: get::<i64>(row, 15)?.cast_unsigned(),
+    }))
+}

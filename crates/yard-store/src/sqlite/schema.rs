@@ -1,0 +1,149 @@
+//! The tables, how an older database becomes a newer one, and the check that nobody writes into a
+//! format that he does not know. It holds no query.
+//!
+//! The layout is for many small steps: ids are stored once and linked by row number, a change holds
+//! only the state after it (the one before is its predecessor's), and a step's audit row is part of
+//! the step's.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::{Result, StoreError};
+
+/// Version n is what the first n of these make of an empty database.
+const MIGRATIONS: [&str; 1] = [FIRST];
+
+/// The format that this program reads and writes.
+pub(super) const FORMAT: u32 = MIGRATIONS.len() as u32;
+
+const FIRST: &str = "
+-- A step, with its row of the audit chain. `first` and `files` say which changes are its own.
+-- `undoes` is a step's seq, or its id where the store does not have it. `audit_at` and `action` are
+-- NULL where they are the step's own moment and verb.
+CREATE TABLE step (
+    seq INTEGER PRIMARY KEY,
+    id BLOB NOT NULL,
+    at INTEGER NOT NULL,
+    author INTEGER NOT NULL,
+    verb TEXT NOT NULL,
+    undoes ANY,
+    first INTEGER NOT NULL,
+    files INTEGER NOT NULL,
+    audit_at INTEGER,
+    actor TEXT NOT NULL,
+    action TEXT,
+    detail TEXT NOT NULL,
+    hash BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX step_by_id ON step (id);
+
+-- A row of the audit chain that belongs to no step. `number` counts all rows of the chain, `nth`
+-- only these: the difference is the step after which it was written.
+CREATE TABLE note (
+    number INTEGER PRIMARY KEY,
+    nth INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    action TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    hash BLOB NOT NULL
+) STRICT;
+
+-- A file as its last change left it; of a removed one, its last living state. Here the state is
+-- whole, because there is one row a file and every lookup reads it.
+CREATE TABLE file (
+    id INTEGER PRIMARY KEY,
+    uuid BLOB NOT NULL,
+    parent BLOB NOT NULL,
+    name BLOB NOT NULL,
+    living INTEGER NOT NULL,
+    flags INTEGER NOT NULL,
+    mode INTEGER NOT NULL,
+    content BLOB,
+    size INTEGER NOT NULL,
+    path BLOB NOT NULL,
+    seq INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    version BLOB,
+    created INTEGER NOT NULL,
+    seen_size INTEGER,
+    seen_mtime INTEGER,
+    seen_ctime INTEGER,
+    seen_inode INTEGER
+) STRICT;
+CREATE UNIQUE INDEX file_by_uuid ON file (uuid);
+CREATE UNIQUE INDEX file_by_name ON file (parent, name) WHERE living = 1;
+CREATE INDEX removed_by_name ON file (parent, name, last) WHERE living = 0;
+CREATE INDEX removed_by_age ON file (last) WHERE living = 0;
+
+-- What a step did to one file: the state after it. `parent` is a file's row, 0 for the root, or an
+-- id where the store does not have it. `name` is NULL where the path after ends in it, `origin`
+-- where it is NULL or (by `flags`) the path after. `previous` is the file's change before.
+CREATE TABLE change (
+    id INTEGER PRIMARY KEY,
+    file INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    previous INTEGER,
+    flags INTEGER NOT NULL,
+    parent ANY,
+    name BLOB,
+    mode INTEGER,
+    content INTEGER,
+    size INTEGER,
+    destination BLOB,
+    origin BLOB,
+    version BLOB
+) STRICT;
+CREATE INDEX change_by_file ON change (file, seq);
+CREATE UNIQUE INDEX change_by_version ON change (version) WHERE version IS NOT NULL;
+
+-- A content. `data` is by `form`: its bytes, compressed bytes, a delta against row `base`, nothing
+-- (it is a blob), or the name under which the kernel keeps it.
+CREATE TABLE content (
+    id INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    form INTEGER NOT NULL,
+    depth INTEGER NOT NULL,
+    base INTEGER,
+    data BLOB
+) STRICT;
+CREATE UNIQUE INDEX content_by_hash ON content (hash);
+
+-- Up to which step the disk is flushed: at most one row.
+CREATE TABLE mark (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    seq INTEGER NOT NULL,
+    boot BLOB NOT NULL
+) STRICT;
+";
+
+/// Brings a database, even an empty one, to this program's format. Only the process that holds the
+/// opening lock calls this.
+pub(super) fn migrate(connection: &mut Connection) -> Result<()> {
+    let found = format(connection)?;
+    if found > FORMAT {
+        return Err(StoreError::Format { found, known: FORMAT });
+    }
+    if found == FORMAT {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for migration in MIGRATIONS.iter().skip(found as usize) {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.pragma_update(None, "user_version", FORMAT)?;
+    Ok(transaction.commit()?)
+}
+
+/// Refuses to go on in a database that another version of the program has changed meanwhile.
+pub(super) fn check(connection: &Connection) -> Result<()> {
+    match format(connection)? {
+        FORMAT => Ok(()),
+        found => Err(StoreError::Format { found, known: FORMAT }),
+    }
+}
+
+fn format(connection: &Connection) -> Result<u32> {
+    let mut statement = connection.prepare_cached("PRAGMA user_version")?;
+    Ok(statement.query_row([], |row| row.get(0))?)
+}

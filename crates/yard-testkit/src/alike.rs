@@ -1,0 +1,79 @@
+//! Asks two stores everything and compares the answers.
+
+use std::collections::BTreeSet;
+
+use yard_core::FileId;
+use yard_store::{Change, Node, Store};
+
+/// Panics where two stores answer differently.
+pub fn assert_alike(left: &dyn Store, right: &dyn Store) {
+    assert_eq!(left.head(), right.head(), "head");
+    assert_eq!(left.projected(), right.projected(), "projected");
+    assert_eq!(left.audit(0, usize::MAX), right.audit(0, usize::MAX), "audit");
+    let changes = same_steps(left, right);
+    same_versions(left, right, &changes);
+    same_contents(left, right);
+    same_files(left, right, &changes);
+}
+
+fn same_steps(left: &dyn Store, right: &dyn Store) -> Vec<Change> {
+    let steps = left.steps(None, None, usize::MAX).unwrap();
+    assert_eq!(Ok(&steps), right.steps(None, None, usize::MAX).as_ref(), "steps");
+    let mut all = Vec::new();
+    for step in &steps {
+        assert_eq!(left.step(step.id), right.step(step.id), "step {}", step.seq);
+        let changes = left.changes(step.seq).unwrap();
+        assert_eq!(Ok(&changes), right.changes(step.seq).as_ref(), "changes of {}", step.seq);
+        all.extend(changes);
+    }
+    assert_eq!(left.steps(None, Some(4), 2), right.steps(None, Some(4), 2), "a page of steps");
+    all
+}
+
+fn same_versions(left: &dyn Store, right: &dyn Store, changes: &[Change]) {
+    for version in changes.iter().filter_map(|change| change.version) {
+        assert_eq!(left.version(version), right.version(version), "{version:?}");
+    }
+}
+
+fn same_contents(left: &dyn Store, right: &dyn Store) {
+    let hashes = left.contents(None, usize::MAX).unwrap();
+    assert_eq!(Ok(&hashes), right.contents(None, usize::MAX).as_ref(), "contents");
+    for hash in &hashes {
+        assert_eq!(left.locate(hash), right.locate(hash), "where {hash} is");
+        assert_eq!(left.content(hash), right.content(hash), "{hash}");
+    }
+}
+
+fn same_files(left: &dyn Store, right: &dyn Store, changes: &[Change]) {
+    let mut files: BTreeSet<FileId> = changes.iter().map(|change| change.file).collect();
+    files.insert(FileId::ROOT);
+    for file in files {
+        assert_eq!(left.node(file), right.node(file), "{file:?}");
+        assert_eq!(left.path_of(file), right.path_of(file), "path of {file:?}");
+        assert_eq!(children(left, file), children(right, file), "children of {file:?}");
+        same_history(left, right, file);
+    }
+    for state in changes.iter().filter_map(|change| change.after.as_ref()) {
+        let (parent, name) = (state.parent, &state.name);
+        assert_eq!(left.child(parent, name), right.child(parent, name), "{name}");
+        assert_eq!(left.former_child(parent, name), right.former_child(parent, name), "{name}");
+    }
+    assert_eq!(left.removed(0, usize::MAX), right.removed(0, usize::MAX), "removed");
+    assert_eq!(left.removed(1, 2), right.removed(1, 2), "a page of removed");
+}
+
+fn same_history(left: &dyn Store, right: &dyn Store, file: FileId) {
+    for (before, limit) in [(None, usize::MAX), (Some(6), 2), (Some(u64::MAX), 1), (Some(0), 9)] {
+        let page = (left.steps(Some(file), before, limit), left.file_changes(file, before, limit));
+        let other =
+            (right.steps(Some(file), before, limit), right.file_changes(file, before, limit));
+        assert_eq!(page, other, "history of {file:?}");
+    }
+}
+
+fn children(store: &dyn Store, parent: FileId) -> Vec<Node> {
+    let mut children = store.children(parent).unwrap();
+    children.sort_by_key(|node| node.id);
+    children
+}

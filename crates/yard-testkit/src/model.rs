@@ -1,0 +1,314 @@
+//! The store as one would explain it: lists and maps, copied whole before every append. It is slow,
+//! keeps nothing, and is what the real ones are compared with.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use yard_core::{ContentHash, FileId, FileState, Name, StepId, VersionId, WsPath};
+use yard_store::{
+    AuditEntry, AuditRow, Base, Batch, Change, Located, Mark, NewChange, NewStep, Node, Prepared,
+    Remembered, Result, Seq, StepRow, Store, StoreError, VersionRow, chain, step_digest,
+};
+
+/// An in-memory store.
+#[derive(Default)]
+pub struct ModelStore(Mutex<Inner>);
+
+#[derive(Clone, Default)]
+struct Inner {
+    steps: Vec<Arc<NewStep>>,
+    files: BTreeMap<FileId, File>,
+    contents: BTreeMap<ContentHash, Content>,
+    versions: BTreeSet<VersionId>,
+    /// How many changes there were, over all files: what gives removals their order.
+    changes: usize,
+    audit: Vec<AuditRow>,
+    mark: Mark,
+}
+
+#[derive(Clone)]
+struct File {
+    node: Node,
+    last_change: usize,
+}
+
+#[derive(Clone)]
+struct Content {
+    located: Located,
+    bytes: Option<Arc<[u8]>>,
+}
+
+impl ModelStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn head(&self) -> Seq {
+        self.steps.len() as Seq
+    }
+
+    fn note(&mut self, entry: &AuditEntry, step: Option<(StepId, [u8; 32])>) {
+        let previous = self.audit.last().map_or([0; 32], |row| row.hash);
+        let hash = chain(&previous, entry, step);
+        let number = self.audit.len() as u64 + 1;
+        self.audit.push(AuditRow { number, entry: entry.clone(), step, hash });
+    }
+
+    fn bring(&mut self, prepared: &Prepared) {
+        let kept = prepared.kept_name().map(str::to_owned);
+        let bytes = prepared.raw_bytes().map(Arc::from);
+        assert!(kept.is_some() || bytes.is_some(), "prepared by another store");
+        let known = self.contents.get(&prepared.hash());
+        if known.is_none() || (bytes.is_some() && known.is_some_and(|known| known.bytes.is_none()))
+        {
+            let located = Located { size: prepared.size(), kept };
+            self.contents.insert(prepared.hash(), Content { located, bytes });
+        }
+    }
+
+    fn add_step(&mut self, step: &NewStep) -> Result<()> {
+        if self.steps.iter().any(|known| known.id == step.id) {
+            return misfit("the step happened already");
+        }
+        let seq = self.head() + 1;
+        for change in &step.changes {
+            self.check(change)?;
+            self.make(seq, step, change);
+        }
+        self.steps.push(Arc::new(step.clone()));
+        self.note(&step.audit, Some((step.id, step_digest(&step.changes))));
+        Ok(())
+    }
+
+    fn check(&self, change: &NewChange) -> Result<()> {
+        let current = self.files.get(&change.file).and_then(|file| file.node.state.as_ref());
+        let content = change.after.as_ref().and_then(|state| state.content);
+        if change.file == FileId::ROOT || current != change.before.as_ref() {
+            return misfit("not the state that the step starts from");
+        }
+        if change.before.is_none() && change.after.is_none() {
+            return misfit("nothing before and nothing after");
+        }
+        if change.version.is_some_and(|version| self.versions.contains(&version)) {
+            return misfit("the version exists already");
+        }
+        if let Some(hash) = content.filter(|hash| !self.contents.contains_key(hash)) {
+            return misfit(&format!("content {hash} is not stored"));
+        }
+        let Some(after) = &change.after else { return Ok(()) };
+        let mut others = self.files.values().filter(|file| file.node.id != change.file);
+        let taken = others.any(|file| {
+            let state = file.node.state.as_ref();
+            state.is_some_and(|state| state.parent == after.parent && state.name == after.name)
+        });
+        if taken { misfit("the name is taken") } else { Ok(()) }
+    }
+
+    fn make(&mut self, seq: Seq, step: &NewStep, change: &NewChange) {
+        self.changes += 1;
+        self.versions.extend(change.version);
+        let before = self.files.get(&change.file).map(|file| &file.node);
+        let content = |state: &FileState| state.content;
+        let same_content =
+            change.before.as_ref().map(content) == change.after.as_ref().map(content);
+        let node = Node {
+            id: change.file,
+            state: change.after.clone(),
+            last: change.after.clone().or(change.before.clone()).unwrap(),
+            path: change.to.clone().or(change.from.clone()).unwrap_or_else(WsPath::root),
+            seq,
+            version: change.version.or(before.and_then(|node| node.version)),
+            created_at: before.map_or(step.at, |node| node.created_at),
+            signature: before.and_then(|node| node.signature).filter(|_| same_content),
+        };
+        self.files.insert(change.file, File { node, last_change: self.changes });
+    }
+
+    fn row(&self, seq: Seq) -> StepRow {
+        let step = &self.steps[seq as usize - 1];
+        StepRow {
+            seq,
+            id: step.id,
+            at: step.at,
+            author: step.author,
+            verb: step.verb.clone(),
+            undoes: step.undoes,
+            files: step.changes.len() as u64,
+            path: step.changes.first().and_then(|change| change.to.clone().or(change.from.clone())),
+        }
+    }
+
+    /// The numbers of the steps before `before`, newest first.
+    fn before(&self, before: Option<Seq>) -> impl Iterator<Item = Seq> + use<> {
+        let end = before.unwrap_or(Seq::MAX).min(self.head() + 1);
+        (1..end).rev()
+    }
+
+    fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.files.values().map(|file| &file.node)
+    }
+
+    fn removed(&self) -> Vec<Node> {
+        let mut removed: Vec<&File> =
+            self.files.values().filter(|file| file.node.state.is_none()).collect();
+        removed.sort_by_key(|file| std::cmp::Reverse(file.last_change));
+        removed.into_iter().map(|file| file.node.clone()).collect()
+    }
+}
+
+fn misfit<T>(why: &str) -> Result<T> {
+    Err(StoreError::Misfit(why.to_owned()))
+}
+
+impl Store for ModelStore {
+    fn head(&self) -> Result<Seq> {
+        Ok(self.inner().head())
+    }
+
+    fn append(&self, expected: Seq, batch: Batch<'_>) -> Result<Seq> {
+        let mut inner = self.inner();
+        if batch.steps.is_empty() && batch.contents.is_empty() {
+            return Ok(inner.head());
+        }
+        if inner.head() != expected {
+            return Err(StoreError::Moved { head: inner.head() });
+        }
+        let mut next = inner.clone();
+        batch.contents.iter().for_each(|prepared| next.bring(prepared));
+        batch.steps.iter().try_for_each(|step| next.add_step(step))?;
+        *inner = next;
+        Ok(inner.head())
+    }
+
+    fn prepare(&self, hash: ContentHash, bytes: &[u8], _: Option<Base<'_>>) -> Result<Prepared> {
+        Ok(Prepared::raw(hash, bytes))
+    }
+
+    fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>> {
+        let inner = self.inner();
+        let content = inner.contents.get(hash);
+        Ok(content.and_then(|content| content.bytes.as_ref()).map(|bytes| bytes.to_vec()))
+    }
+
+    fn locate(&self, hash: &ContentHash) -> Result<Option<Located>> {
+        Ok(self.inner().contents.get(hash).map(|content| content.located.clone()))
+    }
+
+    fn contents(&self, after: Option<&ContentHash>, limit: usize) -> Result<Vec<ContentHash>> {
+        let inner = self.inner();
+        let hashes = inner.contents.keys().filter(|hash| after.is_none_or(|after| *hash > after));
+        Ok(hashes.take(limit).copied().collect())
+    }
+
+    fn node(&self, id: FileId) -> Result<Option<Node>> {
+        Ok(self.inner().files.get(&id).map(|file| file.node.clone()))
+    }
+
+    fn child(&self, parent: FileId, name: &Name) -> Result<Option<Node>> {
+        let children = self.children(parent)?;
+        Ok(children.into_iter().find(|node| node.last.name == *name))
+    }
+
+    fn former_child(&self, parent: FileId, name: &Name) -> Result<Option<Node>> {
+        let removed = self.inner().removed();
+        Ok(removed.into_iter().find(|node| node.last.parent == parent && node.last.name == *name))
+    }
+
+    fn children(&self, parent: FileId) -> Result<Vec<Node>> {
+        let within = |node: &&Node| node.state.as_ref().is_some_and(|state| state.parent == parent);
+        Ok(self.inner().nodes().filter(within).cloned().collect())
+    }
+
+    fn removed(&self, skip: usize, limit: usize) -> Result<Vec<Node>> {
+        Ok(self.inner().removed().into_iter().skip(skip).take(limit).collect())
+    }
+
+    fn step(&self, id: StepId) -> Result<Option<StepRow>> {
+        let inner = self.inner();
+        let at = inner.steps.iter().position(|step| step.id == id);
+        Ok(at.map(|at| inner.row(at as Seq + 1)))
+    }
+
+    fn steps(
+        &self,
+        file: Option<FileId>,
+        before: Option<Seq>,
+        limit: usize,
+    ) -> Result<Vec<StepRow>> {
+        let inner = self.inner();
+        let touches = |seq: &Seq| {
+            let changes = &inner.steps[*seq as usize - 1].changes;
+            file.is_none_or(|file| changes.iter().any(|change| change.file == file))
+        };
+        Ok(inner.before(before).filter(touches).take(limit).map(|seq| inner.row(seq)).collect())
+    }
+
+    fn changes(&self, seq: Seq) -> Result<Vec<Change>> {
+        let inner = self.inner();
+        let step = usize::try_from(seq).ok().and_then(|seq| inner.steps.get(seq.checked_sub(1)?));
+        Ok(step.map(|step| step.changes.clone()).unwrap_or_default())
+    }
+
+    fn file_changes(
+        &self,
+        file: FileId,
+        before: Option<Seq>,
+        limit: usize,
+    ) -> Result<Vec<(StepRow, Change)>> {
+        let inner = self.inner();
+        let rows = inner.before(before).flat_map(|seq| {
+            let changes = inner.steps[seq as usize - 1].changes.iter().rev();
+            let own = changes.filter(|change| change.file == file);
+            own.map(|change| (inner.row(seq), change.clone())).collect::<Vec<_>>()
+        });
+        Ok(rows.take(limit).collect())
+    }
+
+    fn version(&self, id: VersionId) -> Result<Option<VersionRow>> {
+        let inner = self.inner();
+        let numbered = inner.steps.iter().zip(1..);
+        let mut all =
+            numbered.flat_map(|(step, seq)| step.changes.iter().map(move |one| (seq, one)));
+        let found = all.find(|(_, change)| change.version == Some(id));
+        Ok(found.and_then(|(seq, change)| {
+            Some(VersionRow { file: change.file, seq, state: change.after.clone()? })
+        }))
+    }
+
+    fn remember(&self, seen: &[Remembered]) -> Result<()> {
+        let mut inner = self.inner();
+        for Remembered { file, content, signature } in seen {
+            let Some(file) = inner.files.get_mut(file) else { continue };
+            if file.node.state.as_ref().is_some_and(|state| state.content == Some(*content)) {
+                file.node.signature = Some(*signature);
+            }
+        }
+        Ok(())
+    }
+
+    fn projected(&self) -> Result<Mark> {
+        Ok(self.inner().mark)
+    }
+
+    fn set_projected(&self, mark: Mark) -> Result<()> {
+        self.inner().mark = mark;
+        Ok(())
+    }
+
+    fn append_audit(&self, entry: &AuditEntry) -> Result<()> {
+        self.inner().note(entry, None);
+        Ok(())
+    }
+
+    fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditRow>> {
+        let inner = self.inner();
+        Ok(inner.audit.iter().filter(|row| row.number > after).take(limit).cloned().collect())
+    }
+}

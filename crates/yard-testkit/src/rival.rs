@@ -1,0 +1,191 @@
+//! Drives two stores with the same random batches, fitting and not, and compares what they say. The
+//! seed is the test: what fails once fails again.
+
+use std::cell::RefCell;
+
+use yard_core::{Author, ContentHash, FileId, FileState, FileType, StepId, World, WsPath};
+use yard_store::{
+    AuditEntry, Base, Batch, Mark, NewChange, NewStep, Node, Prepared, Remembered, Result, Seq,
+    Signature, Store, StoreError,
+};
+
+use crate::alike::assert_alike;
+use crate::{FakeWorld, ModelStore, Scribe};
+
+/// Few names, so that they meet.
+const NAMES: [&[u8]; 6] = [b"a", b"b", b"c", b"d\xff", b"e e", b"f"];
+
+/// Runs `rounds` random batches of that seed on `store` and on a model.
+pub fn run(store: &dyn Store, seed: u64, rounds: usize) {
+    let model = ModelStore::new();
+    let world = FakeWorld::new(seed);
+    let rival = Rival { store, model: &model, world: &world, old: RefCell::default() };
+    for round in 0..rounds {
+        rival.round();
+        if round % 16 == 15 {
+            assert_alike(&model, store);
+        }
+    }
+    assert_alike(&model, store);
+}
+
+struct Rival<'a> {
+    store: &'a dyn Store,
+    model: &'a ModelStore,
+    world: &'a FakeWorld,
+    /// Steps that were tried: an old one, sent again, must be refused.
+    old: RefCell<Vec<NewStep>>,
+}
+
+impl Rival<'_> {
+    fn round(&self) {
+        match self.world.below(12) {
+            0 => self.remember(),
+            1 => self.note(),
+            2 => self.keep(),
+            _ => self.batch(),
+        }
+    }
+
+    fn batch(&self) {
+        let mut bytes = Vec::new();
+        let steps: Vec<NewStep> =
+            (0..1 + self.world.below(2)).map(|_| self.step(&mut bytes)).collect();
+        let stale = self.world.below(12) == 0;
+        let expected = self.model.head().unwrap() + Seq::from(stale);
+        // Each store makes the contents ready in its own way.
+        let send = |store: &dyn Store| {
+            let contents: Vec<Prepared> = bytes.iter().map(|pair| prepare(store, pair)).collect();
+            store.append(expected, Batch { steps: &steps, contents: &contents })
+        };
+        same(send(self.model), send(self.store));
+        self.old.borrow_mut().extend(steps);
+    }
+
+    fn step(&self, bytes: &mut Vec<Bytes>) -> NewStep {
+        let old = self.old.borrow();
+        if !old.is_empty() && self.world.below(30) == 0 {
+            return old[self.world.below(old.len())].clone();
+        }
+        let scribe = Scribe::new(self.model, self.world);
+        let changes = (0..self.world.below(4)).map(|_| self.change(&scribe, bytes)).collect();
+        let mut step = scribe.step("write", changes);
+        step.author = Author::WORDS[self.world.below(3)].0;
+        if self.world.below(4) == 0 {
+            step.undoes = Some(old.last().map_or_else(|| StepId::new(self.world), |old| old.id));
+            step.audit.action = "undo".into();
+        }
+        step
+    }
+
+    fn change(&self, scribe: &Scribe<'_>, bytes: &mut Vec<Bytes>) -> NewChange {
+        let (parent, path) = self.place();
+        let files = self.files();
+        let node = files.get(self.world.below(files.len().max(1)));
+        let mut change = match (node, self.world.below(8)) {
+            (None, _) | (_, 0) => scribe.create(parent, &path, &self.bytes(bytes, None)),
+            (_, 1) => scribe.create_folder(parent, &path),
+            (Some(node), 2 | 3) => scribe.edit(node, &self.bytes(bytes, node.last.content)),
+            (Some(node), 4) => scribe.rename(node, parent, &path),
+            (Some(node), 5) => scribe.appear(node.id, &node.path, node.last.clone()),
+            (Some(node), 6) => scribe.become_state(node, self.touched(&node.last)),
+            (Some(node), _) => scribe.remove(node),
+        };
+        if self.world.below(40) == 0 {
+            change.before = change.after.clone();
+        }
+        change
+    }
+
+    fn touched(&self, state: &FileState) -> FileState {
+        let file_type = FileType::WORDS[self.world.below(8)].0;
+        let (mode, json) = (self.world.below(0o10000) as u32, self.world.below(2) == 0);
+        FileState { file_type, mode, json, ..state.clone() }
+    }
+
+    fn place(&self) -> (FileId, WsPath) {
+        let folders = self.files();
+        let folders: Vec<&Node> =
+            folders.iter().filter(|node| node.last.content.is_none()).collect();
+        let name = yard_core::Name::new(NAMES[self.world.below(NAMES.len())]).unwrap();
+        match folders.get(self.world.below(folders.len() + 2)) {
+            Some(folder) => (folder.id, folder.path.join(&name).unwrap()),
+            None => (FileId::ROOT, WsPath::root().join(&name).unwrap()),
+        }
+    }
+
+    /// Every file that there ever was.
+    fn files(&self) -> Vec<Node> {
+        let steps = self.model.steps(None, None, usize::MAX).unwrap();
+        let changes = steps.iter().flat_map(|step| self.model.changes(step.seq).unwrap());
+        let mut ids: Vec<FileId> = changes.map(|change| change.file).collect();
+        ids.sort();
+        ids.dedup();
+        ids.iter().map(|id| self.model.node(*id).unwrap().unwrap()).collect()
+    }
+
+    /// Another content, often close to the one before; now and then one that is never given.
+    fn bytes(&self, given: &mut Vec<Bytes>, before: Option<ContentHash>) -> Vec<u8> {
+        let before = before.and_then(|hash| self.model.content(&hash).unwrap());
+        let mut bytes = before.clone().unwrap_or_else(|| {
+            let lines = 0..self.world.below(200);
+            lines.flat_map(|n| format!("{n} {}\n", self.world.below(9)).into_bytes()).collect()
+        });
+        let at = self.world.below(bytes.len() + 1);
+        bytes.splice(at..at, format!("{}\n", self.world.below(1000)).into_bytes());
+        if self.world.below(25) != 0 {
+            given.push(Bytes { bytes: bytes.clone(), before });
+        }
+        bytes
+    }
+
+    fn keep(&self) {
+        let files = self.files();
+        let Some(node) = files.get(self.world.below(files.len().max(1))) else { return };
+        let known = node.last.content.filter(|_| self.world.below(2) == 0);
+        let hash = known.unwrap_or_else(|| ContentHash::of(&self.world.random().to_le_bytes()));
+        let contents = [Prepared::kept(hash, 16, format!("kept-{hash}"))];
+        let batch = Batch { steps: &[], contents: &contents };
+        let head = self.model.head().unwrap();
+        same(self.model.append(head, batch), self.store.append(head, batch));
+    }
+
+    fn remember(&self) {
+        let seen: Vec<Remembered> =
+            self.files().iter().filter_map(|node| self.seen(node)).collect();
+        same(self.model.remember(&seen), self.store.remember(&seen));
+        let mark = Mark { seq: self.world.below(100) as Seq, boot: self.world.random() };
+        same(self.model.set_projected(mark), self.store.set_projected(mark));
+    }
+
+    fn seen(&self, node: &Node) -> Option<Remembered> {
+        let inode = self.world.random() as u64;
+        let signature = Signature { size: node.last.size, mtime: inode as i64, ctime: 0, inode };
+        Some(Remembered { file: node.id, content: node.last.content?, signature })
+    }
+
+    fn note(&self) {
+        let (actor, action) = ("person:local".to_owned(), "denied".to_owned());
+        let entry = AuditEntry { at: self.world.now(), actor, action, detail: String::new() };
+        same(self.model.append_audit(&entry), self.store.append_audit(&entry));
+    }
+}
+
+/// A content and the one before it.
+struct Bytes {
+    bytes: Vec<u8>,
+    before: Option<Vec<u8>>,
+}
+
+fn prepare(store: &dyn Store, Bytes { bytes, before }: &Bytes) -> Prepared {
+    let base = before.as_ref().map(|bytes| Base { hash: ContentHash::of(bytes), bytes });
+    store.prepare(ContentHash::of(bytes), bytes, base).unwrap()
+}
+
+/// Both succeeded alike, or both failed for the same kind of reason.
+fn same<T: PartialEq + std::fmt::Debug>(model: Result<T>, store: Result<T>) {
+    match (&model, &store) {
+        (Err(StoreError::Misfit(_)), Err(StoreError::Misfit(_))) => {}
+        _ => assert_eq!(model, store),
+    }
+}

@@ -1,0 +1,178 @@
+//! A whole yard for one test: a temporary root and data folder, the real SQLite store, the kernel, the
+//! gate and the catalog, with nothing mocked.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use yard_core::op::Operation;
+use yard_core::{Call, Limits, Result, World};
+use yard_dialects::{Answer, Catalog};
+use yard_gate::{Actor, Execute, Origin, Outcome, Policy, Session};
+use yard_kernel::{Opening, Probe, Resolution, Workspace};
+use yard_store::{SqliteStore, Store};
+
+use crate::RealWorld;
+
+/// How a yard is opened; the default is what `toolyard call` does.
+pub struct Plan {
+    /// Bounds.
+    pub limits: Limits,
+    /// Clock, dice and boot.
+    pub world: Arc<dyn World>,
+    /// Lets disk calls fail.
+    pub probe: Option<Arc<dyn Probe>>,
+    /// How paths are resolved.
+    pub resolution: Resolution,
+    /// What stands between the kernel and the real store.
+    pub store: Box<dyn Fn(SqliteStore) -> Arc<dyn Store>>,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            world: Arc::new(RealWorld),
+            probe: None,
+            resolution: Resolution::Auto,
+            store: Box::new(|store| Arc::new(store)),
+        }
+    }
+}
+
+/// A workspace with everything above it, gone when it is dropped.
+pub struct Yard {
+    folders: Arc<Folders>,
+    workspace: Arc<Workspace>,
+    catalog: Catalog,
+    world: Arc<dyn World>,
+}
+
+/// The root and the data folder of a yard; they outlive it while it is opened again.
+pub struct Folders {
+    _home: TempDir,
+    root: PathBuf,
+    state: PathBuf,
+}
+
+impl Folders {
+    /// An empty root and an empty data folder.
+    pub fn new() -> Arc<Self> {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let (root, state) = (home.path().join("root"), home.path().join("data/ws"));
+        std::fs::create_dir_all(&root).expect("a root");
+        std::fs::create_dir_all(&state).expect("a data folder");
+        let root = root.canonicalize().expect("a canonical root");
+        Arc::new(Self { _home: home, root, state })
+    }
+
+    /// The root.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The workspace's state folder.
+    pub fn state(&self) -> &Path {
+        &self.state
+    }
+}
+
+impl Default for Yard {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Yard {
+    /// A fresh yard.
+    pub fn new() -> Self {
+        Self::open(&Folders::new(), Plan::default()).expect("a fresh yard opens")
+    }
+
+    /// A yard on folders that exist, opened as `plan` says.
+    pub fn open(folders: &Arc<Folders>, plan: Plan) -> Result<Self> {
+        let store = SqliteStore::open(folders.state()).expect("the store opens");
+        let world = Arc::clone(&plan.world);
+        let workspace = Workspace::open(Opening {
+            root: folders.root.clone(),
+            state_dir: folders.state.clone(),
+            store: (plan.store)(store),
+            limits: plan.limits,
+            world: plan.world,
+            probe: plan.probe,
+            resolution: plan.resolution,
+        })?;
+        let catalog = Catalog::standard();
+        Ok(Self { folders: Arc::clone(folders), workspace: Arc::new(workspace), catalog, world })
+    }
+
+    /// Closes it and opens it again, as another process would.
+    pub fn reopen(self) -> Self {
+        let folders = Arc::clone(&self.folders);
+        drop(self);
+        Self::open(&folders, Plan::default()).expect("a yard opens again")
+    }
+
+    /// The directory that agents work in.
+    pub fn root(&self) -> &Path {
+        &self.folders.root
+    }
+
+    /// Root and data folder.
+    pub fn folders(&self) -> &Arc<Folders> {
+        &self.folders
+    }
+
+    /// The workspace itself.
+    pub fn workspace(&self) -> &Arc<Workspace> {
+        &self.workspace
+    }
+
+    /// The catalog that calls go to.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// A session of the local agent under the open policy.
+    pub fn session(&self) -> Session {
+        Session::new(Arc::clone(&self.workspace), Actor::LocalAgent, Policy::Open)
+    }
+
+    /// The surroundings of one call.
+    pub fn surroundings(&self) -> Call {
+        Call::new(Arc::clone(&self.world)).within_millis(120_000)
+    }
+
+    /// Calls a tool of the `workspace` dialect.
+    pub fn call(&self, tool: &str, args: Value) -> Answer {
+        self.catalog.call("workspace", tool, args, &self.session(), &self.surroundings())
+    }
+
+    /// Performs an operation through the gate.
+    pub fn perform<O: Execute>(&self, op: O) -> Result<<O as Operation>::Answer> {
+        let origin = Origin { toolset: "test", tool: O::VERB };
+        match self.session().perform(origin, &self.surroundings(), op)? {
+            Outcome::Done(answer) => Ok(answer),
+            Outcome::Pending(pending) => panic!("nothing asks under the open policy: {pending:?}"),
+        }
+    }
+
+    /// Writes a file behind the kernel's back.
+    pub fn put(&self, path: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.root().join(path.trim_start_matches('/'));
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("its folders");
+        std::fs::write(path, bytes).expect("a file");
+    }
+
+    /// The bytes of a file on disk.
+    pub fn bytes(&self, path: &str) -> Vec<u8> {
+        let path = self.root().join(path.trim_start_matches('/'));
+        std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Whether something is at a path on disk.
+    pub fn has(&self, path: &str) -> bool {
+        self.root().join(path.trim_start_matches('/')).symlink_metadata().is_ok()
+    }
+}

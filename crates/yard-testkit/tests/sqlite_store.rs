@@ -1,0 +1,307 @@
+//! What only a store on a disk has to show: that it is still there, shared, checked and small.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::disallowed_methods, reason = "tests look at files and at the clock")]
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use tempfile::TempDir;
+use yard_core::{ContentHash, FileId, WsPath};
+use yard_store::sqlite::Options;
+use yard_store::{Batch, SqliteStore, Store, StoreError};
+use yard_testkit::alike::assert_alike;
+use yard_testkit::{FakeWorld, Scribe, rival};
+
+fn open(dir: &Path) -> SqliteStore {
+    SqliteStore::open(dir).unwrap()
+}
+
+fn raw(dir: &Path) -> Connection {
+    Connection::open(dir.join("journal.db")).unwrap()
+}
+
+/// A source file of about 10 KB in which hardly a line is like another.
+fn source() -> Vec<String> {
+    let verbs = ["load", "store", "merge", "split", "check", "apply", "render", "parse"];
+    let nouns = ["header", "record", "buffer", "window", "index", "cursor", "segment"];
+    let line = |n: usize| {
+        let (verb, noun) = (verbs[n * 5 % 8], nouns[n * 3 % 7]);
+        format!(
+            "    let {noun}_{n} = {verb}_{noun}(&mut state, {}, \"{:x}\")?;\n",
+            n * 7919 % 1013,
+            n * n * 31
+        )
+    };
+    (0..175).map(line).collect()
+}
+
+/// Edits one file by a line a step; the raw bytes of all its versions.
+fn edit_lines(store: &dyn Store, times: usize) -> (FileId, usize) {
+    let world = FakeWorld::new(3);
+    let scribe = Scribe::new(store, &world);
+    let mut lines = source();
+    let mut before = lines.concat().into_bytes();
+    let parent = scribe.create_folder(FileId::ROOT, &WsPath::parse("/src").unwrap());
+    let file = scribe.create(parent.file, &WsPath::parse("/src/kernel.rs").unwrap(), &before);
+    let id = file.file;
+    scribe.append(vec![parent, file], &[&before]).unwrap();
+    let mut total = 0;
+    for n in 0..times {
+        let at = world.below(lines.len());
+        lines[at] = format!("    let changed_{n} = another({}, &value)?;\n", world.below(1 << 30));
+        let after = lines.concat().into_bytes();
+        let contents = [scribe.prepared_after(&after, &before)];
+        let steps = [scribe.step("edit", vec![scribe.edit(&scribe.node(id), &after)])];
+        store.append(n as u64 + 1, Batch { steps: &steps, contents: &contents }).unwrap();
+        total += after.len();
+        before = after;
+    }
+    (id, total)
+}
+
+#[test]
+fn a_thousand_edits_cost_a_tenth_of_their_copies() {
+    let folder = TempDir::new().unwrap();
+    let store = SqliteStore::open_with(folder.path(), Options { flush: false }).unwrap();
+    let (id, copies) = edit_lines(&store, 1000);
+    assert_eq!(store.file_changes(id, None, usize::MAX).unwrap().len(), 1001);
+    drop(store);
+    let size = std::fs::metadata(folder.path().join("journal.db")).unwrap().len() as usize;
+    println!(
+        "{} bytes a step, {:.2} % of the copies",
+        size / 1000,
+        size as f64 * 100.0 / copies as f64
+    );
+    assert!(size * 10 <= copies, "{size} bytes for {copies}");
+    let store = open(folder.path());
+    for hash in store.contents(None, usize::MAX).unwrap() {
+        assert_eq!(ContentHash::of(&store.content(&hash).unwrap().unwrap()), hash);
+    }
+}
+
+#[test]
+fn opening_again_finds_everything() {
+    let (folder, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let kept = open(other.path());
+    rival::run(&kept, 5, 40);
+    rival::run(&open(folder.path()), 5, 40);
+    assert_alike(&kept, &open(folder.path()));
+}
+
+#[test]
+fn two_on_one_folder_see_each_other() {
+    let folder = TempDir::new().unwrap();
+    let (one, two) = (open(folder.path()), open(folder.path()));
+    let world = FakeWorld::new(1);
+    let first = Scribe::new(&one, &world).file("/a", b"1");
+    Scribe::new(&two, &world).write(first, b"2");
+    Scribe::new(&one, &world).write(first, b"3");
+    assert_alike(&one, &two);
+    assert_eq!(two.head(), Ok(3));
+    assert_eq!(one.append(2, step(&world, &one).batch()), Err(StoreError::Moved { head: 3 }));
+}
+
+struct Steps(Vec<yard_store::NewStep>);
+
+impl Steps {
+    fn batch(&self) -> Batch<'_> {
+        Batch { steps: &self.0, contents: &[] }
+    }
+}
+
+fn step(world: &FakeWorld, store: &dyn Store) -> Steps {
+    Steps(vec![Scribe::new(store, world).step("write", vec![])])
+}
+
+#[test]
+fn many_may_open_a_new_folder_at_once() {
+    let folder = TempDir::new().unwrap();
+    let world = FakeWorld::new(1);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let store = open(folder.path());
+                let steps = step(&world, &store);
+                while let Err(error) = store.append(store.head().unwrap(), steps.batch()) {
+                    assert!(matches!(error, StoreError::Moved { .. }), "{error}");
+                }
+            });
+        }
+    });
+    assert_eq!(open(folder.path()).head(), Ok(8));
+}
+
+#[test]
+fn another_format_is_not_written_into() {
+    let folder = TempDir::new().unwrap();
+    let world = FakeWorld::new(1);
+    let store = open(folder.path());
+    let id = Scribe::new(&store, &world).file("/a", b"1");
+    raw(folder.path()).pragma_update(None, "user_version", 99).unwrap();
+    let refused = StoreError::Format { found: 99, known: 1 };
+    let audit = yard_store::AuditEntry {
+        at: yard_core::Timestamp::from_millis(0),
+        actor: String::new(),
+        action: String::new(),
+        detail: String::new(),
+    };
+    assert_eq!(store.append(1, step(&world, &store).batch()), Err(refused.clone()));
+    assert_eq!(store.append_audit(&audit), Err(refused.clone()));
+    assert_eq!(store.set_projected(yard_store::Mark::default()), Err(refused.clone()));
+    assert_eq!(store.node(id).unwrap().unwrap().seq, 1);
+    assert_eq!(SqliteStore::open(folder.path()).err(), Some(refused));
+}
+
+#[test]
+fn damaged_contents_are_noticed() {
+    let noise: Vec<u8> = (0..40_000u32)
+        .flat_map(|n| ContentHash::of(&n.to_le_bytes()).as_bytes().to_owned())
+        .collect();
+    let text = source().concat().into_bytes();
+    for bytes in [b"short".to_vec(), text, noise] {
+        let folder = TempDir::new().unwrap();
+        let world = FakeWorld::new(1);
+        let store = open(folder.path());
+        Scribe::new(&store, &world).append(vec![], &[&bytes]).unwrap();
+        spoil(folder.path(), &ContentHash::of(&bytes));
+        let read = store.content(&ContentHash::of(&bytes));
+        assert!(matches!(read, Err(StoreError::Corrupt(_))), "{} bytes", bytes.len());
+    }
+}
+
+/// Turns a bit in the middle of a content, wherever it is.
+fn spoil(dir: &Path, hash: &ContentHash) {
+    let hex = hash.to_string();
+    let blob = dir.join("blobs").join(&hex[..2]).join(&hex);
+    if let Ok(mut bytes) = std::fs::read(&blob) {
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        return std::fs::write(blob, bytes).unwrap();
+    }
+    let raw = raw(dir);
+    let mut data: Vec<u8> =
+        raw.query_row("SELECT data FROM content", [], |row| row.get(0)).unwrap();
+    let middle = data.len() / 2;
+    data[middle] ^= 1;
+    raw.execute("UPDATE content SET data = ?1", [data]).unwrap();
+}
+
+#[test]
+fn tampering_with_a_change_breaks_the_chain() {
+    let folder = TempDir::new().unwrap();
+    let world = FakeWorld::new(1);
+    let store = open(folder.path());
+    Scribe::new(&store, &world).file("/a", b"1");
+    let verifies = || {
+        let row = store.audit(0, 1).unwrap().remove(0);
+        row.hash == yard_store::chain(&[0; 32], &row.entry, row.step)
+    };
+    assert!(verifies());
+    raw(folder.path()).execute("UPDATE change SET mode = 511", []).unwrap();
+    assert!(!verifies());
+}
+
+#[test]
+fn what_is_no_database_is_corrupt_and_a_file_in_the_way_is_refused() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("journal.db"), [7; 4096]).unwrap();
+    assert!(matches!(SqliteStore::open(folder.path()), Err(StoreError::Corrupt(_))));
+    let under_a_file = folder.path().join("journal.db").join("deeper");
+    assert!(SqliteStore::open(&under_a_file).is_err());
+}
+
+/// Run with `--release --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn measure() {
+    let folder = TempDir::new().unwrap();
+    let store = SqliteStore::open_with(folder.path(), Options { flush: false }).unwrap();
+    let clock = std::time::Instant::now();
+    let (id, _) = edit_lines(&store, 10_000);
+    println!("whole edit loop: {:?} each", clock.elapsed() / 10_000);
+    measure_parts(&store, id);
+    measure_reads(&store, id);
+}
+
+fn measure_parts(store: &dyn Store, id: FileId) {
+    let world = FakeWorld::new(4);
+    let scribe = Scribe::new(store, &world);
+    let node = store.node(id).unwrap().unwrap();
+    let mut before = store.content(&node.last.content.unwrap()).unwrap().unwrap();
+    let (mut hashing, mut preparing, mut appending) = (Times::new(), Times::new(), Times::new());
+    for n in 0..2000u64 {
+        let mut after = before.clone();
+        let at = world.below(after.len() - 20);
+        after.splice(at..at + 12, format!("{n:012}").into_bytes());
+        hashing.take(|| ContentHash::of(&after));
+        // Hashes both contents itself.
+        let contents = [preparing.take(|| scribe.prepared_after(&after, &before))];
+        let steps = [scribe.step("edit", vec![scribe.edit(&scribe.node(id), &after)])];
+        let head = store.head().unwrap();
+        let batch = Batch { steps: &steps, contents: &contents };
+        appending.take(|| store.append(head, batch).unwrap());
+        before = after;
+    }
+    hashing.print("hash");
+    preparing.print("prepare, with two hashes");
+    appending.print("append");
+}
+
+fn measure_reads(store: &dyn Store, id: FileId) {
+    let world = FakeWorld::new(5);
+    let scribe = Scribe::new(store, &world);
+    let folder = scribe.create_folder(FileId::ROOT, &WsPath::parse("/many").unwrap());
+    let parent = folder.file;
+    let mut changes = vec![folder];
+    for n in 0..10_000 {
+        let at = WsPath::parse(&format!("/many/file-{n}.txt")).unwrap();
+        changes.push(scribe.create(parent, &at, b"same"));
+    }
+    let mut files = Times::new();
+    files.take(|| scribe.append(changes, &[b"same"]).unwrap());
+    files.print("append of 10,000 files");
+    report("children of 10,000", 20, || store.children(parent).unwrap().len());
+    report("file_changes of 12,000", 20, || {
+        store.file_changes(id, None, usize::MAX).unwrap().len()
+    });
+    report("node", 1000, || store.node(id).unwrap().unwrap());
+    let name = yard_core::Name::new(b"file-77.txt").unwrap();
+    report("child", 1000, || store.child(parent, &name).unwrap().unwrap());
+    let missing = yard_core::Name::new(b"missing").unwrap();
+    report("child that is not there", 1000, || store.child(parent, &missing).unwrap());
+    report("former_child", 1000, || store.former_child(parent, &name).unwrap());
+    report("steps, a page of 50", 100, || store.steps(None, Some(5000), 50).unwrap());
+    report("audit, a page of 1000", 20, || store.audit(5000, 1000).unwrap());
+    let content = store.node(id).unwrap().unwrap().last.content.unwrap();
+    report("content", 100, || store.content(&content).unwrap());
+}
+
+fn report<T>(what: &str, times: u32, work: impl Fn() -> T) {
+    let mut took = Times::new();
+    for _ in 0..times {
+        took.take(&work);
+    }
+    took.print(what);
+}
+
+/// Times of one thing. The median is told, which a busy machine moves least.
+struct Times(Vec<std::time::Duration>);
+
+impl Times {
+    fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    fn take<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let clock = std::time::Instant::now();
+        let done = work();
+        self.0.push(clock.elapsed());
+        done
+    }
+
+    fn print(mut self, what: &str) {
+        self.0.sort();
+        println!("{what}: {:?} (least {:?})", self.0[self.0.len() / 2], self.0[0]);
+    }
+}

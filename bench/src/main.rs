@@ -1,1 +1,66 @@
-fn main() {}
+//! Toolyard's speed, side by side with what one would use instead, in one run, as one table.
+//!
+//! `yard-bench all` measures everything; `read`, `write`, `search` and `history` one part each. What
+//! has to be measured in a process of its own is a command here too (`slice`, `storm`).
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a measurement touches the world itself, and a broken one should stop"
+)]
+
+mod clock;
+mod counted;
+mod history;
+mod place;
+mod read;
+mod search;
+mod source;
+mod table;
+mod tree;
+mod write;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["slice", which, line, rest @ ..] => read::slice(which, line, rest.contains(&"hash")),
+        ["storm", writers, each] => {
+            write::storm(writers.parse().expect("a number"), each.parse().expect("a number"));
+        }
+        [part @ ("all" | "read" | "write" | "search" | "history")] => measure(part),
+        _ => {
+            eprintln!("yard-bench all|read|write|search|history");
+            std::process::exit(2);
+        }
+    }
+}
+
+type Part = (&'static str, &'static str, fn() -> Vec<table::Row>);
+
+const PARTS: [Part; 4] = [
+    ("read", "Reading", read::rows),
+    ("write", "Writing", write::rows),
+    ("search", "Searching 50,000 files", search::rows),
+    ("history", "Listings and the past", history::rows),
+];
+
+fn measure(wanted: &str) {
+    for (name, title, rows) in PARTS {
+        if wanted == "all" || wanted == name {
+            table::print(title, &rows());
+        }
+    }
+}
+
+/// Runs this program again with other arguments; what it says.
+fn again(arguments: &[&str]) -> String {
+    let program = std::env::current_exe().expect("this program");
+    let done = std::process::Command::new(program).args(arguments).output().expect("its answer");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).expect("text")
+}

@@ -5,6 +5,8 @@
 //! to follow a link at all, so that one which is swapped in meanwhile is an error and not an escape.
 //! FIFOs, sockets and devices are looked at and never opened.
 
+#![allow(clippy::disallowed_methods, reason = "the one place of the kernel that opens files")]
+
 mod lock;
 mod resolve;
 mod stage;
@@ -175,6 +177,15 @@ impl Disk {
         let by_component = resolution == Resolution::ByComponent || !has_openat2(&handle);
         let host_root = canonical.as_os_str().as_bytes().to_vec();
         Ok(Self { root: handle, host_root, by_component, probe })
+    }
+
+    /// Whether a folder of the host lies inside the root.
+    pub(crate) fn holds(&self, folder: &Path) -> Result<bool> {
+        let folder = folder.canonicalize().map_err(|error| {
+            let message = format!("the folder {} cannot be used: {error}", folder.display());
+            Fault::new(FaultCode::BadArgument, message)
+        })?;
+        Ok(folder.starts_with(Path::new(std::ffi::OsStr::from_bytes(&self.host_root))))
     }
 
     /// The canonical path of the root on this machine.

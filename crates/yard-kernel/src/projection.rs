@@ -66,10 +66,8 @@ pub(crate) fn project(
             Err(fault) => return take_back(workspace, &draft, done, &change, fault, signed, call),
         }
     }
-    if !intruders.is_empty() {
-        if let Err(fault) = record_intruders(workspace, intruders, signed, call) {
-            return Landing::Unfinished(fault);
-        }
+    if let Err(fault) = record_intruders(workspace, intruders, signed, call) {
+        return Landing::Unfinished(fault);
     }
     for (change, step) in done {
         retire(workspace, &change, step);
@@ -322,22 +320,22 @@ fn retire(workspace: &Workspace, change: &NewChange, done: Done) {
     retire_displaced(workspace, &displaced, content);
 }
 
+/// Removes a displaced file, or keeps it where it is the version itself.
 pub(crate) fn retire_displaced(
     workspace: &Workspace,
     displaced: &Displaced,
     content: Option<ContentHash>,
 ) {
-    if displaced.stat.size() > workspace.limits().load_bytes {
-        let located = content.and_then(|hash| workspace.store().locate(&hash).ok().flatten());
-        if let Some(name) = located.and_then(|located| located.kept) {
-            if !workspace.stage.has_kept(&name) {
-                // If it cannot be kept it stays where it is, and the sweep looks at it again.
-                let _ = workspace.stage.keep(displaced, &name);
-                return;
-            }
-        }
+    let large = displaced.stat.size() > workspace.limits().load_bytes;
+    let kept = content.filter(|_| large).and_then(|hash| {
+        let located = workspace.store().locate(&hash).ok().flatten()?;
+        located.kept.filter(|name| !workspace.stage.has_kept(name))
+    });
+    match kept {
+        // If it cannot be kept it stays where it is, and the next opening tries again.
+        Some(name) => drop(workspace.stage.keep(displaced, &name)),
+        None => workspace.stage.discard(displaced),
     }
-    workspace.stage.discard(displaced);
 }
 
 /// The author under which recovery writes.

@@ -250,19 +250,19 @@ fn keep_save(
 }
 
 /// Looks at what a crash left in the staging folder: a file that was displaced and whose bytes the
-/// store does not have is somebody's save. The caller holds the lock and is the only living process.
+/// store does not have is somebody's save; one that the store wants to be kept is kept. The caller
+/// holds the lock and is the only living process.
 pub(crate) fn rescue(workspace: &Workspace, call: &Call) -> Result<()> {
     for displaced in workspace.stage.leftovers() {
-        if displaced.stat.size() > workspace.limits().load_bytes {
-            continue;
-        }
-        let path = WsPath::root();
-        let bytes = workspace.stage.displaced_bytes(&displaced, &path)?;
-        let hash = ContentHash::of(&bytes);
-        if workspace.store().locate(&hash).map_err(store_fault)?.is_none() {
-            if let Some(file) = displaced.file() {
+        let hash = workspace.stage.displaced_hash(&displaced, call)?;
+        let located = workspace.store().locate(&hash).map_err(store_fault)?;
+        match (located, displaced.file()) {
+            (Some(_), _) => retire_displaced(workspace, &displaced, Some(hash)),
+            (None, Some(file)) => {
+                let bytes = workspace.stage.displaced_bytes(&displaced, &WsPath::root())?;
                 keep_save(workspace, call, file, &bytes, displaced.stat.mode)?;
             }
+            (None, None) => {}
         }
     }
     Ok(())

@@ -131,20 +131,15 @@ impl Drop for Workspace {
 
 /// No tool may ever see the data folder: it must not lie inside the root.
 fn check_apart(disk: &Disk, state_dir: &std::path::Path) -> Result<()> {
-    use std::os::unix::ffi::OsStrExt;
-    let refused = |message: String| Fault::new(FaultCode::BadArgument, message);
-    let state = state_dir.canonicalize().map_err(|error| {
-        refused(format!("the state folder {} cannot be used: {error}", state_dir.display()))
-    })?;
-    let root = std::path::Path::new(std::ffi::OsStr::from_bytes(disk.host_root()));
-    if state.starts_with(root) {
-        return Err(refused(format!(
-            "the data folder {} lies inside the root {}; choose another with --data-dir",
-            state_dir.display(),
-            root.display()
-        )));
+    if !disk.holds(state_dir)? {
+        return Ok(());
     }
-    Ok(())
+    let message = format!(
+        "the data folder {} lies inside the root {}; choose another with --data-dir",
+        state_dir.display(),
+        String::from_utf8_lossy(disk.host_root())
+    );
+    Err(Fault::new(FaultCode::BadArgument, message))
 }
 
 /// A store's error in the words of a call.

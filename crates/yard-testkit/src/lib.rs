@@ -1,11 +1,20 @@
 //! What tests of every crate share: a world without surprises, the obvious twin of the store, and
 //! the contract that every store keeps. Nothing here is part of the product.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a crate of tests"
+)]
 
 pub mod alike;
 pub mod contract;
+pub mod failing;
 mod model;
+pub mod probe;
+pub mod replay;
 pub mod rival;
 mod scribe;
 mod world;

@@ -11,8 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, StatxFlags, Uid};
 use rustix::io::Errno;
 use yard_core::path::RESERVED_NAME;
-use yard_core::{Fault, FaultCode, FileId, FileKind, Result, WsPath};
+use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, FileKind, Result, WsPath};
 use yard_store::Signature;
+
+use crate::content::{hash_all, read_all};
 
 use super::{Disk, DiskCall, Stat, write_fault};
 
@@ -309,10 +311,23 @@ impl Stage {
             let target = rustix::fs::readlinkat(&self.folder, &displaced.name, Vec::new());
             return target.map(|target| target.into_bytes()).map_err(told);
         }
+        let mut file = self.open_displaced(displaced).map_err(told)?;
+        read_all(&mut file, displaced.stat.size(), path)
+    }
+
+    /// Its hash, however large it is.
+    pub(crate) fn displaced_hash(&self, displaced: &Displaced, call: &Call) -> Result<ContentHash> {
+        let path = WsPath::root();
+        if displaced.stat.is(FileKind::Link) {
+            return self.displaced_bytes(displaced, &path).map(|target| ContentHash::of(&target));
+        }
+        let file = self.open_displaced(displaced);
+        hash_all(&mut file.map_err(|errno| write_fault(errno, &path))?, &path, call)
+    }
+
+    fn open_displaced(&self, displaced: &Displaced) -> std::result::Result<std::fs::File, Errno> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let handle = rustix::fs::openat(&self.folder, &displaced.name, flags, Mode::empty())
-            .map_err(told)?;
-        crate::content::read_all(&mut std::fs::File::from(handle), displaced.stat.size(), path)
+        rustix::fs::openat(&self.folder, &displaced.name, flags, Mode::empty()).map(Into::into)
     }
 
     /// Removes a displaced file for good; its content is a version in the store.

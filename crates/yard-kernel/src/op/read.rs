@@ -1,6 +1,7 @@
 //! read: a slice of a text, at any size. What the caller does not want is not computed; what it does
 //! want of a large file is streamed past, never held.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{Read as _, Seek, SeekFrom};
 
@@ -125,14 +126,14 @@ fn lines_of(
     max: u64,
 ) -> Part {
     let decoded;
-    let (body, shown_as) = if is_wide(encoding) {
+    let wide = is_wide(encoding);
+    let body = if wide {
         decoded = text::decode(bytes, encoding).into_owned();
-        (decoded.as_bytes(), Encoding::Utf8)
+        decoded.as_bytes()
     } else {
-        (bytes, encoding)
+        bytes
     };
     let slice = lines::slice(body, start, limit);
-    let shown = &body[slice.range.clone()];
     let mut part = Part {
         first_line: slice.first_line,
         lines: slice.lines,
@@ -140,51 +141,85 @@ fn lines_of(
         line_count: Some(slice.total),
         ..Part::default()
     };
-    fit(&mut part, shown, slice.range.start, shown_as, max);
+    let shown = &body[slice.range.clone()];
+    if wide {
+        let before = String::from_utf8_lossy(&body[..slice.range.start]);
+        let start = BOM_UTF16 + encoded_len(&before, encoding);
+        fit(&mut part, String::from_utf8_lossy(shown), start, encoding, max);
+    } else {
+        let start = slice.range.start as u64;
+        fit(&mut part, text::decode(shown, encoding), start, encoding, max);
+    }
     part
 }
 
-/// Decodes a slice, cut to what an answer may hold: at a line end if one fits, else within the line.
-fn fit(part: &mut Part, shown: &[u8], start: usize, encoding: Encoding, max: u64) {
+/// Bytes of the mark that every UTF-16 file here begins with.
+const BOM_UTF16: u64 = 2;
+
+/// Takes the text of a slice, cut to what an answer may hold: at a line end if one fits, else within
+/// the line. `start` is where the slice begins in the file.
+fn fit(part: &mut Part, shown: Cow<'_, str>, start: u64, encoding: Encoding, max: u64) {
     let max = usize::try_from(max).unwrap_or(usize::MAX);
     if shown.len() <= max {
-        part.text = text::decode(shown, encoding).into_owned();
+        part.text = shown.into_owned();
         return;
     }
-    let end = match memchr::memrchr(b'\n', &shown[..max]) {
+    let end = match memchr::memrchr(b'\n', &shown.as_bytes()[..max]) {
         Some(at) => at + 1,
         None => {
-            let end = character_start(shown, max);
-            part.cut_at_byte = Some((start + end) as u64);
+            let end = shown.floor_char_boundary(max);
+            part.cut_at_byte = Some(start + encoded_len(&shown[..end], encoding));
             end
         }
     };
     part.truncated = true;
-    part.lines = lines::count(&shown[..end]);
-    part.text = text::decode(&shown[..end], encoding).into_owned();
+    part.lines = lines::count(&shown.as_bytes()[..end]);
+    part.text = shown[..end].to_owned();
 }
 
-/// The nearest start of a UTF-8 character at or before `at`.
-fn character_start(bytes: &[u8], at: usize) -> usize {
-    let back = (0..4)
-        .find(|back| at >= *back && bytes.get(at - back).is_none_or(|byte| byte & 0xC0 != 0x80));
-    at - back.unwrap_or(0)
+/// How many bytes of the file a piece of its text stands for.
+fn encoded_len(text: &str, encoding: Encoding) -> u64 {
+    match encoding {
+        Encoding::Utf8 | Encoding::Utf8Bom => text.len() as u64,
+        Encoding::Utf16Le | Encoding::Utf16Be => 2 * text.encode_utf16().count() as u64,
+        Encoding::Legacy(legacy) => legacy.encode(text).0.len() as u64,
+    }
+}
+
+/// The nearest start of a character at or before `at`.
+fn character_start(bytes: &[u8], at: usize, encoding: Encoding) -> usize {
+    let continues = |byte: &u8| byte & 0xC0 == 0x80;
+    match encoding {
+        Encoding::Utf16Le | Encoding::Utf16Be => at - at % 2,
+        Encoding::Legacy(_) => at,
+        Encoding::Utf8 | Encoding::Utf8Bom => {
+            let back =
+                (0..4).find(|back| at >= *back && !bytes.get(at - back).is_some_and(continues));
+            at - back.unwrap_or(0)
+        }
+    }
 }
 
 fn bytes_of(bytes: &[u8], encoding: Encoding, offset: u64, limit: u64) -> Part {
     let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
     let (start, end) = (at(offset), at(offset.saturating_add(limit)));
-    let end = if end < bytes.len() { character_start(bytes, end).max(start) } else { end };
-    let shown = &bytes[start..end];
+    let end =
+        if end < bytes.len() { character_start(bytes, end, encoding).max(start) } else { end };
+    let shown = text::decode(&bytes[start..end], encoding).into_owned();
     Part {
-        text: text::decode(shown, encoding).into_owned(),
-        first_line: lines::count(&bytes[..start])
-            .saturating_sub(u64::from(!ends_line(&bytes[..start]))),
-        lines: lines::count(shown),
+        first_line: begun_lines(&bytes[..start], encoding),
+        lines: lines::count(shown.as_bytes()),
+        text: shown,
         truncated: end < bytes.len(),
         cut_at_byte: (end < bytes.len()).then_some(end as u64),
         ..Part::default()
     }
+}
+
+/// The number of the line that goes on after these bytes.
+fn begun_lines(bytes: &[u8], encoding: Encoding) -> u64 {
+    let text = text::decode(bytes, encoding);
+    lines::count(text.as_bytes()) - u64::from(!ends_line(text.as_bytes()))
 }
 
 fn ends_line(bytes: &[u8]) -> bool {
@@ -227,7 +262,7 @@ fn detect_head(file: &mut File, path: &WsPath) -> Result<Encoding> {
     rewind(file, 0, path)?;
     // A prefix that ends within a character must not look like another encoding.
     let end = memchr::memrchr(b'\n', &head[..filled])
-        .map_or_else(|| character_start(&head, filled), |at| at + 1);
+        .map_or_else(|| character_start(&head, filled, Encoding::Utf8), |at| at + 1);
     detect(&head[..end], path)
 }
 
@@ -343,7 +378,7 @@ impl Window {
 
     fn take_line<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         let end = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
-        let room = (self.max + 1).saturating_sub(self.taken.len());
+        let room = self.max.saturating_add(1).saturating_sub(self.taken.len());
         self.taken.extend_from_slice(&bytes[..end.min(room)]);
         self.open = bytes[end - 1] != b'\n';
         self.line += u64::from(!self.open);
@@ -362,8 +397,12 @@ impl Window {
             hash: sums.hash,
             ..Part::default()
         };
-        let start = usize::try_from(self.start).unwrap_or(usize::MAX);
-        fit(&mut part, &self.taken, start, encoding, self.max as u64);
+        let end = match self.more {
+            true => character_start(&self.taken, self.taken.len(), encoding),
+            false => self.taken.len(),
+        };
+        let shown = text::decode(&self.taken[..end], encoding);
+        fit(&mut part, shown, self.start, encoding, self.max as u64);
         part
     }
 }
@@ -386,15 +425,29 @@ fn streamed_bytes(
     rewind(file, offset, path)?;
     let limit = limit.min(read.max_bytes);
     let mut bytes = Vec::new();
-    file.take(limit.saturating_add(1))
+    (&mut *file)
+        .take(limit.saturating_add(1))
         .read_to_end(&mut bytes)
         .map_err(|error| io_fault(&error, path))?;
     let mut part = bytes_of(&bytes, encoding, 0, limit);
     part.cut_at_byte = part.cut_at_byte.map(|at| at + offset);
-    part.first_line = 0;
+    part.first_line = newlines_before(file, offset, path, call)?;
     part.hash = sums.hash;
     part.line_count = sums.line_count;
     Ok(part)
+}
+
+/// How many lines end before `offset`.
+fn newlines_before(file: &mut File, offset: u64, path: &WsPath, call: &Call) -> Result<u64> {
+    rewind(file, 0, path)?;
+    let (mut left, mut newlines) = (offset, 0);
+    each_piece(file, path, call, |piece| {
+        let taken = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
+        newlines += memchr::memchr_iter(b'\n', &piece[..taken]).count() as u64;
+        left -= taken as u64;
+        Ok(left > 0)
+    })?;
+    Ok(newlines)
 }
 
 /// The last lines of a large file: where they begin is found by reading backwards.

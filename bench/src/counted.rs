@@ -1,0 +1,133 @@
+//! A store that counts its flushes (one a batch), and can make each of them slower.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
+use yard_store::{
+    AuditEntry, AuditRow, Base, Batch, Change, Located, Mark, Node, Prepared, Remembered, Result,
+    Seq, SqliteStore, StepRow, Store, VersionRow,
+};
+
+/// Batches and steps that went through.
+#[derive(Default)]
+pub(crate) struct Counts {
+    pub(crate) batches: AtomicU64,
+    pub(crate) steps: AtomicU64,
+}
+
+impl Counts {
+    /// Both, set back to nothing.
+    pub(crate) fn take(&self) -> (u64, u64) {
+        (self.batches.swap(0, Ordering::Relaxed), self.steps.swap(0, Ordering::Relaxed))
+    }
+}
+
+/// The real store behind a counter.
+pub(crate) struct Counted {
+    pub(crate) store: SqliteStore,
+    pub(crate) counts: Arc<Counts>,
+    pub(crate) delay: Duration,
+}
+
+impl Store for Counted {
+    fn append(&self, expected: Seq, batch: Batch<'_>) -> Result<Seq> {
+        self.counts.batches.fetch_add(1, Ordering::Relaxed);
+        self.counts.steps.fetch_add(batch.steps.len() as u64, Ordering::Relaxed);
+        if !self.delay.is_zero() {
+            std::thread::sleep(self.delay);
+        }
+        self.store.append(expected, batch)
+    }
+
+    fn head(&self) -> Result<Seq> {
+        self.store.head()
+    }
+
+    fn prepare(&self, hash: ContentHash, bytes: &[u8], base: Option<Base<'_>>) -> Result<Prepared> {
+        self.store.prepare(hash, bytes, base)
+    }
+
+    fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>> {
+        self.store.content(hash)
+    }
+
+    fn locate(&self, hash: &ContentHash) -> Result<Option<Located>> {
+        self.store.locate(hash)
+    }
+
+    fn contents(&self, after: Option<&ContentHash>, limit: usize) -> Result<Vec<ContentHash>> {
+        self.store.contents(after, limit)
+    }
+
+    fn node(&self, id: FileId) -> Result<Option<Node>> {
+        self.store.node(id)
+    }
+
+    fn child(&self, parent: FileId, name: &Name) -> Result<Option<Node>> {
+        self.store.child(parent, name)
+    }
+
+    fn former_child(&self, parent: FileId, name: &Name) -> Result<Option<Node>> {
+        self.store.former_child(parent, name)
+    }
+
+    fn children(&self, parent: FileId) -> Result<Vec<Node>> {
+        self.store.children(parent)
+    }
+
+    fn removed(&self, skip: usize, limit: usize) -> Result<Vec<Node>> {
+        self.store.removed(skip, limit)
+    }
+
+    fn step(&self, id: StepId) -> Result<Option<StepRow>> {
+        self.store.step(id)
+    }
+
+    fn steps(
+        &self,
+        file: Option<FileId>,
+        before: Option<Seq>,
+        limit: usize,
+    ) -> Result<Vec<StepRow>> {
+        self.store.steps(file, before, limit)
+    }
+
+    fn changes(&self, seq: Seq) -> Result<Vec<Change>> {
+        self.store.changes(seq)
+    }
+
+    fn file_changes(
+        &self,
+        file: FileId,
+        before: Option<Seq>,
+        limit: usize,
+    ) -> Result<Vec<(StepRow, Change)>> {
+        self.store.file_changes(file, before, limit)
+    }
+
+    fn version(&self, id: VersionId) -> Result<Option<VersionRow>> {
+        self.store.version(id)
+    }
+
+    fn remember(&self, seen: &[Remembered]) -> Result<()> {
+        self.store.remember(seen)
+    }
+
+    fn projected(&self) -> Result<Mark> {
+        self.store.projected()
+    }
+
+    fn set_projected(&self, mark: Mark) -> Result<()> {
+        self.store.set_projected(mark)
+    }
+
+    fn append_audit(&self, entry: &AuditEntry) -> Result<()> {
+        self.store.append_audit(entry)
+    }
+
+    fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditRow>> {
+        self.store.audit(after, limit)
+    }
+}

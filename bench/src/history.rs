@@ -1,0 +1,140 @@
+//! Listings, the past and its size: what must stay fast when there is much of it.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Duration;
+
+use yard_core::op::{History, Import, List, OnExisting, Remove, Undo, Write};
+
+use crate::clock::{alone, median, timed};
+use crate::place::{Bench, Plan, Scratch, at, size, unbounded};
+use crate::source::{Dice, edited};
+use crate::table::Row;
+
+const FAST: Option<Duration> = Some(Duration::from_millis(50));
+
+/// Every row about listings and the past.
+pub(crate) fn rows() -> Vec<Row> {
+    let mut rows = listings();
+    rows.extend(long_history());
+    rows.push(undo());
+    rows.push(store_size());
+    rows
+}
+
+fn write(path: &str, content: Vec<u8>) -> Write {
+    Write {
+        path: at(path),
+        content,
+        json: false,
+        file_type: None,
+        on_existing: OnExisting::Replace,
+        expected: None,
+    }
+}
+
+/// Files of `bytes` each in a folder, behind the kernel's back.
+fn fill(folder: &Path, files: usize, bytes: usize) {
+    std::fs::create_dir_all(folder).expect("a folder");
+    let mut dice = Dice(files as u64);
+    for number in 0..files {
+        let path = folder.join(format!("file_{number:05}.rs"));
+        std::fs::write(path, dice.text(bytes)).expect("a file");
+    }
+}
+
+fn list(limit: Option<usize>) -> List {
+    List { path: at("/many"), recursive: false, limit, skip: 0 }
+}
+
+fn listings() -> Vec<Row> {
+    let scratch = Scratch::new();
+    let root = scratch.folder("root");
+    fill(&root.join("many"), 10_000, 300);
+    let bench = Bench::open(&root, &scratch.folder("state"), &Plan::default());
+    let run = |limit| {
+        alone(9, 1, || {
+            black_box(bench.perform(list(limit)));
+        })
+    };
+    let mut rows = vec![
+        Row::bound("ls of 10,000, only on disk", run(None), FAST),
+        Row::bound("  limit 100", run(Some(100)), FAST),
+    ];
+    let start = std::time::Instant::now();
+    bench.perform(Import { path: at("/"), include_ignored: true });
+    rows.push(Row::bound("  (import of the 10,000)", start.elapsed(), None));
+    std::thread::sleep(Duration::from_millis(2_100));
+    let first = timed(1, &mut || {
+        black_box(bench.perform(list(None)));
+    });
+    rows.push(Row::bound("ls of 10,000, imported, the first", first, FAST));
+    rows.push(Row::bound("ls of 10,000, imported", run(None), FAST));
+    rows.push(Row::bound("  limit 100", run(Some(100)), FAST));
+    rows
+}
+
+fn long_history() -> Vec<Row> {
+    let scratch = Scratch::new();
+    let (root, state) = (scratch.folder("root"), scratch.folder("state"));
+    let quick = Plan { flush: false, limits: unbounded(), ..Plan::default() };
+    let bench = Bench::open(&root, &state, &quick);
+    let (mut dice, mut text) = (Dice(7), Dice(7).text(2_000));
+    for _ in 0..10_000 {
+        text = edited(&text, &mut dice);
+        bench.perform(write("/file.rs", text.clone()));
+    }
+    let run = |limit| {
+        alone(9, 1, || {
+            let op = History { path: Some(at("/file.rs")), limit, before: None };
+            assert!(bench.perform(op).steps.len() >= limit.min(10_000), "every version");
+        })
+    };
+    vec![
+        Row::bound("history of 10,000 versions, all", run(10_000), FAST),
+        Row::bound("  limit 50", run(50), FAST),
+    ]
+}
+
+fn undo() -> Row {
+    let scratch = Scratch::new();
+    let root = scratch.folder("root");
+    fill(&root.join("many"), 1_000, 2_000);
+    let bench = Bench::open(&root, &scratch.folder("state"), &Plan::default());
+    bench.perform(Import { path: at("/"), include_ignored: true });
+    let times = (0..7).map(|_| {
+        bench.perform(Remove { path: at("/many"), recursive: true });
+        let newest = bench.perform(History { path: None, limit: 1, before: None });
+        let step = newest.steps[0].id;
+        timed(1, &mut || {
+            black_box(bench.perform(Undo { step }));
+        })
+    });
+    let took = median(times.skip(1));
+    assert_eq!(std::fs::read_dir(root.join("many")).expect("a folder").count(), 1_000);
+    Row::bound("undo of a 1,000-file step", took, Some(Duration::from_millis(300)))
+}
+
+fn store_size() -> Row {
+    let scratch = Scratch::new();
+    let (root, state) = (scratch.folder("root"), scratch.folder("state"));
+    let quick = Plan { flush: false, ..Plan::default() };
+    let bench = Bench::open(&root, &state, &quick);
+    let (mut dice, mut text) = (Dice(8), Dice(8).text(10 << 10));
+    let mut copies = 0;
+    for _ in 0..1_000 {
+        text = edited(&text, &mut dice);
+        copies += text.len() as u64;
+        bench.perform(write("/file.rs", text.clone()));
+    }
+    drop(bench);
+    let stored = size(&state);
+    let share = stored as f64 / copies as f64;
+    let cells = [
+        format!("{} KiB", stored >> 10),
+        format!("{} KiB", copies >> 10),
+        format!("{:.1} %", share * 100.0),
+        "<= 10 %".to_owned(),
+    ];
+    Row::words("store of 10 KB edited 1,000 times", cells, Some(share <= 0.1))
+}

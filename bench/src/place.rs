@@ -1,0 +1,124 @@
+//! Where measurements happen: folders beside the build, gone when they are dropped, and workspaces on
+//! them with the real store, kernel and gate.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use yard_core::op::Operation;
+use yard_core::{Call, Limits, WsPath};
+use yard_gate::{Actor, Execute, Origin, Outcome, Policy, Session};
+use yard_kernel::{Opening, Resolution, Workspace};
+use yard_store::sqlite::Options;
+use yard_store::{SqliteStore, Store};
+use yard_testkit::RealWorld;
+
+/// The build folder, which this program is in.
+pub(crate) fn target() -> PathBuf {
+    let program = std::env::current_exe().expect("this program's path");
+    program.ancestors().nth(2).expect("a build folder").to_owned()
+}
+
+/// Where data is kept between runs.
+pub(crate) fn data() -> PathBuf {
+    target().join("bench-data")
+}
+
+/// A folder of one measurement.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// An empty one.
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = data().join(format!("run-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a scratch folder");
+        Self(path)
+    }
+
+    /// A folder in it.
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(&path).expect("a folder");
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// How a workspace is opened.
+pub(crate) struct Plan<'a> {
+    pub(crate) limits: Limits,
+    pub(crate) flush: bool,
+    pub(crate) store: &'a dyn Fn(SqliteStore) -> Arc<dyn Store>,
+}
+
+impl Default for Plan<'_> {
+    fn default() -> Self {
+        Self { limits: Limits::default(), flush: true, store: &|store| Arc::new(store) }
+    }
+}
+
+/// An open workspace and a seat in it.
+#[derive(Clone)]
+pub(crate) struct Bench {
+    session: Session,
+    world: Arc<RealWorld>,
+}
+
+impl Bench {
+    /// A workspace at `root` whose history is in `state`.
+    pub(crate) fn open(root: &Path, state: &Path, plan: &Plan<'_>) -> Self {
+        let store = SqliteStore::open_with(state, Options { flush: plan.flush }).expect("a store");
+        let world = Arc::new(RealWorld);
+        let workspace = Workspace::open(Opening {
+            root: root.to_owned(),
+            state_dir: state.to_owned(),
+            store: (plan.store)(store),
+            limits: plan.limits.clone(),
+            world: Arc::clone(&world) as _,
+            probe: None,
+            resolution: Resolution::Auto,
+        });
+        let workspace = Arc::new(workspace.expect("a workspace"));
+        Self { session: Session::new(workspace, Actor::LocalAgent, Policy::Open), world }
+    }
+
+    /// Performs one operation through the gate.
+    pub(crate) fn perform<O: Execute>(&self, op: O) -> <O as Operation>::Answer {
+        let origin = Origin { toolset: "bench", tool: O::VERB };
+        let call = Call::new(Arc::clone(&self.world) as _).within_millis(600_000);
+        match self.session.perform(origin, &call, op) {
+            Ok(Outcome::Done(answer)) => answer,
+            Ok(Outcome::Pending(_)) => panic!("the open policy asks nobody"),
+            Err(fault) => panic!("{}: {}", O::VERB, fault.message()),
+        }
+    }
+}
+
+/// A path of the workspace.
+pub(crate) fn at(path: &str) -> WsPath {
+    WsPath::parse(path).expect("a path")
+}
+
+/// Bounds that nothing here reaches.
+pub(crate) fn unbounded() -> Limits {
+    Limits { answer_bytes: u64::MAX, answer_entries: usize::MAX, ..Limits::default() }
+}
+
+/// Bytes of all files below a folder.
+pub(crate) fn size(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    entries
+        .map(|entry| {
+            let entry = entry.expect("an entry");
+            let about = entry.metadata().expect("metadata");
+            if about.is_dir() { size(&entry.path()) } else { about.len() }
+        })
+        .sum()
+}

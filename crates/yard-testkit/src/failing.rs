@@ -1,0 +1,156 @@
+//! A store whose n-th call fails, before it is made or after.
+
+use std::sync::Arc;
+
+use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
+use yard_store::{
+    AuditEntry, AuditRow, Base, Batch, Change, Located, Mark, Node, Prepared, Remembered, Result,
+    Seq, StepRow, Store, StoreError, VersionRow,
+};
+
+use crate::probe::Fuse;
+
+/// When a failing call fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Nothing was done.
+    Before,
+    /// It was done, and the answer was lost.
+    After,
+}
+
+/// What a failing call answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// This error.
+    Error(StoreError),
+    /// Nothing: the process ends at once.
+    Abort,
+}
+
+/// A store that fails when its fuse says so.
+pub struct FailingStore {
+    inner: Arc<dyn Store>,
+    fuse: Arc<Fuse>,
+    when: When,
+    answer: Answer,
+}
+
+impl FailingStore {
+    /// A store over `inner`.
+    pub fn new(inner: Arc<dyn Store>, fuse: Arc<Fuse>, when: When, answer: Answer) -> Self {
+        Self { inner, fuse, when, answer }
+    }
+
+    fn pass<T>(&self, call: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
+        let blows = self.fuse.call();
+        if blows && self.when == When::Before {
+            return self.fail();
+        }
+        let answer = call(self.inner.as_ref());
+        if blows { self.fail() } else { answer }
+    }
+
+    fn fail<T>(&self) -> Result<T> {
+        match &self.answer {
+            Answer::Error(error) => Err(error.clone()),
+            Answer::Abort => std::process::abort(),
+        }
+    }
+}
+
+impl Store for FailingStore {
+    fn head(&self) -> Result<Seq> {
+        self.pass(|store| store.head())
+    }
+
+    fn append(&self, expected: Seq, batch: Batch<'_>) -> Result<Seq> {
+        self.pass(|store| store.append(expected, batch))
+    }
+
+    fn prepare(&self, hash: ContentHash, bytes: &[u8], base: Option<Base<'_>>) -> Result<Prepared> {
+        self.pass(|store| store.prepare(hash, bytes, base))
+    }
+
+    fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>> {
+        self.pass(|store| store.content(hash))
+    }
+
+    fn locate(&self, hash: &ContentHash) -> Result<Option<Located>> {
+        self.pass(|store| store.locate(hash))
+    }
+
+    fn contents(&self, after: Option<&ContentHash>, limit: usize) -> Result<Vec<ContentHash>> {
+        self.pass(|store| store.contents(after, limit))
+    }
+
+    fn node(&self, id: FileId) -> Result<Option<Node>> {
+        self.pass(|store| store.node(id))
+    }
+
+    fn child(&self, parent: FileId, name: &Name) -> Result<Option<Node>> {
+        self.pass(|store| store.child(parent, name))
+    }
+
+    fn former_child(&self, parent: FileId, name: &Name) -> Result<Option<Node>> {
+        self.pass(|store| store.former_child(parent, name))
+    }
+
+    fn children(&self, parent: FileId) -> Result<Vec<Node>> {
+        self.pass(|store| store.children(parent))
+    }
+
+    fn removed(&self, skip: usize, limit: usize) -> Result<Vec<Node>> {
+        self.pass(|store| store.removed(skip, limit))
+    }
+
+    fn step(&self, id: StepId) -> Result<Option<StepRow>> {
+        self.pass(|store| store.step(id))
+    }
+
+    fn steps(
+        &self,
+        file: Option<FileId>,
+        before: Option<Seq>,
+        limit: usize,
+    ) -> Result<Vec<StepRow>> {
+        self.pass(|store| store.steps(file, before, limit))
+    }
+
+    fn changes(&self, seq: Seq) -> Result<Vec<Change>> {
+        self.pass(|store| store.changes(seq))
+    }
+
+    fn file_changes(
+        &self,
+        file: FileId,
+        before: Option<Seq>,
+        limit: usize,
+    ) -> Result<Vec<(StepRow, Change)>> {
+        self.pass(|store| store.file_changes(file, before, limit))
+    }
+
+    fn version(&self, id: VersionId) -> Result<Option<VersionRow>> {
+        self.pass(|store| store.version(id))
+    }
+
+    fn remember(&self, seen: &[Remembered]) -> Result<()> {
+        self.pass(|store| store.remember(seen))
+    }
+
+    fn projected(&self) -> Result<Mark> {
+        self.pass(|store| store.projected())
+    }
+
+    fn set_projected(&self, mark: Mark) -> Result<()> {
+        self.pass(|store| store.set_projected(mark))
+    }
+
+    fn append_audit(&self, entry: &AuditEntry) -> Result<()> {
+        self.pass(|store| store.append_audit(entry))
+    }
+
+    fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditRow>> {
+        self.pass(|store| store.audit(after, limit))
+    }
+}

@@ -1,0 +1,417 @@
+//! The n-th store or disk call fails, or the process ends there, for every n (invariant 5): the operation
+//! changed nothing, or recovery finishes it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "tests"
+)]
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use tempfile::TempDir;
+use yard_core::op::{Import, Mkdir, Restore, Touch, Undo};
+use yard_core::{Limits, Result, StepId};
+use yard_store::StoreError;
+use yard_testkit::Plan;
+use yard_testkit::failing::{Answer, FailingStore, When};
+use yard_testkit::probe::{
+    Blow, FailingProbe, Fuse, Hand, Reach, Tree, at, copy_tree, mv, replace, rm, soak, staged,
+    tree, write,
+};
+
+const EIO: i32 = 5;
+const EACCES: i32 = 13;
+const ENOSPC: i32 = 28;
+/// Files above this are kept whole, not loaded.
+const LOAD_BYTES: u64 = 4_096;
+
+/// One operation, made ready while nothing fails.
+type Ready = Box<dyn FnOnce(&Hand) -> Result<()>>;
+type Act = (&'static str, fn(&Hand) -> Ready);
+
+macro_rules! act {
+    ($op:expr) => {
+        |_| Box::new(|hand| hand.perform($op).map(|_| ()))
+    };
+}
+
+/// The newest step of that verb that changed that path first.
+fn step(hand: &Hand, verb: &str, path: &str) -> StepId {
+    let found = hand.history(None, 100).into_iter().find(|step| {
+        step.verb == verb && step.path.as_ref().is_some_and(|first| first.to_string() == path)
+    });
+    found.unwrap_or_else(|| panic!("no {verb} of {path}")).id
+}
+
+fn undo(hand: &Hand, verb: &str, path: &str) -> Ready {
+    let step = step(hand, verb, path);
+    Box::new(move |hand| hand.perform(Undo { step }).map(|_| ()))
+}
+
+/// Every kind of change, in every shape that takes another way through the kernel.
+const ACTS: &[Act] = &[
+    ("create in new folders", act!(write("/n1/n2/new.txt", "new\n", None))),
+    ("overwrite", act!(write("/a.txt", "other\n", None))),
+    ("overwrite what changed behind our back", act!(write("/changed.txt", "ours\n", None))),
+    ("overwrite an unknown file", act!(write("/ext/e.txt", "ours\n", None))),
+    ("overwrite a large file", act!(write("/big.bin", "small now\n", None))),
+    ("edit", act!(replace("/a.txt", "two", "zwei"))),
+    ("move a file", act!(mv("/a.txt", "/d/a.txt"))),
+    ("move a folder", act!(mv("/d", "/moved"))),
+    ("move an unknown folder", act!(mv("/ext", "/d/ext"))),
+    ("remove a file", act!(rm("/a.txt"))),
+    ("remove a link", act!(rm("/d/link"))),
+    ("remove a large file", act!(rm("/big.bin"))),
+    ("remove a folder", act!(rm("/d"))),
+    ("remove an unknown folder", act!(rm("/ext"))),
+    ("touch", act!(Touch { path: at("/a.txt") })),
+    ("touch anew", act!(Touch { path: at("/t1/t.txt") })),
+    ("mkdir", act!(Mkdir { path: at("/m1/m2/m3") })),
+    ("undo a removed folder", |hand| undo(hand, "remove", "/gone/deep/old.txt")),
+    ("undo an old edit", |hand| undo(hand, "edit", "/merge.txt")),
+    ("undo a created folder", |hand| undo(hand, "write", "/made")),
+    ("undo a moved folder", |hand| undo(hand, "move", "/there")),
+    ("restore a folder", act!(Restore::RemovedAt(at("/gone")))),
+    ("restore a file below it", act!(Restore::RemovedAt(at("/gone/deep/old.txt")))),
+    ("restore a large file", act!(Restore::RemovedAt(at("/big2.bin")))),
+    ("import", act!(Import { path: at("/"), include_ignored: true })),
+];
+
+fn limits() -> Limits {
+    Limits { load_bytes: LOAD_BYTES, ..Limits::default() }
+}
+
+fn plan() -> Plan {
+    Plan { limits: limits(), ..Plan::default() }
+}
+
+/// A root and a state folder with some history, to be copied.
+struct Place {
+    _home: TempDir,
+    root: PathBuf,
+    state: PathBuf,
+}
+
+impl Place {
+    fn empty() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let (root, state) = (home.path().join("root"), home.path().join("data"));
+        std::fs::create_dir(&root).unwrap();
+        std::fs::create_dir(&state).unwrap();
+        Self { _home: home, root, state }
+    }
+
+    fn copy(&self) -> Self {
+        let copy = Self::empty();
+        copy_tree(&self.root, &copy.root);
+        copy_tree(&self.state, &copy.state);
+        copy
+    }
+
+    fn open(&self, plan: Plan) -> Hand {
+        Hand::open(&self.root, &self.state, plan).unwrap_or_else(|fault| panic!("open: {fault}"))
+    }
+
+    fn put(&self, path: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+}
+
+fn template() -> Place {
+    let place = Place::empty();
+    place.put("big.bin", vec![b'b'; 10_000]);
+    place.put("big2.bin", vec![b'c'; 10_000]);
+    let hand = place.open(plan());
+    let done = |result: Result<()>| result.unwrap_or_else(|fault| panic!("template: {fault}"));
+    let put = |path: &str, text: &str| done(hand.perform(write(path, text, None)).map(|_| ()));
+    put("/a.txt", "one\ntwo\nthree\n");
+    put("/d/x.txt", "x\n");
+    put("/d/y.txt", "y\n");
+    put("/d/sub/z.txt", "z\n");
+    put("/changed.txt", "before\n");
+    put("/gone/deep/old.txt", "old\n");
+    put("/gone/other.txt", "other\n");
+    std::os::unix::fs::symlink("x.txt", place.root.join("d/link")).unwrap();
+    // Modes that the process's mask would not give.
+    let mode = |path: &str, mode| {
+        std::fs::set_permissions(place.root.join(path), PermissionsExt::from_mode(mode)).unwrap();
+    };
+    mode("d/sub", 0o777);
+    mode("d/x.txt", 0o600);
+    mode("gone/deep", 0o2770);
+    done(hand.perform(Import { path: at("/"), include_ignored: true }).map(|_| ()));
+    put("/merge.txt", "1\n2\n3\n4\n5\n");
+    done(hand.perform(replace("/merge.txt", "2", "two")).map(|_| ()));
+    put("/merge.txt", "1\ntwo\n3\n4\n5\n6\n");
+    put("/made/m/n.txt", "n\n");
+    put("/here/h.txt", "h\n");
+    done(hand.perform(mv("/here", "/there")).map(|_| ()));
+    done(hand.perform(rm("/gone")).map(|_| ()));
+    done(hand.perform(rm("/big2.bin")).map(|_| ()));
+    drop(hand);
+    place.put("changed.txt", "behind your back\n");
+    place.put("ext/e.txt", "e\n");
+    place.put("ext/in/f.txt", "f\n");
+    place
+}
+
+/// The tree before an act and the one after it, when nothing fails.
+struct Expected {
+    before: Tree,
+    after: Tree,
+}
+
+fn expected(template: &Place, act: &Act) -> Expected {
+    let place = template.copy();
+    let before = tree(&place.root);
+    let hand = place.open(plan());
+    let ready = act.1(&hand);
+    ready(&hand).unwrap_or_else(|fault| panic!("{}: {fault}", act.0));
+    let after = tree(&place.root);
+    let allowed = hand.verified();
+    assert!(allowed.iter().all(|path| path == "/changed.txt"), "{}: {allowed:?}", act.0);
+    Expected { before, after }
+}
+
+fn differences(a: &Tree, b: &Tree) -> String {
+    let mut lines = Vec::new();
+    for (path, seen) in a {
+        match b.get(path) {
+            None => lines.push(format!("- {path} ({seen:?})")),
+            Some(other) if other != seen => lines.push(format!("~ {path} {seen:?} -> {other:?}")),
+            Some(_) => {}
+        }
+    }
+    lines.extend(b.keys().filter(|path| !a.contains_key(*path)).map(|path| format!("+ {path}")));
+    lines.join(", ")
+}
+
+/// What is wrong after a failure, once recovery ran; nothing if all is well.
+fn judge(place: &Place, expected: &Expected, told: Option<&Result<()>>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let hand = match Hand::open(&place.root, &place.state, plan()) {
+        Ok(hand) => hand,
+        Err(fault) => return vec![format!("the yard does not open again: {fault}")],
+    };
+    let found = tree(&place.root);
+    let complete = found == expected.after;
+    if matches!(told, Some(Ok(()))) && !complete {
+        wrong.push(format!("acknowledged, but: {}", differences(&expected.after, &found)));
+    } else if !complete && found != expected.before {
+        wrong.push(format!(
+            "half done: before it {}; after it {}",
+            differences(&expected.before, &found),
+            differences(&expected.after, &found)
+        ));
+    }
+    if let Some(Err(fault)) = told {
+        if complete && expected.before != expected.after && fault.message().contains("nothing was changed") {
+            wrong.push(format!("told \"{fault}\", yet it happened"));
+        }
+    }
+    match hand.perform(yard_core::op::Verify) {
+        Err(fault) => wrong.push(format!("verify: {fault}")),
+        Ok(verified) => {
+            wrong.extend(verified.problems);
+            let unsynced = verified.unsynced.iter().map(ToString::to_string);
+            let unsynced: Vec<String> = unsynced.filter(|path| path != "/changed.txt").collect();
+            if !unsynced.is_empty() {
+                wrong.push(format!("unsynced: {unsynced:?}"));
+            }
+        }
+    }
+    let left = staged(&place.state);
+    if !left.is_empty() {
+        wrong.push(format!("left in the stage: {left:?}"));
+    }
+    wrong
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    Disk(i32),
+    Store(When, u8),
+}
+
+fn store_error(kind: u8) -> StoreError {
+    match kind {
+        0 => StoreError::Io("injected".to_owned()),
+        1 => StoreError::Full,
+        _ => StoreError::Refused("injected".to_owned()),
+    }
+}
+
+/// Runs one act with one failure; what is wrong, or `None` once the failure is never reached.
+fn run(
+    template: &Place,
+    act: &Act,
+    expected: &Expected,
+    target: Target,
+    nth: u64,
+    reach: Reach,
+) -> Option<Vec<String>> {
+    let place = template.copy();
+    let fuse = Fuse::new();
+    let mut plan = plan();
+    let mut probe = None;
+    match target {
+        Target::Disk(errno) => {
+            let failing = Arc::new(FailingProbe::new(Arc::clone(&fuse), Blow::Errno(errno)));
+            probe = Some(Arc::clone(&failing));
+            plan.probe = Some(failing);
+        }
+        Target::Store(when, kind) => {
+            let fuse = Arc::clone(&fuse);
+            plan.store = Box::new(move |store| {
+                let answer = Answer::Error(store_error(kind));
+                Arc::new(FailingStore::new(Arc::new(store), Arc::clone(&fuse), when, answer))
+            });
+        }
+    }
+    let hand = place.open(plan);
+    let ready = act.1(&hand);
+    fuse.arm(nth, reach);
+    let told = ready(&hand);
+    if fuse.disarm() == 0 {
+        return None;
+    }
+    let mut wrong = Vec::new();
+    if reach == Reach::Once && nth % 2 == 1 {
+        // The same process goes on: its next change finishes what was left.
+        if let Err(fault) = hand.perform(write("/zz.txt", "next\n", None)) {
+            wrong.push(format!("the next change fails: {fault}"));
+        } else if let Err(fault) = hand.perform(rm("/zz.txt")) {
+            wrong.push(format!("the next removal fails: {fault}"));
+        }
+    }
+    drop(hand);
+    wrong.extend(judge(&place, expected, Some(&told)));
+    let call = probe.and_then(|probe| probe.last());
+    let context = format!("{} / {target:?} {call:?} nth {nth} {reach:?} told {told:?}", act.0);
+    Some(wrong.into_iter().map(|line| format!("{context}\n    {line}")).collect())
+}
+
+fn every_call(targets: &[Target], reach: Reach) {
+    let template = template();
+    let (mut runs, mut wrong) = (0, Vec::new());
+    for act in ACTS {
+        let expected = expected(&template, act);
+        // A plain run takes the errors in turn, a soak all of them at each call.
+        let rounds = if soak() { targets.len() } else { 1 };
+        for round in 0..rounds {
+            for nth in 0.. {
+                let target = targets[(round + nth as usize) % targets.len()];
+                match run(&template, act, &expected, target, nth, reach) {
+                    None => break,
+                    Some(found) => wrong.extend(found),
+                }
+                runs += 1;
+            }
+        }
+    }
+    eprintln!("{runs} failures injected, {} wrong", wrong.len());
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_nth_disk_call_fails() {
+    every_call(&[Target::Disk(EIO), Target::Disk(ENOSPC), Target::Disk(EACCES)], Reach::Once);
+}
+
+#[test]
+fn the_disk_fails_from_the_nth_call_on() {
+    every_call(&[Target::Disk(EIO), Target::Disk(ENOSPC), Target::Disk(EACCES)], Reach::Onwards);
+}
+
+#[test]
+fn the_nth_store_call_fails_before_it_is_made() {
+    let kinds = [0, 1, 2].map(|kind| Target::Store(When::Before, kind));
+    every_call(&kinds, Reach::Once);
+}
+
+#[test]
+fn the_nth_store_call_fails_after_it_was_made() {
+    let kinds = [0, 1, 2].map(|kind| Target::Store(When::After, kind));
+    every_call(&kinds, Reach::Once);
+}
+
+#[test]
+fn the_store_fails_from_the_nth_call_on() {
+    let kinds = [(When::Before, 0), (When::After, 0), (When::Before, 1), (When::After, 2)];
+    every_call(&kinds.map(|(when, kind)| Target::Store(when, kind)), Reach::Onwards);
+}
+
+/// In a child process: one act, and the end of the process at the n-th call.
+#[test]
+fn child() {
+    let Some(order) = std::env::var_os("YARD_FAULT_CHILD") else { return };
+    let order = order.into_string().unwrap();
+    let parts: Vec<&str> = order.split('|').collect();
+    let [root, state, act, target, nth] = parts[..] else { panic!("{order}") };
+    let (act, nth): (usize, u64) = (act.parse().unwrap(), nth.parse().unwrap());
+    let fuse = Fuse::new();
+    let mut plan = plan();
+    if target == "disk" {
+        plan.probe = Some(Arc::new(FailingProbe::new(Arc::clone(&fuse), Blow::Abort)));
+    } else {
+        let when = if target == "before" { When::Before } else { When::After };
+        let fuse = Arc::clone(&fuse);
+        plan.store = Box::new(move |store| {
+            let store = Arc::new(store);
+            Arc::new(FailingStore::new(store, Arc::clone(&fuse), when, Answer::Abort))
+        });
+    }
+    let hand = Hand::open(Path::new(root), Path::new(state), plan).unwrap();
+    let ready = ACTS[act].1(&hand);
+    fuse.arm(nth, Reach::Once);
+    ready(&hand).unwrap();
+    fuse.disarm();
+    std::process::exit(0);
+}
+
+#[test]
+fn the_process_ends_at_the_nth_call() {
+    let template = template();
+    let (mut runs, mut wrong) = (0, Vec::new());
+    for (number, act) in ACTS.iter().enumerate() {
+        let expected = expected(&template, act);
+        for target in ["disk", "before", "after"] {
+            for nth in 0.. {
+                // Calls of the store before its append change nothing: a plain run takes every third.
+                if !soak() && target == "after" && nth % 3 != 0 {
+                    continue;
+                }
+                let place = template.copy();
+                let (root, state) = (place.root.display(), place.state.display());
+                let order = format!("{root}|{state}|{number}|{target}|{nth}");
+                let status = Command::new(std::env::current_exe().unwrap())
+                    .args(["--exact", "child", "--nocapture"])
+                    .env("YARD_FAULT_CHILD", order)
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::null())
+                    .status()
+                    .unwrap();
+                if status.success() {
+                    break;
+                }
+                assert!(status.code().is_none(), "{}: the child failed: {status}", act.0);
+                runs += 1;
+                let found = judge(&place, &expected, None);
+                wrong.extend(
+                    found.iter().map(|line| format!("{} / {target} {nth}\n    {line}", act.0)),
+                );
+            }
+        }
+    }
+    eprintln!("{runs} crashes, {} wrong", wrong.len());
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}

@@ -40,14 +40,45 @@ pub(crate) fn duel(
     }
 }
 
-/// Median time of one run of `work`, after one that is not counted.
-pub(crate) fn alone(rounds: usize, each: u32, mut work: impl FnMut()) -> Duration {
+/// One contestant's times.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Solo {
+    /// By the clock on the wall, with whatever else the machine does.
+    pub(crate) wall: Duration,
+    /// On a processor, of the calling thread alone.
+    pub(crate) processor: Duration,
+}
+
+/// One run.
+pub(crate) fn once(work: impl FnOnce()) -> Solo {
+    let (start, before) = (Instant::now(), on_processor());
     work();
-    median((0..rounds).map(|_| timed(each, &mut work)))
+    Solo { wall: start.elapsed(), processor: on_processor().saturating_sub(before) }
+}
+
+/// Median of `rounds` runs, after one that is not counted.
+pub(crate) fn alone(rounds: usize, mut work: impl FnMut()) -> Solo {
+    work();
+    solo((0..rounds).map(|_| once(&mut work)).collect())
+}
+
+/// The medians of some runs.
+pub(crate) fn solo(runs: Vec<Solo>) -> Solo {
+    Solo {
+        wall: median(runs.iter().map(|run| run.wall)),
+        processor: median(runs.iter().map(|run| run.processor)),
+    }
+}
+
+/// How long this thread has been running, as the kernel counts it.
+fn on_processor() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = text.split_whitespace().next().and_then(|word| word.parse().ok());
+    Duration::from_nanos(nanos.unwrap_or(0))
 }
 
 /// Time of one of `each` runs.
-pub(crate) fn timed(each: u32, work: &mut dyn FnMut()) -> Duration {
+fn timed(each: u32, work: &mut dyn FnMut()) -> Duration {
     let start = Instant::now();
     for _ in 0..each {
         work();
@@ -56,7 +87,7 @@ pub(crate) fn timed(each: u32, work: &mut dyn FnMut()) -> Duration {
 }
 
 /// The middle one of some times.
-pub(crate) fn median(times: impl Iterator<Item = Duration>) -> Duration {
+fn median(times: impl Iterator<Item = Duration>) -> Duration {
     let mut times: Vec<Duration> = times.collect();
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use yard_core::op::{History, Import, List, OnExisting, Remove, Undo, Write};
 
-use crate::clock::{alone, median, timed};
+use crate::clock::{Solo, alone, once, solo};
 use crate::place::{Bench, Plan, Scratch, at, size, unbounded};
 use crate::source::{Dice, edited};
 use crate::table::Row;
@@ -34,7 +34,7 @@ fn write(path: &str, content: Vec<u8>) -> Write {
 }
 
 /// Files of `bytes` each in a folder, behind the kernel's back.
-fn fill(folder: &Path, files: usize, bytes: usize) {
+pub(crate) fn fill(folder: &Path, files: usize, bytes: usize) {
     std::fs::create_dir_all(folder).expect("a folder");
     let mut dice = Dice(files as u64);
     for number in 0..files {
@@ -53,7 +53,7 @@ fn listings() -> Vec<Row> {
     fill(&root.join("many"), 10_000, 300);
     let bench = Bench::open(&root, &scratch.folder("state"), &Plan::default());
     let run = |limit| {
-        alone(9, 1, || {
+        alone(9, || {
             black_box(bench.perform(list(limit)));
         })
     };
@@ -61,11 +61,12 @@ fn listings() -> Vec<Row> {
         Row::bound("ls of 10,000, only on disk", run(None), FAST),
         Row::bound("  limit 100", run(Some(100)), FAST),
     ];
-    let start = std::time::Instant::now();
-    bench.perform(Import { path: at("/"), include_ignored: true });
-    rows.push(Row::bound("  (import of the 10,000)", start.elapsed(), None));
+    let import = once(|| {
+        bench.perform(Import { path: at("/"), include_ignored: true });
+    });
+    rows.push(Row::bound("  (import of the 10,000)", import, None));
     std::thread::sleep(Duration::from_millis(2_100));
-    let first = timed(1, &mut || {
+    let first = once(|| {
         black_box(bench.perform(list(None)));
     });
     rows.push(Row::bound("ls of 10,000, imported, the first", first, FAST));
@@ -85,7 +86,7 @@ fn long_history() -> Vec<Row> {
         bench.perform(write("/file.rs", text.clone()));
     }
     let run = |limit| {
-        alone(9, 1, || {
+        alone(9, || {
             let op = History { path: Some(at("/file.rs")), limit, before: None };
             assert!(bench.perform(op).steps.len() >= limit.min(10_000), "every version");
         })
@@ -97,22 +98,25 @@ fn long_history() -> Vec<Row> {
 }
 
 fn undo() -> Row {
+    let took = solo((0..5).map(|_| undo_once()).collect());
+    Row::bound("undo of a 1,000-file step", took, Some(Duration::from_millis(300)))
+}
+
+/// Each time in folders of its own: what was deleted there before would be paid for here.
+fn undo_once() -> Solo {
     let scratch = Scratch::new();
     let root = scratch.folder("root");
     fill(&root.join("many"), 1_000, 2_000);
     let bench = Bench::open(&root, &scratch.folder("state"), &Plan::default());
     bench.perform(Import { path: at("/"), include_ignored: true });
-    let times = (0..7).map(|_| {
-        bench.perform(Remove { path: at("/many"), recursive: true });
-        let newest = bench.perform(History { path: None, limit: 1, before: None });
-        let step = newest.steps[0].id;
-        timed(1, &mut || {
-            black_box(bench.perform(Undo { step }));
-        })
+    bench.perform(Remove { path: at("/many"), recursive: true });
+    let newest = bench.perform(History { path: None, limit: 1, before: None });
+    let step = newest.steps[0].id;
+    let took = once(|| {
+        black_box(bench.perform(Undo { step }));
     });
-    let took = median(times.skip(1));
     assert_eq!(std::fs::read_dir(root.join("many")).expect("a folder").count(), 1_000);
-    Row::bound("undo of a 1,000-file step", took, Some(Duration::from_millis(300)))
+    took
 }
 
 fn store_size() -> Row {

@@ -1,7 +1,8 @@
 //! Toolyard's speed, side by side with what one would use instead, in one run, as one table.
 //!
 //! `yard-bench all` measures everything; `read`, `write`, `search` and `history` one part each. What
-//! has to be measured in a process of its own is a command here too (`slice`, `storm`).
+//! has to be measured in a process of its own is a command here too (`slice`, `storm`);
+//! `spin` does one thing of ours for some seconds, for a profiler.
 
 #![allow(
     clippy::disallowed_methods,
@@ -20,6 +21,7 @@ mod place;
 mod read;
 mod search;
 mod source;
+mod spin;
 mod table;
 mod tree;
 mod write;
@@ -32,6 +34,7 @@ fn main() {
         ["storm", writers, each] => {
             write::storm(writers.parse().expect("a number"), each.parse().expect("a number"));
         }
+        ["spin", what, seconds] => spin::run(what, seconds.parse().expect("a number")),
         [part @ ("all" | "read" | "write" | "search" | "history")] => measure(part),
         _ => {
             eprintln!("yard-bench all|read|write|search|history");

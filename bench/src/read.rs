@@ -71,14 +71,23 @@ fn large() -> Vec<Row> {
     drop(text);
     let mut rows = Vec::new();
     for hash in ["", "hash"] {
-        for (slice, line) in
-            [("start", 0), ("middle", lines / 2), ("end", lines - 100), ("tail", 0), ("bytes", 0)]
-        {
+        for (slice, line) in [
+            ("start", 0),
+            ("middle", lines / 2),
+            ("end, from the start", lines - 100),
+            ("end, from the end", 0),
+            ("bytes", 0),
+        ] {
             let told = crate::again(&["slice", slice, &line.to_string(), hash]);
             let mut numbers = told.split_whitespace().map(|word| word.parse().unwrap_or(0.0));
             let (kib, millis) = (numbers.next().unwrap_or(0.0), numbers.next().unwrap_or(0.0));
             let what = format!(
-                "100 MB, 100 lines at the {slice}{}",
+                "100 MB, {}{}",
+                if slice == "bytes" {
+                    "4 KB in the middle".to_owned()
+                } else {
+                    format!("100 lines at the {slice}")
+                },
                 if hash.is_empty() { "" } else { ", hash" }
             );
             let cells = [
@@ -100,7 +109,7 @@ pub(crate) fn slice(which: &str, line: &str, hash: bool) {
     let bench = Bench::open(&root, &scratch.folder("state"), &Plan::default());
     let limit = Some(100);
     let slice = match which {
-        "tail" => Slice::Lines { start: LineStart::FromEnd(100), limit },
+        "end, from the end" => Slice::Lines { start: LineStart::FromEnd(100), limit },
         "bytes" => Slice::Bytes { offset: LARGE as u64 / 2, limit: 4 << 10 },
         _ => Slice::Lines { start: LineStart::FromStart(line.parse().expect("a line")), limit },
     };

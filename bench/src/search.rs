@@ -77,7 +77,7 @@ pub(crate) fn rows() -> Vec<Row> {
         &bench,
         "glob **/*.rs",
         false,
-        &mut command(&rg, &root, &["--files", "-g", "*.rs"]),
+        &mut command(&rg, &root, &["--files", "-t", "rust"]),
     ));
     let mut find = Command::new("find");
     find.args([".", "-name", ".git", "-prune", "-o", "-name", "*.rs", "-print"]).current_dir(&root);

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::clock::{Duel, Solo};
+
 /// One measured line.
 pub(crate) struct Row {
     what: String,
@@ -25,7 +27,7 @@ pub(crate) enum Target {
 
 impl Row {
     /// A row of two times; the ratio is the median of the rounds' own ratios.
-    pub(crate) fn times(what: &str, duel: &super::clock::Duel, target: Target) -> Self {
+    pub(crate) fn times(what: &str, duel: &Duel, target: Target) -> Self {
         let (ratio, target, ok) = match target {
             Target::AtMost(most) => {
                 (format!("{:.2}x", duel.ratio), format!("<= {most}x"), Some(duel.ratio <= most))
@@ -40,15 +42,15 @@ impl Row {
         Self { what: what.to_owned(), ours, peer, ratio, target, ok }
     }
 
-    /// A row of one time against a bound.
-    pub(crate) fn bound(what: &str, ours: Duration, most: Option<Duration>) -> Self {
+    /// A row of one time against a bound; beside it, what of it was on a processor.
+    pub(crate) fn bound(what: &str, ours: Solo, most: Option<Duration>) -> Self {
         Self {
             what: what.to_owned(),
-            ours: time(ours),
-            peer: String::new(),
+            ours: time(ours.wall),
+            peer: format!("({} cpu)", time(ours.processor)),
             ratio: String::new(),
             target: most.map_or_else(String::new, |most| format!("< {}", time(most))),
-            ok: most.map(|most| ours < most),
+            ok: most.map(|most| ours.wall < most),
         }
     }
 

@@ -37,8 +37,7 @@ fn make(root: &Path) {
     std::fs::write(root.join(".git/objects/pack.rs"), b"journal quicksilver\n").expect("a file");
     std::fs::write(root.join(".gitignore"), "*.log\n/out/\n*.tmp\n").expect("a file");
     while folders.len() < FOLDERS {
-        // Near the end of the list is deep in the tree.
-        let parent = folders.len() - 1 - dice.below(folders.len().min(400));
+        let parent = dice.below(folders.len());
         let name =
             if dice.below(40) == 0 { "build".to_owned() } else { format!("mod_{}", folders.len()) };
         let folder = folders[parent].join(name);

@@ -75,8 +75,8 @@ fn against_plain(what: &str, kind: Kind) -> Row {
         format!("file-{number}.rs")
     };
     let duel = duel(
-        25,
-        20,
+        150,
+        4,
         || {
             let path = format!("/{}", name(&mut ours.2));
             let bytes = content(kind, &mut ours.1, &mut ours.0);
@@ -109,8 +109,8 @@ fn against_git() -> Row {
     let (mut dice, mut before) = (Dice(4), Dice(4).text(SIZE));
     let (mut git_dice, mut git_before) = (Dice(4), Dice(4).text(SIZE));
     let duel = duel(
-        15,
-        5,
+        25,
+        3,
         || {
             bench.perform(write("/file.rs", content(Kind::Edited, &mut before, &mut dice)));
         },

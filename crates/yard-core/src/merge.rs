@@ -36,9 +36,19 @@ pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Vec<u8>, Collisi
         return Ok(theirs.to_vec());
     }
     let unit = Unit::of([base, ours, theirs]).ok_or(Collision { ours_line: 1 })?;
+    let marked = u64::from(!mark(ours).is_empty());
     let [base, ours, theirs] = [base, ours, theirs].map(|bytes| unit.split(bytes));
     let (our_hunks, their_hunks) = (hunks(&base, &ours), hunks(&base, &theirs));
-    Ok(apply(&base, &interleave(&our_hunks, &their_hunks)?))
+    let merged = interleave(&our_hunks, &their_hunks).map_err(|collision| Collision {
+        ours_line: collision.ours_line.saturating_sub(marked).max(1),
+    })?;
+    Ok(apply(&base, &merged))
+}
+
+/// The byte order mark at the start of a text; empty where there is none.
+fn mark(bytes: &[u8]) -> &[u8] {
+    let marks: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
+    marks.into_iter().find(|mark| bytes.starts_with(mark)).unwrap_or_default()
 }
 
 /// How lines are told in the bytes of a text.
@@ -65,11 +75,18 @@ impl Unit {
         (!binary).then_some(Self::Byte)
     }
 
+    /// The lines. A byte order mark is a piece of its own: it belongs to no line, and the first line
+    /// can change without it.
     fn split(self, bytes: &[u8]) -> Vec<&[u8]> {
-        match self {
-            Self::Byte => lines::split(bytes).collect(),
-            Self::Wide(newline) => split_wide(bytes, newline),
+        let (mark, body) = bytes.split_at(mark(bytes).len());
+        let mut pieces = match self {
+            Self::Byte => lines::split(body).collect(),
+            Self::Wide(newline) => split_wide(body, newline),
+        };
+        if !mark.is_empty() {
+            pieces.insert(0, mark);
         }
+        pieces
     }
 }
 
@@ -224,6 +241,16 @@ mod tests {
             .map(bytes);
             assert_eq!(merge(&base, &ours, &theirs), Ok(both));
         }
+    }
+
+    #[test]
+    fn a_mark_belongs_to_no_line() {
+        let cut = check("\u{feff}a\nb\nc\nd\n", "\u{feff}a\nb\nC\nd\n", "\u{feff}b\nc\nd\n");
+        assert_eq!(cut.as_deref(), Ok("\u{feff}b\nC\nd\n"));
+        assert_eq!(check("\u{feff}a\nb\n", "\u{feff}A\nb\n", "\u{feff}x\nb\n"), Err(1));
+        assert_eq!(check("\u{feff}a\nb\n", "\u{feff}a\nB\n", "\u{feff}a\nx\n"), Err(2));
+        let unmarked = check("\u{feff}a\nb\nc\n", "\u{feff}a\nb\nC\n", "a\nb\nc\n");
+        assert_eq!(unmarked.as_deref(), Ok("a\nb\nC\n"));
     }
 
     /// A change of a base of unique lines: where, how many lines go, how many come.

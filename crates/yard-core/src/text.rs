@@ -104,7 +104,8 @@ pub fn detect(bytes: &[u8]) -> Result<Encoding, NotText> {
     if let Some(encoding) = encoding {
         return Ok(encoding);
     }
-    if let Some(what) = magic(bytes).filter(|_| !looks_written(bytes)) {
+    // Magic numbers are asked last: most files look written, and then no magic number counts.
+    if let Some(what) = Some(bytes).filter(|_| !looks_written(bytes)).and_then(magic) {
         return Err(NotText::Binary(what));
     }
     if std::str::from_utf8(bytes).is_ok() || is_damaged_utf8(bytes) {
@@ -162,7 +163,7 @@ fn looks_written(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(4)];
     head.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r'))
         && !marks.iter().any(|mark| bytes.starts_with(mark))
-        && !bytes.iter().any(|byte| is_stray(char::from(*byte)) && byte.is_ascii())
+        && !bytes.iter().fold(false, |stray, byte| stray | is_stray_byte(*byte))
 }
 
 /// Control characters that no text has: all but white space, bell, backspace and escape, which
@@ -170,6 +171,12 @@ fn looks_written(bytes: &[u8]) -> bool {
 fn is_stray(character: char) -> bool {
     let known = matches!(character, '\u{7}'..='\r' | '\u{1b}');
     (character.is_control() && !known) || matches!(character, '\u{e000}'..='\u{f8ff}')
+}
+
+/// [`is_stray`] for ASCII, without a branch: it looks at every byte of every file that is read.
+fn is_stray_byte(byte: u8) -> bool {
+    let known = ((byte >= 0x07) & (byte <= 0x0d)) | (byte == 0x1b);
+    ((byte < 0x20) & !known) | (byte == 0x7f)
 }
 
 /// Whether nearly all of the bytes above ASCII form UTF-8. Text in another encoding forms valid

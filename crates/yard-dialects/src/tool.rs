@@ -172,7 +172,8 @@ impl AnyTool {
 }
 
 fn run<T: Tool>(accepted: Value, context: &Context<'_>) -> Result<Value, Stop> {
-    let args = serde_json::from_value(accepted)
+    // Through text: from a value, a number would lose its spelling (`-0` is not `0`: W3).
+    let args = serde_json::from_str(&accepted.to_string())
         .map_err(|error| Stop::argument(args::WHOLE, error.to_string()))?;
     let reply = T::run(args, context)?;
     serde_json::to_value(reply).map_err(|error| {

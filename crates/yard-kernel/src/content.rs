@@ -12,10 +12,22 @@ use crate::disk::read_fault;
 /// Bytes that a stream moves at once.
 const PIECE: usize = 128 * 1024;
 
-/// Reads a whole file of about `size` bytes.
+/// Reads a whole file of about `size` bytes. `Read::read_to_end` would ask for the size again.
 pub(crate) fn read_all(file: &mut File, size: u64, path: &WsPath) -> Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-    file.read_to_end(&mut bytes).map_err(|error| io_fault(&error, path))?;
+    let mut bytes = vec![0; usize::try_from(size).unwrap_or(0) + 1];
+    let mut filled = 0;
+    loop {
+        match file.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(length) => filled += length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(io_fault(&error, path)),
+        }
+        if filled == bytes.len() {
+            bytes.resize(bytes.len() * 2, 0);
+        }
+    }
+    bytes.truncate(filled);
     Ok(bytes)
 }
 

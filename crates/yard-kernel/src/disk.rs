@@ -14,7 +14,7 @@ mod stage;
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -212,6 +212,11 @@ impl Disk {
         }
     }
 
+    /// Looks at many entries, folder by folder: the handle of a folder is opened once.
+    pub(crate) fn stats(&self) -> Stats<'_> {
+        Stats { disk: self, folder: None }
+    }
+
     fn stat_handle(&self, handle: &OwnedFd, path: &WsPath) -> Result<Stat> {
         let raw = rustix::fs::fstat(handle).map_err(|errno| read_fault(errno, path))?;
         Ok(Stat::of(&raw))
@@ -229,38 +234,61 @@ impl Disk {
         }))
     }
 
-    /// Opens a regular file for reading. What is not one is never opened: it is looked at through a
-    /// handle that cannot read, and only then opened through that same handle.
+    /// Opens the regular file that a path means, its links followed; with the path without links.
+    pub(crate) fn open_wherever(&self, path: &WsPath) -> Result<(WsPath, File, Stat)> {
+        match self.look(path) {
+            Ok((_, stat)) if !stat.is(FileKind::Link) => {
+                self.open_seen(path, &stat).map(|(file, stat)| (path.clone(), file, stat))
+            }
+            Ok(_) | Err(Errno::LOOP | Errno::XDEV) => match self.locate(path, true)? {
+                Spot::Present { path, .. } => {
+                    self.open_file(&path).map(|(file, stat)| (path, file, stat))
+                }
+                Spot::Missing { .. } | Spot::Blocked { .. } => Err(not_found(path)),
+            },
+            Err(Errno::NOTDIR) => Err(not_found(path)),
+            Err(errno) => Err(read_fault(errno, path)),
+        }
+    }
+
+    /// Opens a regular file for reading, at a path that holds no links.
     pub(crate) fn open_file(&self, path: &WsPath) -> Result<(File, Stat)> {
-        self.probe(DiskCall::Open).map_err(|errno| read_fault(errno, path))?;
-        let handle = self
-            .open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)
-            .map_err(|errno| read_fault(errno, path))?;
-        let stat = self.stat_handle(&handle, path)?;
-        match stat.kind {
+        let (_, stat) = self.look(path).map_err(|errno| read_fault(errno, path))?;
+        self.open_seen(path, &stat)
+    }
+
+    /// Looks at an entry through a handle that cannot read.
+    fn look(&self, path: &WsPath) -> std::result::Result<(OwnedFd, Stat), Errno> {
+        self.probe(DiskCall::Open)?;
+        let handle = self.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)?;
+        let stat = Stat::of(&rustix::fs::fstat(&handle)?);
+        Ok((handle, stat))
+    }
+
+    /// Opens what was just seen to be a regular file. What was seen to be something else is never
+    /// opened; what took its place meanwhile does not block, and is looked at again.
+    fn open_seen(&self, path: &WsPath, seen: &Stat) -> Result<(File, Stat)> {
+        match seen.kind {
             EntryKind::Known(FileKind::File) => {}
             EntryKind::Known(FileKind::Folder) => return Err(is_folder(path)),
             EntryKind::Known(FileKind::Link) => return Err(read_fault(Errno::LOOP, path)),
             EntryKind::Special(what) => return Err(special(path, what)),
         }
-        let through = format!("/proc/self/fd/{}", handle.as_raw_fd());
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
-        let file = rustix::fs::open(through, flags, Mode::empty())
-            .map_err(|errno| read_fault(errno, path))?;
+        let opened = self.open_listed(path)?;
         self.probe(DiskCall::Read).map_err(|errno| read_fault(errno, path))?;
-        Ok((File::from(file), stat))
+        Ok(opened)
     }
 
-    /// Opens a file that a walk just listed as a regular one, with its size: one call less than
-    /// [`Disk::open_file`]. Should something else have taken its place, nothing blocks and nothing is read.
-    pub(crate) fn open_listed(&self, path: &WsPath) -> Result<(File, u64)> {
+    /// Opens a file that was just seen, or listed by a walk, as a regular one. Should something else
+    /// have taken its place, nothing blocks and nothing is read.
+    pub(crate) fn open_listed(&self, path: &WsPath) -> Result<(File, Stat)> {
         let told = |errno| read_fault(errno, path);
         self.probe(DiskCall::Open).map_err(told)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::NONBLOCK;
         let handle = self.open_beneath(path, flags).map_err(told)?;
         let stat = self.stat_handle(&handle, path)?;
         match stat.kind {
-            EntryKind::Known(FileKind::File) => Ok((File::from(handle), stat.size())),
+            EntryKind::Known(FileKind::File) => Ok((File::from(handle), stat)),
             EntryKind::Special(what) => Err(special(path, what)),
             EntryKind::Known(_) => Err(is_folder(path)),
         }
@@ -395,12 +423,44 @@ impl Disk {
         let flags = flags | OFlags::CLOEXEC;
         for _ in 0..RACES {
             match rustix::fs::openat2(&self.root, relative, flags, Mode::empty(), resolve) {
-                // A rename somewhere below made the kernel unsure; it asks to be asked again.
-                Err(Errno::AGAIN | Errno::INTR) => {}
+                // A rename somewhere below made the kernel unsure; it asks to be asked again. An entry
+                // that is exchanged into the staging folder while it is looked up seems to lie outside:
+                // no link was followed, so that is such a rename too.
+                Err(Errno::AGAIN | Errno::INTR | Errno::XDEV) => {}
                 done => return done,
             }
         }
         Err(Errno::AGAIN)
+    }
+}
+
+/// Metadata of many entries; those of one folder in a row cost one call each.
+pub(crate) struct Stats<'a> {
+    disk: &'a Disk,
+    folder: Option<(WsPath, OwnedFd)>,
+}
+
+impl Stats<'_> {
+    /// As [`Disk::stat`].
+    pub(crate) fn stat(&mut self, path: &WsPath) -> Result<Option<Stat>> {
+        let (Some(parent), Some(name)) = (path.parent(), path.name()) else {
+            return self.disk.stat(path);
+        };
+        self.disk.probe(DiskCall::Stat).map_err(|errno| read_fault(errno, path))?;
+        if self.folder.as_ref().is_none_or(|(folder, _)| *folder != parent) {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+            match self.disk.open_beneath(&parent, flags) {
+                Ok(handle) => self.folder = Some((parent, handle)),
+                Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+                Err(errno) => return Err(read_fault(errno, path)),
+            }
+        }
+        let Some((_, handle)) = &self.folder else { return Ok(None) };
+        match rustix::fs::statat(handle, name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(raw) => Ok(Some(Stat::of(&raw))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(read_fault(errno, path)),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
     Result, StepId, Subject, VersionId, WsPath,
 };
-use yard_store::{Base, NewChange, Node, Prepared, Store};
+use yard_store::{Base, NewChange, Node, Prepared, Signature, Store};
 
 use crate::content::{check_loadable, hash_all, read_all};
 use crate::disk::{EntryKind, Shape, Staged, Stat, not_found, special};
@@ -75,12 +75,13 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// What the plan saw at a path.
-    pub(crate) fn seen(&self, path: &WsPath) -> Option<&Stat> {
-        self.expects.iter().find_map(|expect| match &expect.was {
-            Was::Seen(stat) if expect.path == *path => Some(stat),
+    /// What the plan saw, path by path.
+    pub(crate) fn seen(&self) -> HashMap<WsPath, Signature> {
+        let seen = self.expects.iter().filter_map(|expect| match &expect.was {
+            Was::Seen(stat) => Some((expect.path.clone(), stat.signature)),
             _ => None,
-        })
+        });
+        seen.collect()
     }
 
     /// Every path that the draft would change.
@@ -185,13 +186,18 @@ impl<'a> Planner<'a> {
 
     /// The id of a folder that exists on disk; adopted if the store does not know it.
     pub(crate) fn folder(&mut self, path: &WsPath) -> Result<FileId> {
-        let (Some(parent), Some(name)) = (path.parent(), path.name()) else {
-            return Ok(FileId::ROOT);
-        };
+        let mut id = FileId::ROOT;
+        for folder in path_down_to(path) {
+            id = self.folder_in(id, &folder)?;
+        }
+        Ok(id)
+    }
+
+    fn folder_in(&mut self, parent: FileId, path: &WsPath) -> Result<FileId> {
         if let Some(id) = self.folders.get(path) {
             return Ok(*id);
         }
-        let parent = self.folder(&parent)?;
+        let name = path.name().ok_or_else(|| not_found(path))?;
         let stat = self.workspace.disk.stat(path)?.ok_or_else(|| not_found(path))?;
         if !stat.is(FileKind::Folder) {
             return Err(not_a_folder(path));
@@ -214,16 +220,20 @@ impl<'a> Planner<'a> {
 
     /// The id of a folder, made with those above it where they are missing.
     pub(crate) fn make_folders(&mut self, path: &WsPath) -> Result<FileId> {
-        let (Some(above), Some(name)) = (path.parent(), path.name()) else {
-            return Ok(FileId::ROOT);
-        };
-        if let Some(id) = self.folders.get(path) {
-            return Ok(*id);
+        let mut id = FileId::ROOT;
+        for folder in path_down_to(path) {
+            let known = self.folders.contains_key(&folder);
+            id = if known || self.workspace.disk.stat(&folder)?.is_some() {
+                self.folder_in(id, &folder)?
+            } else {
+                self.make_folder_in(id, &folder)?
+            };
         }
-        if self.workspace.disk.stat(path)?.is_some() {
-            return self.folder(path);
-        }
-        let parent = self.make_folders(&above)?;
+        Ok(id)
+    }
+
+    fn make_folder_in(&mut self, parent: FileId, path: &WsPath) -> Result<FileId> {
+        let name = path.name().ok_or_else(|| not_found(path))?;
         self.forget_gone(parent, path)?;
         self.expect(path, Was::Absent);
         self.check_writable_above(path)?;
@@ -598,6 +608,15 @@ fn brings_content(before: Option<&FileState>, after: Option<&FileState>) -> bool
                 && (before.content != after.content || !(moved || before == after))
         }
     }
+}
+
+/// The folders from just below the root down to `path` itself.
+fn path_down_to(path: &WsPath) -> Vec<WsPath> {
+    let mut folders = path.ancestors();
+    if !path.is_root() {
+        folders.push(path.clone());
+    }
+    folders
 }
 
 /// A path below a folder, as a fault where it would be too long.

@@ -7,7 +7,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use yard_store::{AuditEntry, Batch, Mark, NewStep, Prepared, Seq, StoreError};
 
 use crate::disk::Stat;
 use crate::draft::{Draft, Expect, Was};
-use crate::projection::{Landing, project};
+use crate::projection::{Landing, Retired, project};
 use crate::recovery;
 use crate::workspace::{Workspace, store_fault};
 
@@ -51,6 +51,8 @@ pub(crate) struct Journal {
     queue: Mutex<Queue>,
     arrival: Condvar,
     active: Arc<AtomicUsize>,
+    /// The step up to which the disk was flushed, as far as this process knows.
+    flushed: AtomicU64,
 }
 
 #[derive(Default)]
@@ -76,8 +78,8 @@ struct Slot {
 enum Word {
     /// Nobody leads: it is your turn.
     Lead,
-    /// This became of your draft.
-    Became(Result<Verdict>),
+    /// This became of your draft; what it displaced is yours to remove.
+    Became(Result<Verdict>, Vec<Retired>),
 }
 
 impl Slot {
@@ -107,6 +109,11 @@ impl Journal {
         &self.active
     }
 
+    /// The disk is known to be flushed up to a step.
+    pub(crate) fn is_flushed_to(&self, seq: Seq) {
+        self.flushed.store(seq, Ordering::Relaxed);
+    }
+
     /// Lands a draft: returns once it is durable and visible, or once it is known not to be.
     pub(crate) fn submit(
         &self,
@@ -120,14 +127,19 @@ impl Journal {
         let mut word = if self.enqueue(request) { Word::Lead } else { slot.listen() };
         loop {
             match word {
-                Word::Became(result) => return result,
+                Word::Became(result, retired) => {
+                    retired.into_iter().for_each(|retired| retired.go(workspace));
+                    return result;
+                }
                 Word::Lead => {
                     commit_batch(workspace, self.gather());
-                    if let Some(Word::Became(result)) = slot.heard() {
-                        self.hand_over();
-                        return result;
-                    }
-                    word = Word::Lead;
+                    word = match slot.heard() {
+                        Some(became) => {
+                            self.hand_over();
+                            became
+                        }
+                        None => Word::Lead,
+                    };
                 }
             }
         }
@@ -188,7 +200,7 @@ fn commit_batch(workspace: &Workspace, requests: Vec<Request>) {
         Ok(ready) => ready,
         Err(fault) => {
             for request in requests {
-                request.slot.say(Word::Became(Err(fault.clone())));
+                request.slot.say(Word::Became(Err(fault.clone()), Vec::new()));
             }
             return;
         }
@@ -196,13 +208,13 @@ fn commit_batch(workspace: &Workspace, requests: Vec<Request>) {
     let (admitted, moved) = admit(workspace, requests);
     let told = land(workspace, head, admitted, &call);
     drop(lock);
-    for (slot, result) in told {
-        slot.say(Word::Became(result));
+    for (slot, result, retired) in told {
+        slot.say(Word::Became(result, retired));
     }
     for request in moved {
         let slot = Arc::clone(&request.slot);
         drop(request);
-        slot.say(Word::Became(Ok(Verdict::Moved)));
+        slot.say(Word::Became(Ok(Verdict::Moved), Vec::new()));
     }
 }
 
@@ -249,47 +261,65 @@ fn expect_holds(workspace: &Workspace, expect: &Expect) -> Result<bool> {
     })
 }
 
-type Told = Vec<(Arc<Slot>, Result<Verdict>)>;
+type Told = Vec<(Arc<Slot>, Result<Verdict>, Vec<Retired>)>;
 
 /// Records and projects the batch; what to tell everybody.
 fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -> Told {
     let (mut ready, steps, contents) = lay_out(requests, call);
-    let recorded = record(workspace, head, &ready, &steps, &contents);
+    let (recorded, mut head) = record(workspace, head, &ready, &steps, &contents);
     let mut told = Vec::with_capacity(ready.len());
     let mut complete = true;
     for (item, recorded) in ready.drain(..).zip(recorded) {
         let Request { draft, signed, slot, .. } = item.request;
+        let mut gone = Vec::new();
         let result = match recorded {
             Ok(Verdict::Done) => match project(workspace, draft, &signed, call) {
-                Landing::Landed => Ok(Verdict::Done),
-                Landing::Compensated(fault) => Err(fault),
-                Landing::Unfinished(fault) => {
-                    complete = false;
+                Landing::Landed { retired, extra } => {
+                    gone = retired;
+                    head = head.filter(|_| !extra);
+                    Ok(Verdict::Done)
+                }
+                Landing::Compensated(fault) => {
+                    head = None;
                     Err(fault)
                 }
+                Landing::Unfinished(fault) => {
+                    complete = false;
+                    Err(unfinished(&fault))
+                }
             },
-            other => other,
+            // A store that failed may have recorded the step all the same: recovery will look.
+            Err(fault) => {
+                complete = false;
+                Err(fault)
+            }
+            moved => moved,
         };
-        told.push((slot, result));
+        told.push((slot, result, gone));
     }
     if complete {
         // If the mark cannot be moved, recovery looks at these steps again and finds them done.
-        let _ = advance(workspace, call);
+        let _ = advance(workspace, head, call);
     }
     told
 }
 
-/// Says that everything recorded so far is on disk.
-pub(crate) fn advance(workspace: &Workspace, call: &Call) -> Result<()> {
-    let seq = workspace.store().head().map_err(store_fault)?;
+/// Says that everything recorded so far, up to `head` where it is known, is on disk.
+pub(crate) fn advance(workspace: &Workspace, head: Option<Seq>, call: &Call) -> Result<()> {
+    let seq = match head {
+        Some(head) => head,
+        None => workspace.store().head().map_err(store_fault)?,
+    };
     let mark = Mark { seq, boot: call.world().boot_id() };
     workspace.locks.set_applied(mark)?;
-    let projected = workspace.store().projected().map_err(store_fault)?;
-    if seq.saturating_sub(projected.seq) >= STEPS_BETWEEN_FLUSHES {
-        workspace.disk.flush()?;
-        workspace.store().set_projected(mark).map_err(store_fault)?;
+    // Another process may flush too; then it is done once too often.
+    let flushed = workspace.journal.flushed.load(Ordering::Relaxed);
+    if seq.saturating_sub(flushed) < STEPS_BETWEEN_FLUSHES {
+        return Ok(());
     }
-    Ok(())
+    workspace.disk.flush()?;
+    workspace.journal.flushed.store(seq, Ordering::Relaxed);
+    workspace.store().set_projected(mark).map_err(store_fault)
 }
 
 fn lay_out(requests: Vec<Request>, call: &Call) -> (Vec<Ready>, Vec<NewStep>, Vec<Prepared>) {
@@ -349,20 +379,25 @@ pub(crate) fn external_step(
     }
 }
 
-/// Appends all drafts at once; where one of them does not fit, one by one.
+/// Appends all drafts at once; where one of them does not fit, one by one. What became of each, and
+/// the new head where it is known.
 fn record(
     workspace: &Workspace,
     head: Seq,
     ready: &[Ready],
     steps: &[NewStep],
     contents: &[Prepared],
-) -> Vec<Result<Verdict>> {
-    let Some(last) = ready.last() else { return Vec::new() };
+) -> (Vec<Result<Verdict>>, Option<Seq>) {
+    let Some(last) = ready.last() else { return (Vec::new(), Some(head)) };
     match append(workspace, head, Batch { steps, contents }, last.request.draft.id) {
         Err(StoreError::Misfit(_)) if ready.len() > 1 => {
-            ready.iter().map(|item| record_one(workspace, item, steps, contents)).collect()
+            let each = ready.iter().map(|item| record_one(workspace, item, steps, contents));
+            (each.collect(), None)
         }
-        result => ready.iter().map(|_| verdict(result.clone())).collect(),
+        result => {
+            let head = result.as_ref().ok().copied();
+            (ready.iter().map(|_| verdict(result.clone())).collect(), head)
+        }
     }
 }
 
@@ -389,7 +424,10 @@ fn append(
         Err(error @ (StoreError::Io(_) | StoreError::Full | StoreError::Refused(_))) => {
             match workspace.store().step(last) {
                 Ok(Some(row)) => Ok(row.seq),
-                _ => Err(error),
+                Ok(None) => Err(error),
+                Err(_) => Err(StoreError::Io(format!(
+                    "{error}; whether the change was recorded is not known yet, the next call will tell"
+                ))),
             }
         }
         result => result,
@@ -404,7 +442,18 @@ fn verdict(result: std::result::Result<Seq, StoreError>) -> Result<Verdict> {
     }
 }
 
+/// It happened and is not wholly seen yet: the caller must not be told that nothing did.
+fn unfinished(fault: &Fault) -> Fault {
+    let why = fault.message().trim_end_matches("; nothing was changed");
+    let message = format!(
+        "{why}; the change is recorded and not wholly on disk yet: the next change finishes it"
+    );
+    match fault.subject() {
+        Some(subject) => Fault::new(fault.code(), message).about(subject),
+        None => Fault::new(fault.code(), message),
+    }
+}
+
 fn refused(error: StoreError) -> Fault {
-    let fault = store_fault(error);
-    Fault::new(fault.code(), format!("{}; nothing was changed", fault.message()))
+    store_fault(error)
 }

@@ -3,10 +3,12 @@
 //! author `external` first. A rename that fails takes the step's earlier ones back, and a compensating
 //! step says so in the history.
 
+use std::collections::{HashMap, HashSet};
+
 use yard_core::{
     Author, Call, ContentHash, Fault, FileKind, FileState, Result, StepId, VersionId, WsPath,
 };
-use yard_store::{Batch, NewChange, NewStep};
+use yard_store::{Batch, NewChange, NewStep, Prepared, Signature};
 
 use crate::disk::{Displaced, looks_like};
 use crate::draft::Draft;
@@ -18,8 +20,8 @@ pub(crate) const RACY_NANOS: i64 = 2_000_000_000;
 
 /// What became of a recorded step.
 pub(crate) enum Landing {
-    /// It is on disk.
-    Landed,
+    /// It is on disk. What it displaced may go; `extra` steps were recorded besides it.
+    Landed { retired: Vec<Retired>, extra: bool },
     /// It failed on disk; it was taken back, and the history says so.
     Compensated(Fault),
     /// It is recorded and neither on disk nor taken back: recovery will finish it.
@@ -38,11 +40,53 @@ enum Done {
     Touched,
 }
 
-/// Somebody's bytes that were in the way of a change.
+/// What somebody saved, on its way into the store.
+pub(crate) struct Saved {
+    pub(crate) hash: ContentHash,
+    size: u64,
+    mode: u32,
+    prepared: Prepared,
+}
+
+impl Saved {
+    /// Looks at a displaced file. One that is too large to load is itself going to be the version.
+    pub(crate) fn read(
+        workspace: &Workspace,
+        displaced: &Displaced,
+        path: &WsPath,
+        call: &Call,
+    ) -> Result<Self> {
+        let (size, mode) = (displaced.stat.size(), displaced.stat.mode);
+        if is_large(workspace, displaced) {
+            let hash = workspace.stage.displaced_hash(displaced, call)?;
+            let name = VersionId::new(call.world()).to_string();
+            return Ok(Self { hash, size, mode, prepared: Prepared::kept(hash, size, name) });
+        }
+        let bytes = workspace.stage.displaced_bytes(displaced, path)?;
+        let hash = ContentHash::of(&bytes);
+        let prepared = workspace.store().prepare(hash, &bytes, None).map_err(store_fault)?;
+        Ok(Self { hash, size: bytes.len() as u64, mode, prepared })
+    }
+
+    /// Stores the bytes where no file is left to whose history they could belong.
+    pub(crate) fn store_only(&self, workspace: &Workspace, displaced: &Displaced) -> Result<()> {
+        let store = workspace.store();
+        let head = store.head().map_err(store_fault)?;
+        let contents = std::slice::from_ref(&self.prepared);
+        store.append(head, Batch { steps: &[], contents }).map_err(store_fault)?;
+        retire_displaced(workspace, displaced, Some(self.hash));
+        Ok(())
+    }
+}
+
+/// Somebody's save that was in the way of a change.
 struct Intruder {
     change: NewChange,
-    bytes: Vec<u8>,
-    mode: u32,
+    saved: Saved,
+}
+
+fn is_large(workspace: &Workspace, displaced: &Displaced) -> bool {
+    displaced.stat.is(FileKind::File) && displaced.stat.size() > workspace.limits().load_bytes
 }
 
 /// Puts a recorded draft on disk.
@@ -52,13 +96,14 @@ pub(crate) fn project(
     signed: &Signed,
     call: &Call,
 ) -> Landing {
-    let mut done = Vec::new();
+    let seen = draft.seen();
+    let mut done: Vec<(NewChange, Done)> = Vec::new();
     let mut intruders = Vec::new();
     for change in std::mem::take(&mut draft.changes) {
         match apply(workspace, &mut draft, &change) {
             Ok(step) => {
-                match intruder(workspace, &draft, &change, &step, call) {
-                    Ok(found) => intruders.extend(found),
+                match intruder(workspace, &seen, &change, &step, call) {
+                    Ok(found) => intruders.extend(found.map(|found| (done.len(), found))),
                     Err(fault) => return Landing::Unfinished(fault),
                 }
                 done.push((change, step));
@@ -66,20 +111,45 @@ pub(crate) fn project(
             Err(fault) => return take_back(workspace, &draft, done, &change, fault, signed, call),
         }
     }
-    if let Err(fault) = record_intruders(workspace, intruders, signed, call) {
-        return Landing::Unfinished(fault);
+    for (at, Intruder { change, saved }) in &intruders {
+        let (_, Done::Replaced(_, displaced) | Done::Taken(_, displaced)) = &done[*at] else {
+            continue;
+        };
+        if let Err(fault) = record_intruder(workspace, change, saved, displaced, signed, call) {
+            return Landing::Unfinished(fault);
+        }
     }
-    for (change, step) in done {
-        retire(workspace, &change, step);
+    let extra = !intruders.is_empty();
+    let kept: HashSet<usize> = intruders.into_iter().map(|(at, _)| at).collect();
+    let done = done.into_iter().enumerate().filter(|(at, _)| !kept.contains(at));
+    let retired = done.filter_map(|(_, (change, step))| retired(&change, step)).collect();
+    Landing::Landed { retired, extra }
+}
+
+/// Makes a folder with exactly that mode, whatever the process's mask takes away.
+pub(crate) fn make_folder(workspace: &Workspace, path: &WsPath, mode: u32) -> Result<()> {
+    let disk = &workspace.disk;
+    if mode == workspace.folder_mode {
+        return disk.make_folder(path, mode);
     }
-    Landing::Landed
+    disk.make_folder(path, mode | 0o700)?;
+    disk.set_folder_mode(path, mode).inspect_err(|_| {
+        // Empty and ours; if it stays, recovery finds it made.
+        let _ = disk.remove_folder(path);
+    })
+}
+
+/// Whether a folder that was to get `mode` is as [`make_folder`] leaves it between its two calls.
+pub(crate) fn is_half_made(workspace: &Workspace, mode: u32, found: u32) -> bool {
+    let masked = (mode | 0o700) & (workspace.folder_mode | 0o1000);
+    found != mode && found & 0o1777 == masked & 0o1777
 }
 
 fn apply(workspace: &Workspace, draft: &mut Draft, change: &NewChange) -> Result<Done> {
     let disk = &workspace.disk;
     match (&change.before, &change.after, &change.from, &change.to) {
         (None, Some(after), _, Some(to)) if after.kind == FileKind::Folder => {
-            disk.make_folder(to, after.mode)?;
+            make_folder(workspace, to, after.mode)?;
             Ok(Done::MadeFolder(to.clone()))
         }
         (Some(before), None, Some(from), _) if before.kind == FileKind::Folder => {
@@ -134,7 +204,7 @@ fn place(
 /// Whether what was displaced is somebody else's save.
 fn intruder(
     workspace: &Workspace,
-    draft: &Draft,
+    seen: &HashMap<WsPath, Signature>,
     change: &NewChange,
     done: &Done,
     call: &Call,
@@ -144,50 +214,33 @@ fn intruder(
         _ => return Ok(None),
     };
     let expected = change.before.as_ref().and_then(|before| before.content);
-    if displaced.stat.size() > workspace.limits().load_bytes && expected.is_some() {
-        return Ok(None);
-    }
     let old =
         call.world().now().as_millis() * 1_000_000 - displaced.stat.signature.mtime > RACY_NANOS;
-    let same =
-        draft.seen(path).is_some_and(|seen| looks_like(&seen.signature, &displaced.stat.signature));
-    if old && same {
+    let same = seen.get(path).is_some_and(|seen| looks_like(seen, &displaced.stat.signature));
+    // A large file was hashed by the plan, which takes longer than the tick of a clock.
+    if same && (old || is_large(workspace, displaced)) {
         return Ok(None);
     }
-    let bytes = workspace.stage.displaced_bytes(displaced, path)?;
-    if Some(ContentHash::of(&bytes)) == expected {
+    if Some(workspace.stage.displaced_hash(displaced, call)?) == expected {
         return Ok(None);
     }
-    Ok(Some(Intruder { change: change.clone(), bytes, mode: displaced.stat.mode }))
-}
-
-fn record_intruders(
-    workspace: &Workspace,
-    intruders: Vec<Intruder>,
-    signed: &Signed,
-    call: &Call,
-) -> Result<()> {
-    for intruder in intruders {
-        record_intruder(workspace, &intruder.change, &intruder.bytes, intruder.mode, signed, call)?;
-    }
-    Ok(())
+    let saved = Saved::read(workspace, displaced, path, call)?;
+    Ok(Some(Intruder { change: change.clone(), saved }))
 }
 
 /// Two steps: what somebody saved, and that the file is again what the step made it.
 pub(crate) fn record_intruder(
     workspace: &Workspace,
     change: &NewChange,
-    bytes: &[u8],
-    mode: u32,
+    save: &Saved,
+    displaced: &Displaced,
     signed: &Signed,
     call: &Call,
 ) -> Result<()> {
     let store = workspace.store();
     let Some(template) = change.after.as_ref().or(change.before.as_ref()) else { return Ok(()) };
-    let hash = ContentHash::of(bytes);
-    let prepared = store.prepare(hash, bytes, None).map_err(store_fault)?;
-    let saved =
-        FileState { content: Some(hash), size: bytes.len() as u64, mode, ..template.clone() };
+    let (content, size, mode) = (Some(save.hash), save.size, save.mode);
+    let saved = FileState { content, size, mode, ..template.clone() };
     let path = change.to.clone().or_else(|| change.from.clone());
     let living = change.after.as_ref().map(|_| path.clone()).unwrap_or_default();
     let theirs = NewChange {
@@ -215,7 +268,9 @@ pub(crate) fn record_intruder(
         again(signed, vec![ours], "reassert", None, call),
     ];
     let head = store.head().map_err(store_fault)?;
-    store.append(head, Batch { steps: &steps, contents: &[prepared] }).map_err(store_fault)?;
+    let contents = std::slice::from_ref(&save.prepared);
+    store.append(head, Batch { steps: &steps, contents }).map_err(store_fault)?;
+    retire_displaced(workspace, displaced, Some(save.hash));
     Ok(())
 }
 
@@ -272,7 +327,7 @@ fn reverse(workspace: &Workspace, done: Done) -> Result<()> {
         }
         Done::Renamed { from, to } => disk.rename(&to, &from),
         Done::MadeFolder(path) => disk.remove_folder(&path),
-        Done::RemovedFolder(path, mode) => disk.make_folder(&path, mode),
+        Done::RemovedFolder(path, mode) => make_folder(workspace, &path, mode),
         Done::FolderMode(path, mode) => disk.set_folder_mode(&path, mode),
         Done::Touched => Ok(()),
     }
@@ -313,11 +368,23 @@ fn reversed(change: NewChange, call: &Call) -> NewChange {
     }
 }
 
-/// The step is complete: what it displaced is removed, or kept where it is the version itself.
-fn retire(workspace: &Workspace, change: &NewChange, done: Done) {
-    let (Done::Replaced(_, displaced) | Done::Taken(_, displaced)) = done else { return };
+/// A displaced file whose step is complete.
+pub(crate) struct Retired {
+    displaced: Displaced,
+    content: Option<ContentHash>,
+}
+
+impl Retired {
+    /// Removes it, or keeps it where it is the version itself. The caller needs no lock for that.
+    pub(crate) fn go(self, workspace: &Workspace) {
+        retire_displaced(workspace, &self.displaced, self.content);
+    }
+}
+
+fn retired(change: &NewChange, done: Done) -> Option<Retired> {
+    let (Done::Replaced(_, displaced) | Done::Taken(_, displaced)) = done else { return None };
     let content = change.before.as_ref().and_then(|before| before.content);
-    retire_displaced(workspace, &displaced, content);
+    Some(Retired { displaced, content })
 }
 
 /// Removes a displaced file, or keeps it where it is the version itself.
@@ -326,16 +393,17 @@ pub(crate) fn retire_displaced(
     displaced: &Displaced,
     content: Option<ContentHash>,
 ) {
-    let large = displaced.stat.size() > workspace.limits().load_bytes;
-    let kept = content.filter(|_| large).and_then(|hash| {
-        let located = workspace.store().locate(&hash).ok().flatten()?;
-        located.kept.filter(|name| !workspace.stage.has_kept(name))
-    });
-    match kept {
-        // If it cannot be kept it stays where it is, and the next opening tries again.
-        Some(name) => drop(workspace.stage.keep(displaced, &name)),
-        None => workspace.stage.discard(displaced),
+    if is_large(workspace, displaced) {
+        // Unless the store says that it has the content, this may be the only copy: what cannot be
+        // settled now stays where it is, and the next opening tries again.
+        let located = content.map(|hash| workspace.store().locate(&hash));
+        let Some(Ok(Some(located))) = located else { return };
+        if let Some(name) = located.kept.filter(|name| !workspace.stage.has_kept(name)) {
+            let _ = workspace.stage.keep(displaced, &name);
+            return;
+        }
     }
+    workspace.stage.discard(displaced);
 }
 
 /// The author under which recovery writes.

@@ -1,6 +1,6 @@
 //! Finishing what a crash left unfinished, without a hand.
 //!
-//! Every recorded step after the applied mark is put on disk again; what is there already stays. Within
+//! What the steps after the applied mark made is put on disk again; what is there already stays. Within
 //! one boot that is at most one batch. After another boot the mark does not count, and every step since
 //! the last flush is checked by hash. What is found on disk and is neither what a step made nor what it
 //! started from is somebody's save: it becomes a version before it goes.
@@ -11,9 +11,11 @@ use yard_core::{Author, Call, ContentHash, FileId, FileKind, FileState, Result, 
 use yard_store::{Change, Seq, StepRow};
 
 use crate::content::read_all;
-use crate::disk::{Shape, Staged, Stat};
+use crate::disk::{Displaced, Shape, Staged, Stat};
 use crate::journal::advance;
-use crate::projection::{record_intruder, recovering, retire_displaced};
+use crate::projection::{
+    Saved, is_half_made, make_folder, record_intruder, recovering, retire_displaced,
+};
 use crate::workspace::{Workspace, store_fault};
 
 /// Brings the disk up to the journal's head; the head. The caller holds the workspace's lock.
@@ -30,19 +32,32 @@ pub(crate) fn settle(workspace: &Workspace, call: &Call) -> Result<Seq> {
         workspace.store().projected().map_err(store_fault)?.seq
     };
     Redo::load(workspace, call, from, head)?.run()?;
-    advance(workspace, call)?;
+    advance(workspace, None, call)?;
     workspace.store().head().map_err(store_fault)
 }
 
 /// The steps that have to be on disk.
+///
+/// The disk may be anywhere between the first of them and the last, so that none is replayed blindly:
+/// moves and removals happen only where what they name is still there and belongs to nobody else by now;
+/// then every entry that these steps touched gets the state that the store knows, at its place of today.
 struct Redo<'a> {
     workspace: &'a Workspace,
     call: &'a Call,
     steps: Vec<(StepRow, Vec<Change>)>,
     /// Contents that these steps made or started from: finding one of them is no surprise.
-    ours: HashMap<FileId, HashSet<ContentHash>>,
-    /// The last of these steps that gave a file its content; what earlier ones gave it is gone.
-    newest: HashMap<FileId, Seq>,
+    ours: HashSet<ContentHash>,
+    /// The same, by whose they were.
+    owned: HashSet<(FileId, ContentHash)>,
+    /// What the last of these steps did to an entry, and whether we did it.
+    newest: HashMap<FileId, Newest>,
+}
+
+#[derive(Clone, Copy)]
+struct Newest {
+    by_us: bool,
+    makes: bool,
+    sets_mode: bool,
 }
 
 impl<'a> Redo<'a> {
@@ -53,16 +68,23 @@ impl<'a> Redo<'a> {
             workspace,
             call,
             steps: Vec::with_capacity(count),
-            ours: HashMap::new(),
+            ours: HashSet::new(),
+            owned: HashSet::new(),
             newest: HashMap::new(),
         };
         for row in store.steps(None, None, count).map_err(store_fault)?.into_iter().rev() {
             let changes = store.changes(row.seq).map_err(store_fault)?;
             for change in &changes {
                 let states = change.before.iter().chain(&change.after);
-                let contents = states.filter_map(|state| state.content);
-                redo.ours.entry(change.file).or_default().extend(contents);
-                redo.newest.insert(change.file, row.seq);
+                for content in states.filter_map(|state| state.content) {
+                    redo.ours.insert(content);
+                    redo.owned.insert((change.file, content));
+                }
+                let mode = |state: &Option<FileState>| state.as_ref().map(|state| state.mode);
+                let makes = change.before.is_none();
+                let sets_mode = !makes && mode(&change.before) != mode(&change.after);
+                let by_us = row.author != Author::External;
+                redo.newest.insert(change.file, Newest { by_us, makes, sets_mode });
             }
             redo.steps.push((row, changes));
         }
@@ -77,102 +99,195 @@ impl<'a> Redo<'a> {
             }
             for change in changes {
                 self.call.check()?;
-                self.redo(row.seq, change)?;
+                match (&change.before, &change.after, &change.from, &change.to) {
+                    (Some(before), None, Some(from), _) => self.remove(change, before, from)?,
+                    (None, Some(after), _, Some(to)) if after.kind == FileKind::Folder => {
+                        self.make(change, after, to)?;
+                    }
+                    (Some(before), Some(_), Some(from), Some(to)) if from != to => {
+                        self.rename(change, before, from, to)?;
+                    }
+                    _ => {}
+                }
             }
         }
-        Ok(())
+        self.provide_all()
     }
 
-    fn redo(&self, seq: Seq, change: &Change) -> Result<()> {
-        match (&change.before, &change.after, &change.from, &change.to) {
-            (Some(before), None, Some(from), _) => self.remove(change, before, from),
-            (None, Some(after), _, Some(to)) => self.provide(seq, change, after, to),
-            (Some(before), Some(after), Some(from), Some(to)) if before != after => {
-                if from != to {
-                    self.rename(from, to)?;
-                }
-                self.provide(seq, change, after, to)
+    /// Moves what a step moved, if it is still where it was.
+    fn rename(
+        &self,
+        change: &Change,
+        before: &FileState,
+        from: &WsPath,
+        to: &WsPath,
+    ) -> Result<()> {
+        let (disk, store) = (&self.workspace.disk, self.workspace.store());
+        let Some(stat) = disk.stat(from)? else { return Ok(()) };
+        if !stat.is(before.kind) || disk.stat(to)?.is_some() || self.is_taken(change.file, from)? {
+            return Ok(());
+        }
+        let place = store.path_of(change.file).map_err(store_fault)?;
+        match &place {
+            // The disk is ahead of this step.
+            Some(place) if disk.stat(place)?.is_some() => return Ok(()),
+            Some(_) => {}
+            // A later step removed it: this may be somebody's new file.
+            None if before.kind == FileKind::Folder => {}
+            None if self.is_of(change.file, from, &stat)? => {}
+            None => return Ok(()),
+        }
+        let parent = to.parent().unwrap_or_else(WsPath::root);
+        if disk.stat(&parent)?.is_some_and(|stat| stat.is(FileKind::Folder)) {
+            return disk.rename(from, to);
+        }
+        match place {
+            // A later step took that folder away: straight to where the entry is now.
+            Some(place) if !place.is_within(from) && self.provide_above(&place)? => {
+                disk.rename(from, &place)
             }
             _ => Ok(()),
         }
     }
 
-    fn rename(&self, from: &WsPath, to: &WsPath) -> Result<()> {
-        let disk = &self.workspace.disk;
-        if disk.stat(to)?.is_none() && disk.stat(from)?.is_some() {
-            disk.rename(from, to)?;
+    /// Makes a folder that a step made, so that later ones find it where they expect it.
+    fn make(&self, change: &Change, after: &FileState, path: &WsPath) -> Result<()> {
+        let (disk, store) = (&self.workspace.disk, self.workspace.store());
+        let Some(place) = store.path_of(change.file).map_err(store_fault)? else { return Ok(()) };
+        let parent = path.parent().unwrap_or_else(WsPath::root);
+        let fits = disk.stat(&parent)?.is_some_and(|stat| stat.is(FileKind::Folder));
+        if !fits || disk.stat(&place)?.is_some() || disk.stat(path)?.is_some() {
+            return Ok(());
         }
-        Ok(())
+        make_folder(self.workspace, path, after.mode)
+    }
+
+    /// Whether a path is by now the place of another entry.
+    fn is_taken(&self, file: FileId, path: &WsPath) -> Result<bool> {
+        let node = self.workspace.store().lookup(path).map_err(store_fault)?;
+        Ok(node.is_some_and(|node| node.id != file))
     }
 
     /// Removes what a step removed, unless it has changed since: then it is somebody's new file.
     fn remove(&self, change: &Change, before: &FileState, path: &WsPath) -> Result<()> {
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
         let Some(stat) = disk.stat(path)? else { return Ok(()) };
+        let node = self.workspace.store().node(change.file).map_err(store_fault)?;
+        let revived = node.is_some_and(|node| node.state.is_some());
+        if revived || self.is_taken(change.file, path)? {
+            return Ok(());
+        }
         if stat.is(FileKind::Folder) {
             if before.kind == FileKind::Folder && disk.list(path)?.is_empty() {
                 disk.remove_folder(path)?;
             }
             return Ok(());
         }
-        if self.revived(change) || self.content_on_disk(path, &stat)? != before.content {
+        if !self.is_of(change.file, path, &stat)? {
             return Ok(());
         }
+        let content = self.content_on_disk(path, &stat)?;
         let displaced = stage.displace(disk, path, change.file)?;
-        retire_displaced(self.workspace, &displaced, before.content);
+        retire_displaced(self.workspace, &displaced, content);
         Ok(())
     }
 
-    /// A later step brought the file back to life: it decides what is on disk.
-    fn revived(&self, change: &Change) -> bool {
-        let last = self.steps.iter().rev().flat_map(|(_, changes)| changes);
-        { last }.find(|later| later.file == change.file).is_some_and(|later| later.after.is_some())
+    /// Whether what is at a path has a content that the file had in these steps: the disk may be
+    /// behind all of them.
+    fn is_of(&self, file: FileId, path: &WsPath, stat: &Stat) -> Result<bool> {
+        let content = self.content_on_disk(path, stat)?;
+        Ok(content.is_some_and(|content| self.owned.contains(&(file, content))))
     }
 
-    /// Makes sure that a path holds what a step put there.
-    fn provide(&self, seq: Seq, change: &Change, after: &FileState, path: &WsPath) -> Result<()> {
+    /// Gives every living entry that these steps touched its state, folders before what is in them.
+    fn provide_all(&self) -> Result<()> {
+        let store = self.workspace.store();
+        let mut living = Vec::new();
+        for (file, newest) in self.newest.iter().filter(|(_, newest)| newest.by_us) {
+            let state = store.node(*file).map_err(store_fault)?.and_then(|node| node.state);
+            let path = store.path_of(*file).map_err(store_fault)?;
+            if let (Some(state), Some(path)) = (state, path) {
+                living.push((path, *file, state, *newest));
+            }
+        }
+        living.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        for (path, file, state, newest) in &living {
+            self.call.check()?;
+            self.provide(*file, state, path, *newest)?;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that a path holds what the steps put there.
+    fn provide(
+        &self,
+        file: FileId,
+        state: &FileState,
+        path: &WsPath,
+        newest: Newest,
+    ) -> Result<()> {
         let disk = &self.workspace.disk;
-        let found = disk.stat(path)?;
-        if after.kind == FileKind::Folder {
-            return match found {
-                None => disk.make_folder(path, after.mode),
-                Some(_) => Ok(()),
+        let Some(stat) = disk.stat(path)? else {
+            if !self.provide_above(path)? {
+                return Ok(());
+            }
+            return match state.kind {
+                FileKind::Folder => make_folder(self.workspace, path, state.mode),
+                _ => self.place_new(file, state, path),
+            };
+        };
+        let mode_differs = newest.sets_mode && stat.mode != state.mode;
+        if state.kind == FileKind::Folder {
+            let half_made = newest.makes && is_half_made(self.workspace, state.mode, stat.mode);
+            return match stat.is(FileKind::Folder) && (mode_differs || half_made) {
+                true => disk.set_folder_mode(path, state.mode),
+                false => Ok(()),
             };
         }
-        if self.newest.get(&change.file) != Some(&seq) {
+        if state.content.is_none() || !(stat.is(FileKind::File) || stat.is(FileKind::Link)) {
             return Ok(());
         }
-        let Some(stat) = found else { return self.place_new(change, after, path) };
         let content = self.content_on_disk(path, &stat)?;
-        let is_there = content == after.content && stat.mode == after.mode;
-        if is_there || after.content.is_none() || stat.is(FileKind::Folder) {
+        if content == state.content && !mode_differs {
             return Ok(());
         }
-        self.place_over(change, after, path, content, &stat)
+        self.place_over(file, state, path, content, &stat)
     }
 
-    fn place_new(&self, change: &Change, after: &FileState, path: &WsPath) -> Result<()> {
-        let Some(mut staged) = self.stage(after, path, None)? else { return Ok(()) };
+    /// Makes the folders above a path that are missing; whether all of them are folders now.
+    fn provide_above(&self, path: &WsPath) -> Result<bool> {
+        let Some(above) = path.parent() else { return Ok(true) };
+        match self.workspace.disk.stat(&above)? {
+            Some(stat) => Ok(stat.is(FileKind::Folder)),
+            None if !self.provide_above(&above)? => Ok(false),
+            None => {
+                let node = self.workspace.store().lookup(&above).map_err(store_fault)?;
+                let mode = node.map_or(self.workspace.folder_mode, |node| node.last.mode);
+                make_folder(self.workspace, &above, mode).map(|()| true)
+            }
+        }
+    }
+
+    fn place_new(&self, file: FileId, state: &FileState, path: &WsPath) -> Result<()> {
+        let Some(mut staged) = self.stage(state, path, None)? else { return Ok(()) };
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
-        stage.place_new(disk, &mut staged, path, change.file)?;
+        stage.place_new(disk, &mut staged, path, file)?;
         Ok(())
     }
 
     fn place_over(
         &self,
-        change: &Change,
-        after: &FileState,
+        file: FileId,
+        state: &FileState,
         path: &WsPath,
         content: Option<ContentHash>,
         stat: &Stat,
     ) -> Result<()> {
-        let Some(mut staged) = self.stage(after, path, Some(stat))? else { return Ok(()) };
+        let Some(mut staged) = self.stage(state, path, Some(stat))? else { return Ok(()) };
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
-        let displaced = stage.place_over(disk, &mut staged, path, change.file)?;
-        let known = self.ours.get(&change.file);
-        if !content.is_some_and(|hash| known.is_some_and(|known| known.contains(&hash))) {
-            let bytes = stage.displaced_bytes(&displaced, path)?;
-            keep_save(self.workspace, self.call, change.file, &bytes, stat.mode)?;
+        let displaced = stage.place_over(disk, &mut staged, path, file)?;
+        if !content.is_some_and(|hash| self.ours.contains(&hash)) {
+            keep_save(self.workspace, self.call, file, &displaced, path)?;
         }
         retire_displaced(self.workspace, &displaced, content);
         Ok(())
@@ -227,42 +342,52 @@ pub(crate) fn image(
     }
 }
 
-/// Records bytes that somebody saved into a file while we were replacing it.
+/// Records what somebody saved into a file while we were replacing it.
 fn keep_save(
     workspace: &Workspace,
     call: &Call,
     file: FileId,
-    bytes: &[u8],
-    mode: u32,
+    displaced: &Displaced,
+    path: &WsPath,
 ) -> Result<()> {
-    let Some(node) = workspace.store().node(file).map_err(store_fault)? else { return Ok(()) };
-    let path =
-        workspace.store().path_of(file).map_err(store_fault)?.unwrap_or_else(|| node.path.clone());
+    let store = workspace.store();
+    let saved = Saved::read(workspace, displaced, path, call)?;
+    let Some(mut node) = store.node(file).map_err(store_fault)? else {
+        return saved.store_only(workspace, displaced);
+    };
+    if node.state.is_none() {
+        // Its name may be another's by now: then the save belongs to that one's past.
+        let heir = store.child(node.last.parent, &node.last.name).map_err(store_fault)?;
+        node = heir.unwrap_or(node);
+    }
+    if node.last.kind == FileKind::Folder {
+        return saved.store_only(workspace, displaced);
+    }
+    let path = store.path_of(node.id).map_err(store_fault)?.unwrap_or_else(|| node.path.clone());
     let change = Change {
-        file,
+        file: node.id,
         before: Some(node.last.clone()),
         after: node.state.clone(),
         from: Some(path.clone()),
         to: node.state.as_ref().map(|_| path),
         version: None,
     };
-    record_intruder(workspace, &change, bytes, mode, &recovering(call), call)
+    record_intruder(workspace, &change, &saved, displaced, &recovering(call), call)
 }
 
 /// Looks at what a crash left in the staging folder: a file that was displaced and whose bytes the
 /// store does not have is somebody's save; one that the store wants to be kept is kept. The caller
 /// holds the lock and is the only living process.
 pub(crate) fn rescue(workspace: &Workspace, call: &Call) -> Result<()> {
+    let path = WsPath::root();
     for displaced in workspace.stage.leftovers() {
-        let hash = workspace.stage.displaced_hash(&displaced, call)?;
-        let located = workspace.store().locate(&hash).map_err(store_fault)?;
-        match (located, displaced.file()) {
-            (Some(_), _) => retire_displaced(workspace, &displaced, Some(hash)),
-            (None, Some(file)) => {
-                let bytes = workspace.stage.displaced_bytes(&displaced, &WsPath::root())?;
-                keep_save(workspace, call, file, &bytes, displaced.stat.mode)?;
-            }
-            (None, None) => {}
+        let saved = Saved::read(workspace, &displaced, &path, call)?;
+        match workspace.store().locate(&saved.hash).map_err(store_fault)? {
+            Some(_) => retire_displaced(workspace, &displaced, Some(saved.hash)),
+            None => match displaced.file() {
+                Some(file) => keep_save(workspace, call, file, &displaced, &path)?,
+                None => saved.store_only(workspace, &displaced)?,
+            },
         }
     }
     Ok(())

@@ -65,8 +65,9 @@ impl Workspace {
     }
 
     fn settle(&self, call: &Call) -> Result<()> {
-        let alone = self.locks.enter();
+        self.journal.is_flushed_to(self.store.projected().map_err(store_fault)?.seq);
         let _lock = self.locks.acquire(call)?;
+        let alone = self.locks.enter();
         recovery::settle(self, call)?;
         if alone {
             recovery::rescue(self, call)?;

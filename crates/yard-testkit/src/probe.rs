@@ -204,7 +204,9 @@ pub fn copy_tree(from: &Path, to: &Path) {
 /// What is in the staging folder below a state folder (or a root that has its own).
 pub fn staged(home: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(home.join("stage")) else { return Vec::new() };
-    entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+    entries
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect()
 }
 
 /// A path of the workspace.

@@ -126,11 +126,12 @@ impl Past {
         Spot { parent: state.parent, name: state.name.clone(), thing }
     }
 
-    /// The tree after all steps but those of `skipped`; a doubt where a step does not find what it
-    /// changed.
-    pub fn without(&self, skipped: &[StepId]) -> Result<Tree, Doubt> {
+    /// The tree after all steps but `step`; a doubt where a later one does not find what it changed.
+    /// `skipped` is the undo itself.
+    pub fn without(&self, step: StepId, skipped: Option<StepId>) -> Result<Tree, Doubt> {
         let mut files = Files::new();
-        for step in self.steps.iter().filter(|step| !skipped.contains(&step.row.id)) {
+        let left_out = |id: StepId| id == step || Some(id) == skipped;
+        for step in self.steps.iter().filter(|step| !left_out(step.row.id)) {
             for change in &step.changes {
                 self.replay(&mut files, change)
                     .map_err(|doubt| format!("{} {}: {doubt}", step.row.verb, step.row.seq))?;
@@ -171,6 +172,11 @@ impl Past {
             }
         }
         files
+    }
+
+    /// The tree as the newest steps left it.
+    pub fn now(&self) -> Result<Tree, Doubt> {
+        draw(&self.heads(None))
     }
 
     /// What undoing `step` now must give if it succeeds at all, value by value and line by line. A
@@ -267,12 +273,29 @@ fn draw(files: &Files) -> Result<Tree, Doubt> {
     Ok(tree)
 }
 
-/// The lines of a text; none for binary content.
+/// The lines of a text, and before them its byte order mark, as if it were one; none for binary
+/// content.
 fn lines(bytes: &[u8]) -> Option<Vec<&[u8]>> {
-    let lines = bytes.split_inclusive(|byte| *byte == b'\n').collect::<Vec<_>>();
+    let marks: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b""];
+    let mark = marks.into_iter().find(|mark| bytes.starts_with(mark)).unwrap_or_default();
+    let (mark, body) = bytes.split_at(mark.len());
+    let wide = mark.len() == 2;
+    if !wide && body.contains(&0) {
+        return None;
+    }
+    let width = if wide { 2 } else { 1 };
+    let (mut lines, mut start) = (Vec::new(), 0);
+    lines.extend(Some(mark).filter(|mark| !mark.is_empty()));
+    for at in (0..body.len()).step_by(width) {
+        let end = at + width;
+        if (body[at] == b'\n' && (!wide || body[at + 1] == 0)) || end >= body.len() {
+            lines.push(&body[start..end]);
+            start = end;
+        }
+    }
     let unique: HashSet<&&[u8]> = lines.iter().collect();
     assert_eq!(unique.len(), lines.len(), "lines of a history are unique");
-    (!bytes.contains(&0)).then_some(lines)
+    Some(lines)
 }
 
 /// One maximal run of changed lines, with the lines around it.

@@ -68,7 +68,8 @@ impl Locks {
         }
     }
 
-    /// Whether this is the only living process on the workspace; from now on it counts as one.
+    /// Whether this is the only living process on the workspace. Asked by whoever holds the
+    /// workspace's lock: else two could wait for each other, one for the lock, one in [`Locks::share`].
     pub(crate) fn enter(&self) -> bool {
         rustix::fs::flock(&self.presence, FlockOperation::NonBlockingLockExclusive).is_ok()
     }

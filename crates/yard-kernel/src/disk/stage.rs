@@ -18,6 +18,9 @@ use crate::content::{hash_all, read_all};
 
 use super::{Disk, DiskCall, Stat, write_fault};
 
+/// Larger files are hashed in pieces.
+const WHOLE: u64 = 1 << 20;
+
 /// How the name of a file ends that takes another's place, or was taken out of its own.
 const SWAPPED: &str = ".swap";
 
@@ -94,11 +97,17 @@ impl Stage {
     /// The mode that a new folder gets here: what the process's mask leaves of 0777.
     pub(crate) fn folder_mode(&self) -> Result<u32> {
         let told = |errno| write_fault(errno, &WsPath::root());
-        let name = self.fresh_name();
-        rustix::fs::mkdirat(&self.folder, &name, Mode::from_raw_mode(0o777)).map_err(told)?;
-        let mode = self.stat(&name).map_err(told)?.mode;
-        rustix::fs::unlinkat(&self.folder, &name, AtFlags::REMOVEDIR).map_err(told)?;
-        Ok(mode)
+        loop {
+            let name = self.fresh_name();
+            rustix::fs::mkdirat(&self.folder, &name, Mode::from_raw_mode(0o777)).map_err(told)?;
+            let mode = self.stat(&name).map(|stat| stat.mode);
+            match rustix::fs::unlinkat(&self.folder, &name, AtFlags::REMOVEDIR) {
+                // Another process, alone until now, swept it away: it does so once.
+                Err(Errno::NOENT) => {}
+                Ok(()) => return mode.map_err(told),
+                Err(errno) => return Err(told(errno)),
+            }
+        }
     }
 
     /// Removes what crashed processes left. The caller made sure that no other process is alive.
@@ -250,7 +259,12 @@ impl Stage {
         let told = |errno| write_fault(errno, path);
         let aside = self.swap_name(file);
         rustix::fs::renameat(parent, name, &self.folder, &aside).map_err(told)?;
-        rename_new(self.folder.as_fd(), staged.name.as_bytes(), parent, name).map_err(told)?;
+        let placed = rename_new(self.folder.as_fd(), staged.name.as_bytes(), parent, name);
+        if let Err(errno) = placed {
+            // Back to its place, unless somebody has taken that: then the next rescue keeps it.
+            let _ = rename_new(self.folder.as_fd(), aside.as_bytes(), parent, name);
+            return Err(told(errno));
+        }
         staged.placed = true;
         let stat = self.stat(&aside).map_err(told)?;
         Ok(Displaced { name: aside, stat })
@@ -320,6 +334,9 @@ impl Stage {
         let path = WsPath::root();
         if displaced.stat.is(FileKind::Link) {
             return self.displaced_bytes(displaced, &path).map(|target| ContentHash::of(&target));
+        }
+        if displaced.stat.size() <= WHOLE {
+            return self.displaced_bytes(displaced, &path).map(|bytes| ContentHash::of(&bytes));
         }
         let file = self.open_displaced(displaced);
         hash_all(&mut file.map_err(|errno| write_fault(errno, &path))?, &path, call)

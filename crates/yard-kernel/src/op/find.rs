@@ -9,6 +9,7 @@ use yard_core::{
     Call, Effect, EffectKind, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath,
 };
 
+use crate::disk::Stats;
 use crate::op::list::{Lookup, folder_at};
 use crate::walk::{Flow, Rules, Visit, Walk};
 use crate::workspace::Workspace;
@@ -24,6 +25,7 @@ impl Execute for Find {
             workspace,
             call,
             lookup: Lookup::new(workspace),
+            stats: workspace.disk.stats(),
             found: Vec::new(),
         };
         let mut truncated = false;
@@ -53,6 +55,7 @@ struct Search<'a> {
     workspace: &'a Workspace,
     call: &'a Call,
     lookup: Lookup<'a>,
+    stats: Stats<'a>,
     found: Vec<yard_core::op::Entry>,
 }
 
@@ -77,7 +80,7 @@ impl Search<'_> {
         if self.find.file_type.is_some_and(|wanted| (wanted == FileType::Folder) != is_folder) {
             return Ok(None);
         }
-        let Some(stat) = self.workspace.disk.stat(&visit.path)? else { return Ok(None) };
+        let Some(stat) = self.stats.stat(&visit.path)? else { return Ok(None) };
         if !self.find.size.holds(stat.size()) && !is_folder {
             return Ok(None);
         }

@@ -6,6 +6,7 @@ use yard_core::{
 };
 use yard_store::{Change, Node, Seq, StepRow};
 
+use crate::disk::Spot;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
@@ -39,12 +40,22 @@ fn of_file(
     before: Option<Seq>,
     count: usize,
 ) -> Result<Vec<HistoryEntry>> {
-    let file = last_at(workspace, path)?.ok_or_else(|| {
-        let message = format!("{path} has no history: no step has changed a file of that path");
-        Fault::new(FaultCode::NotFound, message).about(Subject::Path)
-    })?;
+    let Some(file) = last_at(workspace, path)? else {
+        // A file that no step has touched yet has a history too: an empty one.
+        return match workspace.disk.locate(path, false)? {
+            Spot::Present { .. } => Ok(Vec::new()),
+            Spot::Missing { .. } | Spot::Blocked { .. } => Err(no_history(path)),
+        };
+    };
     let changes = workspace.store().file_changes(file.id, before, count).map_err(store_fault)?;
     Ok(changes.into_iter().map(|(row, change)| entry(row, Some(change))).collect())
+}
+
+fn no_history(path: &WsPath) -> Fault {
+    let message = format!(
+        "{path} has no history: it is not there, and no step has changed a file of that path"
+    );
+    Fault::new(FaultCode::NotFound, message).about(Subject::Path)
 }
 
 /// The file that is at a path, or the last one that was.

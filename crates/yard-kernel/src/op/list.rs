@@ -67,11 +67,11 @@ pub(crate) fn entries(
     visits: Vec<Visit>,
     call: &Call,
 ) -> Result<Vec<Entry>> {
-    let mut lookup = Lookup::new(workspace);
+    let (mut lookup, mut stats) = (Lookup::new(workspace), workspace.disk.stats());
     let mut entries = Vec::with_capacity(visits.len());
     for visit in visits {
         call.check()?;
-        let Some(stat) = workspace.disk.stat(&visit.path)? else { continue };
+        let Some(stat) = stats.stat(&visit.path)? else { continue };
         let node = lookup.node(&visit.path)?;
         let known = workspace.judge(node, &visit.path, &stat, None, call)?;
         entries.push(workspace.entry(visit.path, &stat, &known));

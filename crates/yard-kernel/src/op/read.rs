@@ -13,7 +13,7 @@ use yard_core::{
 };
 
 use crate::content::{each_piece, io_fault, read_all};
-use crate::disk::{Spot, Stat, not_found};
+use crate::disk::Stat;
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
@@ -24,8 +24,7 @@ const HEAD: usize = 64 << 10;
 
 impl Execute for Read {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<ReadAnswer>> {
-        let path = present(workspace, &self.path)?;
-        let (mut file, stat) = workspace.disk.open_file(&path)?;
+        let (path, mut file, stat) = workspace.disk.open_wherever(&self.path)?;
         let part = if stat.size() <= WHOLE {
             whole(self, &mut file, &stat, &path)?
         } else {
@@ -39,14 +38,6 @@ impl Execute for Read {
         }
         let effect = Effect::one(EffectKind::Read, path.clone());
         Ok(Planned::Answer { effect, answer: part.answer(path, stat.size(), synced, json) })
-    }
-}
-
-/// The path of what is there, links resolved.
-pub(crate) fn present(workspace: &Workspace, path: &WsPath) -> Result<WsPath> {
-    match workspace.disk.locate(path, true)? {
-        Spot::Present { path, .. } => Ok(path),
-        Spot::Missing { .. } | Spot::Blocked { .. } => Err(not_found(path)),
     }
 }
 
@@ -148,13 +139,36 @@ fn lines_of(
         fit(&mut part, String::from_utf8_lossy(shown), start, encoding, max);
     } else {
         let start = slice.range.start as u64;
-        fit(&mut part, text::decode(shown, encoding), start, encoding, max);
+        let mark = if start == 0 { mark_len(bytes, encoding) } else { 0 };
+        fit(&mut part, decode_at(shown, start, encoding), start + mark, encoding, max);
     }
     part
 }
 
 /// Bytes of the mark that every UTF-16 file here begins with.
 const BOM_UTF16: u64 = 2;
+const BOM_UTF8: &[u8] = b"\xef\xbb\xbf";
+
+/// How many bytes of a file that is not UTF-16 are its mark.
+fn mark_len(bytes: &[u8], encoding: Encoding) -> u64 {
+    let marked = encoding == Encoding::Utf8Bom && bytes.starts_with(BOM_UTF8);
+    if marked { BOM_UTF8.len() as u64 } else { 0 }
+}
+
+/// Decodes what stands at `offset` of a file: a mark is one at its very start only, elsewhere it is a
+/// character like any other.
+fn decode_at(bytes: &[u8], offset: u64, encoding: Encoding) -> Cow<'_, str> {
+    let mark: &[u8] = match encoding {
+        Encoding::Utf8 | Encoding::Utf8Bom => BOM_UTF8,
+        Encoding::Utf16Le => b"\xff\xfe",
+        Encoding::Utf16Be => b"\xfe\xff",
+        Encoding::Legacy(_) => return text::decode(bytes, encoding),
+    };
+    match bytes.strip_prefix(mark) {
+        Some(rest) if offset > 0 => Cow::Owned(format!("\u{feff}{}", text::decode(rest, encoding))),
+        _ => text::decode(bytes, encoding),
+    }
+}
 
 /// Takes the text of a slice, cut to what an answer may hold: at a line end if one fits, else within
 /// the line. `start` is where the slice begins in the file.
@@ -205,7 +219,7 @@ fn bytes_of(bytes: &[u8], encoding: Encoding, offset: u64, limit: u64) -> Part {
     let (start, end) = (at(offset), at(offset.saturating_add(limit)));
     let end =
         if end < bytes.len() { character_start(bytes, end, encoding).max(start) } else { end };
-    let shown = text::decode(&bytes[start..end], encoding).into_owned();
+    let shown = decode_at(&bytes[start..end], offset, encoding).into_owned();
     Part {
         first_line: begun_lines(&bytes[..start], encoding),
         lines: lines::count(shown.as_bytes()),
@@ -401,8 +415,9 @@ impl Window {
             true => character_start(&self.taken, self.taken.len(), encoding),
             false => self.taken.len(),
         };
-        let shown = text::decode(&self.taken[..end], encoding);
-        fit(&mut part, shown, self.start, encoding, self.max as u64);
+        let shown = decode_at(&self.taken[..end], self.start, encoding);
+        let mark = if self.start == 0 { mark_len(&self.taken, encoding) } else { 0 };
+        fit(&mut part, shown, self.start + mark, encoding, self.max as u64);
         part
     }
 }
@@ -430,11 +445,17 @@ fn streamed_bytes(
         .read_to_end(&mut bytes)
         .map_err(|error| io_fault(&error, path))?;
     let mut part = bytes_of(&bytes, encoding, 0, limit);
+    part.text = decode_at(&bytes[..shown_len(&part, &bytes)], offset, encoding).into_owned();
     part.cut_at_byte = part.cut_at_byte.map(|at| at + offset);
     part.first_line = newlines_before(file, offset, path, call)?;
     part.hash = sums.hash;
     part.line_count = sums.line_count;
     Ok(part)
+}
+
+/// How many of the bytes that were read a part shows.
+fn shown_len(part: &Part, bytes: &[u8]) -> usize {
+    part.cut_at_byte.map_or(bytes.len(), |end| usize::try_from(end).unwrap_or(bytes.len()))
 }
 
 /// How many lines end before `offset`.

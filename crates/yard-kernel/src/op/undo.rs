@@ -5,7 +5,7 @@
 //! by lines. Where a later step changed the same value or depends on it, the undo is refused as a whole
 //! and names what is in its way.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use yard_core::op::{Undo, Undone};
 use yard_core::{
@@ -14,8 +14,10 @@ use yard_core::{
 };
 use yard_store::{Change, StepRow};
 
+use crate::disk::Shape;
 use crate::draft::{Current, Large, Planner, Was, join};
 use crate::op::history::find_step;
+use crate::recovery::image;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
@@ -26,8 +28,13 @@ impl Execute for Undo {
         let mut planner = Planner::new(workspace, call);
         planner.draft.exclusive = true;
         planner.draft.undoes = Some(step.id);
-        let mut undoing =
-            Undoing { planner, step, places: HashMap::new(), removed: HashMap::new() };
+        let mut undoing = Undoing {
+            planner,
+            step,
+            places: HashMap::new(),
+            removed: HashMap::new(),
+            vacated: HashSet::new(),
+        };
         for change in changes.iter().rev() {
             call.check()?;
             undoing.take_back(change)?;
@@ -47,6 +54,8 @@ struct Undoing<'a> {
     places: HashMap<FileId, WsPath>,
     /// How many entries this undo takes out of a folder.
     removed: HashMap<WsPath, usize>,
+    /// The places that this undo empties.
+    vacated: HashSet<WsPath>,
 }
 
 impl Undoing<'_> {
@@ -89,9 +98,40 @@ impl Undoing<'_> {
             return Err(self.conflict(change, &current.path, "it was brought back since"));
         }
         let path = self.place_of(change, state)?;
-        self.must_be_free(change, &path)?;
-        self.planner.revive(change.file, state, &path)?;
+        if self.is_vacated(&path) {
+            self.revive_instead(change, state, &path)?;
+        } else {
+            self.must_be_free(change, &path)?;
+            self.planner.revive(change.file, state, &path)?;
+        }
         self.places.insert(change.file, path);
+        Ok(())
+    }
+
+    /// Whether what is at `path` now goes in this undo: the step put a folder in a file's place, or
+    /// the reverse.
+    fn is_vacated(&self, path: &WsPath) -> bool {
+        !self.vacated.is_empty()
+            && (self.vacated.contains(path)
+                || path.ancestors().iter().any(|above| self.vacated.contains(above)))
+    }
+
+    /// Brings an entry back to a place that this undo empties first. What is there is expected and
+    /// checked already, as something that goes.
+    fn revive_instead(&mut self, change: &Change, state: &FileState, path: &WsPath) -> Result<()> {
+        if state.kind != FileKind::Folder {
+            let shape = Shape { mode: Some(state.mode), owner: None };
+            let staged = match state.content {
+                Some(hash) => image(self.planner.workspace, &hash, state.kind, &shape, path)?,
+                None => None,
+            };
+            let staged =
+                staged.ok_or_else(|| self.conflict(change, path, "its content was not kept"))?;
+            self.planner.draft.staged.insert(change.file, staged);
+        }
+        let (after, to) = (Some(state.clone()), Some(path.clone()));
+        self.planner.push_change(change.file, None, after, None, to);
+        self.planner.effect.push(EffectKind::Create, path.clone());
         Ok(())
     }
 
@@ -147,12 +187,26 @@ impl Undoing<'_> {
                     "there are other files in the folder now",
                 ));
             }
+            self.forget_missing(&current)?;
         }
         if let Some(folder) = current.path.parent() {
             *self.removed.entry(folder).or_default() += 1;
         }
         self.planner.check_writable_above(&current.path)?;
         self.planner.remove(&current);
+        self.vacated.insert(current.path);
+        Ok(())
+    }
+
+    /// Adopts that entries which the store knows in a folder are no longer on disk: they would stay
+    /// behind as living entries of a folder that is gone.
+    fn forget_missing(&mut self, folder: &Current) -> Result<()> {
+        for node in self.planner.store().children(folder.id).map_err(store_fault)? {
+            let path = join(&folder.path, &node.last.name)?;
+            if self.planner.workspace.disk.stat(&path)?.is_none() {
+                self.planner.adopt_gone(&node, &path)?;
+            }
+        }
         Ok(())
     }
 

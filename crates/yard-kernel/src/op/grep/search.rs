@@ -57,10 +57,10 @@ impl<'a> Searcher<'a> {
 
     pub(super) fn file(&mut self, path: &WsPath) -> Result<FileMatches> {
         self.call.check()?;
-        let (mut file, size) = self.workspace.disk.open_listed(path)?;
+        let (mut file, stat) = self.workspace.disk.open_listed(path)?;
         let mut taken =
             Taken::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
-        if size > WHOLE {
+        if stat.size() > WHOLE {
             let searched = self.lines.search_reader(self.regex, &mut file, &mut taken);
             return searched.map(|()| taken.finish()).map_err(SearchError::into_fault);
         }

@@ -27,22 +27,26 @@ pub(crate) fn data() -> PathBuf {
 }
 
 /// A folder of one measurement.
-pub(crate) struct Scratch(PathBuf);
+pub(crate) struct Scratch {
+    path: PathBuf,
+    mark: String,
+}
 
 impl Scratch {
     /// An empty one.
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = data().join(format!("run-{}-{number}", std::process::id()));
+        let mark = format!("{}-{number}", std::process::id());
+        let path = data().join(format!("run-{mark}"));
         std::fs::create_dir_all(&path).expect("a scratch folder");
         spread(&path);
-        Self(path)
+        Self { path, mark }
     }
 
-    /// A folder in it.
+    /// A folder in it. Its whole name is its own, because ext4 chooses the block group by the name.
     pub(crate) fn folder(&self, name: &str) -> PathBuf {
-        let path = self.0.join(name);
+        let path = self.path.join(format!("{name}-{}", self.mark));
         std::fs::create_dir_all(&path).expect("a folder");
         path
     }
@@ -57,7 +61,7 @@ fn spread(folder: &Path) {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 

@@ -43,14 +43,19 @@ enum Kind {
     Created,
 }
 
-/// A content that was not there before.
-fn content(kind: Kind, before: &mut Vec<u8>, dice: &mut Dice) -> Vec<u8> {
-    *before = match kind {
-        Kind::Edited => edited(before, dice),
-        Kind::Source | Kind::Created => dice.text(SIZE),
-        Kind::Noise => dice.noise(SIZE),
+/// Contents to write one after another, made before any clock starts.
+fn contents(kind: Kind, count: usize) -> std::vec::IntoIter<Vec<u8>> {
+    let mut dice = Dice(3);
+    let mut text = dice.text(SIZE);
+    let mut next = || {
+        text = match kind {
+            Kind::Edited => edited(&text, &mut dice),
+            Kind::Source | Kind::Created => dice.text(SIZE),
+            Kind::Noise => dice.noise(SIZE),
+        };
+        text.clone()
     };
-    before.clone()
+    (0..count).map(|_| next()).collect::<Vec<_>>().into_iter()
 }
 
 fn write(path: &str, content: Vec<u8>) -> Write {
@@ -68,24 +73,20 @@ fn against_plain(what: &str, kind: Kind) -> Row {
     let scratch = Scratch::new();
     let (root, plain) = (scratch.folder("root"), scratch.folder("plain"));
     let bench = Bench::open(&root, &scratch.folder("state"), &Plan::default());
-    let mut sides = [(Dice(3), Dice(3).text(SIZE), 0), (Dice(3), Dice(3).text(SIZE), 0)];
-    let [ours, peer] = &mut sides;
-    let name = |number: &mut u32| {
-        *number += u32::from(kind == Kind::Created);
-        format!("file-{number}.rs")
-    };
+    let (rounds, each) = (150, 4);
+    let count = (rounds + 1) * each as usize;
+    let (mut ours, mut peers) = (contents(kind, count), contents(kind, count));
+    let name = |left: usize| format!("file-{}.rs", if kind == Kind::Created { left } else { 0 });
     let duel = duel(
-        150,
-        4,
+        rounds,
+        each,
         || {
-            let path = format!("/{}", name(&mut ours.2));
-            let bytes = content(kind, &mut ours.1, &mut ours.0);
-            bench.perform(write(&path, bytes));
+            let bytes = ours.next().expect("a content");
+            bench.perform(write(&format!("/{}", name(ours.len())), bytes));
         },
         || {
-            let name = name(&mut peer.2);
-            let bytes = content(kind, &mut peer.1, &mut peer.0);
-            plain_write(&plain, &name, &bytes);
+            let bytes = peers.next().expect("a content");
+            plain_write(&plain, &name(peers.len()), &bytes);
         },
     );
     Row::times(what, &duel, Target::AtMost(1.0))
@@ -106,16 +107,17 @@ fn against_git() -> Row {
     let (root, repo) = (scratch.folder("root"), scratch.folder("repo"));
     let bench = Bench::open(&root, &scratch.folder("state"), &Plan::default());
     git(&repo, &["init", "-q"]);
-    let (mut dice, mut before) = (Dice(4), Dice(4).text(SIZE));
-    let (mut git_dice, mut git_before) = (Dice(4), Dice(4).text(SIZE));
+    let (rounds, each) = (25, 3);
+    let count = (rounds + 1) * each as usize;
+    let (mut ours, mut peers) = (contents(Kind::Edited, count), contents(Kind::Edited, count));
     let duel = duel(
-        25,
-        3,
+        rounds,
+        each,
         || {
-            bench.perform(write("/file.rs", content(Kind::Edited, &mut before, &mut dice)));
+            bench.perform(write("/file.rs", ours.next().expect("a content")));
         },
         || {
-            let bytes = content(Kind::Edited, &mut git_before, &mut git_dice);
+            let bytes = peers.next().expect("a content");
             std::fs::write(repo.join("file.rs"), bytes).expect("a file");
             git(&repo, &["add", "file.rs"]);
             git(&repo, &["commit", "-q", "-m", "change"]);

@@ -56,8 +56,8 @@ pub fn slice(text: &[u8], start: LineStart, limit: Option<u64>) -> LineSlice {
     };
     let lines = limit.unwrap_or(u64::MAX).min(total - first_line);
     let begin = offset_of(text, first_line);
-    let end = begin + offset_of(&text[begin..], lines);
     let truncated = first_line + lines < total;
+    let end = if truncated { begin + offset_of(&text[begin..], lines) } else { text.len() };
     LineSlice { range: begin..end, first_line, lines, total, truncated }
 }
 

@@ -175,7 +175,7 @@ fn is_stray(character: char) -> bool {
 
 /// [`is_stray`] for ASCII, without a branch: it looks at every byte of every file that is read.
 fn is_stray_byte(byte: u8) -> bool {
-    let known = ((byte >= 0x07) & (byte <= 0x0d)) | (byte == 0x1b);
+    let known = (0x07..=0x0d).contains(&byte) | (byte == 0x1b);
     ((byte < 0x20) & !known) | (byte == 0x7f)
 }
 
@@ -208,7 +208,11 @@ fn legacy(bytes: &[u8]) -> Result<Encoding, NotText> {
 pub fn decode(bytes: &[u8], encoding: Encoding) -> Cow<'_, str> {
     let body = bytes.strip_prefix(encoding.bom()).unwrap_or(bytes);
     match encoding {
-        Encoding::Utf8 | Encoding::Utf8Bom => String::from_utf8_lossy(body),
+        // Checking first is many times faster than decoding with an eye on damage.
+        Encoding::Utf8 | Encoding::Utf8Bom => match std::str::from_utf8(body) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(body),
+        },
         Encoding::Utf16Le => UTF_16LE.decode_without_bom_handling(body).0,
         Encoding::Utf16Be => UTF_16BE.decode_without_bom_handling(body).0,
         Encoding::Legacy(encoding) => encoding.decode_without_bom_handling(body).0,

@@ -4,7 +4,7 @@
 //! Wherever a plan meets the disk it first makes the store's view agree with it: what changed behind
 //! our back is adopted as a step of author `external` that goes in right before the planned one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -146,6 +146,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) effect: Effect,
     folders: HashMap<WsPath, FileId>,
     revived: HashMap<FileId, WsPath>,
+    /// Folders that were found to be writable.
+    writable: HashSet<WsPath>,
 }
 
 impl<'a> Planner<'a> {
@@ -169,6 +171,7 @@ impl<'a> Planner<'a> {
             effect: Effect::default(),
             folders: HashMap::new(),
             revived: HashMap::new(),
+            writable: HashSet::new(),
         }
     }
 
@@ -255,15 +258,26 @@ impl<'a> Planner<'a> {
     }
 
     /// A fault if the nearest existing folder above `path` cannot be written to.
-    pub(crate) fn check_writable_above(&self, path: &WsPath) -> Result<()> {
-        let mut above = path.parent().unwrap_or_else(WsPath::root);
-        while self.workspace.disk.stat(&above)?.is_none() {
-            match above.parent() {
-                Some(parent) => above = parent,
-                None => break,
+    pub(crate) fn check_writable_above(&mut self, path: &WsPath) -> Result<()> {
+        let above = path.parent().unwrap_or_else(WsPath::root);
+        if self.writable.contains(&above) {
+            return Ok(());
+        }
+        let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
+        let mut nearest = above.clone();
+        loop {
+            match (disk.check_writable(&nearest, stage), nearest.parent()) {
+                (Err(fault), Some(parent)) if fault.code() == FaultCode::NotFound => {
+                    nearest = parent
+                }
+                (checked, _) => {
+                    checked?;
+                    break;
+                }
             }
         }
-        self.workspace.disk.check_writable(&above, &self.workspace.stage)
+        self.writable.insert(above);
+        Ok(())
     }
 
     /// Adopts that an entry of the store is no longer on disk.

@@ -466,6 +466,7 @@ mod tests {
         assert!(words.len() < 1500, "{}", words.len());
     }
 
+    #[allow(clippy::disallowed_methods, reason = "a test of how long it takes")]
     #[test]
     fn r10_a_large_file_is_explained_soon() {
         let line = |n: usize| format!("    let value_{} = compute(value_{n}, {n});\n", n % 700);
@@ -473,11 +474,11 @@ mod tests {
         let near = "    let value_3 = computed(value_17, 99999);\n    let valu = 3;\n";
         let far = "something completely different\nand more of it\n";
         let anchored = format!("{}    let other = 1;\n", line(12_345));
-        // The bound is for a release build; a loaded test machine gets ten times as long.
+        // Scoring every window took minutes; a loaded test machine gets seconds.
         for old in [near, far, &anchored] {
             let start = std::time::Instant::now();
             let words = explain(&body, old);
-            assert!(start.elapsed().as_millis() < 500, "{:?} {words}", start.elapsed());
+            assert!(start.elapsed().as_secs() < 10, "{:?} {words}", start.elapsed());
         }
         assert!(explain(&body, &anchored).contains("lines 12346 to 12347"));
     }

@@ -195,6 +195,15 @@ impl WsPath {
         }
     }
 
+    /// The folders above it and itself, from the root downwards; the root itself is left out.
+    pub fn lineage(&self) -> Vec<WsPath> {
+        let mut paths = self.ancestors();
+        if !self.is_root() {
+            paths.push(self.clone());
+        }
+        paths
+    }
+
     /// The folders above it, from the root downwards; the root itself is left out.
     pub fn ancestors(&self) -> Vec<WsPath> {
         let slashes = self.relative.iter().enumerate().filter(|(_, byte)| **byte == b'/');

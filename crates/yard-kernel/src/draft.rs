@@ -190,7 +190,7 @@ impl<'a> Planner<'a> {
     /// The id of a folder that exists on disk; adopted if the store does not know it.
     pub(crate) fn folder(&mut self, path: &WsPath) -> Result<FileId> {
         let mut id = FileId::ROOT;
-        for folder in path_down_to(path) {
+        for folder in path.lineage() {
             id = self.folder_in(id, &folder)?;
         }
         Ok(id)
@@ -224,7 +224,7 @@ impl<'a> Planner<'a> {
     /// The id of a folder, made with those above it where they are missing.
     pub(crate) fn make_folders(&mut self, path: &WsPath) -> Result<FileId> {
         let mut id = FileId::ROOT;
-        for folder in path_down_to(path) {
+        for folder in path.lineage() {
             let known = self.folders.contains_key(&folder);
             id = if known || self.workspace.disk.stat(&folder)?.is_some() {
                 self.folder_in(id, &folder)?
@@ -291,25 +291,31 @@ impl<'a> Planner<'a> {
 
     /// Adopts that `node` and everything below it went away.
     pub(crate) fn adopt_gone(&mut self, node: &Node, path: &WsPath) -> Result<()> {
-        if self.draft.adopted.iter().any(|change| change.file == node.id && change.after.is_none())
-        {
+        let adopted = |change: &NewChange| change.file == node.id && change.after.is_none();
+        if self.draft.adopted.iter().any(adopted) {
             return Ok(());
         }
-        self.call.check()?;
-        if node.last.kind == FileKind::Folder {
-            for child in self.store().children(node.id).map_err(store_fault)? {
-                let below = join(path, &child.last.name)?;
-                self.adopt_gone(&child, &below)?;
+        let mut gone = Vec::new();
+        let mut ahead = vec![(node.clone(), path.clone())];
+        while let Some((node, path)) = ahead.pop() {
+            self.call.check()?;
+            if node.last.kind == FileKind::Folder {
+                for child in self.store().children(node.id).map_err(store_fault)? {
+                    let below = join(&path, &child.last.name)?;
+                    ahead.push((child, below));
+                }
             }
+            gone.push(NewChange {
+                file: node.id,
+                before: node.state,
+                after: None,
+                from: Some(path),
+                to: None,
+                version: None,
+            });
         }
-        self.draft.adopted.push(NewChange {
-            file: node.id,
-            before: node.state.clone(),
-            after: None,
-            from: Some(path.clone()),
-            to: None,
-            version: None,
-        });
+        // Every folder was found before what is in it, and goes after it.
+        self.draft.adopted.extend(gone.into_iter().rev());
         Ok(())
     }
 
@@ -622,15 +628,6 @@ fn brings_content(before: Option<&FileState>, after: Option<&FileState>) -> bool
                 && (before.content != after.content || !(moved || before == after))
         }
     }
-}
-
-/// The folders from just below the root down to `path` itself.
-fn path_down_to(path: &WsPath) -> Vec<WsPath> {
-    let mut folders = path.ancestors();
-    if !path.is_root() {
-        folders.push(path.clone());
-    }
-    folders
 }
 
 /// A path below a folder, as a fault where it would be too long.

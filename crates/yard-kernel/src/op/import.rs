@@ -128,14 +128,17 @@ impl<'a> Importing<'a> {
     }
 
     fn gone_below(&mut self, folder: FileId, path: &WsPath) -> Result<()> {
-        self.planner.call.check()?;
-        for node in self.planner.store().children(folder).map_err(store_fault)? {
-            let below = join(path, &node.last.name)?;
-            let seen = self.seen.contains(&node.id);
-            if !seen && self.planner.workspace.disk.stat(&below)?.is_none() {
-                self.gone(&node, &below)?;
-            } else if node.last.kind == FileKind::Folder {
-                self.gone_below(node.id, &below)?;
+        let mut ahead = vec![(folder, path.clone())];
+        while let Some((folder, path)) = ahead.pop() {
+            self.planner.call.check()?;
+            for node in self.planner.store().children(folder).map_err(store_fault)? {
+                let below = join(&path, &node.last.name)?;
+                let seen = self.seen.contains(&node.id);
+                if !seen && self.planner.workspace.disk.stat(&below)?.is_none() {
+                    self.gone(&node, &below)?;
+                } else if node.last.kind == FileKind::Folder {
+                    ahead.push((node.id, below));
+                }
             }
         }
         Ok(())

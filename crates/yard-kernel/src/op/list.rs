@@ -125,20 +125,21 @@ impl<'a> Lookup<'a> {
     }
 
     fn folder(&mut self, path: &WsPath) -> Result<Option<FileId>> {
-        let (Some(above), Some(name)) = (path.parent(), path.name()) else {
-            return Ok(Some(FileId::ROOT));
-        };
         if let Some(known) = self.folders.get(path) {
             return Ok(*known);
         }
-        let id = match self.folder(&above)? {
-            Some(parent) => {
-                let node = self.workspace.store().child(parent, &name).map_err(store_fault)?;
-                node.map(|node| node.id)
-            }
-            None => None,
-        };
-        self.folders.insert(path.clone(), id);
+        let mut id = Some(FileId::ROOT);
+        for folder in path.lineage() {
+            id = match (self.folders.get(&folder), id, folder.name()) {
+                (Some(known), ..) => *known,
+                (None, Some(parent), Some(name)) => {
+                    let node = self.workspace.store().child(parent, &name).map_err(store_fault)?;
+                    node.map(|node| node.id)
+                }
+                _ => None,
+            };
+            self.folders.insert(folder, id);
+        }
         Ok(id)
     }
 }

@@ -34,9 +34,27 @@ impl Execute for Remove {
     }
 }
 
-/// Plans that everything below a folder goes, deepest first.
+/// Plans that everything below a folder goes, deepest first. A loop, not a recursion: a tree may be
+/// deeper than a thread's stack.
 fn clear(planner: &mut Planner<'_>, folder: &Current, recursive: bool) -> Result<()> {
-    planner.call.check()?;
+    let mut below = Vec::new();
+    let mut ahead = vec![folder.clone()];
+    while let Some(folder) = ahead.pop() {
+        planner.call.check()?;
+        for current in inside(planner, &folder, recursive)? {
+            if current.stat.is(FileKind::Folder) {
+                ahead.push(current.clone());
+            }
+            below.push(current);
+        }
+    }
+    // Every folder was found before what is in it.
+    below.iter().rev().for_each(|current| planner.remove(current));
+    Ok(())
+}
+
+/// The entries of one folder that goes.
+fn inside(planner: &mut Planner<'_>, folder: &Current, recursive: bool) -> Result<Vec<Current>> {
     let names = planner.workspace.disk.list(&folder.path)?;
     if !names.is_empty() && !recursive {
         return Err(not_empty(&folder.path, names.len()));
@@ -49,16 +67,16 @@ fn clear(planner: &mut Planner<'_>, folder: &Current, recursive: bool) -> Result
     let mut names: Vec<Vec<u8>> = names.into_iter().map(|entry| entry.name).collect();
     names.sort_unstable();
     forget_missing(planner, folder, &names)?;
+    let mut entries = Vec::with_capacity(names.len());
     for name in names {
         let name =
             Name::new(&name).map_err(|error| unnameable(&folder.path, &error.to_string()))?;
-        let current = planner.current(&join(&folder.path, &name)?, Large::Keep)?;
-        if current.stat.is(FileKind::Folder) {
-            clear(planner, &current, recursive)?;
-        }
-        planner.remove(&current);
+        let mut current = planner.current(&join(&folder.path, &name)?, Large::Keep)?;
+        // What goes is not written again, so its bytes need not be held.
+        current.bytes = Vec::new();
+        entries.push(current);
     }
-    Ok(())
+    Ok(entries)
 }
 
 /// Adopts that entries which the store knows below a folder are no longer on disk.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use yard_core::op::{Verified, Verify};
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileId, FileKind, Result, StepId, WsPath};
-use yard_store::{AuditRow, Seq, StoreError, chain, step_digest};
+use yard_store::{AuditRow, Node, Seq, StoreError, chain, step_digest};
 
 use crate::content::hash_all;
 use crate::draft::join;
@@ -31,7 +31,7 @@ impl Execute for Verify {
         };
         check.chain()?;
         check.contents()?;
-        check.disk(FileId::ROOT, &WsPath::root())?;
+        check.disk()?;
         let effect = Effect::one(EffectKind::Read, WsPath::root());
         Ok(Planned::Answer { effect, answer: check.found })
     }
@@ -161,26 +161,31 @@ impl Check<'_> {
         }
     }
 
-    /// Compares every living node below a folder with the disk.
-    fn disk(&mut self, folder: FileId, path: &WsPath) -> Result<()> {
-        self.call.check()?;
-        for node in self.workspace.store().children(folder).map_err(store_fault)? {
-            let below = join(path, &node.last.name)?;
-            let (id, kind) = (node.id, node.last.kind);
-            let synced = match self.workspace.disk.stat(&below)? {
-                Some(stat) => {
-                    self.workspace.judge(Some(node), &below, &stat, None, self.call)?.synced
+    /// Compares every living node with the disk.
+    fn disk(&mut self) -> Result<()> {
+        let mut ahead = vec![(FileId::ROOT, WsPath::root())];
+        while let Some((folder, path)) = ahead.pop() {
+            self.call.check()?;
+            for node in self.workspace.store().children(folder).map_err(store_fault)? {
+                let below = join(&path, &node.last.name)?;
+                if node.last.kind == FileKind::Folder {
+                    ahead.push((node.id, below.clone()));
                 }
-                None => false,
-            };
-            if synced {
-                self.found.synced += 1;
-            } else {
-                self.found.unsynced.push(below.clone());
+                self.node(node, below)?;
             }
-            if kind == FileKind::Folder {
-                self.disk(id, &below)?;
-            }
+        }
+        self.found.unsynced.sort();
+        Ok(())
+    }
+
+    fn node(&mut self, node: Node, path: WsPath) -> Result<()> {
+        let synced = match self.workspace.disk.stat(&path)? {
+            Some(stat) => self.workspace.judge(Some(node), &path, &stat, None, self.call)?.synced,
+            None => false,
+        };
+        match synced {
+            true => self.found.synced += 1,
+            false => self.found.unsynced.push(path),
         }
         Ok(())
     }

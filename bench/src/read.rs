@@ -81,15 +81,12 @@ fn large() -> Vec<Row> {
             let told = crate::again(&["slice", slice, &line.to_string(), hash]);
             let mut numbers = told.split_whitespace().map(|word| word.parse().unwrap_or(0.0));
             let (kib, millis) = (numbers.next().unwrap_or(0.0), numbers.next().unwrap_or(0.0));
-            let what = format!(
-                "100 MB, {}{}",
-                if slice == "bytes" {
-                    "4 KB in the middle".to_owned()
-                } else {
-                    format!("100 lines at the {slice}")
-                },
-                if hash.is_empty() { "" } else { ", hash" }
-            );
+            let place = match slice {
+                "bytes" => "4 KB in the middle".to_owned(),
+                _ => format!("100 lines at the {slice}"),
+            };
+            let also = if hash.is_empty() { "" } else { ", with hash" };
+            let what = format!("memory for 100 MB: {place}{also}");
             let cells = [
                 format!("{kib:.0} KiB"),
                 String::new(),

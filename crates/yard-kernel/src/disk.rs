@@ -267,7 +267,7 @@ impl Disk {
 
     /// Opens what was just seen to be a regular file. What was seen to be something else is never
     /// opened; what took its place meanwhile does not block, and is looked at again.
-    fn open_seen(&self, path: &WsPath, seen: &Stat) -> Result<(File, Stat)> {
+    pub(crate) fn open_seen(&self, path: &WsPath, seen: &Stat) -> Result<(File, Stat)> {
         match seen.kind {
             EntryKind::Known(FileKind::File) => {}
             EntryKind::Known(FileKind::Folder) => return Err(is_folder(path)),

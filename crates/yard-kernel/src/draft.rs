@@ -433,12 +433,12 @@ impl<'a> Planner<'a> {
                 let content = Some(ContentHash::of(&bytes));
                 Ok(Observed { kind: FileKind::Link, stat, content, bytes, large: false })
             }
-            EntryKind::Known(FileKind::File) => self.observe_file(path),
+            EntryKind::Known(FileKind::File) => self.observe_file(path, &stat),
         }
     }
 
-    fn observe_file(&self, path: &WsPath) -> Result<Observed> {
-        let (mut file, stat) = self.workspace.disk.open_file(path)?;
+    fn observe_file(&self, path: &WsPath, seen: &Stat) -> Result<Observed> {
+        let (mut file, stat) = self.workspace.disk.open_seen(path, seen)?;
         let large = stat.size() > self.workspace.limits().load_bytes;
         let bytes = if large { Vec::new() } else { read_all(&mut file, stat.size(), path)? };
         let content =

@@ -144,27 +144,30 @@ impl Stage {
         file.write_all(bytes).map_err(|error| {
             told(error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error))
         })?;
-        self.dress(&file, shape).map_err(told)?;
-        let stat = Stat::of(&rustix::fs::fstat(&file).map_err(told)?);
+        let stat = self.dress(&file, shape).map_err(told)?;
         Ok(guard.finish(stat))
     }
 
-    /// Owner first: changing it clears the set-user-id bits that the mode may bring.
-    fn dress(&self, file: &std::fs::File, shape: &Shape) -> std::result::Result<(), Errno> {
-        if let Some((user, group)) = shape.owner {
-            let stat = rustix::fs::fstat(file)?;
-            if (stat.st_uid, stat.st_gid) != (user, group) {
-                let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
-                match rustix::fs::fchown(file, Some(user), Some(group)) {
-                    // R5: owner and group stay "where the process may set them".
-                    Ok(()) | Err(Errno::PERM) => {}
-                    Err(errno) => return Err(errno),
-                }
+    /// Gives a staged file its owner and mode, where it does not have them; how it looks then. Owner
+    /// first: changing it clears the set-user-id bits that the mode may bring.
+    fn dress(&self, file: &std::fs::File, shape: &Shape) -> std::result::Result<Stat, Errno> {
+        let bare = Stat::of(&rustix::fs::fstat(file)?);
+        let chown = shape.owner.filter(|owner| *owner != bare.owner);
+        if let Some((user, group)) = chown {
+            let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+            match rustix::fs::fchown(file, Some(user), Some(group)) {
+                // R5: owner and group stay "where the process may set them".
+                Ok(()) | Err(Errno::PERM) => {}
+                Err(errno) => return Err(errno),
             }
         }
-        match shape.mode {
-            Some(mode) => rustix::fs::fchmod(file, Mode::from_raw_mode(mode)),
-            None => Ok(()),
+        let chmod = shape.mode.filter(|mode| chown.is_some() || *mode != bare.mode);
+        if let Some(mode) = chmod {
+            rustix::fs::fchmod(file, Mode::from_raw_mode(mode))?;
+        }
+        match (chown, chmod) {
+            (None, None) => Ok(bare),
+            _ => rustix::fs::fstat(file).map(|raw| Stat::of(&raw)),
         }
     }
 
@@ -390,8 +393,7 @@ impl Stage {
         std::io::copy(&mut source, &mut file).map_err(|error| {
             told(error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error))
         })?;
-        self.dress(&file, shape).map_err(told)?;
-        let stat = Stat::of(&rustix::fs::fstat(&file).map_err(told)?);
+        let stat = self.dress(&file, shape).map_err(told)?;
         Ok(guard.finish(stat))
     }
 }

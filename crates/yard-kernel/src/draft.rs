@@ -69,6 +69,8 @@ pub(crate) struct Draft {
     pub(crate) contents: Vec<Prepared>,
     pub(crate) staged: HashMap<FileId, Staged>,
     pub(crate) expects: Vec<Expect>,
+    /// Contents that were seen on disk and may be remembered once the step is recorded.
+    pub(crate) seen: Vec<(FileId, ContentHash, Stat)>,
     /// It touches whole trees: it shares its batch with no other.
     pub(crate) exclusive: bool,
     _active: Active,
@@ -76,7 +78,7 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// What the plan saw, path by path.
-    pub(crate) fn seen(&self) -> HashMap<WsPath, Signature> {
+    pub(crate) fn signatures(&self) -> HashMap<WsPath, Signature> {
         let seen = self.expects.iter().filter_map(|expect| match &expect.was {
             Was::Seen(stat) => Some((expect.path.clone(), stat.signature)),
             _ => None,
@@ -161,6 +163,7 @@ impl<'a> Planner<'a> {
             contents: Vec::new(),
             staged: HashMap::new(),
             expects: Vec::new(),
+            seen: Vec::new(),
             exclusive: false,
             _active: Active::enter(workspace.journal.active()),
         };

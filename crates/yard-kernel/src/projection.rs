@@ -96,7 +96,7 @@ pub(crate) fn project(
     signed: &Signed,
     call: &Call,
 ) -> Landing {
-    let seen = draft.seen();
+    let seen = draft.signatures();
     let mut done: Vec<(NewChange, Done)> = Vec::new();
     let mut intruders = Vec::new();
     for change in std::mem::take(&mut draft.changes) {
@@ -118,6 +118,9 @@ pub(crate) fn project(
         if let Err(fault) = record_intruder(workspace, change, saved, displaced, signed, call) {
             return Landing::Unfinished(fault);
         }
+    }
+    for (file, content, stat) in &draft.seen {
+        workspace.seen_as(*file, *content, stat, call);
     }
     let extra = !intruders.is_empty();
     let kept: HashSet<usize> = intruders.into_iter().map(|(at, _)| at).collect();

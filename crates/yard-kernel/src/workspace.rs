@@ -1,10 +1,11 @@
 //! One workspace: a directory, its store, and the one way in which a change lands on both.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use yard_core::{Call, Fault, FaultCode, Limits, Result, World};
-use yard_store::{AuditEntry, Remembered, Store, StoreError};
+use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, Limits, Result, World};
+use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 
 use crate::disk::{Disk, Locks, Probe, Resolution, Stage};
 use crate::journal::{Journal, Signed, Verdict};
@@ -40,7 +41,7 @@ pub struct Workspace {
     pub(crate) folder_mode: u32,
     store: Arc<dyn Store>,
     limits: Limits,
-    seen: Mutex<Vec<Remembered>>,
+    seen: Mutex<HashMap<FileId, Remembered>>,
 }
 
 impl Workspace {
@@ -112,12 +113,22 @@ impl Workspace {
     /// Remembers under which signature a content was seen, so that it need not be read again.
     pub(crate) fn remember(&self, seen: Remembered) {
         let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push(seen);
+        all.insert(seen.file, seen);
         if all.len() >= REMEMBERED {
             // A hint: if it cannot be stored, the next look reads the file again.
-            let _ = self.store.remember(&all);
-            all.clear();
+            let _ = self.store.remember(&all.drain().map(|(_, seen)| seen).collect::<Vec<_>>());
         }
+    }
+
+    /// Whether a content of a file was seen under a signature, and is not with the store yet.
+    pub(crate) fn remembers(
+        &self,
+        file: FileId,
+        content: ContentHash,
+        signature: Signature,
+    ) -> bool {
+        let all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(&file).is_some_and(|seen| (seen.content, seen.signature) == (content, signature))
     }
 }
 
@@ -125,7 +136,7 @@ impl Drop for Workspace {
     fn drop(&mut self) {
         let seen = std::mem::take(self.seen.get_mut().unwrap_or_else(PoisonError::into_inner));
         if !seen.is_empty() {
-            let _ = self.store.remember(&seen);
+            let _ = self.store.remember(&seen.into_values().collect::<Vec<_>>());
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use yard_core::op::{Find, FindBy, Found};
@@ -15,39 +17,72 @@ use crate::walk::{Flow, Rules, Visit, Walk};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
+/// Visits that go to the thread that looks at them at once; few, so that a small limit stops early.
+const CHUNK: usize = 64;
+/// Chunks that wait for it.
+const AHEAD: usize = 8;
+
 impl Execute for Find {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Found>> {
         let base = folder_at(workspace, &self.path)?;
         let names = Names::new(&self.by, &base)?;
-        let limit = self.limit.unwrap_or(workspace.limits().answer_entries);
         let mut search = Search {
             find: self,
             workspace,
             call,
+            limit: self.limit.unwrap_or(workspace.limits().answer_entries),
             lookup: Lookup::new(workspace),
             stats: workspace.disk.stats(),
             found: Vec::new(),
+            truncated: false,
         };
-        let mut truncated = false;
-        let rules = Rules { recursive: self.recursive, include_ignored: self.include_ignored };
-        let mut walk = Walk::new(&workspace.disk, call, rules);
-        walk.run(&base, &mut |visit| {
-            if self.after.as_ref().is_some_and(|after| visit.path <= *after) || !names.hold(&visit)
-            {
-                return Ok(Flow::Continue(()));
-            }
-            if search.found.len() < limit {
-                search.take(visit)?;
-                return Ok(Flow::Continue(()));
-            }
-            truncated = search.would_take(visit)?;
-            Ok(if truncated { Flow::Break(()) } else { Flow::Continue(()) })
+        let (sender, receiver) = sync_channel::<Vec<Visit>>(AHEAD);
+        // One thread walks and looks at names, the other at what the names are.
+        let ignored = thread::scope(|scope| {
+            let walking = scope.spawn(|| walk(self, workspace, call, &base, &names, sender));
+            let searched = search.all(receiver);
+            let walked = walking.join().unwrap_or_else(|_| Err(broken()));
+            searched.and(walked)
         })?;
-        let ignored = walk.ignored();
         let effect = Effect::one(EffectKind::Read, base.clone());
-        let answer = Found { path: base, entries: search.found, truncated, ignored };
-        Ok(Planned::Answer { effect, answer })
+        let Search { found, truncated, .. } = search;
+        Ok(Planned::Answer {
+            effect,
+            answer: Found { path: base, entries: found, truncated, ignored },
+        })
     }
+}
+
+/// Walks in order and hands over what has the right name; how many entries were ignored.
+fn walk(
+    find: &Find,
+    workspace: &Workspace,
+    call: &Call,
+    base: &WsPath,
+    names: &Names,
+    sender: SyncSender<Vec<Visit>>,
+) -> Result<u64> {
+    let rules = Rules { recursive: find.recursive, include_ignored: find.include_ignored };
+    let mut walk = Walk::new(&workspace.disk, call, rules);
+    let mut chunk = Vec::new();
+    walk.run(base, &mut |visit| {
+        if find.after.as_ref().is_some_and(|after| visit.path <= *after) || !names.hold(&visit) {
+            return Ok(Flow::Continue(()));
+        }
+        chunk.push(visit);
+        if chunk.len() < CHUNK {
+            return Ok(Flow::Continue(()));
+        }
+        // Nobody listens any more once the answer is full.
+        let sent = sender.send(std::mem::take(&mut chunk));
+        Ok(if sent.is_ok() { Flow::Continue(()) } else { Flow::Break(()) })
+    })?;
+    let _ = sender.send(chunk);
+    Ok(walk.ignored())
+}
+
+fn broken() -> Fault {
+    Fault::new(FaultCode::Io, "the walk broke off")
 }
 
 struct Search<'a> {
@@ -56,19 +91,23 @@ struct Search<'a> {
     call: &'a Call,
     lookup: Lookup<'a>,
     stats: Stats<'a>,
+    limit: usize,
     found: Vec<yard_core::op::Entry>,
+    truncated: bool,
 }
 
 impl Search<'_> {
-    fn take(&mut self, visit: Visit) -> Result<()> {
-        if let Some(entry) = self.matching(visit)? {
+    /// Takes what matches until the answer is full, and one more to know whether it was cut.
+    fn all(&mut self, receiver: Receiver<Vec<Visit>>) -> Result<()> {
+        for visit in receiver.into_iter().flatten() {
+            let Some(entry) = self.matching(visit)? else { continue };
+            if self.found.len() >= self.limit {
+                self.truncated = true;
+                return Ok(());
+            }
             self.found.push(entry);
         }
         Ok(())
-    }
-
-    fn would_take(&mut self, visit: Visit) -> Result<bool> {
-        self.matching(visit).map(|entry| entry.is_some())
     }
 
     /// The entry, if its metadata is what is looked for too.

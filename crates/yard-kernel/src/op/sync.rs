@@ -69,7 +69,9 @@ impl Workspace {
                 Ok(content == ContentHash::of(&self.disk.read_link(path)?))
             }
             (FileKind::File, Some(content), None) => {
-                if node.signature == Some(stat.signature) {
+                if node.signature == Some(stat.signature)
+                    || self.remembers(node.id, content, stat.signature)
+                {
                     return Ok(true);
                 }
                 if state.size != stat.size() {
@@ -85,7 +87,7 @@ impl Workspace {
 
     /// Remembers a signature, if it is old enough that the file cannot have changed again within the
     /// same tick of the file system's clock.
-    fn seen_as(&self, file: FileId, content: ContentHash, stat: &Stat, call: &Call) {
+    pub(crate) fn seen_as(&self, file: FileId, content: ContentHash, stat: &Stat, call: &Call) {
         let signature = stat.signature;
         if is_settled(&signature, call) {
             self.remember(Remembered { file, content, signature });

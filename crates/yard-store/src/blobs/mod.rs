@@ -126,9 +126,20 @@ impl Delta {
     }
 }
 
+/// Whether half of the bytes stand at the start or the end of the base: then a delta is worth trying.
+/// It is a guess that costs nothing; a wrong one costs space or time, never bytes.
+fn is_edit_of(bytes: &[u8], base: &[u8]) -> bool {
+    let same_start = bytes.iter().zip(base).take_while(|(a, b)| a == b).count();
+    let same_end = bytes.iter().rev().zip(base.iter().rev()).take_while(|(a, b)| a == b).count();
+    same_start + same_end >= bytes.len() / 2
+}
+
 fn delta(bytes: &[u8], against: Option<Against<'_>>) -> Result<Option<Delta>> {
     let Some(Against { base, depth }) = against else { return Ok(None) };
     if bytes.len() < MIN_DELTA || base.bytes.len() > SMALL || depth + 1 >= MAX_CHAIN {
+        return Ok(None);
+    }
+    if !is_edit_of(bytes, base.bytes) {
         return Ok(None);
     }
     let data = codec::compress_against(bytes, base.bytes)?;

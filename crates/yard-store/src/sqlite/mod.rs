@@ -124,6 +124,15 @@ impl SqliteStore {
         Ok(done)
     }
 
+    /// A look at a row or two. The writer's connection, when it is idle, still has the pages that it
+    /// wrote last; every other connection has to read them again after each commit.
+    fn glance<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        match self.writer.try_lock() {
+            Ok(writer) => work(&writer.connection),
+            Err(_) => self.read(work),
+        }
+    }
+
     /// Several queries that see one moment.
     fn read_at_once<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.read(|connection| {
@@ -206,7 +215,7 @@ fn one<T>(
 
 impl Store for SqliteStore {
     fn head(&self) -> Result<Seq> {
-        self.read(history::head)
+        self.glance(history::head)
     }
 
     fn append(&self, expected: Seq, batch: Batch<'_>) -> Result<Seq> {
@@ -219,7 +228,7 @@ impl Store for SqliteStore {
     fn prepare(&self, hash: ContentHash, bytes: &[u8], base: Option<Base<'_>>) -> Result<Prepared> {
         let Some(base) = base else { return self.blobs.prepare(hash, bytes, None) };
         let anchor =
-            self.read(|connection| content::anchor(connection, &self.blobs, &base.hash))?;
+            self.glance(|connection| content::anchor(connection, &self.blobs, &base.hash))?;
         let against = match &anchor {
             None => None,
             Some(Anchor::Itself(depth)) => Some(Against { base, depth: *depth }),
@@ -235,7 +244,7 @@ impl Store for SqliteStore {
     }
 
     fn locate(&self, hash: &ContentHash) -> Result<Option<Located>> {
-        self.read(|connection| content::locate(connection, hash))
+        self.glance(|connection| content::locate(connection, hash))
     }
 
     fn contents(&self, after: Option<&ContentHash>, limit: usize) -> Result<Vec<ContentHash>> {
@@ -243,11 +252,11 @@ impl Store for SqliteStore {
     }
 
     fn node(&self, id: FileId) -> Result<Option<Node>> {
-        self.read(|connection| node::by_id(connection, id))
+        self.glance(|connection| node::by_id(connection, id))
     }
 
     fn child(&self, parent: FileId, name: &Name) -> Result<Option<Node>> {
-        self.read(|connection| node::child(connection, parent, name))
+        self.glance(|connection| node::child(connection, parent, name))
     }
 
     fn former_child(&self, parent: FileId, name: &Name) -> Result<Option<Node>> {
@@ -263,7 +272,7 @@ impl Store for SqliteStore {
     }
 
     fn step(&self, id: StepId) -> Result<Option<StepRow>> {
-        self.read(|connection| history::step(connection, id))
+        self.glance(|connection| history::step(connection, id))
     }
 
     fn steps(

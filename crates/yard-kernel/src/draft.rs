@@ -68,6 +68,8 @@ pub(crate) struct Draft {
     pub(crate) records_only: bool,
     pub(crate) contents: Vec<Prepared>,
     pub(crate) staged: HashMap<FileId, Staged>,
+    /// The bytes that a staged file is to displace: comparing is cheaper than hashing again.
+    pub(crate) displacing: HashMap<FileId, Vec<u8>>,
     pub(crate) expects: Vec<Expect>,
     /// Contents that were seen on disk and may be remembered once the step is recorded.
     pub(crate) seen: Vec<(FileId, ContentHash, Stat)>,
@@ -162,6 +164,7 @@ impl<'a> Planner<'a> {
             records_only: false,
             contents: Vec::new(),
             staged: HashMap::new(),
+            displacing: HashMap::new(),
             expects: Vec::new(),
             seen: Vec::new(),
             exclusive: false,
@@ -536,6 +539,9 @@ impl<'a> Planner<'a> {
         };
         after.content = Some(hash);
         after.size = bytes.len() as u64;
+        if current.bytes.len() as u64 == current.stat.size() {
+            self.draft.displacing.insert(current.id, current.bytes.clone());
+        }
         self.draft.staged.insert(current.id, staged);
         let path = Some(current.path.clone());
         let version = self.push_change(

@@ -102,7 +102,7 @@ pub(crate) fn project(
     for change in std::mem::take(&mut draft.changes) {
         match apply(workspace, &mut draft, &change) {
             Ok(step) => {
-                match intruder(workspace, &seen, &change, &step, call) {
+                match intruder(workspace, &draft, &seen, &change, &step, call) {
                     Ok(found) => intruders.extend(found.map(|found| (done.len(), found))),
                     Err(fault) => return Landing::Unfinished(fault),
                 }
@@ -207,6 +207,7 @@ fn place(
 /// Whether what was displaced is somebody else's save.
 fn intruder(
     workspace: &Workspace,
+    draft: &Draft,
     seen: &HashMap<WsPath, Signature>,
     change: &NewChange,
     done: &Done,
@@ -224,7 +225,14 @@ fn intruder(
     if same && (old || is_large(workspace, displaced)) {
         return Ok(None);
     }
-    if Some(workspace.stage.displaced_hash(displaced, call)?) == expected {
+    let unchanged = match draft.displacing.get(&change.file) {
+        Some(bytes) if bytes.len() as u64 == displaced.stat.size() => {
+            workspace.stage.displaced_bytes(displaced, path)? == *bytes
+        }
+        Some(_) => false,
+        None => Some(workspace.stage.displaced_hash(displaced, call)?) == expected,
+    };
+    if unchanged {
         return Ok(None);
     }
     let saved = Saved::read(workspace, displaced, path, call)?;

@@ -126,12 +126,18 @@ impl Delta {
     }
 }
 
-/// Whether half of the bytes stand at the start or the end of the base: then a delta is worth trying.
-/// It is a guess that costs nothing; a wrong one costs space or time, never bytes.
+/// Whether about half of the bytes stand at the start or the end of the base: then a delta is worth
+/// trying. It is a guess that costs nothing; a wrong one costs space or time, never bytes.
 fn is_edit_of(bytes: &[u8], base: &[u8]) -> bool {
-    let same_start = bytes.iter().zip(base).take_while(|(a, b)| a == b).count();
-    let same_end = bytes.iter().rev().zip(base.iter().rev()).take_while(|(a, b)| a == b).count();
-    same_start + same_end >= bytes.len() / 2
+    const PIECE: usize = 64;
+    let same_start =
+        bytes.chunks_exact(PIECE).zip(base.chunks_exact(PIECE)).take_while(|(a, b)| a == b).count();
+    let same_end = bytes
+        .rchunks_exact(PIECE)
+        .zip(base.rchunks_exact(PIECE))
+        .take_while(|(a, b)| a == b)
+        .count();
+    (same_start + same_end + 2) * PIECE >= bytes.len() / 2
 }
 
 fn delta(bytes: &[u8], against: Option<Against<'_>>) -> Result<Option<Delta>> {

@@ -30,6 +30,11 @@ const IDLE_READERS: usize = 8;
 /// How long a writer waits for another process's.
 const BUSY: Duration = Duration::from_secs(10);
 
+/// Bytes of a page of a new database.
+const PAGE_BYTES: i64 = 1 << 10;
+/// How large the log grows before it is worked into the database.
+const LOG_BYTES: i64 = 4 << 20;
+
 /// How a store is opened.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -148,7 +153,10 @@ impl Writer {
     fn open(database: &Path) -> Result<Self> {
         let mut connection = Connection::open(database)?;
         configure(&connection)?;
+        // A step touches about nine pages by a few bytes each, and a commit writes whole pages.
+        connection.pragma_update(None, "page_size", PAGE_BYTES)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "wal_autocheckpoint", LOG_BYTES / PAGE_BYTES)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         schema::migrate(&mut connection)?;
         Ok(Self { connection, flush: Flush::Now })

@@ -90,6 +90,11 @@ impl<'a> Importing<'a> {
         }
         let before = self.planner.draft.adopted.len();
         let current = self.planner.current(&visit.path, Large::Leave)?;
+        if let (EntryKind::Known(FileKind::File), Some(content)) =
+            (visit.kind, current.state.content)
+        {
+            self.planner.draft.seen.push((current.id, content, current.stat));
+        }
         let large =
             visit.kind == EntryKind::Known(FileKind::File) && current.state.content.is_none();
         if large {

@@ -11,8 +11,9 @@ use zstd::zstd_safe::{CCtx, DCtx, compress_bound, get_error_name};
 use crate::{Result, StoreError};
 
 const LEVEL: i32 = 3;
-/// Against a base nearly everything is found again at any level; this one reads the base fastest.
-const DELTA_LEVEL: i32 = 1;
+/// Against a small base nearly everything is found again at any level; this one reads it fastest.
+const SMALL_BASE_LEVEL: i32 = 1;
+const SMALL_BASE: usize = 64 << 10;
 /// Bytes that start like this would be read as a trained dictionary instead of as plain bytes.
 const DICTIONARY_MAGIC: [u8; 4] = [0x37, 0xA4, 0x30, 0xEC];
 
@@ -40,8 +41,9 @@ pub(super) fn compress_against(bytes: &[u8], base: &[u8]) -> Result<Option<Vec<u
     if base.is_empty() || base.starts_with(&DICTIONARY_MAGIC) {
         return Ok(None);
     }
+    let level = if base.len() <= SMALL_BASE { SMALL_BASE_LEVEL } else { LEVEL };
     with_room(bytes.len(), |coder| {
-        coder.compressor.compress_using_dict(&mut coder.buffer, bytes, base, DELTA_LEVEL)
+        coder.compressor.compress_using_dict(&mut coder.buffer, bytes, base, level)
     })
     .map(Some)
 }

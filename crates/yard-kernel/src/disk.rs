@@ -237,7 +237,7 @@ impl Disk {
     /// Opens the regular file that a path means, its links followed; with the path without links.
     pub(crate) fn open_wherever(&self, path: &WsPath) -> Result<(WsPath, File, Stat)> {
         match self.look(path) {
-            Ok((_, stat)) if !stat.is(FileKind::Link) => {
+            Ok(stat) if !stat.is(FileKind::Link) => {
                 self.open_seen(path, &stat).map(|(file, stat)| (path.clone(), file, stat))
             }
             Ok(_) | Err(Errno::LOOP | Errno::XDEV) => match self.locate(path, true)? {
@@ -253,16 +253,15 @@ impl Disk {
 
     /// Opens a regular file for reading, at a path that holds no links.
     pub(crate) fn open_file(&self, path: &WsPath) -> Result<(File, Stat)> {
-        let (_, stat) = self.look(path).map_err(|errno| read_fault(errno, path))?;
+        let stat = self.look(path).map_err(|errno| read_fault(errno, path))?;
         self.open_seen(path, &stat)
     }
 
     /// Looks at an entry through a handle that cannot read.
-    fn look(&self, path: &WsPath) -> std::result::Result<(OwnedFd, Stat), Errno> {
+    fn look(&self, path: &WsPath) -> std::result::Result<Stat, Errno> {
         self.probe(DiskCall::Open)?;
         let handle = self.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)?;
-        let stat = Stat::of(&rustix::fs::fstat(&handle)?);
-        Ok((handle, stat))
+        rustix::fs::fstat(&handle).map(|raw| Stat::of(&raw))
     }
 
     /// Opens what was just seen to be a regular file. What was seen to be something else is never

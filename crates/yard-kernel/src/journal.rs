@@ -438,7 +438,7 @@ fn verdict(result: std::result::Result<Seq, StoreError>) -> Result<Verdict> {
     match result {
         Ok(_) => Ok(Verdict::Done),
         Err(StoreError::Moved { .. } | StoreError::Misfit(_)) => Ok(Verdict::Moved),
-        Err(error) => Err(refused(error)),
+        Err(error) => Err(store_fault(error)),
     }
 }
 
@@ -452,8 +452,4 @@ fn unfinished(fault: &Fault) -> Fault {
         Some(subject) => Fault::new(fault.code(), message).about(subject),
         None => Fault::new(fault.code(), message),
     }
-}
-
-fn refused(error: StoreError) -> Fault {
-    store_fault(error)
 }

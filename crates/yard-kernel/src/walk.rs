@@ -13,7 +13,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use yard_core::{Call, FaultCode, FileKind, Name, Result, WsPath};
 
 use crate::content::read_all;
-use crate::disk::{Disk, EntryKind};
+use crate::disk::{Disk, EntryKind, RawEntry};
 
 /// Ignore files by rank: a verdict of an earlier one, from however far up, beats one of a later.
 const IGNORE_FILES: [&str; 3] = [".rgignore", ".ignore", ".gitignore"];
@@ -39,6 +39,8 @@ pub(crate) struct Walk<'a> {
     call: &'a Call,
     rules: Rules,
     ignored: u64,
+    /// Where the path that is matched is written: one piece of memory for all of them.
+    asked: Vec<u8>,
 }
 
 /// What the visitor wants next.
@@ -46,7 +48,7 @@ pub(crate) type Flow = ControlFlow<()>;
 
 impl<'a> Walk<'a> {
     pub(crate) fn new(disk: &'a Disk, call: &'a Call, rules: Rules) -> Self {
-        Self { disk, call, rules, ignored: 0 }
+        Self { disk, call, rules, ignored: 0, asked: Vec::new() }
     }
 
     /// How many entries ignore files excluded so far.
@@ -89,17 +91,17 @@ impl<'a> Walk<'a> {
         self.call.check()?;
         let Some(listed) = self.list(folder)? else { return Ok(Flow::Continue(())) };
         let ignores = self.ignores_here(folder, above, &listed);
-        for (key, entry) in in_path_order(listed) {
+        for entry in in_path_order(listed, self.rules.recursive) {
             // Names that no path can hold cannot be asked for either.
-            let Ok(name) = Name::new(&entry.name) else { continue };
+            let Ok(name) = Name::new(entry.name()) else { continue };
             let Ok(path) = folder.join(&name) else { continue };
             let Some(kind) = self.kind(&path, entry.kind)? else { continue };
             let is_folder = kind == EntryKind::Known(FileKind::Folder);
-            if !self.rules.include_ignored && ignores.exclude(&path, is_folder) {
-                self.ignored += u64::from(!key.descend);
+            if !self.rules.include_ignored && ignores.exclude(&path, is_folder, &mut self.asked) {
+                self.ignored += u64::from(!entry.descend);
                 continue;
             }
-            let flow = match key.descend {
+            let flow = match entry.descend {
                 true => self.folder(&path, &ignores, visit)?,
                 false => visit(Visit { path, kind })?,
             };
@@ -110,24 +112,16 @@ impl<'a> Walk<'a> {
         Ok(Flow::Continue(()))
     }
 
-    /// The entries that are walked, each folder twice: once as itself, once to go into.
-    fn list(&self, folder: &WsPath) -> Result<Option<Vec<Listed>>> {
-        let entries = match self.disk.list(folder) {
-            Ok(entries) => entries,
+    fn list(&self, folder: &WsPath) -> Result<Option<Vec<RawEntry>>> {
+        match self.disk.list(folder) {
+            Ok(mut entries) => {
+                entries.retain(|entry| entry.name != b".git");
+                Ok(Some(entries))
+            }
             // What vanished, was swapped or may not be read during a walk is not in its answer.
-            Err(fault) if tolerable(fault.code()) => return Ok(None),
-            Err(fault) => return Err(fault),
-        };
-        let walked = entries.into_iter().filter(|entry| entry.name != b".git");
-        Ok(Some(
-            walked
-                .map(|entry| Listed {
-                    name: entry.name,
-                    kind: entry.kind,
-                    recursive: self.rules.recursive,
-                })
-                .collect(),
-        ))
+            Err(fault) if tolerable(fault.code()) => Ok(None),
+            Err(fault) => Err(fault),
+        }
     }
 
     fn kind(&self, path: &WsPath, told: Option<EntryKind>) -> Result<Option<EntryKind>> {
@@ -137,7 +131,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn ignores_here(&self, folder: &WsPath, above: &Ignores, listed: &[Listed]) -> Ignores {
+    fn ignores_here(&self, folder: &WsPath, above: &Ignores, listed: &[RawEntry]) -> Ignores {
         let mut ignores = above.clone();
         if self.rules.include_ignored {
             return ignores;
@@ -168,7 +162,9 @@ impl<'a> Walk<'a> {
         }
         let bytes = read_all(&mut file, stat.size(), &path).ok()?;
         let text = String::from_utf8_lossy(&bytes);
-        let mut builder = GitignoreBuilder::new(as_path(&folder.to_host()));
+        let mut root = Vec::new();
+        absolute(folder, &mut root);
+        let mut builder = GitignoreBuilder::new(as_path(&root));
         for line in text.trim_start_matches('\u{feff}').lines() {
             // One bad line does not spoil the others.
             let _ = builder.add_line(None, line);
@@ -177,34 +173,34 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// An entry where it stands among the path bytes of its folder's tree.
 struct Listed {
-    name: Vec<u8>,
-    kind: Option<EntryKind>,
-    recursive: bool,
-}
-
-/// Where an entry stands among the path bytes of its folder's tree.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+    /// Its name; with a slash behind it, where it is there to go into.
     bytes: Vec<u8>,
+    kind: Option<EntryKind>,
     descend: bool,
 }
 
-/// `a`, then `a.txt`, then what is in `a/`: the order of whole paths, not of names.
-fn in_path_order(listed: Vec<Listed>) -> Vec<(Key, Listed)> {
-    let mut keyed = Vec::with_capacity(listed.len());
-    for entry in listed {
-        let folder = matches!(entry.kind, Some(EntryKind::Known(FileKind::Folder)) | None);
-        if folder && entry.recursive {
-            let mut bytes = entry.name.clone();
-            bytes.push(b'/');
-            let inside = Listed { name: entry.name.clone(), kind: entry.kind, recursive: true };
-            keyed.push((Key { bytes, descend: true }, inside));
-        }
-        keyed.push((Key { bytes: entry.name.clone(), descend: false }, entry));
+impl Listed {
+    fn name(&self) -> &[u8] {
+        &self.bytes[..self.bytes.len() - usize::from(self.descend)]
     }
-    keyed.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-    keyed
+}
+
+/// `a`, then `a.txt`, then what is in `a/`: the order of whole paths, not of names. Each folder is there
+/// twice, once as itself and once to go into.
+fn in_path_order(entries: Vec<RawEntry>, recursive: bool) -> Vec<Listed> {
+    let mut listed = Vec::with_capacity(entries.len());
+    for RawEntry { name, kind } in entries {
+        let folder = matches!(kind, Some(EntryKind::Known(FileKind::Folder)) | None);
+        if folder && recursive {
+            let bytes = [&name[..], b"/"].concat();
+            listed.push(Listed { bytes, kind, descend: true });
+        }
+        listed.push(Listed { bytes: name, kind, descend: false });
+    }
+    listed.sort_unstable_by(|a, b| a.bytes.cmp(&b.bytes));
+    listed
 }
 
 fn tolerable(code: FaultCode) -> bool {
@@ -229,15 +225,15 @@ struct Layer {
 }
 
 impl Ignores {
-    fn exclude(&self, path: &WsPath, is_folder: bool) -> bool {
+    fn exclude(&self, path: &WsPath, is_folder: bool, asked: &mut Vec<u8>) -> bool {
         if self.by_rank.iter().all(Option::is_none) {
             return false;
         }
-        let host = path.to_host();
+        absolute(path, asked);
         for chain in &self.by_rank {
             let mut layer = chain.as_ref();
             while let Some(current) = layer {
-                match current.matcher.matched(as_path(&host), is_folder) {
+                match current.matcher.matched(as_path(asked), is_folder) {
                     ignore::Match::None => layer = current.above.as_ref(),
                     ignore::Match::Ignore(_) => return true,
                     ignore::Match::Whitelist(_) => return false,
@@ -248,18 +244,11 @@ impl Ignores {
     }
 }
 
-/// Workspace paths as the matcher's idea of an absolute path; nothing is opened by them.
-trait ToHost {
-    fn to_host(&self) -> Vec<u8>;
-}
-
-impl ToHost for WsPath {
-    fn to_host(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.relative().len() + 1);
-        bytes.push(b'/');
-        bytes.extend_from_slice(self.relative());
-        bytes
-    }
+/// A workspace path as the matcher's idea of an absolute one; nothing is opened by it.
+fn absolute(path: &WsPath, into: &mut Vec<u8>) {
+    into.clear();
+    into.push(b'/');
+    into.extend_from_slice(path.relative());
 }
 
 fn as_path(bytes: &[u8]) -> &Path {

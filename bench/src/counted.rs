@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, Change, Located, Mark, Node, Prepared, Remembered, Result,
-    Seq, SqliteStore, StepRow, Store, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Mark, Node, Prepared, Remembered,
+    Result, Seq, SqliteStore, StepRow, Store, VersionRow,
 };
 
 /// Batches and steps that went through.
@@ -45,8 +45,14 @@ impl Store for Counted {
         self.store.head()
     }
 
-    fn prepare(&self, hash: ContentHash, bytes: &[u8], base: Option<Base<'_>>) -> Result<Prepared> {
-        self.store.prepare(hash, bytes, base)
+    fn prepare(
+        &self,
+        hash: ContentHash,
+        bytes: &[u8],
+        base: Option<Base<'_>>,
+        effort: Effort,
+    ) -> Result<Prepared> {
+        self.store.prepare(hash, bytes, base, effort)
     }
 
     fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>> {

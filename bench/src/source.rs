@@ -69,6 +69,8 @@ pub(crate) fn edited(text: &[u8], dice: &mut Dice) -> Vec<u8> {
     let ends: Vec<usize> =
         text.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at + 1).collect();
     let line = 1 + dice.below(ends.len() - 1);
-    let new = dice.line();
+    // One line for one: else the text would grow from edit to edit.
+    let new = std::iter::repeat_with(|| dice.line()).find(|line| !line.ends_with("\n\n"));
+    let new = new.unwrap_or_default();
     [&text[..ends[line - 1]], new.as_bytes(), &text[ends[line]..]].concat()
 }

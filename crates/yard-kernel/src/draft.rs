@@ -13,10 +13,11 @@ use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
     Result, StepId, Subject, VersionId, WsPath,
 };
-use yard_store::{Base, NewChange, Node, Prepared, Signature, Store};
+use yard_store::{Base, Effort, NewChange, Node, Prepared, Signature, Store};
 
 use crate::content::{check_loadable, hash_all, read_all};
-use crate::disk::{EntryKind, Shape, Staged, Stat, not_found, special};
+use crate::disk::{EntryKind, Shape, Staged, Stat, Taking, not_found, special};
+use crate::recent;
 use crate::recovery::image;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Planned, Proposal};
@@ -70,6 +71,8 @@ pub(crate) struct Draft {
     pub(crate) staged: HashMap<FileId, Staged>,
     /// The bytes that a staged file is to displace: comparing is cheaper than hashing again.
     pub(crate) displacing: HashMap<FileId, Vec<u8>>,
+    /// The contents that it writes, to be known again by the next plan.
+    pub(crate) written: Vec<(ContentHash, Vec<u8>)>,
     pub(crate) expects: Vec<Expect>,
     /// Contents that were seen on disk and may be remembered once the step is recorded.
     pub(crate) seen: Vec<(FileId, ContentHash, Stat)>,
@@ -148,6 +151,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) call: &'a Call,
     pub(crate) draft: Draft,
     pub(crate) effect: Effect,
+    /// How small contents are made before they are stored.
+    pub(crate) effort: Effort,
     folders: HashMap<WsPath, FileId>,
     revived: HashMap<FileId, WsPath>,
     /// Folders that were found to be writable.
@@ -165,6 +170,7 @@ impl<'a> Planner<'a> {
             contents: Vec::new(),
             staged: HashMap::new(),
             displacing: HashMap::new(),
+            written: Vec::new(),
             expects: Vec::new(),
             seen: Vec::new(),
             exclusive: false,
@@ -175,6 +181,7 @@ impl<'a> Planner<'a> {
             call,
             draft,
             effect: Effect::default(),
+            effort: Effort::Quick,
             folders: HashMap::new(),
             revived: HashMap::new(),
             writable: HashSet::new(),
@@ -373,8 +380,10 @@ impl<'a> Planner<'a> {
             let name = VersionId::new(self.call.world()).to_string();
             self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), name));
         } else {
-            let prepared =
-                self.store().prepare(hash, &observed.bytes, base).map_err(store_fault)?;
+            let prepared = self
+                .store()
+                .prepare(hash, &observed.bytes, base, self.effort)
+                .map_err(store_fault)?;
             self.draft.contents.push(prepared);
         }
         Ok(Some(hash))
@@ -382,12 +391,23 @@ impl<'a> Planner<'a> {
 
     /// What is at `path` (without links), with the store's view brought to agree.
     pub(crate) fn current(&mut self, path: &WsPath, large: Large) -> Result<Current> {
-        let observed = self.observe(path)?;
+        let stat = self.workspace.disk.stat(path)?.ok_or_else(|| not_found(path))?;
+        self.current_as(path, &stat, large)
+    }
+
+    /// As [`Planner::current`], for what was just seen to look like that.
+    pub(crate) fn current_as(
+        &mut self,
+        path: &WsPath,
+        seen: &Stat,
+        large: Large,
+    ) -> Result<Current> {
         let above = path.parent().ok_or_else(|| not_found(path))?;
         let name = path.name().ok_or_else(|| not_found(path))?;
         let parent = self.folder(&above)?;
-        self.expect(path, Was::Seen(observed.stat));
         let node = self.store().child(parent, &name).map_err(store_fault)?;
+        let observed = self.observe(path, seen, node.as_ref())?;
+        self.expect(path, Was::Seen(observed.stat));
         let known = node.is_some();
         let (id, state) = self.agree(parent, path, node, &observed, large)?;
         if observed.kind == FileKind::Folder {
@@ -427,28 +447,36 @@ impl<'a> Planner<'a> {
         Ok((node.id, after))
     }
 
-    /// Looks at an entry on disk, with its content.
-    pub(crate) fn observe(&self, path: &WsPath) -> Result<Observed> {
-        let disk = &self.workspace.disk;
-        let stat = disk.stat(path)?.ok_or_else(|| not_found(path))?;
-        match stat.kind {
+    /// Looks at the content of an entry that was seen on disk, and that the store may know.
+    fn observe(&self, path: &WsPath, seen: &Stat, node: Option<&Node>) -> Result<Observed> {
+        match seen.kind {
             EntryKind::Special(what) => Err(special(path, what)),
-            EntryKind::Known(FileKind::Folder) => Ok(Observed::folder(stat)),
+            EntryKind::Known(FileKind::Folder) => Ok(Observed::folder(*seen)),
             EntryKind::Known(FileKind::Link) => {
-                let bytes = disk.read_link(path)?;
+                let bytes = self.workspace.disk.read_link(path)?;
                 let content = Some(ContentHash::of(&bytes));
-                Ok(Observed { kind: FileKind::Link, stat, content, bytes, large: false })
+                Ok(Observed { kind: FileKind::Link, stat: *seen, content, bytes, large: false })
             }
-            EntryKind::Known(FileKind::File) => self.observe_file(path, &stat),
+            EntryKind::Known(FileKind::File) => {
+                self.observe_file(path, seen, node.and_then(|node| node.last.content))
+            }
         }
     }
 
-    fn observe_file(&self, path: &WsPath, seen: &Stat) -> Result<Observed> {
+    fn observe_file(
+        &self,
+        path: &WsPath,
+        seen: &Stat,
+        expected: Option<ContentHash>,
+    ) -> Result<Observed> {
         let (mut file, stat) = self.workspace.disk.open_seen(path, seen)?;
         let large = stat.size() > self.workspace.limits().load_bytes;
         let bytes = if large { Vec::new() } else { read_all(&mut file, stat.size(), path)? };
-        let content =
-            if large { hash_all(&mut file, path, self.call)? } else { ContentHash::of(&bytes) };
+        let content = if large {
+            hash_all(&mut file, path, self.call)?
+        } else {
+            self.workspace.recent.hash(&bytes, expected)
+        };
         Ok(Observed { kind: FileKind::File, stat, content: Some(content), bytes, large })
     }
 
@@ -466,7 +494,7 @@ impl<'a> Planner<'a> {
         self.expect(path, Was::Absent);
         self.check_writable_above(path)?;
         let hash = self.bring(new.bytes, None)?;
-        let shape = Shape { mode: None, owner: None };
+        let shape = Shape { mode: None, owner: None, taking: None };
         let staged = self.workspace.stage.file(&self.workspace.disk, new.bytes, &shape, path)?;
         let after = FileState {
             parent,
@@ -532,7 +560,8 @@ impl<'a> Planner<'a> {
         let base = base.map(|hash| Base { hash, bytes: &current.bytes });
         let hash = self.bring(bytes, base)?;
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
-        let shape = Shape { mode: Some(after.mode), owner: Some(current.stat.owner) };
+        let taking = Some(Taking { file: current.id, step: self.draft.id });
+        let shape = Shape { mode: Some(after.mode), owner: Some(current.stat.owner), taking };
         let staged = match after.kind {
             FileKind::Link => stage.link(disk, bytes, &current.path)?,
             _ => stage.file(disk, bytes, &shape, &current.path)?,
@@ -567,7 +596,7 @@ impl<'a> Planner<'a> {
             }
         }
         if let Some(hash) = state.content {
-            let shape = Shape { mode: Some(state.mode), owner: None };
+            let shape = Shape { mode: Some(state.mode), owner: None, taking: None };
             let staged = image(self.workspace, &hash, state.kind, &shape, path)?;
             let staged = staged.ok_or_else(|| not_kept(path))?;
             self.draft.staged.insert(file, staged);
@@ -590,8 +619,11 @@ impl<'a> Planner<'a> {
 
     fn bring(&mut self, bytes: &[u8], base: Option<Base<'_>>) -> Result<ContentHash> {
         let hash = ContentHash::of(bytes);
-        let prepared = self.store().prepare(hash, bytes, base).map_err(store_fault)?;
+        let prepared = self.store().prepare(hash, bytes, base, self.effort).map_err(store_fault)?;
         self.draft.contents.push(prepared);
+        if bytes.len() <= recent::LARGEST {
+            self.draft.written.push((hash, bytes.to_vec()));
+        }
         Ok(hash)
     }
 

@@ -11,6 +11,7 @@ mod draft;
 mod journal;
 mod op;
 mod projection;
+mod recent;
 mod recovery;
 mod regex;
 mod walk;

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use yard_core::{
     Author, Call, ContentHash, Fault, FileKind, FileState, Result, StepId, VersionId, WsPath,
 };
-use yard_store::{Batch, NewChange, NewStep, Prepared, Signature};
+use yard_store::{Batch, Effort, NewChange, NewStep, Prepared, Signature};
 
 use crate::disk::{Displaced, looks_like};
 use crate::draft::Draft;
@@ -30,10 +30,14 @@ pub(crate) enum Landing {
 
 /// One thing that was done to the disk, and can be taken back.
 enum Done {
-    Placed(WsPath),
-    Replaced(WsPath, Displaced),
+    /// With the inode of what was placed.
+    Placed(WsPath, u64),
+    Replaced(WsPath, Displaced, u64),
     Taken(WsPath, Displaced),
-    Renamed { from: WsPath, to: WsPath },
+    Renamed {
+        from: WsPath,
+        to: WsPath,
+    },
     MadeFolder(WsPath),
     RemovedFolder(WsPath, u32),
     FolderMode(WsPath, u32),
@@ -64,7 +68,8 @@ impl Saved {
         }
         let bytes = workspace.stage.displaced_bytes(displaced, path)?;
         let hash = ContentHash::of(&bytes);
-        let prepared = workspace.store().prepare(hash, &bytes, None).map_err(store_fault)?;
+        let prepared =
+            workspace.store().prepare(hash, &bytes, None, Effort::Quick).map_err(store_fault)?;
         Ok(Self { hash, size: bytes.len() as u64, mode, prepared })
     }
 
@@ -112,7 +117,7 @@ pub(crate) fn project(
         }
     }
     for (at, Intruder { change, saved }) in &intruders {
-        let (_, Done::Replaced(_, displaced) | Done::Taken(_, displaced)) = &done[*at] else {
+        let (_, Done::Replaced(_, displaced, _) | Done::Taken(_, displaced)) = &done[*at] else {
             continue;
         };
         if let Err(fault) = record_intruder(workspace, change, saved, displaced, signed, call) {
@@ -121,6 +126,9 @@ pub(crate) fn project(
     }
     for (file, content, stat) in &draft.seen {
         workspace.seen_as(*file, *content, stat, call);
+    }
+    for (hash, bytes) in std::mem::take(&mut draft.written) {
+        workspace.recent.keep(hash, bytes);
     }
     let extra = !intruders.is_empty();
     let kept: HashSet<usize> = intruders.into_iter().map(|(at, _)| at).collect();
@@ -198,9 +206,10 @@ fn place(
     } else {
         Some(stage.place_over(disk, &mut staged, to, change.file)?)
     };
+    let inode = staged.stat.signature.inode;
     Ok(match displaced {
-        Some(displaced) => Done::Replaced(to.clone(), displaced),
-        None => Done::Placed(to.clone()),
+        Some(displaced) => Done::Replaced(to.clone(), displaced, inode),
+        None => Done::Placed(to.clone(), inode),
     })
 }
 
@@ -214,7 +223,7 @@ fn intruder(
     call: &Call,
 ) -> Result<Option<Intruder>> {
     let (path, displaced) = match done {
-        Done::Replaced(path, displaced) | Done::Taken(path, displaced) => (path, displaced),
+        Done::Replaced(path, displaced, _) | Done::Taken(path, displaced) => (path, displaced),
         _ => return Ok(None),
     };
     let expected = change.before.as_ref().and_then(|before| before.content);
@@ -317,8 +326,8 @@ fn take_back(
     call: &Call,
 ) -> Landing {
     let mut changes: Vec<NewChange> = done.iter().map(|(change, _)| change.clone()).collect();
-    for (_, step) in done.into_iter().rev() {
-        if reverse(workspace, step).is_err() {
+    for (change, step) in done.into_iter().rev() {
+        if reverse(workspace, &change, step, call).is_err() {
             return Landing::Unfinished(fault);
         }
     }
@@ -329,12 +338,30 @@ fn take_back(
     }
 }
 
-fn reverse(workspace: &Workspace, done: Done) -> Result<()> {
+/// Takes one thing back. Somebody may have saved in its place meanwhile: what they saved stays there.
+fn reverse(workspace: &Workspace, change: &NewChange, done: Done, call: &Call) -> Result<()> {
     let (disk, stage) = (&workspace.disk, &workspace.stage);
     match done {
-        Done::Placed(path) => stage.displace_unwanted(disk, &path),
-        Done::Replaced(path, displaced) | Done::Taken(path, displaced) => {
-            stage.put_back(disk, &displaced, &path)
+        Done::Placed(path, inode) => {
+            let removed = stage.displace(disk, &path, change.file)?;
+            if removed.stat.signature.inode == inode {
+                stage.discard(&removed);
+            } else if !stage.put_back(disk, &removed, &path)? {
+                keep_aside(workspace, &removed, &path, call)?;
+            }
+            Ok(())
+        }
+        Done::Replaced(path, displaced, inode) => {
+            if !stage.swap_back(disk, &displaced, &path, inode)? {
+                keep_aside(workspace, &displaced, &path, call)?;
+            }
+            Ok(())
+        }
+        Done::Taken(path, displaced) => {
+            if !stage.put_back(disk, &displaced, &path)? {
+                keep_aside(workspace, &displaced, &path, call)?;
+            }
+            Ok(())
         }
         Done::Renamed { from, to } => disk.rename(&to, &from),
         Done::MadeFolder(path) => disk.remove_folder(&path),
@@ -342,6 +369,21 @@ fn reverse(workspace: &Workspace, done: Done) -> Result<()> {
         Done::FolderMode(path, mode) => disk.set_folder_mode(&path, mode),
         Done::Touched => Ok(()),
     }
+}
+
+/// Keeps the bytes of a file whose place is another's by now, if the store does not have them.
+fn keep_aside(
+    workspace: &Workspace,
+    displaced: &Displaced,
+    path: &WsPath,
+    call: &Call,
+) -> Result<()> {
+    let saved = Saved::read(workspace, displaced, path, call)?;
+    match workspace.store().locate(&saved.hash).map_err(store_fault)? {
+        Some(_) => retire_displaced(workspace, displaced, Some(saved.hash)),
+        None => saved.store_only(workspace, displaced)?,
+    }
+    Ok(())
 }
 
 fn record_compensation(
@@ -393,7 +435,7 @@ impl Retired {
 }
 
 fn retired(change: &NewChange, done: Done) -> Option<Retired> {
-    let (Done::Replaced(_, displaced) | Done::Taken(_, displaced)) = done else { return None };
+    let (Done::Replaced(_, displaced, _) | Done::Taken(_, displaced)) = done else { return None };
     let content = change.before.as_ref().and_then(|before| before.content);
     Some(Retired { displaced, content })
 }

@@ -300,7 +300,8 @@ impl<'a> Redo<'a> {
         replaced: Option<&Stat>,
     ) -> Result<Option<Staged>> {
         let Some(hash) = after.content else { return Ok(None) };
-        let shape = Shape { mode: Some(after.mode), owner: replaced.map(|stat| stat.owner) };
+        let owner = replaced.map(|stat| stat.owner);
+        let shape = Shape { mode: Some(after.mode), owner, taking: None };
         image(self.workspace, &hash, after.kind, &shape, path)
     }
 
@@ -381,6 +382,10 @@ fn keep_save(
 pub(crate) fn rescue(workspace: &Workspace, call: &Call) -> Result<()> {
     let path = WsPath::root();
     for displaced in workspace.stage.leftovers() {
+        if is_unused(workspace, &displaced)? {
+            workspace.stage.discard(&displaced);
+            continue;
+        }
         let saved = Saved::read(workspace, &displaced, &path, call)?;
         match workspace.store().locate(&saved.hash).map_err(store_fault)? {
             Some(_) => retire_displaced(workspace, &displaced, Some(saved.hash)),
@@ -391,4 +396,12 @@ pub(crate) fn rescue(workspace: &Workspace, call: &Call) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a file was staged for a step that never happened: then it took nobody's place.
+fn is_unused(workspace: &Workspace, staged: &Displaced) -> Result<bool> {
+    match staged.step() {
+        Some(step) => Ok(workspace.store().step(step).map_err(store_fault)?.is_none()),
+        None => Ok(false),
+    }
 }

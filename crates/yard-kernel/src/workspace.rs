@@ -9,6 +9,7 @@ use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 
 use crate::disk::{Disk, Locks, Probe, Resolution, Stage};
 use crate::journal::{Journal, Signed, Verdict};
+use crate::recent::Recent;
 use crate::{Committed, Proposal, recovery};
 
 /// How many signatures are remembered in memory before they are handed to the store.
@@ -38,6 +39,7 @@ pub struct Workspace {
     pub(crate) stage: Arc<Stage>,
     pub(crate) locks: Locks,
     pub(crate) journal: Journal,
+    pub(crate) recent: Recent,
     pub(crate) folder_mode: u32,
     store: Arc<dyn Store>,
     limits: Limits,
@@ -57,6 +59,7 @@ impl Workspace {
             stage,
             locks,
             journal: Journal::default(),
+            recent: Recent::default(),
             store: opening.store,
             limits: opening.limits,
             seen: Mutex::default(),

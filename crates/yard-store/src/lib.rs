@@ -11,7 +11,7 @@ mod record;
 pub mod sqlite;
 
 pub use audit::{AuditEntry, AuditRow, chain};
-pub use prepared::{Base, Prepared};
+pub use prepared::{Base, Effort, Prepared};
 pub use record::{
     Batch, Change, Located, Mark, NewChange, NewStep, Node, Remembered, Seq, Signature, StepRow,
     VersionRow, step_digest,
@@ -76,9 +76,16 @@ pub trait Store: Send + Sync {
     /// gets its row in the audit chain in the same transaction.
     fn append(&self, expected: Seq, batch: Batch<'_>) -> Result<Seq>;
 
-    /// Makes bytes ready to be appended, without storing them: hashed by the caller, compressed here,
-    /// on the caller's thread. `base` is the version before, against which a small one is stored.
-    fn prepare(&self, hash: ContentHash, bytes: &[u8], base: Option<Base<'_>>) -> Result<Prepared>;
+    /// Makes bytes ready to be appended, without storing them: hashed by the caller, brought into a
+    /// form here, on the caller's thread. `base` is the version before, against which a small one is
+    /// stored.
+    fn prepare(
+        &self,
+        hash: ContentHash,
+        bytes: &[u8],
+        base: Option<Base<'_>>,
+        effort: Effort,
+    ) -> Result<Prepared>;
 
     /// The content's bytes, if it is stored and was not kept as a file of the kernel's.
     fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>>;

@@ -3,6 +3,9 @@
 
 use yard_core::ContentHash;
 
+/// Up to this size compression saves less than it costs.
+pub(crate) const TINY: usize = 1 << 10;
+
 /// The version before a content, against which it may be stored.
 #[derive(Clone, Copy)]
 pub struct Base<'a> {
@@ -10,6 +13,15 @@ pub struct Base<'a> {
     pub hash: ContentHash,
     /// Its bytes.
     pub bytes: &'a [u8],
+}
+
+/// How hard to try to make a content small before it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Somebody waits: what is not small after a look at its base is compressed later.
+    Quick,
+    /// As small as it gets.
+    Thorough,
 }
 
 /// A content that is ready to be appended.
@@ -26,12 +38,21 @@ pub(crate) enum Form {
     Raw(Vec<u8>),
     /// Compressed by itself.
     Zstd(Vec<u8>),
-    /// Compressed against another content, at that depth of its chain.
-    Delta { base: ContentHash, depth: u8, data: Vec<u8> },
+    /// Made from another content, which puts it at that depth of its chain.
+    Delta { base: ContentHash, depth: u8, how: How, data: Vec<u8> },
     /// Compressed, written and flushed as a file of the store's.
     Blob,
     /// A whole file that the kernel keeps under this name.
     Kept(String),
+}
+
+/// How a content is made from its base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// Compressed against it.
+    Zstd,
+    /// It, with its middle replaced.
+    Splice,
 }
 
 impl Prepared {
@@ -62,6 +83,11 @@ impl Prepared {
             Form::Raw(bytes) => Some(bytes),
             _ => None,
         }
+    }
+
+    /// Whether it goes in as it is although it might be made smaller.
+    pub(crate) fn is_hurried(&self) -> bool {
+        matches!(&self.form, Form::Raw(bytes) if bytes.len() > TINY)
     }
 
     /// The name of a [`Prepared::kept`].

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, Change, Located, Mark, Node, Prepared, Remembered, Result,
-    Seq, StepRow, Store, StoreError, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Mark, Node, Prepared, Remembered,
+    Result, Seq, StepRow, Store, StoreError, VersionRow,
 };
 
 use crate::probe::Fuse;
@@ -68,8 +68,14 @@ impl Store for FailingStore {
         self.pass(|store| store.append(expected, batch))
     }
 
-    fn prepare(&self, hash: ContentHash, bytes: &[u8], base: Option<Base<'_>>) -> Result<Prepared> {
-        self.pass(|store| store.prepare(hash, bytes, base))
+    fn prepare(
+        &self,
+        hash: ContentHash,
+        bytes: &[u8],
+        base: Option<Base<'_>>,
+        effort: Effort,
+    ) -> Result<Prepared> {
+        self.pass(|store| store.prepare(hash, bytes, base, effort))
     }
 
     fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>> {

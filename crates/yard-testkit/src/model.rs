@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use yard_core::{ContentHash, FileId, FileState, Name, StepId, VersionId, WsPath};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, Change, Located, Mark, NewChange, NewStep, Node, Prepared,
-    Remembered, Result, Seq, StepRow, Store, StoreError, VersionRow, chain, step_digest,
+    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Mark, NewChange, NewStep, Node,
+    Prepared, Remembered, Result, Seq, StepRow, Store, StoreError, VersionRow, chain, step_digest,
 };
 
 /// An in-memory store.
@@ -187,7 +187,13 @@ impl Store for ModelStore {
         Ok(inner.head())
     }
 
-    fn prepare(&self, hash: ContentHash, bytes: &[u8], _: Option<Base<'_>>) -> Result<Prepared> {
+    fn prepare(
+        &self,
+        hash: ContentHash,
+        bytes: &[u8],
+        _: Option<Base<'_>>,
+        _: Effort,
+    ) -> Result<Prepared> {
         Ok(Prepared::raw(hash, bytes))
     }
 

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 
 use yard_core::{Author, ContentHash, FileId, FileState, FileType, StepId, World, WsPath};
 use yard_store::{
-    AuditEntry, Base, Batch, Mark, NewChange, NewStep, Node, Prepared, Remembered, Result, Seq,
-    Signature, Store, StoreError,
+    AuditEntry, Base, Batch, Effort, Mark, NewChange, NewStep, Node, Prepared, Remembered, Result,
+    Seq, Signature, Store, StoreError,
 };
 
 use crate::alike::assert_alike;
@@ -179,7 +179,7 @@ struct Bytes {
 
 fn prepare(store: &dyn Store, Bytes { bytes, before }: &Bytes) -> Prepared {
     let base = before.as_ref().map(|bytes| Base { hash: ContentHash::of(bytes), bytes });
-    store.prepare(ContentHash::of(bytes), bytes, base).unwrap()
+    store.prepare(ContentHash::of(bytes), bytes, base, Effort::Quick).unwrap()
 }
 
 /// Both succeeded alike, or both failed for the same kind of reason.

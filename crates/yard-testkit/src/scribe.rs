@@ -4,7 +4,9 @@ use yard_core::{
     Author, ContentHash, FileId, FileKind, FileState, FileType, Name, StepId, VersionId, World,
     WsPath,
 };
-use yard_store::{AuditEntry, Base, Batch, NewChange, NewStep, Node, Prepared, Result, Seq, Store};
+use yard_store::{
+    AuditEntry, Base, Batch, Effort, NewChange, NewStep, Node, Prepared, Result, Seq, Store,
+};
 
 use crate::FakeWorld;
 
@@ -119,13 +121,13 @@ impl<'a> Scribe<'a> {
 
     /// A content made ready, against nothing.
     pub fn prepared(&self, bytes: &[u8]) -> Prepared {
-        self.store.prepare(ContentHash::of(bytes), bytes, None).unwrap()
+        self.store.prepare(ContentHash::of(bytes), bytes, None, Effort::Thorough).unwrap()
     }
 
     /// A content made ready, against the version before.
     pub fn prepared_after(&self, bytes: &[u8], before: &[u8]) -> Prepared {
         let base = Base { hash: ContentHash::of(before), bytes: before };
-        self.store.prepare(ContentHash::of(bytes), bytes, Some(base)).unwrap()
+        self.store.prepare(ContentHash::of(bytes), bytes, Some(base), Effort::Thorough).unwrap()
     }
 
     /// Appends one step at the head.

@@ -480,10 +480,10 @@ impl Editor<'_> {
         let Some(path) = files.get(dice.below(files.len().max(1))) else { return };
         self.count += 1;
         let text = whole(&format!("external {} {}", self.count, dice.below(1 << 30)), 3);
-        // What the editor itself saved there before is its own to overwrite.
-        if let Ok(bytes) = std::fs::read(path) {
-            self.saves.remove(&ContentHash::of(&bytes));
-        }
+        // What the editor itself saved there before is its own to overwrite. A file that is gone may
+        // come back before it is written over (a folder that turned out not to be empty): leave it.
+        let Ok(bytes) = std::fs::read(path) else { return };
+        self.saves.remove(&ContentHash::of(&bytes));
         let side = self.place.root.parent().unwrap().join("editor");
         let saved = if in_place {
             std::fs::write(path, &text).is_ok()

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 use yard_core::{ContentHash, FileId, WsPath};
 use yard_store::sqlite::Options;
-use yard_store::{Batch, SqliteStore, Store, StoreError};
+use yard_store::{Batch, Effort, SqliteStore, Store, StoreError};
 use yard_testkit::alike::assert_alike;
 use yard_testkit::{FakeWorld, Scribe, rival};
 
@@ -78,6 +78,50 @@ fn a_thousand_edits_cost_a_tenth_of_their_copies() {
     for hash in store.contents(None, usize::MAX).unwrap() {
         assert_eq!(ContentHash::of(&store.content(&hash).unwrap().unwrap()), hash);
     }
+}
+
+#[test]
+fn what_came_in_a_hurry_is_small_once_it_is_quiet() {
+    let dir = TempDir::new().unwrap();
+    let form = |hash: &ContentHash| -> (i64, i64) {
+        let sql = "SELECT form, length(data) FROM content WHERE hash = ?1";
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        raw(dir.path()).query_row(sql, [hash.as_bytes()], row).unwrap()
+    };
+    let text = source().concat().into_bytes();
+    let noise: Vec<u8> =
+        (0..300u32).flat_map(|n| ContentHash::of(&n.to_le_bytes()).as_bytes().to_owned()).collect();
+    let store = open(dir.path());
+    let contents = [&text, &noise]
+        .map(|bytes| store.prepare(ContentHash::of(bytes), bytes, None, Effort::Quick).unwrap());
+    store.append(0, Batch { steps: &[], contents: &contents }).unwrap();
+    let (text_hash, noise_hash) = (ContentHash::of(&text), ContentHash::of(&noise));
+    assert_eq!(form(&text_hash), (0, text.len() as i64));
+    let started = std::time::Instant::now();
+    while form(&text_hash).0 == 0 && started.elapsed().as_secs() < 30 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let (packed, length) = form(&text_hash);
+    assert!(packed == 1 && length * 2 < text.len() as i64, "form {packed}, {length} bytes");
+    assert_eq!(form(&noise_hash), (0, noise.len() as i64), "what is not smaller stays");
+    for bytes in [&text, &noise] {
+        assert_eq!(store.content(&ContentHash::of(bytes)), Ok(Some(bytes.clone())));
+    }
+}
+
+#[test]
+fn who_closes_at_once_leaves_nothing_unpacked() {
+    let dir = TempDir::new().unwrap();
+    let text = source().concat().into_bytes();
+    let hash = ContentHash::of(&text);
+    let store = open(dir.path());
+    let contents = [store.prepare(hash, &text, None, Effort::Quick).unwrap()];
+    store.append(0, Batch { steps: &[], contents: &contents }).unwrap();
+    drop(store);
+    let raw_left = "SELECT count(*) FROM content WHERE form = 0";
+    let left: i64 = raw(dir.path()).query_row(raw_left, [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0);
+    assert_eq!(open(dir.path()).content(&hash), Ok(Some(text)));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, StatxFlags, Uid};
 use rustix::io::Errno;
 use yard_core::path::RESERVED_NAME;
-use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, FileKind, Result, WsPath};
+use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, FileKind, Result, StepId, WsPath};
 use yard_store::Signature;
 
 use crate::content::{hash_all, read_all};
@@ -50,9 +50,24 @@ pub(crate) struct Displaced {
 impl Displaced {
     /// Whose place it had.
     pub(crate) fn file(&self) -> Option<FileId> {
-        let name = self.name.strip_suffix(SWAPPED)?;
-        name.split_once('.')?.1.parse().ok()
+        self.part(1)?.parse().ok()
     }
+
+    /// The step that it was staged for, if its name says so.
+    pub(crate) fn step(&self) -> Option<StepId> {
+        self.part(2)?.parse().ok()
+    }
+
+    fn part(&self, index: usize) -> Option<&str> {
+        self.name.strip_suffix(SWAPPED)?.split('.').nth(index)
+    }
+}
+
+/// The file whose place a staged one shall take, and the step that does it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taking {
+    pub(crate) file: FileId,
+    pub(crate) step: StepId,
 }
 
 /// What a staged file shall be.
@@ -61,6 +76,9 @@ pub(crate) struct Shape {
     pub(crate) mode: Option<u32>,
     /// Owner and group of the file that it replaces.
     pub(crate) owner: Option<(u32, u32)>,
+    /// Whose place it takes, where that is known: it then gets at once the name under which what it
+    /// displaces is found again after a crash.
+    pub(crate) taking: Option<Taking>,
 }
 
 impl Stage {
@@ -135,7 +153,10 @@ impl Stage {
     ) -> Result<Staged> {
         let told = |errno| write_fault(errno, path);
         disk.probe(DiskCall::Stage).map_err(told)?;
-        let name = self.fresh_name();
+        let name = match shape.taking {
+            Some(Taking { file, step }) => format!("{}.{file}.{step}{SWAPPED}", self.fresh_name()),
+            None => self.fresh_name(),
+        };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let handle = rustix::fs::openat(&self.folder, &name, flags, Mode::from_raw_mode(0o666))
             .map_err(told)?;
@@ -221,7 +242,7 @@ impl Stage {
     /// Puts a staged file where another is: the two change places, so that there is no moment without
     /// a file and nobody's save is lost in between.
     ///
-    /// The staged file is first renamed to a name that says whose place it takes: what a crash leaves
+    /// The staged file has, or now gets, a name that says whose place it takes: what a crash leaves
     /// under such a name may be somebody's save, and is looked at before it is swept away.
     pub(crate) fn place_over(
         &self,
@@ -234,9 +255,11 @@ impl Stage {
         disk.probe(DiskCall::Place).map_err(told)?;
         let (parent, name) = disk.parent_of(path).map_err(told)?;
         let name = name.as_bytes();
-        let swap = self.swap_name(file);
-        rustix::fs::renameat(&self.folder, &staged.name, &self.folder, &swap).map_err(told)?;
-        staged.name = swap;
+        if !staged.name.ends_with(SWAPPED) {
+            let swap = self.swap_name(file);
+            rustix::fs::renameat(&self.folder, &staged.name, &self.folder, &swap).map_err(told)?;
+            staged.name = swap;
+        }
         let exchange = RenameFlags::EXCHANGE;
         match rustix::fs::renameat_with(&self.folder, &staged.name, &parent, name, exchange) {
             Ok(()) => {}
@@ -285,13 +308,6 @@ impl Stage {
         Ok(Displaced { name: aside, stat })
     }
 
-    /// Takes away a file that was placed by a step which then failed.
-    pub(crate) fn displace_unwanted(&self, disk: &Disk, path: &WsPath) -> Result<()> {
-        let told = |errno| write_fault(errno, path);
-        let (parent, name) = disk.parent_of(path).map_err(told)?;
-        rustix::fs::unlinkat(&parent, name.as_bytes(), AtFlags::empty()).map_err(told)
-    }
-
     /// Files that a crash left under a name that says whose place was being taken.
     pub(crate) fn leftovers(&self) -> Vec<Displaced> {
         let names = self.names().unwrap_or_default();
@@ -314,11 +330,67 @@ impl Stage {
         Ok(names)
     }
 
-    /// Puts a displaced file back where it was, when the rest of its step failed.
-    pub(crate) fn put_back(&self, disk: &Disk, displaced: &Displaced, path: &WsPath) -> Result<()> {
+    /// Puts a displaced file back where it was, when the rest of its step failed; whether its place
+    /// was still free.
+    pub(crate) fn put_back(
+        &self,
+        disk: &Disk,
+        displaced: &Displaced,
+        path: &WsPath,
+    ) -> Result<bool> {
         let told = |errno| write_fault(errno, path);
         let (parent, name) = disk.parent_of(path).map_err(told)?;
-        rustix::fs::renameat(&self.folder, &displaced.name, &parent, name.as_bytes()).map_err(told)
+        let (from, to) = (self.folder.as_fd(), parent.as_fd());
+        match rename_new(from, displaced.name.as_bytes(), to, name.as_bytes()) {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST) => Ok(false),
+            Err(errno) => Err(told(errno)),
+        }
+    }
+
+    /// Lets a displaced file and the one that took its place change places again; whether what comes
+    /// out is that one, which is then removed. If it is somebody's save, it stays where it was.
+    pub(crate) fn swap_back(
+        &self,
+        disk: &Disk,
+        displaced: &Displaced,
+        path: &WsPath,
+        placed: u64,
+    ) -> Result<bool> {
+        let told = |errno| write_fault(errno, path);
+        let (parent, name) = disk.parent_of(path).map_err(told)?;
+        let exchange = || {
+            let flags = RenameFlags::EXCHANGE;
+            rustix::fs::renameat_with(
+                &self.folder,
+                &displaced.name,
+                &parent,
+                name.as_bytes(),
+                flags,
+            )
+        };
+        match exchange() {
+            Ok(()) => {}
+            // Ours, or a save of the last few microseconds: such a file system cannot tell.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                return rustix::fs::renameat(
+                    &self.folder,
+                    &displaced.name,
+                    &parent,
+                    name.as_bytes(),
+                )
+                .map(|()| true)
+                .map_err(told);
+            }
+            Err(Errno::NOENT) => return self.put_back(disk, displaced, path),
+            Err(errno) => return Err(told(errno)),
+        }
+        if self.stat(&displaced.name).map_err(told)?.signature.inode == placed {
+            self.discard(displaced);
+            return Ok(true);
+        }
+        exchange().map_err(told)?;
+        Ok(false)
     }
 
     /// The bytes of a displaced file or the target of a displaced link.

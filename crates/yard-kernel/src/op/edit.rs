@@ -13,7 +13,7 @@ use yard_core::FileKind;
 
 impl Execute for Edit {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
-        let path = match workspace.disk.locate(&self.path, true)? {
+        let (path, seen) = match workspace.disk.locate(&self.path, true)? {
             Spot::Present { path, stat } => {
                 match stat.kind {
                     EntryKind::Known(FileKind::Folder) => return Err(is_folder(&path)),
@@ -21,12 +21,12 @@ impl Execute for Edit {
                     EntryKind::Known(_) => {}
                 }
                 check_loadable(stat.size(), workspace.limits(), &path)?;
-                path
+                (path, stat)
             }
             Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
         };
         let mut planner = Planner::new(workspace, call);
-        let current = planner.current(&path, Large::Keep)?;
+        let current = planner.current_as(&path, &seen, Large::Keep)?;
         stale::check(workspace, &current, self.expected)?;
         let bytes =
             replace::edit(&current.bytes, &self.action).map_err(|fault| named(fault, &path))?;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use yard_core::op::{Import, Imported};
 use yard_core::{Call, EffectKind, FileId, FileKind, Result, WsPath};
-use yard_store::Node;
+use yard_store::{Effort, Node};
 
 use crate::disk::{EntryKind, Spot, not_found};
 use crate::draft::{Large, Planner, join};
@@ -49,6 +49,7 @@ struct Importing<'a> {
 impl<'a> Importing<'a> {
     fn new(workspace: &'a Workspace, call: &'a Call) -> Self {
         let mut planner = Planner::new(workspace, call);
+        planner.effort = Effort::Thorough;
         planner.draft.exclusive = true;
         planner.draft.records_only = true;
         let answer = Imported {

@@ -120,7 +120,7 @@ impl Undoing<'_> {
     /// checked already, as something that goes.
     fn revive_instead(&mut self, change: &Change, state: &FileState, path: &WsPath) -> Result<()> {
         if state.kind != FileKind::Folder {
-            let shape = Shape { mode: Some(state.mode), owner: None };
+            let shape = Shape { mode: Some(state.mode), owner: None, taking: None };
             let staged = match state.content {
                 Some(hash) => image(self.planner.workspace, &hash, state.kind, &shape, path)?,
                 None => None,

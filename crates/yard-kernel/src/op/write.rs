@@ -4,7 +4,7 @@ use yard_core::op::{Changed, OnExisting, Write};
 use yard_core::{Call, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath};
 
 use crate::content::check_loadable;
-use crate::disk::{EntryKind, Spot, is_folder, special};
+use crate::disk::{EntryKind, Spot, Stat, is_folder, special};
 use crate::draft::{Large, NewContent, Planner, not_a_folder};
 use crate::op::stale;
 use crate::workspace::Workspace;
@@ -19,7 +19,7 @@ impl Execute for Write {
             Spot::Present { path, stat } => match stat.kind {
                 EntryKind::Known(FileKind::Folder) => Err(is_folder(&path)),
                 EntryKind::Special(what) => Err(special(&path, what)),
-                EntryKind::Known(_) => replace(self, &path, workspace, call),
+                EntryKind::Known(_) => replace(self, &path, &stat, workspace, call),
             },
         }
     }
@@ -48,6 +48,7 @@ fn create(
 fn replace(
     write: &Write,
     path: &WsPath,
+    seen: &Stat,
     workspace: &Workspace,
     call: &Call,
 ) -> Result<Planned<Changed>> {
@@ -56,7 +57,7 @@ fn replace(
         return Err(fault.about(Subject::Path));
     }
     let mut planner = Planner::new(workspace, call);
-    let current = planner.current(path, Large::Keep)?;
+    let current = planner.current_as(path, seen, Large::Keep)?;
     stale::check(workspace, &current, write.expected)?;
     let content = content(write, current.state.file_type);
     let (version, hash) = planner.replace_file(&current, &content)?;

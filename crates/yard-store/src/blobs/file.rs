@@ -55,6 +55,7 @@ fn flush_folder(dir: &Path) -> Result<()> {
 }
 
 /// Where blobs live.
+#[derive(Debug)]
 pub(super) struct BlobFolder {
     dir: PathBuf,
 }

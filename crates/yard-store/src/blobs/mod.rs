@@ -6,6 +6,7 @@
 
 mod codec;
 mod file;
+mod splice;
 
 use std::path::Path;
 
@@ -13,10 +14,12 @@ use yard_core::ContentHash;
 
 pub(crate) use codec::{expand, expand_against};
 pub(crate) use file::{create_folder, lock_file};
+pub(crate) use splice::unsplice;
 
-use crate::prepared::Form;
-use crate::{Base, Prepared, Result, StoreError};
+use crate::prepared::{Form, How, TINY};
+use crate::{Base, Effort, Prepared, Result, StoreError};
 use file::{BlobFolder, Spill};
+use splice::Overlap;
 
 /// How many contents, the plain one at its end included, one read may have to go through.
 pub(crate) const MAX_CHAIN: u8 = 16;
@@ -24,8 +27,8 @@ pub(crate) const MAX_CHAIN: u8 = 16;
 const SMALL: usize = 1 << 20;
 /// Compressed contents above this are files of their own: rows that large slow the database down.
 const INLINE: usize = 256 << 10;
-/// Up to this size compression saves less than it costs.
-const TINY: usize = 1 << 10;
+/// Contents up to this size go in as they are while somebody waits.
+const HURRIED: usize = 64 << 10;
 /// Below this size not even a delta is smaller.
 const MIN_DELTA: usize = 96;
 
@@ -39,6 +42,7 @@ pub(crate) struct Against<'a> {
 }
 
 /// The contents that are files of their own, and the choice of which become one.
+#[derive(Debug)]
 pub(crate) struct Blobs {
     folder: BlobFolder,
 }
@@ -56,11 +60,12 @@ impl Blobs {
         hash: ContentHash,
         bytes: &[u8],
         against: Option<Against<'_>>,
+        effort: Effort,
     ) -> Result<Prepared> {
         let form = if bytes.len() > SMALL {
             self.large_form(hash, bytes)?
         } else {
-            self.small_form(hash, bytes, against)?
+            self.small_form(hash, bytes, against, effort)?
         };
         Ok(Prepared { hash, size: bytes.len() as u64, form })
     }
@@ -70,14 +75,16 @@ impl Blobs {
         hash: ContentHash,
         bytes: &[u8],
         against: Option<Against<'_>>,
+        effort: Effort,
     ) -> Result<Form> {
         let delta = match delta(bytes, against)? {
-            // So small that plain compression, which costs as much again, need not be tried.
-            Some(delta) if delta.data.len() * 16 <= bytes.len() => return Ok(delta.form()),
+            Some(delta) if delta.is_tiny_beside(bytes) => return Ok(delta.form()),
             other => other,
         };
-        let plain = if bytes.len() <= TINY { None } else { Some(codec::compress(bytes)?) };
-        let plain = plain.filter(|data| data.len() * 20 <= bytes.len() * 19);
+        if effort == Effort::Quick && bytes.len() <= HURRIED {
+            return Ok(Form::Raw(bytes.to_vec()));
+        }
+        let plain = if bytes.len() <= TINY { None } else { compressed(bytes)? };
         let plain_len = plain.as_ref().map_or(bytes.len(), Vec::len);
         // A delta costs every reader its chain, so it must save half to be worth it.
         if let Some(delta) = delta.filter(|delta| delta.data.len() * 2 <= plain_len) {
@@ -114,40 +121,44 @@ pub(crate) fn verified(hash: &ContentHash, bytes: Vec<u8>) -> Result<Vec<u8>> {
     }
 }
 
+/// Compressed by themselves, if that saves anything worth having.
+pub(crate) fn compressed(bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+    let data = codec::compress(bytes)?;
+    Ok((data.len() * 20 <= bytes.len() * 19).then_some(data))
+}
+
 struct Delta {
     base: ContentHash,
     depth: u8,
+    how: How,
     data: Vec<u8>,
 }
 
 impl Delta {
     fn form(self) -> Form {
-        Form::Delta { base: self.base, depth: self.depth, data: self.data }
+        Form::Delta { base: self.base, depth: self.depth, how: self.how, data: self.data }
+    }
+
+    /// So small that plain compression, which costs more, need not be tried.
+    fn is_tiny_beside(&self, bytes: &[u8]) -> bool {
+        self.data.len() * 8 <= bytes.len()
     }
 }
 
-/// Whether about half of the bytes stand at the start or the end of the base: then a delta is worth
-/// trying. It is a guess that costs nothing; a wrong one costs space or time, never bytes.
-fn is_edit_of(bytes: &[u8], base: &[u8]) -> bool {
-    const PIECE: usize = 64;
-    let same_start =
-        bytes.chunks_exact(PIECE).zip(base.chunks_exact(PIECE)).take_while(|(a, b)| a == b).count();
-    let same_end = bytes
-        .rchunks_exact(PIECE)
-        .zip(base.rchunks_exact(PIECE))
-        .take_while(|(a, b)| a == b)
-        .count();
-    (same_start + same_end + 2) * PIECE >= bytes.len() / 2
-}
-
+/// The content as a change of its base, where at least half of it stands at the base's start or end. A
+/// wrong guess costs space or time, never bytes.
 fn delta(bytes: &[u8], against: Option<Against<'_>>) -> Result<Option<Delta>> {
     let Some(Against { base, depth }) = against else { return Ok(None) };
     if bytes.len() < MIN_DELTA || base.bytes.len() > SMALL || depth + 1 >= MAX_CHAIN {
         return Ok(None);
     }
-    if !is_edit_of(bytes, base.bytes) {
-        return Ok(None);
-    }
-    let data = codec::compress_against(bytes, base.bytes)?;
-    Ok(data.map(|data| Delta { base: base.hash, depth: depth + 1, data }))
+    let overlap = Overlap::of(bytes, base.bytes);
+    let data = if overlap.is_nearly_all_of(bytes) {
+        Some((How::Splice, overlap.splice(bytes)))
+    } else if overlap.is_half_of(bytes) {
+        codec::compress_against(bytes, base.bytes)?.map(|data| (How::Zstd, data))
+    } else {
+        None
+    };
+    Ok(data.map(|(how, data)| Delta { base: base.hash, depth: depth + 1, how, data }))
 }

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use yard_core::{ContentHash, FileId, FileState, WsPath};
 
+use super::content::{Place, Places};
 use super::error::is_taken;
+use super::node::Stored;
 use super::value::{self, SamePath};
 use super::{content, node, one};
 use crate::{
@@ -46,30 +48,48 @@ impl Tip {
     }
 }
 
-pub(super) fn append(connection: &Connection, expected: Seq, batch: Batch<'_>) -> Result<Seq> {
+/// What an append came to, once it is committed.
+pub(super) struct Appended {
+    pub(super) head: Seq,
+    /// Where the contents of the batch are.
+    pub(super) contents: HashMap<ContentHash, Place>,
+}
+
+pub(super) fn append(
+    connection: &Connection,
+    expected: Seq,
+    batch: Batch<'_>,
+    places: &Places,
+) -> Result<Appended> {
     let tip = Tip::read(connection)?;
     if tip.head != expected {
         return Err(StoreError::Moved { head: tip.head });
     }
-    let mut appender = Appender { connection, tip, contents: HashMap::new() };
+    let mut appender = Appender { connection, tip, places, contents: HashMap::new() };
     for prepared in batch.contents {
-        let id = content::store(connection, prepared)?;
-        appender.contents.insert(prepared.hash(), id);
+        let place = content::store(connection, prepared, |hash| appender.place(hash))?;
+        appender.contents.insert(prepared.hash(), place);
     }
     for step in batch.steps {
         appender.step(step)?;
     }
-    Ok(appender.tip.head)
+    Ok(Appended { head: appender.tip.head, contents: appender.contents })
 }
 
 struct Appender<'a> {
     connection: &'a Connection,
     tip: Tip,
-    /// The rows of the contents that the batch brought.
-    contents: HashMap<ContentHash, i64>,
+    places: &'a Places,
+    /// The contents that the batch brought.
+    contents: HashMap<ContentHash, Place>,
 }
 
 impl Appender<'_> {
+    /// Where a content is, as far as that is known without looking.
+    fn place(&self, hash: &ContentHash) -> Option<Place> {
+        self.contents.get(hash).copied().or_else(|| self.places.get(hash))
+    }
+
     fn step(&mut self, step: &NewStep) -> Result<()> {
         let first = self.tip.change;
         self.tip.head += 1;
@@ -86,10 +106,10 @@ impl Appender<'_> {
         let sql =
             "INSERT INTO step (seq, id, at, author, verb, undoes, first, files, audit_at, actor,
                    action, detail, hash)
-                   VALUES (?1, ?2, ?3, ?4, ?5, COALESCE((SELECT seq FROM step WHERE id = ?6), ?6),
+                   VALUES (?1, ?2, ?3, ?4, ?5, COALESCE((SELECT row FROM named WHERE id = ?6), ?6),
                    ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
         let audit = &step.audit;
-        let inserted = self.connection.prepare_cached(sql)?.execute(params![
+        self.connection.prepare_cached(sql)?.execute(params![
             value::number(self.tip.head),
             step.id.as_bytes(),
             step.at.as_millis(),
@@ -103,33 +123,41 @@ impl Appender<'_> {
             (audit.action != step.verb).then_some(&audit.action),
             audit.detail,
             self.tip.hash,
-        ]);
-        unless_taken(inserted, || format!("step {} happened already", step.id))
+        ])?;
+        self.name(step.id.as_bytes(), value::number(self.tip.head), || {
+            format!("step {} happened already", step.id)
+        })
     }
 
     fn change(&mut self, step: &NewStep, change: &NewChange) -> Result<()> {
-        let current = Current::read(self.connection, change.file)?;
-        current.check(change)?;
-        let file = match &current.node {
-            Some(node) => self.update_file(change, node).map(|()| current.row)?,
+        let current = node::at_row(self.connection, change.file)?;
+        check(change, current.as_ref())?;
+        let file = match &current {
+            Some(current) => self.update_file(change, current).map(|()| current.row)?,
             None => self.insert_file(step, change)?,
         };
-        self.insert_change(change, file, current.last)?;
+        self.insert_change(change, file, current.map(|current| current.last))?;
         self.tip.change += 1;
         Ok(())
+    }
+
+    /// Lets an id name a row; a misfit if it names one already.
+    fn name(&self, id: &[u8; 16], row: i64, why: impl FnOnce() -> String) -> Result<()> {
+        let sql = "INSERT INTO named (id, row) VALUES (?1, ?2)";
+        unless_taken(self.connection.prepare_cached(sql)?.execute(params![id, row]), why)
     }
 
     fn insert_change(&self, change: &NewChange, file: i64, previous: Option<i64>) -> Result<()> {
         let sql = "INSERT INTO change (id, file, seq, previous, flags, parent, name, mode, content,
                    size, destination, origin, version)
                    VALUES (?1, ?2, ?3, ?4, ?5, CASE ?6 WHEN zeroblob(16) THEN 0
-                   ELSE COALESCE((SELECT id FROM file WHERE uuid = ?6), ?6) END,
+                   ELSE COALESCE((SELECT row FROM named WHERE id = ?6), ?6) END,
                    ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
         let after = change.after.as_ref();
         let same = if change.from == change.to { SamePath::Yes } else { SamePath::No };
         let own_name = after
             .filter(|state| change.to.as_ref().and_then(WsPath::name) != Some(state.name.clone()));
-        let inserted = self.connection.prepare_cached(sql)?.execute(params![
+        self.connection.prepare_cached(sql)?.execute(params![
             self.tip.change,
             file,
             value::number(self.tip.head),
@@ -143,15 +171,18 @@ impl Appender<'_> {
             change.to.as_ref().map(WsPath::relative),
             change.from.as_ref().filter(|_| same == SamePath::No).map(WsPath::relative),
             change.version.as_ref().map(|version| version.as_bytes()),
-        ]);
-        unless_taken(inserted, || "a version of the step exists already".to_owned())
+        ])?;
+        let Some(version) = &change.version else { return Ok(()) };
+        self.name(version.as_bytes(), self.tip.change, || {
+            "a version of the step exists already".to_owned()
+        })
     }
 
     fn content_row(&self, state: Option<&FileState>) -> Result<Option<i64>> {
         let Some(hash) = state.and_then(|state| state.content) else { return Ok(None) };
-        match self.contents.get(&hash) {
-            Some(row) => Ok(Some(*row)),
-            None => content::needed(self.connection, &hash).map(Some),
+        match self.place(&hash) {
+            Some(place) => Ok(Some(place.row)),
+            None => content::needed(self.connection, &hash).map(|place| Some(place.row)),
         }
     }
 
@@ -178,22 +209,24 @@ impl Appender<'_> {
             change.version.as_ref().map(|version| version.as_bytes()),
         ]);
         unless_taken(inserted, || name_taken(change))?;
-        Ok(self.connection.last_insert_rowid())
+        let row = self.connection.last_insert_rowid();
+        self.name(change.file.as_bytes(), row, || name_taken(change))?;
+        Ok(row)
     }
 
-    fn update_file(&self, change: &NewChange, node: &Node) -> Result<()> {
+    fn update_file(&self, change: &NewChange, current: &Stored) -> Result<()> {
         match &change.after {
-            None => self.remove_file(change),
-            Some(state) if in_place(node, state) => self.edit_file(change, state, node),
+            None => self.remove_file(change, current.row),
+            Some(state) if in_place(&current.node, state) => self.edit_file(change, state, current),
             Some(state) => {
-                self.place_file(change, state)?;
-                self.edit_file(change, state, node)
+                self.place_file(change, state, current.row)?;
+                self.edit_file(change, state, current)
             }
         }
     }
 
     /// What every change of a living file writes: nothing that an index holds.
-    fn edit_file(&self, change: &NewChange, state: &FileState, node: &Node) -> Result<()> {
+    fn edit_file(&self, change: &NewChange, state: &FileState, current: &Stored) -> Result<()> {
         let sql =
             "UPDATE file SET flags = ?2, mode = ?3, content = ?4, size = ?5, path = ?6, seq = ?7,
                    last = ?8, version = COALESCE(?9, version),
@@ -201,11 +234,11 @@ impl Appender<'_> {
                    seen_mtime = CASE WHEN ?10 THEN seen_mtime END,
                    seen_ctime = CASE WHEN ?10 THEN seen_ctime END,
                    seen_inode = CASE WHEN ?10 THEN seen_inode END
-                   WHERE uuid = ?1";
+                   WHERE id = ?1";
         let same_content =
-            node.state.as_ref().is_some_and(|before| before.content == state.content);
+            current.node.state.as_ref().is_some_and(|before| before.content == state.content);
         self.connection.prepare_cached(sql)?.execute(params![
-            change.file.as_bytes(),
+            current.row,
             value::flags(Some(state), SamePath::No),
             state.mode,
             state.content.as_ref().map(ContentHash::as_bytes),
@@ -219,20 +252,20 @@ impl Appender<'_> {
         Ok(())
     }
 
-    fn place_file(&self, change: &NewChange, state: &FileState) -> Result<()> {
-        let sql = "UPDATE file SET parent = ?2, name = ?3, living = 1 WHERE uuid = ?1";
-        let ids = params![change.file.as_bytes(), state.parent.as_bytes(), state.name.as_bytes()];
+    fn place_file(&self, change: &NewChange, state: &FileState, row: i64) -> Result<()> {
+        let sql = "UPDATE file SET parent = ?2, name = ?3, living = 1 WHERE id = ?1";
+        let ids = params![row, state.parent.as_bytes(), state.name.as_bytes()];
         let placed = self.connection.prepare_cached(sql)?.execute(ids);
         unless_taken(placed, || name_taken(change))
     }
 
-    fn remove_file(&self, change: &NewChange) -> Result<()> {
+    fn remove_file(&self, change: &NewChange, row: i64) -> Result<()> {
         let sql = "UPDATE file SET living = 0, path = ?2, seq = ?3, last = ?4,
                    version = COALESCE(?5, version),
                    seen_size = NULL, seen_mtime = NULL, seen_ctime = NULL, seen_inode = NULL
-                   WHERE uuid = ?1";
+                   WHERE id = ?1";
         self.connection.prepare_cached(sql)?.execute(params![
-            change.file.as_bytes(),
+            row,
             path(change).relative(),
             value::number(self.tip.head),
             self.tip.change,
@@ -242,37 +275,19 @@ impl Appender<'_> {
     }
 }
 
-/// A file as the steps so far left it.
-struct Current {
-    row: i64,
-    last: Option<i64>,
-    node: Option<Node>,
-}
-
-impl Current {
-    fn read(connection: &Connection, file: FileId) -> Result<Self> {
-        let mut statement =
-            connection.prepare_cached("SELECT id, last FROM file WHERE uuid = ?1")?;
-        let rows = statement.query_row([file.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?)));
-        let Some((row, last)) = rows.optional()? else {
-            return Ok(Self { row: 0, last: None, node: None });
-        };
-        Ok(Self { row, last: Some(last), node: node::by_id(connection, file)? })
+/// A fault unless the change starts from the state that its file is in.
+fn check(change: &NewChange, current: Option<&Stored>) -> Result<()> {
+    let state = current.and_then(|current| current.node.state.as_ref());
+    if change.file == FileId::ROOT {
+        return Err(misfit(change, "is the root, which no step changes"));
     }
-
-    fn check(&self, change: &NewChange) -> Result<()> {
-        let state = self.node.as_ref().and_then(|node| node.state.as_ref());
-        if change.file == FileId::ROOT {
-            return Err(misfit(change, "is the root, which no step changes"));
-        }
-        if state != change.before.as_ref() {
-            return Err(misfit(change, "is not in the state that the step starts from"));
-        }
-        if change.before.is_none() && change.after.is_none() {
-            return Err(misfit(change, "is neither there before the step nor after it"));
-        }
-        Ok(())
+    if state != change.before.as_ref() {
+        return Err(misfit(change, "is not in the state that the step starts from"));
     }
+    if change.before.is_none() && change.after.is_none() {
+        return Err(misfit(change, "is neither there before the step nor after it"));
+    }
+    Ok(())
 }
 
 fn in_place(node: &Node, state: &FileState) -> bool {
@@ -319,7 +334,8 @@ pub(super) fn note(connection: &Connection, entry: &AuditEntry) -> Result<()> {
 /// Notes the signatures of contents that are still their files' own.
 pub(super) fn remember(connection: &Connection, seen: &[Remembered]) -> Result<()> {
     let sql = "UPDATE file SET seen_size = ?3, seen_mtime = ?4, seen_ctime = ?5, seen_inode = ?6
-               WHERE uuid = ?1 AND content = ?2 AND living = 1";
+               WHERE id = (SELECT row FROM named WHERE id = ?1) AND uuid = ?1 AND content = ?2
+               AND living = 1";
     let mut statement = connection.prepare_cached(sql)?;
     for Remembered { file, content, signature } in seen {
         statement.execute(params![

@@ -1,14 +1,18 @@
 //! The table of contents: putting a prepared one in, and following a chain of deltas back to bytes.
 //! Which form a content takes is decided in `blobs/`.
 
+use std::collections::HashMap;
+use std::sync::Mutex;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use yard_core::ContentHash;
 
+use super::connections::held;
 use super::error::corrupt;
 use super::value::{get, hash, limit, unsigned};
 use super::{all, one};
-use crate::blobs::{Blobs, MAX_CHAIN, expand, expand_against, verified};
-use crate::prepared::Form;
+use crate::blobs::{Blobs, MAX_CHAIN, expand, expand_against, unsplice, verified};
+use crate::prepared::{Form, How, TINY};
 use crate::{Located, Prepared, Result, StoreError};
 
 const RAW: i64 = 0;
@@ -16,47 +20,105 @@ const ZSTD: i64 = 1;
 const DELTA: i64 = 2;
 const BLOB: i64 = 3;
 const KEPT: i64 = 4;
+const SPLICE: i64 = 5;
 
-/// Stores a content unless its bytes are stored already; its row.
-pub(super) fn store(connection: &Connection, prepared: &Prepared) -> Result<i64> {
-    let sql = "SELECT id, form FROM content WHERE hash = ?1";
-    let mut found = connection.prepare_cached(sql)?;
-    let found: Option<(i64, i64)> = found
-        .query_row([prepared.hash.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    match found {
-        None => insert(connection, prepared, None),
-        // Bytes are better than the name of a file that the kernel keeps.
-        Some((id, KEPT)) if prepared.kept_name().is_none() => {
-            insert(connection, prepared, Some(id))
+/// Where a stored content is. Neither ever changes, so that it may be remembered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) row: i64,
+    pub(super) depth: u8,
+}
+
+/// The places of contents that were stored or looked for lately. What is not here is looked up.
+#[derive(Debug, Default)]
+pub(super) struct Places(Mutex<HashMap<ContentHash, Place>>);
+
+impl Places {
+    /// When there are more, all are forgotten.
+    const MOST: usize = 4_096;
+
+    pub(super) fn get(&self, hash: &ContentHash) -> Option<Place> {
+        held(&self.0).get(hash).copied()
+    }
+
+    /// Only what was committed may be remembered.
+    pub(super) fn remember(&self, places: impl IntoIterator<Item = (ContentHash, Place)>) {
+        let mut known = held(&self.0);
+        if known.len() >= Self::MOST {
+            known.clear();
         }
-        Some((id, _)) => Ok(id),
+        known.extend(places);
     }
 }
 
-fn insert(connection: &Connection, prepared: &Prepared, id: Option<i64>) -> Result<i64> {
+/// Stores a content unless its bytes are stored already; its place.
+pub(super) fn store(
+    connection: &Connection,
+    prepared: &Prepared,
+    known: impl Fn(&ContentHash) -> Option<Place>,
+) -> Result<Place> {
+    if let Some(place) = insert(connection, prepared, &known)? {
+        return Ok(place);
+    }
+    let sql = "SELECT id, form, depth FROM content WHERE hash = ?1";
+    let mut found = connection.prepare_cached(sql)?;
+    let (row, form, depth) = found.query_row([prepared.hash.as_bytes()], |row| {
+        Ok((row.get(0)?, row.get::<_, i64>(1)?, row.get(2)?))
+    })?;
+    // Bytes are better than the name of a file that the kernel keeps.
+    if form == KEPT && prepared.kept_name().is_none() {
+        connection.prepare_cached("DELETE FROM content WHERE id = ?1")?.execute([row])?;
+        let placed = insert_as(connection, prepared, &known, Some(row))?;
+        return placed.ok_or_else(|| corrupt("a content was stored twice"));
+    }
+    Ok(Place { row, depth })
+}
+
+/// Inserts a content; `None` if it is there already.
+fn insert(
+    connection: &Connection,
+    prepared: &Prepared,
+    known: impl Fn(&ContentHash) -> Option<Place>,
+) -> Result<Option<Place>> {
+    insert_as(connection, prepared, known, None)
+}
+
+fn insert_as(
+    connection: &Connection,
+    prepared: &Prepared,
+    known: impl Fn(&ContentHash) -> Option<Place>,
+    id: Option<i64>,
+) -> Result<Option<Place>> {
     let (form, depth, base, data) = match &prepared.form {
         Form::Raw(data) => (RAW, 0, None, Some(data.as_slice())),
         Form::Zstd(data) => (ZSTD, 0, None, Some(data.as_slice())),
-        Form::Delta { base, depth, data } => {
-            (DELTA, *depth, Some(needed(connection, base)?), Some(data.as_slice()))
+        Form::Delta { base, depth, how, data } => {
+            let form = if *how == How::Splice { SPLICE } else { DELTA };
+            let base = match known(base) {
+                Some(place) => place.row,
+                None => needed(connection, base)?.row,
+            };
+            (form, *depth, Some(base), Some(data.as_slice()))
         }
         Form::Blob => (BLOB, 0, None, None),
         Form::Kept(name) => (KEPT, 0, None, Some(name.as_bytes())),
     };
-    let sql = "INSERT OR REPLACE INTO content (id, hash, size, form, depth, base, data)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let sql = "INSERT INTO content (id, hash, size, form, depth, base, data)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (hash) DO NOTHING";
     let size = i64::try_from(prepared.size).map_err(|_| misfit(&prepared.hash, "is too large"))?;
     let hash = prepared.hash.as_bytes();
-    connection.prepare_cached(sql)?.execute(params![id, hash, size, form, depth, base, data])?;
-    Ok(connection.last_insert_rowid())
+    let mut statement = connection.prepare_cached(sql)?;
+    let inserted = statement.execute(params![id, hash, size, form, depth, base, data])? == 1;
+    Ok(inserted.then(|| Place { row: connection.last_insert_rowid(), depth }))
 }
 
-/// The row of a content that a step names.
-pub(super) fn needed(connection: &Connection, hash: &ContentHash) -> Result<i64> {
-    let mut statement = connection.prepare_cached("SELECT id FROM content WHERE hash = ?1")?;
-    let id = statement.query_row([hash.as_bytes()], |row| row.get(0)).optional()?;
-    id.ok_or_else(|| misfit(hash, "is not stored"))
+/// The place of a content that a step names.
+pub(super) fn needed(connection: &Connection, hash: &ContentHash) -> Result<Place> {
+    let mut statement =
+        connection.prepare_cached("SELECT id, depth FROM content WHERE hash = ?1")?;
+    let place = statement
+        .query_row([hash.as_bytes()], |row| Ok(Place { row: row.get(0)?, depth: row.get(1)? }));
+    place.optional()?.ok_or_else(|| misfit(hash, "is not stored"))
 }
 
 fn misfit(hash: &ContentHash, why: &str) -> StoreError {
@@ -84,6 +146,33 @@ pub(super) fn list(
     })
 }
 
+/// The oldest contents that are stored as they came and that the packer has not seen: row and bytes.
+pub(super) fn unpacked(connection: &Connection, count: usize) -> Result<Vec<(i64, Vec<u8>)>> {
+    let sql = "SELECT id, data FROM content
+               WHERE id > COALESCE((SELECT content FROM packed), 0) AND form = 0 AND size > ?1
+               ORDER BY id LIMIT ?2";
+    all(connection, sql, params![TINY as i64, limit(count)], |row| Ok((get(row, 0)?, get(row, 1)?)))
+}
+
+/// Puts the compressed form in the place of each content that has one, and notes how far it got.
+pub(super) fn pack(
+    connection: &Connection,
+    packed: &[(i64, Option<Vec<u8>>)],
+    last: i64,
+) -> Result<()> {
+    let sql = "UPDATE content SET form = 1, data = ?2 WHERE id = ?1 AND form = 0";
+    let mut statement = connection.prepare_cached(sql)?;
+    for (row, data) in packed {
+        if let Some(data) = data {
+            statement.execute(params![row, data])?;
+        }
+    }
+    let sql = "INSERT INTO packed (id, content) VALUES (1, ?1)
+               ON CONFLICT (id) DO UPDATE SET content = max(content, excluded.content)";
+    connection.prepare_cached(sql)?.execute([last])?;
+    Ok(())
+}
+
 /// A row, as far as reading its bytes needs it.
 struct Stored {
     hash: ContentHash,
@@ -100,6 +189,13 @@ pub(super) enum Anchor {
     Itself(u8),
     /// The version before is at the end of its chain, so the content that the chain stands on.
     Foot(ContentHash, Vec<u8>),
+}
+
+impl Anchor {
+    /// For a version before that is known to be stored as bytes, if it is not at the end of its chain.
+    pub(super) fn at(place: Place) -> Option<Self> {
+        (place.depth + 1 < MAX_CHAIN).then_some(Self::Itself(place.depth))
+    }
 }
 
 pub(super) fn anchor(
@@ -136,7 +232,11 @@ pub(super) fn bytes(
     }
     let mut bytes = plain(blobs, foot)?;
     for stored in chain.into_iter().rev() {
-        bytes = expand_against(stored.data.as_deref().unwrap_or_default(), &bytes, stored.size)?;
+        let data = stored.data.as_deref().unwrap_or_default();
+        bytes = match stored.form {
+            SPLICE => unsplice(data, &bytes, stored.size)?,
+            _ => expand_against(data, &bytes, stored.size)?,
+        };
     }
     verified(hash, bytes).map(Some)
 }

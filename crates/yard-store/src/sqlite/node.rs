@@ -12,14 +12,28 @@ macro_rules! nodes {
     ($rest:literal) => {
         concat!(
             "SELECT uuid, parent, name, living, flags, mode, content, size, path, seq, version, \
-             created, seen_size, seen_mtime, seen_ctime, seen_inode FROM file ",
+             created, seen_size, seen_mtime, seen_ctime, seen_inode, id, last FROM file ",
             $rest
         )
     };
 }
 
 pub(super) fn by_id(connection: &Connection, id: FileId) -> Result<Option<Node>> {
-    one(connection, nodes!("WHERE uuid = ?1"), [id.as_bytes()], node)
+    Ok(at_row(connection, id)?.map(|found| found.node))
+}
+
+/// A file with where it is stored and where its history begins.
+pub(super) struct Stored {
+    pub(super) row: i64,
+    pub(super) last: i64,
+    pub(super) node: Node,
+}
+
+pub(super) fn at_row(connection: &Connection, id: FileId) -> Result<Option<Stored>> {
+    let sql = nodes!("WHERE id = (SELECT row FROM named WHERE id = ?1) AND uuid = ?1");
+    one(connection, sql, [id.as_bytes()], |row| {
+        Ok(Stored { row: get(row, 16)?, last: get(row, 17)?, node: node(row)? })
+    })
 }
 
 pub(super) fn child(connection: &Connection, parent: FileId, name: &Name) -> Result<Option<Node>> {

@@ -34,7 +34,6 @@ CREATE TABLE step (
     detail TEXT NOT NULL,
     hash BLOB NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX step_by_id ON step (id);
 
 -- A row of the audit chain that belongs to no step. `number` counts all rows of the chain, `nth`
 -- only these: the difference is the step after which it was written.
@@ -70,14 +69,14 @@ CREATE TABLE file (
     seen_ctime INTEGER,
     seen_inode INTEGER
 ) STRICT;
-CREATE UNIQUE INDEX file_by_uuid ON file (uuid);
 CREATE UNIQUE INDEX file_by_name ON file (parent, name) WHERE living = 1;
 CREATE INDEX removed_by_name ON file (parent, name, last) WHERE living = 0;
 CREATE INDEX removed_by_age ON file (last) WHERE living = 0;
 
 -- What a step did to one file: the state after it. `parent` is a file's row, 0 for the root, or an
 -- id where the store does not have it. `name` is NULL where the path after ends in it, `origin`
--- where it is NULL or (by `flags`) the path after. `previous` is the file's change before.
+-- where it is NULL or (by `flags`) the path after. `previous` is the file's change before: a file's
+-- history is followed from its `last` change on, and needs no index.
 CREATE TABLE change (
     id INTEGER PRIMARY KEY,
     file INTEGER NOT NULL,
@@ -93,11 +92,16 @@ CREATE TABLE change (
     origin BLOB,
     version BLOB
 ) STRICT;
-CREATE INDEX change_by_file ON change (file, seq);
-CREATE UNIQUE INDEX change_by_version ON change (version) WHERE version IS NOT NULL;
+
+-- Which row an id names: a step, a file, or the change that made a version. Ids are made in the order
+-- of time, so those of one step lie side by side: a step touches one page of this and not three.
+CREATE TABLE named (
+    id BLOB PRIMARY KEY,
+    row INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- A content. `data` is by `form`: its bytes, compressed bytes, a delta against row `base`, nothing
--- (it is a blob), or the name under which the kernel keeps it.
+-- (it is a blob), the name under which the kernel keeps it, or a splice of row `base`.
 CREATE TABLE content (
     id INTEGER PRIMARY KEY,
     hash BLOB NOT NULL,
@@ -108,6 +112,12 @@ CREATE TABLE content (
     data BLOB
 ) STRICT;
 CREATE UNIQUE INDEX content_by_hash ON content (hash);
+
+-- Up to which content the packer has looked: at most one row.
+CREATE TABLE packed (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    content INTEGER NOT NULL
+) STRICT;
 
 -- Up to which step the disk is flushed: at most one row.
 CREATE TABLE mark (

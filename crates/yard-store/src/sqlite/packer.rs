@@ -1,0 +1,116 @@
+//! Compression that nobody waits for. A content that came in a hurry is stored as it is; once no step
+//! has come for a moment, or when the store is closed, it is made small where it lies.
+//!
+//! It changes the form of contents and nothing else: bytes, hashes and history stay what they are. If
+//! it fails, or never gets to it, only space is lost.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::connections::{Connections, Flush, held};
+use super::content;
+use crate::blobs::compressed;
+use crate::{Prepared, Result};
+
+/// How long no hurried content may have come before the packer begins.
+const QUIET: Duration = Duration::from_millis(200);
+/// So many are packed even if more keep coming.
+const BACKLOG: u64 = 4_096;
+/// Contents a transaction: writers wait for it.
+const AT_ONCE: usize = 32;
+
+/// Packs what [`Packer::appended`] told it of, on a thread that lives as long as there is work.
+#[derive(Debug)]
+pub(super) struct Packer {
+    db: Arc<Connections>,
+    work: Arc<Work>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug, Default)]
+struct Work {
+    state: Mutex<State>,
+    woken: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Hurried contents that wait to be packed.
+    waiting: u64,
+    running: bool,
+    closing: bool,
+}
+
+impl Packer {
+    pub(super) fn new(db: Arc<Connections>) -> Self {
+        Self { db, work: Arc::default(), thread: Mutex::default() }
+    }
+
+    /// These contents were appended.
+    pub(super) fn appended(&self, contents: &[Prepared]) {
+        let hurried = contents.iter().filter(|prepared| prepared.is_hurried()).count();
+        if hurried == 0 {
+            return;
+        }
+        let mut state = held(&self.work.state);
+        state.waiting += hurried as u64;
+        if !state.running {
+            let (db, work) = (Arc::clone(&self.db), Arc::clone(&self.work));
+            let thread = std::thread::Builder::new().name("packer".to_owned());
+            let spawned = thread.spawn(move || work.through(&db));
+            // Without a thread the contents stay as they are until the next ones come.
+            state.running = spawned.is_ok();
+            *held(&self.thread) = spawned.ok();
+        }
+    }
+}
+
+impl Drop for Packer {
+    fn drop(&mut self) {
+        held(&self.work.state).closing = true;
+        self.work.woken.notify_all();
+        if let Some(thread) = held(&self.thread).take() {
+            let _ = thread.join();
+        }
+        if held(&self.work.state).waiting > 0 {
+            // Who closes after a step or two, as a command does, leaves nothing behind.
+            let _ = pack(&self.db);
+        }
+    }
+}
+
+impl Work {
+    /// Packs in every quiet moment, until nothing is left or the store is closed.
+    fn through(&self, db: &Connections) {
+        while self.wait_for_quiet() {
+            while !held(&self.state).closing && matches!(pack(db), Ok(true)) {}
+        }
+    }
+
+    /// Whether there is something to pack, once it is quiet. If not, the thread is at its end.
+    fn wait_for_quiet(&self) -> bool {
+        let mut state = held(&self.state);
+        while state.waiting > 0 && !state.closing {
+            let before = state.waiting;
+            let waited = self.woken.wait_timeout(state, QUIET);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if !state.closing && (state.waiting == before || state.waiting >= BACKLOG) {
+                state.waiting = 0;
+                return true;
+            }
+        }
+        state.running = false;
+        false
+    }
+}
+
+/// Packs the oldest contents that were not looked at yet; whether there are more.
+fn pack(db: &Connections) -> Result<bool> {
+    let fresh = db.read(|connection| content::unpacked(connection, AT_ONCE))?;
+    let Some((last, _)) = fresh.last() else { return Ok(false) };
+    let packed = fresh.iter().map(|(row, bytes)| Ok((*row, compressed(bytes)?)));
+    let packed = packed.collect::<Result<Vec<_>>>()?;
+    db.write(Flush::Later, |connection| content::pack(connection, &packed, *last))?;
+    Ok(fresh.len() == AT_ONCE)
+}

@@ -1,0 +1,136 @@
+//! Somebody saves between two disk calls of a step that then fails: what they saved stays where they
+//! put it, and what the step had moved is not lost.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests"
+)]
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use yard_core::ContentHash;
+use yard_core::op::{History, Undo};
+use yard_kernel::{DiskCall, Probe};
+use yard_store::{SqliteStore, Store};
+use yard_testkit::probe::rm;
+use yard_testkit::{Folders, Plan, Yard};
+
+type Deed = Box<dyn FnOnce() + Send>;
+
+/// Does something right before the first call of a kind, and lets that call fail if it is told to.
+struct Before {
+    call: DiskCall,
+    fail: bool,
+    deed: Mutex<Option<Deed>>,
+}
+
+impl Probe for Before {
+    fn before(&self, call: DiskCall) -> io::Result<()> {
+        if call != self.call {
+            return Ok(());
+        }
+        let Some(deed) = self.deed.lock().unwrap().take() else { return Ok(()) };
+        deed();
+        if self.fail { Err(io::Error::from_raw_os_error(5)) } else { Ok(()) }
+    }
+}
+
+/// A yard with two files in `/d`; right before the call, `deed` is done to the root.
+fn yard(call: DiskCall, fail: bool, deed: impl FnOnce(PathBuf) + Send + 'static) -> Yard {
+    let folders = Folders::new();
+    let quiet = Yard::open(&folders, Plan::default()).unwrap();
+    for name in ["a", "b"] {
+        let args = json!({ "path": format!("/d/{name}"), "content": format!("old {name}\n") });
+        assert!(quiet.call("write", args).ok);
+    }
+    drop(quiet);
+    let root = folders.root().to_owned();
+    let deed: Deed = Box::new(move || deed(root));
+    let probe = Arc::new(Before { call, fail, deed: Mutex::new(Some(deed)) });
+    Yard::open(&folders, Plan { probe: Some(probe), ..Plan::default() }).unwrap()
+}
+
+fn is_stored(yard: Yard, text: &str) -> bool {
+    let folders = Arc::clone(yard.folders());
+    drop(yard);
+    let store = SqliteStore::open(folders.state()).unwrap();
+    store.content(&ContentHash::of(text.as_bytes())).unwrap().is_some()
+}
+
+#[test]
+fn a_save_where_a_file_was_taken_from_is_not_written_over_when_the_rest_fails() {
+    // Both files are out of their places when the folder is to go, and then it is not empty.
+    let yard = yard(DiskCall::RemoveFolder, false, |root| {
+        std::fs::write(root.join("d/a"), "somebody's\n").unwrap();
+    });
+    assert!(yard.perform(rm("/d")).is_err());
+    assert_eq!(yard.bytes("/d/a"), b"somebody's\n");
+    assert_eq!(yard.bytes("/d/b"), b"old b\n");
+    assert!(is_stored(yard, "old a\n"));
+}
+
+#[test]
+fn what_was_taken_comes_back_where_nobody_saved() {
+    let yard = yard(DiskCall::RemoveFolder, true, |_| {});
+    assert!(yard.perform(rm("/d")).is_err());
+    for name in ["a", "b"] {
+        assert_eq!(yard.bytes(&format!("/d/{name}")), format!("old {name}\n").as_bytes());
+    }
+}
+
+#[test]
+fn a_save_over_a_file_that_was_just_placed_survives_that_it_is_taken_back() {
+    // Undoing the two edits places /d/a, then fails at /d/b; in between somebody saves /d/a.
+    let folders = Folders::new();
+    let quiet = Yard::open(&folders, Plan::default()).unwrap();
+    for name in ["a", "b"] {
+        let args = json!({ "path": format!("/d/{name}"), "content": format!("old {name}\n") });
+        assert!(quiet.call("write", args).ok);
+    }
+    let removed = quiet.perform(rm("/d")).unwrap();
+    let step = quiet.perform(history()).unwrap().steps[0].id;
+    drop((quiet, removed));
+    let root = folders.root().to_owned();
+    let placed = Arc::new(Mutex::new(0));
+    let probe = Arc::new(AtSecondPlace { root, placed });
+    let yard = Yard::open(&folders, Plan { probe: Some(probe), ..Plan::default() }).unwrap();
+    assert!(yard.perform(Undo { step }).is_err());
+    let saved: Vec<&str> =
+        ["a", "b"].into_iter().filter(|name| yard.has(&format!("/d/{name}"))).collect();
+    assert_eq!(saved.len(), 1, "only what somebody saved is there: {saved:?}");
+    assert_eq!(yard.bytes(&format!("/d/{}", saved[0])), b"somebody's\n");
+}
+
+/// At the second placement, saves over what the first one placed, and fails.
+struct AtSecondPlace {
+    root: PathBuf,
+    placed: Arc<Mutex<u32>>,
+}
+
+impl Probe for AtSecondPlace {
+    fn before(&self, call: DiskCall) -> io::Result<()> {
+        if call != DiskCall::Place {
+            return Ok(());
+        }
+        let mut placed = self.placed.lock().unwrap();
+        *placed += 1;
+        if *placed != 2 {
+            return Ok(());
+        }
+        let first = ["a", "b"].map(|name| self.root.join("d").join(name));
+        let first = first.iter().find(|path| path.exists()).expect("one is placed");
+        std::fs::write(self.root.join("side"), "somebody's\n").unwrap();
+        std::fs::rename(self.root.join("side"), first).unwrap();
+        Err(io::Error::from_raw_os_error(5))
+    }
+}
+
+fn history() -> History {
+    History { path: None, before: None, limit: 1 }
+}

@@ -48,14 +48,18 @@ pub struct Name(Box<[u8]>);
 impl Name {
     /// Validates one name.
     pub fn new(bytes: &[u8]) -> Result<Self, PathError> {
-        match bytes {
-            b"" | b"." | b".." => return Err(PathError::NotAName),
-            _ if bytes.contains(&b'/') => return Err(PathError::NotAName),
-            _ if bytes.contains(&0) => return Err(PathError::Nul),
-            _ if bytes.len() > MAX_NAME_BYTES => return Err(PathError::NameTooLong),
-            _ => {}
-        }
+        Self::check(bytes)?;
         Ok(Self(bytes.into()))
+    }
+
+    fn check(bytes: &[u8]) -> Result<(), PathError> {
+        match bytes {
+            b"" | b"." | b".." => Err(PathError::NotAName),
+            _ if bytes.contains(&b'/') => Err(PathError::NotAName),
+            _ if bytes.contains(&0) => Err(PathError::Nul),
+            _ if bytes.len() > MAX_NAME_BYTES => Err(PathError::NameTooLong),
+            _ => Ok(()),
+        }
     }
 
     /// Its bytes, as the file system has them.
@@ -175,16 +179,23 @@ impl WsPath {
 
     /// The entry called `name` in this folder.
     pub fn join(&self, name: &Name) -> Result<WsPath, PathError> {
-        if self.is_root() && name.as_bytes() == RESERVED_NAME.as_bytes() {
-            return Err(PathError::Reserved);
+        self.join_checked(&name.0)
+    }
+
+    /// As [`WsPath::join`], for bytes that are only hoped to be a name: what a walk finds.
+    pub fn join_bytes(&self, name: &[u8]) -> Result<WsPath, PathError> {
+        Name::check(name)?;
+        self.join_checked(name)
+    }
+
+    fn join_checked(&self, name: &[u8]) -> Result<WsPath, PathError> {
+        if self.is_root() {
+            if name == RESERVED_NAME.as_bytes() {
+                return Err(PathError::Reserved);
+            }
+            return Self::bounded(name.to_vec());
         }
-        let mut relative = Vec::with_capacity(self.relative.len() + 1 + name.0.len());
-        relative.extend_from_slice(&self.relative);
-        if !self.is_root() {
-            relative.push(b'/');
-        }
-        relative.extend_from_slice(&name.0);
-        Self::bounded(relative)
+        Self::bounded([&self.relative[..], name].join(&b'/'))
     }
 
     /// Whether this is `folder` or somewhere below it.

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use yard_core::{Call, FaultCode, FileKind, Name, Result, WsPath};
+use yard_core::{Call, FaultCode, FileKind, Result, WsPath};
 
 use crate::content::read_all;
 use crate::disk::{Disk, EntryKind, RawEntry};
@@ -93,8 +93,7 @@ impl<'a> Walk<'a> {
         let ignores = self.ignores_here(folder, above, &listed);
         for entry in in_path_order(listed, self.rules.recursive) {
             // Names that no path can hold cannot be asked for either.
-            let Ok(name) = Name::new(entry.name()) else { continue };
-            let Ok(path) = folder.join(&name) else { continue };
+            let Ok(path) = folder.join_bytes(entry.name()) else { continue };
             let Some(kind) = self.kind(&path, entry.kind)? else { continue };
             let is_folder = kind == EntryKind::Known(FileKind::Folder);
             if !self.rules.include_ignored && ignores.exclude(&path, is_folder, &mut self.asked) {
@@ -155,7 +154,7 @@ impl<'a> Walk<'a> {
     }
 
     fn read_ignore_file(&self, folder: &WsPath, name: &str) -> Option<Gitignore> {
-        let path = folder.join(&Name::new(name.as_bytes()).ok()?).ok()?;
+        let path = folder.join_bytes(name.as_bytes()).ok()?;
         let (mut file, stat) = self.disk.open_file(&path).ok()?;
         if stat.size() > LARGEST_IGNORE_FILE {
             return None;

@@ -54,17 +54,6 @@ macro_rules! state_columns {
 }
 const STATE_COLUMNS: usize = 8;
 
-// Everything that happened to file ?1, newest first, for as long as somebody asks for more.
-macro_rules! past {
-    () => {
-        "WITH RECURSIVE past (id, seq, previous) AS ( \
-         SELECT c.id, c.seq, c.previous FROM named n JOIN file f ON f.id = n.row AND f.uuid = n.id \
-         JOIN change c ON c.id = f.last WHERE n.id = ?1 \
-         UNION ALL SELECT c.id, c.seq, c.previous FROM past CROSS JOIN change c \
-         ON c.id = past.previous) "
-    };
-}
-
 pub(super) fn head(connection: &Connection) -> Result<Seq> {
     let sql = "SELECT COALESCE(max(seq), 0) FROM step";
     Ok(one(connection, sql, [], |row| unsigned(row, 0))?.unwrap_or(0))
@@ -104,11 +93,11 @@ pub(super) fn steps_of(
     count: usize,
 ) -> Result<Vec<StepRow>> {
     let sql = concat!(
-        past!(),
         "SELECT ",
         step_columns!(),
-        " FROM (SELECT DISTINCT seq FROM past WHERE seq < ?2 LIMIT ?3) c \
-         JOIN step s ON s.seq = c.seq",
+        " FROM (SELECT DISTINCT seq FROM change \
+         WHERE file = (SELECT row FROM named WHERE id = ?1) AND seq < ?2 \
+         ORDER BY seq DESC LIMIT ?3) c JOIN step s ON s.seq = c.seq",
         step_joins!(0),
         "ORDER BY s.seq DESC"
     );
@@ -211,25 +200,25 @@ pub(super) fn file_changes(
     count: usize,
 ) -> Result<Vec<(StepRow, Change)>> {
     let sql = concat!(
-        past!(),
         "SELECT ",
         state_columns!("c", "cp", "cc"),
         ", c.origin, c.version, ",
         step_columns!(),
-        " FROM past CROSS JOIN change c ON c.id = past.id \
-         LEFT JOIN file cp ON cp.id = NULLIF(c.parent, 0) \
-         LEFT JOIN content cc ON cc.id = c.content CROSS JOIN step s ON s.seq = c.seq",
+        " FROM change c LEFT JOIN file cp ON cp.id = NULLIF(c.parent, 0) \
+         LEFT JOIN content cc ON cc.id = c.content JOIN step s ON s.seq = c.seq",
         // The first change of a step that made only one is this one.
         step_joins!(1),
-        "WHERE past.seq < ?2 LIMIT ?3"
+        "WHERE c.file = (SELECT row FROM named WHERE id = ?1) AND c.seq >= ?2 AND c.seq < ?3 \
+         ORDER BY c.seq, c.id"
     );
     let before = number(before.unwrap_or(Seq::MAX));
-    // One more than was asked for: what it left is the state before the oldest of the page.
-    let bounds = params![file.as_bytes(), before, limit(count.saturating_add(1))];
-    let mut rows = all(connection, sql, bounds, |row| {
+    let oldest = oldest_of_page(connection, file, before, count)?;
+    let mut rows = all(connection, sql, params![file.as_bytes(), oldest, before], |row| {
         let step = step_row(row, STATE_COLUMNS + 2)?;
         Ok((step, change(row, file, STATE_COLUMNS)?))
     })?;
+    // Read upwards, because rows that follow each other are found without a search from the top.
+    rows.reverse();
     for at in 0..rows.len() {
         let before = rows.get(at + 1).and_then(|(_, earlier)| earlier.after.clone());
         let (step, change) = &mut rows[at];
@@ -240,6 +229,15 @@ pub(super) fn file_changes(
     }
     rows.truncate(count);
     Ok(rows)
+}
+
+/// The step of the change before the `count` newest: what it left is the state before the oldest of
+/// them.
+fn oldest_of_page(connection: &Connection, file: FileId, before: i64, count: usize) -> Result<i64> {
+    let sql = "SELECT seq FROM change WHERE file = (SELECT row FROM named WHERE id = ?1) \
+               AND seq < ?2 ORDER BY seq DESC, id DESC LIMIT 1 OFFSET ?3";
+    let bounds = params![file.as_bytes(), before, limit(count)];
+    Ok(one(connection, sql, bounds, |row| get(row, 0))?.unwrap_or(0))
 }
 
 pub(super) fn version(connection: &Connection, id: VersionId) -> Result<Option<VersionRow>> {

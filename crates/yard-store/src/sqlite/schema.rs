@@ -75,8 +75,7 @@ CREATE INDEX removed_by_age ON file (last) WHERE living = 0;
 
 -- What a step did to one file: the state after it. `parent` is a file's row, 0 for the root, or an
 -- id where the store does not have it. `name` is NULL where the path after ends in it, `origin`
--- where it is NULL or (by `flags`) the path after. `previous` is the file's change before: a file's
--- history is followed from its `last` change on, and needs no index.
+-- where it is NULL or (by `flags`) the path after. `previous` is the file's change before.
 CREATE TABLE change (
     id INTEGER PRIMARY KEY,
     file INTEGER NOT NULL,
@@ -92,6 +91,7 @@ CREATE TABLE change (
     origin BLOB,
     version BLOB
 ) STRICT;
+CREATE INDEX change_by_file ON change (file, seq);
 
 -- Which row an id names: a step, a file, or the change that made a version. Ids are made in the order
 -- of time, so those of one step lie side by side: a step touches one page of this and not three.

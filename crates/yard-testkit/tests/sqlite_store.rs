@@ -125,6 +125,32 @@ fn who_closes_at_once_leaves_nothing_unpacked() {
 }
 
 #[test]
+fn the_log_is_filled_up_for_those_who_write_on_and_nothing_is_lost_in_it() {
+    let dir = TempDir::new().unwrap();
+    let log = || std::fs::metadata(dir.path().join("journal.db-wal")).map_or(0, |meta| meta.len());
+    let (one, other) = (open(dir.path()), open(dir.path()));
+    let world = FakeWorld::new(5);
+    let mut files = Vec::new();
+    for n in 0..12 {
+        // Two in turn: each fills the log up while the other's steps are in it.
+        let scribe = Scribe::new(if n % 2 == 0 { &one } else { &other }, &world);
+        files.push((scribe.file(&format!("/f{n}"), format!("{n}").as_bytes()), n));
+        assert_eq!(log() >= 1 << 20, n >= 2, "{} bytes after {n}", log());
+    }
+    let copy = TempDir::new().unwrap();
+    for name in ["journal.db", "journal.db-wal"] {
+        // As a crash would leave them.
+        std::fs::copy(dir.path().join(name), copy.path().join(name)).unwrap();
+    }
+    for store in [&one, &other, &open(copy.path())] {
+        for (id, n) in &files {
+            let hash = store.node(*id).unwrap().unwrap().last.content.unwrap();
+            assert_eq!(store.content(&hash), Ok(Some(format!("{n}").into_bytes())));
+        }
+    }
+}
+
+#[test]
 fn opening_again_finds_everything() {
     let (folder, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let kept = open(other.path());

@@ -40,6 +40,17 @@ pub(crate) fn lock_file(path: &Path) -> Result<File> {
     Ok(file)
 }
 
+/// Fills a file up with zeros to a length, without touching what is in it. The caller made sure that
+/// nobody else makes it longer meanwhile.
+pub(crate) fn fill_up(path: &Path, length: u64) -> Result<()> {
+    let filled = || {
+        let mut file = OpenOptions::new().append(true).open(path)?;
+        let missing = length.saturating_sub(file.metadata()?.len());
+        io::copy(&mut io::Read::take(io::repeat(0), missing), &mut file).map(|_| ())
+    };
+    filled().map_err(|error| fault(&error))
+}
+
 /// What an error of the file system means to a store.
 pub(super) fn fault(error: &io::Error) -> StoreError {
     use io::ErrorKind as Kind;

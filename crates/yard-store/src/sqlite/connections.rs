@@ -9,6 +9,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::{Options, schema};
 use crate::Result;
+use crate::blobs::fill_up;
 
 /// How many reading connections are kept for the next reader.
 const IDLE_READERS: usize = 8;
@@ -18,8 +19,10 @@ const BUSY: Duration = Duration::from_secs(10);
 /// Bytes of a page of a new database.
 const PAGE_BYTES: i64 = 1 << 10;
 /// How large the log grows before it is worked into the database. Flushing a log that is written over
-/// costs less than flushing one that grows, so it had better not be long.
+/// costs about half of flushing one that grows, so it is not long, and filled up in advance.
 const LOG_BYTES: i64 = 1 << 20;
+/// Who writes only once, as a command does, need not wait for that.
+const WRITES_BEFORE_FILLING: u64 = 2;
 
 /// The connections of one store.
 pub(super) struct Connections {
@@ -32,6 +35,8 @@ pub(super) struct Connections {
 struct Writer {
     connection: Connection,
     flush: Flush,
+    /// Transactions so far.
+    writes: u64,
 }
 
 /// Whether a commit waits for the disk.
@@ -71,12 +76,25 @@ impl Connections {
         let flush = if self.options.flush { flush } else { Flush::Off };
         let mut writer = held(&self.writer);
         writer.flush(flush)?;
+        writer.writes += 1;
+        let writes = writer.writes;
         let transaction =
             writer.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         schema::check(&transaction)?;
+        if writes == WRITES_BEFORE_FILLING && self.options.flush {
+            // Inside the transaction nobody else can make the log longer. Without it, it only grows.
+            let _ = fill_up(&self.log(), LOG_BYTES.cast_unsigned());
+        }
         let done = work(&transaction)?;
         transaction.commit()?;
         Ok(done)
+    }
+
+    /// SQLite's log.
+    fn log(&self) -> PathBuf {
+        let mut log = self.database.clone().into_os_string();
+        log.push("-wal");
+        log.into()
     }
 
     /// A query, on a connection of its own.
@@ -124,7 +142,7 @@ impl Writer {
         connection.pragma_update(None, "wal_autocheckpoint", LOG_BYTES / PAGE_BYTES)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         schema::migrate(&mut connection)?;
-        Ok(Self { connection, flush: Flush::Now })
+        Ok(Self { connection, flush: Flush::Now, writes: 0 })
     }
 
     fn flush(&mut self, flush: Flush) -> Result<()> {

@@ -70,7 +70,7 @@ pub(crate) struct Draft {
     pub(crate) contents: Vec<Prepared>,
     pub(crate) staged: HashMap<FileId, Staged>,
     /// The bytes that a staged file is to displace: comparing is cheaper than hashing again.
-    pub(crate) displacing: HashMap<FileId, Vec<u8>>,
+    pub(crate) displacing: HashMap<FileId, Arc<Vec<u8>>>,
     /// The contents that it writes, to be known again by the next plan.
     pub(crate) written: Vec<(ContentHash, Vec<u8>)>,
     pub(crate) expects: Vec<Expect>,
@@ -106,7 +106,7 @@ pub(crate) struct Current {
     pub(crate) state: FileState,
     pub(crate) stat: Stat,
     /// A file's bytes or a link's target; empty for a file that is too large to load.
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: Arc<Vec<u8>>,
     /// The store knew the file before this plan.
     pub(crate) known: bool,
     /// The hash of the content on disk.
@@ -414,7 +414,8 @@ impl<'a> Planner<'a> {
             self.folders.insert(path.clone(), id);
         }
         let Observed { stat, bytes, content, .. } = observed;
-        Ok(Current { id, path: path.clone(), state, stat, bytes, known, observed: content })
+        let (path, bytes) = (path.clone(), Arc::new(bytes));
+        Ok(Current { id, path, state, stat, bytes, known, observed: content })
     }
 
     /// Adopts whatever differs between what the store knows of an entry and what the disk shows.
@@ -545,7 +546,7 @@ impl<'a> Planner<'a> {
             self.effect.push(EffectKind::Modify, current.path.clone());
             return Ok(());
         }
-        let bytes = bytes.as_ref().unwrap_or(&current.bytes);
+        let bytes = bytes.as_deref().unwrap_or(current.bytes.as_slice());
         self.put(current, bytes, after).map(|_| ())
     }
 
@@ -569,7 +570,7 @@ impl<'a> Planner<'a> {
         after.content = Some(hash);
         after.size = bytes.len() as u64;
         if current.bytes.len() as u64 == current.stat.size() {
-            self.draft.displacing.insert(current.id, current.bytes.clone());
+            self.draft.displacing.insert(current.id, Arc::clone(&current.bytes));
         }
         self.draft.staged.insert(current.id, staged);
         let path = Some(current.path.clone());

@@ -236,7 +236,7 @@ fn intruder(
     }
     let unchanged = match draft.displacing.get(&change.file) {
         Some(bytes) if bytes.len() as u64 == displaced.stat.size() => {
-            workspace.stage.displaced_bytes(displaced, path)? == *bytes
+            workspace.stage.displaced_bytes(displaced, path)? == **bytes
         }
         Some(_) => false,
         None => Some(workspace.stage.displaced_hash(displaced, call)?) == expected,

@@ -1,12 +1,15 @@
 //! list: a folder's entries, folders first, then by path bytes; also what is only on disk (W4).
 
 use std::collections::HashMap;
+use std::thread;
 
 use yard_core::op::{Entry, List, Listing};
-use yard_core::{Call, Effect, EffectKind, FileId, FileKind, Name, Result, WsPath};
+use yard_core::{
+    Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Name, Result, WsPath,
+};
 use yard_store::Node;
 
-use crate::disk::{Spot, not_found};
+use crate::disk::{Spot, Stat, not_found};
 use crate::draft::not_a_folder;
 use crate::walk::{Flow, Rules, Visit, Walk};
 use crate::workspace::{Workspace, store_fault};
@@ -26,6 +29,9 @@ impl Execute for List {
         Ok(Planned::Answer { effect, answer: Listing { path, entries, total, truncated } })
     }
 }
+
+/// From so many entries on, disk and store are looked at side by side.
+const MANY: usize = 512;
 
 /// The folder that a path means.
 pub(crate) fn folder_at(workspace: &Workspace, path: &WsPath) -> Result<WsPath> {
@@ -51,7 +57,7 @@ fn visits(list: &List, workspace: &Workspace, path: &WsPath, call: &Call) -> Res
         return Ok(visits);
     }
     for entry in workspace.disk.list(path)? {
-        let Ok(below) = Name::new(&entry.name).and_then(|name| path.join(&name)) else { continue };
+        let Ok(below) = path.join_bytes(&entry.name) else { continue };
         let kind = match entry.kind {
             Some(kind) => Some(kind),
             None => workspace.disk.stat(&below)?.map(|stat| stat.kind),
@@ -67,16 +73,40 @@ pub(crate) fn entries(
     visits: Vec<Visit>,
     call: &Call,
 ) -> Result<Vec<Entry>> {
-    let (mut lookup, mut stats) = (Lookup::new(workspace), workspace.disk.stats());
+    let (stats, nodes) = if visits.len() < MANY {
+        (on_disk(workspace, &visits, call)?, in_store(workspace, &visits, call)?)
+    } else {
+        thread::scope(|scope| {
+            let stats = scope.spawn(|| on_disk(workspace, &visits, call));
+            let nodes = in_store(workspace, &visits, call)?;
+            let stats = stats.join().unwrap_or_else(|_| Err(broken()))?;
+            Ok((stats, nodes))
+        })?
+    };
     let mut entries = Vec::with_capacity(visits.len());
-    for visit in visits {
+    for ((visit, stat), node) in visits.into_iter().zip(stats).zip(nodes) {
         call.check()?;
-        let Some(stat) = stats.stat(&visit.path)? else { continue };
-        let node = lookup.node(&visit.path)?;
+        let Some(stat) = stat else { continue };
         let known = workspace.judge(node, &visit.path, &stat, None, call)?;
         entries.push(workspace.entry(visit.path, &stat, &known));
     }
     Ok(entries)
+}
+
+fn on_disk(workspace: &Workspace, visits: &[Visit], call: &Call) -> Result<Vec<Option<Stat>>> {
+    let mut stats = workspace.disk.stats();
+    let look = |visit: &Visit| call.check().and_then(|()| stats.stat(&visit.path));
+    visits.iter().map(look).collect()
+}
+
+fn in_store(workspace: &Workspace, visits: &[Visit], call: &Call) -> Result<Vec<Option<Node>>> {
+    let mut lookup = Lookup::new(workspace);
+    let look = |visit: &Visit| call.check().and_then(|()| lookup.node(&visit.path));
+    visits.iter().map(look).collect()
+}
+
+fn broken() -> Fault {
+    Fault::new(FaultCode::Io, "the listing broke off")
 }
 
 /// Looks up many nodes, a folder's children at once when more than a few of them are wanted.

@@ -1,6 +1,8 @@
 //! remove: a file, a link or a folder goes, and can be restored. A folder goes entry by entry, so that
 //! everything below it is a version first.
 
+use std::sync::Arc;
+
 use yard_core::op::{Remove, Removed};
 use yard_core::{Call, Fault, FaultCode, FileKind, Name, Result, Subject, WsPath};
 
@@ -73,7 +75,7 @@ fn inside(planner: &mut Planner<'_>, folder: &Current, recursive: bool) -> Resul
             Name::new(&name).map_err(|error| unnameable(&folder.path, &error.to_string()))?;
         let mut current = planner.current(&join(&folder.path, &name)?, Large::Keep)?;
         // What goes is not written again, so its bytes need not be held.
-        current.bytes = Vec::new();
+        current.bytes = Arc::default();
         entries.push(current);
     }
     Ok(entries)

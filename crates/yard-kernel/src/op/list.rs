@@ -122,8 +122,8 @@ struct Children {
     all: Option<HashMap<Name, Node>>,
 }
 
-/// So many single look-ups cost about what loading a folder does.
-const FEW: usize = 16;
+/// More than a page of an answer: loading a large folder costs as much as thousands of single look-ups.
+const FEW: usize = 128;
 
 impl<'a> Lookup<'a> {
     pub(crate) fn new(workspace: &'a Workspace) -> Self {

@@ -201,6 +201,28 @@ fn every_module_says_what_it_is() {
 }
 
 #[test]
+fn every_source_file_is_part_of_its_crate() {
+    let sources = sources();
+    let shipped = sources.iter().filter(|source| source.is_shipped());
+    let orphan = |source: &&Source| {
+        let (folder, file) = source.path.rsplit_once('/').unwrap();
+        let (module, above) = match file {
+            "lib.rs" | "main.rs" => return false,
+            "mod.rs" => (folder.rsplit('/').next().unwrap(), folder.rsplit_once('/').unwrap().0),
+            _ => (source.stem(), folder),
+        };
+        let homes = ["/lib.rs", "/main.rs", "/mod.rs", ".rs"].map(|end| format!("{above}{end}"));
+        let named = format!("mod {module};");
+        let names_it = |home: &Source| {
+            homes.contains(&home.path) && home.text.lines().any(|line| line.ends_with(&named))
+        };
+        !sources.iter().any(names_it)
+    };
+    let broken: Vec<String> = shipped.filter(orphan).map(|source| source.path.clone()).collect();
+    check("no `mod` names this file, so nobody compiles it: name it or remove it", &broken);
+}
+
+#[test]
 fn nothing_is_left_to_do() {
     let sources = sources();
     let broken: Vec<String> = [concat!("todo", "!("), concat!("unimplemented", "!(")]

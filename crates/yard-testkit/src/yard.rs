@@ -14,6 +14,7 @@ use yard_kernel::{Opening, Probe, Resolution, Workspace};
 use yard_store::{SqliteStore, Store};
 
 use crate::RealWorld;
+use crate::probe::Hand;
 
 /// How a yard is opened; the default is what `toolyard call` does.
 pub struct Plan {
@@ -75,6 +76,12 @@ impl Folders {
     /// The workspace's state folder.
     pub fn state(&self) -> &Path {
         &self.state
+    }
+
+    /// A hand on them, as another process would have.
+    pub fn hand(&self, plan: Plan) -> Hand {
+        let opened = Hand::open(&self.root, &self.state, plan);
+        opened.unwrap_or_else(|fault| panic!("the yard does not open: {fault}"))
     }
 }
 

@@ -11,42 +11,20 @@
 )]
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tempfile::TempDir;
 use yard_core::op::{Mkdir, OnExisting, Undo, Write};
 use yard_core::{ContentHash, FaultCode};
 use yard_testkit::probe::{Hand, at, insert, mv, rm, scaled, soak, staged, tree, write};
-use yard_testkit::{FakeWorld, Plan, Yard};
+use yard_testkit::{FakeWorld, Folders, Plan, Yard};
 
 const THREADS: usize = 32;
 const FILES: usize = 10;
-
-struct Place {
-    _home: TempDir,
-    root: PathBuf,
-    state: PathBuf,
-}
-
-impl Place {
-    fn new() -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let (root, state) = (home.path().join("root"), home.path().join("data"));
-        std::fs::create_dir(&root).unwrap();
-        std::fs::create_dir(&state).unwrap();
-        Self { _home: home, root, state }
-    }
-
-    fn open(&self) -> Hand {
-        Hand::open(&self.root, &self.state, Plan::default())
-            .unwrap_or_else(|fault| panic!("open: {fault}"))
-    }
-}
 
 /// Fails instead of hanging: a deadlock must not look like a slow test.
 fn within(seconds: u64, work: impl FnOnce() + Send + 'static) {
@@ -109,8 +87,8 @@ fn r7_of_many_with_the_same_hash_exactly_one_wins() {
 #[test]
 fn of_many_who_create_one_path_exactly_one_wins() {
     within(120, || {
-        let place = Place::new();
-        let hand = place.open();
+        let place = Folders::new();
+        let hand = place.hand(Plan::default());
         for round in 0..scaled(100) {
             let start = Barrier::new(8);
             let won = AtomicUsize::new(0);
@@ -176,8 +154,8 @@ fn ten_files(hand: &Hand) {
 fn many_edits_on_few_files_none_is_lost() {
     let edits = scaled(100);
     within(600, move || {
-        let place = Place::new();
-        let hand = place.open();
+        let place = Folders::new();
+        let hand = place.hand(Plan::default());
         ten_files(&hand);
         let tags: Vec<String> = (0..THREADS).map(|thread| format!("t{thread}")).collect();
         let began = Instant::now();
@@ -188,13 +166,13 @@ fn many_edits_on_few_files_none_is_lost() {
             }
         });
         eprintln!("{THREADS} x {edits} edits in {:?}", began.elapsed());
-        check_lines(&place.root, &tags, edits);
+        check_lines(place.root(), &tags, edits);
         assert_eq!(hand.verified(), Vec::<String>::new());
         let steps = hand.history(None, usize::MAX).len();
         assert_eq!(steps, FILES + THREADS * edits);
         drop(hand);
-        drop(place.open());
-        assert_eq!(staged(&place.state), Vec::<String>::new());
+        drop(place.hand(Plan::default()));
+        assert_eq!(staged(place.state()), Vec::<String>::new());
     });
 }
 
@@ -218,11 +196,11 @@ fn child() {
 fn two_processes_on_one_root_lose_nothing() {
     let edits = scaled(100);
     within(600, move || {
-        let place = Place::new();
-        let hand = place.open();
+        let place = Folders::new();
+        let hand = place.hand(Plan::default());
         ten_files(&hand);
         let spawn = |tag: &str| {
-            let (root, state) = (place.root.display(), place.state.display());
+            let (root, state) = (place.root().display(), place.state().display());
             Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "child", "--nocapture"])
                 .env("YARD_EDIT_CHILD", format!("{root}|{state}|{tag}|8|{edits}"))
@@ -240,7 +218,7 @@ fn two_processes_on_one_root_lose_nothing() {
         eprintln!("2 x 8 x {edits} + {edits} edits by three processes in {:?}", began.elapsed());
         let others = ["p", "q"].iter().flat_map(|tag| (0..8).map(move |n| format!("{tag}{n}")));
         let tags: Vec<String> = others.chain(["here".to_owned()]).collect();
-        check_lines(&place.root, &tags, edits);
+        check_lines(place.root(), &tags, edits);
         assert_eq!(hand.verified(), Vec::<String>::new());
         assert_eq!(hand.history(None, usize::MAX).len(), FILES + tags.len() * edits);
     });
@@ -250,9 +228,9 @@ fn two_processes_on_one_root_lose_nothing() {
 #[test]
 fn r7_two_processes_with_the_same_hash_exactly_one_wins() {
     within(300, || {
-        let place = Place::new();
+        let place = Folders::new();
         // Two handles with their own locks and connections: what two processes have.
-        let hands = [place.open(), place.open()];
+        let hands = [place.hand(Plan::default()), place.hand(Plan::default())];
         for round in 0..scaled(200) {
             let text = format!("start {round}\n");
             hands[0].perform(write("/f", &text, None)).unwrap();
@@ -280,8 +258,8 @@ fn r7_two_processes_with_the_same_hash_exactly_one_wins() {
 #[test]
 fn readers_never_see_half_a_file() {
     within(120, || {
-        let place = Place::new();
-        let hand = place.open();
+        let place = Folders::new();
+        let hand = place.hand(Plan::default());
         let text = |n: u64| format!("{n}\n").repeat(5_000);
         hand.perform(write("/f", text(0), None)).unwrap();
         let stop = AtomicBool::new(false);
@@ -292,7 +270,8 @@ fn readers_never_see_half_a_file() {
                 scope.spawn(move || {
                     while !stop.load(Ordering::Relaxed) {
                         // As any program sees it: there is no moment without the file.
-                        let bytes = std::fs::read(place.root.join("f")).expect("the file is gone");
+                        let bytes =
+                            std::fs::read(place.root().join("f")).expect("the file is gone");
                         let first = String::from_utf8(bytes).unwrap();
                         let n = first.lines().next().expect("an empty file").to_owned();
                         assert_eq!(first, format!("{n}\n").repeat(5_000), "torn");
@@ -333,8 +312,8 @@ fn readers_never_see_half_a_file() {
 fn a_storm_on_few_names_ends_whole() {
     let seconds = if soak() { 20 } else { 3 };
     within(seconds + 120, move || {
-        let place = Place::new();
-        let hands = [place.open(), place.open()];
+        let place = Folders::new();
+        let hands = [place.hand(Plan::default()), place.hand(Plan::default())];
         let until = Instant::now() + Duration::from_secs(seconds);
         let (done, refused) = (AtomicU64::new(0), AtomicU64::new(0));
         std::thread::scope(|scope| {
@@ -386,12 +365,12 @@ fn a_storm_on_few_names_ends_whole() {
         eprintln!("{done} done, {refused} refused in {seconds} s");
         assert!(done > 20, "hardly anything got through");
         assert_eq!(hands[0].verified(), Vec::<String>::new());
-        let before = tree(&place.root);
+        let before = tree(place.root());
         drop(hands);
-        let hand = place.open();
-        assert_eq!(tree(&place.root), before, "recovery had something to do after a quiet end");
+        let hand = place.hand(Plan::default());
+        assert_eq!(tree(place.root()), before, "recovery had something to do after a quiet end");
         assert_eq!(hand.verified(), Vec::<String>::new());
-        assert_eq!(staged(&place.state), Vec::<String>::new());
+        assert_eq!(staged(place.state()), Vec::<String>::new());
     });
 }
 
@@ -400,11 +379,11 @@ fn a_storm_on_few_names_ends_whole() {
 fn several_open_at_once() {
     within(120, || {
         for round in 0..scaled(300) {
-            let place = Place::new();
+            let place = Folders::new();
             if round % 2 == 1 {
-                std::fs::create_dir(place.state.join("stage")).unwrap();
+                std::fs::create_dir(place.state().join("stage")).unwrap();
                 for n in 0..50 {
-                    std::fs::write(place.state.join(format!("stage/left-{n}")), "left").unwrap();
+                    std::fs::write(place.state().join(format!("stage/left-{n}")), "left").unwrap();
                 }
             }
             let start = Barrier::new(4);
@@ -413,16 +392,16 @@ fn several_open_at_once() {
                     let (place, start) = (&place, &start);
                     scope.spawn(move || {
                         start.wait();
-                        let hand = place.open();
+                        let hand = place.hand(Plan::default());
                         let path = format!("/d/{thread}");
                         hand.perform(write(&path, "x\n", None))
                             .unwrap_or_else(|fault| panic!("round {round}: {fault}"));
                     });
                 }
             });
-            let hand = place.open();
+            let hand = place.hand(Plan::default());
             assert_eq!(hand.verified(), Vec::<String>::new());
-            assert_eq!(tree(&place.root).len(), 5);
+            assert_eq!(tree(place.root()).len(), 5);
         }
     });
 }

@@ -11,20 +11,19 @@
 )]
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use tempfile::TempDir;
 use yard_core::op::{Import, Mkdir, Restore, Touch, Undo};
 use yard_core::{Limits, Result, StepId};
 use yard_store::StoreError;
-use yard_testkit::Plan;
 use yard_testkit::failing::{Answer, FailingStore, When};
 use yard_testkit::probe::{
     Blow, FailingProbe, Fuse, Hand, Reach, Seen, Tree, at, copy_tree, mv, replace, rm, soak,
     staged, tree, write,
 };
+use yard_testkit::{Folders, Plan};
 
 const EIO: i32 = 5;
 const EACCES: i32 = 13;
@@ -92,45 +91,27 @@ fn plan() -> Plan {
     Plan { limits: limits(), ..Plan::default() }
 }
 
-/// A root and a state folder with some history, to be copied.
-struct Place {
-    _home: TempDir,
-    root: PathBuf,
-    state: PathBuf,
+/// Folders with the same in them.
+fn copy(place: &Folders) -> Arc<Folders> {
+    let copy = Folders::new();
+    copy_tree(place.root(), copy.root());
+    copy_tree(place.state(), copy.state());
+    copy
 }
 
-impl Place {
-    fn empty() -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let (root, state) = (home.path().join("root"), home.path().join("data"));
-        std::fs::create_dir(&root).unwrap();
-        std::fs::create_dir(&state).unwrap();
-        Self { _home: home, root, state }
-    }
-
-    fn copy(&self) -> Self {
-        let copy = Self::empty();
-        copy_tree(&self.root, &copy.root);
-        copy_tree(&self.state, &copy.state);
-        copy
-    }
-
-    fn open(&self, plan: Plan) -> Hand {
-        Hand::open(&self.root, &self.state, plan).unwrap_or_else(|fault| panic!("open: {fault}"))
-    }
-
-    fn put(&self, path: &str, bytes: impl AsRef<[u8]>) {
-        let path = self.root.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, bytes).unwrap();
-    }
+/// A file that somebody else saves.
+fn save(place: &Folders, path: &str, bytes: impl AsRef<[u8]>) {
+    let path = place.root().join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, bytes).unwrap();
 }
 
-fn template() -> Place {
-    let place = Place::empty();
-    place.put("big.bin", vec![b'b'; 10_000]);
-    place.put("big2.bin", vec![b'c'; 10_000]);
-    let hand = place.open(plan());
+/// Folders with some history, to be copied.
+fn template() -> Arc<Folders> {
+    let place = Folders::new();
+    save(&place, "big.bin", vec![b'b'; 10_000]);
+    save(&place, "big2.bin", vec![b'c'; 10_000]);
+    let hand = place.hand(plan());
     let done = |result: Result<()>| result.unwrap_or_else(|fault| panic!("template: {fault}"));
     let put = |path: &str, text: &str| done(hand.perform(write(path, text, None)).map(|_| ()));
     put("/a.txt", "one\ntwo\nthree\n");
@@ -140,10 +121,10 @@ fn template() -> Place {
     put("/changed.txt", "before\n");
     put("/gone/deep/old.txt", "old\n");
     put("/gone/other.txt", "other\n");
-    std::os::unix::fs::symlink("x.txt", place.root.join("d/link")).unwrap();
+    std::os::unix::fs::symlink("x.txt", place.root().join("d/link")).unwrap();
     // Modes that the process's mask would not give.
     let mode = |path: &str, mode| {
-        std::fs::set_permissions(place.root.join(path), PermissionsExt::from_mode(mode)).unwrap();
+        std::fs::set_permissions(place.root().join(path), PermissionsExt::from_mode(mode)).unwrap();
     };
     mode("d/sub", 0o777);
     mode("d/x.txt", 0o600);
@@ -158,9 +139,9 @@ fn template() -> Place {
     done(hand.perform(rm("/gone")).map(|_| ()));
     done(hand.perform(rm("/big2.bin")).map(|_| ()));
     drop(hand);
-    place.put("changed.txt", "behind your back\n");
-    place.put("ext/e.txt", "e\n");
-    place.put("ext/in/f.txt", "f\n");
+    save(&place, "changed.txt", "behind your back\n");
+    save(&place, "ext/e.txt", "e\n");
+    save(&place, "ext/in/f.txt", "f\n");
     place
 }
 
@@ -170,13 +151,13 @@ struct Expected {
     after: Tree,
 }
 
-fn expected(template: &Place, act: &Act) -> Expected {
-    let place = template.copy();
-    let before = tree(&place.root);
-    let hand = place.open(plan());
+fn expected(template: &Folders, act: &Act) -> Expected {
+    let place = copy(template);
+    let before = tree(place.root());
+    let hand = place.hand(plan());
     let ready = act.1(&hand);
     ready(&hand).unwrap_or_else(|fault| panic!("{}: {fault}", act.0));
-    let after = tree(&place.root);
+    let after = tree(place.root());
     let allowed = hand.verified();
     assert!(allowed.iter().all(|path| unsynced(path)), "{}: {allowed:?}", act.0);
     Expected { before, after }
@@ -207,13 +188,13 @@ fn differences(a: &Tree, b: &Tree) -> String {
 }
 
 /// What is wrong after a failure, once recovery ran; nothing if all is well.
-fn judge(place: &Place, expected: &Expected, told: Option<&Result<()>>) -> Vec<String> {
+fn judge(place: &Folders, expected: &Expected, told: Option<&Result<()>>) -> Vec<String> {
     let mut wrong = Vec::new();
-    let hand = match Hand::open(&place.root, &place.state, plan()) {
+    let hand = match Hand::open(place.root(), place.state(), plan()) {
         Ok(hand) => hand,
         Err(fault) => return vec![format!("the yard does not open again: {fault}")],
     };
-    let found = tree(&place.root);
+    let found = tree(place.root());
     let complete = found == expected.after;
     if matches!(told, Some(Ok(()))) && !complete {
         wrong.push(format!("acknowledged, but: {}", differences(&expected.after, &found)));
@@ -243,7 +224,7 @@ fn judge(place: &Place, expected: &Expected, told: Option<&Result<()>>) -> Vec<S
             }
         }
     }
-    let left = staged(&place.state);
+    let left = staged(place.state());
     if !left.is_empty() {
         wrong.push(format!("left in the stage: {left:?}"));
     }
@@ -266,14 +247,14 @@ fn store_error(kind: u8) -> StoreError {
 
 /// Runs one act with one failure; what is wrong, or `None` once the failure is never reached.
 fn run(
-    template: &Place,
+    template: &Folders,
     act: &Act,
     expected: &Expected,
     target: Target,
     nth: u64,
     reach: Reach,
 ) -> Option<Vec<String>> {
-    let place = template.copy();
+    let place = copy(template);
     let fuse = Fuse::new();
     let mut plan = plan();
     let mut probe = None;
@@ -291,7 +272,7 @@ fn run(
             });
         }
     }
-    let hand = place.open(plan);
+    let hand = place.hand(plan);
     let ready = act.1(&hand);
     fuse.arm(nth, reach);
     let told = ready(&hand);
@@ -404,8 +385,8 @@ fn the_process_ends_at_the_nth_call() {
                 if !soak() && target == "after" && nth % 3 != 0 {
                     continue;
                 }
-                let place = template.copy();
-                let (root, state) = (place.root.display(), place.state.display());
+                let place = copy(&template);
+                let (root, state) = (place.root().display(), place.state().display());
                 let order = format!("{root}|{state}|{number}|{target}|{nth}");
                 let status = Command::new(std::env::current_exe().unwrap())
                     .args(["--exact", "child", "--nocapture"])

@@ -1,0 +1,19 @@
+//! A process that writes, edits, moves and removes is killed at random moments. After each kill the yard
+//! is opened again, and by then no acknowledged change is lost, no file is torn, and nothing of ours is
+//! left over: recovery needs no hand.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "tests"
+)]
+
+mod judge;
+mod kills;
+mod model;
+mod reboots;
+mod trace;
+mod writer;

@@ -20,3 +20,10 @@ mod trash;
 mod undo;
 mod verify;
 mod write;
+
+use yard_core::{Fault, FaultCode};
+
+/// A thread that helped with an answer is gone without a word.
+fn broke_off(what: &str) -> Fault {
+    Fault::new(FaultCode::Io, format!("the {what} broke off"))
+}

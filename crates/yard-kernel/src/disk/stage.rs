@@ -108,8 +108,11 @@ impl Stage {
         format!("{}-{}", self.prefix, self.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    fn swap_name(&self, file: FileId) -> String {
-        format!("{}.{file}{SWAPPED}", self.fresh_name())
+    /// The name of a file that takes `file`'s place, or was taken out of it: what a crash leaves under
+    /// it is found by [`Stage::leftovers`] and read by [`Displaced::file`] and [`Displaced::step`].
+    fn swap_name(&self, file: FileId, step: Option<StepId>) -> String {
+        let step = step.map_or_else(String::new, |step| format!(".{step}"));
+        format!("{}.{file}{step}{SWAPPED}", self.fresh_name())
     }
 
     /// The mode that a new folder gets here: what the process's mask leaves of 0777.
@@ -154,7 +157,7 @@ impl Stage {
         let told = |errno| write_fault(errno, path);
         disk.probe(DiskCall::Stage).map_err(told)?;
         let name = match shape.taking {
-            Some(Taking { file, step }) => format!("{}.{file}.{step}{SWAPPED}", self.fresh_name()),
+            Some(Taking { file, step }) => self.swap_name(file, Some(step)),
             None => self.fresh_name(),
         };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -256,7 +259,7 @@ impl Stage {
         let (parent, name) = disk.parent_of(path).map_err(told)?;
         let name = name.as_bytes();
         if !staged.name.ends_with(SWAPPED) {
-            let swap = self.swap_name(file);
+            let swap = self.swap_name(file, None);
             rustix::fs::renameat(&self.folder, &staged.name, &self.folder, &swap).map_err(told)?;
             staged.name = swap;
         }
@@ -283,7 +286,7 @@ impl Stage {
         file: FileId,
     ) -> Result<Displaced> {
         let told = |errno| write_fault(errno, path);
-        let aside = self.swap_name(file);
+        let aside = self.swap_name(file, None);
         rustix::fs::renameat(parent, name, &self.folder, &aside).map_err(told)?;
         let placed = rename_new(self.folder.as_fd(), staged.name.as_bytes(), parent, name);
         if let Err(errno) = placed {
@@ -301,7 +304,7 @@ impl Stage {
         let told = |errno| write_fault(errno, path);
         disk.probe(DiskCall::Displace).map_err(told)?;
         let (parent, name) = disk.parent_of(path).map_err(told)?;
-        let aside = self.swap_name(file);
+        let aside = self.swap_name(file, None);
         rename_new(parent.as_fd(), name.as_bytes(), self.folder.as_fd(), aside.as_bytes())
             .map_err(told)?;
         let stat = self.stat(&aside).map_err(told)?;
@@ -359,28 +362,17 @@ impl Stage {
     ) -> Result<bool> {
         let told = |errno| write_fault(errno, path);
         let (parent, name) = disk.parent_of(path).map_err(told)?;
+        let (from, to) = (displaced.name.as_str(), name.as_bytes());
         let exchange = || {
             let flags = RenameFlags::EXCHANGE;
-            rustix::fs::renameat_with(
-                &self.folder,
-                &displaced.name,
-                &parent,
-                name.as_bytes(),
-                flags,
-            )
+            rustix::fs::renameat_with(&self.folder, from, &parent, to, flags)
         };
         match exchange() {
             Ok(()) => {}
             // Ours, or a save of the last few microseconds: such a file system cannot tell.
             Err(Errno::INVAL | Errno::NOSYS) => {
-                return rustix::fs::renameat(
-                    &self.folder,
-                    &displaced.name,
-                    &parent,
-                    name.as_bytes(),
-                )
-                .map(|()| true)
-                .map_err(told);
+                let replaced = rustix::fs::renameat(&self.folder, from, &parent, to);
+                return replaced.map(|()| true).map_err(told);
             }
             Err(Errno::NOENT) => return self.put_back(disk, displaced, path),
             Err(errno) => return Err(told(errno)),
@@ -389,8 +381,7 @@ impl Stage {
             self.discard(displaced);
             return Ok(true);
         }
-        exchange().map_err(told)?;
-        Ok(false)
+        exchange().map(|()| false).map_err(told)
     }
 
     /// The bytes of a displaced file or the target of a displaced link.

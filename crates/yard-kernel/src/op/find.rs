@@ -12,6 +12,7 @@ use yard_core::{
 };
 
 use crate::disk::Stats;
+use crate::op::broke_off;
 use crate::op::list::{Lookup, folder_at};
 use crate::walk::{Flow, Rules, Visit, Walk};
 use crate::workspace::Workspace;
@@ -41,7 +42,7 @@ impl Execute for Find {
         let ignored = thread::scope(|scope| {
             let walking = scope.spawn(|| walk(self, workspace, call, &base, &names, sender));
             let searched = search.all(receiver);
-            let walked = walking.join().unwrap_or_else(|_| Err(broken()));
+            let walked = walking.join().unwrap_or_else(|_| Err(broke_off("walk")));
             searched.and(walked)
         })?;
         let effect = Effect::one(EffectKind::Read, base.clone());
@@ -79,10 +80,6 @@ fn walk(
     })?;
     let _ = sender.send(chunk);
     Ok(walk.ignored())
-}
-
-fn broken() -> Fault {
-    Fault::new(FaultCode::Io, "the walk broke off")
 }
 
 struct Search<'a> {

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::thread;
 
 use yard_core::op::{Entry, List, Listing};
-use yard_core::{
-    Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Name, Result, WsPath,
-};
+use yard_core::{Call, Effect, EffectKind, FileId, FileKind, Name, Result, WsPath};
 use yard_store::Node;
 
 use crate::disk::{Spot, Stat, not_found};
 use crate::draft::not_a_folder;
+use crate::op::broke_off;
 use crate::walk::{Flow, Rules, Visit, Walk};
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
@@ -79,7 +78,7 @@ pub(crate) fn entries(
         thread::scope(|scope| {
             let stats = scope.spawn(|| on_disk(workspace, &visits, call));
             let nodes = in_store(workspace, &visits, call)?;
-            let stats = stats.join().unwrap_or_else(|_| Err(broken()))?;
+            let stats = stats.join().unwrap_or_else(|_| Err(broke_off("listing")))?;
             Ok((stats, nodes))
         })?
     };
@@ -103,10 +102,6 @@ fn in_store(workspace: &Workspace, visits: &[Visit], call: &Call) -> Result<Vec<
     let mut lookup = Lookup::new(workspace);
     let look = |visit: &Visit| call.check().and_then(|()| lookup.node(&visit.path));
     visits.iter().map(look).collect()
-}
-
-fn broken() -> Fault {
-    Fault::new(FaultCode::Io, "the listing broke off")
 }
 
 /// Looks up many nodes, a folder's children at once when more than a few of them are wanted.

@@ -57,7 +57,7 @@ pub(super) fn store(
     prepared: &Prepared,
     known: impl Fn(&ContentHash) -> Option<Place>,
 ) -> Result<Place> {
-    if let Some(place) = insert(connection, prepared, &known)? {
+    if let Some(place) = insert(connection, prepared, &known, None)? {
         return Ok(place);
     }
     let sql = "SELECT id, form, depth FROM content WHERE hash = ?1";
@@ -68,22 +68,14 @@ pub(super) fn store(
     // Bytes are better than the name of a file that the kernel keeps.
     if form == KEPT && prepared.kept_name().is_none() {
         connection.prepare_cached("DELETE FROM content WHERE id = ?1")?.execute([row])?;
-        let placed = insert_as(connection, prepared, &known, Some(row))?;
+        let placed = insert(connection, prepared, &known, Some(row))?;
         return placed.ok_or_else(|| corrupt("a content was stored twice"));
     }
     Ok(Place { row, depth })
 }
 
-/// Inserts a content; `None` if it is there already.
+/// Inserts a content, as row `id` if it shall be that one; `None` if it is there already.
 fn insert(
-    connection: &Connection,
-    prepared: &Prepared,
-    known: impl Fn(&ContentHash) -> Option<Place>,
-) -> Result<Option<Place>> {
-    insert_as(connection, prepared, known, None)
-}
-
-fn insert_as(
     connection: &Connection,
     prepared: &Prepared,
     known: impl Fn(&ContentHash) -> Option<Place>,

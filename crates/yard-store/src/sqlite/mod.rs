@@ -1,6 +1,5 @@
 //! A store in a folder: one SQLite database, `journal.db`, and the `blobs/` beside it.
 //!
-//! One connection writes, behind a lock; others read, each seeing the newest commit of any process.
 //! It decides nothing about what is stored in which form (`blobs/`) and nothing about when.
 
 mod append;

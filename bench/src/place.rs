@@ -98,6 +98,7 @@ impl Bench {
             world: Arc::clone(&world) as _,
             probe: None,
             resolution: Resolution::Auto,
+            virtual_files: None,
         });
         let workspace = Arc::new(workspace.expect("a workspace"));
         Self { session: Session::new(workspace, Actor::LocalAgent, Policy::Open), world }

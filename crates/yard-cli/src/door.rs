@@ -45,6 +45,7 @@ impl Door {
             world: Arc::clone(&self.world),
             probe: None,
             resolution: Resolution::Auto,
+            virtual_files: None,
         })?;
         let session = Session::new(Arc::new(workspace), actor, Policy::Open);
         Ok(Seat { session, root: place.root, world: Arc::clone(&self.world) })

@@ -65,6 +65,31 @@ id!(
     StepId
 );
 
+id!(
+    /// One workspace of a server.
+    WorkspaceId
+);
+id!(
+    /// A person with an account.
+    UserId
+);
+id!(
+    /// One login of a person: the family of refresh tokens that came from it.
+    LoginId
+);
+id!(
+    /// An agent's key to one workspace.
+    KeyId
+);
+id!(
+    /// An agent's run: its mode, its questions, its transcript.
+    ChatId
+);
+id!(
+    /// A question to a person.
+    QuestionId
+);
+
 impl FileId {
     /// The workspace's root folder, which no step ever makes or removes.
     pub const ROOT: FileId = FileId(Uuid::nil());

@@ -116,7 +116,7 @@ impl Session {
     ) -> AuditEntry {
         AuditEntry {
             at: call.world().now(),
-            actor: self.actor.name().to_owned(),
+            actor: self.actor.name(),
             action: O::VERB.to_owned(),
             detail: format!("{}.{} {}", origin.toolset, origin.tool, summary(effect)),
         }

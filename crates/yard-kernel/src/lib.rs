@@ -14,11 +14,13 @@ mod projection;
 mod recent;
 mod recovery;
 mod regex;
+mod virtual_files;
 mod walk;
 mod workspace;
 
 pub use disk::{DiskCall, Probe, Resolution};
 pub use journal::Signed;
+pub use virtual_files::{VirtualFile, VirtualFiles};
 pub use workspace::{Opening, Workspace};
 
 use yard_core::op::Operation;

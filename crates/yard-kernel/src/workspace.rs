@@ -10,7 +10,7 @@ use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 use crate::disk::{Disk, Locks, Probe, Resolution, Stage};
 use crate::journal::{Journal, Signed, Verdict};
 use crate::recent::Recent;
-use crate::{Committed, Proposal, recovery};
+use crate::{Committed, Proposal, VirtualFiles, recovery};
 
 /// How many signatures are remembered in memory before they are handed to the store.
 const REMEMBERED: usize = 4_096;
@@ -31,6 +31,8 @@ pub struct Opening {
     pub probe: Option<Arc<dyn Probe>>,
     /// How paths are resolved.
     pub resolution: Resolution,
+    /// Files that are not on disk, if there are any.
+    pub virtual_files: Option<Arc<dyn VirtualFiles>>,
 }
 
 /// One workspace.
@@ -41,6 +43,8 @@ pub struct Workspace {
     pub(crate) journal: Journal,
     pub(crate) recent: Recent,
     pub(crate) folder_mode: u32,
+    #[expect(dead_code, reason = "the operations learn of it in the next commits")]
+    pub(crate) virtual_files: Option<Arc<dyn VirtualFiles>>,
     store: Arc<dyn Store>,
     limits: Limits,
     seen: Mutex<HashMap<FileId, Remembered>>,
@@ -60,6 +64,7 @@ impl Workspace {
             locks,
             journal: Journal::default(),
             recent: Recent::default(),
+            virtual_files: opening.virtual_files,
             store: opening.store,
             limits: opening.limits,
             seen: Mutex::default(),

@@ -268,6 +268,7 @@ impl Hand {
             world: plan.world,
             probe: plan.probe,
             resolution: plan.resolution,
+            virtual_files: None,
         })?;
         Ok(Self { workspace: Arc::new(workspace), world })
     }

@@ -109,6 +109,7 @@ impl Yard {
             world: plan.world,
             probe: plan.probe,
             resolution: plan.resolution,
+            virtual_files: None,
         })?;
         let catalog = Catalog::standard();
         Ok(Self { folders: Arc::clone(folders), workspace: Arc::new(workspace), catalog, world })

@@ -604,6 +604,7 @@ fn open(root: &Path, state: &Path) -> yard_core::Result<Workspace> {
         world: Arc::new(RealWorld),
         probe: None,
         resolution: Resolution::Auto,
+        virtual_files: None,
     })
 }
 

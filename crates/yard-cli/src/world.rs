@@ -40,6 +40,11 @@ impl World for Machine {
         }
     }
 
+    fn secret(&self) -> Option<[u8; 32]> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).ok().map(|()| bytes)
+    }
+
     fn boot_id(&self) -> u128 {
         self.boot_id
     }

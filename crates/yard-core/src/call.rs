@@ -12,6 +12,8 @@ pub trait World: Send + Sync {
     fn now(&self) -> Timestamp;
     /// Sixteen random bytes.
     fn random(&self) -> u128;
+    /// Thirty-two bytes that nobody can guess; `None` where the machine has no source of such.
+    fn secret(&self) -> Option<[u8; 32]>;
     /// Names this boot of the machine: what was not flushed is lost when it changes.
     fn boot_id(&self) -> u128;
 }

@@ -16,6 +16,7 @@ pub mod merge;
 pub mod op;
 pub mod path;
 pub mod replace;
+pub mod role;
 pub mod state;
 pub mod text;
 pub mod time;
@@ -27,6 +28,7 @@ pub use hash::ContentHash;
 pub use id::{ChatId, FileId, KeyId, LoginId, QuestionId, StepId, UserId, VersionId, WorkspaceId};
 pub use limits::Limits;
 pub use path::{Name, PathError, WsPath};
+pub use role::Role;
 pub use state::{Author, FileKind, FileState, FileType};
 pub use time::Timestamp;
 

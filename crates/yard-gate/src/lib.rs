@@ -5,6 +5,7 @@
 //! the step. It opens no file, speaks no dialect and knows no wire.
 
 mod actor;
+pub mod admin;
 mod policy;
 mod session;
 
@@ -12,3 +13,4 @@ pub use actor::Actor;
 pub use policy::{Policy, Verdict};
 pub use session::{Origin, Outcome, Pending, Session};
 pub use yard_kernel::{Execute, Workspace};
+pub use yard_store::registry;

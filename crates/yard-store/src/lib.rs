@@ -8,6 +8,7 @@ mod audit;
 pub mod blobs;
 mod prepared;
 mod record;
+pub mod registry;
 pub mod sqlite;
 
 pub use audit::{AuditEntry, AuditRow, chain};
@@ -16,7 +17,8 @@ pub use record::{
     Batch, Change, Located, Mark, NewChange, NewStep, Node, Remembered, Seq, Signature, StepRow,
     VersionRow, step_digest,
 };
-pub use sqlite::SqliteStore;
+pub use registry::Registry;
+pub use sqlite::{SqliteRegistry, SqliteStore};
 
 use yard_core::path::MAX_PATH_BYTES;
 use yard_core::{ContentHash, FileId, Name, StepId, VersionId, WsPath};

@@ -57,9 +57,21 @@ impl World for FakeWorld {
         (u128::from(self.roll()) << 64) | u128::from(self.roll())
     }
 
+    fn secret(&self) -> Option<[u8; 32]> {
+        Some(secret_of(self))
+    }
+
     fn boot_id(&self) -> u128 {
         *self.boot.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// As good as the dice are: no test keeps a secret.
+fn secret_of(world: &dyn World) -> [u8; 32] {
+    let mut secret = [0; 32];
+    secret[..16].copy_from_slice(&world.random().to_le_bytes());
+    secret[16..].copy_from_slice(&world.random().to_le_bytes());
+    secret
 }
 
 /// The world as it is: for tests whose files and processes are real.
@@ -76,6 +88,10 @@ impl World for RealWorld {
         use std::hash::{BuildHasher, RandomState};
         let roll = || u128::from(RandomState::new().hash_one(self.now().as_millis()));
         (roll() << 64) | roll()
+    }
+
+    fn secret(&self) -> Option<[u8; 32]> {
+        Some(secret_of(self))
     }
 
     fn boot_id(&self) -> u128 {

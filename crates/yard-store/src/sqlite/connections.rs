@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::{Options, schema};
+use super::Options;
+use super::schema::Schema;
 use crate::Result;
 use crate::blobs::fill_up;
 
@@ -27,6 +28,7 @@ const WRITES_BEFORE_FILLING: u64 = 2;
 /// The connections of one store.
 pub(super) struct Connections {
     database: PathBuf,
+    schema: &'static Schema,
     options: Options,
     writer: Mutex<Writer>,
     readers: Mutex<Vec<Connection>>,
@@ -62,9 +64,13 @@ impl Flush {
 
 impl Connections {
     /// Opens the database, making and migrating it if need be. Two processes cannot do this at once.
-    pub(super) fn open(database: PathBuf, options: Options) -> Result<Self> {
-        let writer = Mutex::new(Writer::open(&database)?);
-        Ok(Self { database, options, writer, readers: Mutex::default() })
+    pub(super) fn open(
+        database: PathBuf,
+        schema: &'static Schema,
+        options: Options,
+    ) -> Result<Self> {
+        let writer = Mutex::new(Writer::open(&database, schema)?);
+        Ok(Self { database, schema, options, writer, readers: Mutex::default() })
     }
 
     /// Does work in one transaction.
@@ -80,7 +86,7 @@ impl Connections {
         let writes = writer.writes;
         let transaction =
             writer.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        schema::check(&transaction)?;
+        self.schema.check(&transaction)?;
         if writes == WRITES_BEFORE_FILLING && self.options.flush {
             // Inside the transaction nobody else can make the log longer. Without it, it only grows.
             let _ = fill_up(&self.log(), LOG_BYTES.cast_unsigned());
@@ -133,7 +139,7 @@ impl Connections {
 }
 
 impl Writer {
-    fn open(database: &Path) -> Result<Self> {
+    fn open(database: &Path, schema: &Schema) -> Result<Self> {
         let mut connection = Connection::open(database)?;
         configure(&connection)?;
         // A step touches about nine pages by a few bytes each, and a commit writes whole pages.
@@ -141,7 +147,7 @@ impl Writer {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "wal_autocheckpoint", LOG_BYTES / PAGE_BYTES)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
-        schema::migrate(&mut connection)?;
+        schema.migrate(&mut connection)?;
         Ok(Self { connection, flush: Flush::Now, writes: 0 })
     }
 

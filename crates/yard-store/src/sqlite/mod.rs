@@ -9,6 +9,7 @@ mod error;
 mod history;
 mod node;
 mod packer;
+mod registry;
 mod schema;
 mod value;
 
@@ -26,6 +27,7 @@ use crate::{
 use connections::{Connections, Flush};
 use content::{Anchor, Places};
 use packer::Packer;
+pub use registry::SqliteRegistry;
 
 /// How a store is opened.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +65,7 @@ impl SqliteStore {
         let db = {
             // Turning a new database to WAL and migrating cannot be done by two at once.
             let _opening = lock_file(&dir.join("journal.lock"))?;
-            Arc::new(Connections::open(dir.join("journal.db"), options)?)
+            Arc::new(Connections::open(dir.join("journal.db"), &schema::JOURNAL, options)?)
         };
         Ok(Self { packer: Packer::new(Arc::clone(&db)), db, blobs, places: Places::default() })
     }

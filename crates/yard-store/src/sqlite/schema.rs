@@ -9,11 +9,16 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::{Result, StoreError};
 
-/// Version n is what the first n of these make of an empty database.
-const MIGRATIONS: [&str; 1] = [FIRST];
+/// How a database came to be: version n is what the first n of its migrations make of an empty one.
+#[derive(Debug)]
+pub(super) struct Schema {
+    migrations: &'static [&'static str],
+}
 
-/// The format that this program reads and writes.
-pub(super) const FORMAT: u32 = MIGRATIONS.len() as u32;
+/// A workspace's journal.
+pub(super) const JOURNAL: Schema = Schema { migrations: &[FIRST] };
+/// The people of a server.
+pub(super) const PEOPLE: Schema = Schema { migrations: &[FIRST_PEOPLE] };
 
 const FIRST: &str = "
 -- A step, with its row of the audit chain. `first` and `files` say which changes are its own.
@@ -127,29 +132,112 @@ CREATE TABLE mark (
 ) STRICT;
 ";
 
-/// Brings a database, even an empty one, to this program's format. Only the process that holds the
-/// opening lock calls this.
-pub(super) fn migrate(connection: &mut Connection) -> Result<()> {
-    let found = format(connection)?;
-    if found > FORMAT {
-        return Err(StoreError::Format { found, known: FORMAT });
-    }
-    if found == FORMAT {
-        return Ok(());
-    }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    for migration in MIGRATIONS.iter().skip(found as usize) {
-        transaction.execute_batch(migration)?;
-    }
-    transaction.pragma_update(None, "user_version", FORMAT)?;
-    Ok(transaction.commit()?)
-}
+const FIRST_PEOPLE: &str = "
+CREATE TABLE user (
+    id BLOB PRIMARY KEY,
+    email TEXT NOT NULL UNIQUE,
+    full_name TEXT,
+    password TEXT NOT NULL,
+    created INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
-/// Refuses to go on in a database that another version of the program has changed meanwhile.
-pub(super) fn check(connection: &Connection) -> Result<()> {
-    match format(connection)? {
-        FORMAT => Ok(()),
-        found => Err(StoreError::Format { found, known: FORMAT }),
+CREATE TABLE login (
+    id BLOB PRIMARY KEY,
+    user BLOB NOT NULL REFERENCES user (id),
+    ended INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+-- Every refresh token that a login ever had, so that a copy of an old one is known for what it is.
+CREATE TABLE refresh (
+    secret BLOB PRIMARY KEY,
+    login BLOB NOT NULL REFERENCES login (id),
+    expires INTEGER NOT NULL,
+    used INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE workspace (
+    id BLOB PRIMARY KEY,
+    name TEXT NOT NULL,
+    folder TEXT,
+    created INTEGER NOT NULL,
+    updated INTEGER NOT NULL,
+    deleted INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE member (
+    workspace BLOB NOT NULL REFERENCES workspace (id),
+    user BLOB NOT NULL REFERENCES user (id),
+    role TEXT NOT NULL,
+    since INTEGER NOT NULL,
+    PRIMARY KEY (workspace, user)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX member_by_user ON member (user, workspace);
+
+CREATE TABLE key (
+    id BLOB PRIMARY KEY,
+    workspace BLOB NOT NULL REFERENCES workspace (id),
+    secret BLOB NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    role TEXT NOT NULL,
+    chat BLOB,
+    made_by BLOB NOT NULL,
+    created INTEGER NOT NULL,
+    revoked INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX key_by_workspace ON key (workspace, id);
+
+-- A request that may be sent again. `status` is NULL until it was answered.
+CREATE TABLE claim (
+    actor TEXT NOT NULL,
+    key TEXT NOT NULL,
+    fingerprint BLOB NOT NULL,
+    at INTEGER NOT NULL,
+    status INTEGER,
+    body BLOB,
+    PRIMARY KEY (actor, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX claim_by_age ON claim (at);
+
+CREATE TABLE audit (
+    number INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    action TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    hash BLOB NOT NULL
+) STRICT;
+";
+
+impl Schema {
+    /// The format that this program reads and writes.
+    fn format(&self) -> u32 {
+        u32::try_from(self.migrations.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Brings a database, even an empty one, to this program's format. Only the process that holds
+    /// the opening lock calls this.
+    pub(super) fn migrate(&self, connection: &mut Connection) -> Result<()> {
+        let (found, known) = (format(connection)?, self.format());
+        if found > known {
+            return Err(StoreError::Format { found, known });
+        }
+        if found == known {
+            return Ok(());
+        }
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for migration in self.migrations.iter().skip(found as usize) {
+            transaction.execute_batch(migration)?;
+        }
+        transaction.pragma_update(None, "user_version", known)?;
+        Ok(transaction.commit()?)
+    }
+
+    /// Refuses to go on in a database that another version of the program has changed meanwhile.
+    pub(super) fn check(&self, connection: &Connection) -> Result<()> {
+        match format(connection)? {
+            found if found == self.format() => Ok(()),
+            found => Err(StoreError::Format { found, known: self.format() }),
+        }
     }
 }
 

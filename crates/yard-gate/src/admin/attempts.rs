@@ -1,0 +1,79 @@
+//! How often somebody may try within a minute. It counts in memory, bounded, and forgets by itself.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+use yard_core::Timestamp;
+
+const WINDOW_MILLIS: i64 = 60_000;
+/// Above this many names, those whose minute is over are forgotten.
+const NAMES: usize = 10_000;
+
+/// What was tried lately, by name.
+#[derive(Debug)]
+pub(super) struct Attempts {
+    most: usize,
+    lately: Mutex<HashMap<String, VecDeque<i64>>>,
+}
+
+impl Attempts {
+    /// At most `most` within a minute.
+    pub(super) fn at_most(most: usize) -> Self {
+        Self { most, lately: Mutex::default() }
+    }
+
+    /// After how many seconds `name` may try again, if it may not now.
+    pub(super) fn wait(&self, name: &str, now: Timestamp) -> Option<u32> {
+        let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = lately.get_mut(name)?;
+        forget(times, now);
+        let first = *times.front().filter(|_| times.len() >= self.most)?;
+        let millis = (first + WINDOW_MILLIS - now.as_millis()).max(1);
+        Some(u32::try_from((millis + 999) / 1_000).unwrap_or(60))
+    }
+
+    /// Counts one.
+    pub(super) fn count(&self, name: &str, now: Timestamp) {
+        let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
+        if lately.len() >= NAMES {
+            lately.retain(|_, times| {
+                forget(times, now);
+                !times.is_empty()
+            });
+        }
+        let times = lately.entry(name.to_owned()).or_default();
+        forget(times, now);
+        times.push_back(now.as_millis());
+        if times.len() > self.most {
+            times.pop_front();
+        }
+    }
+}
+
+fn forget(times: &mut VecDeque<i64>, now: Timestamp) {
+    let since = now.as_millis() - WINDOW_MILLIS;
+    while times.front().is_some_and(|time| *time <= since) {
+        times.pop_front();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    #[test]
+    fn the_count_is_by_name_and_within_a_minute() {
+        let attempts = Attempts::at_most(3);
+        for millis in [0, 10, 20] {
+            assert_eq!(attempts.wait("a", at(millis)), None);
+            attempts.count("a", at(millis));
+        }
+        assert_eq!(attempts.wait("a", at(1_000)), Some(59));
+        assert_eq!(attempts.wait("b", at(1_000)), None);
+        assert_eq!(attempts.wait("a", at(60_000)), None);
+    }
+}

@@ -1,0 +1,167 @@
+//! A server's registry and its open workspaces. Workspaces are opened when somebody first enters, and
+//! closed again when many are open and nobody is inside.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use yard_core::{Result, Timestamp, WorkspaceId, World};
+use yard_store::registry::WorkspaceRow;
+use yard_store::{AuditEntry, Registry};
+
+use super::attempts::Attempts;
+use super::identity::Entered;
+use super::refusal::Refusal;
+use super::token::{SHORTEST_SECRET, Tokens};
+use crate::{Actor, Session, Workspace};
+
+/// Wrong passwords within a minute, for one account.
+const FAILED_LOGINS: usize = 15;
+/// Wrong passwords within a minute, from one address.
+const FAILED_LOGINS_FROM: usize = 18;
+/// Accounts made within a minute, from one address.
+const REGISTRATIONS_FROM: usize = 120;
+/// Most workspaces that are open at once, unless more are in use.
+const OPEN_WORKSPACES: usize = 64;
+
+/// Opens workspaces: the composition root knows where they are.
+pub trait Opener: Send + Sync {
+    /// The folder of the host that a person asked for, if the operator allowed it; in the form in
+    /// which it is kept.
+    fn admit_folder(&self, folder: &str) -> Result<String>;
+
+    /// Opens a workspace, making what is missing.
+    fn open(&self, workspace: &WorkspaceRow) -> Result<Arc<Workspace>>;
+}
+
+/// What the operator decided.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// What access tokens are signed with: at least 32 bytes.
+    pub secret: Vec<u8>,
+    /// How long an access token is good.
+    pub access_minutes: u32,
+    /// How long a refresh token is good.
+    pub refresh_days: u32,
+    /// Whether anybody may make an account.
+    pub open_registration: bool,
+}
+
+/// A server's people, workspaces and keys.
+pub struct House {
+    pub(super) registry: Arc<dyn Registry>,
+    pub(super) world: Arc<dyn World>,
+    pub(super) rules: Rules,
+    pub(super) tokens: Tokens,
+    pub(super) opener: Box<dyn Opener>,
+    pub(super) failed_by_account: Attempts,
+    pub(super) failed_by_address: Attempts,
+    pub(super) registered_from: Attempts,
+    open: Mutex<HashMap<WorkspaceId, Room>>,
+}
+
+/// A workspace that is open, or about to be.
+#[derive(Clone)]
+struct Room {
+    inside: Arc<Mutex<Option<Arc<Workspace>>>>,
+    last_used: Timestamp,
+}
+
+impl House {
+    /// A house; refused if the secret is too short to sign with.
+    pub fn new(
+        registry: Arc<dyn Registry>,
+        opener: Box<dyn Opener>,
+        world: Arc<dyn World>,
+        rules: Rules,
+    ) -> std::result::Result<Self, Refusal> {
+        if rules.secret.len() < SHORTEST_SECRET {
+            let message = format!("must have at least {SHORTEST_SECRET} characters");
+            return Err(Refusal::field("secret", message));
+        }
+        Ok(Self {
+            registry,
+            world,
+            tokens: Tokens::new(&rules.secret),
+            rules,
+            opener,
+            failed_by_account: Attempts::at_most(FAILED_LOGINS),
+            failed_by_address: Attempts::at_most(FAILED_LOGINS_FROM),
+            registered_from: Attempts::at_most(REGISTRATIONS_FROM),
+            open: Mutex::default(),
+        })
+    }
+
+    /// The registry, for what a door keeps there itself (answers to retried requests).
+    pub fn registry(&self) -> &dyn Registry {
+        self.registry.as_ref()
+    }
+
+    /// Clock and dice.
+    pub fn world(&self) -> &Arc<dyn World> {
+        &self.world
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.world.now()
+    }
+
+    pub(super) fn audit(&self, actor: Actor, action: &str, detail: String) -> AuditEntry {
+        AuditEntry { at: self.now(), actor: actor.name(), action: action.to_owned(), detail }
+    }
+
+    /// The caller's way into the workspace that it entered.
+    pub fn session(&self, entered: &Entered) -> std::result::Result<Session, Refusal> {
+        let workspace = self.open(entered.workspace)?;
+        Ok(Session::new(workspace, entered.identity.actor(), entered.policy()))
+    }
+
+    /// The open workspace; opened if need be, by one caller while others wait.
+    fn open(&self, id: WorkspaceId) -> std::result::Result<Arc<Workspace>, Refusal> {
+        let room = self.room(id);
+        let mut inside = held(&room.inside);
+        if let Some(workspace) = &*inside {
+            return Ok(Arc::clone(workspace));
+        }
+        let row = self.registry.workspace(id)?.ok_or_else(Refusal::stranger)?;
+        let workspace = self.opener.open(&row)?;
+        *inside = Some(Arc::clone(&workspace));
+        Ok(workspace)
+    }
+
+    fn room(&self, id: WorkspaceId) -> Room {
+        let mut open = held(&self.open);
+        if !open.contains_key(&id) && open.len() >= OPEN_WORKSPACES {
+            close_oldest(&mut open);
+        }
+        let now = self.now();
+        let room =
+            open.entry(id).or_insert_with(|| Room { inside: Arc::default(), last_used: now });
+        room.last_used = now;
+        room.clone()
+    }
+
+    /// Closes a workspace as soon as nobody is inside.
+    pub(super) fn close(&self, id: WorkspaceId) {
+        held(&self.open).remove(&id);
+    }
+}
+
+/// Closes the workspace that nobody has been in for longest, if there is one.
+fn close_oldest(open: &mut HashMap<WorkspaceId, Room>) {
+    let idle = open.iter().filter(|(_, room)| room.is_idle());
+    if let Some(id) = idle.min_by_key(|(_, room)| room.last_used).map(|(id, _)| *id) {
+        open.remove(&id);
+    }
+}
+
+impl Room {
+    fn is_idle(&self) -> bool {
+        let Ok(inside) = self.inside.try_lock() else { return false };
+        Arc::strong_count(&self.inside) == 1
+            && inside.as_ref().is_none_or(|workspace| Arc::strong_count(workspace) == 1)
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

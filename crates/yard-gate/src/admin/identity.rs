@@ -1,0 +1,52 @@
+//! Who is calling a server, and in which workspace.
+
+use yard_core::{LoginId, Role, WorkspaceId};
+use yard_store::registry::KeyRow;
+
+use super::people::Person;
+use crate::{Actor, Policy};
+
+/// A caller that showed a good token or key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// A person who logged in.
+    Person {
+        /// Who.
+        person: Person,
+        /// By which login.
+        login: LoginId,
+    },
+    /// An agent with a key.
+    Agent(KeyRow),
+}
+
+impl Identity {
+    /// How audit rows and history name it.
+    pub fn actor(&self) -> Actor {
+        match self {
+            Self::Person { person, .. } => Actor::Person(person.id),
+            Self::Agent(key) => Actor::Key(key.id),
+        }
+    }
+}
+
+/// A caller inside a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entered {
+    /// Who.
+    pub identity: Identity,
+    /// Where.
+    pub workspace: WorkspaceId,
+    /// What it may do there.
+    pub role: Role,
+}
+
+impl Entered {
+    /// What its operations may do.
+    pub(super) fn policy(&self) -> Policy {
+        match self.role {
+            Role::Viewer => Policy::ReadOnly,
+            Role::Member | Role::Owner => Policy::Open,
+        }
+    }
+}

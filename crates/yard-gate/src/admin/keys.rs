@@ -1,0 +1,76 @@
+//! Agents' keys: each opens one workspace for one agent, and can be bound to one chat.
+
+use yard_core::{ChatId, KeyId, Role};
+use yard_store::registry::KeyRow;
+
+use super::house::House;
+use super::identity::{Entered, Identity};
+use super::people::secret_of;
+use super::refusal::Refusal;
+use super::workspaces::{Page, check_name};
+
+/// How a key begins, so that it is told from a token, and found when it leaks.
+pub(super) const KEY_PREFIX: &str = "tyk_";
+
+/// A key that a person wants.
+#[derive(Clone, Debug)]
+pub struct NewKey {
+    /// What people call it.
+    pub name: String,
+    /// What its holder may do.
+    pub role: Role,
+    /// The only chat that it may speak in.
+    pub chat: Option<ChatId>,
+}
+
+/// A key that was just made, with the secret that is shown once.
+#[derive(Clone, Debug)]
+pub struct NewSecretKey {
+    /// What is kept of it.
+    pub row: KeyRow,
+    /// The key itself.
+    pub key: String,
+}
+
+impl House {
+    /// Makes a key.
+    pub fn add_key(&self, entered: &Entered, new: &NewKey) -> Result<NewSecretKey, Refusal> {
+        let name = check_name("name", &new.name)?;
+        if new.role == Role::Owner {
+            let message = "an agent is member or viewer: it can never manage a workspace";
+            return Err(Refusal::field("role", message));
+        }
+        let Identity::Person { person, .. } = &entered.identity else {
+            return Err(Refusal::denied("an agent's key cannot make keys; a person can"));
+        };
+        let key = self.new_secret(KEY_PREFIX)?;
+        let row = KeyRow {
+            id: KeyId::new(self.world.as_ref()),
+            workspace: entered.workspace,
+            name,
+            role: new.role,
+            chat: new.chat,
+            made_by: person.id,
+            created_at: self.now(),
+        };
+        let detail = format!("key {} ({}) to workspace {}", row.id, row.role.word(), row.workspace);
+        let audit = self.audit(entered.identity.actor(), "add key", detail);
+        self.registry.add_key(&row, &secret_of(&key), &audit)?;
+        Ok(NewSecretKey { row, key })
+    }
+
+    /// The keys of a workspace.
+    pub fn keys(&self, entered: &Entered, page: Page<KeyId>) -> Result<Vec<KeyRow>, Refusal> {
+        Ok(self.registry.keys(entered.workspace, page.after, page.limit)?)
+    }
+
+    /// Revokes a key: from now on it opens nothing.
+    pub fn revoke_key(&self, entered: &Entered, key: KeyId) -> Result<(), Refusal> {
+        let detail = format!("key {key} to workspace {}", entered.workspace);
+        let audit = self.audit(entered.identity.actor(), "revoke key", detail);
+        if self.registry.revoke_key(entered.workspace, key, &audit)? {
+            return Ok(());
+        }
+        Err(Refusal::missing("this workspace has no such key"))
+    }
+}

@@ -1,0 +1,66 @@
+//! Who belongs to a workspace. A workspace always has an owner.
+
+use yard_core::{Role, UserId};
+use yard_store::registry::{MemberChange, MemberRow, UserRow};
+
+use super::house::House;
+use super::identity::Entered;
+use super::people::email_key;
+use super::refusal::Refusal;
+use super::workspaces::Page;
+
+impl House {
+    /// Adds a person who has an account.
+    pub fn add_member(
+        &self,
+        entered: &Entered,
+        email: &str,
+        role: Role,
+    ) -> Result<MemberRow, Refusal> {
+        let user = self.registry.user_by_email(&email_key(email))?.ok_or_else(|| {
+            Refusal::missing(
+                "nobody with this email address has an account here; ask them to register",
+            )
+        })?;
+        let detail = format!("person {} as {} to {}", user.id, role.word(), entered.workspace);
+        let audit = self.audit(entered.identity.actor(), "add member", detail);
+        if !self.registry.add_member(entered.workspace, user.id, role, &audit)? {
+            return Err(Refusal::taken("this person is a member already; change the role instead"));
+        }
+        let UserRow { id, email, full_name, .. } = user;
+        Ok(MemberRow { user: id, email, full_name, role, since: audit.at })
+    }
+
+    /// The members of a workspace.
+    pub fn members(
+        &self,
+        entered: &Entered,
+        page: Page<UserId>,
+    ) -> Result<Vec<MemberRow>, Refusal> {
+        Ok(self.registry.members(entered.workspace, page.after, page.limit)?)
+    }
+
+    /// Gives a member another role.
+    pub fn change_role(&self, entered: &Entered, user: UserId, role: Role) -> Result<(), Refusal> {
+        let detail = format!("person {user} to {} in {}", role.word(), entered.workspace);
+        let audit = self.audit(entered.identity.actor(), "change role", detail);
+        told(self.registry.change_member(entered.workspace, user, Some(role), &audit)?)
+    }
+
+    /// Removes a member.
+    pub fn remove_member(&self, entered: &Entered, user: UserId) -> Result<(), Refusal> {
+        let detail = format!("person {user} from {}", entered.workspace);
+        let audit = self.audit(entered.identity.actor(), "remove member", detail);
+        told(self.registry.change_member(entered.workspace, user, None, &audit)?)
+    }
+}
+
+fn told(change: MemberChange) -> Result<(), Refusal> {
+    match change {
+        MemberChange::Done => Ok(()),
+        MemberChange::NoMember => Err(Refusal::missing("this person is no member")),
+        MemberChange::LastOwner => {
+            Err(Refusal::taken("a workspace needs an owner: make somebody else one first"))
+        }
+    }
+}

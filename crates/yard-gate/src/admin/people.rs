@@ -1,0 +1,262 @@
+//! Accounts and logins. A login is a family of refresh tokens, each good for one use; an access token
+//! speaks for its login and ends with it.
+
+use yard_core::{ContentHash, Fault, FaultCode, LoginId, Timestamp, UserId};
+use yard_store::registry::{NewRefresh, Rotation, SecretHash, UserRow};
+
+use super::house::House;
+use super::identity::Identity;
+use super::keys::KEY_PREFIX;
+use super::password;
+use super::refusal::Refusal;
+use crate::Actor;
+
+/// Characters of a password.
+const PASSWORD: std::ops::RangeInclusive<usize> = 12..=1_024;
+const LONGEST_EMAIL: usize = 254;
+const LONGEST_NAME: usize = 200;
+const REFRESH_PREFIX: &str = "tyr_";
+
+/// A person, as doors show one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// The person.
+    pub id: UserId,
+    /// The address.
+    pub email: String,
+    /// The name, if one was given.
+    pub full_name: Option<String>,
+    /// When the account was made.
+    pub created_at: Timestamp,
+}
+
+impl From<UserRow> for Person {
+    fn from(row: UserRow) -> Self {
+        let UserRow { id, email, full_name, created_at, .. } = row;
+        Self { id, email, full_name, created_at }
+    }
+}
+
+/// Somebody who wants an account.
+#[derive(Clone, Debug)]
+pub struct NewPerson {
+    /// The address.
+    pub email: String,
+    /// The password.
+    pub password: String,
+    /// The password once more, if the caller has it.
+    pub confirm_password: Option<String>,
+    /// The name.
+    pub full_name: Option<String>,
+}
+
+/// A login that was just made or renewed.
+#[derive(Clone, Debug)]
+pub struct LoggedIn {
+    /// Who.
+    pub person: Person,
+    /// Shown with every call, for minutes.
+    pub access_token: String,
+    /// When it ends.
+    pub access_expires_at: Timestamp,
+    /// Exchanged once for a new pair.
+    pub refresh_token: String,
+    /// When it ends.
+    pub refresh_expires_at: Timestamp,
+}
+
+impl House {
+    /// Makes an account.
+    pub fn register(&self, new: &NewPerson, address: &str) -> Result<Person, Refusal> {
+        if !self.rules.open_registration {
+            return Err(Refusal::denied(
+                "registration is closed on this server; its operator can open it \
+                 (registration.open in the configuration)",
+            ));
+        }
+        check_new(new)?;
+        let now = self.now();
+        if let Some(seconds) = self.registered_from.wait(address, now) {
+            return Err(Refusal::TooMany(seconds));
+        }
+        self.registered_from.count(address, now);
+        let row = UserRow {
+            id: UserId::new(self.world.as_ref()),
+            email: email_key(&new.email),
+            full_name: new.full_name.as_deref().map(str::trim).map(str::to_owned),
+            password: password::hash(&new.password, self.world.as_ref())?,
+            created_at: now,
+        };
+        let audit = self.audit(Actor::Person(row.id), "register", String::new());
+        if !self.registry.add_user(&row, &audit)? {
+            return Err(Refusal::taken(
+                "this email address has an account already; log in instead",
+            ));
+        }
+        Ok(row.into())
+    }
+
+    /// Makes a login for who knows the password.
+    pub fn log_in(&self, email: &str, password: &str, address: &str) -> Result<LoggedIn, Refusal> {
+        let (email, now) = (email_key(email), self.now());
+        let by_account = self.failed_by_account.wait(&email, now);
+        if let Some(seconds) = by_account.or_else(|| self.failed_by_address.wait(address, now)) {
+            return Err(Refusal::TooMany(seconds));
+        }
+        let found = self.registry.user_by_email(&email)?;
+        let hash = found.as_ref().map(|user| user.password.as_str());
+        let matches =
+            password.chars().count() <= *PASSWORD.end() && password::matches(password, hash);
+        let Some(user) = found.filter(|_| matches) else {
+            self.failed_by_account.count(&email, now);
+            self.failed_by_address.count(address, now);
+            return Err(Refusal::Unknown("the email address or the password is wrong".to_owned()));
+        };
+        let login = LoginId::new(self.world.as_ref());
+        let (refresh_token, refresh) = self.new_refresh()?;
+        let audit = self.audit(Actor::Person(user.id), "login", format!("login {login}"));
+        self.registry.add_login(login, user.id, refresh, &audit)?;
+        self.logged_in(user.into(), login, refresh_token, refresh.expires_at)
+    }
+
+    /// Exchanges a refresh token for a new pair. One that was used before ends its whole login: either
+    /// its holder or somebody with a copy of it is a thief, and nobody can tell which.
+    pub fn refresh(&self, token: &str) -> Result<LoggedIn, Refusal> {
+        let (refresh_token, next) = self.new_refresh()?;
+        let rotation = self.registry.rotate(&secret_of(token), next, self.now())?;
+        let Rotation::Rotated { login, .. } = rotation else {
+            return Err(Refusal::Unknown(match rotation {
+                Rotation::Reused { .. } => {
+                    "this refresh token was used before, so its login was ended; log in again"
+                        .to_owned()
+                }
+                _ => "the refresh token is not good any more; log in again".to_owned(),
+            }));
+        };
+        let person = self.registry.person(login)?.ok_or_else(bad_token)?;
+        self.logged_in(person.into(), login, refresh_token, next.expires_at)
+    }
+
+    /// Ends a login, known by one of its tokens. Ending what has ended is no mistake.
+    pub fn log_out(
+        &self,
+        identity: Option<&Identity>,
+        refresh: Option<&str>,
+    ) -> Result<(), Refusal> {
+        let by_refresh = match refresh {
+            Some(token) => self.registry.login_of(&secret_of(token))?,
+            None => None,
+        };
+        let by_access = match identity {
+            Some(Identity::Person { person, login }) => Some((*login, person.id)),
+            _ => None,
+        };
+        for (login, user) in by_refresh.into_iter().chain(by_access) {
+            let audit = self.audit(Actor::Person(user), "logout", format!("login {login}"));
+            self.registry.end_login(login, &audit)?;
+        }
+        Ok(())
+    }
+
+    /// Who shows this token or key.
+    pub fn identify(&self, token: &str) -> Result<Identity, Refusal> {
+        if token.starts_with(KEY_PREFIX) {
+            let key = self.registry.key_by_secret(&secret_of(token))?;
+            return key.map(Identity::Agent).ok_or_else(|| {
+                Refusal::Unknown("this key was revoked, or never was one".to_owned())
+            });
+        }
+        let login = self.tokens.read(token, self.now()).ok_or_else(bad_token)?;
+        let person = self.registry.person(login)?.ok_or_else(bad_token)?;
+        Ok(Identity::Person { person: person.into(), login })
+    }
+
+    fn logged_in(
+        &self,
+        person: Person,
+        login: LoginId,
+        refresh_token: String,
+        refresh_expires_at: Timestamp,
+    ) -> Result<LoggedIn, Refusal> {
+        let now = self.now();
+        let access_expires_at = later(now, i64::from(self.rules.access_minutes) * 60_000);
+        let access_token = self.tokens.sign(&person.id.to_string(), login, now, access_expires_at);
+        let access_token = access_token
+            .ok_or_else(|| Fault::new(FaultCode::Io, "the access token could not be signed"))?;
+        Ok(LoggedIn { person, access_token, access_expires_at, refresh_token, refresh_expires_at })
+    }
+
+    fn new_refresh(&self) -> Result<(String, NewRefresh), Refusal> {
+        let token = self.new_secret(REFRESH_PREFIX)?;
+        let expires_at = later(self.now(), i64::from(self.rules.refresh_days) * 86_400_000);
+        let refresh = NewRefresh { secret: secret_of(&token), expires_at };
+        Ok((token, refresh))
+    }
+
+    /// A text that nobody can guess.
+    pub(super) fn new_secret(&self, prefix: &str) -> Result<String, Refusal> {
+        let secret = self.world.secret().ok_or_else(|| {
+            Fault::new(FaultCode::Unavailable, "this machine has no source of secrets")
+        })?;
+        Ok(format!("{prefix}{}", ContentHash::from_bytes(secret)))
+    }
+}
+
+/// What the registry knows of a token or key.
+pub(super) fn secret_of(token: &str) -> SecretHash {
+    *ContentHash::of(token.as_bytes()).as_bytes()
+}
+
+fn bad_token() -> Refusal {
+    Refusal::Unknown("the access token is not good, or has ended; log in or refresh".to_owned())
+}
+
+fn later(now: Timestamp, millis: i64) -> Timestamp {
+    Timestamp::from_millis(now.as_millis().saturating_add(millis))
+}
+
+/// Addresses are compared in lower case.
+pub(super) fn email_key(email: &str) -> String {
+    email.trim().to_lowercase()
+}
+
+fn check_new(new: &NewPerson) -> Result<(), Refusal> {
+    let mut wrong = Vec::new();
+    if !is_email(new.email.trim()) {
+        wrong.push(("email", "expected an address such as ada@example.com".to_owned()));
+    }
+    if !PASSWORD.contains(&new.password.chars().count()) {
+        let message = format!("expected {} to {} characters", PASSWORD.start(), PASSWORD.end());
+        wrong.push(("password", message));
+    }
+    if new.confirm_password.as_ref().is_some_and(|again| *again != new.password) {
+        wrong.push(("confirm_password", "is not the same as password".to_owned()));
+    }
+    if new.full_name.as_ref().is_some_and(|name| name.chars().count() > LONGEST_NAME) {
+        wrong.push(("full_name", format!("expected at most {LONGEST_NAME} characters")));
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(Refusal::Fields(wrong)) }
+}
+
+fn is_email(text: &str) -> bool {
+    let plain = |character: char| !character.is_whitespace() && !character.is_control();
+    let halves = text.rsplit_once('@');
+    text.len() <= LONGEST_EMAIL
+        && text.chars().all(plain)
+        && halves.is_some_and(|(local, domain)| {
+            !local.is_empty() && !local.contains('@') && !domain.is_empty()
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_told_from_other_texts() {
+        assert!(is_email("ada@example.com") && is_email("ada@localhost"));
+        for wrong in ["", "ada", "@x", "ada@", "a b@c", "a@b@c", "a\n@b"] {
+            assert!(!is_email(wrong), "{wrong}");
+        }
+    }
+}

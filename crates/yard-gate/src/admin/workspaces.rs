@@ -1,0 +1,134 @@
+//! Making, finding, renaming and deleting workspaces, and who may enter them.
+
+use yard_core::{Role, WorkspaceId};
+use yard_store::registry::WorkspaceRow;
+
+use super::house::House;
+use super::identity::{Entered, Identity};
+use super::refusal::Refusal;
+
+const LONGEST_NAME: usize = 200;
+
+/// A part of a list: what follows `after`, at most `limit`.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<T> {
+    /// The last entry of the part before.
+    pub after: Option<T>,
+    /// At most that many.
+    pub limit: usize,
+}
+
+/// A workspace that a person wants.
+#[derive(Clone, Debug)]
+pub struct NewWorkspace {
+    /// What people call it.
+    pub name: String,
+    /// A folder of the host that the operator allowed; else it gets one of its own.
+    pub folder: Option<String>,
+}
+
+impl House {
+    /// Makes a workspace that its maker owns.
+    pub fn add_workspace(
+        &self,
+        identity: &Identity,
+        new: &NewWorkspace,
+    ) -> Result<WorkspaceRow, Refusal> {
+        let Identity::Person { person, .. } = identity else {
+            return Err(Refusal::denied("an agent's key cannot make workspaces; a person can"));
+        };
+        let name = check_name("name", &new.name)?;
+        let folder = new.folder.as_deref().map(|folder| self.opener.admit_folder(folder));
+        let now = self.now();
+        let row = WorkspaceRow {
+            id: WorkspaceId::new(self.world.as_ref()),
+            name,
+            folder: folder.transpose()?,
+            created_at: now,
+            updated_at: now,
+        };
+        let audit = self.audit(identity.actor(), "add workspace", row.id.to_string());
+        self.registry.add_workspace(&row, person.id, &audit)?;
+        Ok(row)
+    }
+
+    /// A person's workspaces.
+    pub fn workspaces(
+        &self,
+        identity: &Identity,
+        page: Page<WorkspaceId>,
+    ) -> Result<Vec<(WorkspaceRow, Role)>, Refusal> {
+        match identity {
+            Identity::Person { person, .. } => {
+                Ok(self.registry.workspaces_of(person.id, page.after, page.limit)?)
+            }
+            Identity::Agent(key) => {
+                let own = self.registry.workspace(key.workspace)?;
+                let own = own.filter(|row| page.after.is_none_or(|after| row.id > after));
+                Ok(own.into_iter().map(|row| (row, key.role)).collect())
+            }
+        }
+    }
+
+    /// Lets a caller in who is at least `least` there. Strangers and holes answer alike.
+    pub fn enter(
+        &self,
+        identity: Identity,
+        workspace: WorkspaceId,
+        least: Role,
+    ) -> Result<Entered, Refusal> {
+        let role = match &identity {
+            Identity::Person { person, .. } => self.registry.role_of(workspace, person.id)?,
+            Identity::Agent(key) => Some(key.role).filter(|_| key.workspace == workspace),
+        };
+        let role = role.ok_or_else(Refusal::stranger)?;
+        if role < least {
+            let message = format!(
+                "this needs the role {} in the workspace; the caller is {}",
+                least.word(),
+                role.word()
+            );
+            return Err(Refusal::denied(message));
+        }
+        Ok(Entered { identity, workspace, role })
+    }
+
+    /// The workspace that somebody entered.
+    pub fn workspace(&self, entered: &Entered) -> Result<WorkspaceRow, Refusal> {
+        self.registry.workspace(entered.workspace)?.ok_or_else(Refusal::stranger)
+    }
+
+    /// Renames a workspace.
+    pub fn rename(&self, entered: &Entered, name: &str) -> Result<WorkspaceRow, Refusal> {
+        let name = check_name("name", name)?;
+        let audit =
+            self.audit(entered.identity.actor(), "rename workspace", entered.workspace.to_string());
+        if !self.registry.rename_workspace(entered.workspace, &name, &audit)? {
+            return Err(Refusal::stranger());
+        }
+        self.workspace(entered)
+    }
+
+    /// Deletes a workspace: nobody reaches it any more. Its files and history stay in the data folder,
+    /// for the operator.
+    pub fn delete(&self, entered: &Entered) -> Result<(), Refusal> {
+        let audit =
+            self.audit(entered.identity.actor(), "delete workspace", entered.workspace.to_string());
+        if !self.registry.delete_workspace(entered.workspace, &audit)? {
+            return Err(Refusal::stranger());
+        }
+        self.close(entered.workspace);
+        Ok(())
+    }
+}
+
+/// A name for people: one line that is not empty.
+pub(super) fn check_name(field: &'static str, name: &str) -> Result<String, Refusal> {
+    let name = name.trim();
+    let fits = (1..=LONGEST_NAME).contains(&name.chars().count());
+    if fits && !name.chars().any(char::is_control) {
+        return Ok(name.to_owned());
+    }
+    let message = format!("expected 1 to {LONGEST_NAME} characters on one line");
+    Err(Refusal::field(field, message))
+}

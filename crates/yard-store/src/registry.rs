@@ -1,0 +1,264 @@
+//! Who may come in: people and their logins, workspaces and their members, agents' keys, and what was
+//! answered under which `Idempotency-Key`. It holds nothing of a workspace's files, and no secret that
+//! could be used: passwords arrive as Argon2 strings, tokens and keys as hashes.
+//!
+//! Every change takes its audit row and is one durable transaction. A PostgreSQL registry will pass the
+//! same suite (`yard-testkit/src/registry_contract.rs`).
+
+use yard_core::{ChatId, KeyId, LoginId, Role, Timestamp, UserId, WorkspaceId};
+
+use crate::{AuditEntry, AuditRow, Result};
+
+/// SHA-256 of a secret that only its holder has.
+pub type SecretHash = [u8; 32];
+
+/// A person with an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserRow {
+    /// The person.
+    pub id: UserId,
+    /// The address, in lower case: what a person logs in with.
+    pub email: String,
+    /// The name, if one was given.
+    pub full_name: Option<String>,
+    /// The password's Argon2id string.
+    pub password: String,
+    /// When the account was made.
+    pub created_at: Timestamp,
+}
+
+/// One refresh token, as it is about to be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewRefresh {
+    /// What only its holder knows, hashed.
+    pub secret: SecretHash,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// What became of a refresh token that somebody presented.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rotation {
+    /// It was good: it is used up now, the new one stands in its place.
+    Rotated {
+        /// The login that it belongs to.
+        login: LoginId,
+        /// Its person.
+        user: UserId,
+    },
+    /// It was used before, so somebody has a copy: the whole family is revoked now.
+    Reused {
+        /// The login that was ended.
+        login: LoginId,
+    },
+    /// It ran out, its login was ended, or it never was one.
+    Dead,
+}
+
+/// A workspace of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkspaceRow {
+    /// The workspace.
+    pub id: WorkspaceId,
+    /// What people call it.
+    pub name: String,
+    /// The folder of the host that the operator allowed for it; `None`: one below the data folder.
+    pub folder: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last renamed, or made.
+    pub updated_at: Timestamp,
+}
+
+/// A person in a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberRow {
+    /// The person.
+    pub user: UserId,
+    /// The person's address.
+    pub email: String,
+    /// The person's name.
+    pub full_name: Option<String>,
+    /// What the person may do.
+    pub role: Role,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// An agent's key to one workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyRow {
+    /// The key.
+    pub id: KeyId,
+    /// Its workspace.
+    pub workspace: WorkspaceId,
+    /// What people call it.
+    pub name: String,
+    /// What its holder may do.
+    pub role: Role,
+    /// The only chat that it may speak in.
+    pub chat: Option<ChatId>,
+    /// Who made it.
+    pub made_by: UserId,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+/// What a change of members came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberChange {
+    /// It happened.
+    Done,
+    /// The person is no member.
+    NoMember,
+    /// The workspace would have been left without an owner; nothing happened.
+    LastOwner,
+}
+
+/// A request that may be sent again: who sent it, under which key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retry<'a> {
+    /// Who, as audit rows name it.
+    pub actor: &'a str,
+    /// The header's value.
+    pub key: &'a str,
+    /// Of method, address and body: the same key with another one is a mistake.
+    pub fingerprint: SecretHash,
+}
+
+/// What is known of such a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// Nothing: it is the caller's to do now.
+    New,
+    /// It was answered like this.
+    Answered {
+        /// The HTTP status.
+        status: u16,
+        /// The body.
+        body: Vec<u8>,
+    },
+    /// Somebody began it and has not answered.
+    Begun {
+        /// When.
+        at: Timestamp,
+    },
+    /// The key was used for another request.
+    Differs,
+}
+
+/// People, workspaces and keys of one server.
+///
+/// **Crash notes.** Whatever changes something returns only after it is flushed; a crash before leaves
+/// all of it or nothing.
+pub trait Registry: Send + Sync {
+    /// Adds a person; `false` if the address is taken.
+    fn add_user(&self, user: &UserRow, audit: &AuditEntry) -> Result<bool>;
+
+    /// The person with that address.
+    fn user_by_email(&self, email: &str) -> Result<Option<UserRow>>;
+
+    /// Begins a login with its first refresh token.
+    fn add_login(
+        &self,
+        login: LoginId,
+        user: UserId,
+        refresh: NewRefresh,
+        audit: &AuditEntry,
+    ) -> Result<()>;
+
+    /// Uses a refresh token up and puts `next` in its place; a token that was used before ends its login.
+    fn rotate(&self, presented: &SecretHash, next: NewRefresh, now: Timestamp) -> Result<Rotation>;
+
+    /// The login that a refresh token belongs to, used up or not.
+    fn login_of(&self, presented: &SecretHash) -> Result<Option<(LoginId, UserId)>>;
+
+    /// Ends a login: none of its tokens is good any more.
+    fn end_login(&self, login: LoginId, audit: &AuditEntry) -> Result<()>;
+
+    /// The person of a login that has not ended.
+    fn person(&self, login: LoginId) -> Result<Option<UserRow>>;
+
+    /// Adds a workspace with its first owner.
+    fn add_workspace(
+        &self,
+        workspace: &WorkspaceRow,
+        owner: UserId,
+        audit: &AuditEntry,
+    ) -> Result<()>;
+
+    /// A workspace that was not deleted.
+    fn workspace(&self, id: WorkspaceId) -> Result<Option<WorkspaceRow>>;
+
+    /// A person's workspaces with the role in each, by id (oldest first), after `after`.
+    fn workspaces_of(
+        &self,
+        user: UserId,
+        after: Option<WorkspaceId>,
+        limit: usize,
+    ) -> Result<Vec<(WorkspaceRow, Role)>>;
+
+    /// Renames a workspace; `false` if there is none.
+    fn rename_workspace(&self, id: WorkspaceId, name: &str, audit: &AuditEntry) -> Result<bool>;
+
+    /// Deletes a workspace: nobody reaches it any more, its files stay where they are.
+    fn delete_workspace(&self, id: WorkspaceId, audit: &AuditEntry) -> Result<bool>;
+
+    /// What a person may do in a workspace; `None` for strangers, and where there is no workspace.
+    fn role_of(&self, workspace: WorkspaceId, user: UserId) -> Result<Option<Role>>;
+
+    /// The members of a workspace, by id, after `after`.
+    fn members(
+        &self,
+        workspace: WorkspaceId,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<Vec<MemberRow>>;
+
+    /// Adds a member; `false` if the person is one already.
+    fn add_member(
+        &self,
+        workspace: WorkspaceId,
+        user: UserId,
+        role: Role,
+        audit: &AuditEntry,
+    ) -> Result<bool>;
+
+    /// Gives a member another role, or (`None`) removes it.
+    fn change_member(
+        &self,
+        workspace: WorkspaceId,
+        user: UserId,
+        role: Option<Role>,
+        audit: &AuditEntry,
+    ) -> Result<MemberChange>;
+
+    /// Adds an agent's key.
+    fn add_key(&self, key: &KeyRow, secret: &SecretHash, audit: &AuditEntry) -> Result<()>;
+
+    /// The keys of a workspace that were not revoked, by id, after `after`.
+    fn keys(
+        &self,
+        workspace: WorkspaceId,
+        after: Option<KeyId>,
+        limit: usize,
+    ) -> Result<Vec<KeyRow>>;
+
+    /// The key with that secret, unless it was revoked or its workspace deleted.
+    fn key_by_secret(&self, secret: &SecretHash) -> Result<Option<KeyRow>>;
+
+    /// Revokes a key; `false` if the workspace has no such key.
+    fn revoke_key(&self, workspace: WorkspaceId, key: KeyId, audit: &AuditEntry) -> Result<bool>;
+
+    /// Begins a request under its key, unless it is known. What is older than `forget_before` is not.
+    fn claim(&self, retry: Retry<'_>, now: Timestamp, forget_before: Timestamp) -> Result<Claim>;
+
+    /// Keeps the answer of a request that was begun.
+    fn answer_claim(&self, retry: Retry<'_>, status: u16, body: &[u8]) -> Result<()>;
+
+    /// Forgets a request that was begun and did nothing.
+    fn drop_claim(&self, retry: Retry<'_>) -> Result<()>;
+
+    /// Audit rows after row number `after`, oldest first.
+    fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditRow>>;
+}

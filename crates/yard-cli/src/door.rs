@@ -33,6 +33,16 @@ impl Door {
         Self { root, data_dir, world: Arc::new(Machine::new()), terminal }
     }
 
+    /// The data folder that the command line or the environment names.
+    pub(crate) fn data_dir(&self) -> Option<&Path> {
+        self.data_dir.as_deref()
+    }
+
+    /// Clock, dice and boot.
+    pub(crate) fn world(&self) -> Arc<dyn World> {
+        Arc::clone(&self.world)
+    }
+
     /// Opens the workspace for `actor`. Recovery, if a crash left work, happens here.
     pub(crate) fn open(&self, actor: Actor) -> Result<Seat, Failure> {
         let place = Place::prepare(&self.root, self.data_dir.as_deref())?;

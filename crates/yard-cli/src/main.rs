@@ -5,10 +5,12 @@
 //! three ways of telling a failure are here, once.
 
 mod command;
+mod config;
 mod door;
 mod failure;
 mod place;
 mod reply;
+mod rooms;
 mod step_name;
 mod table;
 mod terminal;

@@ -45,6 +45,94 @@ impl Place {
     }
 }
 
+/// The data folder of a server, and what it keeps there.
+#[derive(Clone, Debug)]
+pub(crate) struct DataFolder(PathBuf);
+
+impl DataFolder {
+    /// Finds it, and makes it.
+    pub(crate) fn prepare(data_dir: Option<&Path>) -> Result<Self, Failure> {
+        let folder = match data_dir {
+            Some(chosen) => absolute(chosen)?,
+            None => default_data_dir(|name| std::env::var_os(name))?,
+        };
+        make_private(&folder)?;
+        Ok(Self(folder))
+    }
+
+    /// The folder itself.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The configuration, if there is one; the file that the operator named must be there.
+    pub(crate) fn config(&self, named: Option<&Path>) -> Result<Option<String>, Failure> {
+        let file = named.map_or_else(|| self.0.join("toolyard.toml"), Path::to_owned);
+        match fs::read_to_string(&file) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == ErrorKind::NotFound && named.is_none() => Ok(None),
+            Err(error) => {
+                let what = format!("the configuration {} cannot be read", file.display());
+                Err(Failure::io(&what, &error))
+            }
+        }
+    }
+
+    /// The secret that tokens are signed with: made once, for nobody else to read.
+    pub(crate) fn token_secret(&self, new: impl Fn() -> Option<String>) -> Result<String, Failure> {
+        use std::io::Write as _;
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let file = self.0.join("jwt.secret");
+        let cannot =
+            |error| Failure::io("the token secret in the data folder cannot be used", &error);
+        match fs::read_to_string(&file) {
+            Ok(text) => return Ok(text.trim().to_owned()),
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(cannot(error)),
+            Err(_) => {}
+        }
+        let secret = new().ok_or_else(|| {
+            Failure::new(FaultCode::Unavailable, "this machine has no source of secrets")
+        })?;
+        // Whole or not at all, and the first of two servers that start at once wins.
+        let draft = self.0.join(format!("jwt.secret.{}", state_name(Path::new(&secret))));
+        let written =
+            fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft);
+        written
+            .and_then(|mut file| file.write_all(secret.as_bytes()).and_then(|()| file.sync_all()))
+            .map_err(cannot)?;
+        let placed = fs::hard_link(&draft, &file);
+        let _ = fs::remove_file(&draft);
+        match placed {
+            Ok(()) => Ok(secret),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                fs::read_to_string(&file).map(|text| text.trim().to_owned()).map_err(cannot)
+            }
+            Err(error) => Err(cannot(error)),
+        }
+    }
+
+    /// A server workspace's own folder and the folder of its history, made if need be.
+    pub(crate) fn workspace(&self, id: &str) -> Result<Place, Failure> {
+        let root = self.0.join("workspaces").join(id);
+        let state_dir = self.0.join("journals").join(id);
+        make_private(&root)?;
+        make_private(&state_dir)?;
+        Ok(Place { root, state_dir })
+    }
+}
+
+/// The environment.
+pub(crate) fn environment() -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os()
+}
+
+/// The folder at `folder`, canonical, if it is at or below one of those that the operator allowed.
+pub(crate) fn allowed_folder(folder: &Path, allowed: &[PathBuf]) -> Option<PathBuf> {
+    let canonical = fs::canonicalize(folder).ok().filter(|path| path.is_dir())?;
+    let allowed = allowed.iter().filter_map(|allowed| fs::canonicalize(allowed).ok());
+    { allowed }.any(|allowed| canonical.starts_with(allowed)).then_some(canonical)
+}
+
 fn canonical_root(root: &Path) -> Result<PathBuf, Failure> {
     let shown = root.display();
     let canonical = fs::canonicalize(root).map_err(|error| match error.kind() {

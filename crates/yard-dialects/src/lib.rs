@@ -12,6 +12,7 @@ pub mod args;
 mod catalog;
 mod definitions;
 pub mod docs;
+pub mod form;
 mod nearest;
 mod schema;
 mod tool;

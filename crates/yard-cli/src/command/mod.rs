@@ -5,6 +5,7 @@ mod completions;
 mod history;
 mod import;
 mod restore;
+mod serve;
 mod show;
 mod tools;
 mod trash;
@@ -30,6 +31,7 @@ pub(crate) enum Command {
     Restore(restore::Options),
     Verify(verify::Options),
     Import(import::Options),
+    Serve(serve::Options),
     Completions(completions::Options),
 }
 
@@ -46,6 +48,7 @@ impl Command {
             Self::Restore(options) => options.run(door),
             Self::Verify(options) => options.run(door),
             Self::Import(options) => options.run(door),
+            Self::Serve(options) => options.run(door),
             Self::Completions(options) => Ok(options.run()),
         }
     }
@@ -54,7 +57,7 @@ impl Command {
     pub(crate) fn speech(&self) -> Speech {
         let json = match self {
             Self::Call(_) => return Speech::Envelope,
-            Self::Tools(_) | Self::Completions(_) => false,
+            Self::Tools(_) | Self::Serve(_) | Self::Completions(_) => false,
             Self::History(options) => options.json,
             Self::Show(options) => options.json,
             Self::Undo(options) => options.json,

@@ -1,0 +1,176 @@
+//! `toolyard serve`: the HTTP door, with everything that it needs made at the first start.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, fmt};
+use yard_core::{ContentHash, FaultCode};
+use yard_dialects::Catalog;
+use yard_gate::admin::{House, Refusal, Rules};
+use yard_server::{App, Listening, Settings};
+use yard_store::SqliteRegistry;
+
+use crate::config::{Config, LogFormat};
+use crate::door::Door;
+use crate::failure::Failure;
+use crate::place::DataFolder;
+use crate::reply::Reply;
+use crate::rooms::Rooms;
+
+const DEFAULT_LISTEN: &str = "127.0.0.1:3000";
+
+const HELP: &str = "\
+The first start makes a database and a secret in the data folder; nothing else is needed.
+
+Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLYARD__SECTION__KEY:
+  [server]        listen, hosts, origins, secure_cookies, public_metrics
+  [jwt]           secret (32 characters or more), access_token_expiration_minutes (15),
+                  refresh_token_expiration_days (30)
+  [registration]  open (on a loopback address it is, unless this says otherwise)
+  [workspaces]    folders (of this machine, below which people may place workspaces)
+  [log]           level (info), format (text or json)";
+
+/// Serve people and agents over HTTP
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Options {
+    /// Address and port to listen on [default: 127.0.0.1:3000]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Configuration file [default: toolyard.toml in the data folder, if it is there]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl Options {
+    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+        let data = DataFolder::prepare(door.data_dir())?;
+        let file = data.config(self.config.as_deref())?;
+        let config = Config::read(file.as_deref(), variables())?;
+        start_log(&config)?;
+        raise_open_files();
+        let listening = Listening::at(self.address(&config)?).map_err(|error| {
+            Failure::io("the address cannot be listened on", &error)
+                .hinting("choose another with --listen, as in --listen 127.0.0.1:3001")
+        })?;
+        let address = listening.address;
+        let app = app(door, data.clone(), config, address)?;
+        welcome(address, &data);
+        yard_server::serve(listening, app, stop_signal);
+        Ok(Reply::text(String::new()))
+    }
+
+    fn address(&self, config: &Config) -> Result<SocketAddr, Failure> {
+        let chosen = self.listen.or(config.server.listen);
+        let default = || {
+            DEFAULT_LISTEN
+                .parse()
+                .map_err(|_| Failure::new(FaultCode::BadArgument, "no address to listen on"))
+        };
+        chosen.map_or_else(default, Ok)
+    }
+}
+
+/// The environment; what is not UTF-8 is no setting of ours.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    let all = crate::place::environment();
+    all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+fn app(
+    door: &Door,
+    data: DataFolder,
+    config: Config,
+    address: SocketAddr,
+) -> Result<Arc<App>, Failure> {
+    let world = door.world();
+    let secret = match config.jwt.secret {
+        Some(secret) => secret,
+        None => data.token_secret(|| {
+            world.secret().map(|secret| ContentHash::from_bytes(secret).to_string())
+        })?,
+    };
+    let rules = Rules {
+        secret: secret.into_bytes(),
+        access_minutes: config.jwt.access_token_expiration_minutes,
+        refresh_days: config.jwt.refresh_token_expiration_days,
+        open_registration: config.registration.open.unwrap_or(address.ip().is_loopback()),
+    };
+    let registry = SqliteRegistry::open(data.path())?;
+    let rooms = Rooms { data, folders: config.workspaces.folders, world: Arc::clone(&world) };
+    let house =
+        House::new(Arc::new(registry), Box::new(rooms), world, rules).map_err(|refusal| {
+            let why = match refusal {
+                Refusal::Fields(fields) => {
+                    fields.into_iter().map(|(_, message)| message).collect::<Vec<_>>().join("; ")
+                }
+                other => format!("{other:?}"),
+            };
+            Failure::misuse(FaultCode::BadArgument, format!("the token secret {why}"))
+                .hinting("it is jwt.secret in the data folder, or TOOLYARD__JWT__SECRET")
+        })?;
+    let settings = Settings {
+        hosts: config.server.hosts,
+        origins: config.server.origins,
+        secure_cookies: config.server.secure_cookies,
+        public_metrics: config.server.public_metrics,
+    };
+    Ok(App::new(house, Catalog::standard(), settings))
+}
+
+/// The address and the first steps, for who started it by hand.
+fn welcome(address: SocketAddr, data: &DataFolder) {
+    let json = "-H 'Content-Type: application/json'";
+    let text = format!(
+        "Toolyard listens on http://{address} and keeps its data in {}\n\n\
+         First steps:\n  \
+         curl http://{address}/api/v1/auth/register {json} -d '{{\"email\": \"me@example.com\", \"password\": \"at least 12 characters\"}}'\n  \
+         curl http://{address}/api/v1/auth/login {json} -d '{{\"email\": \"me@example.com\", \"password\": \"at least 12 characters\"}}'\n  \
+         curl http://{address}/api/v1/workspaces {json} -H \"Authorization: Bearer $ACCESS_TOKEN\" -d '{{\"name\": \"First\"}}'\n\n\
+         All routes: http://{address}/docs\n",
+        data.path().display()
+    );
+    // Nobody is left to tell if standard error is gone.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+fn start_log(config: &Config) -> Result<(), Failure> {
+    let filter: Targets = config.log.level.parse().map_err(|error| {
+        let message = format!("configuration: log.level: {error}");
+        Failure::misuse(FaultCode::BadArgument, message)
+            .hinting("say error, warn, info, debug or trace, or by target: info,session=debug")
+    })?;
+    let on_terminal = std::io::stderr().is_terminal();
+    let format = config.log.format;
+    let json = format.map_or(!on_terminal, |format| format == LogFormat::Json);
+    let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(on_terminal && !json);
+    let layer = if json { layer.json().boxed() } else { layer.boxed() };
+    // A second server in one process logs with the first one's settings.
+    let _ = tracing_subscriber::registry().with(layer.with_filter(filter)).try_init();
+    Ok(())
+}
+
+/// A workspace that is open holds a handful of files, a connection one.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+/// Ends when the operator, or the system, says so.
+async fn stop_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
+        let _ = tokio::signal::ctrl_c().await;
+        return;
+    };
+    tokio::select! {
+        _ = terminated.recv() => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+}

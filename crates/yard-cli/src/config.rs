@@ -1,0 +1,214 @@
+//! A server's configuration: one TOML file, over it variables `TOOLYARD__SECTION__KEY`, checked as a
+//! whole at start. A mistake is told with the key that it is in, and nothing starts.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use toml::{Table, Value};
+use yard_core::FaultCode;
+
+use crate::failure::Failure;
+
+const PREFIX: &str = "TOOLYARD__";
+
+/// Everything that can be configured.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) server: Server,
+    pub(crate) jwt: Jwt,
+    pub(crate) registration: Registration,
+    pub(crate) workspaces: Workspaces,
+    pub(crate) log: Log,
+}
+
+/// The door.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Server {
+    /// Where to listen.
+    pub(crate) listen: Option<SocketAddr>,
+    /// Names under which the server may be asked for.
+    pub(crate) hosts: Vec<String>,
+    /// Other sites whose pages may call.
+    pub(crate) origins: Vec<String>,
+    /// Cookies over TLS only.
+    pub(crate) secure_cookies: bool,
+    /// `/metrics` for other machines.
+    pub(crate) public_metrics: bool,
+}
+
+/// Tokens.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Jwt {
+    pub(crate) secret: Option<String>,
+    pub(crate) access_token_expiration_minutes: u32,
+    pub(crate) refresh_token_expiration_days: u32,
+}
+
+impl Default for Jwt {
+    fn default() -> Self {
+        Self {
+            secret: None,
+            access_token_expiration_minutes: 15,
+            refresh_token_expiration_days: 30,
+        }
+    }
+}
+
+/// Who may make an account.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Registration {
+    /// Anybody, or nobody; without it, anybody where the server listens on loopback only.
+    pub(crate) open: Option<bool>,
+}
+
+/// Where workspaces may be.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Workspaces {
+    /// Folders of this machine at or below which people may place workspaces.
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+/// What is logged.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Log {
+    /// `info`, or by target: `info,session=debug`.
+    pub(crate) level: String,
+    /// `text` or `json`; without it, text on a terminal and JSON elsewhere.
+    pub(crate) format: Option<LogFormat>,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { level: "info".to_owned(), format: None }
+    }
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    /// For people.
+    Text,
+    /// One object a line.
+    Json,
+}
+
+impl Config {
+    /// The file's text, if there is one, and the variables over it.
+    pub(crate) fn read(
+        file: Option<&str>,
+        variables: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self, Failure> {
+        let mut table: Table = match file {
+            Some(text) => text.parse().map_err(|error| wrong("the configuration file", &error))?,
+            None => Table::new(),
+        };
+        for (name, value) in variables {
+            if let Some(key) = name.strip_prefix(PREFIX) {
+                set(&mut table, key, &value).ok_or_else(|| {
+                    Failure::misuse(
+                        FaultCode::BadArgument,
+                        format!("{name}: expected {PREFIX}SECTION__KEY"),
+                    )
+                })?;
+            }
+        }
+        let config: Self = serde_path_to_error::deserialize(Value::Table(table))
+            .map_err(|error| wrong(&error.path().to_string(), error.inner()))?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        let short = self.jwt.secret.as_ref().is_some_and(|secret| secret.chars().count() < 32);
+        let problem = if short {
+            Some(("jwt.secret", "expected at least 32 characters"))
+        } else if self.jwt.access_token_expiration_minutes == 0 {
+            Some(("jwt.access_token_expiration_minutes", "expected at least 1"))
+        } else if self.jwt.refresh_token_expiration_days == 0 {
+            Some(("jwt.refresh_token_expiration_days", "expected at least 1"))
+        } else {
+            None
+        };
+        problem.map_or(Ok(()), |(key, what)| Err(wrong(key, &what)))
+    }
+}
+
+/// Sets `SECTION__KEY` in the table; `None` if it is not of that form.
+fn set(table: &mut Table, name: &str, value: &str) -> Option<()> {
+    let name = name.to_lowercase();
+    let (section, key) = name.split_once("__")?;
+    let section = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+    section.as_table_mut()?.insert(key.to_owned(), read_value(&name, value));
+    Some(())
+}
+
+/// A variable is a text; where the text is a number, a truth or a list, it is that. A secret is a text,
+/// whatever it looks like.
+fn read_value(name: &str, value: &str) -> Value {
+    let text = Value::String(value.to_owned());
+    if name.ends_with("secret") {
+        return text;
+    }
+    match format!("v = {value}").parse::<Table>() {
+        Ok(mut table) => table.remove("v").unwrap_or(text),
+        Err(_) => text,
+    }
+}
+
+fn wrong(key: &str, why: &dyn std::fmt::Display) -> Failure {
+    let variable = key.replace('.', "__").to_uppercase();
+    Failure::misuse(FaultCode::BadArgument, format!("configuration: {key}: {why}"))
+        .hinting(format!("it is set in toolyard.toml, or by {PREFIX}{variable}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(file: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
+        let variables =
+            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Config::read(Some(file), variables).map_err(|failure| failure.message().to_owned())
+    }
+
+    #[test]
+    fn variables_stand_over_the_file() {
+        let file = "[jwt]\naccess_token_expiration_minutes = 5\n[server]\nhosts = [\"a.example\"]";
+        let config = read(
+            file,
+            &[
+                ("TOOLYARD__JWT__ACCESS_TOKEN_EXPIRATION_MINUTES", "7"),
+                ("TOOLYARD__SERVER__SECURE_COOKIES", "true"),
+                ("TOOLYARD__JWT__SECRET", "12345678901234567890123456789012"),
+                ("TOOLYARD__REGISTRATION__OPEN", "false"),
+                ("TOOLYARD_DATA_DIR", "elsewhere"),
+            ],
+        );
+        let config = config.unwrap();
+        assert_eq!(config.jwt.access_token_expiration_minutes, 7);
+        assert!(config.server.secure_cookies && config.server.hosts == ["a.example"]);
+        assert_eq!(config.jwt.secret.as_deref(), Some("12345678901234567890123456789012"));
+        assert_eq!(config.registration.open, Some(false));
+    }
+
+    #[test]
+    fn a_mistake_names_its_key() {
+        let told = |file, variables: &[(&str, &str)]| read(file, variables).unwrap_err();
+        assert!(told("", &[("TOOLYARD__JWT__SECRET", "short")]).contains("jwt.secret"));
+        assert!(told("[server]\nlisten = 3", &[]).contains("server.listen"));
+        assert!(told("[server]\nhosst = []", &[]).contains("hosst"));
+        assert!(told("[jwt", &[]).contains("configuration file"));
+        assert!(told("", &[("TOOLYARD__JWT", "x")]).contains("TOOLYARD__JWT"));
+        let minutes = "TOOLYARD__JWT__ACCESS_TOKEN_EXPIRATION_MINUTES";
+        assert!(told("", &[(minutes, "0")]).contains("access_token_expiration_minutes"));
+        assert!(told("", &[(minutes, "soon")]).contains("access_token_expiration_minutes"));
+    }
+}

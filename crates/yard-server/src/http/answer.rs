@@ -1,0 +1,230 @@
+//! The one way that every request takes: checked, read, known, let in, done, told, logged. Handlers run
+//! on the pools' threads; nothing here blocks.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawPathParams, Request};
+use axum::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, SET_COOKIE,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use axum::routing::{MethodFilter, on};
+use bytes::Bytes;
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+use yard_core::{Call, StepId};
+
+use super::app::App;
+use super::ask::{Ask, Caller, Sent, no_token, parse};
+use super::body::{self, Reading};
+use super::problem::Problem;
+use super::reply::{Content, Reply};
+use super::route::{Access, BodyShape, Route};
+use super::{cookie, guard, idempotency, routes, tools};
+use crate::listen::Peer;
+use crate::pool::Work;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Every route, and JSON for everything that is none.
+pub(crate) fn router(app: &Arc<App>) -> Router {
+    let mut router = Router::new();
+    for route in routes(&app.catalog) {
+        let Ok(filter) = MethodFilter::try_from(route.method.clone()) else { continue };
+        let (path, route, app) = (route.path, Arc::new(route), Arc::clone(app));
+        let handler = move |params: RawPathParams, request: Request| {
+            answer(Arc::clone(&app), Arc::clone(&route), owned(&params), request)
+        };
+        router = router.route(path, on(filter, handler));
+    }
+    let (missing, wrong) = (Arc::clone(app), Arc::clone(app));
+    router
+        .fallback(move |request: Request| async move {
+            let message = "no such route; GET /openapi.json lists all of them";
+            outside(&missing, &request, Problem::not_found(message))
+        })
+        .method_not_allowed_fallback(move |request: Request| async move {
+            let message = "this route takes other methods; the header Allow names them";
+            outside(&wrong, &request, Problem::new(405, "METHOD_NOT_ALLOWED", message))
+        })
+}
+
+fn owned(params: &RawPathParams) -> Vec<(String, String)> {
+    params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// What no route answers.
+fn outside(app: &App, request: &Request, problem: Problem) -> Response {
+    let checked = guard::check(&app.settings, request.uri(), request.headers());
+    let problem = checked.err().unwrap_or(problem);
+    let id = request_id(app, request.headers());
+    tracing::info!(%id, method = %request.method(), status = problem.status, "no route");
+    told(app, &id, Err(problem))
+}
+
+async fn answer(
+    app: Arc<App>,
+    route: Arc<Route>,
+    params: Vec<(String, String)>,
+    request: Request,
+) -> Response {
+    let began = Instant::now();
+    let (parts, body) = request.into_parts();
+    let id = request_id(&app, &parts.headers);
+    let result = run(&app, &route, params, parts, body).await;
+    let status = result.as_ref().map_or_else(|problem| problem.status, |reply| reply.status);
+    let took = began.elapsed();
+    app.metrics.answered(&route, status, took);
+    let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    tracing::info!(%id, method = %route.method, route = route.path, status, micros, "request");
+    told(&app, &id, result)
+}
+
+/// The caller's id for a request if it is a plain one, else a new one.
+fn request_id(app: &App, headers: &HeaderMap) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let sent = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
+    match sent {
+        Some(id) if (1..=64).contains(&id.len()) && id.bytes().all(plain) => id.to_owned(),
+        _ => StepId::new(app.house.world().as_ref()).to_string(),
+    }
+}
+
+async fn run(
+    app: &Arc<App>,
+    route: &Arc<Route>,
+    params: Vec<(String, String)>,
+    parts: Parts,
+    body: Body,
+) -> Result<Reply, Problem> {
+    guard::check(&app.settings, &parts.uri, &parts.headers)?;
+    let token = credentials(&parts)?;
+    if route.access != Access::Anyone && token.is_none() {
+        return Err(no_token());
+    }
+    let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
+    let call = Call::new(Arc::clone(app.house.world()));
+    let _stop = StopWhenDropped(call.cancel_flag());
+    let mut ask = Ask {
+        app: Arc::clone(app),
+        route: Arc::clone(route),
+        peer: peer.unwrap_or(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED)),
+        query: query_of(parts.uri.query().unwrap_or_default()),
+        params,
+        token,
+        body: Sent::Raw(Bytes::new()),
+        caller: Caller::Unasked,
+        call,
+        headers: parts.headers,
+    };
+    let reading = Reading::begin(&ask.headers, body, route.most_bytes).await?;
+    if reading.is_large() {
+        ask = let_in_early(app, ask).await?;
+    }
+    let (bytes, _room) = reading.finish(&ask.headers, &app.room).await?;
+    check_shape(route, &ask.headers, &bytes)?;
+    ask.body = match &route.body {
+        BodyShape::Json(_) if bytes.len() <= body::SMALL => Sent::Parsed(parse(&bytes)?),
+        _ => Sent::Raw(bytes),
+    };
+    let work = tools::work(&ask).unwrap_or(route.work);
+    let done = app.pools.run(work, move || {
+        if matches!(ask.caller, Caller::Unasked) {
+            ask.let_in()?;
+        }
+        idempotency::once(&ask, ask.route.handler)
+    });
+    done.await.unwrap_or_else(|| {
+        tracing::error!("a handler broke off");
+        Err(Problem::internal())
+    })
+}
+
+/// Ends the work of a request whose caller went away.
+struct StopWhenDropped(Arc<AtomicBool>);
+
+impl Drop for StopWhenDropped {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The token of the header or, for browsers, of the cookie.
+fn credentials(parts: &Parts) -> Result<Option<String>, Problem> {
+    if let Some(header) = parts.headers.get(AUTHORIZATION) {
+        let text = header.to_str().unwrap_or_default();
+        return match text.split_once(' ') {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
+                Ok(Some(token.trim().to_owned()))
+            }
+            _ => Err(Problem::unknown_caller("expected the header Authorization: Bearer <token>")),
+        };
+    }
+    let Some(token) = cookie::sent(&parts.headers, cookie::ACCESS) else { return Ok(None) };
+    guard::check_cookie_write(&parts.method, &parts.headers)?;
+    Ok(Some(token.to_owned()))
+}
+
+/// The query as an object of strings; of a name that comes twice, the last.
+fn query_of(query: &str) -> Value {
+    let pairs = form_urlencoded::parse(query.as_bytes());
+    Value::Object(
+        pairs.map(|(name, value)| (name.into_owned(), value.into())).collect::<Map<_, _>>(),
+    )
+}
+
+fn check_shape(route: &Route, headers: &HeaderMap, bytes: &[u8]) -> Result<(), Problem> {
+    match &route.body {
+        BodyShape::Json(_) => guard::check_json(headers),
+        BodyShape::OptionalJson(_) if !bytes.is_empty() => guard::check_json(headers),
+        _ => Ok(()),
+    }
+}
+
+/// Asks who is calling before a large body is read.
+async fn let_in_early(app: &Arc<App>, mut ask: Ask) -> Result<Ask, Problem> {
+    let let_in = move || ask.let_in().map(|()| ask);
+    app.pools.run(Work::Look, let_in).await.unwrap_or_else(|| Err(Problem::internal()))
+}
+
+/// The answer as it goes over the wire.
+fn told(app: &App, id: &str, result: Result<Reply, Problem>) -> Response {
+    let (reply, retry_after) = match result {
+        Ok(reply) => (reply, None),
+        Err(problem) => (Reply::from(&problem), problem.retry_after),
+    };
+    let Reply { status, content, cookies } = reply;
+    let (media, body) = match content {
+        Content::Empty => (None, Body::empty()),
+        Content::Json(bytes) => (Some("application/json"), Body::from(bytes)),
+        Content::Text(media, text) => (Some(media), Body::from(text)),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    let headers = response.headers_mut();
+    if let Some(media) = media {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    }
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let texts =
+        [(REQUEST_ID, Some(id.to_owned())), (RETRY_AFTER, retry_after.map(|s| s.to_string()))];
+    for (name, text) in texts {
+        if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
+            headers.insert(name, value);
+        }
+    }
+    for cookie in cookies {
+        let text = cookie.header(app.settings.secure_cookies);
+        if let Ok(value) = HeaderValue::from_str(&text) {
+            headers.append(SET_COOKIE, value);
+        }
+    }
+    response
+}

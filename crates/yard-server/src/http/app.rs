@@ -1,0 +1,67 @@
+//! What every request shares.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::Notify;
+use yard_dialects::Catalog;
+use yard_gate::admin::House;
+
+use super::body::Room;
+use super::idempotency::UnderWay;
+use super::metrics::Metrics;
+use crate::pool::Pools;
+
+/// What the operator decided about this door.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Names under which the server may be asked for, beside loopback and addresses.
+    pub hosts: Vec<String>,
+    /// Origins of other sites whose pages may call, as `https://example.com`.
+    pub origins: Vec<String>,
+    /// Cookies are sent over TLS only.
+    pub secure_cookies: bool,
+    /// `/metrics` answers others than this machine.
+    pub public_metrics: bool,
+}
+
+/// One server.
+pub struct App {
+    pub(super) house: House,
+    pub(super) catalog: Catalog,
+    pub(super) settings: Settings,
+    pub(super) pools: Pools,
+    pub(super) metrics: Metrics,
+    pub(super) under_way: UnderWay,
+    pub(super) room: Room,
+    closing: AtomicBool,
+    pub(super) closed: Notify,
+}
+
+impl App {
+    /// A server over a house and a catalog.
+    pub fn new(house: House, catalog: Catalog, settings: Settings) -> Arc<Self> {
+        Arc::new(Self {
+            house,
+            catalog,
+            settings,
+            pools: Pools::new(),
+            metrics: Metrics::new(),
+            under_way: UnderWay::default(),
+            room: Room::default(),
+            closing: AtomicBool::new(false),
+            closed: Notify::new(),
+        })
+    }
+
+    /// What never ends by itself (an event stream) shall end now.
+    pub(crate) fn is_closing(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+        self.closed.notify_waiters();
+    }
+
+    /// Whether the server was told to stop.
+    pub(super) fn closes(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,164 @@
+//! A request as a handler sees it: known, let in, and read.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use yard_core::{Call, WorkspaceId};
+use yard_dialects::form;
+use yard_gate::Session;
+use yard_gate::admin::{Entered, Identity};
+
+use super::app::App;
+use super::problem::Problem;
+use super::route::{Access, BodyShape, Route};
+
+/// One request.
+pub(crate) struct Ask {
+    pub(crate) app: Arc<App>,
+    pub(crate) route: Arc<Route>,
+    pub(crate) peer: IpAddr,
+    pub(crate) headers: HeaderMap,
+    /// The names of the path, with their values.
+    pub(crate) params: Vec<(String, String)>,
+    /// The query as an object of strings.
+    pub(crate) query: Value,
+    pub(crate) body: Sent,
+    /// The token or key that came with it.
+    pub(crate) token: Option<String>,
+    pub(crate) caller: Caller,
+    pub(crate) call: Call,
+}
+
+/// What came in the body.
+pub(crate) enum Sent {
+    /// Bytes that nobody has looked at.
+    Raw(Bytes),
+    /// JSON.
+    Parsed(Value),
+}
+
+/// Who is calling, as far as the route wants to know.
+pub(crate) enum Caller {
+    /// Nobody asked.
+    Unasked,
+    /// Somebody with a good token or key.
+    Known(Identity),
+    /// Somebody inside the workspace that the path names.
+    Inside(Entered),
+}
+
+impl Ask {
+    /// Finds out who is calling and whether that caller may ask this.
+    pub(crate) fn let_in(&mut self) -> Result<(), Problem> {
+        let (least, people_only) = match self.route.access {
+            Access::Anyone => return Ok(()),
+            Access::Caller => (None, false),
+            Access::Person => (None, true),
+            Access::Inside(least) => (Some(least), false),
+            Access::PersonInside(least) => (Some(least), true),
+        };
+        let identity = self.identify()?;
+        let is_agent = matches!(identity, Identity::Agent(_));
+        self.caller = match least {
+            None => Caller::Known(identity),
+            Some(least) => {
+                // What is no id names no workspace, and answers as such (RULINGS, Faults).
+                let id = self.param("id").parse().unwrap_or(WorkspaceId::from_bytes([0; 16]));
+                Caller::Inside(self.app.house.enter(identity, id, least)?)
+            }
+        };
+        if people_only && is_agent {
+            return Err(Problem::forbidden("an agent's key cannot do this; a person can"));
+        }
+        Ok(())
+    }
+
+    fn identify(&self) -> Result<Identity, Problem> {
+        let token = self.token.as_deref().ok_or_else(no_token)?;
+        Ok(self.app.house.identify(token)?)
+    }
+
+    /// Who is calling, where anybody may.
+    pub(crate) fn whoever(&self) -> Option<Identity> {
+        self.identify().ok()
+    }
+
+    /// The caller of a route that wants to know.
+    pub(crate) fn identity(&self) -> Result<&Identity, Problem> {
+        match &self.caller {
+            Caller::Known(identity) => Ok(identity),
+            Caller::Inside(entered) => Ok(&entered.identity),
+            Caller::Unasked => Err(no_token()),
+        }
+    }
+
+    /// The caller inside the workspace of the path.
+    pub(crate) fn entered(&self) -> Result<&Entered, Problem> {
+        match &self.caller {
+            Caller::Inside(entered) => Ok(entered),
+            _ => Err(Problem::internal()),
+        }
+    }
+
+    /// The caller's way into the workspace.
+    pub(crate) fn session(&self) -> Result<Session, Problem> {
+        Ok(self.app.house.session(self.entered()?)?)
+    }
+
+    /// The text of a name in the path.
+    pub(crate) fn param(&self, name: &str) -> &str {
+        let found = self.params.iter().find(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value.as_str())
+    }
+
+    /// An id in the path; what is none names nothing.
+    pub(crate) fn id<T: FromStr>(&self, name: &str, what: &str) -> Result<T, Problem> {
+        self.param(name).parse().map_err(|_| Problem::not_found(format!("no such {what}")))
+    }
+
+    /// The query.
+    pub(crate) fn query<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        let schema = self.route.query.as_ref().ok_or_else(Problem::internal)?;
+        Ok(form::read(schema, self.query.clone())?)
+    }
+
+    /// The body, as the route's schema has it.
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        match &self.route.body {
+            BodyShape::Json(schema) => Ok(form::read(schema, self.value()?)?),
+            BodyShape::OptionalJson(schema) if !self.is_empty() => {
+                Ok(form::read(schema, self.value()?)?)
+            }
+            BodyShape::OptionalJson(schema) => {
+                Ok(form::read(schema, Value::Object(serde_json::Map::new()))?)
+            }
+            BodyShape::None => Err(Problem::internal()),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        matches!(&self.body, Sent::Raw(bytes) if bytes.is_empty())
+    }
+
+    fn value(&self) -> Result<Value, Problem> {
+        match &self.body {
+            Sent::Parsed(value) => Ok(value.clone()),
+            Sent::Raw(bytes) => parse(bytes),
+        }
+    }
+}
+
+/// JSON, or what is wrong with it.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Problem> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| Problem::invalid("body", format!("not valid JSON: {error}")))
+}
+
+pub(crate) fn no_token() -> Problem {
+    Problem::unknown_caller("No valid token found in Authorization header or cookie")
+}

@@ -1,0 +1,139 @@
+//! Accounts and logins over HTTP. Browsers get their tokens as cookies, everybody gets them in the body.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::Timestamp;
+use yard_gate::admin::{Identity, LoggedIn, NewPerson, Person};
+
+use super::ask::Ask;
+use super::cookie::{self, Cookie};
+use super::problem::Problem;
+use super::reply::Reply;
+
+/// The auth routes, and nothing else, see the refresh token's cookie.
+const REFRESH_PATH: &str = "/api/v1/auth";
+
+/// A new account.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Register {
+    /// Email address: what you log in with.
+    email: String,
+    /// Password, 12 to 1,024 characters.
+    password: String,
+    /// The password once more.
+    confirm_password: Option<String>,
+    /// Your name.
+    full_name: Option<String>,
+}
+
+/// Email address and password.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Login {
+    /// Email address.
+    email: String,
+    /// Password.
+    password: String,
+}
+
+/// A refresh token; browsers send it as a cookie.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Refresh {
+    /// The refresh token of the last login or refresh.
+    refresh_token: Option<String>,
+}
+
+/// A person.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct User {
+    id: String,
+    email: String,
+    full_name: Option<String>,
+    created_at: String,
+}
+
+impl From<&Person> for User {
+    fn from(person: &Person) -> Self {
+        Self {
+            id: person.id.to_string(),
+            email: person.email.clone(),
+            full_name: person.full_name.clone(),
+            created_at: person.created_at.to_string(),
+        }
+    }
+}
+
+/// A person, by name.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OneUser {
+    user: User,
+}
+
+/// A login.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Session {
+    user: User,
+    access_token: String,
+    refresh_token: String,
+    access_token_expires_at: String,
+    refresh_token_expires_at: String,
+}
+
+pub(super) fn register(ask: &Ask) -> Result<Reply, Problem> {
+    let Register { email, password, confirm_password, full_name } = ask.json()?;
+    let new = NewPerson { email, password, confirm_password, full_name };
+    let person = ask.app.house.register(&new, &ask.peer.to_string())?;
+    Reply::created(&OneUser { user: User::from(&person) })
+}
+
+pub(super) fn login(ask: &Ask) -> Result<Reply, Problem> {
+    let Login { email, password } = ask.json()?;
+    logged_in(ask, &ask.app.house.log_in(&email, &password, &ask.peer.to_string())?)
+}
+
+pub(super) fn refresh(ask: &Ask) -> Result<Reply, Problem> {
+    let sent: Refresh = ask.json()?;
+    let token = sent.refresh_token.as_deref().or(cookie::sent(&ask.headers, cookie::REFRESH));
+    let token = token.ok_or_else(|| {
+        Problem::unknown_caller("send refresh_token in the body, or the cookie that login set")
+    })?;
+    logged_in(ask, &ask.app.house.refresh(token)?)
+}
+
+pub(super) fn logout(ask: &Ask) -> Result<Reply, Problem> {
+    let sent: Refresh = ask.json()?;
+    let token = sent.refresh_token.as_deref().or(cookie::sent(&ask.headers, cookie::REFRESH));
+    ask.app.house.log_out(ask.whoever().as_ref(), token)?;
+    let gone = |name, path| Cookie { name, value: String::new(), path, max_age: 0 };
+    let cookies = vec![gone(cookie::ACCESS, "/"), gone(cookie::REFRESH, REFRESH_PATH)];
+    Ok(Reply::empty().with_cookies(cookies))
+}
+
+pub(super) fn me(ask: &Ask) -> Result<Reply, Problem> {
+    match ask.identity()? {
+        Identity::Person { person, .. } => Reply::ok(&OneUser { user: User::from(person) }),
+        Identity::Agent(_) => Err(Problem::forbidden("an agent's key is no person")),
+    }
+}
+
+fn logged_in(ask: &Ask, login: &LoggedIn) -> Result<Reply, Problem> {
+    let now = ask.app.house.world().now();
+    let cookie = |name, value: &str, path, until: Timestamp| Cookie {
+        name,
+        value: value.to_owned(),
+        path,
+        max_age: (until.as_millis() - now.as_millis()) / 1_000,
+    };
+    let LoggedIn { access_token, refresh_token, access_expires_at, refresh_expires_at, .. } = login;
+    let cookies = vec![
+        cookie(cookie::ACCESS, access_token, "/", *access_expires_at),
+        cookie(cookie::REFRESH, refresh_token, REFRESH_PATH, *refresh_expires_at),
+    ];
+    let session = Session {
+        user: User::from(&login.person),
+        access_token: access_token.clone(),
+        refresh_token: refresh_token.clone(),
+        access_token_expires_at: access_expires_at.to_string(),
+        refresh_token_expires_at: refresh_expires_at.to_string(),
+    };
+    Ok(Reply::ok(&session)?.with_cookies(cookies))
+}

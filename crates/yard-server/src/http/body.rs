@@ -1,0 +1,103 @@
+//! Reads request bodies, bounded. A small one is read at once; a large one only for a caller who was let
+//! in, and only while all large ones together fit into the memory that they may have.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_LENGTH;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use super::problem::Problem;
+
+/// Bodies up to here are read before anybody asks who sends them.
+pub(crate) const SMALL: usize = 64 << 10;
+/// How long a client may take to send a body.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// KiB that all large bodies together may take.
+const ROOM: u32 = 256 << 10;
+
+/// The memory that large bodies share.
+#[derive(Debug)]
+pub(crate) struct Room(Arc<Semaphore>);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(ROOM as usize)))
+    }
+}
+
+/// A body that is being read.
+pub(crate) struct Reading {
+    body: Body,
+    read: BytesMut,
+    most: u64,
+    ended: bool,
+}
+
+/// A body with the memory that was set aside for it.
+pub(crate) type WholeBody = (Bytes, Option<OwnedSemaphorePermit>);
+
+impl Reading {
+    /// Reads what is small; refuses what says that it is too large.
+    pub(crate) async fn begin(headers: &HeaderMap, body: Body, most: u64) -> Result<Self, Problem> {
+        if said_length(headers).is_some_and(|length| length > most) {
+            return Err(Problem::too_large(most));
+        }
+        let mut reading = Self { body, read: BytesMut::new(), most, ended: false };
+        reading.read_until(SMALL).await?;
+        Ok(reading)
+    }
+
+    /// Whether more is to come.
+    pub(crate) fn is_large(&self) -> bool {
+        !self.ended
+    }
+
+    /// Reads the rest.
+    pub(crate) async fn finish(
+        mut self,
+        headers: &HeaderMap,
+        room: &Room,
+    ) -> Result<WholeBody, Problem> {
+        if self.ended {
+            return Ok((self.read.freeze(), None));
+        }
+        let expected = said_length(headers).unwrap_or(self.most);
+        let kibs = u32::try_from(expected >> 10).unwrap_or(ROOM).clamp(1, ROOM);
+        let permit = Arc::clone(&room.0).acquire_many_owned(kibs).await;
+        let permit = permit.map_err(|_| Problem::internal())?;
+        self.read_until(usize::MAX).await?;
+        Ok((self.read.freeze(), Some(permit)))
+    }
+
+    async fn read_until(&mut self, enough: usize) -> Result<(), Problem> {
+        while !self.ended && self.read.len() <= enough {
+            let frame = timeout(PATIENCE, self.body.frame()).await.map_err(|_| too_slow())?;
+            match frame {
+                None => self.ended = true,
+                Some(Err(_)) => return Err(Problem::invalid("body", "the body broke off")),
+                Some(Ok(frame)) => {
+                    let Ok(data) = frame.into_data() else { continue };
+                    if self.read.len() as u64 + data.len() as u64 > self.most {
+                        return Err(Problem::too_large(self.most));
+                    }
+                    self.read.extend_from_slice(&data);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn said_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+fn too_slow() -> Problem {
+    Problem::new(408, "TIMEOUT", "the body took too long to arrive")
+}

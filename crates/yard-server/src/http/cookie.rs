@@ -1,0 +1,58 @@
+//! The two cookies of a browser: HttpOnly, so that no script of a page can read them, and SameSite, so
+//! that no other site's page can send them.
+
+use axum::http::HeaderMap;
+use axum::http::header::COOKIE;
+
+/// What carries the access token.
+pub(crate) const ACCESS: &str = "access_token";
+/// What carries the refresh token; sent to the auth routes only.
+pub(crate) const REFRESH: &str = "refresh_token";
+
+/// A cookie to be set.
+pub(crate) struct Cookie {
+    pub(crate) name: &'static str,
+    pub(crate) value: String,
+    pub(crate) path: &'static str,
+    /// Seconds that it lives; 0 removes it.
+    pub(crate) max_age: i64,
+}
+
+impl Cookie {
+    /// As the header `Set-Cookie` says it.
+    pub(crate) fn header(&self, secure: bool) -> String {
+        let Self { name, value, path, max_age } = self;
+        let secure = if secure { "; Secure" } else { "" };
+        format!("{name}={value}; Path={path}; Max-Age={max_age}; HttpOnly; SameSite=Strict{secure}")
+    }
+}
+
+/// The value of a cookie that a request brings.
+pub(crate) fn sent<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let all = headers.get_all(COOKIE).iter().filter_map(|header| header.to_str().ok());
+    all.flat_map(|header| header.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find(|(known, value)| *known == name && !value.is_empty())
+        .map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_is_found_among_others() {
+        let mut headers = HeaderMap::new();
+        headers.append(COOKIE, "a=1; access_token=x.y.z ;b=2".parse().unwrap());
+        assert_eq!(sent(&headers, ACCESS), Some("x.y.z"));
+        assert_eq!(sent(&headers, REFRESH), None);
+    }
+
+    #[test]
+    fn a_cookie_is_out_of_reach_of_scripts_and_other_sites() {
+        let cookie = Cookie { name: ACCESS, value: "v".to_owned(), path: "/", max_age: 60 };
+        let header = cookie.header(true);
+        assert!(header.contains("HttpOnly") && header.contains("SameSite=Strict"));
+        assert!(header.ends_with("; Secure") && !cookie.header(false).contains("Secure"));
+    }
+}

@@ -1,0 +1,151 @@
+//! Which requests are looked at at all. A page of another site can make a browser call this server, also
+//! under a name that was rebound to its address: Host, Origin and Content-Type are checked on every
+//! route, before anybody is asked who is calling.
+
+use std::net::IpAddr;
+
+use axum::http::header::{CONTENT_TYPE, HOST, HeaderName, ORIGIN};
+use axum::http::{HeaderMap, Method, Uri};
+
+use super::app::Settings;
+use super::problem::Problem;
+
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Refuses a request for a host that is not ours, or from a page that is not.
+pub(crate) fn check(settings: &Settings, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    let host = host_of(uri, headers)?;
+    if !is_our_host(settings, &host) {
+        return Err(Problem::forbidden(
+            "this server is not known under the name in the Host header; ask for it by address, as \
+             localhost, or add the name to server.hosts in its configuration",
+        ));
+    }
+    match headers.get(ORIGIN).map(|origin| origin.to_str()) {
+        None => Ok(()),
+        Some(Ok(origin)) if is_our_origin(settings, origin, &host) => Ok(()),
+        Some(_) => Err(Problem::forbidden(
+            "pages of another origin may not call this server; its operator can allow one with \
+             server.origins in the configuration",
+        )),
+    }
+}
+
+/// Refuses what a cookie would authorize and another site's page may have sent. Browsers say where a
+/// request comes from; a program that says nothing has no cookies that it was not given.
+pub(crate) fn check_cookie_write(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+    let reads = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+    let site = headers.get(FETCH_SITE).and_then(|site| site.to_str().ok());
+    match site {
+        _ if reads => Ok(()),
+        None | Some("same-origin" | "none") => Ok(()),
+        Some(_) => Err(Problem::forbidden(
+            "a change by cookie must come from this server's own pages; send the token in the \
+             Authorization header instead",
+        )),
+    }
+}
+
+/// Refuses a body that is not said to be JSON: a form of another site cannot say that.
+pub(crate) fn check_json(headers: &HeaderMap) -> Result<(), Problem> {
+    let media = headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
+    let essence = media.split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    let message = "send the body as JSON, with the header Content-Type: application/json";
+    Err(Problem::new(415, "UNSUPPORTED_MEDIA_TYPE", message))
+}
+
+/// Host and port that were asked for.
+fn host_of(uri: &Uri, headers: &HeaderMap) -> Result<String, Problem> {
+    let mut hosts = headers.get_all(HOST).iter();
+    let host = hosts.next().and_then(|host| host.to_str().ok());
+    let host = uri.authority().map(|authority| authority.as_str()).or(host);
+    match host {
+        Some(host) if hosts.next().is_none() && !host.is_empty() => Ok(host.to_ascii_lowercase()),
+        _ => Err(Problem::new(400, "VALIDATION_ERROR", "send one Host header")),
+    }
+}
+
+/// Loopback names, names that the operator gave, and addresses: a name can be rebound, an address not.
+fn is_our_host(settings: &Settings, host: &str) -> bool {
+    let name = without_port(host);
+    let address = name.trim_start_matches('[').trim_end_matches(']');
+    name == "localhost"
+        || address.parse::<IpAddr>().is_ok()
+        || settings.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+fn without_port(host: &str) -> &str {
+    let name_end =
+        if host.starts_with('[') { host.find(']').map(|at| at + 1) } else { host.find(':') };
+    name_end.map_or(host, |end| &host[..end])
+}
+
+/// A page of this very host, or one that the operator allowed.
+fn is_our_origin(settings: &Settings, origin: &str, host: &str) -> bool {
+    let origin = origin.to_ascii_lowercase();
+    let own = origin
+        .split_once("://")
+        .is_some_and(|(scheme, rest)| matches!(scheme, "http" | "https") && rest == host);
+    own || settings.origins.iter().any(|known| known.eq_ignore_ascii_case(&origin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(settings: &Settings, pairs: &[(&str, &str)]) -> Result<(), u16> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            let name: HeaderName = name.parse().unwrap();
+            headers.append(name, value.parse().unwrap());
+        }
+        check(settings, &Uri::from_static("/x"), &headers).map_err(|problem| problem.status)
+    }
+
+    #[test]
+    fn hosts_that_can_be_rebound_are_refused() {
+        let settings = Settings { hosts: vec!["yard.example".to_owned()], ..Settings::default() };
+        for host in
+            ["localhost", "LOCALHOST:3000", "127.0.0.1:3000", "[::1]:3000", "yard.example:1"]
+        {
+            assert_eq!(judged(&settings, &[("host", host)]), Ok(()), "{host}");
+        }
+        for host in ["evil.example", "localhost.evil.example:3000", "127.0.0.1.evil.example", ""] {
+            assert!(judged(&settings, &[("host", host)]).is_err(), "{host}");
+        }
+        assert_eq!(judged(&settings, &[]), Err(400));
+        let two = [("host", "localhost"), ("host", "evil.example")];
+        assert_eq!(judged(&settings, &two), Err(400));
+    }
+
+    #[test]
+    fn pages_of_other_origins_are_refused() {
+        let allowed = "https://app.example".to_owned();
+        let settings = Settings { origins: vec![allowed], ..Settings::default() };
+        let from = |origin| judged(&settings, &[("host", "localhost:3000"), ("origin", origin)]);
+        assert_eq!(from("http://localhost:3000"), Ok(()));
+        assert_eq!(from("https://app.example"), Ok(()));
+        for other in ["http://evil.example", "null", "http://localhost:3001", "http://localhost"] {
+            assert_eq!(from(other), Err(403), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_cookie_changes_nothing_for_another_site() {
+        let judged = |method: Method, site: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            if let Some(site) = site {
+                headers.insert(FETCH_SITE, site.parse().unwrap());
+            }
+            check_cookie_write(&method, &headers).is_ok()
+        };
+        assert!(judged(Method::POST, None) && judged(Method::POST, Some("same-origin")));
+        assert!(
+            !judged(Method::POST, Some("cross-site")) && !judged(Method::PUT, Some("same-site"))
+        );
+        assert!(judged(Method::GET, Some("cross-site")));
+    }
+}

@@ -1,0 +1,31 @@
+//! Whether the server is there, and how it does.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::ask::Ask;
+use super::problem::Problem;
+use super::reply::Reply;
+
+/// The server is ready.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Health {
+    /// `ok`.
+    status: &'static str,
+    /// The program's version.
+    version: &'static str,
+}
+
+pub(super) fn health(_: &Ask) -> Result<Reply, Problem> {
+    Reply::ok(&Health { status: "ok", version: env!("CARGO_PKG_VERSION") })
+}
+
+pub(super) fn metrics(ask: &Ask) -> Result<Reply, Problem> {
+    if !ask.peer.is_loopback() && !ask.app.settings.public_metrics {
+        return Err(Problem::forbidden(
+            "metrics are for this machine; its operator can open them (server.public_metrics)",
+        ));
+    }
+    let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(Reply::text(media, ask.app.metrics.text()))
+}

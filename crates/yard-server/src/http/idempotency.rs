@@ -1,0 +1,151 @@
+//! `Idempotency-Key`: a change that is sent again answers as the first time did, and happens once. What
+//! was begun is known before it is done, so a try that a crash cut off is never repeated blindly.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use yard_core::Timestamp;
+use yard_core::hash::ContentHasher;
+use yard_gate::registry::{Claim, Retry};
+
+use super::ask::{Ask, Caller, Sent};
+use super::problem::Problem;
+use super::reply::{Content, Reply};
+use super::route::Handler;
+
+const HEADER: &str = "idempotency-key";
+const LONGEST_KEY: usize = 255;
+/// How long an answer is kept.
+const KEPT_MILLIS: i64 = 24 * 3_600_000;
+
+/// Requests of this process that were begun and not answered.
+#[derive(Debug, Default)]
+pub(crate) struct UnderWay(Mutex<HashSet<(String, String)>>);
+
+/// Answers a request, once for its key.
+pub(super) fn once(ask: &Ask, handler: Handler) -> Result<Reply, Problem> {
+    let Some(key) = ask.headers.get(HEADER) else { return handler(ask) };
+    if !ask.route.changes() || ask.route.secret {
+        return handler(ask);
+    }
+    let key = key.to_str().ok().filter(|key| (1..=LONGEST_KEY).contains(&key.len()));
+    let key = key.ok_or_else(|| {
+        Problem::invalid(
+            "Idempotency-Key",
+            format!("expected 1 to {LONGEST_KEY} visible characters"),
+        )
+    })?;
+    let actor = actor(ask);
+    let retry = Retry { actor: &actor, key, fingerprint: fingerprint(ask) };
+    let _mark = Mark::of(&ask.app.under_way, &actor, key).ok_or_else(still_running)?;
+    claimed(ask, retry, handler)
+}
+
+fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Problem> {
+    let now = ask.app.house.world().now();
+    let forget_before = Timestamp::from_millis(now.as_millis() - KEPT_MILLIS);
+    let registry = ask.app.house.registry();
+    match registry.claim(retry, now, forget_before).map_err(failed)? {
+        Claim::Answered { status, body } => {
+            let content = if body.is_empty() { Content::Empty } else { Content::Json(body) };
+            return Ok(Reply { status, content, cookies: Vec::new() });
+        }
+        Claim::Differs => {
+            return Err(Problem::invalid(
+                "Idempotency-Key",
+                "this key was used for another request; take a new one for each request",
+            ));
+        }
+        Claim::Begun { at } => {
+            return Err(Problem::conflict(format!(
+                "the first try with this key was begun at {at} and cut off before it answered; look \
+                 at the steps to see whether it happened, and send it again with a new key if not"
+            )));
+        }
+        Claim::New => {}
+    }
+    let result = handler(ask);
+    let reply = match &result {
+        Ok(reply) => Some((reply.status, bytes(&reply.content))),
+        Err(problem) if problem.status < 500 && problem.status != 429 => {
+            Some((problem.status, problem.body.to_string().into_bytes()))
+        }
+        Err(_) => None,
+    };
+    // A failure to keep the answer is no reason to hide that it happened.
+    let kept = match reply {
+        Some((status, body)) => registry.answer_claim(retry, status, &body),
+        None => registry.drop_claim(retry),
+    };
+    if let Err(error) = kept {
+        tracing::error!(%error, "the answer of a retried request could not be kept");
+    }
+    result
+}
+
+fn bytes(content: &Content) -> Vec<u8> {
+    match content {
+        Content::Json(bytes) => bytes.clone(),
+        _ => Vec::new(),
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> Problem {
+    tracing::error!(%error, "the registry failed");
+    Problem::internal()
+}
+
+fn still_running() -> Problem {
+    Problem::conflict("a request with this Idempotency-Key is still running; try again")
+        .retry_after(1)
+}
+
+/// Keys of different callers never meet.
+fn actor(ask: &Ask) -> String {
+    match &ask.caller {
+        Caller::Unasked => format!("nobody:{}", ask.peer),
+        Caller::Known(identity) => identity.actor().name(),
+        Caller::Inside(entered) => entered.identity.actor().name(),
+    }
+}
+
+/// Of everything that makes it this request.
+fn fingerprint(ask: &Ask) -> [u8; 32] {
+    let mut hasher = ContentHasher::new();
+    let mut part = |bytes: &[u8]| {
+        hasher.update(&(bytes.len() as u64).to_be_bytes());
+        hasher.update(bytes);
+    };
+    part(ask.route.method.as_str().as_bytes());
+    part(ask.route.path.as_bytes());
+    for (name, value) in &ask.params {
+        part(name.as_bytes());
+        part(value.as_bytes());
+    }
+    part(ask.query.to_string().as_bytes());
+    match &ask.body {
+        Sent::Raw(bytes) => part(bytes),
+        Sent::Parsed(value) => part(value.to_string().as_bytes()),
+    }
+    *hasher.finish().as_bytes()
+}
+
+/// A request that is under way, until this is dropped.
+struct Mark<'a> {
+    all: &'a UnderWay,
+    own: (String, String),
+}
+
+impl<'a> Mark<'a> {
+    fn of(all: &'a UnderWay, actor: &str, key: &str) -> Option<Self> {
+        let own = (actor.to_owned(), key.to_owned());
+        let mut under_way = all.0.lock().unwrap_or_else(PoisonError::into_inner);
+        under_way.insert(own.clone()).then_some(Self { all, own })
+    }
+}
+
+impl Drop for Mark<'_> {
+    fn drop(&mut self) {
+        self.all.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.own);
+    }
+}

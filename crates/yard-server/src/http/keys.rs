@@ -1,0 +1,85 @@
+//! Agents' keys over HTTP. A key is shown once, when it is made.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::ChatId;
+use yard_gate::admin;
+use yard_gate::registry::KeyRow;
+
+use super::ask::Ask;
+use super::members::RoleWord;
+use super::paging::{Paging, cut};
+use super::problem::Problem;
+use super::reply::Reply;
+
+/// A new key.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct NewKey {
+    /// What people call it, up to 200 characters.
+    name: String,
+    /// `member` or `viewer`: an agent never manages.
+    role: RoleWord,
+    /// The only chat that it may speak in.
+    chat_id: Option<String>,
+}
+
+/// A key, without the secret.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Key {
+    id: String,
+    name: String,
+    /// `member` or `viewer`.
+    role: &'static str,
+    chat_id: Option<String>,
+    created_at: String,
+}
+
+impl From<&KeyRow> for Key {
+    fn from(row: &KeyRow) -> Self {
+        Self {
+            id: row.id.to_string(),
+            name: row.name.clone(),
+            role: row.role.word(),
+            chat_id: row.chat.map(|chat| chat.to_string()),
+            created_at: row.created_at.to_string(),
+        }
+    }
+}
+
+/// A key that was just made.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SecretKey {
+    #[serde(flatten)]
+    about: Key,
+    /// Send it as `Authorization: Bearer`. It is shown this once.
+    key: String,
+}
+
+/// The keys.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Keys {
+    keys: Vec<Key>,
+    /// More remain: send this as `cursor`.
+    next: Option<String>,
+}
+
+pub(super) fn add(ask: &Ask) -> Result<Reply, Problem> {
+    let NewKey { name, role, chat_id } = ask.json()?;
+    let chat = chat_id.map(|id| id.parse::<ChatId>());
+    let chat = chat.transpose().map_err(|_| Problem::invalid("chat_id", "expected a chat's id"))?;
+    let new = admin::NewKey { name, role: role.into(), chat };
+    let made = ask.app.house.add_key(ask.entered()?, &new)?;
+    Reply::created(&SecretKey { about: Key::from(&made.row), key: made.key })
+}
+
+pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
+    let paging: Paging = ask.query()?;
+    let rows = ask.app.house.keys(ask.entered()?, paging.page()?)?;
+    let (rows, next) = cut(rows, &paging, |row| row.id.to_string());
+    Reply::ok(&Keys { keys: rows.iter().map(Key::from).collect(), next })
+}
+
+pub(super) fn revoke(ask: &Ask) -> Result<Reply, Problem> {
+    ask.app.house.revoke_key(ask.entered()?, ask.id("key_id", "key")?)?;
+    Ok(Reply::empty())
+}

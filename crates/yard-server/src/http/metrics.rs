@@ -1,0 +1,73 @@
+//! What Prometheus reads: counts and times by route and by tool, never a name, an id or a path of anybody.
+
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+use super::route::Route;
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RouteLabels {
+    method: String,
+    route: &'static str,
+    status: u16,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ToolLabels {
+    toolset: String,
+    tool: String,
+    ok: String,
+}
+
+/// The server's counters.
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<RouteLabels, Counter>,
+    seconds: Histogram,
+    calls: Family<ToolLabels, Counter>,
+    /// Event streams that are open.
+    pub(crate) streams: Gauge,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("toolyard");
+        let requests = Family::default();
+        // 50 us to 13 s.
+        let seconds = Histogram::new(exponential_buckets(0.000_05, 2.0, 19));
+        let calls = Family::default();
+        let streams = Gauge::default();
+        registry.register("http_requests", "Requests by route and status", requests.clone());
+        registry.register("http_seconds", "Seconds until an answer was ready", seconds.clone());
+        registry.register("tool_calls", "Calls of tools that exist", calls.clone());
+        registry.register("event_streams", "Event streams that are open", streams.clone());
+        Self { registry, requests, seconds, calls, streams }
+    }
+
+    pub(crate) fn answered(&self, route: &Route, status: u16, took: Duration) {
+        let method = route.method.to_string();
+        let labels = RouteLabels { method, route: route.path, status };
+        self.requests.get_or_create(&labels).inc();
+        self.seconds.observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn called(&self, toolset: &str, tool: &str, ok: bool) {
+        let (toolset, tool, ok) = (toolset.to_owned(), tool.to_owned(), ok.to_string());
+        self.calls.get_or_create(&ToolLabels { toolset, tool, ok }).inc();
+    }
+
+    /// All of it, in the text format.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing into a string cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}

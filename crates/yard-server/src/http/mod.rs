@@ -1,0 +1,32 @@
+//! REST over the gate: one table of routes (`routes.rs`), from which the router, the OpenAPI document
+//! and the tests' list of everything that can be asked are made. `answer.rs` is the one way that every
+//! request takes: checked, known, let in, done, told.
+
+mod answer;
+mod app;
+mod ask;
+mod auth;
+mod body;
+mod cookie;
+mod guard;
+mod health;
+mod idempotency;
+mod keys;
+mod members;
+mod metrics;
+mod openapi;
+mod page;
+mod paging;
+mod problem;
+mod reply;
+mod route;
+mod routes;
+mod tools;
+mod workspaces;
+
+pub use app::{App, Settings};
+pub use openapi::document;
+pub use route::{Access, Route};
+pub use routes::routes;
+
+pub(crate) use answer::router;

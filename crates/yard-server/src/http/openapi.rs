@@ -1,0 +1,189 @@
+//! The OpenAPI 3.1 document, made of the table of routes and the catalog, and the page that shows it.
+//! There is nowhere else to write the same fact.
+
+use serde_json::{Map, Value, json};
+use yard_dialects::Catalog;
+
+use super::ask::Ask;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::route::{Access, BodyShape, ReplyShape, Route};
+use super::routes;
+
+pub(super) fn serve(ask: &Ask) -> Result<Reply, Problem> {
+    Ok(Reply::text("application/json", document(&ask.app.catalog).to_string()))
+}
+
+pub(super) fn page(ask: &Ask) -> Result<Reply, Problem> {
+    Ok(Reply::text("text/html; charset=utf-8", super::page::render(&routes(&ask.app.catalog))))
+}
+
+/// The document.
+pub fn document(catalog: &Catalog) -> Value {
+    let mut paths = Map::new();
+    for route in routes(catalog) {
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        path[route.method.as_str().to_lowercase()] = operation(&route);
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Toolyard",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "The workspace that AI agents work in: nothing is ever lost, every step can be undone.",
+            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": {"Problem": problem()},
+            "securitySchemes": {
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "A person's access token, or an agent's key.",
+                },
+                "cookie": {"type": "apiKey", "in": "cookie", "name": "access_token"},
+            },
+        },
+    })
+}
+
+fn operation(route: &Route) -> Value {
+    let mut operation = json!({
+        "operationId": operation_id(route),
+        "summary": route.about,
+        "description": who(route.access),
+        "tags": [tag(route.path)],
+        "parameters": parameters(route),
+        "responses": {
+            route.status.to_string(): success(route),
+            "default": {
+                "description": "What went wrong, and what to send instead.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            },
+        },
+    });
+    if route.access == Access::Anyone {
+        operation["security"] = json!([]);
+    } else {
+        operation["security"] = json!([{"token": []}, {"cookie": []}]);
+    }
+    match (&route.shown_body, &route.body) {
+        (Some(schema), _) => operation["requestBody"] = body(schema, true),
+        (None, BodyShape::Json(schema)) => operation["requestBody"] = body(schema, true),
+        (None, BodyShape::OptionalJson(schema)) => operation["requestBody"] = body(schema, false),
+        (None, BodyShape::None) => {}
+    }
+    operation
+}
+
+fn body(schema: &Value, required: bool) -> Value {
+    json!({"required": required, "content": {"application/json": {"schema": schema}}})
+}
+
+fn success(route: &Route) -> Value {
+    match &route.reply {
+        ReplyShape::Empty => json!({"description": "Done."}),
+        ReplyShape::Json(schema) => {
+            json!({"description": "Done.", "content": {"application/json": {"schema": schema}}})
+        }
+        ReplyShape::Text(media) => {
+            json!({"description": "Done.", "content": {*media: {"schema": {}}}})
+        }
+    }
+}
+
+/// `POST /api/v1/workspaces/{id}/members` is `post_workspaces_id_members`.
+fn operation_id(route: &Route) -> String {
+    let words = route.path.split(['/', '{', '}', '.']).filter(|word| !word.is_empty());
+    let words = words.filter(|word| *word != "api" && *word != "v1");
+    let method = route.method.as_str().to_lowercase();
+    std::iter::once(method.as_str()).chain(words).collect::<Vec<_>>().join("_")
+}
+
+fn tag(path: &str) -> &str {
+    let path = path.strip_prefix("/api/v1/").unwrap_or("server");
+    path.strip_prefix("workspaces/{id}/").unwrap_or(path).split('/').next().unwrap_or(path)
+}
+
+fn who(access: Access) -> String {
+    match access {
+        Access::Anyone => "For anybody.".to_owned(),
+        Access::Caller => "For people and agents.".to_owned(),
+        Access::Person => "For people.".to_owned(),
+        Access::Inside(role) => format!("For people and agents who are at least {}.", role.word()),
+        Access::PersonInside(role) => format!("For people who are at least {}.", role.word()),
+    }
+}
+
+fn parameters(route: &Route) -> Value {
+    let names = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let schema = json!({"type": "string", "format": "uuid"});
+    let mut all: Vec<Value> = names
+        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": schema}))
+        .collect();
+    all.extend(route.query.iter().flat_map(query_parameters));
+    if route.changes() && !route.secret {
+        all.push(json!({
+            "name": "Idempotency-Key",
+            "in": "header",
+            "required": false,
+            "description": "A retry with the same key answers as the first try did.",
+            "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+        }));
+    }
+    Value::Array(all)
+}
+
+fn query_parameters(schema: &Value) -> Vec<Value> {
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let known = schema["properties"].as_object().cloned().unwrap_or_default();
+    let parameter = |(name, schema): (String, Value)| {
+        let required = required.contains(&Value::from(name.clone()));
+        let description = schema["description"].clone();
+        json!({
+            "name": name,
+            "in": "query",
+            "required": required,
+            "description": description,
+            "schema": schema,
+        })
+    };
+    known.into_iter().map(parameter).collect()
+}
+
+fn problem() -> Value {
+    json!({
+        "type": "object",
+        "description": "What went wrong (W1).",
+        "required": ["success", "error", "code"],
+        "properties": {
+            "success": {"const": false},
+            "error": {"type": "string", "description": "Words from which the next call can succeed."},
+            "code": {"type": "string", "enum": CODES},
+            "fields": {
+                "type": "object",
+                "description": "By argument, what was expected.",
+                "additionalProperties": {"type": "string"},
+            },
+        },
+    })
+}
+
+/// Every code that an answer can have.
+const CODES: [&str; 13] = [
+    "VALIDATION_ERROR",
+    "INVALID_TOKEN",
+    "FORBIDDEN",
+    "NOT_FOUND",
+    "METHOD_NOT_ALLOWED",
+    "CONFLICT",
+    "PAYLOAD_TOO_LARGE",
+    "UNSUPPORTED_MEDIA_TYPE",
+    "RANGE_NOT_SATISFIABLE",
+    "RATE_LIMITED",
+    "INTERNAL_ERROR",
+    "UNAVAILABLE",
+    "TIMEOUT",
+];

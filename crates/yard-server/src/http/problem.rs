@@ -1,0 +1,103 @@
+//! Why a request has no answer, in the envelope of W1: always JSON, never a path of the host (R13).
+
+use serde_json::{Value, json};
+use yard_core::{Fault, FaultCode};
+use yard_dialects::{Answer, Fields, Stop, workspace};
+use yard_gate::admin::Refusal;
+
+/// A failure with its HTTP status.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Problem {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+    /// After how many seconds it is worth trying again.
+    pub(crate) retry_after: Option<u32>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: u16, code: &str, message: impl Into<String>) -> Self {
+        let body = json!({"success": false, "error": message.into(), "code": code});
+        Self { status, body, retry_after: None }
+    }
+
+    pub(crate) fn invalid(name: &str, message: impl Into<String>) -> Self {
+        Fields::one(name, message).into()
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(404, "NOT_FOUND", message)
+    }
+
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(403, "FORBIDDEN", message)
+    }
+
+    pub(crate) fn unknown_caller(message: impl Into<String>) -> Self {
+        Self::new(401, "INVALID_TOKEN", message)
+    }
+
+    pub(crate) fn conflict(message: impl Into<String>) -> Self {
+        Self::new(409, "CONFLICT", message)
+    }
+
+    pub(crate) fn too_large(most: u64) -> Self {
+        let message =
+            format!("the body is larger than {} KiB, the most that this takes", most >> 10);
+        Self::new(413, "PAYLOAD_TOO_LARGE", message)
+    }
+
+    /// What ought not to happen: the log has the reason, the caller has the request's id.
+    pub(crate) fn internal() -> Self {
+        Self::new(500, "INTERNAL_ERROR", "the server failed; its log has the reason")
+    }
+
+    /// The same, worth trying again after `seconds`.
+    pub(crate) fn retry_after(mut self, seconds: u32) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+
+    fn stopped(stop: &Stop) -> Self {
+        let Answer { status, body, .. } = (workspace::DIALECT.stopped)("", stop);
+        Self { status, body, retry_after: None }
+    }
+}
+
+impl From<Fault> for Problem {
+    fn from(fault: Fault) -> Self {
+        // An error of the machine may name the machine's own paths: they are for the log (R13).
+        if matches!(fault.code(), FaultCode::Io | FaultCode::DiskFull | FaultCode::Unavailable) {
+            tracing::error!(fault = fault.message(), "a request failed");
+        }
+        match fault.code() {
+            FaultCode::Io => Self::internal(),
+            _ => Self::stopped(&Stop::Fault(fault)),
+        }
+    }
+}
+
+impl From<Fields> for Problem {
+    fn from(fields: Fields) -> Self {
+        Self::stopped(&Stop::Arguments(fields))
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Fault(fault) => fault.into(),
+            Refusal::Fields(wrong) => {
+                let mut fields = Fields::default();
+                for (name, message) in wrong {
+                    fields.push(name, message);
+                }
+                fields.into()
+            }
+            Refusal::Unknown(message) => Self::unknown_caller(message),
+            Refusal::TooMany(seconds) => {
+                let message = format!("too many tries; try again in {seconds} s");
+                Self::new(429, "RATE_LIMITED", message).retry_after(seconds)
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! One row of the table of routes: what is asked, who may ask, what goes in and what comes out.
+
+use axum::http::Method;
+use schemars::JsonSchema;
+use serde_json::Value;
+use yard_core::Role;
+use yard_dialects::form;
+
+use super::ask::Ask;
+use super::problem::Problem;
+use super::reply::Reply;
+use crate::pool::Work;
+
+/// Who may ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody.
+    Anyone,
+    /// A person who logged in, or an agent with a key.
+    Caller,
+    /// A person who logged in.
+    Person,
+    /// Who is at least this in the workspace that the path names, person or agent.
+    Inside(Role),
+    /// A person who is at least this there: no agent's key ever.
+    PersonInside(Role),
+}
+
+/// What a request brings in its body.
+#[derive(Clone, Debug)]
+pub enum BodyShape {
+    /// Nothing.
+    None,
+    /// JSON of this schema.
+    Json(Value),
+    /// JSON of this schema, or nothing at all.
+    OptionalJson(Value),
+}
+
+/// What an answer is made of.
+#[derive(Clone, Debug)]
+pub enum ReplyShape {
+    /// Nothing.
+    Empty,
+    /// JSON of this schema.
+    Json(Value),
+    /// A text of this media type.
+    Text(&'static str),
+}
+
+pub(super) type Handler = fn(&Ask) -> Result<Reply, Problem>;
+
+/// One route.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// The method.
+    pub method: Method,
+    /// The path, with `{names}`.
+    pub path: &'static str,
+    /// What it does, in one sentence.
+    pub about: &'static str,
+    /// Who may ask.
+    pub access: Access,
+    /// The schema of the query, an object.
+    pub query: Option<Value>,
+    /// The body.
+    pub body: BodyShape,
+    /// What the documents show for the body, where they know more than the reader of it.
+    pub shown_body: Option<Value>,
+    /// The status of success.
+    pub status: u16,
+    /// The answer.
+    pub reply: ReplyShape,
+    /// The answer holds a secret, so it is never kept for a retry.
+    pub secret: bool,
+    /// Most bytes of its body.
+    pub most_bytes: u64,
+    pub(super) work: Work,
+    pub(super) handler: Handler,
+}
+
+impl Route {
+    fn new(method: Method, path: &'static str, handler: Handler) -> Self {
+        Self {
+            method,
+            path,
+            about: "",
+            access: Access::Anyone,
+            query: None,
+            body: BodyShape::None,
+            shown_body: None,
+            status: 200,
+            reply: ReplyShape::Empty,
+            secret: false,
+            most_bytes: 1 << 20,
+            work: Work::Look,
+            handler,
+        }
+    }
+
+    pub(super) fn get(path: &'static str, handler: Handler) -> Self {
+        Self::new(Method::GET, path, handler)
+    }
+
+    pub(super) fn post(path: &'static str, handler: Handler) -> Self {
+        Self::new(Method::POST, path, handler).doing(Work::Change)
+    }
+
+    pub(super) fn put(path: &'static str, handler: Handler) -> Self {
+        Self::new(Method::PUT, path, handler).doing(Work::Change)
+    }
+
+    pub(super) fn patch(path: &'static str, handler: Handler) -> Self {
+        Self::new(Method::PATCH, path, handler).doing(Work::Change)
+    }
+
+    pub(super) fn delete(path: &'static str, handler: Handler) -> Self {
+        Self { status: 204, ..Self::new(Method::DELETE, path, handler).doing(Work::Change) }
+    }
+
+    pub(super) fn about(self, about: &'static str) -> Self {
+        Self { about, ..self }
+    }
+
+    pub(super) fn access(self, access: Access) -> Self {
+        Self { access, ..self }
+    }
+
+    pub(super) fn doing(self, work: Work) -> Self {
+        Self { work, ..self }
+    }
+
+    pub(super) fn query<T: JsonSchema>(self) -> Self {
+        Self { query: Some(form::input_schema::<T>()), ..self }
+    }
+
+    pub(super) fn body<T: JsonSchema>(self) -> Self {
+        Self { body: BodyShape::Json(form::input_schema::<T>()), ..self }
+    }
+
+    pub(super) fn optional_body<T: JsonSchema>(self) -> Self {
+        Self { body: BodyShape::OptionalJson(form::input_schema::<T>()), ..self }
+    }
+
+    pub(super) fn replies<T: JsonSchema>(self, status: u16) -> Self {
+        Self { status, reply: ReplyShape::Json(form::output_schema::<T>()), ..self }
+    }
+
+    pub(super) fn replies_text(self, media: &'static str) -> Self {
+        Self { reply: ReplyShape::Text(media), ..self }
+    }
+
+    /// Shows these schemas in the documents.
+    pub(super) fn showing(self, body: Value, reply: Value) -> Self {
+        Self { shown_body: Some(body), reply: ReplyShape::Json(reply), ..self }
+    }
+
+    pub(super) fn at_most(self, most_bytes: u64) -> Self {
+        Self { most_bytes, ..self }
+    }
+
+    pub(super) fn secret(self) -> Self {
+        Self { secret: true, ..self }
+    }
+
+    /// Whether it may change something.
+    pub fn changes(&self) -> bool {
+        self.method != Method::GET
+    }
+}

@@ -1,0 +1,137 @@
+//! The table: every route, in the order in which the documents list them. Adding a route is adding a row.
+
+use yard_core::Role;
+use yard_dialects::Catalog;
+
+use super::paging::Paging;
+use super::route::{Access, Route};
+use super::{auth, health, keys, members, openapi, tools, workspaces};
+use crate::pool::Work;
+
+/// A person who manages a workspace.
+const OWNER: Access = Access::PersonInside(Role::Owner);
+const VIEWER: Access = Access::Inside(Role::Viewer);
+
+/// Every route.
+pub fn routes(catalog: &Catalog) -> Vec<Route> {
+    let mut all = about_the_server();
+    all.extend(people());
+    all.extend(rooms());
+    all.extend(calls(catalog));
+    all
+}
+
+fn about_the_server() -> Vec<Route> {
+    vec![
+        Route::get("/health", health::health)
+            .about("Whether the server is ready")
+            .replies::<health::Health>(200),
+        Route::get("/metrics", health::metrics)
+            .about("Counts and times for Prometheus")
+            .replies_text("application/openmetrics-text"),
+        Route::get("/openapi.json", openapi::serve)
+            .about("This document")
+            .replies_text("application/json"),
+        Route::get("/docs", openapi::page)
+            .about("The routes as a page for people")
+            .replies_text("text/html"),
+    ]
+}
+
+fn people() -> Vec<Route> {
+    vec![
+        Route::post("/api/v1/auth/register", auth::register)
+            .about("Makes an account")
+            .doing(Work::Password)
+            .body::<auth::Register>()
+            .replies::<auth::OneUser>(201),
+        Route::post("/api/v1/auth/login", auth::login)
+            .about("Logs in: an access token for minutes, a refresh token for days")
+            .doing(Work::Password)
+            .secret()
+            .body::<auth::Login>()
+            .replies::<auth::Session>(200),
+        Route::post("/api/v1/auth/refresh", auth::refresh)
+            .about("Exchanges a refresh token, once, for a new pair")
+            .secret()
+            .optional_body::<auth::Refresh>()
+            .replies::<auth::Session>(200),
+        Route { status: 204, ..Route::post("/api/v1/auth/logout", auth::logout) }
+            .about("Ends the login of the tokens that are sent")
+            .optional_body::<auth::Refresh>(),
+        Route::get("/api/v1/auth/me", auth::me)
+            .about("Who is calling")
+            .access(Access::Person)
+            .replies::<auth::OneUser>(200),
+    ]
+}
+
+fn rooms() -> Vec<Route> {
+    vec![
+        Route::post("/api/v1/workspaces", workspaces::create)
+            .about("Makes a workspace that the caller owns")
+            .access(Access::Person)
+            .body::<workspaces::NewWorkspace>()
+            .replies::<workspaces::OneWorkspace>(201),
+        Route::get("/api/v1/workspaces", workspaces::list)
+            .about("The caller's workspaces")
+            .access(Access::Caller)
+            .query::<Paging>()
+            .replies::<workspaces::Workspaces>(200),
+        Route::get("/api/v1/workspaces/{id}", workspaces::read)
+            .about("One workspace")
+            .access(VIEWER)
+            .replies::<workspaces::OneWorkspace>(200),
+        Route::patch("/api/v1/workspaces/{id}", workspaces::rename)
+            .about("Renames a workspace")
+            .access(OWNER)
+            .body::<workspaces::Rename>()
+            .replies::<workspaces::OneWorkspace>(200),
+        Route::delete("/api/v1/workspaces/{id}", workspaces::delete)
+            .about("Deletes a workspace; its files stay in the data folder, for the operator")
+            .access(OWNER),
+        Route::post("/api/v1/workspaces/{id}/members", members::add)
+            .about("Adds a person who has an account")
+            .access(OWNER)
+            .body::<members::NewMember>()
+            .replies::<members::OneMember>(201),
+        Route::get("/api/v1/workspaces/{id}/members", members::list)
+            .about("The members")
+            .access(VIEWER)
+            .query::<Paging>()
+            .replies::<members::Members>(200),
+        Route::patch("/api/v1/workspaces/{id}/members/{user_id}", members::change)
+            .about("Gives a member another role")
+            .access(OWNER)
+            .body::<members::NewRole>()
+            .replies::<members::Changed>(200),
+        Route::delete("/api/v1/workspaces/{id}/members/{user_id}", members::remove)
+            .about("Removes a member")
+            .access(OWNER),
+        Route::post("/api/v1/workspaces/{id}/keys", keys::add)
+            .about("Makes an agent's key; it is shown this once")
+            .access(OWNER)
+            .secret()
+            .body::<keys::NewKey>()
+            .replies::<keys::SecretKey>(201),
+        Route::get("/api/v1/workspaces/{id}/keys", keys::list)
+            .about("The keys, without their secrets")
+            .access(OWNER)
+            .query::<Paging>()
+            .replies::<keys::Keys>(200),
+        Route::delete("/api/v1/workspaces/{id}/keys/{key_id}", keys::revoke)
+            .about("Revokes a key")
+            .access(OWNER),
+    ]
+}
+
+fn calls(catalog: &Catalog) -> Vec<Route> {
+    vec![
+        tools::route(catalog),
+        Route::get(tools::PATH, tools::definitions)
+            .about("Definitions of the tools, as a model's API wants them")
+            .access(VIEWER)
+            .query::<tools::Which>()
+            .replies::<tools::Definitions>(200),
+    ]
+}

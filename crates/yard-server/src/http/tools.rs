@@ -1,0 +1,130 @@
+//! The tools over HTTP: one route for all of them, in whichever dialect the caller speaks.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use yard_core::Role;
+use yard_dialects::{AnyTool, Catalog, Format, form};
+
+use super::ask::{Ask, Sent};
+use super::problem::Problem;
+use super::reply::{Content, Reply};
+use super::route::{Access, Route};
+use crate::pool::Work;
+
+pub(super) const PATH: &str = "/api/v1/workspaces/{id}/tools";
+const TOOLSET: &str = "workspace";
+/// As much as a call may write (R12).
+const MOST_BYTES: u64 = 64 << 20;
+
+/// One call of one tool.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Envelope {
+    /// The tool's name.
+    tool: String,
+    /// Its arguments.
+    #[schemars(with = "serde_json::Map<String, Value>")]
+    args: Value,
+    /// The dialect that the tool belongs to (default `workspace`).
+    toolset: Option<String>,
+    /// The chat that the call belongs to; without it, the caller's default chat.
+    chat_id: Option<String>,
+}
+
+/// Which definitions, for whom.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Which {
+    /// The dialect (default `workspace`).
+    toolset: Option<String>,
+    /// Who reads them: `json` (default), `openai`, `anthropic` or `gemini`.
+    format: Option<String>,
+}
+
+/// Definitions of tools.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Definitions {
+    toolset: String,
+    /// As the format's API wants them declared.
+    tools: Value,
+}
+
+/// The route, whose documents show every tool of every dialect.
+pub(super) fn route(catalog: &Catalog) -> Route {
+    let dialects = catalog.dialects().map(|dialect| dialect.name);
+    let tools: Vec<(&str, &AnyTool)> = dialects
+        .flat_map(|toolset| catalog.list(toolset).map(move |tool| (toolset, tool)))
+        .collect();
+    let (bodies, results): (Vec<Value>, Vec<Value>) = tools
+        .iter()
+        .map(|(toolset, tool)| (one_call(toolset, tool), tool.output_schema().clone()))
+        .unzip();
+    let reply = json!({
+        "type": "object",
+        "required": ["success", "result", "error"],
+        "properties": {
+            "success": {"const": true},
+            "result": {"anyOf": results},
+            "error": {"type": "null"},
+        },
+    });
+    Route::post(PATH, call)
+        .about("Calls a tool")
+        .access(Access::Inside(Role::Viewer))
+        .body::<Envelope>()
+        .at_most(MOST_BYTES)
+        .showing(json!({"anyOf": bodies}), reply)
+}
+
+/// The body of a call of one tool.
+fn one_call(toolset: &str, tool: &AnyTool) -> Value {
+    let mut schema = form::input_schema::<Envelope>();
+    let known = &mut schema["properties"];
+    known["tool"] = json!({"const": tool.name(), "description": tool.about()});
+    known["toolset"] = json!({"const": toolset});
+    known["args"] = tool.input_schema().clone();
+    schema["title"] = format!("{toolset}.{}", tool.name()).into();
+    schema
+}
+
+/// What a tool's call is like, so that a search does not keep a read waiting.
+pub(super) fn work(ask: &Ask) -> Option<Work> {
+    if ask.route.path != PATH || !ask.route.changes() {
+        return None;
+    }
+    let Sent::Parsed(body) = &ask.body else { return Some(Work::Change) };
+    Some(match body.get("tool").and_then(Value::as_str) {
+        Some("read" | "cat" | "read_multiple_files" | "file_info" | "plan_read") => Work::Look,
+        Some("ls" | "grep" | "glob" | "find" | "plan_list") => Work::Walk,
+        _ => Work::Change,
+    })
+}
+
+pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {
+    let Envelope { tool, args, toolset, chat_id } = ask.json()?;
+    let toolset = toolset.as_deref().unwrap_or(TOOLSET);
+    let _ = chat_id;
+    let session = ask.session()?;
+    let call = ask.call.clone().within_millis(session.limits().call_millis);
+    let answer = ask.app.catalog.call(toolset, &tool, args, &session, &call);
+    if ask.app.catalog.get(toolset, &tool).is_some() {
+        ask.app.metrics.called(toolset, &tool, answer.ok);
+    }
+    let body = serde_json::to_vec(&answer.body).map_err(|_| Problem::internal())?;
+    Ok(Reply { status: answer.status, content: Content::Json(body), cookies: Vec::new() })
+}
+
+pub(super) fn definitions(ask: &Ask) -> Result<Reply, Problem> {
+    let Which { toolset, format } = ask.query()?;
+    let toolset = toolset.unwrap_or_else(|| TOOLSET.to_owned());
+    if !ask.app.catalog.dialects().any(|dialect| dialect.name == toolset) {
+        let known: Vec<_> = ask.app.catalog.dialects().map(|dialect| dialect.name).collect();
+        return Err(Problem::not_found(format!("no such toolset; known: {}", known.join(", "))));
+    }
+    let format = format.as_deref().unwrap_or("json");
+    let format = Format::from_word(format).ok_or_else(|| {
+        let known = Format::WORDS.map(|(_, word)| word).join(", ");
+        Problem::invalid("format", format!("expected one of {known}"))
+    })?;
+    let tools = ask.app.catalog.definitions(&toolset, format);
+    Reply::ok(&Definitions { toolset, tools })
+}

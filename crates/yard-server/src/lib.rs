@@ -1,0 +1,13 @@
+//! The network doors over the same catalog and the same gate.
+//!
+//! `http` serves REST, events and the documents that describe them. A handler turns a request into one
+//! question to the gate and the answer into JSON; it opens no file, decides nothing about who may do
+//! what (the route table says which role a route needs, the gate whether the caller has it) and reads
+//! neither clock nor environment.
+
+pub mod http;
+mod listen;
+mod pool;
+
+pub use http::{App, Settings};
+pub use listen::{Listening, serve};

@@ -140,7 +140,8 @@ impl<'a> Mark<'a> {
     fn of(all: &'a UnderWay, actor: &str, key: &str) -> Option<Self> {
         let own = (actor.to_owned(), key.to_owned());
         let mut under_way = all.0.lock().unwrap_or_else(PoisonError::into_inner);
-        under_way.insert(own.clone()).then_some(Self { all, own })
+        // Only a mark that was made may be dropped: dropping takes the lock.
+        if under_way.insert(own.clone()) { Some(Self { all, own }) } else { None }
     }
 }
 

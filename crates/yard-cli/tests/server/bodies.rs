@@ -1,0 +1,121 @@
+//! Bodies that nobody should send: always a JSON error, and bounded memory.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Server};
+
+#[track_caller]
+fn is_problem(answer: &Answer, statuses: &[u16]) {
+    assert!(statuses.contains(&answer.status), "{} {:?}", answer.status, answer.json());
+    let told = answer.json();
+    assert_eq!(told["success"], false, "W1");
+    assert!(told["error"].is_string() && told["code"].is_string(), "W1: {told}");
+}
+
+#[test]
+fn w1_malformed_bodies_get_a_json_error() {
+    let server = Server::start();
+    let ada = server.person();
+    let path = format!("/api/v1/workspaces/{}/tools", ada.workspace());
+    let bearer = format!("Bearer {}", ada.token);
+    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let deep = format!("{{\"tool\":\"write\",\"args\":{{\"content\":{nested}}}}}");
+    let bodies: [&[u8]; 14] = [
+        b"",
+        b"{",
+        b"{\"tool\":",
+        b"null",
+        b"[]",
+        b"3",
+        b"\"text\"",
+        b"{\"tool\": 3, \"args\": {}}",
+        b"{\"tool\": \"read\"}",
+        b"{\"tool\": \"read\", \"args\": []}",
+        b"{\"tool\": \"read\", \"args\": {\"path\": {}}}",
+        b"{\"tool\": \"read\", \"args\": {}, \"extra\": 1}",
+        b"{\"tool\": \"re\xff\", \"args\": {}}",
+        deep.as_bytes(),
+    ];
+    for body in bodies {
+        let answer = server.send("POST", &path, &headers, body);
+        is_problem(&answer, &[400]);
+    }
+    is_problem(
+        &server.send("POST", &path, &headers, b"{\"tool\":\"nothing\",\"args\":{}}"),
+        &[404],
+    );
+    is_problem(&ada.ask("PUT", &path, &Value::Null), &[405]);
+    is_problem(&ada.get("/api/v2/nothing"), &[404]);
+}
+
+#[test]
+fn w1_oversized_bodies_are_413_and_never_held() {
+    let server = Server::start();
+    let ada = server.person();
+    let path = format!("/api/v1/workspaces/{}/tools", ada.workspace());
+    let before = resident(&server);
+    let head = |token: &str, length: u64| {
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+        )
+    };
+    let told = server.raw(head(&ada.token, 1 << 40).as_bytes());
+    assert!(told.starts_with("HTTP/1.1 413") && told.contains("PAYLOAD_TOO_LARGE"), "{told}");
+    // Who is not let in sends at most a little.
+    let mut stranger = head("nobody", 60 << 20).into_bytes();
+    stranger.extend(vec![b' '; 1 << 20]);
+    let told = server.raw(&stranger);
+    assert!(told.starts_with("HTTP/1.1 401"), "{told}");
+    let chunked = format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
+        ada.token
+    );
+    let mut endless = chunked.into_bytes();
+    let chunk = [b"100000\r\n".to_vec(), vec![b' '; 1 << 20], b"\r\n".to_vec()].concat();
+    for _ in 0..70 {
+        endless.extend(&chunk);
+    }
+    let told = server.raw(&endless);
+    assert!(told.starts_with("HTTP/1.1 413"), "{}", &told[..told.len().min(200)]);
+    let grown = resident(&server).saturating_sub(before);
+    assert!(grown < 150 << 20, "{} MiB more", grown >> 20);
+}
+
+#[test]
+fn a_body_that_breaks_off_changes_nothing() {
+    let server = Server::start();
+    let ada = server.person();
+    let workspace = ada.workspace();
+    let body =
+        json!({"tool": "write", "args": {"path": "/a", "content": "x".repeat(1000)}}).to_string();
+    let cut = format!(
+        "POST /api/v1/workspaces/{workspace}/tools HTTP/1.1\r\nHost: localhost\r\n\
+         Authorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+        ada.token,
+        body.len(),
+        &body[..body.len() / 2]
+    );
+    server.raw(cut.as_bytes());
+    ada.tool(&workspace, "read", json!({"path": "/a"})).expect(404);
+}
+
+#[test]
+fn large_contents_within_the_bound_are_written() {
+    let server = Server::start();
+    let ada = server.person();
+    let workspace = ada.workspace();
+    let content = "0123456789abcdef".repeat(2 << 16);
+    ada.tool(&workspace, "write", json!({"path": "/large", "content": content})).expect(200);
+    let info = ada.tool(&workspace, "file_info", json!({"path": "/large"})).expect(200);
+    assert_eq!(info["result"]["size"], content.len());
+}
+
+/// Bytes of memory that the server holds.
+pub(crate) fn resident(server: &Server) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+}

@@ -1,0 +1,17 @@
+//! `toolyard serve` from outside: the real binary, real sockets on loopback, real clients.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "tests drive the binary from outside"
+)]
+
+mod bodies;
+mod harness;
+mod isolation;
+mod people;
+mod retries;
+mod workspaces;

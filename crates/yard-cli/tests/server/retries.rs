@@ -1,0 +1,58 @@
+//! `Idempotency-Key`.
+
+use serde_json::json;
+
+use crate::harness::Server;
+
+#[test]
+fn a_retried_change_answers_as_the_first_did_and_happens_once() {
+    let server = Server::start();
+    let ada = server.person();
+    let path = format!("/api/v1/workspaces/{}/tools", ada.workspace());
+    let body =
+        json!({"tool": "write", "args": {"path": "/a", "content": "once", "overwrite": true}});
+    let key = [("idempotency-key", "write-1")];
+    let first = ada.ask_with("POST", &path, &key, &body).expect(200);
+    let again = ada.ask_with("POST", &path, &key, &body).expect(200);
+    assert_eq!(first, again);
+    let fresh = ada.ask_with("POST", &path, &[("idempotency-key", "write-2")], &body).expect(200);
+    assert_ne!(first["result"]["version_id"], fresh["result"]["version_id"]);
+    let other =
+        json!({"tool": "write", "args": {"path": "/a", "content": "other", "overwrite": true}});
+    let told = ada.ask_with("POST", &path, &key, &other).expect(400);
+    assert!(told["fields"]["Idempotency-Key"].is_string());
+}
+
+#[test]
+fn a_retried_failure_stays_one_and_keys_belong_to_their_caller() {
+    let server = Server::start();
+    let (ada, bob) = (server.person(), server.person());
+    let workspace = ada.workspace();
+    ada.invite(&workspace, &bob, "member");
+    let path = format!("/api/v1/workspaces/{workspace}/tools");
+    let body =
+        json!({"tool": "edit", "args": {"path": "/a", "old_string": "x", "new_string": "y"}});
+    let key = [("idempotency-key", "k")];
+    ada.ask_with("POST", &path, &key, &body).expect(404);
+    ada.tool(&workspace, "write", json!({"path": "/a", "content": "x"})).expect(200);
+    ada.ask_with("POST", &path, &key, &body).expect(404);
+    bob.ask_with("POST", &path, &key, &body).expect(200);
+}
+
+#[test]
+fn of_many_at_once_one_happens() {
+    let server = Server::start();
+    let ada = server.person();
+    let make = || {
+        let body = json!({"name": "one"});
+        ada.ask_with("POST", "/api/v1/workspaces", &[("idempotency-key", "make")], &body).status
+    };
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..8).map(|_| scope.spawn(make)).collect();
+        all.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(statuses.iter().all(|status| [201, 409].contains(status)), "{statuses:?}");
+    assert_eq!(make(), 201);
+    let listed = ada.get("/api/v1/workspaces").expect(200);
+    assert_eq!(listed["workspaces"].as_array().unwrap().len(), 1);
+}

@@ -1,7 +1,8 @@
 //! Toolyard's speed, side by side with what one would use instead, in one run, as one table.
 //!
-//! `yard-bench all` measures everything; `read`, `write`, `search` and `history` one part each. What
-//! has to be measured in a process of its own is a command here too (`slice`, `storm`);
+//! `yard-bench all` measures everything; `read`, `write`, `search`, `history` and `http` one
+//! part each. What
+//! has to be measured in a process of its own is a command here too (`slice`, `storm`, `bare`);
 //! `spin` does one thing of ours for some seconds, for a profiler.
 
 #![allow(
@@ -17,6 +18,7 @@
 mod clock;
 mod counted;
 mod history;
+mod http;
 mod place;
 mod read;
 mod search;
@@ -35,9 +37,10 @@ fn main() {
             write::storm(writers.parse().expect("a number"), each.parse().expect("a number"));
         }
         ["spin", what, seconds] => spin::run(what, seconds.parse().expect("a number")),
-        [part @ ("all" | "read" | "write" | "search" | "history")] => measure(part),
+        ["bare"] => http::serve_bare(),
+        [part @ ("all" | "read" | "write" | "search" | "history" | "http")] => measure(part),
         _ => {
-            eprintln!("yard-bench all|read|write|search|history");
+            eprintln!("yard-bench all|read|write|search|history|http");
             std::process::exit(2);
         }
     }
@@ -45,11 +48,12 @@ fn main() {
 
 type Part = (&'static str, &'static str, fn() -> Vec<table::Row>);
 
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 5] = [
     ("read", "Reading", read::rows),
     ("write", "Writing", write::rows),
     ("search", "Searching 50,000 files", search::rows),
     ("history", "Listings and the past", history::rows),
+    ("http", "Over HTTP", http::rows),
 ];
 
 fn measure(wanted: &str) {

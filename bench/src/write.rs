@@ -58,7 +58,7 @@ fn contents(kind: Kind, count: usize) -> std::vec::IntoIter<Vec<u8>> {
     (0..count).map(|_| next()).collect::<Vec<_>>().into_iter()
 }
 
-fn write(path: &str, content: Vec<u8>) -> Write {
+pub(crate) fn write(path: &str, content: Vec<u8>) -> Write {
     Write {
         path: at(path),
         content,

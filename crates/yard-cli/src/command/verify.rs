@@ -37,6 +37,7 @@ impl Options {
                 "contents": verified.contents,
                 "synced": verified.synced,
                 "unsynced": verified.unsynced.iter().map(WsPath::to_string).collect::<Vec<_>>(),
+                "shadowed": verified.shadowed.iter().map(WsPath::to_string).collect::<Vec<_>>(),
                 "problems": verified.problems,
             }))
         } else {
@@ -62,6 +63,11 @@ fn to_text(verified: &Verified, terminal: Terminal) -> String {
     if !verified.unsynced.is_empty() {
         text.push_str(&terminal.paint(FAINT, "toolyard import records those"));
         text.push('\n');
+    }
+    for path in verified.shadowed.iter().take(SHOWN) {
+        let path = path.to_string();
+        let line = format!("hidden by a chat of that name: {}\n", visible_cell(&path));
+        text.push_str(&line);
     }
     for problem in &verified.problems {
         let line = format!("problem: {}", visible_cell(problem));

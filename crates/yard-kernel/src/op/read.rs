@@ -13,7 +13,7 @@ use yard_core::{
 };
 
 use crate::content::{each_piece, io_fault, read_all};
-use crate::disk::Stat;
+use crate::disk::is_folder;
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
@@ -24,9 +24,15 @@ const HEAD: usize = 64 << 10;
 
 impl Execute for Read {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<ReadAnswer>> {
+        if let Some(bytes) = workspace.virtual_text(&self.path)? {
+            return virtual_answer(self, &bytes);
+        }
+        if workspace.shown_below(&self.path)?.are_in(&self.path) {
+            return Err(is_folder(&self.path));
+        }
         let (path, mut file, stat) = workspace.disk.open_wherever(&self.path)?;
         let part = if stat.size() <= WHOLE {
-            whole(self, &mut file, &stat, &path)?
+            whole(self, &read_all(&mut file, stat.size(), &path)?, &path)?
         } else {
             streamed(self, &mut file, &path, call)?
         };
@@ -39,6 +45,13 @@ impl Execute for Read {
         let effect = Effect::one(EffectKind::Read, path.clone());
         Ok(Planned::Answer { effect, answer: part.answer(path, stat.size(), synced, json) })
     }
+}
+
+/// The answer for a file that is not on disk: there is no version of it that could differ.
+fn virtual_answer(read: &Read, bytes: &[u8]) -> Result<Planned<ReadAnswer>> {
+    let (path, synced) = (read.path.clone(), read.want.synced.then_some(true));
+    let answer = whole(read, bytes, &path)?.answer(path.clone(), bytes.len() as u64, synced, false);
+    Ok(Planned::Answer { effect: Effect::one(EffectKind::Read, path), answer })
 }
 
 /// What a slice came to.
@@ -72,20 +85,19 @@ impl Part {
     }
 }
 
-fn whole(read: &Read, file: &mut File, stat: &Stat, path: &WsPath) -> Result<Part> {
-    let bytes = read_all(file, stat.size(), path)?;
-    let encoding = detect(&bytes, path)?;
+fn whole(read: &Read, bytes: &[u8], path: &WsPath) -> Result<Part> {
+    let encoding = detect(bytes, path)?;
     let mut part = match read.slice {
         Slice::Bytes { offset, limit } => {
-            bytes_of(&bytes, encoding, offset, limit.min(read.max_bytes))
+            bytes_of(bytes, encoding, offset, limit.min(read.max_bytes))
         }
-        Slice::Lines { start, limit } => lines_of(&bytes, encoding, start, limit, read.max_bytes),
+        Slice::Lines { start, limit } => lines_of(bytes, encoding, start, limit, read.max_bytes),
     };
     if read.want.hash {
-        part.hash = Some(ContentHash::of(&bytes));
+        part.hash = Some(ContentHash::of(bytes));
     }
     if read.want.line_count && part.line_count.is_none() {
-        part.line_count = Some(count_lines(&bytes, encoding));
+        part.line_count = Some(count_lines(bytes, encoding));
     }
     Ok(part)
 }

@@ -220,6 +220,14 @@ impl Workspace {
         }
     }
 
+    /// Where a path that is looked at leads, if its links lead to a place of virtual files.
+    pub(crate) fn leads_to_theirs(&self, asked: &WsPath, spot: &Spot) -> Option<WsPath> {
+        self.virtual_files.as_ref()?;
+        let (Spot::Present { path, .. } | Spot::Missing { path }) = spot else { return None };
+        let theirs = is_reserved(path) || is_their_folder(path);
+        (theirs && path != asked).then(|| path.clone())
+    }
+
     /// Finds what a path means that is about to change: a fault if that is reserved, as it was asked
     /// for or after its links are resolved.
     pub(crate) fn locate_to_change(&self, path: &WsPath, follow: bool) -> Result<Spot> {

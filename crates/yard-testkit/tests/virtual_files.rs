@@ -255,6 +255,27 @@ fn w18_links_do_not_lead_a_write_to_a_chat() {
 }
 
 #[test]
+fn w18_links_lead_a_look_to_the_chat_and_not_to_what_it_shadows() {
+    let (yard, _) = with_chats(&["a.chat"]);
+    std::os::unix::fs::symlink("chats", yard.root().join("way")).unwrap();
+    std::os::unix::fs::symlink("chats/a.chat", yard.root().join("direct")).unwrap();
+    let seen = |yard: &Yard| {
+        for path in ["/way/a.chat", "/direct"] {
+            let read = result(yard, "read", json!({"path": path}));
+            assert_eq!(read["content"], TEXT, "{path}");
+            assert_eq!(read["path"], "/chats/a.chat");
+        }
+        let info = result(yard, "file_info", json!({"path": "/way/a.chat"}));
+        assert_eq!(info["is_virtual"], true);
+        let listed = result(yard, "ls", json!({"path": "/way"}));
+        assert_eq!(paths(&listed["entries"]), ["/chats/a.chat"]);
+    };
+    seen(&yard);
+    yard.put("/chats/a.chat", "shadowed");
+    seen(&yard);
+}
+
+#[test]
 fn w18_other_files_in_the_folder_are_anybodys() {
     let (yard, _) = with_chats(&["a.chat"]);
     result(&yard, "write", json!({"path": "/chats/notes.txt", "content": "mine"}));

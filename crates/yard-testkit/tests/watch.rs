@@ -15,7 +15,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use yard_core::op;
+use yard_core::{FaultCode, op};
 use yard_kernel::{Outside, Watch};
 use yard_testkit::{RealWorld, Yard};
 
@@ -152,6 +152,32 @@ fn our_own_steps_are_not_told() {
 }
 
 #[test]
+fn others_are_told_apart_from_writers_that_never_rest() {
+    let listener = Listener::on(Yard::new());
+    std::thread::scope(|scope| {
+        for writer in 0..3 {
+            let yard = &listener.yard;
+            scope.spawn(move || {
+                for round in 0..60 {
+                    let own = format!("/own/{writer}.txt");
+                    let content = format!("{writer} {round}\n");
+                    let write = json!({"path": own, "content": content, "overwrite": true});
+                    assert!(yard.call("write", write).ok);
+                    let place = format!("/own/{writer}.{}", round % 2);
+                    assert!(yard.call("touch", json!({"path": place})).ok);
+                    assert!(yard.call("rm", json!({"path": place})).ok);
+                }
+            });
+        }
+        for round in 0..30 {
+            listener.yard.put("/theirs.txt", format!("{round}"));
+            sleep(STEP);
+        }
+    });
+    assert_eq!(listener.all(), set(&["/theirs.txt"]));
+}
+
+#[test]
 fn another_process_on_the_same_root_is_one_of_us() {
     let listener = Listener::on(Yard::new());
     let other = listener.yard.folders().hand(yard_testkit::Plan::default());
@@ -205,6 +231,57 @@ fn thousands_of_files_are_told_in_bounded_batches() {
     assert!(told.iter().all(|outside| outside.changed.len() <= 256));
     let more = told.iter().any(|outside| outside.more);
     assert!(more || paths.len() == 2001, "{} of 2001 were told", paths.len());
+}
+
+#[test]
+fn reading_is_not_told() {
+    let yard = Yard::new();
+    (0..3_000).for_each(|number| yard.put(&format!("/{}/{number}.txt", number % 10), "hay\n"));
+    let listener = Listener::on(yard);
+    listener.call("grep", json!({"pattern": "needle"}));
+    assert_eq!(listener.all(), set(&[]));
+    assert!(listener.told().iter().all(|outside| !outside.more));
+}
+
+/// Runs this test again where the system watches three folders and no more.
+fn run_limited(test: &str) {
+    let script = r#"echo 3 > /proc/sys/user/max_inotify_watches && exec "$0" --exact "$1""#;
+    let own = std::env::current_exe().unwrap();
+    let mut limited = Command::new("unshare");
+    limited.args(["-Ur", "sh", "-ec", script]).arg(own).arg(test).env(LIMITED, "yes");
+    match limited.status() {
+        Ok(status) => assert!(status.success() || !has_namespaces(), "{status}"),
+        Err(error) => assert!(!has_namespaces(), "{error}"),
+    }
+}
+
+const LIMITED: &str = "TOOLYARD_TEST_FEW_WATCHES";
+
+/// Whether this machine lets us have limits of our own.
+fn has_namespaces() -> bool {
+    let script = "echo 3 > /proc/sys/user/max_inotify_watches";
+    let tried = Command::new("unshare").args(["-Ur", "sh", "-ec", script]).status();
+    tried.is_ok_and(|status| status.success())
+}
+
+#[test]
+fn a_system_that_watches_no_more_is_a_clear_fault() {
+    if std::env::var_os(LIMITED).is_none() {
+        return run_limited("a_system_that_watches_no_more_is_a_clear_fault");
+    }
+    let large = Yard::new();
+    (0..5).for_each(|number| large.put(&format!("/{number}/f"), "x"));
+    let refused = large.workspace().watch(Arc::new(RealWorld), Arc::new(|_| {}));
+    let fault = refused.err().unwrap();
+    assert_eq!(fault.code(), FaultCode::Unavailable);
+    assert!(fault.message().contains("max_user_watches"), "{fault}");
+    assert!(large.call("write", json!({"path": "/0/g", "content": "still works"})).ok);
+
+    let growing = Listener::on(Yard::new());
+    growing.shell("mkdir a b c d");
+    growing.wait_for("/d");
+    assert!(growing.told().iter().any(|outside| outside.more), "not all of it is watched");
+    assert!(growing.all().contains("/a"), "what was watched still is");
 }
 
 #[test]

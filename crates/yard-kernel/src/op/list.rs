@@ -50,7 +50,11 @@ pub(crate) fn place_at(workspace: &Workspace, path: &WsPath) -> Result<Place> {
     if shown.are_in(path) {
         return Ok(Place { path: path.clone(), is_folder: true, shown });
     }
-    let (found, stat) = match workspace.disk.locate(path, true)? {
+    let spot = workspace.disk.locate(path, true)?;
+    if let Some(led) = workspace.leads_to_theirs(path, &spot) {
+        return place_at(workspace, &led);
+    }
+    let (found, stat) = match spot {
         Spot::Present { path, stat } => (path, stat),
         Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(path)),
     };

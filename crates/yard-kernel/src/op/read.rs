@@ -13,7 +13,7 @@ use yard_core::{
 };
 
 use crate::content::{each_piece, io_fault, read_all};
-use crate::disk::is_folder;
+use crate::disk::{Stat, is_folder};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
@@ -24,13 +24,16 @@ const HEAD: usize = 64 << 10;
 
 impl Execute for Read {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<ReadAnswer>> {
-        if let Some(bytes) = workspace.virtual_text(&self.path)? {
-            return virtual_answer(self, &bytes);
+        if let Some(planned) = plan_virtual(self, workspace, &self.path)? {
+            return Ok(planned);
         }
-        if workspace.shown_below(&self.path)?.are_in(&self.path) {
-            return Err(is_folder(&self.path));
+        let opened = workspace.disk.open_wherever(&self.path);
+        if let Some(led) = led_elsewhere(workspace, &self.path, &opened)?
+            && let Some(planned) = plan_virtual(self, workspace, &led)?
+        {
+            return Ok(planned);
         }
-        let (path, mut file, stat) = workspace.disk.open_wherever(&self.path)?;
+        let (path, mut file, stat) = opened?;
         let part = if stat.size() <= WHOLE {
             whole(self, &read_all(&mut file, stat.size(), &path)?, &path)?
         } else {
@@ -47,11 +50,38 @@ impl Execute for Read {
     }
 }
 
+/// Where links lead to, if it may be a virtual file; asked only if a link was followed or nothing found.
+fn led_elsewhere(
+    workspace: &Workspace,
+    asked: &WsPath,
+    opened: &Result<(WsPath, File, Stat)>,
+) -> Result<Option<WsPath>> {
+    let elsewhere = match opened {
+        Ok((path, ..)) => path != asked,
+        Err(fault) => fault.code() == FaultCode::NotFound,
+    };
+    if !elsewhere || workspace.virtual_files.is_none() {
+        return Ok(None);
+    }
+    let spot = workspace.disk.locate(asked, true)?;
+    Ok(workspace.leads_to_theirs(asked, &spot))
+}
+
 /// The answer for a file that is not on disk: there is no version of it that could differ.
-fn virtual_answer(read: &Read, bytes: &[u8]) -> Result<Planned<ReadAnswer>> {
-    let (path, synced) = (read.path.clone(), read.want.synced.then_some(true));
-    let answer = whole(read, bytes, &path)?.answer(path.clone(), bytes.len() as u64, synced, false);
-    Ok(Planned::Answer { effect: Effect::one(EffectKind::Read, path), answer })
+fn plan_virtual(
+    read: &Read,
+    workspace: &Workspace,
+    path: &WsPath,
+) -> Result<Option<Planned<ReadAnswer>>> {
+    let Some(bytes) = workspace.virtual_text(path)? else {
+        return match workspace.shown_below(path)?.are_in(path) {
+            true => Err(is_folder(path)),
+            false => Ok(None),
+        };
+    };
+    let (size, synced) = (bytes.len() as u64, read.want.synced.then_some(true));
+    let answer = whole(read, &bytes, path)?.answer(path.clone(), size, synced, false);
+    Ok(Some(Planned::Answer { effect: Effect::one(EffectKind::Read, path.clone()), answer }))
 }
 
 /// What a slice came to.

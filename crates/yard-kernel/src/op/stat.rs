@@ -15,11 +15,16 @@ const WHOLE: u64 = 1 << 20;
 
 impl Execute for Stat {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<StatAnswer>> {
-        if let Some(answer) = virtual_answer(self, workspace)? {
-            let effect = Effect::one(EffectKind::Read, self.path.clone());
-            return Ok(Planned::Answer { effect, answer });
+        if let Some(planned) = plan_virtual(self, workspace, &self.path)? {
+            return Ok(planned);
         }
-        let (path, stat) = match workspace.disk.locate(&self.path, self.follow)? {
+        let spot = workspace.disk.locate(&self.path, self.follow)?;
+        if let Some(led) = workspace.leads_to_theirs(&self.path, &spot)
+            && let Some(planned) = plan_virtual(self, workspace, &led)?
+        {
+            return Ok(planned);
+        }
+        let (path, stat) = match spot {
             Spot::Present { path, stat } => (path, stat),
             Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
         };
@@ -36,9 +41,18 @@ impl Execute for Stat {
     }
 }
 
+fn plan_virtual(
+    ask: &Stat,
+    workspace: &Workspace,
+    path: &WsPath,
+) -> Result<Option<Planned<StatAnswer>>> {
+    let effect = Effect::one(EffectKind::Read, path.clone());
+    let answer = virtual_answer(ask, workspace, path)?;
+    Ok(answer.map(|answer| Planned::Answer { effect, answer }))
+}
+
 /// The answer for what is not on disk: a virtual file, or the folder that only they make.
-fn virtual_answer(ask: &Stat, workspace: &Workspace) -> Result<Option<StatAnswer>> {
-    let path = &ask.path;
+fn virtual_answer(ask: &Stat, workspace: &Workspace, path: &WsPath) -> Result<Option<StatAnswer>> {
     if let Some(file) = workspace.virtual_file(path)? {
         let wanted = ask.want.hash || ask.want.line_count;
         let text = if wanted { workspace.virtual_text(path)? } else { None };

@@ -94,12 +94,33 @@ impl Own {
         if ours {
             return Ok(Verdict::Ours);
         }
+        let moving = self.is_moving(workspace, path, node.as_ref(), applied)?;
+        let gone_by_step =
+            node.is_none() && stat.is_none() && self.was_taken(workspace, path)?.is_some();
+        Ok(if moving || gone_by_step { Verdict::Unsettled } else { Verdict::Outside })
+    }
+
+    /// Whether a step changed a path since it was looked up, or was not on disk yet when that was looked
+    /// at.
+    fn is_moving(
+        &mut self,
+        workspace: &Workspace,
+        path: &WsPath,
+        node: Option<&Node>,
+        applied: Seq,
+    ) -> Result<bool> {
+        // Steps may have come since this round of looks began.
+        self.behind = true;
+        let newest = |node: &Node| (node.id, node.seq);
         let again = workspace.store().lookup(path).map_err(store_fault)?;
-        let newest = |node: &Option<Node>| node.as_ref().map(|node| (node.id, node.seq));
-        let taken = if node.is_none() { self.was_taken(workspace, path)? } else { None };
-        let last = newest(&node).map(|(_, seq)| seq).max(taken);
-        let moving = newest(&node) != newest(&again) || last.is_some_and(|seq| seq > applied);
-        Ok(if moving { Verdict::Unsettled } else { Verdict::Outside })
+        if node.map(newest) != again.as_ref().map(newest) {
+            return Ok(true);
+        }
+        let last = match node {
+            Some(node) => Some(node.seq),
+            None => self.was_taken(workspace, path)?,
+        };
+        Ok(last.is_some_and(|seq| seq > applied))
     }
 
     /// What a step emptied is filled again: that step explains nothing that happens from now on.

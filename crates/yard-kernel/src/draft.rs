@@ -19,6 +19,7 @@ use crate::content::{check_loadable, hash_all, read_all};
 use crate::disk::{EntryKind, Shape, Staged, Stat, Taking, not_found, special};
 use crate::recent;
 use crate::recovery::image;
+use crate::virtual_files::check_free;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Planned, Proposal};
 
@@ -188,8 +189,15 @@ impl<'a> Planner<'a> {
         }
     }
 
-    pub(crate) fn propose<O: Operation>(self, answer: O::Answer) -> Planned<O::Answer> {
-        Planned::Change(Box::new(Proposal { effect: self.effect, draft: self.draft, answer }))
+    /// The plan as a whole: a fault if it would change anything at a reserved path, however it came
+    /// there. What somebody else did there is recorded all the same.
+    pub(crate) fn propose<O: Operation>(self, answer: O::Answer) -> Result<Planned<O::Answer>> {
+        let changes = self.draft.changes.iter();
+        for path in changes.flat_map(|change| change.from.iter().chain(&change.to)) {
+            check_free(path)?;
+        }
+        let Self { effect, draft, .. } = self;
+        Ok(Planned::Change(Box::new(Proposal { effect, draft, answer })))
     }
 
     pub(crate) fn store(&self) -> &'a dyn Store {

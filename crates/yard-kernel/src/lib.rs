@@ -16,11 +16,13 @@ mod recovery;
 mod regex;
 mod virtual_files;
 mod walk;
+mod watch;
 mod workspace;
 
 pub use disk::{DiskCall, Probe, Resolution};
 pub use journal::Signed;
 pub use virtual_files::{VirtualFile, VirtualFiles};
+pub use watch::{Outside, Told, Watch};
 pub use workspace::{Opening, Workspace};
 
 use yard_core::op::Operation;

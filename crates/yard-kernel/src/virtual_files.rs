@@ -1,8 +1,23 @@
 //! Files that are not on disk: what somebody above the kernel shows below `/chats/` as readable text
 //! (W18). Tools list, read and search them like any other; no operation changes them. The kernel does
 //! not know what they are made of.
+//!
+//! `/chats/*.chat` is reserved for them, whether there is one of that name or not. A real file at the
+//! place of one is shadowed by it; so is whatever else than a folder stands at `/chats` while there is
+//! any. Nothing here opens or changes a file.
 
-use yard_core::{FileId, Name, Result, Timestamp};
+use yard_core::op::Entry;
+use yard_core::{
+    Fault, FaultCode, FileId, FileKind, FileType, Name, Result, Subject, Timestamp, WsPath,
+};
+
+use crate::disk::{EntryKind, RawEntry, Spot, Stat};
+use crate::workspace::Workspace;
+
+/// The folder that they are in, relative to the root.
+const FOLDER: &[u8] = b"chats";
+/// How their names end.
+const ENDING: &[u8] = b".chat";
 
 /// One file that is not on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,4 +44,261 @@ pub trait VirtualFiles: Send + Sync {
 
     /// Its text, in UTF-8.
     fn text(&self, name: &Name) -> Result<Option<Vec<u8>>>;
+}
+
+/// Whether a path is the folder of virtual files.
+pub(crate) fn is_their_folder(path: &WsPath) -> bool {
+    path.relative() == FOLDER
+}
+
+/// Whether a path is a virtual file's, or below one, as it would be if a real folder had that name.
+pub(crate) fn is_reserved(path: &WsPath) -> bool {
+    let below = path.relative().strip_prefix(FOLDER).and_then(|rest| rest.strip_prefix(b"/"));
+    let name = below.and_then(|below| below.split(|byte| *byte == b'/').next());
+    name.is_some_and(|name| name.ends_with(ENDING))
+}
+
+/// A fault if a path is reserved: nothing may change there.
+pub(crate) fn check_free(path: &WsPath) -> Result<()> {
+    if is_reserved(path) { Err(reserved(path)) } else { Ok(()) }
+}
+
+fn reserved(path: &WsPath) -> Fault {
+    let message = format!(
+        "{path} is reserved for the transcript of a chat, which the system manages and no tool changes; \
+         chats are made, renamed and removed by the chats API (POST /api/v1/workspaces/{{id}}/chats). \
+         Keep a file of your own somewhere else than /chats/*.chat"
+    );
+    Fault::new(FaultCode::BadPath, message).about(Subject::Path)
+}
+
+/// The name of the virtual file that a path would be.
+fn their_name(path: &WsPath) -> Option<Name> {
+    let name = path.name().filter(|name| name.as_bytes().ends_with(ENDING))?;
+    path.parent().is_some_and(|folder| is_their_folder(&folder)).then_some(name)
+}
+
+/// The virtual files that an operation shows: one look at them, so that its answer is of one moment.
+#[derive(Default)]
+pub(crate) struct Shown {
+    /// Ordered by name.
+    files: Vec<VirtualFile>,
+}
+
+impl Shown {
+    /// One file alone.
+    pub(crate) fn only(file: VirtualFile) -> Self {
+        Self { files: vec![file] }
+    }
+
+    fn all(mut files: Vec<VirtualFile>) -> Self {
+        files.retain(|file| file.name.as_bytes().ends_with(ENDING));
+        files.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+        Self { files }
+    }
+
+    fn find(&self, name: &[u8]) -> Option<&VirtualFile> {
+        let at = self.files.binary_search_by(|file| file.name.as_bytes().cmp(name)).ok()?;
+        self.files.get(at)
+    }
+
+    fn file(&self, path: &WsPath) -> Option<&VirtualFile> {
+        if self.files.is_empty() {
+            return None;
+        }
+        their_name(path).and_then(|name| self.find(name.as_bytes()))
+    }
+
+    /// Whether the file at a path is one of them.
+    pub(crate) fn holds(&self, path: &WsPath) -> bool {
+        self.file(path).is_some()
+    }
+
+    /// Whether a path is their folder, and they are in it.
+    pub(crate) fn are_in(&self, folder: &WsPath) -> bool {
+        !self.files.is_empty() && is_their_folder(folder)
+    }
+
+    /// What is in a folder: what is on disk there (nothing, if that cannot be listed) and they, each
+    /// in the place of what it shadows.
+    pub(crate) fn among(
+        &self,
+        folder: &WsPath,
+        on_disk: Option<Vec<RawEntry>>,
+    ) -> Option<Vec<RawEntry>> {
+        if self.files.is_empty() {
+            return on_disk;
+        }
+        let entry = |name: &[u8], kind| RawEntry {
+            name: name.to_vec(),
+            kind: Some(EntryKind::Known(kind)),
+        };
+        if folder.is_root() {
+            let mut entries = on_disk?;
+            entries.retain(|entry| entry.name != FOLDER);
+            entries.push(entry(FOLDER, FileKind::Folder));
+            return Some(entries);
+        }
+        if !is_their_folder(folder) {
+            return on_disk;
+        }
+        let mut entries = on_disk.unwrap_or_default();
+        entries.retain(|entry| self.find(&entry.name).is_none());
+        let files = self.files.iter().map(|file| entry(file.name.as_bytes(), FileKind::File));
+        entries.extend(files);
+        Some(entries)
+    }
+
+    /// What a listing shows at a path, if it is one of them, or their folder and no such folder is on
+    /// disk (`stat` says what is).
+    pub(crate) fn entry(&self, path: &WsPath, stat: Option<&Stat>) -> Option<Entry> {
+        if let Some(file) = self.file(path) {
+            return Some(file_entry(path, file));
+        }
+        let on_disk = stat.is_some_and(|stat| stat.is(FileKind::Folder));
+        if on_disk || !self.are_in(path) {
+            return None;
+        }
+        let updated = self.files.iter().map(|file| file.updated_at).max();
+        Some(Entry {
+            path: path.clone(),
+            kind: Some(FileKind::Folder),
+            file_type: FileType::Folder,
+            id: None,
+            synced: true,
+            is_virtual: true,
+            size: None,
+            updated_at: updated.unwrap_or(Timestamp::from_millis(0)),
+        })
+    }
+
+    /// When the first of them came to be.
+    pub(crate) fn since(&self) -> Option<Timestamp> {
+        self.files.iter().map(|file| file.created_at).min()
+    }
+}
+
+/// A virtual file as listings show it.
+pub(crate) fn file_entry(path: &WsPath, file: &VirtualFile) -> Entry {
+    Entry {
+        path: path.clone(),
+        kind: Some(FileKind::File),
+        file_type: FileType::Chat,
+        id: Some(file.id),
+        synced: true,
+        is_virtual: true,
+        size: Some(file.size),
+        updated_at: file.updated_at,
+    }
+}
+
+impl Workspace {
+    /// The virtual files that are seen from a folder: all from the root and from their own, none from
+    /// anywhere else.
+    pub(crate) fn shown_below(&self, folder: &WsPath) -> Result<Shown> {
+        match &self.virtual_files {
+            Some(files) if folder.is_root() || is_their_folder(folder) => {
+                files.list().map(Shown::all)
+            }
+            _ => Ok(Shown::default()),
+        }
+    }
+
+    /// The virtual file at a path.
+    pub(crate) fn virtual_file(&self, path: &WsPath) -> Result<Option<VirtualFile>> {
+        match (&self.virtual_files, is_reserved(path)) {
+            (Some(files), true) => their_name(path).map_or(Ok(None), |name| files.find(&name)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The text of the virtual file at a path.
+    pub(crate) fn virtual_text(&self, path: &WsPath) -> Result<Option<Vec<u8>>> {
+        match (&self.virtual_files, is_reserved(path)) {
+            (Some(files), true) => their_name(path).map_or(Ok(None), |name| files.text(&name)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Where a path that is looked at leads, if its links lead to a place of virtual files.
+    pub(crate) fn leads_to_theirs(&self, asked: &WsPath, spot: &Spot) -> Option<WsPath> {
+        self.virtual_files.as_ref()?;
+        let (Spot::Present { path, .. } | Spot::Missing { path }) = spot else { return None };
+        let theirs = is_reserved(path) || is_their_folder(path);
+        (theirs && path != asked).then(|| path.clone())
+    }
+
+    /// Finds what a path means that is about to change: a fault if that is reserved, as it was asked
+    /// for or after its links are resolved.
+    pub(crate) fn locate_to_change(&self, path: &WsPath, follow: bool) -> Result<Spot> {
+        check_free(path)?;
+        let spot = self.disk.locate(path, follow)?;
+        if let Spot::Present { path, .. } | Spot::Missing { path } = &spot {
+            check_free(path)?;
+        }
+        Ok(spot)
+    }
+
+    /// As [`Workspace::locate_to_change`], for what is to leave its place; a link at the end is itself.
+    pub(crate) fn locate_to_take(&self, path: &WsPath) -> Result<Spot> {
+        self.check_no_chats_in(path)?;
+        self.locate_to_change(path, false)
+    }
+
+    /// A fault if a path is the folder of virtual files and there are any: it stays where it is.
+    pub(crate) fn check_no_chats_in(&self, path: &WsPath) -> Result<()> {
+        if !is_their_folder(path) || !self.shown_below(path)?.are_in(path) {
+            return Ok(());
+        }
+        let message = format!(
+            "{path} holds the transcripts of chats, which the system manages: it cannot be moved, removed \
+             or replaced. Chats are removed by the chats API (/api/v1/workspaces/{{id}}/chats)"
+        );
+        Err(Fault::new(FaultCode::BadPath, message).about(Subject::Path))
+    }
+
+    /// What is on disk and cannot be seen, because a virtual file or their folder is in its place.
+    pub(crate) fn shadowed(&self) -> Result<Vec<WsPath>> {
+        let shown = self.shown_below(&WsPath::root())?;
+        let Ok(folder) = WsPath::root().join_bytes(FOLDER) else { return Ok(Vec::new()) };
+        if !shown.are_in(&folder) {
+            return Ok(Vec::new());
+        }
+        match self.disk.stat(&folder)? {
+            None => return Ok(Vec::new()),
+            Some(stat) if !stat.is(FileKind::Folder) => return Ok(vec![folder]),
+            Some(_) => {}
+        }
+        let mut shadowed = Vec::new();
+        for file in &shown.files {
+            let Ok(path) = folder.join(&file.name) else { continue };
+            if self.disk.stat(&path)?.is_some() {
+                shadowed.push(path);
+            }
+        }
+        Ok(shadowed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn w18_only_chats_in_their_folder_are_reserved() {
+        for (path, expected) in [
+            ("/chats/a.chat", true),
+            ("/chats/.chat", true),
+            ("/chats/a.chat/b", true),
+            ("/chats", false),
+            ("/chats/a.txt", false),
+            ("/chats/a.CHAT", false),
+            ("/chats/sub/a.chat", false),
+            ("/chatsx/a.chat", false),
+            ("/a.chat", false),
+            ("/", false),
+        ] {
+            assert_eq!(is_reserved(&WsPath::parse(path).unwrap()), expected, "{path}");
+        }
+    }
 }

@@ -14,6 +14,7 @@ use yard_core::{Call, FaultCode, FileKind, Result, WsPath};
 
 use crate::content::read_all;
 use crate::disk::{Disk, EntryKind, RawEntry};
+use crate::virtual_files::Shown;
 
 /// Ignore files by rank: a verdict of an earlier one, from however far up, beats one of a later.
 const IGNORE_FILES: [&str; 3] = [".rgignore", ".ignore", ".gitignore"];
@@ -38,6 +39,7 @@ pub(crate) struct Walk<'a> {
     disk: &'a Disk,
     call: &'a Call,
     rules: Rules,
+    shown: Option<&'a Shown>,
     ignored: u64,
     /// Where the path that is matched is written: one piece of memory for all of them.
     asked: Vec<u8>,
@@ -48,7 +50,13 @@ pub(crate) type Flow = ControlFlow<()>;
 
 impl<'a> Walk<'a> {
     pub(crate) fn new(disk: &'a Disk, call: &'a Call, rules: Rules) -> Self {
-        Self { disk, call, rules, ignored: 0, asked: Vec::new() }
+        Self { disk, call, rules, shown: None, ignored: 0, asked: Vec::new() }
+    }
+
+    /// The same walk, with files among the entries that are not on disk.
+    pub(crate) fn showing(mut self, shown: &'a Shown) -> Self {
+        self.shown = Some(shown);
+        self
     }
 
     /// How many entries ignore files excluded so far.
@@ -112,15 +120,19 @@ impl<'a> Walk<'a> {
     }
 
     fn list(&self, folder: &WsPath) -> Result<Option<Vec<RawEntry>>> {
-        match self.disk.list(folder) {
+        let listed = match self.disk.list(folder) {
             Ok(mut entries) => {
                 entries.retain(|entry| entry.name != b".git");
-                Ok(Some(entries))
+                Some(entries)
             }
             // What vanished, was swapped or may not be read during a walk is not in its answer.
-            Err(fault) if tolerable(fault.code()) => Ok(None),
-            Err(fault) => Err(fault),
-        }
+            Err(fault) if tolerable(fault.code()) => None,
+            Err(fault) => return Err(fault),
+        };
+        Ok(match self.shown {
+            Some(shown) => shown.among(folder, listed),
+            None => listed,
+        })
     }
 
     fn kind(&self, path: &WsPath, told: Option<EntryKind>) -> Result<Option<EntryKind>> {

@@ -43,7 +43,6 @@ pub struct Workspace {
     pub(crate) journal: Journal,
     pub(crate) recent: Recent,
     pub(crate) folder_mode: u32,
-    #[expect(dead_code, reason = "the operations learn of it in the next commits")]
     pub(crate) virtual_files: Option<Arc<dyn VirtualFiles>>,
     store: Arc<dyn Store>,
     limits: Limits,

@@ -17,10 +17,12 @@ pub mod probe;
 pub mod replay;
 pub mod rival;
 mod scribe;
+mod transcripts;
 mod world;
 mod yard;
 
 pub use model::ModelStore;
 pub use scribe::Scribe;
+pub use transcripts::Transcripts;
 pub use world::{FakeWorld, RealWorld};
 pub use yard::{Folders, Plan, Yard};

@@ -268,7 +268,7 @@ impl Hand {
             world: plan.world,
             probe: plan.probe,
             resolution: plan.resolution,
-            virtual_files: None,
+            virtual_files: plan.virtual_files,
         })?;
         Ok(Self { workspace: Arc::new(workspace), world })
     }

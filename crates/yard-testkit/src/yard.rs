@@ -10,7 +10,7 @@ use yard_core::op::Operation;
 use yard_core::{Call, Limits, Result, World};
 use yard_dialects::{Answer, Catalog};
 use yard_gate::{Actor, Execute, Origin, Outcome, Policy, Session};
-use yard_kernel::{Opening, Probe, Resolution, Workspace};
+use yard_kernel::{Opening, Probe, Resolution, VirtualFiles, Workspace};
 use yard_store::{SqliteStore, Store};
 
 use crate::RealWorld;
@@ -28,6 +28,8 @@ pub struct Plan {
     pub resolution: Resolution,
     /// What stands between the kernel and the real store.
     pub store: Box<dyn Fn(SqliteStore) -> Arc<dyn Store>>,
+    /// Files that are not on disk.
+    pub virtual_files: Option<Arc<dyn VirtualFiles>>,
 }
 
 impl Default for Plan {
@@ -38,6 +40,7 @@ impl Default for Plan {
             probe: None,
             resolution: Resolution::Auto,
             store: Box::new(|store| Arc::new(store)),
+            virtual_files: None,
         }
     }
 }
@@ -109,7 +112,7 @@ impl Yard {
             world: plan.world,
             probe: plan.probe,
             resolution: plan.resolution,
-            virtual_files: None,
+            virtual_files: plan.virtual_files,
         })?;
         let catalog = Catalog::standard();
         Ok(Self { folders: Arc::clone(folders), workspace: Arc::new(workspace), catalog, world })

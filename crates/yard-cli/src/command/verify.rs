@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::reply::{Body, Reply};
 use crate::terminal::{ADDED, FAINT, REMOVED, Terminal, visible_cell};
 
-/// Unsynced paths that people are shown.
+/// Paths of a kind that people are shown; the JSON has them all.
 const SHOWN: usize = 10;
 
 /// Check the audit chain, the history, and the history against the disk
@@ -37,6 +37,7 @@ impl Options {
                 "contents": verified.contents,
                 "synced": verified.synced,
                 "unsynced": verified.unsynced.iter().map(WsPath::to_string).collect::<Vec<_>>(),
+                "shadowed": verified.shadowed.iter().map(WsPath::to_string).collect::<Vec<_>>(),
                 "problems": verified.problems,
             }))
         } else {
@@ -51,18 +52,12 @@ fn to_text(verified: &Verified, terminal: Terminal) -> String {
         "checked: {} steps, {} contents, {} audit rows; on disk as recorded: {}\n",
         verified.steps, verified.contents, verified.audit_rows, verified.synced
     );
-    for path in verified.unsynced.iter().take(SHOWN) {
-        let path = path.to_string();
-        text.push_str(&format!("changed behind our back: {}\n", visible_cell(&path)));
-    }
-    if verified.unsynced.len() > SHOWN {
-        let more = format!("... and {} more\n", verified.unsynced.len() - SHOWN);
-        text.push_str(&terminal.paint(FAINT, &more));
-    }
+    text.push_str(&paths("changed behind our back", &verified.unsynced, terminal));
     if !verified.unsynced.is_empty() {
         text.push_str(&terminal.paint(FAINT, "toolyard import records those"));
         text.push('\n');
     }
+    text.push_str(&paths("hidden by a chat of that name", &verified.shadowed, terminal));
     for problem in &verified.problems {
         let line = format!("problem: {}", visible_cell(problem));
         text.push_str(&terminal.paint(REMOVED, &line));
@@ -71,6 +66,19 @@ fn to_text(verified: &Verified, terminal: Terminal) -> String {
     if verified.problems.is_empty() {
         text.push_str(&terminal.paint(ADDED, "no damage"));
         text.push('\n');
+    }
+    text
+}
+
+/// The first paths of a list, a line each, and how many more there are.
+fn paths(what: &str, all: &[WsPath], terminal: Terminal) -> String {
+    let mut text = String::new();
+    for path in all.iter().take(SHOWN) {
+        text.push_str(&format!("{what}: {}\n", visible_cell(&path.to_string())));
+    }
+    if all.len() > SHOWN {
+        let more = format!("... and {} more\n", all.len() - SHOWN);
+        text.push_str(&terminal.paint(FAINT, &more));
     }
     text
 }

@@ -232,6 +232,9 @@ pub struct Verified {
     pub synced: u64,
     /// Files that changed behind the store's back (no damage: `import` records them).
     pub unsynced: Vec<WsPath>,
+    /// What is on disk and cannot be seen, because a virtual file is in its place (no damage: rename
+    /// it to see it again; W18).
+    pub shadowed: Vec<WsPath>,
     /// Damage, in words.
     pub problems: Vec<String>,
 }

@@ -144,6 +144,8 @@ pub struct Entry {
     pub id: Option<FileId>,
     /// Whether the store's newest version is what is on disk.
     pub synced: bool,
+    /// The system manages it, and it is not on disk (W18).
+    pub is_virtual: bool,
     /// Bytes; a folder has none.
     pub size: Option<u64>,
     /// Its modification time.

@@ -37,7 +37,7 @@ impl From<&op::Entry> for Entry {
             name,
             path: entry.path.to_string(),
             file_type: entry.file_type.word(),
-            is_virtual: false,
+            is_virtual: entry.is_virtual,
             size: entry.size,
             updated_at: entry.updated_at.to_string(),
         }
@@ -64,6 +64,7 @@ mod tests {
             file_type: FileType::Canvas,
             id: None,
             synced: false,
+            is_virtual: false,
             size: Some(3),
             updated_at: Timestamp::from_millis(0),
         };

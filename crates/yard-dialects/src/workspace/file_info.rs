@@ -59,7 +59,7 @@ impl Tool for FileInfo {
             updated_at: stat.entry.updated_at.to_string(),
             hash: stat.hash.map(|hash| hash.to_string()),
             id: stat.entry.id.map(|id| id.to_string()),
-            is_virtual: false,
+            is_virtual: stat.entry.is_virtual,
         })
     }
 }

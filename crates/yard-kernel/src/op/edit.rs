@@ -13,7 +13,7 @@ use yard_core::FileKind;
 
 impl Execute for Edit {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
-        let (path, seen) = match workspace.disk.locate(&self.path, true)? {
+        let (path, seen) = match workspace.locate_to_change(&self.path, true)? {
             Spot::Present { path, stat } => {
                 match stat.kind {
                     EntryKind::Known(FileKind::Folder) => return Err(is_folder(&path)),
@@ -38,7 +38,7 @@ impl Execute for Edit {
         let (version, hash) = planner.replace_file(&current, &content)?;
         let file = current.id;
         let answer = Changed { path, file, version: Some(version), hash: Some(hash) };
-        Ok(planner.propose::<Self>(answer))
+        planner.propose::<Self>(answer)
     }
 }
 

@@ -14,6 +14,7 @@ use yard_core::{
 use crate::disk::Stats;
 use crate::op::broke_off;
 use crate::op::list::{Lookup, folder_at};
+use crate::virtual_files::Shown;
 use crate::walk::{Flow, Rules, Visit, Walk};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
@@ -25,7 +26,7 @@ const AHEAD: usize = 8;
 
 impl Execute for Find {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Found>> {
-        let base = folder_at(workspace, &self.path)?;
+        let (base, shown) = folder_at(workspace, &self.path)?;
         let names = Names::new(&self.by, &base)?;
         let mut search = Search {
             find: self,
@@ -34,13 +35,19 @@ impl Execute for Find {
             limit: self.limit.unwrap_or(workspace.limits().answer_entries),
             lookup: Lookup::new(workspace),
             stats: workspace.disk.stats(),
+            shown: &shown,
             found: Vec::new(),
             truncated: false,
         };
         let (sender, receiver) = sync_channel::<Vec<Visit>>(AHEAD);
         // One thread walks and looks at names, the other at what the names are.
         let ignored = thread::scope(|scope| {
-            let walking = scope.spawn(|| walk(self, workspace, call, &base, &names, sender));
+            let walking = scope.spawn(|| {
+                let rules =
+                    Rules { recursive: self.recursive, include_ignored: self.include_ignored };
+                let way = Walk::new(&workspace.disk, call, rules).showing(&shown);
+                walk(self, way, &base, &names, sender)
+            });
             let searched = search.all(receiver);
             let walked = walking.join().unwrap_or_else(|_| Err(broke_off("walk")));
             searched.and(walked)
@@ -57,16 +64,13 @@ impl Execute for Find {
 /// Walks in order and hands over what has the right name; how many entries were ignored.
 fn walk(
     find: &Find,
-    workspace: &Workspace,
-    call: &Call,
+    mut way: Walk<'_>,
     base: &WsPath,
     names: &Names,
     sender: SyncSender<Vec<Visit>>,
 ) -> Result<u64> {
-    let rules = Rules { recursive: find.recursive, include_ignored: find.include_ignored };
-    let mut walk = Walk::new(&workspace.disk, call, rules);
     let mut chunk = Vec::new();
-    walk.run(base, &mut |visit| {
+    way.run(base, &mut |visit| {
         if find.after.as_ref().is_some_and(|after| visit.path <= *after) || !names.hold(&visit) {
             return Ok(Flow::Continue(()));
         }
@@ -79,7 +83,7 @@ fn walk(
         Ok(if sent.is_ok() { Flow::Continue(()) } else { Flow::Break(()) })
     })?;
     let _ = sender.send(chunk);
-    Ok(walk.ignored())
+    Ok(way.ignored())
 }
 
 struct Search<'a> {
@@ -88,6 +92,7 @@ struct Search<'a> {
     call: &'a Call,
     lookup: Lookup<'a>,
     stats: Stats<'a>,
+    shown: &'a Shown,
     limit: usize,
     found: Vec<yard_core::op::Entry>,
     truncated: bool,
@@ -116,15 +121,21 @@ impl Search<'_> {
         if self.find.file_type.is_some_and(|wanted| (wanted == FileType::Folder) != is_folder) {
             return Ok(None);
         }
-        let Some(stat) = self.stats.stat(&visit.path)? else { return Ok(None) };
-        if !self.find.size.holds(stat.size()) && !is_folder {
-            return Ok(None);
+        let found = self.entry(visit.path, is_folder)?;
+        Ok(found.filter(|entry| self.find.file_type.is_none_or(|wanted| wanted == entry.file_type)))
+    }
+
+    /// The entry at a path, if it is there and as large as what is looked for.
+    fn entry(&mut self, path: WsPath, is_folder: bool) -> Result<Option<yard_core::op::Entry>> {
+        let in_size = |size: u64| is_folder || self.find.size.holds(size);
+        let stat = if self.shown.holds(&path) { None } else { self.stats.stat(&path)? };
+        if let Some(entry) = self.shown.entry(&path, stat.as_ref()) {
+            return Ok(Some(entry).filter(|entry| in_size(entry.size.unwrap_or(0))));
         }
-        let node = self.lookup.node(&visit.path)?;
-        let known = self.workspace.judge(node, &visit.path, &stat, None, self.call)?;
-        let entry = self.workspace.entry(visit.path, &stat, &known);
-        Ok(Some(entry)
-            .filter(|entry| self.find.file_type.is_none_or(|wanted| wanted == entry.file_type)))
+        let Some(stat) = stat.filter(|stat| in_size(stat.size())) else { return Ok(None) };
+        let node = self.lookup.node(&path)?;
+        let known = self.workspace.judge(node, &path, &stat, None, self.call)?;
+        Ok(Some(self.workspace.entry(path, &stat, &known)))
     }
 }
 

@@ -15,7 +15,9 @@ use std::thread;
 use yard_core::op::{Grep, GrepAnswer};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, FileKind, Result, Subject, WsPath};
 
-use crate::disk::{EntryKind, Spot, not_found};
+use crate::disk::EntryKind;
+use crate::op::list::{Place, place_at};
+use crate::virtual_files::Shown;
 use crate::walk::{Flow, Rules, Walk};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned, regex};
@@ -34,13 +36,10 @@ const AHEAD: usize = 16;
 impl Execute for Grep {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<GrepAnswer>> {
         let regex = regex::compile(&self.pattern, self.flavor, self.case_sensitive)?;
-        let (path, is_folder) = match workspace.disk.locate(&self.path, true)? {
-            Spot::Present { path, stat } => (path, stat.is(FileKind::Folder)),
-            Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
-        };
+        let Place { path, is_folder, shown } = place_at(workspace, &self.path)?;
         let filter = Filter::new(&self.filter, &path)?;
         let limit = self.limit.unwrap_or(workspace.limits().answer_entries);
-        let run = Run { grep: self, workspace, call, filter, regex: &regex, limit };
+        let run = Run { grep: self, workspace, call, filter, regex: &regex, limit, shown: &shown };
         let effect = Effect::one(EffectKind::Read, path.clone());
         let (collected, ignored) = if is_folder { run.tree(&path)? } else { (run.one(&path)?, 0) };
         let (matches, truncated) = collected.into_matches();
@@ -55,6 +54,7 @@ struct Run<'a> {
     filter: Filter,
     regex: &'a regex::LineRegex,
     limit: usize,
+    shown: &'a Shown,
 }
 
 /// Files in the order of the walk.
@@ -76,7 +76,7 @@ impl Run<'_> {
     }
 
     fn searcher(&self) -> Searcher<'_> {
-        Searcher::new(self.workspace, self.call, self.grep, self.regex, self.limit)
+        Searcher::new(self.workspace, self.call, self.grep, self.regex, self.limit, self.shown)
     }
 
     fn one(&self, path: &WsPath) -> Result<Collected> {
@@ -110,7 +110,7 @@ impl Run<'_> {
     /// Walks in order and hands out files; how many entries were ignored.
     fn walk(&self, folder: &WsPath, sender: SyncSender<Chunk>, enough: &AtomicBool) -> Result<u64> {
         let rules = Rules { recursive: true, include_ignored: self.grep.include_ignored };
-        let mut walk = Walk::new(&self.workspace.disk, self.call, rules);
+        let mut walk = Walk::new(&self.workspace.disk, self.call, rules).showing(self.shown);
         let mut chunk = Chunk { first: 0, paths: Vec::new() };
         let mut seen = 0;
         walk.run(folder, &mut |visit| {

@@ -10,6 +10,7 @@ use yard_store::{Effort, Node};
 use crate::disk::{EntryKind, Spot, not_found};
 use crate::draft::{Large, Planner, join};
 use crate::op::list::Lookup;
+use crate::virtual_files::check_free;
 use crate::walk::{Flow, Rules, Visit, Walk};
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
@@ -34,7 +35,7 @@ impl Execute for Import {
             })?;
             importing.look_for_gone(&base)?;
         }
-        Ok(importing.finish(&base))
+        importing.finish(&base)
     }
 }
 
@@ -82,6 +83,7 @@ impl<'a> Importing<'a> {
     }
 
     fn record(&mut self, visit: &Visit) -> Result<()> {
+        check_free(&visit.path)?;
         let node = self.lookup.node(&visit.path)?;
         let known = node.as_ref().map(|node| node.id);
         self.seen.extend(known);
@@ -162,16 +164,16 @@ impl<'a> Importing<'a> {
         let node = self.planner.store().lookup(path).map_err(store_fault)?;
         let node = node.ok_or_else(|| not_found(path))?;
         self.gone(&node, path)?;
-        Ok(self.finish(path))
+        self.finish(path)
     }
 
-    fn finish(mut self, base: &WsPath) -> Planned<Imported> {
+    fn finish(mut self, base: &WsPath) -> Result<Planned<Imported>> {
         self.planner.call.progress(self.done, Some(self.done));
         // What is recorded is what was seen; it need not be what will be there at the commit.
         self.planner.draft.expects.clear();
         let effect = yard_core::Effect::one(EffectKind::Read, base.clone());
         if self.planner.draft.adopted.is_empty() {
-            return Planned::Answer { effect, answer: self.answer };
+            return Ok(Planned::Answer { effect, answer: self.answer });
         }
         self.planner.effect = effect;
         self.answer.step = Some(self.planner.draft.id);

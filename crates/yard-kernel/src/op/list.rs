@@ -10,20 +10,21 @@ use yard_store::Node;
 use crate::disk::{Spot, Stat, not_found};
 use crate::draft::not_a_folder;
 use crate::op::broke_off;
+use crate::virtual_files::Shown;
 use crate::walk::{Flow, Rules, Visit, Walk};
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
 impl Execute for List {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Listing>> {
-        let path = folder_at(workspace, &self.path)?;
-        let mut visits = visits(self, workspace, &path, call)?;
+        let (path, shown) = folder_at(workspace, &self.path)?;
+        let mut visits = visits(self, workspace, &path, &shown, call)?;
         visits.sort_unstable_by(|a, b| (!is_folder(a), &a.path).cmp(&(!is_folder(b), &b.path)));
         let total = visits.len();
         let limit = self.limit.unwrap_or(workspace.limits().answer_entries);
-        let shown: Vec<Visit> = visits.into_iter().skip(self.skip).take(limit).collect();
-        let truncated = self.skip + shown.len() < total;
-        let entries = entries(workspace, shown, call)?;
+        let page: Vec<Visit> = visits.into_iter().skip(self.skip).take(limit).collect();
+        let truncated = self.skip + page.len() < total;
+        let entries = entries(workspace, page, &shown, call)?;
         let effect = Effect::one(EffectKind::Read, path.clone());
         Ok(Planned::Answer { effect, answer: Listing { path, entries, total, truncated } })
     }
@@ -32,30 +33,67 @@ impl Execute for List {
 /// From so many entries on, disk and store are looked at side by side.
 const MANY: usize = 512;
 
-/// The folder that a path means.
-pub(crate) fn folder_at(workspace: &Workspace, path: &WsPath) -> Result<WsPath> {
-    match workspace.disk.locate(path, true)? {
-        Spot::Present { path, stat } if stat.is(FileKind::Folder) => Ok(path),
-        Spot::Present { path, .. } => Err(not_a_folder(&path)),
-        Spot::Missing { .. } | Spot::Blocked { .. } => Err(not_found(path)),
+/// What a path means to an operation that looks at files: on disk, or a virtual file or their folder.
+pub(crate) struct Place {
+    pub(crate) path: WsPath,
+    pub(crate) is_folder: bool,
+    /// The virtual files that are seen from there.
+    pub(crate) shown: Shown,
+}
+
+/// Finds what is at a path, its links followed.
+pub(crate) fn place_at(workspace: &Workspace, path: &WsPath) -> Result<Place> {
+    if let Some(file) = workspace.virtual_file(path)? {
+        return Ok(Place { path: path.clone(), is_folder: false, shown: Shown::only(file) });
     }
+    let shown = workspace.shown_below(path)?;
+    if shown.are_in(path) {
+        return Ok(Place { path: path.clone(), is_folder: true, shown });
+    }
+    let spot = workspace.disk.locate(path, true)?;
+    if let Some(led) = workspace.leads_to_theirs(path, &spot) {
+        return place_at(workspace, &led);
+    }
+    let (found, stat) = match spot {
+        Spot::Present { path, stat } => (path, stat),
+        Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(path)),
+    };
+    let shown = if found == *path { shown } else { workspace.shown_below(&found)? };
+    Ok(Place { path: found, is_folder: stat.is(FileKind::Folder), shown })
+}
+
+/// The folder that a path means, and the virtual files that are seen from it.
+pub(crate) fn folder_at(workspace: &Workspace, path: &WsPath) -> Result<(WsPath, Shown)> {
+    let Place { path, is_folder, shown } = place_at(workspace, path)?;
+    if is_folder { Ok((path, shown)) } else { Err(not_a_folder(&path)) }
 }
 
 fn is_folder(visit: &Visit) -> bool {
     visit.kind.known() == Some(FileKind::Folder)
 }
 
-fn visits(list: &List, workspace: &Workspace, path: &WsPath, call: &Call) -> Result<Vec<Visit>> {
+fn visits(
+    list: &List,
+    workspace: &Workspace,
+    path: &WsPath,
+    shown: &Shown,
+    call: &Call,
+) -> Result<Vec<Visit>> {
     let mut visits = Vec::new();
     if list.recursive {
         let rules = Rules { recursive: true, include_ignored: true };
-        Walk::new(&workspace.disk, call, rules).run(path, &mut |visit| {
+        Walk::new(&workspace.disk, call, rules).showing(shown).run(path, &mut |visit| {
             visits.push(visit);
             Ok(Flow::Continue(()))
         })?;
         return Ok(visits);
     }
-    for entry in workspace.disk.list(path)? {
+    let listed = match workspace.disk.list(path) {
+        // Their folder need not be on disk.
+        Err(_) if shown.are_in(path) => None,
+        listed => Some(listed?),
+    };
+    for entry in shown.among(path, listed).unwrap_or_default() {
         let Ok(below) = path.join_bytes(&entry.name) else { continue };
         let kind = match entry.kind {
             Some(kind) => Some(kind),
@@ -70,13 +108,14 @@ fn visits(list: &List, workspace: &Workspace, path: &WsPath, call: &Call) -> Res
 pub(crate) fn entries(
     workspace: &Workspace,
     visits: Vec<Visit>,
+    shown: &Shown,
     call: &Call,
 ) -> Result<Vec<Entry>> {
     let (stats, nodes) = if visits.len() < MANY {
-        (on_disk(workspace, &visits, call)?, in_store(workspace, &visits, call)?)
+        (on_disk(workspace, &visits, shown, call)?, in_store(workspace, &visits, call)?)
     } else {
         thread::scope(|scope| {
-            let stats = scope.spawn(|| on_disk(workspace, &visits, call));
+            let stats = scope.spawn(|| on_disk(workspace, &visits, shown, call));
             let nodes = in_store(workspace, &visits, call)?;
             let stats = stats.join().unwrap_or_else(|_| Err(broke_off("listing")))?;
             Ok((stats, nodes))
@@ -85,6 +124,10 @@ pub(crate) fn entries(
     let mut entries = Vec::with_capacity(visits.len());
     for ((visit, stat), node) in visits.into_iter().zip(stats).zip(nodes) {
         call.check()?;
+        if let Some(entry) = shown.entry(&visit.path, stat.as_ref()) {
+            entries.push(entry);
+            continue;
+        }
         let Some(stat) = stat else { continue };
         let known = workspace.judge(node, &visit.path, &stat, None, call)?;
         entries.push(workspace.entry(visit.path, &stat, &known));
@@ -92,9 +135,17 @@ pub(crate) fn entries(
     Ok(entries)
 }
 
-fn on_disk(workspace: &Workspace, visits: &[Visit], call: &Call) -> Result<Vec<Option<Stat>>> {
+fn on_disk(
+    workspace: &Workspace,
+    visits: &[Visit],
+    shown: &Shown,
+    call: &Call,
+) -> Result<Vec<Option<Stat>>> {
     let mut stats = workspace.disk.stats();
-    let look = |visit: &Visit| call.check().and_then(|()| stats.stat(&visit.path));
+    let look = |visit: &Visit| {
+        call.check()?;
+        if shown.holds(&visit.path) { Ok(None) } else { stats.stat(&visit.path) }
+    };
     visits.iter().map(look).collect()
 }
 

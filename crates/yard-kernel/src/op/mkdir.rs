@@ -10,7 +10,7 @@ use crate::{Execute, Planned};
 
 impl Execute for Mkdir {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
-        let path = match workspace.disk.locate(&self.path, true)? {
+        let path = match workspace.locate_to_change(&self.path, true)? {
             Spot::Blocked { by } => return Err(not_a_folder(&by)),
             Spot::Present { path, stat } if !stat.is(FileKind::Folder) => {
                 return Err(not_a_folder(&path));
@@ -28,7 +28,7 @@ impl Execute for Mkdir {
         }
         // A folder that exists and is new to the store is adopted, so that its id holds from now on.
         planner.draft.records_only = planner.draft.changes.is_empty();
-        Ok(planner.propose::<Self>(answer))
+        planner.propose::<Self>(answer)
     }
 }
 

@@ -13,7 +13,7 @@ use yard_core::{
 };
 
 use crate::content::{each_piece, io_fault, read_all};
-use crate::disk::Stat;
+use crate::disk::{Stat, is_folder};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
@@ -24,9 +24,18 @@ const HEAD: usize = 64 << 10;
 
 impl Execute for Read {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<ReadAnswer>> {
-        let (path, mut file, stat) = workspace.disk.open_wherever(&self.path)?;
+        if let Some(planned) = plan_virtual(self, workspace, &self.path)? {
+            return Ok(planned);
+        }
+        let opened = workspace.disk.open_wherever(&self.path);
+        if let Some(led) = led_elsewhere(workspace, &self.path, &opened)?
+            && let Some(planned) = plan_virtual(self, workspace, &led)?
+        {
+            return Ok(planned);
+        }
+        let (path, mut file, stat) = opened?;
         let part = if stat.size() <= WHOLE {
-            whole(self, &mut file, &stat, &path)?
+            whole(self, &read_all(&mut file, stat.size(), &path)?, &path)?
         } else {
             streamed(self, &mut file, &path, call)?
         };
@@ -39,6 +48,40 @@ impl Execute for Read {
         let effect = Effect::one(EffectKind::Read, path.clone());
         Ok(Planned::Answer { effect, answer: part.answer(path, stat.size(), synced, json) })
     }
+}
+
+/// Where links lead to, if it may be a virtual file; asked only if a link was followed or nothing found.
+fn led_elsewhere(
+    workspace: &Workspace,
+    asked: &WsPath,
+    opened: &Result<(WsPath, File, Stat)>,
+) -> Result<Option<WsPath>> {
+    let elsewhere = match opened {
+        Ok((path, ..)) => path != asked,
+        Err(fault) => fault.code() == FaultCode::NotFound,
+    };
+    if !elsewhere || workspace.virtual_files.is_none() {
+        return Ok(None);
+    }
+    let spot = workspace.disk.locate(asked, true)?;
+    Ok(workspace.leads_to_theirs(asked, &spot))
+}
+
+/// The answer for a file that is not on disk: there is no version of it that could differ.
+fn plan_virtual(
+    read: &Read,
+    workspace: &Workspace,
+    path: &WsPath,
+) -> Result<Option<Planned<ReadAnswer>>> {
+    let Some(bytes) = workspace.virtual_text(path)? else {
+        return match workspace.shown_below(path)?.are_in(path) {
+            true => Err(is_folder(path)),
+            false => Ok(None),
+        };
+    };
+    let (size, synced) = (bytes.len() as u64, read.want.synced.then_some(true));
+    let answer = whole(read, &bytes, path)?.answer(path.clone(), size, synced, false);
+    Ok(Some(Planned::Answer { effect: Effect::one(EffectKind::Read, path.clone()), answer }))
 }
 
 /// What a slice came to.
@@ -72,20 +115,19 @@ impl Part {
     }
 }
 
-fn whole(read: &Read, file: &mut File, stat: &Stat, path: &WsPath) -> Result<Part> {
-    let bytes = read_all(file, stat.size(), path)?;
-    let encoding = detect(&bytes, path)?;
+fn whole(read: &Read, bytes: &[u8], path: &WsPath) -> Result<Part> {
+    let encoding = detect(bytes, path)?;
     let mut part = match read.slice {
         Slice::Bytes { offset, limit } => {
-            bytes_of(&bytes, encoding, offset, limit.min(read.max_bytes))
+            bytes_of(bytes, encoding, offset, limit.min(read.max_bytes))
         }
-        Slice::Lines { start, limit } => lines_of(&bytes, encoding, start, limit, read.max_bytes),
+        Slice::Lines { start, limit } => lines_of(bytes, encoding, start, limit, read.max_bytes),
     };
     if read.want.hash {
-        part.hash = Some(ContentHash::of(&bytes));
+        part.hash = Some(ContentHash::of(bytes));
     }
     if read.want.line_count && part.line_count.is_none() {
-        part.line_count = Some(count_lines(&bytes, encoding));
+        part.line_count = Some(count_lines(bytes, encoding));
     }
     Ok(part)
 }

@@ -6,6 +6,7 @@ use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, FileKind, Result, Su
 
 use crate::disk::{EntryKind, Spot, Stat, not_found, special};
 use crate::draft::{Large, Planner, Was, join};
+use crate::virtual_files::{self, is_their_folder};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
@@ -20,9 +21,11 @@ impl Execute for Move {
             let message = format!("{from} cannot be moved into itself ({to})");
             return Err(Fault::new(FaultCode::BadArgument, message).about(Subject::Destination));
         }
+        check_chats(workspace, &from, &to)?;
         let mut planner = Planner::new(workspace, call);
         planner.draft.exclusive = stat.is(FileKind::Folder);
-        carry(&mut planner, &from, &to).map(|moved| planner.propose::<Self>(moved))
+        let moved = carry(&mut planner, &from, &to)?;
+        planner.propose::<Self>(moved)
     }
 }
 
@@ -30,7 +33,7 @@ fn source(order: &Move, workspace: &Workspace) -> Result<(WsPath, Stat)> {
     if order.from.is_root() {
         return Err(super::mkdir::the_root());
     }
-    match workspace.disk.locate(&order.from, false)? {
+    match workspace.locate_to_take(&order.from)? {
         Spot::Present { path, stat } => match stat.kind {
             EntryKind::Special(what) => Err(special(&path, what)),
             EntryKind::Known(_) => Ok((path, stat)),
@@ -42,7 +45,7 @@ fn source(order: &Move, workspace: &Workspace) -> Result<(WsPath, Stat)> {
 /// Where it goes: into an existing folder under its own name, or to that very path.
 fn target(order: &Move, workspace: &Workspace, from: &WsPath) -> Result<WsPath> {
     let name = from.name().ok_or_else(|| not_found(from))?;
-    match workspace.disk.locate(&order.to, true)? {
+    match workspace.locate_to_change(&order.to, true).map_err(about_destination)? {
         Spot::Present { path, stat } if stat.is(FileKind::Folder) && path != *from => {
             let to = join(&path, &name)?;
             must_be_free(workspace, from, to)
@@ -57,11 +60,30 @@ fn target(order: &Move, workspace: &Workspace, from: &WsPath) -> Result<WsPath> 
 
 /// The target is a path whose last name is not followed if it is a link: it would be overwritten.
 fn exact_target(order: &Move, workspace: &Workspace, from: &WsPath) -> Result<WsPath> {
-    let to = match workspace.disk.locate(&order.to, false)? {
+    let to = match workspace.locate_to_change(&order.to, false).map_err(about_destination)? {
         Spot::Present { path, .. } | Spot::Missing { path } => path,
         Spot::Blocked { by } => return Err(missing_folder(&by)),
     };
     must_be_free(workspace, from, to)
+}
+
+/// Nothing takes the place of the folder of chats while there are any, and no folder brings files to
+/// where only chats may be.
+fn check_chats(workspace: &Workspace, from: &WsPath, to: &WsPath) -> Result<()> {
+    if !is_their_folder(to) {
+        return virtual_files::check_free(to).map_err(about_destination);
+    }
+    workspace.check_no_chats_in(to).map_err(about_destination)?;
+    for entry in workspace.disk.list(from).unwrap_or_default() {
+        if let Ok(below) = to.join_bytes(&entry.name) {
+            virtual_files::check_free(&below).map_err(about_destination)?;
+        }
+    }
+    Ok(())
+}
+
+fn about_destination(fault: Fault) -> Fault {
+    fault.about(Subject::Destination)
 }
 
 fn must_be_free(workspace: &Workspace, from: &WsPath, to: WsPath) -> Result<WsPath> {

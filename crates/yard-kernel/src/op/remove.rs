@@ -16,7 +16,7 @@ impl Execute for Remove {
         if self.path.is_root() {
             return Err(super::mkdir::the_root());
         }
-        let (path, stat) = match workspace.disk.locate(&self.path, false)? {
+        let (path, stat) = match workspace.locate_to_take(&self.path)? {
             Spot::Present { path, stat } => (path, stat),
             Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
         };
@@ -32,7 +32,7 @@ impl Execute for Remove {
         }
         planner.remove(&current);
         let answer = Removed { path, file: current.id, was_known: current.known };
-        Ok(planner.propose::<Self>(answer))
+        planner.propose::<Self>(answer)
     }
 }
 

@@ -52,7 +52,7 @@ fn bring_back(workspace: &Workspace, call: &Call, node: &Node) -> Result<Planned
         revive_below(&mut planner, node, &path)?;
     }
     let answer = Restored { file: node.id, path, step: planner.draft.id };
-    Ok(planner.propose::<Restore>(answer))
+    planner.propose::<Restore>(answer)
 }
 
 /// Where a removed entry was, in folders that exist now or come back with it.
@@ -120,5 +120,5 @@ fn to_version(workspace: &Workspace, call: &Call, version: VersionId) -> Result<
     (after.json, after.file_type) = (row.state.json, row.state.file_type);
     planner.rewrite(&current, Some(bytes), after)?;
     let answer = Restored { file: row.file, path, step: planner.draft.id };
-    Ok(planner.propose::<Restore>(answer))
+    planner.propose::<Restore>(answer)
 }

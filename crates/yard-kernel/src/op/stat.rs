@@ -6,6 +6,7 @@ use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, Result, WsPath,
 
 use crate::content::{each_piece, read_all};
 use crate::disk::{self, EntryKind, Spot, not_found};
+use crate::virtual_files::{file_entry, is_their_folder};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
@@ -14,7 +15,16 @@ const WHOLE: u64 = 1 << 20;
 
 impl Execute for Stat {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<StatAnswer>> {
-        let (path, stat) = match workspace.disk.locate(&self.path, self.follow)? {
+        if let Some(planned) = plan_virtual(self, workspace, &self.path)? {
+            return Ok(planned);
+        }
+        let spot = workspace.disk.locate(&self.path, self.follow)?;
+        if let Some(led) = workspace.leads_to_theirs(&self.path, &spot)
+            && let Some(planned) = plan_virtual(self, workspace, &led)?
+        {
+            return Ok(planned);
+        }
+        let (path, stat) = match spot {
             Spot::Present { path, stat } => (path, stat),
             Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
         };
@@ -29,6 +39,42 @@ impl Execute for Stat {
         let entry = workspace.entry(path, &stat, &known);
         Ok(Planned::Answer { effect, answer: StatAnswer { entry, created_at, line_count, hash } })
     }
+}
+
+fn plan_virtual(
+    ask: &Stat,
+    workspace: &Workspace,
+    path: &WsPath,
+) -> Result<Option<Planned<StatAnswer>>> {
+    let effect = Effect::one(EffectKind::Read, path.clone());
+    let answer = virtual_answer(ask, workspace, path)?;
+    Ok(answer.map(|answer| Planned::Answer { effect, answer }))
+}
+
+/// The answer for what is not on disk: a virtual file, or the folder that only they make.
+fn virtual_answer(ask: &Stat, workspace: &Workspace, path: &WsPath) -> Result<Option<StatAnswer>> {
+    if let Some(file) = workspace.virtual_file(path)? {
+        let wanted = ask.want.hash || ask.want.line_count;
+        let text = if wanted { workspace.virtual_text(path)? } else { None };
+        return Ok(Some(StatAnswer {
+            entry: file_entry(path, &file),
+            created_at: file.created_at,
+            line_count: text.as_deref().and_then(text_lines),
+            hash: text.as_deref().map(ContentHash::of),
+        }));
+    }
+    if !is_their_folder(path) {
+        return Ok(None);
+    }
+    let shown = workspace.shown_below(path)?;
+    let entry = shown.entry(path, workspace.disk.stat(path)?.as_ref());
+    let answer = entry.zip(shown.since()).map(|(entry, created_at)| StatAnswer {
+        entry,
+        created_at,
+        line_count: None,
+        hash: None,
+    });
+    Ok(answer)
 }
 
 fn content(

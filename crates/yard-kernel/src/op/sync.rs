@@ -107,6 +107,7 @@ impl Workspace {
                 .map_or(unknown_type, |state| state.file_type),
             id: known.node.as_ref().map(|node| node.id),
             synced: known.synced,
+            is_virtual: false,
             size: (!folder).then(|| stat.size()),
             updated_at: stat.modified(),
         }

@@ -10,7 +10,7 @@ use crate::{Execute, Planned};
 
 impl Execute for Touch {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
-        match workspace.disk.locate(&self.path, true)? {
+        match workspace.locate_to_change(&self.path, true)? {
             Spot::Blocked { by } => Err(not_a_folder(&by)),
             Spot::Missing { path } => create(&path, workspace, call),
             Spot::Present { path, stat } => match stat.kind {
@@ -29,7 +29,7 @@ fn create(path: &WsPath, workspace: &Workspace, call: &Call) -> Result<Planned<C
     let content = NewContent { bytes: b"", file_type: FileType::Document, json: false };
     let (file, version, hash) = planner.create_file(path, &content)?;
     let answer = Changed { path: path.clone(), file, version: Some(version), hash: Some(hash) };
-    Ok(planner.propose::<Touch>(answer))
+    planner.propose::<Touch>(answer)
 }
 
 fn touch(path: &WsPath, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
@@ -40,5 +40,5 @@ fn touch(path: &WsPath, workspace: &Workspace, call: &Call) -> Result<Planned<Ch
     planner.effect.push(EffectKind::Touch, path.clone());
     let answer =
         Changed { path: path.clone(), file: current.id, version: None, hash: current.content() };
-    Ok(planner.propose::<Touch>(answer))
+    planner.propose::<Touch>(answer)
 }

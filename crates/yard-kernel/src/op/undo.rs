@@ -43,7 +43,7 @@ impl Execute for Undo {
         let Undoing { planner, step, .. } = undoing;
         let paths = planner.effect.paths.iter().map(|effect| effect.path.clone()).collect();
         let answer = Undone { step: planner.draft.id, undoes: step.id, paths };
-        Ok(planner.propose::<Self>(answer))
+        planner.propose::<Self>(answer)
     }
 }
 

@@ -26,6 +26,7 @@ impl Execute for Verify {
                 contents: 0,
                 synced: 0,
                 unsynced: Vec::new(),
+                shadowed: workspace.shadowed()?,
                 problems: Vec::new(),
             },
         };

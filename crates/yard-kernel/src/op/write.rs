@@ -13,7 +13,7 @@ use crate::{Execute, Planned};
 impl Execute for Write {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
         check_loadable(self.content.len() as u64, workspace.limits(), &self.path)?;
-        match workspace.disk.locate(&self.path, true)? {
+        match workspace.locate_to_change(&self.path, true)? {
             Spot::Blocked { by } => Err(not_a_folder(&by)),
             Spot::Missing { path } => create(self, &path, workspace, call),
             Spot::Present { path, stat } => match stat.kind {
@@ -42,7 +42,7 @@ fn create(
     let mut planner = Planner::new(workspace, call);
     let (file, version, hash) = planner.create_file(path, &content(write, FileType::Document))?;
     let answer = Changed { path: path.clone(), file, version: Some(version), hash: Some(hash) };
-    Ok(planner.propose::<Write>(answer))
+    planner.propose::<Write>(answer)
 }
 
 fn replace(
@@ -63,5 +63,5 @@ fn replace(
     let (version, hash) = planner.replace_file(&current, &content)?;
     let file = current.id;
     let answer = Changed { path: path.clone(), file, version: Some(version), hash: Some(hash) };
-    Ok(planner.propose::<Write>(answer))
+    planner.propose::<Write>(answer)
 }

@@ -14,6 +14,7 @@ use yard_core::{Call, Fault, FaultCode, Result, Subject, WsPath};
 
 use crate::content::io_fault;
 use crate::regex::LineRegex;
+use crate::virtual_files::Shown;
 use crate::workspace::Workspace;
 
 /// Larger files are streamed through the searcher instead of being held.
@@ -32,6 +33,7 @@ pub(super) struct Searcher<'a> {
     grep: &'a Grep,
     regex: &'a LineRegex,
     limit: usize,
+    shown: &'a Shown,
     lines: LineSearcher,
     buffer: Vec<u8>,
 }
@@ -43,6 +45,7 @@ impl<'a> Searcher<'a> {
         grep: &'a Grep,
         regex: &'a LineRegex,
         limit: usize,
+        shown: &'a Shown,
     ) -> Self {
         let lines = SearcherBuilder::new()
             .line_number(true)
@@ -52,11 +55,14 @@ impl<'a> Searcher<'a> {
             .binary_detection(BinaryDetection::quit(0))
             .bom_sniffing(true)
             .build();
-        Self { workspace, call, grep, regex, limit, lines, buffer: Vec::new() }
+        Self { workspace, call, grep, regex, limit, shown, lines, buffer: Vec::new() }
     }
 
     pub(super) fn file(&mut self, path: &WsPath) -> Result<FileMatches> {
         self.call.check()?;
+        if self.shown.holds(path) {
+            return self.virtual_file(path);
+        }
         let (mut file, stat) = self.workspace.disk.open_listed(path)?;
         let mut taken =
             Taken::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
@@ -78,6 +84,15 @@ impl<'a> Searcher<'a> {
             found = FileMatches::default();
         }
         Ok(found)
+    }
+
+    /// Searches the text of a file that is not on disk; one that is gone meanwhile has none.
+    fn virtual_file(&mut self, path: &WsPath) -> Result<FileMatches> {
+        let bytes = self.workspace.virtual_text(path)?.unwrap_or_default();
+        let mut taken =
+            Taken::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
+        self.bytes(&bytes, &mut taken)?;
+        Ok(taken.finish())
     }
 
     /// Searches bytes as they are when they are UTF-8, else decoded.

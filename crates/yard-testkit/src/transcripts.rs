@@ -1,0 +1,66 @@
+//! Files that are not on disk, held in memory: what chats will be to the kernel.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use yard_core::{FileId, Name, Result, Timestamp};
+use yard_kernel::{VirtualFile, VirtualFiles};
+
+use crate::RealWorld;
+
+/// A few transcripts by name.
+#[derive(Default)]
+pub struct Transcripts(Mutex<BTreeMap<Name, (FileId, String)>>);
+
+impl Transcripts {
+    /// When all of them came to be, in milliseconds.
+    pub const CREATED: i64 = 1_000;
+    /// When all of them grew last, in milliseconds.
+    pub const UPDATED: i64 = 2_000;
+
+    /// Adds a transcript, or gives one another text.
+    pub fn put(&self, name: &str, text: &str) {
+        let name = Name::new(name.as_bytes()).expect("a name");
+        let mut all = self.all();
+        let id = all.get(&name).map_or_else(|| FileId::new(&RealWorld), |(id, _)| *id);
+        all.insert(name, (id, text.to_owned()));
+    }
+
+    /// Takes a transcript away.
+    pub fn remove(&self, name: &str) {
+        self.all().remove(&Name::new(name.as_bytes()).expect("a name"));
+    }
+
+    /// The id of a transcript.
+    pub fn id(&self, name: &str) -> FileId {
+        self.all()[&Name::new(name.as_bytes()).expect("a name")].0
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<Name, (FileId, String)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn file(name: &Name, id: FileId, text: &str) -> VirtualFile {
+    VirtualFile {
+        id,
+        name: name.clone(),
+        size: text.len() as u64,
+        created_at: Timestamp::from_millis(Transcripts::CREATED),
+        updated_at: Timestamp::from_millis(Transcripts::UPDATED),
+    }
+}
+
+impl VirtualFiles for Transcripts {
+    fn list(&self) -> Result<Vec<VirtualFile>> {
+        Ok(self.all().iter().rev().map(|(name, (id, text))| file(name, *id, text)).collect())
+    }
+
+    fn find(&self, name: &Name) -> Result<Option<VirtualFile>> {
+        Ok(self.all().get(name).map(|(id, text)| file(name, *id, text)))
+    }
+
+    fn text(&self, name: &Name) -> Result<Option<Vec<u8>>> {
+        Ok(self.all().get(name).map(|(_, text)| text.clone().into_bytes()))
+    }
+}

@@ -1,0 +1,354 @@
+//! W18: files that are not on disk are listed, read and searched like any other through the tools,
+//! and nothing changes them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests look at the disk themselves"
+)]
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use yard_core::op;
+use yard_core::{ContentHash, FaultCode, WsPath};
+use yard_testkit::{Folders, Plan, Transcripts, Yard};
+
+const TEXT: &str = "user: where is the needle?\nassistant: in the haystack\n";
+
+fn with_chats(names: &[&str]) -> (Yard, Arc<Transcripts>) {
+    let chats = Arc::new(Transcripts::default());
+    names.iter().for_each(|name| chats.put(name, TEXT));
+    let virtual_files: Arc<dyn yard_kernel::VirtualFiles> = chats.clone();
+    let plan = Plan { virtual_files: Some(virtual_files), ..Plan::default() };
+    (Yard::open(&Folders::new(), plan).unwrap(), chats)
+}
+
+fn result(yard: &Yard, tool: &str, args: Value) -> Value {
+    let answer = yard.call(tool, args.clone());
+    assert!(answer.ok, "{tool} {args}: {}", answer.body);
+    answer.body["result"].clone()
+}
+
+fn refusal(yard: &Yard, tool: &str, args: Value) -> String {
+    let answer = yard.call(tool, args.clone());
+    assert_eq!(answer.status, 400, "{tool} {args}: {}", answer.body);
+    answer.body["error"].as_str().unwrap().to_owned()
+}
+
+fn paths(entries: &Value) -> Vec<String> {
+    let entries = entries.as_array().unwrap().iter();
+    entries.map(|entry| entry["path"].as_str().unwrap().to_owned()).collect()
+}
+
+fn at(path: &str) -> WsPath {
+    WsPath::parse(path).unwrap()
+}
+
+#[test]
+fn w18_chats_are_listed_without_a_folder_on_disk() {
+    let (yard, chats) = with_chats(&["b.chat", "a.chat"]);
+    yard.put("/zoo/z.txt", "z");
+    yard.put("/a.txt", "a");
+    let root = result(&yard, "ls", json!({"path": "/"}));
+    assert_eq!(paths(&root["entries"]), ["/chats", "/zoo", "/a.txt"]);
+    let folder = &root["entries"][0];
+    assert_eq!(folder["file_type"], "folder");
+    assert_eq!(folder["is_virtual"], true);
+    let below = result(&yard, "ls", json!({"path": "/chats"}));
+    assert_eq!(
+        below["entries"][0],
+        json!({
+            "id": chats.id("a.chat").to_string(),
+            "synced": true,
+            "name": "a.chat",
+            "display_name": "a.chat",
+            "path": "/chats/a.chat",
+            "file_type": "chat",
+            "is_virtual": true,
+            "size": TEXT.len(),
+            "updated_at": "1970-01-01T00:00:02.000Z"
+        })
+    );
+    assert_eq!(below["total"], 2);
+    assert!(!yard.has("/chats"), "looking makes nothing");
+}
+
+#[test]
+fn w18_listings_page_and_recurse_over_chats_as_over_files() {
+    let (yard, _) = with_chats(&["b.chat", "d.chat"]);
+    yard.put("/chats/a.txt", "a");
+    yard.put("/chats/c.txt", "c");
+    yard.put("/chats.txt", "x");
+    let all =
+        ["/chats", "/chats.txt", "/chats/a.txt", "/chats/b.chat", "/chats/c.txt", "/chats/d.chat"];
+    let listed = result(&yard, "ls", json!({"path": "/", "recursive": true}));
+    assert_eq!(paths(&listed["entries"]), all);
+    assert_eq!(listed["entries"][0]["is_virtual"], false, "that folder is on disk");
+    let page = result(&yard, "ls", json!({"path": "/chats", "limit": 2}));
+    assert_eq!(paths(&page["entries"]), ["/chats/a.txt", "/chats/b.chat"]);
+    let rest = result(&yard, "ls", json!({"path": "/chats", "limit": 2, "cursor": page["next"]}));
+    assert_eq!(paths(&rest["entries"]), ["/chats/c.txt", "/chats/d.chat"]);
+    assert_eq!(rest["truncated"], false);
+}
+
+#[test]
+fn w18_the_folder_is_there_as_soon_as_there_is_a_chat() {
+    let (yard, chats) = with_chats(&[]);
+    assert_eq!(result(&yard, "ls", json!({}))["entries"], json!([]));
+    assert_eq!(yard.call("ls", json!({"path": "/chats"})).status, 404);
+    chats.put("a.chat", TEXT);
+    assert_eq!(paths(&result(&yard, "ls", json!({}))["entries"]), ["/chats"]);
+    chats.remove("a.chat");
+    assert_eq!(yard.call("ls", json!({"path": "/chats"})).status, 404);
+    assert_eq!(yard.call("read", json!({"path": "/chats/a.chat"})).status, 404);
+}
+
+#[test]
+fn w18_chats_are_read_as_any_text() {
+    let (yard, _) = with_chats(&["a.chat"]);
+    let hash = ContentHash::of(TEXT.as_bytes()).to_string();
+    let read = result(&yard, "read", json!({"path": "/chats/a.chat"}));
+    assert_eq!(read["content"], TEXT);
+    assert_eq!(read["hash"], hash);
+    assert_eq!(read["synced"], true);
+    assert_eq!(read["total_lines"], 2);
+    let last = result(&yard, "read", json!({"path": "/chats/a.chat", "offset": -1}));
+    assert_eq!(last["content"], "assistant: in the haystack\n");
+    assert_eq!(last["offset"], 1);
+    let bytes =
+        result(&yard, "read", json!({"path": "/chats/a.chat", "byte_offset": 6, "byte_limit": 5}));
+    assert_eq!(bytes["content"], "where");
+    let cat = result(&yard, "cat", json!({"paths": ["/chats/a.chat"], "number_lines": true}));
+    assert!(cat.to_string().contains("haystack"), "{cat}");
+    let many = result(&yard, "read_multiple_files", json!({"paths": ["/chats/a.chat"]}));
+    assert!(many.to_string().contains("haystack"), "{many}");
+    assert_eq!(yard.call("read", json!({"path": "/chats"})).status, 400);
+}
+
+#[test]
+fn w14_file_info_tells_of_chats_and_of_their_folder() {
+    let (yard, chats) = with_chats(&["a.chat"]);
+    let info = result(&yard, "file_info", json!({"path": "/chats/a.chat"}));
+    assert_eq!(
+        info,
+        json!({
+            "path": "/chats/a.chat",
+            "file_type": "chat",
+            "size": TEXT.len(),
+            "line_count": 2,
+            "synced": true,
+            "created_at": "1970-01-01T00:00:01.000Z",
+            "updated_at": "1970-01-01T00:00:02.000Z",
+            "hash": ContentHash::of(TEXT.as_bytes()).to_string(),
+            "id": chats.id("a.chat").to_string(),
+            "is_virtual": true
+        })
+    );
+    let folder = result(&yard, "file_info", json!({"path": "/chats"}));
+    assert_eq!(folder["file_type"], "folder");
+    assert_eq!(folder["size"], Value::Null);
+}
+
+#[test]
+fn w10_chats_are_searched_among_the_files() {
+    let (yard, _) = with_chats(&["b.chat"]);
+    for path in ["/a.txt", "/chats/a.txt", "/chats/c.txt", "/z.txt"] {
+        yard.put(path, "needle\n");
+    }
+    let found = result(&yard, "grep", json!({"pattern": "needle"}));
+    assert_eq!(
+        paths(&found["matches"]),
+        ["/a.txt", "/chats/a.txt", "/chats/b.chat", "/chats/c.txt", "/z.txt"]
+    );
+    let one = result(&yard, "grep", json!({"pattern": "haystack", "path_pattern": "%.chat"}));
+    assert_eq!(one["matches"][0]["line_number"], 2);
+    for path in ["/chats/b.chat", "/chats"] {
+        let grep = op::Grep {
+            pattern: "haystack".to_owned(),
+            flavor: op::RegexFlavor::Plain,
+            case_sensitive: true,
+            path: at(path),
+            filter: op::PathFilter::All,
+            before: 0,
+            after: 0,
+            include_ignored: false,
+            limit: None,
+            cursor: None,
+        };
+        assert_eq!(yard.perform(grep).unwrap().matches.len(), 1, "{path}");
+    }
+}
+
+#[test]
+fn w11_chats_are_found_by_name_type_and_size() {
+    let (yard, _) = with_chats(&["a.chat", "b.chat"]);
+    yard.put("/chats/long.txt", TEXT.repeat(9));
+    let globbed = result(&yard, "glob", json!({"pattern": "*.chat"}));
+    assert_eq!(paths(&globbed["matches"]), ["/chats/a.chat", "/chats/b.chat"]);
+    let globbed = result(&yard, "glob", json!({"pattern": "a.*", "path": "/chats"}));
+    assert_eq!(paths(&globbed["matches"]), ["/chats/a.chat"]);
+    let found = result(&yard, "find", json!({"file_type": "chat"}));
+    assert_eq!(paths(&found["matches"]), ["/chats/a.chat", "/chats/b.chat"]);
+    let sized = result(&yard, "find", json!({"path": "/", "max_size": TEXT.len()}));
+    assert_eq!(paths(&sized["matches"]), ["/chats/a.chat", "/chats/b.chat"]);
+}
+
+#[test]
+fn w18_every_mutation_is_refused_and_points_to_the_chats_api() {
+    let (yard, _) = with_chats(&["a.chat"]);
+    yard.put("/own.txt", "mine");
+    for (tool, args) in [
+        ("write", json!({"path": "/chats/a.chat", "content": "x", "overwrite": true})),
+        ("write", json!({"path": "/chats/new.chat", "content": "x"})),
+        ("write", json!({"path": "/chats/a.chat/below.txt", "content": "x"})),
+        ("touch", json!({"path": "/chats/a.chat"})),
+        ("touch", json!({"path": "/chats/new.chat"})),
+        ("mkdir", json!({"path": "/chats/a.chat"})),
+        ("edit", json!({"path": "/chats/a.chat", "old_string": "user", "new_string": "you"})),
+        ("mv", json!({"source": "/chats/a.chat", "destination": "/b.txt"})),
+        ("mv", json!({"source": "/own.txt", "destination": "/chats/a.chat"})),
+        ("mv", json!({"source": "/own.txt", "destination": "/chats/new.chat"})),
+        ("rm", json!({"path": "/chats/a.chat"})),
+    ] {
+        let words = refusal(&yard, tool, args.clone());
+        assert!(words.contains("chats API"), "{tool} {args}: {words}");
+    }
+    assert!(!yard.has("/chats"), "nothing was made");
+    assert_eq!(yard.bytes("/own.txt"), b"mine");
+}
+
+#[test]
+fn w7_the_folder_of_chats_stays_while_it_holds_any() {
+    let (yard, chats) = with_chats(&["a.chat"]);
+    yard.put("/docs/n.txt", "n");
+    refusal(&yard, "rm", json!({"path": "/chats"}));
+    refusal(&yard, "mv", json!({"source": "/chats", "destination": "/old"}));
+    refusal(&yard, "mv", json!({"source": "/docs", "destination": "/chats"}));
+    result(&yard, "mkdir", json!({"path": "/chats"}));
+    refusal(&yard, "rm", json!({"path": "/chats"}));
+    refusal(&yard, "mv", json!({"source": "/chats", "destination": "/old"}));
+    chats.remove("a.chat");
+    result(&yard, "rm", json!({"path": "/chats"}));
+    assert!(!yard.has("/chats"));
+}
+
+#[test]
+fn w18_a_moved_folder_brings_no_file_to_a_reserved_place() {
+    let (yard, _) = with_chats(&[]);
+    yard.put("/docs/a.chat", "mine");
+    refusal(&yard, "mv", json!({"source": "/docs", "destination": "/chats"}));
+    assert!(yard.has("/docs/a.chat"));
+}
+
+#[test]
+fn w18_links_do_not_lead_a_write_to_a_chat() {
+    let (yard, _) = with_chats(&["a.chat"]);
+    std::fs::create_dir(yard.root().join("chats")).unwrap();
+    std::os::unix::fs::symlink("chats", yard.root().join("way")).unwrap();
+    std::os::unix::fs::symlink("chats/a.chat", yard.root().join("direct")).unwrap();
+    refusal(&yard, "write", json!({"path": "/way/a.chat", "content": "x"}));
+    refusal(&yard, "write", json!({"path": "/direct", "content": "x"}));
+    let listed = result(&yard, "ls", json!({"path": "/way"}));
+    assert_eq!(paths(&listed["entries"]), ["/chats/a.chat"]);
+}
+
+#[test]
+fn w18_links_lead_a_look_to_the_chat_and_not_to_what_it_shadows() {
+    let (yard, _) = with_chats(&["a.chat"]);
+    std::os::unix::fs::symlink("chats", yard.root().join("way")).unwrap();
+    std::os::unix::fs::symlink("chats/a.chat", yard.root().join("direct")).unwrap();
+    let seen = |yard: &Yard| {
+        for path in ["/way/a.chat", "/direct"] {
+            let read = result(yard, "read", json!({"path": path}));
+            assert_eq!(read["content"], TEXT, "{path}");
+            assert_eq!(read["path"], "/chats/a.chat");
+        }
+        let info = result(yard, "file_info", json!({"path": "/way/a.chat"}));
+        assert_eq!(info["is_virtual"], true);
+        let listed = result(yard, "ls", json!({"path": "/way"}));
+        assert_eq!(paths(&listed["entries"]), ["/chats/a.chat"]);
+    };
+    seen(&yard);
+    yard.put("/chats/a.chat", "shadowed");
+    seen(&yard);
+}
+
+#[test]
+fn w18_other_files_in_the_folder_are_anybodys() {
+    let (yard, _) = with_chats(&["a.chat"]);
+    result(&yard, "write", json!({"path": "/chats/notes.txt", "content": "mine"}));
+    let listed = result(&yard, "ls", json!({"path": "/chats"}));
+    assert_eq!(paths(&listed["entries"]), ["/chats/a.chat", "/chats/notes.txt"]);
+    let step = yard.perform(op::History { path: None, limit: 1, before: None }).unwrap().steps;
+    yard.perform(op::Undo { step: step[0].id }).unwrap();
+    assert!(!yard.has("/chats"), "what the step made goes, chats or not");
+    assert_eq!(
+        paths(&result(&yard, "ls", json!({"path": "/chats"}))["entries"]),
+        ["/chats/a.chat"]
+    );
+}
+
+#[test]
+fn w18_a_real_file_is_shadowed_and_verify_says_so() {
+    let (yard, chats) = with_chats(&["a.chat"]);
+    yard.put("/chats/a.chat", "needle of a real file\n");
+    yard.put("/chats/b.chat", "b");
+    assert_eq!(result(&yard, "read", json!({"path": "/chats/a.chat"}))["content"], TEXT);
+    let listed = result(&yard, "ls", json!({"path": "/chats"}));
+    assert_eq!(paths(&listed["entries"]), ["/chats/a.chat", "/chats/b.chat"]);
+    assert_eq!(listed["entries"][0]["is_virtual"], true);
+    assert_eq!(listed["entries"][1]["is_virtual"], false);
+    let found = result(&yard, "grep", json!({"pattern": "real file"}));
+    assert_eq!(found["matches"], json!([]));
+    assert_eq!(yard.perform(op::Verify).unwrap().shadowed, [at("/chats/a.chat")]);
+
+    chats.remove("a.chat");
+    let read = result(&yard, "read", json!({"path": "/chats/a.chat"}));
+    assert_eq!(read["content"], "needle of a real file\n");
+    refusal(&yard, "write", json!({"path": "/chats/a.chat", "content": "x", "overwrite": true}));
+    assert_eq!(yard.perform(op::Verify).unwrap().shadowed, []);
+}
+
+#[test]
+fn w18_whatever_stands_at_the_folders_place_is_shadowed() {
+    let (yard, _) = with_chats(&["a.chat"]);
+    std::fs::create_dir(yard.root().join("other")).unwrap();
+    std::os::unix::fs::symlink("other", yard.root().join("chats")).unwrap();
+    let root = result(&yard, "ls", json!({"path": "/", "recursive": true}));
+    assert_eq!(paths(&root["entries"]), ["/chats", "/other", "/chats/a.chat"]);
+    assert_eq!(root["entries"][0]["is_virtual"], true);
+    assert_eq!(paths(&result(&yard, "glob", json!({"pattern": "*.chat"}))["matches"]).len(), 1);
+    assert_eq!(yard.perform(op::Verify).unwrap().shadowed, [at("/chats")]);
+    refusal(&yard, "write", json!({"path": "/chats/a.chat", "content": "x"}));
+}
+
+#[test]
+fn w18_import_skips_what_is_reserved() {
+    let (yard, _) = with_chats(&["a.chat"]);
+    yard.put("/chats/a.chat", "shadowed");
+    yard.put("/chats/n.txt", "n");
+    let imported =
+        yard.perform(op::Import { path: WsPath::root(), include_ignored: true }).unwrap();
+    assert_eq!(imported.added, 2, "the folder and the file of somebody's own");
+    let skipped: Vec<&WsPath> = imported.skipped.iter().map(|(path, _)| path).collect();
+    assert_eq!(skipped, [&at("/chats/a.chat")]);
+    assert_eq!(yard.bytes("/chats/a.chat"), b"shadowed");
+}
+
+#[test]
+fn w18_no_undo_and_no_restore_bring_a_file_to_a_reserved_place() {
+    let (yard, _) = with_chats(&[]);
+    // A folder that was elsewhere when the file in it was removed is the folder of chats now.
+    yard.put("/docs/a.chat", "mine");
+    result(&yard, "rm", json!({"path": "/docs/a.chat"}));
+    let removal = yard.perform(op::History { path: None, limit: 1, before: None }).unwrap().steps;
+    result(&yard, "mv", json!({"source": "/docs", "destination": "/chats"}));
+    let undone = yard.perform(op::Undo { step: removal[0].id }).unwrap_err();
+    assert_eq!(undone.code(), FaultCode::BadPath, "{undone}");
+    let trash = yard.perform(op::Trash { limit: 1, skip: 0 }).unwrap().entries;
+    let restored = yard.perform(op::Restore::Removed(trash[0].file)).unwrap_err();
+    assert_eq!(restored.code(), FaultCode::BadPath, "{restored}");
+    assert!(!yard.has("/chats/a.chat"));
+}

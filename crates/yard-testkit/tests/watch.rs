@@ -1,0 +1,297 @@
+//! The watcher tells of what others change, and of nothing that we do: with real files, real steps and
+//! real processes.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests change the disk behind the kernel's back"
+)]
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use yard_core::{FaultCode, op};
+use yard_kernel::{Outside, Watch};
+use yard_testkit::{RealWorld, Yard};
+
+/// How long a slow machine is waited for.
+const LONG: Duration = Duration::from_secs(60);
+const STEP: Duration = Duration::from_millis(20);
+/// Longer than what is heard waits to be looked at.
+const SILENCE: Duration = Duration::from_millis(500);
+
+struct Listener {
+    yard: Yard,
+    told: Arc<Mutex<Vec<Outside>>>,
+    _watch: Watch,
+}
+
+impl Listener {
+    fn on(yard: Yard) -> Self {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let ear = Arc::clone(&told);
+        let hear = Arc::new(move |outside| ear.lock().unwrap().push(outside));
+        let watch = yard.workspace().watch(Arc::new(RealWorld), hear).unwrap();
+        Self { yard, told, _watch: watch }
+    }
+
+    fn told(&self) -> Vec<Outside> {
+        self.told.lock().unwrap().clone()
+    }
+
+    fn paths(&self) -> BTreeSet<String> {
+        let told = self.told();
+        told.iter().flat_map(|outside| &outside.changed).map(ToString::to_string).collect()
+    }
+
+    fn forget(&self) {
+        self.told.lock().unwrap().clear();
+    }
+
+    /// Waits until a path was told.
+    fn wait_for(&self, path: &str) {
+        for _ in 0..LONG.as_millis() / STEP.as_millis() {
+            if self.paths().contains(path) {
+                return;
+            }
+            sleep(STEP);
+        }
+        panic!("{path} was never told; {:?} was", self.paths());
+    }
+
+    /// Everything that is told of what happened until now: somebody else's file marks the end.
+    fn all(&self) -> BTreeSet<String> {
+        self.yard.put("/the.end", format!("{:?}", self.told().len()));
+        self.wait_for("/the.end");
+        sleep(SILENCE);
+        let mut paths = self.paths();
+        paths.remove("/the.end");
+        paths
+    }
+
+    fn shell(&self, script: &str) {
+        let mut shell = Command::new("sh");
+        let status = shell.arg("-ec").arg(script).current_dir(self.yard.root()).status().unwrap();
+        assert!(status.success(), "{script}");
+    }
+
+    fn call(&self, tool: &str, args: Value) {
+        let answer = self.yard.call(tool, args.clone());
+        assert!(answer.ok, "{tool} {args}: {}", answer.body);
+    }
+}
+
+fn set(paths: &[&str]) -> BTreeSet<String> {
+    paths.iter().map(|path| (*path).to_owned()).collect()
+}
+
+#[test]
+fn an_editors_save_is_told_once_and_its_temporary_file_is_not() {
+    let listener = Listener::on(Yard::new());
+    listener.call("write", json!({"path": "/src/a.rs", "content": "one\n"}));
+    assert_eq!(listener.all(), set(&[]));
+    listener.shell("echo two > src/.a.rs.tmp && mv src/.a.rs.tmp src/a.rs");
+    listener.wait_for("/src/a.rs");
+    assert_eq!(listener.all(), set(&["/src/a.rs"]));
+}
+
+#[test]
+fn files_in_folders_that_just_came_are_told() {
+    let listener = Listener::on(Yard::new());
+    listener.shell("mkdir -p a/b/c && echo x > a/b/c/f");
+    listener.wait_for("/a/b/c/f");
+    assert_eq!(listener.all(), set(&["/a", "/a/b", "/a/b/c", "/a/b/c/f"]));
+    listener.forget();
+    listener.shell("echo y > a/b/c/g");
+    listener.wait_for("/a/b/c/g");
+}
+
+#[test]
+fn what_others_delete_and_rename_is_told() {
+    let yard = Yard::new();
+    yard.put("/unknown.txt", "u");
+    yard.put("/old/x.txt", "x");
+    let listener = Listener::on(yard);
+    listener.call("write", json!({"path": "/known.txt", "content": "k"}));
+    listener.shell("rm known.txt unknown.txt && mv old new");
+    listener.wait_for("/new/x.txt");
+    assert_eq!(listener.all(), set(&["/known.txt", "/unknown.txt", "/old", "/new", "/new/x.txt"]));
+    listener.forget();
+    listener.shell("echo more >> new/x.txt");
+    listener.wait_for("/new/x.txt");
+    assert!(!listener.paths().contains("/old/x.txt"));
+}
+
+#[test]
+fn our_own_steps_are_not_told() {
+    let yard = Yard::new();
+    yard.put("/disk/only.txt", "nobody recorded this");
+    yard.put("/doomed.txt", "nor this");
+    let listener = Listener::on(yard);
+    for number in 0..20 {
+        listener.call("write", json!({"path": format!("/d/{number}.txt"), "content": "one\n"}));
+        listener.call(
+            "edit",
+            json!({"path": format!("/d/{number}.txt"), "old_string": "one", "new_string": "two"}),
+        );
+    }
+    listener.call("touch", json!({"path": "/d/0.txt"}));
+    listener.call("mkdir", json!({"path": "/deep/er"}));
+    listener.call("mv", json!({"source": "/d/1.txt", "destination": "/deep/er/1.txt"}));
+    listener.call("mv", json!({"source": "/disk", "destination": "/moved"}));
+    listener.call("rm", json!({"path": "/d/2.txt"}));
+    listener.call("rm", json!({"path": "/doomed.txt"}));
+    let steps = listener.yard.perform(op::History { path: None, limit: 1, before: None }).unwrap();
+    listener.yard.perform(op::Undo { step: steps.steps[0].id }).unwrap();
+    assert_eq!(listener.all(), set(&[]));
+}
+
+#[test]
+fn others_are_told_apart_from_writers_that_never_rest() {
+    let listener = Listener::on(Yard::new());
+    std::thread::scope(|scope| {
+        for writer in 0..3 {
+            let yard = &listener.yard;
+            scope.spawn(move || {
+                for round in 0..60 {
+                    let own = format!("/own/{writer}.txt");
+                    let content = format!("{writer} {round}\n");
+                    let write = json!({"path": own, "content": content, "overwrite": true});
+                    assert!(yard.call("write", write).ok);
+                    let place = format!("/own/{writer}.{}", round % 2);
+                    assert!(yard.call("touch", json!({"path": place})).ok);
+                    assert!(yard.call("rm", json!({"path": place})).ok);
+                }
+            });
+        }
+        for round in 0..30 {
+            listener.yard.put("/theirs.txt", format!("{round}"));
+            sleep(STEP);
+        }
+    });
+    assert_eq!(listener.all(), set(&["/theirs.txt"]));
+}
+
+#[test]
+fn another_process_on_the_same_root_is_one_of_us() {
+    let listener = Listener::on(Yard::new());
+    let other = listener.yard.folders().hand(yard_testkit::Plan::default());
+    let path = yard_core::WsPath::parse("/from/there.txt").unwrap();
+    other
+        .perform(op::Write {
+            path: path.clone(),
+            content: b"x".to_vec(),
+            json: false,
+            file_type: None,
+            on_existing: op::OnExisting::Refuse,
+            expected: None,
+        })
+        .unwrap();
+    other.perform(op::Remove { path, recursive: false }).unwrap();
+    assert_eq!(listener.all(), set(&[]));
+}
+
+#[test]
+fn what_others_do_to_a_place_that_we_emptied_is_told() {
+    let listener = Listener::on(Yard::new());
+    listener.call("write", json!({"path": "/f/a.txt", "content": "a"}));
+    listener.call("rm", json!({"path": "/f/a.txt"}));
+    assert_eq!(listener.all(), set(&[]));
+    listener.shell("echo back > f/a.txt");
+    listener.wait_for("/f/a.txt");
+    listener.forget();
+    listener.shell("rm f/a.txt");
+    listener.wait_for("/f/a.txt");
+}
+
+#[test]
+fn nothing_is_told_of_git_and_links_are_not_followed() {
+    let yard = Yard::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), yard.root().join("way")).unwrap();
+    yard.put("/.git/HEAD", "ref");
+    let listener = Listener::on(yard);
+    listener.shell("echo x > .git/index && mkdir -p sub/.git && echo x > sub/.git/config");
+    std::fs::write(elsewhere.path().join("secret"), "s").unwrap();
+    assert_eq!(listener.all(), set(&["/sub"]));
+}
+
+#[test]
+fn thousands_of_files_are_told_in_bounded_batches() {
+    let listener = Listener::on(Yard::new());
+    listener.shell("mkdir many && for i in $(seq 2000); do echo x > many/$i.txt; done");
+    listener.wait_for("/many/2000.txt");
+    let paths = listener.all();
+    let told = listener.told();
+    assert!(told.iter().all(|outside| outside.changed.len() <= 256));
+    let more = told.iter().any(|outside| outside.more);
+    assert!(more || paths.len() == 2001, "{} of 2001 were told", paths.len());
+}
+
+#[test]
+fn reading_is_not_told() {
+    let yard = Yard::new();
+    (0..3_000).for_each(|number| yard.put(&format!("/{}/{number}.txt", number % 10), "hay\n"));
+    let listener = Listener::on(yard);
+    listener.call("grep", json!({"pattern": "needle"}));
+    assert_eq!(listener.all(), set(&[]));
+    assert!(listener.told().iter().all(|outside| !outside.more));
+}
+
+/// Runs this test again where the system watches three folders and no more.
+fn run_limited(test: &str) {
+    let script = r#"echo 3 > /proc/sys/user/max_inotify_watches && exec "$0" --exact "$1""#;
+    let own = std::env::current_exe().unwrap();
+    let mut limited = Command::new("unshare");
+    limited.args(["-Ur", "sh", "-ec", script]).arg(own).arg(test).env(LIMITED, "yes");
+    match limited.status() {
+        Ok(status) => assert!(status.success() || !has_namespaces(), "{status}"),
+        Err(error) => assert!(!has_namespaces(), "{error}"),
+    }
+}
+
+const LIMITED: &str = "TOOLYARD_TEST_FEW_WATCHES";
+
+/// Whether this machine lets us have limits of our own.
+fn has_namespaces() -> bool {
+    let script = "echo 3 > /proc/sys/user/max_inotify_watches";
+    let tried = Command::new("unshare").args(["-Ur", "sh", "-ec", script]).status();
+    tried.is_ok_and(|status| status.success())
+}
+
+#[test]
+fn a_system_that_watches_no_more_is_a_clear_fault() {
+    if std::env::var_os(LIMITED).is_none() {
+        return run_limited("a_system_that_watches_no_more_is_a_clear_fault");
+    }
+    let large = Yard::new();
+    (0..5).for_each(|number| large.put(&format!("/{number}/f"), "x"));
+    let refused = large.workspace().watch(Arc::new(RealWorld), Arc::new(|_| {}));
+    let fault = refused.err().unwrap();
+    assert_eq!(fault.code(), FaultCode::Unavailable);
+    assert!(fault.message().contains("max_user_watches"), "{fault}");
+    assert!(large.call("write", json!({"path": "/0/g", "content": "still works"})).ok);
+
+    let growing = Listener::on(Yard::new());
+    growing.shell("mkdir a b c d");
+    growing.wait_for("/d");
+    assert!(growing.told().iter().any(|outside| outside.more), "not all of it is watched");
+    assert!(growing.all().contains("/a"), "what was watched still is");
+}
+
+#[test]
+fn a_watch_that_is_dropped_tells_nothing() {
+    let yard = Yard::new();
+    let told = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&told);
+    let hear = Arc::new(move |_| *count.lock().unwrap() += 1);
+    drop(yard.workspace().watch(Arc::new(RealWorld), hear).unwrap());
+    yard.put("/a.txt", "a");
+    sleep(SILENCE);
+    assert_eq!(*told.lock().unwrap(), 0);
+}

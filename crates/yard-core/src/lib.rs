@@ -27,7 +27,7 @@ pub use hash::ContentHash;
 pub use id::{ChatId, FileId, KeyId, LoginId, QuestionId, StepId, UserId, VersionId, WorkspaceId};
 pub use limits::Limits;
 pub use path::{Name, PathError, WsPath};
-pub use state::{Author, FileKind, FileState, FileType};
+pub use state::{Author, FileKind, FileState, FileType, Signature};
 pub use time::Timestamp;
 
 /// What an operation's function returns: the value, or the one fault that explains why not.

@@ -293,6 +293,12 @@ impl Disk {
         }
     }
 
+    /// How an open file looks now.
+    pub(crate) fn look_again(&self, file: &File, path: &WsPath) -> Result<Stat> {
+        let raw = rustix::fs::fstat(file).map_err(|errno| read_fault(errno, path))?;
+        Ok(Stat::of(&raw))
+    }
+
     /// The target of a link, as it is written.
     pub(crate) fn read_link(&self, path: &WsPath) -> Result<Vec<u8>> {
         let handle = self

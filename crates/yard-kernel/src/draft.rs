@@ -17,10 +17,11 @@ use yard_store::{Base, Effort, NewChange, Node, Prepared, Signature, Store};
 
 use crate::content::{check_loadable, hash_all, read_all};
 use crate::disk::{EntryKind, Shape, Staged, Stat, Taking, not_found, special};
+use crate::op::version::purged;
 use crate::recent;
 use crate::recovery::image;
 use crate::workspace::{Workspace, store_fault};
-use crate::{Planned, Proposal};
+use crate::{Deed, Planned, Proposal};
 
 /// What a path must still be when the draft is committed.
 #[derive(Clone, Debug)]
@@ -189,7 +190,8 @@ impl<'a> Planner<'a> {
     }
 
     pub(crate) fn propose<O: Operation>(self, answer: O::Answer) -> Planned<O::Answer> {
-        Planned::Change(Box::new(Proposal { effect: self.effect, draft: self.draft, answer }))
+        let deed = Deed::Step { draft: self.draft, answer };
+        Planned::Change(Box::new(Proposal { effect: self.effect, deed }))
     }
 
     pub(crate) fn store(&self) -> &'a dyn Store {
@@ -599,10 +601,10 @@ impl<'a> Planner<'a> {
         if let Some(hash) = state.content {
             let shape = Shape { mode: Some(state.mode), owner: None, taking: None };
             let staged = image(self.workspace, &hash, state.kind, &shape, path)?;
-            let staged = staged.ok_or_else(|| not_kept(path))?;
+            let staged = staged.ok_or_else(|| not_kept(self.workspace, &hash, path))?;
             self.draft.staged.insert(file, staged);
         } else if state.kind != FileKind::Folder {
-            return Err(not_kept(path));
+            return Err(never_kept(path));
         }
         self.push_change(file, None, Some(state.clone()), None, Some(path.clone()));
         self.effect.push(EffectKind::Create, path.clone());
@@ -686,7 +688,14 @@ pub(crate) fn not_a_folder(path: &WsPath) -> Fault {
 }
 
 /// The content of a removed entry is not there any more.
-fn not_kept(path: &WsPath) -> Fault {
+fn not_kept(workspace: &Workspace, hash: &ContentHash, path: &WsPath) -> Fault {
+    match workspace.store().is_purged(hash) {
+        Ok(true) => purged().about(Subject::Path),
+        _ => never_kept(path),
+    }
+}
+
+fn never_kept(path: &WsPath) -> Fault {
     let message = format!("the content of {path} was not kept, so it cannot be brought back");
     Fault::new(FaultCode::NotFound, message).about(Subject::Path)
 }

@@ -317,8 +317,14 @@ pub(crate) fn advance(workspace: &Workspace, head: Option<Seq>, call: &Call) -> 
     if seq.saturating_sub(flushed) < STEPS_BETWEEN_FLUSHES {
         return Ok(());
     }
+    flush_to(workspace, seq, call)
+}
+
+/// Flushes the disk, on which every step up to `seq` is: no crash can take them back then.
+pub(crate) fn flush_to(workspace: &Workspace, seq: Seq, call: &Call) -> Result<()> {
     workspace.disk.flush()?;
     workspace.journal.flushed.store(seq, Ordering::Relaxed);
+    let mark = Mark { seq, boot: call.world().boot_id() };
     workspace.store().set_projected(mark).map_err(store_fault)
 }
 

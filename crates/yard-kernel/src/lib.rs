@@ -49,8 +49,25 @@ pub enum Planned<A> {
 pub struct Proposal<A> {
     /// What it would do.
     pub effect: Effect,
-    pub(crate) draft: draft::Draft,
-    pub(crate) answer: A,
+    pub(crate) deed: Deed<A>,
+}
+
+/// What a commit has to do.
+pub(crate) enum Deed<A> {
+    /// Land a step.
+    Step {
+        /// The step on paper.
+        draft: draft::Draft,
+        /// What it answers.
+        answer: A,
+    },
+    /// Purge removed files.
+    Purge {
+        /// The files.
+        files: Vec<yard_core::FileId>,
+        /// What it answers, once it is known what went.
+        answer: Box<dyn FnOnce(yard_store::Purged) -> A + Send>,
+    },
 }
 
 /// What a commit came to.

@@ -429,6 +429,31 @@ impl Stage {
         rustix::fs::statat(&self.kept, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
+    /// Removes kept files for good; that they are gone is durable when this returns.
+    pub(crate) fn remove_kept(&self, names: &[String]) -> Result<()> {
+        let told = |errno| write_fault(errno, &WsPath::root());
+        for name in names {
+            match rustix::fs::unlinkat(&self.kept, name, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(told(errno)),
+            }
+        }
+        self.flush_kept().map_err(told)
+    }
+
+    /// Makes the names of kept files durable.
+    fn flush_kept(&self) -> std::result::Result<(), Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::openat(&self.kept, ".", flags, Mode::empty())?;
+        rustix::fs::fsync(folder)
+    }
+
+    /// Removes what was taken out of the places of these files and still lies here.
+    pub(crate) fn discard_displaced(&self, files: &[FileId]) {
+        let theirs = |displaced: &Displaced| displaced.file().is_some_and(|id| files.contains(&id));
+        self.leftovers().iter().filter(|left| theirs(left)).for_each(|left| self.discard(left));
+    }
+
     /// Opens a kept file.
     pub(crate) fn open_kept(&self, name: &str) -> std::result::Result<std::fs::File, Errno> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

@@ -8,6 +8,7 @@ use yard_store::Node;
 use crate::disk::not_found;
 use crate::draft::{Large, Planner};
 use crate::op::history::last_at;
+use crate::op::version::lost;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
@@ -93,6 +94,11 @@ fn revive_below(planner: &mut Planner<'_>, folder: &Node, path: &WsPath) -> Resu
         if change.file == folder.id || !from.is_within(&folder.path) {
             continue;
         }
+        // What was purged since does not keep the rest from coming back.
+        let node = planner.store().node(change.file).map_err(store_fault)?;
+        if node.is_some_and(|node| node.purged) {
+            continue;
+        }
         let below = planner.revived_or_living(state.parent)?.unwrap_or_else(|| path.clone());
         let place = crate::draft::join(&below, &state.name)?;
         planner.revive(change.file, state, &place)?;
@@ -112,10 +118,7 @@ fn to_version(workspace: &Workspace, call: &Call, version: VersionId) -> Result<
     })?;
     let current = planner.current(&path, Large::Keep)?;
     let hash = row.state.content.ok_or_else(|| unknown("content of that version"))?;
-    let bytes = store
-        .content(&hash)
-        .map_err(store_fault)?
-        .ok_or_else(|| unknown("content of that version"))?;
+    let bytes = store.content(&hash).map_err(store_fault)?.ok_or_else(|| lost(workspace, &hash))?;
     let mut after = current.state.clone();
     (after.json, after.file_type) = (row.state.json, row.state.file_type);
     planner.rewrite(&current, Some(bytes), after)?;

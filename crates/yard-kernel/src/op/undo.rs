@@ -17,6 +17,7 @@ use yard_store::{Change, StepRow};
 use crate::disk::Shape;
 use crate::draft::{Current, Large, Planner, Was, join};
 use crate::op::history::find_step;
+use crate::op::version::purged;
 use crate::recovery::image;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
@@ -125,6 +126,9 @@ impl Undoing<'_> {
                 Some(hash) => image(self.planner.workspace, &hash, state.kind, &shape, path)?,
                 None => None,
             };
+            if staged.is_none() {
+                self.must_not_be_purged(state.content)?;
+            }
             let staged =
                 staged.ok_or_else(|| self.conflict(change, path, "its content was not kept"))?;
             self.planner.draft.staged.insert(change.file, staged);
@@ -346,6 +350,9 @@ impl Undoing<'_> {
             Some(hash) => self.planner.store().content(&hash).map_err(store_fault)?,
             None => None,
         };
+        if bytes.is_none() {
+            self.must_not_be_purged(hash)?;
+        }
         bytes.ok_or_else(|| {
             self.conflict(
                 change,
@@ -353,6 +360,15 @@ impl Undoing<'_> {
                 "its earlier content is too large to be merged or was not kept",
             )
         })
+    }
+
+    /// A purged content is no conflict that anybody could resolve.
+    fn must_not_be_purged(&self, hash: Option<ContentHash>) -> Result<()> {
+        let store = self.planner.store();
+        match hash.map(|hash| store.is_purged(&hash)).transpose().map_err(store_fault)? {
+            Some(true) => Err(purged().about(Subject::Step)),
+            _ => Ok(()),
+        }
     }
 
     /// The fault that names what is in the way, and the later step that put it there.

@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::{Result, StoreError};
 
 /// Version n is what the first n of these make of an empty database.
-const MIGRATIONS: [&str; 1] = [FIRST];
+const MIGRATIONS: [&str; 2] = [FIRST, PURGING];
 
 /// The format that this program reads and writes.
 pub(super) const FORMAT: u32 = MIGRATIONS.len() as u32;
@@ -101,7 +101,8 @@ CREATE TABLE named (
 ) STRICT, WITHOUT ROWID;
 
 -- A content. `data` is by `form`: its bytes, compressed bytes, a delta against row `base`, nothing
--- (it is a blob), the name under which the kernel keeps it, or a splice of row `base`.
+-- (it is a blob), the name under which the kernel keeps it, a splice of row `base`, or nothing (it was
+-- purged).
 CREATE TABLE content (
     id INTEGER PRIMARY KEY,
     hash BLOB NOT NULL,
@@ -125,6 +126,19 @@ CREATE TABLE mark (
     seq INTEGER NOT NULL,
     boot BLOB NOT NULL
 ) STRICT;
+";
+
+const PURGING: &str = "
+-- Not NULL once a removed file was purged: it cannot come back.
+ALTER TABLE file ADD COLUMN purged INTEGER;
+
+-- Files whose contents were purged and that are still to be removed: the blob of `hash` where `kept`
+-- is empty, else the file that the kernel keeps under that name.
+CREATE TABLE doomed (
+    hash BLOB NOT NULL,
+    kept TEXT NOT NULL,
+    PRIMARY KEY (hash, kept)
+) STRICT, WITHOUT ROWID;
 ";
 
 /// Brings a database, even an empty one, to this program's format. Only the process that holds the

@@ -24,7 +24,9 @@ pub use call::{Call, Progress, World};
 pub use effect::{Effect, EffectKind, PathEffect};
 pub use fault::{Fault, FaultCode, Subject};
 pub use hash::ContentHash;
-pub use id::{ChatId, FileId, KeyId, LoginId, QuestionId, StepId, UserId, VersionId, WorkspaceId};
+pub use id::{
+    ChatId, FileId, KeyId, LoginId, QuestionId, StepId, UploadId, UserId, VersionId, WorkspaceId,
+};
 pub use limits::Limits;
 pub use path::{Name, PathError, WsPath};
 pub use state::{Author, FileKind, FileState, FileType, Signature};

@@ -27,7 +27,7 @@ use yard_store::Signature;
 
 pub(crate) use lock::Locks;
 pub(crate) use resolve::Spot;
-pub(crate) use stage::{Displaced, Shape, Stage, Staged, Taking, looks_like};
+pub(crate) use stage::{Displaced, Incoming, NewlyKept, Shape, Stage, Staged, Taking, looks_like};
 
 /// How often a call that raced with a rename is tried again before it is a fault.
 const RACES: usize = 64;

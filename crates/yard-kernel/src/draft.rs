@@ -16,7 +16,7 @@ use yard_core::{
 use yard_store::{Base, Effort, NewChange, Node, Prepared, Signature, Store};
 
 use crate::content::{check_loadable, hash_all, read_all};
-use crate::disk::{EntryKind, Shape, Staged, Stat, Taking, not_found, special};
+use crate::disk::{EntryKind, NewlyKept, Shape, Staged, Stat, Taking, not_found, special};
 use crate::op::version::purged;
 use crate::recent;
 use crate::recovery::image;
@@ -70,6 +70,8 @@ pub(crate) struct Draft {
     pub(crate) records_only: bool,
     pub(crate) contents: Vec<Prepared>,
     pub(crate) staged: HashMap<FileId, Staged>,
+    /// Contents that are kept as whole files, and go again unless the step is recorded.
+    pub(crate) kept: Vec<NewlyKept>,
     /// The bytes that a staged file is to displace: comparing is cheaper than hashing again.
     pub(crate) displacing: HashMap<FileId, Arc<Vec<u8>>>,
     /// The contents that it writes, to be known again by the next plan.
@@ -146,6 +148,13 @@ pub(crate) struct NewContent<'a> {
     pub(crate) json: bool,
 }
 
+/// What a file is going to be: its content, and the staged file that has it.
+pub(crate) struct Image {
+    pub(crate) hash: ContentHash,
+    pub(crate) size: u64,
+    pub(crate) staged: Staged,
+}
+
 /// Writes a [`Draft`].
 pub(crate) struct Planner<'a> {
     pub(crate) workspace: &'a Workspace,
@@ -170,6 +179,7 @@ impl<'a> Planner<'a> {
             records_only: false,
             contents: Vec::new(),
             staged: HashMap::new(),
+            kept: Vec::new(),
             displacing: HashMap::new(),
             written: Vec::new(),
             expects: Vec::new(),
@@ -490,24 +500,39 @@ impl<'a> Planner<'a> {
         new: &NewContent<'_>,
     ) -> Result<(FileId, VersionId, ContentHash)> {
         check_loadable(new.bytes.len() as u64, self.workspace.limits(), path)?;
+        self.create_image(path, new.file_type, new.json, |planner, shape| {
+            let hash = planner.bring(new.bytes, None)?;
+            let workspace = planner.workspace;
+            let staged = workspace.stage.file(&workspace.disk, new.bytes, shape, path)?;
+            Ok(Image { hash, size: new.bytes.len() as u64, staged })
+        })
+    }
+
+    /// Plans a new file with the image that `make` stages.
+    pub(crate) fn create_image(
+        &mut self,
+        path: &WsPath,
+        file_type: FileType,
+        json: bool,
+        make: impl FnOnce(&mut Self, &Shape) -> Result<Image>,
+    ) -> Result<(FileId, VersionId, ContentHash)> {
         let above = path.parent().ok_or_else(|| not_found(path))?;
         let name = path.name().ok_or_else(|| not_found(path))?;
         let parent = self.make_folders(&above)?;
         self.forget_gone(parent, path)?;
         self.expect(path, Was::Absent);
         self.check_writable_above(path)?;
-        let hash = self.bring(new.bytes, None)?;
-        let shape = Shape { mode: None, owner: None, taking: None };
-        let staged = self.workspace.stage.file(&self.workspace.disk, new.bytes, &shape, path)?;
+        let Image { hash, size, staged } =
+            make(self, &Shape { mode: None, owner: None, taking: None })?;
         let after = FileState {
             parent,
             name,
             kind: FileKind::File,
-            file_type: new.file_type,
+            file_type,
             mode: staged.stat.mode,
             content: Some(hash),
-            size: new.bytes.len() as u64,
-            json: new.json,
+            size,
+            json,
         };
         let id = FileId::new(self.call.world());
         self.draft.staged.insert(id, staged);
@@ -556,21 +581,34 @@ impl<'a> Planner<'a> {
         &mut self,
         current: &Current,
         bytes: &[u8],
+        after: FileState,
+    ) -> Result<(VersionId, ContentHash)> {
+        let kind = after.kind;
+        self.put_image(current, after, |planner, shape| {
+            let base = current.state.content.filter(|_| !current.bytes.is_empty());
+            let base = base.map(|hash| Base { hash, bytes: &current.bytes });
+            let hash = planner.bring(bytes, base)?;
+            let (disk, stage) = (&planner.workspace.disk, &planner.workspace.stage);
+            let staged = match kind {
+                FileKind::Link => stage.link(disk, bytes, &current.path)?,
+                _ => stage.file(disk, bytes, shape, &current.path)?,
+            };
+            Ok(Image { hash, size: bytes.len() as u64, staged })
+        })
+    }
+
+    /// Plans another state for a file or link that is there, with the image that `make` stages.
+    pub(crate) fn put_image(
+        &mut self,
+        current: &Current,
         mut after: FileState,
+        make: impl FnOnce(&mut Self, &Shape) -> Result<Image>,
     ) -> Result<(VersionId, ContentHash)> {
         self.check_writable_above(&current.path)?;
-        let base = current.state.content.filter(|_| !current.bytes.is_empty());
-        let base = base.map(|hash| Base { hash, bytes: &current.bytes });
-        let hash = self.bring(bytes, base)?;
-        let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
         let taking = Some(Taking { file: current.id, step: self.draft.id });
         let shape = Shape { mode: Some(after.mode), owner: Some(current.stat.owner), taking };
-        let staged = match after.kind {
-            FileKind::Link => stage.link(disk, bytes, &current.path)?,
-            _ => stage.file(disk, bytes, &shape, &current.path)?,
-        };
-        after.content = Some(hash);
-        after.size = bytes.len() as u64;
+        let Image { hash, size, staged } = make(self, &shape)?;
+        (after.content, after.size) = (Some(hash), size);
         if current.bytes.len() as u64 == current.stat.size() {
             self.draft.displacing.insert(current.id, Arc::clone(&current.bytes));
         }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use yard_core::{Author, Call, Fault, FileKind, Result, StepId, WsPath};
 use yard_store::{AuditEntry, Batch, Mark, NewStep, Prepared, Seq, StoreError};
 
-use crate::disk::Stat;
+use crate::disk::{NewlyKept, Stat};
 use crate::draft::{Draft, Expect, Was};
 use crate::projection::{Landing, Retired, project};
 use crate::recovery;
@@ -270,7 +270,10 @@ fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -
     let mut told = Vec::with_capacity(ready.len());
     let mut complete = true;
     for (item, recorded) in ready.drain(..).zip(recorded) {
-        let Request { draft, signed, slot, .. } = item.request;
+        let Request { mut draft, signed, slot, .. } = item.request;
+        if !matches!(recorded, Ok(Verdict::Moved)) {
+            draft.kept.iter_mut().for_each(NewlyKept::stays);
+        }
         let mut gone = Vec::new();
         let result = match recorded {
             Ok(Verdict::Done) => match project(workspace, draft, &signed, call) {

@@ -14,12 +14,14 @@ mod projection;
 mod recent;
 mod recovery;
 mod regex;
+mod upload;
 mod virtual_files;
 mod walk;
 mod workspace;
 
 pub use disk::{DiskCall, Probe, Resolution};
 pub use journal::Signed;
+pub use upload::{Upload, Uploaded};
 pub use virtual_files::{VirtualFile, VirtualFiles};
 pub use workspace::{Opening, Workspace};
 

@@ -11,6 +11,7 @@ use crate::disk::{Disk, Locks, Probe, Resolution, Stage};
 use crate::journal::{Journal, Signed, Verdict};
 use crate::op::purge;
 use crate::recent::{InParts, Recent};
+use crate::upload::{Uploads, sweep_kept};
 use crate::{Committed, Deed, Proposal, VirtualFiles, recovery};
 
 /// How many signatures are remembered in memory before they are handed to the store.
@@ -44,6 +45,7 @@ pub struct Workspace {
     pub(crate) journal: Journal,
     pub(crate) recent: Recent,
     pub(crate) in_parts: InParts,
+    pub(crate) uploads: Arc<Uploads>,
     pub(crate) folder_mode: u32,
     #[expect(dead_code, reason = "the operations learn of it in the next commits")]
     pub(crate) virtual_files: Option<Arc<dyn VirtualFiles>>,
@@ -67,6 +69,7 @@ impl Workspace {
             journal: Journal::default(),
             recent: Recent::default(),
             in_parts: InParts::default(),
+            uploads: Arc::default(),
             virtual_files: opening.virtual_files,
             store: opening.store,
             limits: opening.limits,
@@ -84,6 +87,7 @@ impl Workspace {
         purge::bury(self)?;
         if alone {
             recovery::rescue(self, call)?;
+            sweep_kept(self)?;
             self.stage.sweep();
         }
         self.locks.share()

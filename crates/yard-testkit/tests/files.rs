@@ -5,6 +5,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use yard_core::op::{
     FETCH_BYTES, Fetch, FetchVersion, Fetched, Fingerprint, History, HistoryEntry, HistoryOf,
@@ -12,6 +13,7 @@ use yard_core::op::{
     Verify, Write,
 };
 use yard_core::{ContentHash, FaultCode, FileId, Limits, VersionId, WsPath};
+use yard_kernel::{DiskCall, Probe};
 use yard_store::sqlite::Options;
 use yard_store::{SqliteStore, Store};
 use yard_testkit::failing::{Answer, FailingStore, When};
@@ -190,23 +192,34 @@ fn a_fingerprint_is_the_hash_on_disk_and_goes_with_the_fetch() {
     assert_eq!(print("/unknown").file, None);
 }
 
+/// Counts how often a file is opened to be read.
+#[derive(Default)]
+struct Reads(AtomicU64);
+
+impl Probe for Reads {
+    fn before(&self, call: DiskCall) -> std::io::Result<()> {
+        self.0.fetch_add(u64::from(call == DiskCall::Read), Ordering::SeqCst);
+        Ok(())
+    }
+}
+
 #[test]
 fn a_settled_fingerprint_reads_nothing() {
-    let yard = Yard::new();
+    let reads = Arc::new(Reads::default());
+    let probe: Option<Arc<dyn Probe>> = Some(reads.clone());
+    let yard = Yard::open(&Folders::new(), Plan { probe, ..Plan::default() }).unwrap();
     write(&yard, "/a", noise(100_000, 3));
-    let path = yard.root().join("a");
-    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
-    std::fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(2_100));
     let first = yard.perform(Fingerprint { path: at("/a") }).unwrap();
-    // Whoever writes behind the signature's back is not seen: that is how nothing is read.
-    let atime = || std::fs::metadata(&path).unwrap();
-    let before = atime();
-    let again = yard.perform(Fingerprint { path: at("/a") }).unwrap();
-    assert_eq!(again, first);
-    assert_eq!(before.accessed().unwrap(), atime().accessed().unwrap());
-    let reopened = yard.reopen();
-    assert_eq!(reopened.perform(Fingerprint { path: at("/a") }).unwrap().hash, first.hash);
+    let before = reads.0.load(Ordering::SeqCst);
+    assert_eq!(yard.perform(Fingerprint { path: at("/a") }).unwrap(), first);
+    assert_eq!(reads.0.load(Ordering::SeqCst), before);
+    yard.put("/a", "other");
+    assert_eq!(
+        yard.perform(Fingerprint { path: at("/a") }).unwrap().hash,
+        ContentHash::of(b"other")
+    );
+    assert_eq!(reads.0.load(Ordering::SeqCst), before + 1);
 }
 
 #[test]

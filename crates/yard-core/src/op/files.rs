@@ -1,8 +1,10 @@
-//! Files by their ids, as raw bytes and as versions: locate, fingerprint, fetch, version, purge.
+//! Files by their ids, as raw bytes and as versions: locate, fingerprint, fetch, version,
+//! place, purge.
 
+use super::OnExisting;
 use crate::{
-    Author, ContentHash, FileId, FileKind, FileType, Signature, StepId, Timestamp, VersionId,
-    WsPath,
+    Author, ContentHash, FileId, FileKind, FileType, Signature, StepId, Timestamp, UploadId,
+    VersionId, WsPath,
 };
 
 /// Most bytes that one call hands out; a caller streams by asking again.
@@ -169,6 +171,21 @@ pub struct FetchedVersion {
     pub size: u64,
     /// The hash of the whole.
     pub hash: ContentHash,
+}
+
+/// Makes an upload a file, of any size; missing folders are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: WsPath,
+    /// What was uploaded: its bytes arrived whole, and wait in this process.
+    pub upload: UploadId,
+    /// The type that it gets; `None` keeps that of an existing file and is a document for a new one.
+    pub file_type: Option<FileType>,
+    /// What happens to an existing file.
+    pub on_existing: OnExisting,
+    /// The hash that an existing file must have (R7).
+    pub expected: Option<ContentHash>,
 }
 
 /// Removes for good what a removed file held: the contents of its versions that no other file shares.

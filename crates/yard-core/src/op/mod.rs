@@ -12,7 +12,7 @@ pub use change::{
 };
 pub use files::{
     FETCH_BYTES, Fetch, FetchVersion, Fetched, FetchedVersion, Fingerprint, Fingerprinted, Locate,
-    Purge, PurgeAnswer, Removal, ShowVersion, ShownVersion, Whereabouts,
+    Place, Purge, PurgeAnswer, Removal, ShowVersion, ShownVersion, Whereabouts,
 };
 pub use journal::{
     ChangeSummary, History, HistoryAnswer, HistoryEntry, HistoryOf, Import, Imported, Restore,
@@ -66,5 +66,6 @@ operations! {
     Fetch => Fetched, "fetch";
     ShowVersion => ShownVersion, "show-version";
     FetchVersion => FetchedVersion, "fetch-version";
+    Place => Changed, "place";
     Purge => PurgeAnswer, "purge";
 }

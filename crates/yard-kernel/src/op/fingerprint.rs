@@ -1,28 +1,29 @@
 //! fingerprint: the hash of a file's bytes, read only where the store does not know them already.
 
 use yard_core::op::{Fingerprint, Fingerprinted};
-use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsPath};
+use yard_core::{Call, ContentHash, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsPath};
 
 use crate::content::hash_all;
+use crate::disk::{Spot, Stat, not_found};
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
 impl Execute for Fingerprint {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Fingerprinted>> {
-        let (path, mut file, stat) = workspace.disk.open_wherever(&self.path)?;
+        let (path, stat) = match workspace.disk.locate(&self.path, true)? {
+            Spot::Present { path, stat } => (path, stat),
+            Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
+        };
         let node = workspace.store().lookup(&path).map_err(store_fault)?;
         let known = node.as_ref().and_then(|node| workspace.content_seen_as(node, &stat));
-        let hash = match known {
-            Some(hash) => hash,
+        let (hash, stat) = match known {
+            Some(hash) => (hash, stat),
             None => {
-                let hash = hash_all(&mut file, &path, call)?;
-                if workspace.disk.look_again(&file, &path)?.signature != stat.signature {
-                    return Err(changed_meanwhile(&path));
-                }
+                let (hash, stat) = hashed(workspace, &path, &stat, call)?;
                 if let Some(node) = &node {
                     workspace.seen_as(node.id, hash, &stat, call);
                 }
-                hash
+                (hash, stat)
             }
         };
         let answer = Fingerprinted {
@@ -35,6 +36,21 @@ impl Execute for Fingerprint {
         };
         Ok(Planned::Answer { effect: Effect::one(EffectKind::Read, path), answer })
     }
+}
+
+/// The hash of a file's bytes, and how it looked all the while.
+fn hashed(
+    workspace: &Workspace,
+    path: &WsPath,
+    seen: &Stat,
+    call: &Call,
+) -> Result<(ContentHash, Stat)> {
+    let (mut file, stat) = workspace.disk.open_seen(path, seen)?;
+    let hash = hash_all(&mut file, path, call)?;
+    if workspace.disk.look_again(&file, path)?.signature != stat.signature {
+        return Err(changed_meanwhile(path));
+    }
+    Ok((hash, stat))
 }
 
 /// The fault where a file is no longer what an earlier look saw.

@@ -8,7 +8,6 @@ use yard_store::Node;
 use crate::disk::not_found;
 use crate::draft::{Large, Planner};
 use crate::op::history::last_at;
-use crate::op::version::lost;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
@@ -118,10 +117,13 @@ fn to_version(workspace: &Workspace, call: &Call, version: VersionId) -> Result<
     })?;
     let current = planner.current(&path, Large::Keep)?;
     let hash = row.state.content.ok_or_else(|| unknown("content of that version"))?;
-    let bytes = store.content(&hash).map_err(store_fault)?.ok_or_else(|| lost(workspace, &hash))?;
+    let bytes = store.content(&hash).map_err(store_fault)?;
     let mut after = current.state.clone();
     (after.json, after.file_type) = (row.state.json, row.state.file_type);
-    planner.rewrite(&current, Some(bytes), after)?;
+    match bytes {
+        Some(bytes) => planner.rewrite(&current, Some(bytes), after)?,
+        None => planner.rewrite_as_stored(&current, hash, row.state.size, after)?,
+    }
     let answer = Restored { file: row.file, path, step: planner.draft.id };
     Ok(planner.propose::<Restore>(answer))
 }

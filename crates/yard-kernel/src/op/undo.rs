@@ -304,11 +304,27 @@ impl Undoing<'_> {
         if after.json == base.json {
             after.json = theirs.json;
         }
+        if let Some(hash) = self.large_before(current, theirs, base)? {
+            return self.planner.rewrite_as_stored(current, hash, theirs.size, after);
+        }
         let bytes = self.merged(change, current, theirs, base)?;
         if bytes.is_none() && after == current.state {
             return Ok(());
         }
         self.planner.rewrite(current, bytes, after)
+    }
+
+    /// The content before the step, if the file shall simply have it again and it is too large to load.
+    fn large_before(
+        &self,
+        current: &Current,
+        theirs: &FileState,
+        base: &FileState,
+    ) -> Result<Option<ContentHash>> {
+        let unchanged = current.content() == base.content && base.content != theirs.content;
+        let Some(hash) = theirs.content.filter(|_| unchanged) else { return Ok(None) };
+        let located = self.planner.store().locate(&hash).map_err(store_fault)?;
+        Ok(located.and_then(|located| located.kept).map(|_| hash))
     }
 
     /// The content that the entry shall have; `None` if it stays.

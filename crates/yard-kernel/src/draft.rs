@@ -121,6 +121,11 @@ impl Current {
     pub(crate) fn content(&self) -> Option<ContentHash> {
         self.observed
     }
+
+    /// Whether it is a file that is too large for its bytes to be here.
+    fn is_not_loaded(&self) -> bool {
+        self.stat.is(FileKind::File) && self.bytes.len() as u64 != self.stat.size()
+    }
 }
 
 /// What the disk says about one entry.
@@ -572,6 +577,9 @@ impl<'a> Planner<'a> {
             );
             self.effect.push(EffectKind::Modify, current.path.clone());
             return Ok(());
+        }
+        if bytes.is_none() && current.is_not_loaded() {
+            return self.rewrite_unloaded(current, after);
         }
         let bytes = bytes.as_deref().unwrap_or(current.bytes.as_slice());
         self.put(current, bytes, after).map(|_| ())

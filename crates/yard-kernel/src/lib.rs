@@ -55,6 +55,7 @@ pub struct Proposal<A> {
 }
 
 /// What a commit has to do.
+#[expect(clippy::large_enum_variant, reason = "every proposal is boxed as a whole")]
 pub(crate) enum Deed<A> {
     /// Land a step.
     Step {

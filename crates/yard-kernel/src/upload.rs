@@ -16,7 +16,7 @@ use yard_core::{
 use yard_store::Prepared;
 
 use crate::content::read_all;
-use crate::disk::{Incoming, Shape, Staged};
+use crate::disk::{Incoming, Shape, Staged, not_found};
 use crate::draft::{Current, Image, Planner};
 use crate::recovery::image;
 use crate::workspace::{Workspace, store_fault};
@@ -156,6 +156,18 @@ impl Planner<'_> {
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
         let staged = stage.copy(disk, staged.open(path)?, shape, path)?;
         Ok(Image { hash: *hash, size: *size, staged })
+    }
+
+    /// Plans another state for a file that is too large to load and keeps its bytes.
+    pub(crate) fn rewrite_unloaded(&mut self, current: &Current, after: FileState) -> Result<()> {
+        let (workspace, path) = (self.workspace, &current.path);
+        let put = self.put_image(current, after, |_, shape| {
+            let (source, stat) = workspace.disk.open_seen(path, &current.stat)?;
+            let hash = current.content().ok_or_else(|| not_found(path))?;
+            let staged = workspace.stage.copy(&workspace.disk, source, shape, path)?;
+            Ok(Image { hash, size: stat.size(), staged })
+        });
+        put.map(|_| ())
     }
 
     /// Plans that a file gets a content that the store has, however large it is.

@@ -274,8 +274,8 @@ fn versions_of_every_form_are_fetched_in_parts() {
     let large = noise((4 << 20) + 3, 5);
     yard.put("/large", &large);
     let (file, _) = write(&yard, "/large", "small now");
-    let kept = history(&yard, HistoryOf::File(file)).into_iter().filter_map(|step| step.version);
-    let kept = kept.last().unwrap();
+    let oldest = history(&yard, HistoryOf::File(file)).pop().unwrap();
+    let kept = oldest.version.unwrap();
     assert!(fetch_version(&yard, kept).unwrap() == large);
     assert_eq!(
         yard.perform(ShowVersion { version: kept, of: None, max_bytes: 99 }).unwrap().diff,

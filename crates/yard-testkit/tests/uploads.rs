@@ -4,12 +4,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::disallowed_methods, reason = "tests look at files")]
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use yard_core::hash::ContentHasher;
 use yard_core::op::{
-    Changed, FETCH_BYTES, FetchVersion, History, HistoryOf, Move, OnExisting, Place, Purge, Remove,
-    Restore, Undo, Verify,
+    Changed, FETCH_BYTES, FetchVersion, History, HistoryOf, Import, Move, OnExisting, Place, Purge,
+    Remove, Restore, Undo, Verify,
 };
 use yard_core::{ContentHash, FaultCode, Limits, VersionId, WsPath};
 use yard_gate::Uploaded;
@@ -202,6 +203,22 @@ fn a_purge_takes_a_large_upload_along() {
     assert_eq!((names(&yard, "kept"), names(&yard, "stage")), (vec![], vec![]));
     sound(&yard);
     assert!(version(&yard, place(&yard, "/a", 1, 64).version.unwrap()) == content(1, 64));
+}
+
+#[test]
+fn undoing_a_mode_of_a_large_file_keeps_its_bytes() {
+    let yard = yard();
+    let made = place(&yard, "/a", 1, 40);
+    let mode = |bits| std::fs::Permissions::from_mode(bits);
+    let path = yard.root().join("a");
+    std::fs::set_permissions(&path, mode(0o600)).unwrap();
+    yard.perform(Import { path: at("/"), include_ignored: true }).unwrap();
+    let history = History { of: HistoryOf::File(made.file), limit: 1, before: None };
+    let step = yard.perform(history).unwrap().steps.remove(0);
+    yard.perform(Undo { step: step.id }).unwrap();
+    assert!(yard.bytes("/a") == content(1, 40));
+    assert_ne!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    sound(&yard);
 }
 
 /// The most memory that this process ever had, in KiB.

@@ -1,6 +1,6 @@
 //! How people name a step: its id, a beginning of it that no other id has, or `last`.
 
-use yard_core::op::{History, HistoryEntry};
+use yard_core::op::{History, HistoryEntry, HistoryOf};
 use yard_core::{FaultCode, StepId};
 
 use crate::door::Seat;
@@ -62,7 +62,7 @@ pub(crate) fn short_length(ids: &[String]) -> usize {
 }
 
 fn newest(seat: &Seat) -> Result<StepId, Failure> {
-    let answer = seat.perform(History { path: None, limit: 1, before: None })?;
+    let answer = seat.perform(History { of: HistoryOf::Workspace, limit: 1, before: None })?;
     answer.steps.first().map(|step| step.id).ok_or_else(|| {
         Failure::new(FaultCode::NotFound, "nothing has happened in this workspace yet")
     })
@@ -72,7 +72,7 @@ fn matching(seat: &Seat, digits: &str) -> Result<Vec<StepId>, Failure> {
     let mut matching = Vec::new();
     let mut before = None;
     loop {
-        let page = seat.perform(History { path: None, limit: PAGE, before })?;
+        let page = seat.perform(History { of: HistoryOf::Workspace, limit: PAGE, before })?;
         let fits = |step: &&HistoryEntry| begins_with(&step.id.to_string(), digits);
         matching.extend(page.steps.iter().filter(fits).map(|step| step.id));
         before = page.steps.last().map(|step| step.id);

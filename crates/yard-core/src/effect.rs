@@ -20,6 +20,8 @@ pub enum EffectKind {
     MoveTo,
     /// It is removed.
     Remove,
+    /// What was there is removed from the past too, for good.
+    Purge,
 }
 
 impl EffectKind {
@@ -33,6 +35,7 @@ impl EffectKind {
             Self::MoveFrom => "move-from",
             Self::MoveTo => "move-to",
             Self::Remove => "remove",
+            Self::Purge => "purge",
         }
     }
 }

@@ -66,6 +66,10 @@ id!(
 );
 
 id!(
+    /// Bytes that arrived in pieces and wait to become a file.
+    UploadId
+);
+id!(
     /// One workspace of a server.
     WorkspaceId
 );

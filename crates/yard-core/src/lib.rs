@@ -25,11 +25,13 @@ pub use call::{Call, Progress, World};
 pub use effect::{Effect, EffectKind, PathEffect};
 pub use fault::{Fault, FaultCode, Subject};
 pub use hash::ContentHash;
-pub use id::{ChatId, FileId, KeyId, LoginId, QuestionId, StepId, UserId, VersionId, WorkspaceId};
+pub use id::{
+    ChatId, FileId, KeyId, LoginId, QuestionId, StepId, UploadId, UserId, VersionId, WorkspaceId,
+};
 pub use limits::Limits;
 pub use path::{Name, PathError, WsPath};
 pub use role::Role;
-pub use state::{Author, FileKind, FileState, FileType};
+pub use state::{Author, FileKind, FileState, FileType, Signature};
 pub use time::Timestamp;
 
 /// What an operation's function returns: the value, or the one fault that explains why not.

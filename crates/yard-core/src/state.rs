@@ -104,3 +104,16 @@ pub struct FileState {
     /// It was written as a JSON value that is no string, and reads back as one (W3).
     pub json: bool,
 }
+
+/// What tells without reading whether a file is still the one that was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Signature {
+    /// Bytes.
+    pub size: u64,
+    /// Modification time in nanoseconds.
+    pub mtime: i64,
+    /// Change time in nanoseconds.
+    pub ctime: i64,
+    /// Inode number.
+    pub inode: u64,
+}

@@ -12,5 +12,5 @@ mod session;
 pub use actor::Actor;
 pub use policy::{Policy, Verdict};
 pub use session::{Origin, Outcome, Pending, Session};
-pub use yard_kernel::{Execute, Workspace};
+pub use yard_kernel::{Execute, Upload, Uploaded, Workspace};
 pub use yard_store::registry;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use yard_core::op::Operation;
 use yard_core::{Call, Effect, Fault, FaultCode, Limits, Result};
-use yard_kernel::{Committed, Execute, Planned, Signed, Workspace};
+use yard_kernel::{Committed, Execute, Planned, Signed, Upload, Workspace};
 use yard_store::AuditEntry;
 
 use crate::{Actor, Policy, Verdict};
@@ -60,6 +60,12 @@ impl Session {
     /// The workspace's real directory, for callers that send paths below it (R2).
     pub fn host_root(&self) -> &[u8] {
         self.workspace.host_root()
+    }
+
+    /// Begins an upload: any number of bytes come to the staging folder and change nothing, until a
+    /// `Place` that names them is performed.
+    pub fn upload(&self, call: &Call) -> Result<Upload> {
+        self.workspace.upload(call)
     }
 
     /// Performs one operation: the only way in.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::FileExt as _;
 
 use rustix::io::Errno;
 use yard_core::hash::ContentHasher;
@@ -25,6 +26,22 @@ pub(crate) fn read_all(file: &mut File, size: u64, path: &WsPath) -> Result<Vec<
         }
         if filled == bytes.len() {
             bytes.resize(bytes.len() * 2, 0);
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// Reads at most `length` bytes from `offset` on; fewer only at the end of the file.
+pub(crate) fn read_range(file: &File, offset: u64, length: u64, path: &WsPath) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(&mut bytes[filled..], offset.saturating_add(filled as u64)) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(io_fault(&error, path)),
         }
     }
     bytes.truncate(filled);

@@ -27,7 +27,7 @@ use yard_store::Signature;
 
 pub(crate) use lock::Locks;
 pub(crate) use resolve::Spot;
-pub(crate) use stage::{Displaced, Shape, Stage, Staged, Taking, looks_like};
+pub(crate) use stage::{Displaced, Incoming, NewlyKept, Shape, Stage, Staged, Taking, looks_like};
 
 /// How often a call that raced with a rename is tried again before it is a fault.
 const RACES: usize = 64;
@@ -291,6 +291,12 @@ impl Disk {
             EntryKind::Special(what) => Err(special(path, what)),
             EntryKind::Known(_) => Err(is_folder(path)),
         }
+    }
+
+    /// How an open file looks now.
+    pub(crate) fn look_again(&self, file: &File, path: &WsPath) -> Result<Stat> {
+        let raw = rustix::fs::fstat(file).map_err(|errno| read_fault(errno, path))?;
+        Ok(Stat::of(&raw))
     }
 
     /// The target of a link, as it is written.

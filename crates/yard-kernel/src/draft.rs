@@ -16,12 +16,13 @@ use yard_core::{
 use yard_store::{Base, Effort, NewChange, Node, Prepared, Signature, Store};
 
 use crate::content::{check_loadable, hash_all, read_all};
-use crate::disk::{EntryKind, Shape, Staged, Stat, Taking, not_found, special};
+use crate::disk::{EntryKind, NewlyKept, Shape, Staged, Stat, Taking, not_found, special};
+use crate::op::version::purged;
 use crate::recent;
 use crate::recovery::image;
 use crate::virtual_files::check_free;
 use crate::workspace::{Workspace, store_fault};
-use crate::{Planned, Proposal};
+use crate::{Deed, Planned, Proposal};
 
 /// What a path must still be when the draft is committed.
 #[derive(Clone, Debug)]
@@ -70,6 +71,8 @@ pub(crate) struct Draft {
     pub(crate) records_only: bool,
     pub(crate) contents: Vec<Prepared>,
     pub(crate) staged: HashMap<FileId, Staged>,
+    /// Contents that are kept as whole files, and go again unless the step is recorded.
+    pub(crate) kept: Vec<NewlyKept>,
     /// The bytes that a staged file is to displace: comparing is cheaper than hashing again.
     pub(crate) displacing: HashMap<FileId, Arc<Vec<u8>>>,
     /// The contents that it writes, to be known again by the next plan.
@@ -119,6 +122,11 @@ impl Current {
     pub(crate) fn content(&self) -> Option<ContentHash> {
         self.observed
     }
+
+    /// Whether it is a file that is too large for its bytes to be here.
+    fn is_not_loaded(&self) -> bool {
+        self.stat.is(FileKind::File) && self.bytes.len() as u64 != self.stat.size()
+    }
 }
 
 /// What the disk says about one entry.
@@ -146,6 +154,13 @@ pub(crate) struct NewContent<'a> {
     pub(crate) json: bool,
 }
 
+/// What a file is going to be: its content, and the staged file that has it.
+pub(crate) struct Image {
+    pub(crate) hash: ContentHash,
+    pub(crate) size: u64,
+    pub(crate) staged: Staged,
+}
+
 /// Writes a [`Draft`].
 pub(crate) struct Planner<'a> {
     pub(crate) workspace: &'a Workspace,
@@ -170,6 +185,7 @@ impl<'a> Planner<'a> {
             records_only: false,
             contents: Vec::new(),
             staged: HashMap::new(),
+            kept: Vec::new(),
             displacing: HashMap::new(),
             written: Vec::new(),
             expects: Vec::new(),
@@ -196,8 +212,8 @@ impl<'a> Planner<'a> {
         for path in changes.flat_map(|change| change.from.iter().chain(&change.to)) {
             check_free(path)?;
         }
-        let Self { effect, draft, .. } = self;
-        Ok(Planned::Change(Box::new(Proposal { effect, draft, answer })))
+        let deed = Deed::Step { draft: self.draft, answer };
+        Ok(Planned::Change(Box::new(Proposal { effect: self.effect, deed })))
     }
 
     pub(crate) fn store(&self) -> &'a dyn Store {
@@ -496,24 +512,39 @@ impl<'a> Planner<'a> {
         new: &NewContent<'_>,
     ) -> Result<(FileId, VersionId, ContentHash)> {
         check_loadable(new.bytes.len() as u64, self.workspace.limits(), path)?;
+        self.create_image(path, new.file_type, new.json, |planner, shape| {
+            let hash = planner.bring(new.bytes, None)?;
+            let workspace = planner.workspace;
+            let staged = workspace.stage.file(&workspace.disk, new.bytes, shape, path)?;
+            Ok(Image { hash, size: new.bytes.len() as u64, staged })
+        })
+    }
+
+    /// Plans a new file with the image that `make` stages.
+    pub(crate) fn create_image(
+        &mut self,
+        path: &WsPath,
+        file_type: FileType,
+        json: bool,
+        make: impl FnOnce(&mut Self, &Shape) -> Result<Image>,
+    ) -> Result<(FileId, VersionId, ContentHash)> {
         let above = path.parent().ok_or_else(|| not_found(path))?;
         let name = path.name().ok_or_else(|| not_found(path))?;
         let parent = self.make_folders(&above)?;
         self.forget_gone(parent, path)?;
         self.expect(path, Was::Absent);
         self.check_writable_above(path)?;
-        let hash = self.bring(new.bytes, None)?;
-        let shape = Shape { mode: None, owner: None, taking: None };
-        let staged = self.workspace.stage.file(&self.workspace.disk, new.bytes, &shape, path)?;
+        let Image { hash, size, staged } =
+            make(self, &Shape { mode: None, owner: None, taking: None })?;
         let after = FileState {
             parent,
             name,
             kind: FileKind::File,
-            file_type: new.file_type,
+            file_type,
             mode: staged.stat.mode,
             content: Some(hash),
-            size: new.bytes.len() as u64,
-            json: new.json,
+            size,
+            json,
         };
         let id = FileId::new(self.call.world());
         self.draft.staged.insert(id, staged);
@@ -554,6 +585,9 @@ impl<'a> Planner<'a> {
             self.effect.push(EffectKind::Modify, current.path.clone());
             return Ok(());
         }
+        if bytes.is_none() && current.is_not_loaded() {
+            return self.rewrite_unloaded(current, after);
+        }
         let bytes = bytes.as_deref().unwrap_or(current.bytes.as_slice());
         self.put(current, bytes, after).map(|_| ())
     }
@@ -562,21 +596,34 @@ impl<'a> Planner<'a> {
         &mut self,
         current: &Current,
         bytes: &[u8],
+        after: FileState,
+    ) -> Result<(VersionId, ContentHash)> {
+        let kind = after.kind;
+        self.put_image(current, after, |planner, shape| {
+            let base = current.state.content.filter(|_| !current.bytes.is_empty());
+            let base = base.map(|hash| Base { hash, bytes: &current.bytes });
+            let hash = planner.bring(bytes, base)?;
+            let (disk, stage) = (&planner.workspace.disk, &planner.workspace.stage);
+            let staged = match kind {
+                FileKind::Link => stage.link(disk, bytes, &current.path)?,
+                _ => stage.file(disk, bytes, shape, &current.path)?,
+            };
+            Ok(Image { hash, size: bytes.len() as u64, staged })
+        })
+    }
+
+    /// Plans another state for a file or link that is there, with the image that `make` stages.
+    pub(crate) fn put_image(
+        &mut self,
+        current: &Current,
         mut after: FileState,
+        make: impl FnOnce(&mut Self, &Shape) -> Result<Image>,
     ) -> Result<(VersionId, ContentHash)> {
         self.check_writable_above(&current.path)?;
-        let base = current.state.content.filter(|_| !current.bytes.is_empty());
-        let base = base.map(|hash| Base { hash, bytes: &current.bytes });
-        let hash = self.bring(bytes, base)?;
-        let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
         let taking = Some(Taking { file: current.id, step: self.draft.id });
         let shape = Shape { mode: Some(after.mode), owner: Some(current.stat.owner), taking };
-        let staged = match after.kind {
-            FileKind::Link => stage.link(disk, bytes, &current.path)?,
-            _ => stage.file(disk, bytes, &shape, &current.path)?,
-        };
-        after.content = Some(hash);
-        after.size = bytes.len() as u64;
+        let Image { hash, size, staged } = make(self, &shape)?;
+        (after.content, after.size) = (Some(hash), size);
         if current.bytes.len() as u64 == current.stat.size() {
             self.draft.displacing.insert(current.id, Arc::clone(&current.bytes));
         }
@@ -607,10 +654,10 @@ impl<'a> Planner<'a> {
         if let Some(hash) = state.content {
             let shape = Shape { mode: Some(state.mode), owner: None, taking: None };
             let staged = image(self.workspace, &hash, state.kind, &shape, path)?;
-            let staged = staged.ok_or_else(|| not_kept(path))?;
+            let staged = staged.ok_or_else(|| not_kept(self.workspace, &hash, path))?;
             self.draft.staged.insert(file, staged);
         } else if state.kind != FileKind::Folder {
-            return Err(not_kept(path));
+            return Err(never_kept(path));
         }
         self.push_change(file, None, Some(state.clone()), None, Some(path.clone()));
         self.effect.push(EffectKind::Create, path.clone());
@@ -694,7 +741,14 @@ pub(crate) fn not_a_folder(path: &WsPath) -> Fault {
 }
 
 /// The content of a removed entry is not there any more.
-fn not_kept(path: &WsPath) -> Fault {
+fn not_kept(workspace: &Workspace, hash: &ContentHash, path: &WsPath) -> Fault {
+    match workspace.store().is_purged(hash) {
+        Ok(true) => purged().about(Subject::Path),
+        _ => never_kept(path),
+    }
+}
+
+fn never_kept(path: &WsPath) -> Fault {
     let message = format!("the content of {path} was not kept, so it cannot be brought back");
     Fault::new(FaultCode::NotFound, message).about(Subject::Path)
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use yard_core::{Author, Call, Fault, FileKind, Result, StepId, WsPath};
 use yard_store::{AuditEntry, Batch, Mark, NewStep, Prepared, Seq, StoreError};
 
-use crate::disk::Stat;
+use crate::disk::{NewlyKept, Stat};
 use crate::draft::{Draft, Expect, Was};
 use crate::projection::{Landing, Retired, project};
 use crate::recovery;
@@ -270,7 +270,10 @@ fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -
     let mut told = Vec::with_capacity(ready.len());
     let mut complete = true;
     for (item, recorded) in ready.drain(..).zip(recorded) {
-        let Request { draft, signed, slot, .. } = item.request;
+        let Request { mut draft, signed, slot, .. } = item.request;
+        if !matches!(recorded, Ok(Verdict::Moved)) {
+            draft.kept.iter_mut().for_each(NewlyKept::stays);
+        }
         let mut gone = Vec::new();
         let result = match recorded {
             Ok(Verdict::Done) => match project(workspace, draft, &signed, call) {
@@ -317,8 +320,14 @@ pub(crate) fn advance(workspace: &Workspace, head: Option<Seq>, call: &Call) -> 
     if seq.saturating_sub(flushed) < STEPS_BETWEEN_FLUSHES {
         return Ok(());
     }
+    flush_to(workspace, seq, call)
+}
+
+/// Flushes the disk, on which every step up to `seq` is: no crash can take them back then.
+pub(crate) fn flush_to(workspace: &Workspace, seq: Seq, call: &Call) -> Result<()> {
     workspace.disk.flush()?;
     workspace.journal.flushed.store(seq, Ordering::Relaxed);
+    let mark = Mark { seq, boot: call.world().boot_id() };
     workspace.store().set_projected(mark).map_err(store_fault)
 }
 

@@ -14,6 +14,7 @@ mod projection;
 mod recent;
 mod recovery;
 mod regex;
+mod upload;
 mod virtual_files;
 mod walk;
 mod watch;
@@ -21,6 +22,7 @@ mod workspace;
 
 pub use disk::{DiskCall, Probe, Resolution};
 pub use journal::Signed;
+pub use upload::{Upload, Uploaded};
 pub use virtual_files::{VirtualFile, VirtualFiles};
 pub use watch::{Outside, Told, Watch};
 pub use workspace::{Opening, Workspace};
@@ -51,8 +53,26 @@ pub enum Planned<A> {
 pub struct Proposal<A> {
     /// What it would do.
     pub effect: Effect,
-    pub(crate) draft: draft::Draft,
-    pub(crate) answer: A,
+    pub(crate) deed: Deed<A>,
+}
+
+/// What a commit has to do.
+#[expect(clippy::large_enum_variant, reason = "every proposal is boxed as a whole")]
+pub(crate) enum Deed<A> {
+    /// Land a step.
+    Step {
+        /// The step on paper.
+        draft: draft::Draft,
+        /// What it answers.
+        answer: A,
+    },
+    /// Purge removed files.
+    Purge {
+        /// The files.
+        files: Vec<yard_core::FileId>,
+        /// What it answers, once it is known what went.
+        answer: Box<dyn FnOnce(yard_store::Purged) -> A + Send>,
+    },
 }
 
 /// What a commit came to.

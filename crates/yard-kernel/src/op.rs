@@ -1,12 +1,17 @@
 //! One file an operation: what it would do, worked out without doing it.
 
 mod edit;
+mod fetch;
 mod find;
+mod fingerprint;
 mod grep;
 mod history;
 mod import;
 mod list;
+mod locate;
 mod mkdir;
+mod place;
+pub(crate) mod purge;
 mod read;
 mod relocate;
 mod remove;
@@ -19,6 +24,7 @@ mod touch;
 mod trash;
 mod undo;
 mod verify;
+pub(crate) mod version;
 mod write;
 
 use yard_core::{Fault, FaultCode};

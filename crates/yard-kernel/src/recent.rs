@@ -4,7 +4,7 @@
 //! A hint and nothing more: what is not here is hashed.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use yard_core::ContentHash;
 
@@ -47,6 +47,29 @@ impl Recent {
         if let Some(same) = contents.by_hash.insert(hash, bytes) {
             contents.bytes -= same.len();
         }
+    }
+}
+
+/// A large content that somebody reads in parts, so that it is unpacked once and not for each part.
+/// At most one a workspace: who reads another at the same time has to unpack again.
+#[derive(Default)]
+pub(crate) struct InParts(Mutex<Option<(ContentHash, Arc<Vec<u8>>)>>);
+
+impl InParts {
+    /// The content, if it is the one that is being read.
+    pub(crate) fn get(&self, hash: &ContentHash) -> Option<Arc<Vec<u8>>> {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.as_ref().filter(|(known, _)| known == hash).map(|(_, bytes)| Arc::clone(bytes))
+    }
+
+    /// Holds a content for the next part.
+    pub(crate) fn hold(&self, hash: ContentHash, bytes: Arc<Vec<u8>>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((hash, bytes));
+    }
+
+    /// Lets go of whatever is held.
+    pub(crate) fn release(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 

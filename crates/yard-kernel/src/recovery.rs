@@ -389,6 +389,10 @@ pub(crate) fn rescue(workspace: &Workspace, call: &Call) -> Result<()> {
         let saved = Saved::read(workspace, &displaced, &path, call)?;
         match workspace.store().locate(&saved.hash).map_err(store_fault)? {
             Some(_) => retire_displaced(workspace, &displaced, Some(saved.hash)),
+            // What was left of a file when it was purged.
+            None if workspace.store().is_purged(&saved.hash).map_err(store_fault)? => {
+                workspace.stage.discard(&displaced);
+            }
             None => match displaced.file() {
                 Some(file) => keep_save(workspace, call, file, &displaced, &path)?,
                 None => saved.store_only(workspace, &displaced)?,

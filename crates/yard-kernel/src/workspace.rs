@@ -9,8 +9,10 @@ use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 
 use crate::disk::{Disk, Locks, Probe, Resolution, Stage};
 use crate::journal::{Journal, Signed, Verdict};
-use crate::recent::Recent;
-use crate::{Committed, Proposal, VirtualFiles, recovery};
+use crate::op::purge;
+use crate::recent::{InParts, Recent};
+use crate::upload::{Uploads, sweep_kept};
+use crate::{Committed, Deed, Proposal, VirtualFiles, recovery};
 
 /// How many signatures are remembered in memory before they are handed to the store.
 const REMEMBERED: usize = 4_096;
@@ -42,6 +44,8 @@ pub struct Workspace {
     pub(crate) locks: Locks,
     pub(crate) journal: Journal,
     pub(crate) recent: Recent,
+    pub(crate) in_parts: InParts,
+    pub(crate) uploads: Arc<Uploads>,
     pub(crate) folder_mode: u32,
     pub(crate) virtual_files: Option<Arc<dyn VirtualFiles>>,
     store: Arc<dyn Store>,
@@ -63,6 +67,8 @@ impl Workspace {
             locks,
             journal: Journal::default(),
             recent: Recent::default(),
+            in_parts: InParts::default(),
+            uploads: Arc::default(),
             virtual_files: opening.virtual_files,
             store: opening.store,
             limits: opening.limits,
@@ -77,8 +83,10 @@ impl Workspace {
         let _lock = self.locks.acquire(call)?;
         let alone = self.locks.enter();
         recovery::settle(self, call)?;
+        purge::bury(self)?;
         if alone {
             recovery::rescue(self, call)?;
+            sweep_kept(self)?;
             self.stage.sweep();
         }
         self.locks.share()
@@ -101,10 +109,15 @@ impl Workspace {
         signed: Signed,
         call: &Call,
     ) -> Result<Committed<A>> {
-        let Proposal { draft, answer, .. } = proposal;
-        match self.journal.submit(self, draft, signed, call)? {
-            Verdict::Done => Ok(Committed::Done(answer)),
-            Verdict::Moved => Ok(Committed::Moved),
+        match proposal.deed {
+            Deed::Step { draft, answer } => match self.journal.submit(self, draft, signed, call)? {
+                Verdict::Done => Ok(Committed::Done(answer)),
+                Verdict::Moved => Ok(Committed::Moved),
+            },
+            Deed::Purge { files, answer } => match purge::land(self, &files, signed, call)? {
+                Some(purged) => Ok(Committed::Done(answer(purged))),
+                None => Ok(Committed::Moved),
+            },
         }
     }
 

@@ -14,11 +14,12 @@ pub mod sqlite;
 pub use audit::{AuditEntry, AuditRow, chain};
 pub use prepared::{Base, Effort, Prepared};
 pub use record::{
-    Batch, Change, Located, Mark, NewChange, NewStep, Node, Remembered, Seq, Signature, StepRow,
+    Batch, Change, Located, Mark, NewChange, NewStep, Node, Purged, Remembered, Seq, StepRow,
     VersionRow, step_digest,
 };
 pub use registry::Registry;
 pub use sqlite::{SqliteRegistry, SqliteStore};
+pub use yard_core::Signature;
 
 use yard_core::path::MAX_PATH_BYTES;
 use yard_core::{ContentHash, FileId, Name, StepId, VersionId, WsPath};
@@ -62,7 +63,7 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 
 /// One workspace's journal, contents and heads.
 ///
-/// **Crash notes.** `append` and `append_audit` return only after what they wrote is flushed: a crash
+/// **Crash notes.** `append`, `append_audit` and `purge` return only after what they wrote is flushed: a crash
 /// at any later moment keeps it. A crash, or an error, before they return leaves all of the batch or
 /// nothing of it; which one, `step` tells after the store is opened again. `remember` and
 /// `set_projected` may lose their newest values in a crash: both are hints that only save work.
@@ -89,13 +90,13 @@ pub trait Store: Send + Sync {
         effort: Effort,
     ) -> Result<Prepared>;
 
-    /// The content's bytes, if it is stored and was not kept as a file of the kernel's.
+    /// The content's bytes, if it is stored, was not purged and was not kept as a file of the kernel's.
     fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>>;
 
-    /// Where a content is, without reading it.
+    /// Where a content is, without reading it. A purged one is nowhere.
     fn locate(&self, hash: &ContentHash) -> Result<Option<Located>>;
 
-    /// Contents in the order of their hashes, after `after`: for checks.
+    /// Contents in the order of their hashes, after `after`, without the purged ones: for checks.
     fn contents(&self, after: Option<&ContentHash>, limit: usize) -> Result<Vec<ContentHash>>;
 
     /// A file by its id, living or removed. The root has none.
@@ -110,7 +111,7 @@ pub trait Store: Send + Sync {
     /// The living entries of a folder, in no order.
     fn children(&self, parent: FileId) -> Result<Vec<Node>>;
 
-    /// Removed files, newest removal first.
+    /// Removed files that can come back, newest removal first.
     fn removed(&self, skip: usize, limit: usize) -> Result<Vec<Node>>;
 
     /// A step by its id.
@@ -147,6 +148,22 @@ pub trait Store: Send + Sync {
 
     /// Moves that mark.
     fn set_projected(&self, mark: Mark) -> Result<()>;
+
+    /// Removes for good the contents that only these removed files (and files purged before) name,
+    /// with the audit row of it in the same transaction; durable when it returns. Versions and steps
+    /// stay, and contents that stand on purged ones are stored anew. A misfit if one of the files is
+    /// not a removed one. If it fails after it happened (`node` tells), the bytes may still be found
+    /// in the store's files: purging again clears them.
+    fn purge(&self, files: &[FileId], entry: &AuditEntry) -> Result<Purged>;
+
+    /// Whether a content was stored once and purged since.
+    fn is_purged(&self, hash: &ContentHash) -> Result<bool>;
+
+    /// Names of the kernel's kept files that no content stands for any more: they are to be removed.
+    fn doomed(&self) -> Result<Vec<String>>;
+
+    /// Forgets doomed files that were removed.
+    fn buried(&self, names: &[String]) -> Result<()>;
 
     /// Adds a row to the audit chain that belongs to no step (a denial, say).
     fn append_audit(&self, entry: &AuditEntry) -> Result<()>;

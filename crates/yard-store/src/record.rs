@@ -2,7 +2,8 @@
 
 use yard_core::hash::ContentHasher;
 use yard_core::{
-    Author, ContentHash, FileId, FileKind, FileState, StepId, Timestamp, VersionId, WsPath,
+    Author, ContentHash, FileId, FileKind, FileState, Signature, StepId, Timestamp, VersionId,
+    WsPath,
 };
 
 use crate::{AuditEntry, Prepared};
@@ -69,6 +70,8 @@ pub struct StepRow {
     pub at: Timestamp,
     /// Who.
     pub author: Author,
+    /// Who exactly: the actor of its audit row.
+    pub actor: String,
     /// The operation.
     pub verb: String,
     /// The step that it undid.
@@ -99,6 +102,17 @@ pub struct Node {
     pub created_at: Timestamp,
     /// The signature under which its content was last seen on disk.
     pub signature: Option<Signature>,
+    /// It was removed, and what only it held was purged: it cannot come back as it was.
+    pub purged: bool,
+}
+
+/// What a purge removed for good.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Purged {
+    /// The contents that are gone, in the order of their hashes.
+    pub contents: Vec<ContentHash>,
+    /// Their bytes, before any compression.
+    pub bytes: u64,
 }
 
 /// One version of a file.
@@ -119,19 +133,6 @@ pub struct Located {
     pub size: u64,
     /// It was kept as a whole file under this name in the kernel's folder, not in the store.
     pub kept: Option<String>,
-}
-
-/// What tells without reading whether a file is still the one that was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Signature {
-    /// Bytes.
-    pub size: u64,
-    /// Modification time in nanoseconds.
-    pub mtime: i64,
-    /// Change time in nanoseconds.
-    pub ctime: i64,
-    /// Inode number.
-    pub inode: u64,
 }
 
 /// A content that was seen on disk under a signature.

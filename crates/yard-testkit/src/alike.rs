@@ -13,6 +13,7 @@ pub fn assert_alike(left: &dyn Store, right: &dyn Store) {
     let changes = same_steps(left, right);
     same_versions(left, right, &changes);
     same_contents(left, right);
+    same_purged(left, right, &changes);
     same_files(left, right, &changes);
 }
 
@@ -42,6 +43,15 @@ fn same_contents(left: &dyn Store, right: &dyn Store) {
     for hash in &hashes {
         assert_eq!(left.locate(hash), right.locate(hash), "where {hash} is");
         assert_eq!(left.content(hash), right.content(hash), "{hash}");
+    }
+}
+
+fn same_purged(left: &dyn Store, right: &dyn Store, changes: &[Change]) {
+    assert_eq!(left.doomed(), right.doomed(), "doomed");
+    for hash in changes.iter().filter_map(|change| change.after.as_ref()?.content) {
+        assert_eq!(left.is_purged(&hash), right.is_purged(&hash), "whether {hash} is purged");
+        assert_eq!(left.content(&hash), right.content(&hash), "{hash}");
+        assert_eq!(left.locate(&hash), right.locate(&hash), "where {hash} is");
     }
 }
 

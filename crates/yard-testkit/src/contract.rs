@@ -7,7 +7,7 @@ use yard_core::{
     WsPath,
 };
 use yard_store::{
-    AuditEntry, Batch, Located, Mark, NewChange, Prepared, Remembered, Signature, Store,
+    AuditEntry, Batch, Located, Mark, NewChange, Node, Prepared, Remembered, Signature, Store,
     StoreError, VersionRow, chain, step_digest,
 };
 
@@ -47,6 +47,12 @@ pub const CASES: &[Case] = &[
     ("contents that repeat are stored once", repeated_content),
     ("a kept content is only located", kept),
     ("contents are listed by hash", listed_contents),
+    ("a purge removes contents and keeps the history", purged),
+    ("only removed files are purged", unfit_purge),
+    ("what stands on a purged content stays", purged_base),
+    ("what another file names is not purged", shared_content),
+    ("a purged content can be brought again", brought_again),
+    ("a purged kept file is doomed until it is buried", doomed),
     ("a signature is remembered until the content changes", signatures),
     ("the projected mark is remembered", projected),
     ("the audit chain covers every step and note", audit_chain),
@@ -112,6 +118,7 @@ fn created(store: &dyn Store, world: &FakeWorld) {
     let row = store.step(step.id).unwrap().unwrap();
     assert_eq!((row.seq, row.id, row.at, row.author), (1, step.id, step.at, Author::Agent));
     assert_eq!((row.verb.as_str(), row.undoes, row.files), ("write", None, 1));
+    assert_eq!(row.actor, "agent:local");
     assert_eq!(row.path, Some(path("/a.txt")));
     assert_eq!(store.file_changes(change.file, None, 9), Ok(vec![(row, change)]));
 }
@@ -539,6 +546,132 @@ fn listed_contents(store: &dyn Store, world: &FakeWorld) {
         listed.extend(page);
     }
     assert_eq!(listed, hashes);
+}
+
+fn purging(scribe: &Scribe<'_>) -> AuditEntry {
+    AuditEntry { actor: "person:local".into(), ..scribe.step("purge", vec![]).audit }
+}
+
+fn purged(store: &dyn Store, world: &FakeWorld) {
+    let scribe = Scribe::new(store, world);
+    let id = scribe.file("/a", b"one");
+    scribe.write(id, b"second");
+    scribe.delete(id);
+    let (before, history) = (scribe.node(id), store.file_changes(id, None, 9).unwrap());
+    let entry = purging(&scribe);
+    let gone = store.purge(&[id], &entry).unwrap();
+    assert_eq!((gone.contents.len(), gone.bytes), (2, 9));
+    for bytes in [&b"one"[..], b"second"] {
+        let hash = ContentHash::of(bytes);
+        assert!(gone.contents.contains(&hash));
+        assert_eq!(store.content(&hash), Ok(None));
+        assert_eq!(store.locate(&hash), Ok(None));
+        assert_eq!(store.is_purged(&hash), Ok(true));
+    }
+    assert_eq!(store.contents(None, 9), Ok(vec![]));
+    assert_eq!(store.removed(0, 9), Ok(vec![]));
+    assert_eq!(store.node(id), Ok(Some(Node { purged: true, ..before })));
+    assert_eq!(store.file_changes(id, None, 9), Ok(history));
+    assert_eq!(store.head(), Ok(3));
+    let last = store.audit(3, 9).unwrap().remove(0);
+    assert_eq!((last.number, last.entry, last.step), (4, entry.clone(), None));
+    audited(store);
+    let back = scribe.appear(id, &path("/a"), scribe.node(id).last);
+    assert_misfit(scribe.append(vec![back.clone()], &[]));
+    assert_eq!(store.purge(&[id], &entry).map(|gone| gone.contents), Ok(vec![]));
+    assert_eq!(scribe.append(vec![back], &[b"second"]), Ok(4));
+    assert!(!scribe.node(id).purged);
+}
+
+fn unfit_purge(store: &dyn Store, world: &FakeWorld) {
+    let scribe = Scribe::new(store, world);
+    let (living, removed) = (scribe.file("/a", b"a"), scribe.file("/b", b"b"));
+    scribe.delete(removed);
+    for files in [vec![living], vec![removed, living], vec![FileId::new(world)]] {
+        assert_misfit(store.purge(&files, &purging(&scribe)));
+    }
+    assert_eq!(store.content(&ContentHash::of(b"b")), Ok(Some(b"b".to_vec())));
+    assert_eq!(store.removed(0, 9).unwrap().len(), 1);
+    assert_eq!(store.audit(0, 9).unwrap().len(), 3);
+}
+
+fn purged_base(store: &dyn Store, world: &FakeWorld) {
+    let scribe = Scribe::new(store, world);
+    let text = |n: usize| -> Vec<u8> {
+        (0..300).flat_map(|at| format!("line {at} of {}\n", n * (at / 290)).into_bytes()).collect()
+    };
+    let (old, heir) = (scribe.file("/old", &text(0)), scribe.file("/heir", b"-"));
+    for n in 1..40 {
+        // The odd ones are the heir's, each made from the other file's content before it.
+        let id = if n % 2 == 1 { heir } else { old };
+        let contents = [scribe.prepared_after(&text(n), &text(n - 1))];
+        let steps = [scribe.step("write", vec![scribe.edit(&scribe.node(id), &text(n))])];
+        let head = store.head().unwrap();
+        store.append(head, Batch { steps: &steps, contents: &contents }).unwrap();
+    }
+    scribe.delete(old);
+    assert_eq!(store.purge(&[old], &purging(&scribe)).unwrap().contents.len(), 20);
+    for n in 0..40 {
+        let bytes = store.content(&ContentHash::of(&text(n))).unwrap();
+        assert_eq!(bytes, (n % 2 == 1).then(|| text(n)), "{n}");
+    }
+    let contents = [scribe.prepared_after(&text(40), &text(39))];
+    let steps = [scribe.step("write", vec![scribe.edit(&scribe.node(heir), &text(40))])];
+    store.append(store.head().unwrap(), Batch { steps: &steps, contents: &contents }).unwrap();
+    assert_eq!(store.content(&ContentHash::of(&text(40))), Ok(Some(text(40))));
+    audited(store);
+}
+
+fn shared_content(store: &dyn Store, world: &FakeWorld) {
+    let scribe = Scribe::new(store, world);
+    let (a, b) = (scribe.file("/a", b"shared"), scribe.file("/b", b"shared"));
+    scribe.delete(a);
+    assert_eq!(store.purge(&[a], &purging(&scribe)).unwrap().contents, []);
+    assert_eq!(store.content(&ContentHash::of(b"shared")), Ok(Some(b"shared".to_vec())));
+    assert_eq!(store.removed(0, 9), Ok(vec![]));
+    scribe.delete(b);
+    let gone = store.purge(&[b], &purging(&scribe)).unwrap();
+    assert_eq!(gone.contents, [ContentHash::of(b"shared")]);
+}
+
+fn brought_again(store: &dyn Store, world: &FakeWorld) {
+    let scribe = Scribe::new(store, world);
+    let id = scribe.file("/a", b"again");
+    scribe.delete(id);
+    store.purge(&[id], &purging(&scribe)).unwrap();
+    scribe.file("/a", b"again");
+    let hash = ContentHash::of(b"again");
+    assert_eq!(store.content(&hash), Ok(Some(b"again".to_vec())));
+    assert_eq!((store.is_purged(&hash), store.contents(None, 9)), (Ok(false), Ok(vec![hash])));
+    assert!(scribe.node(id).purged);
+}
+
+fn doomed(store: &dyn Store, world: &FakeWorld) {
+    let scribe = Scribe::new(store, world);
+    let change = scribe.create(FileId::ROOT, &path("/a"), b"large");
+    let (id, hash) = (change.file, ContentHash::of(b"large"));
+    let contents = [Prepared::kept(hash, 5, "one".into())];
+    let steps = [scribe.step("write", vec![change])];
+    store.append(0, Batch { steps: &steps, contents: &contents }).unwrap();
+    scribe.delete(id);
+    assert_eq!(store.doomed(), Ok(vec![]));
+    store.purge(&[id], &purging(&scribe)).unwrap();
+    assert_eq!(store.doomed(), Ok(vec!["one".to_owned()]));
+    assert_eq!(store.buried(&["one".to_owned(), "two".to_owned()]), Ok(()));
+    assert_eq!(store.doomed(), Ok(vec![]));
+}
+
+/// Recomputes the whole audit chain from the steps as they read now.
+fn audited(store: &dyn Store) {
+    let mut previous = [0; 32];
+    for row in store.audit(0, usize::MAX).unwrap() {
+        let step = row.step.map(|(id, _)| {
+            let seq = store.step(id).unwrap().unwrap().seq;
+            (id, step_digest(&store.changes(seq).unwrap()))
+        });
+        assert_eq!(row.hash, chain(&previous, &row.entry, step), "row {}", row.number);
+        previous = row.hash;
+    }
 }
 
 fn signatures(store: &dyn Store, world: &FakeWorld) {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Mark, Node, Prepared, Remembered,
-    Result, Seq, StepRow, Store, StoreError, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Mark, Node, Prepared, Purged,
+    Remembered, Result, Seq, StepRow, Store, StoreError, VersionRow,
 };
 
 use crate::probe::Fuse;
@@ -150,6 +150,22 @@ impl Store for FailingStore {
 
     fn set_projected(&self, mark: Mark) -> Result<()> {
         self.pass(|store| store.set_projected(mark))
+    }
+
+    fn purge(&self, files: &[FileId], entry: &AuditEntry) -> Result<Purged> {
+        self.pass(|store| store.purge(files, entry))
+    }
+
+    fn is_purged(&self, hash: &ContentHash) -> Result<bool> {
+        self.pass(|store| store.is_purged(hash))
+    }
+
+    fn doomed(&self) -> Result<Vec<String>> {
+        self.pass(|store| store.doomed())
+    }
+
+    fn buried(&self, names: &[String]) -> Result<()> {
+        self.pass(|store| store.buried(names))
     }
 
     fn append_audit(&self, entry: &AuditEntry) -> Result<()> {

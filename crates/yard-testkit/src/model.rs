@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use yard_core::{ContentHash, FileId, FileState, Name, StepId, VersionId, WsPath};
 use yard_store::{
     AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Mark, NewChange, NewStep, Node,
-    Prepared, Remembered, Result, Seq, StepRow, Store, StoreError, VersionRow, chain, step_digest,
+    Prepared, Purged, Remembered, Result, Seq, StepRow, Store, StoreError, VersionRow, chain,
+    step_digest,
 };
 
 /// An in-memory store.
@@ -19,6 +20,9 @@ struct Inner {
     steps: Vec<Arc<NewStep>>,
     files: BTreeMap<FileId, File>,
     contents: BTreeMap<ContentHash, Content>,
+    purged: BTreeSet<ContentHash>,
+    /// Kept files that stand for nothing any more.
+    doomed: BTreeSet<String>,
     versions: BTreeSet<VersionId>,
     /// How many changes there were, over all files: what gives removals their order.
     changes: usize,
@@ -68,9 +72,37 @@ impl Inner {
         let known = self.contents.get(&prepared.hash());
         if known.is_none() || (bytes.is_some() && known.is_some_and(|known| known.bytes.is_none()))
         {
+            self.purged.remove(&prepared.hash());
             let located = Located { size: prepared.size(), kept };
-            self.contents.insert(prepared.hash(), Content { located, bytes });
+            let before = self.contents.insert(prepared.hash(), Content { located, bytes });
+            self.doomed.extend(before.and_then(|content| content.located.kept));
         }
+    }
+
+    fn purge(&mut self, files: &[FileId], entry: &AuditEntry) -> Result<Purged> {
+        for id in files {
+            match self.files.get_mut(id) {
+                Some(file) if file.node.state.is_none() => file.node.purged = true,
+                _ => return misfit("not a removed file"),
+            }
+        }
+        let named = |by: &dyn Fn(FileId) -> bool| -> BTreeSet<ContentHash> {
+            let changes = self.steps.iter().flat_map(|step| &step.changes);
+            let theirs = changes.filter(|change| by(change.file));
+            theirs.filter_map(|change| change.after.as_ref()?.content).collect()
+        };
+        let own = named(&|file| files.contains(&file));
+        let others = named(&|file| !self.files[&file].node.purged);
+        let mut purged = Purged::default();
+        for hash in own.difference(&others) {
+            let Some(content) = self.contents.remove(hash) else { continue };
+            self.purged.insert(*hash);
+            purged.contents.push(*hash);
+            purged.bytes += content.located.size;
+            self.doomed.extend(content.located.kept);
+        }
+        self.note(entry, None);
+        Ok(purged)
     }
 
     fn add_step(&mut self, step: &NewStep) -> Result<()> {
@@ -127,6 +159,7 @@ impl Inner {
             version: change.version.or(before.and_then(|node| node.version)),
             created_at: before.map_or(step.at, |node| node.created_at),
             signature: before.and_then(|node| node.signature).filter(|_| same_content),
+            purged: false,
         };
         self.files.insert(change.file, File { node, last_change: self.changes });
     }
@@ -138,6 +171,7 @@ impl Inner {
             id: step.id,
             at: step.at,
             author: step.author,
+            actor: step.audit.actor.clone(),
             verb: step.verb.clone(),
             undoes: step.undoes,
             files: step.changes.len() as u64,
@@ -233,7 +267,8 @@ impl Store for ModelStore {
     }
 
     fn removed(&self, skip: usize, limit: usize) -> Result<Vec<Node>> {
-        Ok(self.inner().removed().into_iter().skip(skip).take(limit).collect())
+        let removed = self.inner().removed();
+        Ok(removed.into_iter().filter(|node| !node.purged).skip(skip).take(limit).collect())
     }
 
     fn step(&self, id: StepId) -> Result<Option<StepRow>> {
@@ -305,6 +340,30 @@ impl Store for ModelStore {
 
     fn set_projected(&self, mark: Mark) -> Result<()> {
         self.inner().mark = mark;
+        Ok(())
+    }
+
+    fn purge(&self, files: &[FileId], entry: &AuditEntry) -> Result<Purged> {
+        let mut inner = self.inner();
+        let mut next = inner.clone();
+        let purged = next.purge(files, entry)?;
+        *inner = next;
+        Ok(purged)
+    }
+
+    fn is_purged(&self, hash: &ContentHash) -> Result<bool> {
+        Ok(self.inner().purged.contains(hash))
+    }
+
+    fn doomed(&self) -> Result<Vec<String>> {
+        Ok(self.inner().doomed.iter().cloned().collect())
+    }
+
+    fn buried(&self, names: &[String]) -> Result<()> {
+        let mut inner = self.inner();
+        names.iter().for_each(|name| {
+            inner.doomed.remove(name);
+        });
         Ok(())
     }
 

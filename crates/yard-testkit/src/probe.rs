@@ -286,7 +286,8 @@ impl Hand {
 
     /// Steps, newest first.
     pub fn history(&self, path: Option<&str>, limit: usize) -> Vec<op::HistoryEntry> {
-        let history = op::History { path: path.map(at), limit, before: None };
+        let of = path.map_or(op::HistoryOf::Workspace, |path| op::HistoryOf::Path(at(path)));
+        let history = op::History { of, limit, before: None };
         self.perform(history).unwrap_or_else(|fault| panic!("history: {fault}")).steps
     }
 

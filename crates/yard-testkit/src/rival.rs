@@ -43,6 +43,7 @@ impl Rival<'_> {
             0 => self.remember(),
             1 => self.note(),
             2 => self.keep(),
+            3 if self.world.below(3) == 0 => self.purge(),
             _ => self.batch(),
         }
     }
@@ -148,6 +149,25 @@ impl Rival<'_> {
         let batch = Batch { steps: &[], contents: &contents };
         let head = self.model.head().unwrap();
         same(self.model.append(head, batch), self.store.append(head, batch));
+    }
+
+    /// Purges a few files, now and then one that is not removed; then the kernel's files are gone.
+    fn purge(&self) {
+        let removed: Vec<Node> = self.files();
+        let unfit = self.world.below(6) == 0;
+        let removed = removed.into_iter().filter(|node| unfit || node.state.is_none());
+        let files: Vec<FileId> =
+            removed.filter(|_| self.world.below(3) == 0).map(|node| node.id).collect();
+        let entry = AuditEntry {
+            at: self.world.now(),
+            actor: "person:local".to_owned(),
+            action: "purge".to_owned(),
+            detail: String::new(),
+        };
+        same(self.model.purge(&files, &entry), self.store.purge(&files, &entry));
+        let doomed = self.model.doomed().unwrap();
+        let some = &doomed[..self.world.below(doomed.len() + 1)];
+        same(self.model.buried(some), self.store.buried(some));
     }
 
     fn remember(&self) {

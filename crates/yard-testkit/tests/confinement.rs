@@ -312,7 +312,7 @@ fn r3_hard_links_are_never_written_through() {
         }
         let undone = yard
             .perform(yard_core::op::History {
-                path: Some(yard_core::WsPath::parse("/w").unwrap()),
+                of: yard_core::op::HistoryOf::Path(yard_core::WsPath::parse("/w").unwrap()),
                 limit: 1,
                 before: None,
             })

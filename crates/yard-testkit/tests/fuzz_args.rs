@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use yard_core::WsPath;
-use yard_core::op::{History, Import, Remove, Undo};
+use yard_core::op::{History, HistoryOf, Import, Remove, Undo};
 use yard_dialects::Answer;
 use yard_testkit::{FakeWorld, Yard};
 
@@ -464,7 +464,8 @@ fn visit_the_deepest_path() {
     yard.perform(import()).unwrap();
     yard.perform(Remove { path: root, recursive: true }).unwrap();
     assert!(!yard.has("/d"));
-    let newest = yard.perform(History { path: None, limit: 1, before: None }).unwrap();
+    let newest =
+        yard.perform(History { of: HistoryOf::Workspace, limit: 1, before: None }).unwrap();
     yard.perform(Undo { step: newest.steps[0].id }).unwrap();
     assert_eq!(yard.bytes(&file), b"deeper\n");
     std::fs::remove_dir_all(yard.root().join("d")).unwrap();

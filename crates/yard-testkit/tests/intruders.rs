@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use yard_core::ContentHash;
-use yard_core::op::{History, Undo};
+use yard_core::op::{History, HistoryOf, Undo};
 use yard_kernel::{DiskCall, Probe};
 use yard_store::{SqliteStore, Store};
 use yard_testkit::probe::rm;
@@ -132,5 +132,5 @@ impl Probe for AtSecondPlace {
 }
 
 fn history() -> History {
-    History { path: None, before: None, limit: 1 }
+    History { of: HistoryOf::Workspace, before: None, limit: 1 }
 }

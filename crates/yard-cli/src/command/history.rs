@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use yard_core::Timestamp;
-use yard_core::op::{History, HistoryAnswer, HistoryEntry};
+use yard_core::op::{History, HistoryAnswer, HistoryEntry, HistoryOf};
 use yard_gate::Actor;
 
 use crate::door::Door;
@@ -49,7 +49,8 @@ impl Options {
         let default = if self.json { JSON_LIMIT } else { TABLE_LIMIT };
         let limit = self.limit.unwrap_or(default);
         let about_file = path.is_some();
-        let answer = seat.perform(History { path, limit, before })?;
+        let of = path.map_or(HistoryOf::Workspace, HistoryOf::Path);
+        let answer = seat.perform(History { of, limit, before })?;
         Ok(if self.json {
             Reply::json(to_json(&answer, about_file))
         } else {

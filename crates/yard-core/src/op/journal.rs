@@ -2,11 +2,22 @@
 
 use crate::{Author, ContentHash, FileId, FileKind, StepId, Timestamp, VersionId, WsPath};
 
+/// Whose history is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HistoryOf {
+    /// Every step.
+    Workspace,
+    /// The file that is at this path now, or was last.
+    Path(WsPath),
+    /// A file by its id, wherever it is, or was.
+    File(FileId),
+}
+
 /// Lists steps, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct History {
-    /// Only those that changed this file (the one that is there now, or was last).
-    pub path: Option<WsPath>,
+    /// Of one file, or of all.
+    pub of: HistoryOf,
     /// At most that many.
     pub limit: usize,
     /// Only those before this step (how a cut answer goes on).
@@ -31,19 +42,21 @@ pub struct HistoryEntry {
     pub at: Timestamp,
     /// Who made it.
     pub author: Author,
+    /// Who exactly: the actor of its audit row, `person:UUID` say.
+    pub actor: String,
     /// The operation.
     pub verb: String,
     /// The step that it undid.
     pub undoes: Option<StepId>,
     /// How many files it changed.
     pub files: u64,
-    /// The first path that it changed; with a path asked for, that file's path after it.
+    /// The first path that it changed; with a file asked for, that file's path after it.
     pub path: Option<WsPath>,
-    /// With a path asked for: the file's content after it, if it has one.
+    /// With a file asked for: the file's content after it, if it has one.
     pub hash: Option<ContentHash>,
-    /// With a path asked for: the version that it made, if it made one.
+    /// With a file asked for: the version that it made, if it made one.
     pub version: Option<VersionId>,
-    /// With a path asked for: the size after it.
+    /// With a file asked for: the size after it.
     pub size: Option<u64>,
 }
 

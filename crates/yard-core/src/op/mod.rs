@@ -2,6 +2,7 @@
 //! explicit values and have no defaults: a default is a dialect's word, not ours.
 
 mod change;
+mod files;
 mod journal;
 mod look;
 mod search;
@@ -9,9 +10,14 @@ mod search;
 pub use change::{
     Changed, Edit, EditAction, Mkdir, Move, Moved, OnExisting, Remove, Removed, Touch, Write,
 };
+pub use files::{
+    FETCH_BYTES, Fetch, FetchVersion, Fetched, FetchedVersion, Fingerprint, Fingerprinted, Locate,
+    Place, Purge, PurgeAnswer, Removal, ShowVersion, ShownVersion, Whereabouts,
+};
 pub use journal::{
-    ChangeSummary, History, HistoryAnswer, HistoryEntry, Import, Imported, Restore, Restored, Show,
-    Shown, ShownChange, Trash, TrashAnswer, Trashed, Undo, Undone, Verified, Verify,
+    ChangeSummary, History, HistoryAnswer, HistoryEntry, HistoryOf, Import, Imported, Restore,
+    Restored, Show, Shown, ShownChange, Trash, TrashAnswer, Trashed, Undo, Undone, Verified,
+    Verify,
 };
 pub use look::{Entry, LineStart, List, Listing, Read, ReadAnswer, Slice, Stat, StatAnswer, Want};
 pub use search::{
@@ -55,4 +61,11 @@ operations! {
     Undo => Undone, "undo";
     Import => Imported, "import";
     Verify => Verified, "verify";
+    Locate => Whereabouts, "locate";
+    Fingerprint => Fingerprinted, "fingerprint";
+    Fetch => Fetched, "fetch";
+    ShowVersion => ShownVersion, "show-version";
+    FetchVersion => FetchedVersion, "fetch-version";
+    Place => Changed, "place";
+    Purge => PurgeAnswer, "purge";
 }

@@ -2,6 +2,7 @@
 //! so that putting a file in its place is one rename. It is in the data folder when that is on the same
 //! file system, else under the reserved name inside the root.
 
+use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -164,17 +165,15 @@ impl Stage {
         let handle = rustix::fs::openat(&self.folder, &name, flags, Mode::from_raw_mode(0o666))
             .map_err(told)?;
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
-        let mut file = std::fs::File::from(handle);
-        file.write_all(bytes).map_err(|error| {
-            told(error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error))
-        })?;
+        let mut file = File::from(handle);
+        file.write_all(bytes).map_err(|error| told(errno_of(&error)))?;
         let stat = self.dress(&file, shape).map_err(told)?;
         Ok(guard.finish(stat))
     }
 
     /// Gives a staged file its owner and mode, where it does not have them; how it looks then. Owner
     /// first: changing it clears the set-user-id bits that the mode may bring.
-    fn dress(&self, file: &std::fs::File, shape: &Shape) -> std::result::Result<Stat, Errno> {
+    fn dress(&self, file: &File, shape: &Shape) -> std::result::Result<Stat, Errno> {
         let bare = Stat::of(&rustix::fs::fstat(file)?);
         let chown = shape.owner.filter(|owner| *owner != bare.owner);
         if let Some((user, group)) = chown {
@@ -193,6 +192,19 @@ impl Stage {
             (None, None) => Ok(bare),
             _ => rustix::fs::fstat(file).map(|raw| Stat::of(&raw)),
         }
+    }
+
+    /// Room for bytes that arrive piece by piece.
+    pub(crate) fn incoming(self: &Arc<Self>, disk: &Disk) -> Result<Incoming> {
+        let told = |errno| write_fault(errno, &WsPath::root());
+        disk.probe(DiskCall::Stage).map_err(told)?;
+        let name = self.fresh_name();
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        // Nobody else reads what has no place yet.
+        let handle = rustix::fs::openat(&self.folder, &name, flags, Mode::from_raw_mode(0o600))
+            .map_err(told)?;
+        let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
+        Ok(Incoming { guard, file: File::from(handle) })
     }
 
     /// Makes a link that can be put in its place later.
@@ -320,17 +332,13 @@ impl Stage {
             .collect()
     }
 
+    /// The names of all kept files; none where they cannot be listed.
+    pub(crate) fn kept_names(&self) -> Vec<String> {
+        names_in(&self.kept).unwrap_or_default()
+    }
+
     fn names(&self) -> std::result::Result<Vec<String>, Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let handle = rustix::fs::openat(&self.folder, ".", flags, Mode::empty())?;
-        let mut names = Vec::new();
-        for entry in rustix::fs::Dir::new(handle)? {
-            let name = entry?.file_name().to_string_lossy().into_owned();
-            if name != "." && name != ".." {
-                names.push(name);
-            }
-        }
-        Ok(names)
+        names_in(&self.folder)
     }
 
     /// Puts a displaced file back where it was, when the rest of its step failed; whether its place
@@ -408,7 +416,7 @@ impl Stage {
         hash_all(&mut file.map_err(|errno| write_fault(errno, &path))?, &path, call)
     }
 
-    fn open_displaced(&self, displaced: &Displaced) -> std::result::Result<std::fs::File, Errno> {
+    fn open_displaced(&self, displaced: &Displaced) -> std::result::Result<File, Errno> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         rustix::fs::openat(&self.folder, &displaced.name, flags, Mode::empty()).map(Into::into)
     }
@@ -429,14 +437,38 @@ impl Stage {
         rustix::fs::statat(&self.kept, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// Opens a kept file.
-    pub(crate) fn open_kept(&self, name: &str) -> std::result::Result<std::fs::File, Errno> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(&self.kept, name, flags, Mode::empty()).map(std::fs::File::from)
+    /// Removes kept files for good; that they are gone is durable when this returns.
+    pub(crate) fn remove_kept(&self, names: &[String]) -> Result<()> {
+        let told = |errno| write_fault(errno, &WsPath::root());
+        for name in names {
+            match rustix::fs::unlinkat(&self.kept, name, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(told(errno)),
+            }
+        }
+        self.flush_kept().map_err(told)
     }
 
-    /// A second name for a kept file, staged to be put in its place. Copying nothing, it must also
-    /// never be written through: the kernel only ever replaces files.
+    /// Makes the names of kept files durable.
+    fn flush_kept(&self) -> std::result::Result<(), Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::openat(&self.kept, ".", flags, Mode::empty())?;
+        rustix::fs::fsync(folder)
+    }
+
+    /// Removes what was taken out of the places of these files and still lies here.
+    pub(crate) fn discard_displaced(&self, files: &[FileId]) {
+        let theirs = |displaced: &Displaced| displaced.file().is_some_and(|id| files.contains(&id));
+        self.leftovers().iter().filter(|left| theirs(left)).for_each(|left| self.discard(left));
+    }
+
+    /// Opens a kept file.
+    pub(crate) fn open_kept(&self, name: &str) -> std::result::Result<File, Errno> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.kept, name, flags, Mode::empty()).map(File::from)
+    }
+
+    /// A copy of a kept file, staged to be put in its place.
     pub(crate) fn copy_of_kept(
         self: &Arc<Self>,
         disk: &Disk,
@@ -444,21 +476,98 @@ impl Stage {
         shape: &Shape,
         path: &WsPath,
     ) -> Result<Staged> {
+        let source = self.open_kept(name).map_err(|errno| write_fault(errno, path))?;
+        self.copy(disk, source, shape, path)
+    }
+
+    /// A copy of an open file, staged to be put in its place. File systems that can share the blocks.
+    pub(crate) fn copy(
+        self: &Arc<Self>,
+        disk: &Disk,
+        mut source: File,
+        shape: &Shape,
+        path: &WsPath,
+    ) -> Result<Staged> {
         let told = |errno| write_fault(errno, path);
         disk.probe(DiskCall::Stage).map_err(told)?;
-        let mut source = self.open_kept(name).map_err(told)?;
         let staged = self.fresh_name();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let handle = rustix::fs::openat(&self.folder, &staged, flags, Mode::from_raw_mode(0o666))
             .map_err(told)?;
         let guard = Unfinished { stage: Arc::clone(self), name: Some(staged) };
-        let mut file = std::fs::File::from(handle);
-        std::io::copy(&mut source, &mut file).map_err(|error| {
-            told(error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error))
-        })?;
+        let mut file = File::from(handle);
+        std::io::copy(&mut source, &mut file).map_err(|error| told(errno_of(&error)))?;
         let stat = self.dress(&file, shape).map_err(told)?;
         Ok(guard.finish(stat))
     }
+}
+
+/// Bytes that arrive piece by piece. Dropped before they are finished, they are removed.
+pub(crate) struct Incoming {
+    guard: Unfinished,
+    file: File,
+}
+
+impl Incoming {
+    /// Takes the next bytes.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let told = |error: std::io::Error| write_fault(errno_of(&error), &WsPath::root());
+        self.file.write_all(bytes).map_err(told)
+    }
+
+    /// Flushes what arrived.
+    pub(crate) fn finish(self) -> Result<Staged> {
+        let told = |errno| write_fault(errno, &WsPath::root());
+        rustix::fs::fsync(&self.file).map_err(told)?;
+        let stat = rustix::fs::fstat(&self.file).map_err(told)?;
+        Ok(self.guard.finish(Stat::of(&stat)))
+    }
+}
+
+impl Staged {
+    /// Opens it for reading.
+    pub(crate) fn open(&self, path: &WsPath) -> Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&self.stage.folder, &self.name, flags, Mode::empty());
+        opened.map(File::from).map_err(|errno| write_fault(errno, path))
+    }
+
+    /// Gives a flushed file a second name among the kept ones, durable when this returns.
+    pub(crate) fn keep_too(&self, name: &str, path: &WsPath) -> Result<NewlyKept> {
+        let told = |errno| write_fault(errno, path);
+        let Stage { folder, kept, .. } = &*self.stage;
+        rustix::fs::linkat(folder, &self.name, kept, name, AtFlags::empty()).map_err(told)?;
+        let newly =
+            NewlyKept { stage: Arc::clone(&self.stage), name: name.to_owned(), stays: false };
+        self.stage.flush_kept().map_err(told)?;
+        Ok(newly)
+    }
+}
+
+/// A kept file whose step is not recorded yet. Dropped before it is known to stay, it is removed.
+pub(crate) struct NewlyKept {
+    stage: Arc<Stage>,
+    name: String,
+    stays: bool,
+}
+
+impl NewlyKept {
+    /// Its step is recorded, or may be.
+    pub(crate) fn stays(&mut self) {
+        self.stays = true;
+    }
+}
+
+impl Drop for NewlyKept {
+    fn drop(&mut self) {
+        if !self.stays {
+            let _ = rustix::fs::unlinkat(&self.stage.kept, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+fn errno_of(error: &std::io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error)
 }
 
 /// A staged file that is still being made: removed unless it is finished.
@@ -512,6 +621,19 @@ pub(super) fn rename_new(
         }
         done => done,
     }
+}
+
+fn names_in(folder: &OwnedFd) -> std::result::Result<Vec<String>, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let handle = rustix::fs::openat(folder, ".", flags, Mode::empty())?;
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::new(handle)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name != "." && name != ".." {
+            names.push(name);
+        }
+    }
+    Ok(names)
 }
 
 fn open_folder<P: rustix::path::Arg + Copy>(

@@ -1,6 +1,6 @@
 //! history: steps, newest first; of one file, or of all.
 
-use yard_core::op::{History, HistoryAnswer, HistoryEntry};
+use yard_core::op::{History, HistoryAnswer, HistoryEntry, HistoryOf};
 use yard_core::{
     Call, Effect, EffectKind, Fault, FaultCode, FileId, Result, StepId, Subject, WsPath,
 };
@@ -16,14 +16,18 @@ impl Execute for History {
             self.before.map(|step| find_step(workspace, step)).transpose()?.map(|row| row.seq);
         // One more than is shown, so that a cut is known to be one.
         let count = self.limit.saturating_add(1);
-        let mut steps = match &self.path {
-            None => all(workspace, before, count)?,
-            Some(path) if path.is_root() => all(workspace, before, count)?,
-            Some(path) => of_file(workspace, path, before, count)?,
+        let (path, mut steps) = match &self.of {
+            HistoryOf::Path(path) if !path.is_root() => {
+                (path.clone(), at_path(workspace, path, before, count)?)
+            }
+            HistoryOf::File(file) => {
+                let node = find_file(workspace, *file)?;
+                (node.path, of_file(workspace, *file, before, count)?)
+            }
+            _ => (WsPath::root(), all(workspace, before, count)?),
         };
         let truncated = steps.len() > self.limit;
         steps.truncate(self.limit);
-        let path = self.path.clone().unwrap_or_else(WsPath::root);
         let effect = Effect::one(EffectKind::Read, path);
         Ok(Planned::Answer { effect, answer: HistoryAnswer { steps, truncated } })
     }
@@ -34,7 +38,7 @@ fn all(workspace: &Workspace, before: Option<Seq>, count: usize) -> Result<Vec<H
     Ok(rows.into_iter().map(|row| entry(row, None)).collect())
 }
 
-fn of_file(
+fn at_path(
     workspace: &Workspace,
     path: &WsPath,
     before: Option<Seq>,
@@ -47,7 +51,16 @@ fn of_file(
             Spot::Missing { .. } | Spot::Blocked { .. } => Err(no_history(path)),
         };
     };
-    let changes = workspace.store().file_changes(file.id, before, count).map_err(store_fault)?;
+    of_file(workspace, file.id, before, count)
+}
+
+fn of_file(
+    workspace: &Workspace,
+    file: FileId,
+    before: Option<Seq>,
+    count: usize,
+) -> Result<Vec<HistoryEntry>> {
+    let changes = workspace.store().file_changes(file, before, count).map_err(store_fault)?;
     Ok(changes.into_iter().map(|(row, change)| entry(row, Some(change))).collect())
 }
 
@@ -76,6 +89,15 @@ pub(crate) fn last_at(workspace: &Workspace, path: &WsPath) -> Result<Option<Nod
     Ok(found)
 }
 
+/// The file of an id, living or removed, or a fault that says where ids come from.
+pub(crate) fn find_file(workspace: &Workspace, file: FileId) -> Result<Node> {
+    workspace.store().node(file).map_err(store_fault)?.ok_or_else(|| {
+        let message =
+            format!("there is no file {file}; listings and the trash name the ids that there are");
+        Fault::new(FaultCode::NotFound, message)
+    })
+}
+
 /// The step of an id, or a fault that says where ids come from.
 pub(crate) fn find_step(workspace: &Workspace, step: StepId) -> Result<StepRow> {
     workspace.store().step(step).map_err(store_fault)?.ok_or_else(|| {
@@ -97,6 +119,7 @@ pub(crate) fn entry(row: StepRow, change: Option<Change>) -> HistoryEntry {
         id: row.id,
         at: row.at,
         author: row.author,
+        actor: row.actor,
         verb: row.verb,
         undoes: row.undoes,
         files: row.files,

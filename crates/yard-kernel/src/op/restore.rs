@@ -93,6 +93,11 @@ fn revive_below(planner: &mut Planner<'_>, folder: &Node, path: &WsPath) -> Resu
         if change.file == folder.id || !from.is_within(&folder.path) {
             continue;
         }
+        // What was purged since does not keep the rest from coming back.
+        let node = planner.store().node(change.file).map_err(store_fault)?;
+        if node.is_some_and(|node| node.purged) {
+            continue;
+        }
         let below = planner.revived_or_living(state.parent)?.unwrap_or_else(|| path.clone());
         let place = crate::draft::join(&below, &state.name)?;
         planner.revive(change.file, state, &place)?;
@@ -112,13 +117,13 @@ fn to_version(workspace: &Workspace, call: &Call, version: VersionId) -> Result<
     })?;
     let current = planner.current(&path, Large::Keep)?;
     let hash = row.state.content.ok_or_else(|| unknown("content of that version"))?;
-    let bytes = store
-        .content(&hash)
-        .map_err(store_fault)?
-        .ok_or_else(|| unknown("content of that version"))?;
+    let bytes = store.content(&hash).map_err(store_fault)?;
     let mut after = current.state.clone();
     (after.json, after.file_type) = (row.state.json, row.state.file_type);
-    planner.rewrite(&current, Some(bytes), after)?;
+    match bytes {
+        Some(bytes) => planner.rewrite(&current, Some(bytes), after)?,
+        None => planner.rewrite_as_stored(&current, hash, row.state.size, after)?,
+    }
     let answer = Restored { file: row.file, path, step: planner.draft.id };
     planner.propose::<Restore>(answer)
 }

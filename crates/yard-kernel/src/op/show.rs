@@ -80,22 +80,41 @@ fn diff_of(
         *truncated = true;
         return Ok(None);
     }
-    let label = |path: &Option<WsPath>, side: &str| match path {
-        Some(path) => format!("{side}{path}"),
-        None => "/dev/null".to_owned(),
-    };
-    let bytes = |state: &Option<FileState>| {
-        bytes_of(workspace, state.as_ref().and_then(|state| state.content))
-    };
-    let (Some(before), Some(after)) = (bytes(&change.before)?, bytes(&change.after)?) else {
-        return Ok(None);
-    };
-    let (from, to) = (label(&change.from, "a"), label(&change.to, "b"));
-    Ok(diff::unified(&from, &to, &before, &after, *left).map(|(text, cut)| {
+    let [before, after] = sides.map(|(state, path)| Side {
+        content: state.as_ref().and_then(|state| state.content),
+        path: path.as_ref(),
+    });
+    let diff = unified(workspace, &before, &after, *left)?;
+    Ok(diff.map(|(text, cut)| {
         *left -= text.len().min(*left);
         *truncated |= cut;
         text
     }))
+}
+
+/// One side of a diff: a content and the path under which it is shown, where there are any.
+pub(crate) struct Side<'a> {
+    pub(crate) content: Option<ContentHash>,
+    pub(crate) path: Option<&'a WsPath>,
+}
+
+/// The diff of two stored texts and whether it was cut; `None` where either is no text, too large to
+/// be shown, or purged.
+pub(crate) fn unified(
+    workspace: &Workspace,
+    before: &Side<'_>,
+    after: &Side<'_>,
+    max_bytes: usize,
+) -> Result<Option<(String, bool)>> {
+    let label = |path: Option<&WsPath>, side: &str| match path {
+        Some(path) => format!("{side}{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    let old = bytes_of(workspace, before.content)?;
+    let new = bytes_of(workspace, after.content)?;
+    let (Some(old), Some(new)) = (old, new) else { return Ok(None) };
+    let (from, to) = (label(before.path, "a"), label(after.path, "b"));
+    Ok(diff::unified(&from, &to, &old, &new, max_bytes))
 }
 
 /// A content's bytes; nothing for none, `None` for one that is too large to be shown.

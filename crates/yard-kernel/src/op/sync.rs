@@ -69,9 +69,7 @@ impl Workspace {
                 Ok(content == ContentHash::of(&self.disk.read_link(path)?))
             }
             (FileKind::File, Some(content), None) => {
-                if node.signature == Some(stat.signature)
-                    || self.remembers(node.id, content, stat.signature)
-                {
+                if self.content_seen_as(node, stat).is_some() {
                     return Ok(true);
                 }
                 if state.size != stat.size() {
@@ -83,6 +81,14 @@ impl Workspace {
                 Ok(content == hash)
             }
         }
+    }
+
+    /// The content that a file is known to hold while it looks like that; `None` if it must be read.
+    pub(crate) fn content_seen_as(&self, node: &Node, stat: &Stat) -> Option<ContentHash> {
+        let content = node.state.as_ref().filter(|state| stat.is(state.kind))?.content?;
+        let seen = node.signature == Some(stat.signature)
+            || self.remembers(node.id, content, stat.signature);
+        seen.then_some(content)
     }
 
     /// Remembers a signature, if it is old enough that the file cannot have changed again within the

@@ -4,6 +4,7 @@ use yard_core::op::{Trash, TrashAnswer, Trashed};
 use yard_core::{Call, Effect, EffectKind, FileKind, Result, WsPath};
 use yard_store::Node;
 
+use crate::op::locate::removal;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
@@ -23,13 +24,12 @@ impl Execute for Trash {
 }
 
 fn trashed(workspace: &Workspace, node: Node) -> Result<Option<Trashed>> {
-    let steps = workspace.store().steps(None, Some(node.seq + 1), 1).map_err(store_fault)?;
-    Ok(steps.into_iter().next().map(|step| Trashed {
+    Ok(removal(workspace, &node)?.map(|removal| Trashed {
         file: node.id,
         path: node.path,
         kind: node.last.kind,
         size: (node.last.kind != FileKind::Folder).then_some(node.last.size),
-        removed_at: step.at,
-        step: step.id,
+        removed_at: removal.at,
+        step: removal.step,
     }))
 }

@@ -17,6 +17,7 @@ use yard_store::{Change, StepRow};
 use crate::disk::Shape;
 use crate::draft::{Current, Large, Planner, Was, join};
 use crate::op::history::find_step;
+use crate::op::version::purged;
 use crate::recovery::image;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
@@ -125,6 +126,9 @@ impl Undoing<'_> {
                 Some(hash) => image(self.planner.workspace, &hash, state.kind, &shape, path)?,
                 None => None,
             };
+            if staged.is_none() {
+                self.must_not_be_purged(state.content)?;
+            }
             let staged =
                 staged.ok_or_else(|| self.conflict(change, path, "its content was not kept"))?;
             self.planner.draft.staged.insert(change.file, staged);
@@ -300,11 +304,27 @@ impl Undoing<'_> {
         if after.json == base.json {
             after.json = theirs.json;
         }
+        if let Some(hash) = self.large_before(current, theirs, base)? {
+            return self.planner.rewrite_as_stored(current, hash, theirs.size, after);
+        }
         let bytes = self.merged(change, current, theirs, base)?;
         if bytes.is_none() && after == current.state {
             return Ok(());
         }
         self.planner.rewrite(current, bytes, after)
+    }
+
+    /// The content before the step, if the file shall simply have it again and it is too large to load.
+    fn large_before(
+        &self,
+        current: &Current,
+        theirs: &FileState,
+        base: &FileState,
+    ) -> Result<Option<ContentHash>> {
+        let unchanged = current.content() == base.content && base.content != theirs.content;
+        let Some(hash) = theirs.content.filter(|_| unchanged) else { return Ok(None) };
+        let located = self.planner.store().locate(&hash).map_err(store_fault)?;
+        Ok(located.and_then(|located| located.kept).map(|_| hash))
     }
 
     /// The content that the entry shall have; `None` if it stays.
@@ -346,6 +366,9 @@ impl Undoing<'_> {
             Some(hash) => self.planner.store().content(&hash).map_err(store_fault)?,
             None => None,
         };
+        if bytes.is_none() {
+            self.must_not_be_purged(hash)?;
+        }
         bytes.ok_or_else(|| {
             self.conflict(
                 change,
@@ -353,6 +376,15 @@ impl Undoing<'_> {
                 "its earlier content is too large to be merged or was not kept",
             )
         })
+    }
+
+    /// A purged content is no conflict that anybody could resolve.
+    fn must_not_be_purged(&self, hash: Option<ContentHash>) -> Result<()> {
+        let store = self.planner.store();
+        match hash.map(|hash| store.is_purged(&hash)).transpose().map_err(store_fault)? {
+            Some(true) => Err(purged().about(Subject::Step)),
+            _ => Ok(()),
+        }
     }
 
     /// The fault that names what is in the way, and the later step that put it there.

@@ -45,6 +45,12 @@ fn create(
     planner.propose::<Write>(answer)
 }
 
+/// A file is there and shall stay.
+pub(crate) fn exists(path: &WsPath) -> Fault {
+    let fault = Fault::new(FaultCode::Exists, format!("File already exists: {path}"));
+    fault.about(Subject::Path)
+}
+
 fn replace(
     write: &Write,
     path: &WsPath,
@@ -53,8 +59,7 @@ fn replace(
     call: &Call,
 ) -> Result<Planned<Changed>> {
     if write.on_existing == OnExisting::Refuse {
-        let fault = Fault::new(FaultCode::Exists, format!("File already exists: {path}"));
-        return Err(fault.about(Subject::Path));
+        return Err(exists(path));
     }
     let mut planner = Planner::new(workspace, call);
     let current = planner.current_as(path, seen, Large::Keep)?;

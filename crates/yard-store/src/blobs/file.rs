@@ -80,11 +80,24 @@ impl BlobFolder {
     /// Whether the blob is there already; if so, its name is durable when this returns, whichever
     /// process gave it.
     pub(super) fn settle_existing(&self, hash: &ContentHash) -> Result<bool> {
-        let there = self.path(hash).is_file();
+        let there = self.has(hash);
         if there {
             flush_folder(&self.shelf(hash))?;
         }
         Ok(there)
+    }
+
+    pub(super) fn has(&self, hash: &ContentHash) -> bool {
+        self.path(hash).is_file()
+    }
+
+    /// Removes a blob; that it is gone is durable when this returns.
+    pub(super) fn remove(&self, hash: &ContentHash) -> Result<()> {
+        match std::fs::remove_file(self.path(hash)) {
+            Ok(()) => flush_folder(&self.shelf(hash)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(fault(&error)),
+        }
     }
 
     pub(super) fn open_blob(&self, hash: &ContentHash) -> Result<File> {

@@ -106,6 +106,21 @@ impl Blobs {
         Ok(spill.finish()?.map_or(Form::Blob, Form::Zstd))
     }
 
+    /// Whether a content of that size may ever have become a file.
+    pub(crate) fn may_hold(size: u64) -> bool {
+        size > INLINE as u64
+    }
+
+    /// Whether a content is a file.
+    pub(crate) fn has(&self, hash: &ContentHash) -> bool {
+        self.folder.has(hash)
+    }
+
+    /// Removes the file of a content for good, if there is one.
+    pub(crate) fn remove(&self, hash: &ContentHash) -> Result<()> {
+        self.folder.remove(hash)
+    }
+
     /// The bytes of a content that is a file; they are not yet compared with their hash.
     pub(crate) fn read(&self, hash: &ContentHash, size: u64) -> Result<Vec<u8>> {
         codec::expand_from(self.folder.open_blob(hash)?, size)

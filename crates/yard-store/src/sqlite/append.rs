@@ -10,6 +10,7 @@ use super::error::is_taken;
 use super::node::Stored;
 use super::value::{self, SamePath};
 use super::{content, node, one};
+use crate::blobs::Blobs;
 use crate::{
     AuditEntry, Batch, NewChange, NewStep, Node, Remembered, Result, Seq, StoreError, chain,
     step_digest,
@@ -51,6 +52,8 @@ impl Tip {
 /// What an append came to, once it is committed.
 pub(super) struct Appended {
     pub(super) head: Seq,
+    /// How many notes the audit chain has.
+    pub(super) notes: u64,
     /// Where the contents of the batch are.
     pub(super) contents: HashMap<ContentHash, Place>,
 }
@@ -60,20 +63,22 @@ pub(super) fn append(
     expected: Seq,
     batch: Batch<'_>,
     places: &Places,
+    blobs: &Blobs,
 ) -> Result<Appended> {
     let tip = Tip::read(connection)?;
     if tip.head != expected {
         return Err(StoreError::Moved { head: tip.head });
     }
+    places.renew(tip.notes);
     let mut appender = Appender { connection, tip, places, contents: HashMap::new() };
     for prepared in batch.contents {
-        let place = content::store(connection, prepared, |hash| appender.place(hash))?;
+        let place = content::store(connection, blobs, prepared, |hash| appender.place(hash))?;
         appender.contents.insert(prepared.hash(), place);
     }
     for step in batch.steps {
         appender.step(step)?;
     }
-    Ok(Appended { head: appender.tip.head, contents: appender.contents })
+    Ok(Appended { head: appender.tip.head, notes: appender.tip.notes, contents: appender.contents })
 }
 
 struct Appender<'a> {
@@ -182,7 +187,7 @@ impl Appender<'_> {
         let Some(hash) = state.and_then(|state| state.content) else { return Ok(None) };
         match self.place(&hash) {
             Some(place) => Ok(Some(place.row)),
-            None => content::needed(self.connection, &hash).map(|place| Some(place.row)),
+            None => content::needed(self.connection, &hash).map(Some),
         }
     }
 
@@ -253,7 +258,7 @@ impl Appender<'_> {
     }
 
     fn place_file(&self, change: &NewChange, state: &FileState, row: i64) -> Result<()> {
-        let sql = "UPDATE file SET parent = ?2, name = ?3, living = 1 WHERE id = ?1";
+        let sql = "UPDATE file SET parent = ?2, name = ?3, living = 1, purged = NULL WHERE id = ?1";
         let ids = params![row, state.parent.as_bytes(), state.name.as_bytes()];
         let placed = self.connection.prepare_cached(sql)?.execute(ids);
         unless_taken(placed, || name_taken(change))

@@ -9,8 +9,8 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::Options;
 use super::schema::Schema;
-use crate::Result;
 use crate::blobs::fill_up;
+use crate::{Result, StoreError};
 
 /// How many reading connections are kept for the next reader.
 const IDLE_READERS: usize = 8;
@@ -94,6 +94,32 @@ impl Connections {
         let done = work(&transaction)?;
         transaction.commit()?;
         Ok(done)
+    }
+
+    /// As [`Connections::write`], overwriting with zeros whatever the transaction removes.
+    pub(super) fn erase<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.write(Flush::Now, |connection| {
+            connection.pragma_update(None, "secure_delete", true)?;
+            let done = work(connection);
+            connection.pragma_update(None, "secure_delete", false)?;
+            done
+        })
+    }
+
+    /// Rewrites the database with what it holds now and empties the log, so that no file has bytes
+    /// left of what was removed, however long ago and in whatever form it lay there.
+    pub(super) fn scrub(&self) -> Result<()> {
+        let mut writer = held(&self.writer);
+        writer.connection.execute_batch("VACUUM")?;
+        let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let busy: bool = writer.connection.query_row(sql, [], |row| row.get(0))?;
+        // The log is short again: it is filled up anew.
+        writer.writes = 0;
+        if busy {
+            let why = "others were reading all the time, so that old bytes are left in the log";
+            return Err(StoreError::Io(format!("{why}; purge again")));
+        }
+        Ok(())
     }
 
     /// SQLite's log.

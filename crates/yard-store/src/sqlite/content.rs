@@ -10,7 +10,7 @@ use yard_core::ContentHash;
 use super::connections::held;
 use super::error::corrupt;
 use super::value::{get, hash, limit, unsigned};
-use super::{all, one};
+use super::{all, one, purge};
 use crate::blobs::{Blobs, MAX_CHAIN, expand, expand_against, unsplice, verified};
 use crate::prepared::{Form, How, TINY};
 use crate::{Located, Prepared, Result, StoreError};
@@ -18,45 +18,74 @@ use crate::{Located, Prepared, Result, StoreError};
 const RAW: i64 = 0;
 const ZSTD: i64 = 1;
 const DELTA: i64 = 2;
-const BLOB: i64 = 3;
+pub(super) const BLOB: i64 = 3;
 const KEPT: i64 = 4;
 const SPLICE: i64 = 5;
+const PURGED: i64 = 6;
 
-/// Where a stored content is. Neither ever changes, so that it may be remembered.
+/// Where a stored content is. The row never changes and the depth only shrinks, so that both may be
+/// remembered until a purge.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) row: i64,
     pub(super) depth: u8,
 }
 
-/// The places of contents that were stored or looked for lately. What is not here is looked up.
+/// The places of contents that were stored lately. What is not here is looked up.
 #[derive(Debug, Default)]
-pub(super) struct Places(Mutex<HashMap<ContentHash, Place>>);
+pub(super) struct Places(Mutex<KnownPlaces>);
+
+#[derive(Debug, Default)]
+struct KnownPlaces {
+    /// How many notes the audit chain had. A purge, of any process, leaves one: then no place that
+    /// was remembered before it can be trusted.
+    notes: u64,
+    by_hash: HashMap<ContentHash, Place>,
+}
 
 impl Places {
     /// When there are more, all are forgotten.
     const MOST: usize = 4_096;
 
     pub(super) fn get(&self, hash: &ContentHash) -> Option<Place> {
-        held(&self.0).get(hash).copied()
+        held(&self.0).by_hash.get(hash).copied()
     }
 
-    /// Only what was committed may be remembered.
-    pub(super) fn remember(&self, places: impl IntoIterator<Item = (ContentHash, Place)>) {
+    /// Forgets everything if notes were written since. Inside a transaction none can come after.
+    pub(super) fn renew(&self, notes: u64) {
         let mut known = held(&self.0);
-        if known.len() >= Self::MOST {
-            known.clear();
+        if known.notes != notes {
+            *known = KnownPlaces { notes, by_hash: HashMap::new() };
         }
-        known.extend(places);
+    }
+
+    /// Only what was committed, when there were that many notes, may be remembered.
+    pub(super) fn remember(
+        &self,
+        notes: u64,
+        places: impl IntoIterator<Item = (ContentHash, Place)>,
+    ) {
+        let mut known = held(&self.0);
+        if known.notes != notes {
+            return;
+        }
+        if known.by_hash.len() >= Self::MOST {
+            known.by_hash.clear();
+        }
+        known.by_hash.extend(places);
     }
 }
 
 /// Stores a content unless its bytes are stored already; its place.
 pub(super) fn store(
     connection: &Connection,
+    blobs: &Blobs,
     prepared: &Prepared,
     known: impl Fn(&ContentHash) -> Option<Place>,
 ) -> Result<Place> {
+    if matches!(prepared.form, Form::Blob) && !blobs.has(&prepared.hash) {
+        return Err(misfit(&prepared.hash, "was purged while it was brought again"));
+    }
     if let Some(place) = insert(connection, prepared, &known, None)? {
         return Ok(place);
     }
@@ -65,13 +94,55 @@ pub(super) fn store(
     let (row, form, depth) = found.query_row([prepared.hash.as_bytes()], |row| {
         Ok((row.get(0)?, row.get::<_, i64>(1)?, row.get(2)?))
     })?;
-    // Bytes are better than the name of a file that the kernel keeps.
-    if form == KEPT && prepared.kept_name().is_none() {
-        connection.prepare_cached("DELETE FROM content WHERE id = ?1")?.execute([row])?;
-        let placed = insert(connection, prepared, &known, Some(row))?;
-        return placed.ok_or_else(|| corrupt("a content was stored twice"));
+    match form {
+        // Somebody wrote the same bytes again.
+        PURGED => store_again(connection, row, &by_itself(connection, blobs, prepared)?, known),
+        // Bytes are better than the name of a file that the kernel keeps.
+        KEPT if prepared.kept_name().is_none() => {
+            let kept = locate(connection, &prepared.hash)?.and_then(|located| located.kept);
+            purge::doom(connection, &prepared.hash, kept.as_deref())?;
+            store_again(connection, row, prepared, known)
+        }
+        _ => Ok(Place { row, depth }),
     }
-    Ok(Place { row, depth })
+}
+
+/// Stores a content in the row that it had.
+fn store_again(
+    connection: &Connection,
+    row: i64,
+    prepared: &Prepared,
+    known: impl Fn(&ContentHash) -> Option<Place>,
+) -> Result<Place> {
+    connection.prepare_cached("DELETE FROM content WHERE id = ?1")?.execute([row])?;
+    let placed = insert(connection, prepared, known, Some(row))?;
+    placed.ok_or_else(|| corrupt("a content was stored twice"))
+}
+
+/// The same content without a base: the depth of a row must not grow again, because others remember it.
+fn by_itself(connection: &Connection, blobs: &Blobs, prepared: &Prepared) -> Result<Prepared> {
+    let Form::Delta { base, how, data, .. } = &prepared.form else { return Ok(prepared.clone()) };
+    let base = bytes(connection, blobs, base)?.ok_or_else(|| misfit(base, "is not stored"))?;
+    let bytes = match how {
+        How::Splice => unsplice(data, &base, prepared.size)?,
+        How::Zstd => expand_against(data, &base, prepared.size)?,
+    };
+    Ok(Prepared::raw(prepared.hash, &verified(&prepared.hash, bytes)?))
+}
+
+/// Gives a row a form that stands on no other.
+pub(super) fn stand_alone(connection: &Connection, row: i64, plain: &Prepared) -> Result<()> {
+    let (form, data) = match &plain.form {
+        Form::Raw(data) => (RAW, Some(data)),
+        Form::Zstd(data) => (ZSTD, Some(data)),
+        Form::Blob => (BLOB, None),
+        Form::Delta { .. } | Form::Kept(_) => {
+            return Err(misfit(&plain.hash, "does not stand by itself"));
+        }
+    };
+    let sql = "UPDATE content SET form = ?2, depth = 0, base = NULL, data = ?3 WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute(params![row, form, data])?;
+    Ok(())
 }
 
 /// Inserts a content, as row `id` if it shall be that one; `None` if it is there already.
@@ -88,7 +159,7 @@ fn insert(
             let form = if *how == How::Splice { SPLICE } else { DELTA };
             let base = match known(base) {
                 Some(place) => place.row,
-                None => needed(connection, base)?.row,
+                None => needed_base(connection, base, *depth)?,
             };
             (form, *depth, Some(base), Some(data.as_slice()))
         }
@@ -104,13 +175,26 @@ fn insert(
     Ok(inserted.then(|| Place { row: connection.last_insert_rowid(), depth }))
 }
 
-/// The place of a content that a step names.
-pub(super) fn needed(connection: &Connection, hash: &ContentHash) -> Result<Place> {
-    let mut statement =
-        connection.prepare_cached("SELECT id, depth FROM content WHERE hash = ?1")?;
-    let place = statement
-        .query_row([hash.as_bytes()], |row| Ok(Place { row: row.get(0)?, depth: row.get(1)? }));
-    place.optional()?.ok_or_else(|| misfit(hash, "is not stored"))
+/// The row of a content that a step names.
+pub(super) fn needed(connection: &Connection, hash: &ContentHash) -> Result<i64> {
+    let sql = "SELECT id FROM content WHERE hash = ?1 AND form <> 6";
+    let row = connection.prepare_cached(sql)?.query_row([hash.as_bytes()], |row| row.get(0));
+    row.optional()?.ok_or_else(|| misfit(hash, "is not stored"))
+}
+
+/// The row of a content that another one is made from, which is going to be at `depth`.
+fn needed_base(connection: &Connection, hash: &ContentHash, depth: u8) -> Result<i64> {
+    let sql = "SELECT id FROM content WHERE hash = ?1 AND form NOT IN (4, 6) AND depth < ?2";
+    let found = connection
+        .prepare_cached(sql)?
+        .query_row(params![hash.as_bytes(), depth], |row| row.get(0));
+    found.optional()?.ok_or_else(|| misfit(hash, "is not stored as it was"))
+}
+
+/// Whether a content was purged.
+pub(super) fn is_purged(connection: &Connection, hash: &ContentHash) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM content WHERE hash = ?1 AND form = 6)";
+    Ok(connection.prepare_cached(sql)?.query_row([hash.as_bytes()], |row| row.get(0))?)
 }
 
 fn misfit(hash: &ContentHash, why: &str) -> StoreError {
@@ -118,8 +202,8 @@ fn misfit(hash: &ContentHash, why: &str) -> StoreError {
 }
 
 pub(super) fn locate(connection: &Connection, hash: &ContentHash) -> Result<Option<Located>> {
-    let sql =
-        "SELECT size, CASE form WHEN 4 THEN CAST(data AS TEXT) END FROM content WHERE hash = ?1";
+    let sql = "SELECT size, CASE form WHEN 4 THEN CAST(data AS TEXT) END FROM content
+         WHERE hash = ?1 AND form <> 6";
     one(connection, sql, [hash.as_bytes()], |row| {
         Ok(Located { size: unsigned(row, 0)?, kept: get(row, 1)? })
     })
@@ -130,7 +214,7 @@ pub(super) fn list(
     after: Option<&ContentHash>,
     count: usize,
 ) -> Result<Vec<ContentHash>> {
-    let sql = "SELECT hash FROM content WHERE hash > ?1 ORDER BY hash LIMIT ?2";
+    let sql = "SELECT hash FROM content WHERE hash > ?1 AND form <> 6 ORDER BY hash LIMIT ?2";
     // The empty blob sorts before every hash.
     let after = after.map_or(&[][..], |hash| hash.as_bytes());
     all(connection, sql, params![after, limit(count)], |row| {
@@ -200,7 +284,7 @@ pub(super) fn anchor(
         Ok((get::<u8>(row, 0)?, get::<i64>(row, 1)?))
     })?;
     match found {
-        None | Some((_, KEPT)) => Ok(None),
+        None | Some((_, KEPT | PURGED)) => Ok(None),
         Some((depth, _)) if depth + 1 < MAX_CHAIN => Ok(Some(Anchor::Itself(depth))),
         Some(_) => foot(connection, blobs, hash).map(Some),
     }
@@ -219,7 +303,7 @@ pub(super) fn bytes(
 ) -> Result<Option<Vec<u8>>> {
     let mut chain = chain(connection, hash)?;
     let Some(foot) = chain.pop() else { return Ok(None) };
-    if foot.form == KEPT {
+    if matches!(foot.form, KEPT | PURGED) {
         return Ok(None);
     }
     let mut bytes = plain(blobs, foot)?;

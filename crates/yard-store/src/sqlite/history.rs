@@ -12,7 +12,7 @@ use crate::{AuditEntry, AuditRow, Change, Result, Seq, StepRow, VersionRow, step
 macro_rules! step_columns {
     () => {
         "s.seq, s.id, s.at, s.author, s.verb, s.undoes, u.id, s.files, \
-         COALESCE(x.destination, x.origin)"
+         COALESCE(x.destination, x.origin), s.actor"
     };
 }
 
@@ -115,6 +115,7 @@ fn step_row(row: &Row<'_>, at: usize) -> Result<StepRow> {
         undoes: value::link(row, at + 5, at + 6)?.map(StepId::from_bytes),
         files: unsigned(row, at + 7)?,
         path: value::path(row, at + 8)?,
+        actor: get(row, at + 9)?,
     })
 }
 

@@ -9,6 +9,7 @@ mod error;
 mod history;
 mod node;
 mod packer;
+mod purge;
 mod registry;
 mod schema;
 mod value;
@@ -21,8 +22,8 @@ use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
 
 use crate::blobs::{Against, Blobs, create_folder, lock_file};
 use crate::{
-    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Mark, Node, Prepared, Remembered,
-    Result, Seq, StepRow, Store, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Mark, Node, Prepared, Purged,
+    Remembered, Result, Seq, StepRow, Store, VersionRow,
 };
 use connections::{Connections, Flush};
 use content::{Anchor, Places};
@@ -67,7 +68,17 @@ impl SqliteStore {
             let _opening = lock_file(&dir.join("journal.lock"))?;
             Arc::new(Connections::open(dir.join("journal.db"), &schema::JOURNAL, options)?)
         };
-        Ok(Self { packer: Packer::new(Arc::clone(&db)), db, blobs, places: Places::default() })
+        let packer = Packer::new(Arc::clone(&db));
+        let store = Self { packer, db, blobs, places: Places::default() };
+        if store.db.read(purge::has_doomed_blobs)? {
+            store.clear_blobs()?;
+        }
+        Ok(store)
+    }
+
+    /// Removes the blobs of purged contents.
+    fn clear_blobs(&self) -> Result<()> {
+        self.db.write(Flush::Now, |connection| purge::clear_blobs(connection, &self.blobs))
     }
 }
 
@@ -109,7 +120,7 @@ impl Store for SqliteStore {
             return self.head();
         }
         let appended = self.db.write(Flush::Now, |connection| {
-            append::append(connection, expected, batch, &self.places)
+            append::append(connection, expected, batch, &self.places, &self.blobs)
         })?;
         // A content that is only kept as a file serves nobody as a base.
         let bytes = batch.contents.iter().filter(|prepared| prepared.kept_name().is_none());
@@ -117,7 +128,7 @@ impl Store for SqliteStore {
             let hash = prepared.hash();
             Some((hash, *appended.contents.get(&hash)?))
         });
-        self.places.remember(places);
+        self.places.remember(appended.notes, places);
         self.packer.appended(batch.contents);
         Ok(appended.head)
     }
@@ -237,6 +248,29 @@ impl Store for SqliteStore {
             connection.prepare_cached(sql)?.execute(values)?;
             Ok(())
         })
+    }
+
+    fn purge(&self, files: &[FileId], entry: &AuditEntry) -> Result<Purged> {
+        let purged =
+            self.db.erase(|connection| purge::purge(connection, &self.blobs, files, entry))?;
+        self.clear_blobs()?;
+        self.db.scrub()?;
+        Ok(purged)
+    }
+
+    fn is_purged(&self, hash: &ContentHash) -> Result<bool> {
+        self.db.glance(|connection| content::is_purged(connection, hash))
+    }
+
+    fn doomed(&self) -> Result<Vec<String>> {
+        self.db.read(purge::doomed)
+    }
+
+    fn buried(&self, names: &[String]) -> Result<()> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        self.db.write(Flush::Later, |connection| purge::buried(connection, names))
     }
 
     fn append_audit(&self, entry: &AuditEntry) -> Result<()> {

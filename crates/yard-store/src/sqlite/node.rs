@@ -12,7 +12,7 @@ macro_rules! nodes {
     ($rest:literal) => {
         concat!(
             "SELECT uuid, parent, name, living, flags, mode, content, size, path, seq, version, \
-             created, seen_size, seen_mtime, seen_ctime, seen_inode, id, last FROM file ",
+             created, seen_size, seen_mtime, seen_ctime, seen_inode, id, last, purged FROM file ",
             $rest
         )
     };
@@ -55,7 +55,7 @@ pub(super) fn children(connection: &Connection, parent: FileId) -> Result<Vec<No
 }
 
 pub(super) fn removed(connection: &Connection, skip: usize, count: usize) -> Result<Vec<Node>> {
-    let sql = nodes!("WHERE living = 0 ORDER BY last DESC LIMIT ?1 OFFSET ?2");
+    let sql = nodes!("WHERE living = 0 AND purged IS NULL ORDER BY last DESC LIMIT ?1 OFFSET ?2");
     all(connection, sql, params![limit(count), limit(skip)], node)
 }
 
@@ -71,6 +71,7 @@ fn node(row: &Row<'_>) -> Result<Node> {
         version: value::id(row, 10, VersionId::from_bytes)?,
         created_at: moment(get(row, 11)?),
         signature: signature(row)?,
+        purged: get::<Option<i64>>(row, 18)?.is_some(),
     })
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Schema {
 }
 
 /// A workspace's journal.
-pub(super) const JOURNAL: Schema = Schema { migrations: &[FIRST] };
+pub(super) const JOURNAL: Schema = Schema { migrations: &[FIRST, PURGING] };
 /// The people of a server.
 pub(super) const PEOPLE: Schema = Schema { migrations: &[FIRST_PEOPLE] };
 
@@ -106,7 +106,8 @@ CREATE TABLE named (
 ) STRICT, WITHOUT ROWID;
 
 -- A content. `data` is by `form`: its bytes, compressed bytes, a delta against row `base`, nothing
--- (it is a blob), the name under which the kernel keeps it, or a splice of row `base`.
+-- (it is a blob), the name under which the kernel keeps it, a splice of row `base`, or nothing (it was
+-- purged).
 CREATE TABLE content (
     id INTEGER PRIMARY KEY,
     hash BLOB NOT NULL,
@@ -130,6 +131,19 @@ CREATE TABLE mark (
     seq INTEGER NOT NULL,
     boot BLOB NOT NULL
 ) STRICT;
+";
+
+const PURGING: &str = "
+-- Not NULL once a removed file was purged: it cannot come back.
+ALTER TABLE file ADD COLUMN purged INTEGER;
+
+-- Files whose contents were purged and that are still to be removed: the blob of `hash` where `kept`
+-- is empty, else the file that the kernel keeps under that name.
+CREATE TABLE doomed (
+    hash BLOB NOT NULL,
+    kept TEXT NOT NULL,
+    PRIMARY KEY (hash, kept)
+) STRICT, WITHOUT ROWID;
 ";
 
 const FIRST_PEOPLE: &str = "

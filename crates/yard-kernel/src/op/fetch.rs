@@ -1,0 +1,29 @@
+//! fetch: a range of any regular file's bytes, as they are. A caller that streams brings along how the
+//! file looked, so that it never puts parts of two contents together.
+
+use yard_core::op::{FETCH_BYTES, Fetch, Fetched};
+use yard_core::{Call, Effect, EffectKind, Result};
+
+use crate::content::read_range;
+use crate::op::fingerprint::changed_meanwhile;
+use crate::workspace::Workspace;
+use crate::{Execute, Planned};
+
+impl Execute for Fetch {
+    fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<Fetched>> {
+        let (path, file, stat) = workspace.disk.open_wherever(&self.path)?;
+        let seen = stat.signature;
+        if self.seen.is_some_and(|before| before != seen) {
+            return Err(changed_meanwhile(&path));
+        }
+        let left = stat.size().saturating_sub(self.offset);
+        let length = self.length.min(FETCH_BYTES).min(left);
+        let bytes = read_range(&file, self.offset, length, &path)?;
+        if workspace.disk.look_again(&file, &path)?.signature != seen {
+            return Err(changed_meanwhile(&path));
+        }
+        let effect = Effect::one(EffectKind::Read, path.clone());
+        let answer = Fetched { path, bytes, size: stat.size(), seen };
+        Ok(Planned::Answer { effect, answer })
+    }
+}

@@ -1,0 +1,60 @@
+//! fingerprint: the hash of a file's bytes, read only where the store does not know them already.
+
+use yard_core::op::{Fingerprint, Fingerprinted};
+use yard_core::{Call, ContentHash, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsPath};
+
+use crate::content::hash_all;
+use crate::disk::{Spot, Stat, not_found};
+use crate::workspace::{Workspace, store_fault};
+use crate::{Execute, Planned};
+
+impl Execute for Fingerprint {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Fingerprinted>> {
+        let (path, stat) = match workspace.disk.locate(&self.path, true)? {
+            Spot::Present { path, stat } => (path, stat),
+            Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
+        };
+        let node = workspace.store().lookup(&path).map_err(store_fault)?;
+        let known = node.as_ref().and_then(|node| workspace.content_seen_as(node, &stat));
+        let (hash, stat) = match known {
+            Some(hash) => (hash, stat),
+            None => {
+                let (hash, stat) = hashed(workspace, &path, &stat, call)?;
+                if let Some(node) = &node {
+                    workspace.seen_as(node.id, hash, &stat, call);
+                }
+                (hash, stat)
+            }
+        };
+        let answer = Fingerprinted {
+            path: path.clone(),
+            file: node.map(|node| node.id),
+            hash,
+            size: stat.size(),
+            updated_at: stat.modified(),
+            seen: stat.signature,
+        };
+        Ok(Planned::Answer { effect: Effect::one(EffectKind::Read, path), answer })
+    }
+}
+
+/// The hash of a file's bytes, and how it looked all the while.
+fn hashed(
+    workspace: &Workspace,
+    path: &WsPath,
+    seen: &Stat,
+    call: &Call,
+) -> Result<(ContentHash, Stat)> {
+    let (mut file, stat) = workspace.disk.open_seen(path, seen)?;
+    let hash = hash_all(&mut file, path, call)?;
+    if workspace.disk.look_again(&file, path)?.signature != stat.signature {
+        return Err(changed_meanwhile(path));
+    }
+    Ok((hash, stat))
+}
+
+/// The fault where a file is no longer what an earlier look saw.
+pub(crate) fn changed_meanwhile(path: &WsPath) -> Fault {
+    let message = format!("{path} changed while it was read; read it again from the start");
+    Fault::new(FaultCode::Stale, message).about(Subject::Path)
+}

@@ -1,0 +1,116 @@
+//! purge: what a removed file held goes for good. It is no step, because nothing could undo it: it
+//! leaves its audit row, and the history of the file stays.
+
+use yard_core::op::{Purge, PurgeAnswer};
+use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Result, Subject};
+use yard_store::{Node, Purged, StoreError};
+
+use crate::journal::{Signed, flush_to};
+use crate::op::history::find_file;
+use crate::recovery;
+use crate::workspace::{Workspace, store_fault};
+use crate::{Deed, Execute, Planned, Proposal};
+
+impl Execute for Purge {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<PurgeAnswer>> {
+        let node = find_file(workspace, self.file)?;
+        if node.state.is_some() {
+            return Err(living(&node));
+        }
+        let nodes = removed_together(workspace, node, call)?;
+        let mut effect = Effect::default();
+        nodes.iter().for_each(|node| effect.push(EffectKind::Purge, node.path.clone()));
+        let files: Vec<FileId> = nodes.iter().map(|node| node.id).collect();
+        let (file, count) = (self.file, files.len() as u64);
+        let answer = Box::new(move |purged: Purged| PurgeAnswer {
+            file,
+            files: count,
+            contents: purged.contents.len() as u64,
+            bytes: purged.bytes,
+        });
+        Ok(Planned::Change(Box::new(Proposal { effect, deed: Deed::Purge { files, answer } })))
+    }
+}
+
+fn living(node: &Node) -> Fault {
+    let message = format!(
+        "{} was not removed; remove it first, then purge it from the trash. Nothing was purged",
+        node.path
+    );
+    Fault::new(FaultCode::Exists, message).about(Subject::Path)
+}
+
+/// A removed entry; of a folder, with everything below it that the same step removed and that has not
+/// come back since.
+fn removed_together(workspace: &Workspace, node: Node, call: &Call) -> Result<Vec<Node>> {
+    if node.last.kind != FileKind::Folder {
+        return Ok(vec![node]);
+    }
+    let changes = workspace.store().changes(node.seq).map_err(store_fault)?;
+    let (folder, seq) = (node.path.clone(), node.seq);
+    let mut nodes = vec![node];
+    for change in changes {
+        call.check()?;
+        let below =
+            change.from.as_ref().is_some_and(|from| *from != folder && from.is_within(&folder));
+        if change.after.is_some() || !below {
+            continue;
+        }
+        let removed = workspace.store().node(change.file).map_err(store_fault)?;
+        nodes.extend(removed.filter(|node| node.state.is_none() && node.seq == seq));
+    }
+    Ok(nodes)
+}
+
+/// Makes a purge so; `None` if a file came back since it was planned.
+///
+/// Under the workspace's lock: no step is on its way to the disk. The disk is flushed first, so that
+/// no crash of the machine brings a removed file back to be recovered.
+pub(crate) fn land(
+    workspace: &Workspace,
+    files: &[FileId],
+    signed: Signed,
+    call: &Call,
+) -> Result<Option<Purged>> {
+    let _lock = workspace.locks.acquire(call)?;
+    let head = recovery::settle(workspace, call)?;
+    flush_to(workspace, head, call)?;
+    let mut entry = signed.audit;
+    let ids: Vec<String> = files.iter().map(ToString::to_string).collect();
+    entry.detail = format!("{} ({})", entry.detail, ids.join(", "));
+    let purged = match workspace.store().purge(files, &entry) {
+        Ok(purged) => purged,
+        Err(StoreError::Misfit(_) | StoreError::Moved { .. }) => return Ok(None),
+        Err(error) => return Err(failed(workspace, files, error)),
+    };
+    workspace.in_parts.release();
+    workspace.stage.discard_displaced(files);
+    bury(workspace)?;
+    Ok(Some(purged))
+}
+
+/// A purge that failed after it happened is not to be taken for one that did not.
+fn failed(workspace: &Workspace, files: &[FileId], error: StoreError) -> Fault {
+    let happened = files
+        .iter()
+        .any(|file| matches!(workspace.store().node(*file), Ok(Some(node)) if node.purged));
+    let fault = store_fault(error);
+    if !happened {
+        return fault;
+    }
+    let message = format!(
+        "{}; the contents can no longer be read, but their bytes may still be on disk: purge again",
+        fault.message()
+    );
+    Fault::new(fault.code(), message)
+}
+
+/// Removes kept files whose contents were purged. The caller holds the workspace's lock.
+pub(crate) fn bury(workspace: &Workspace) -> Result<()> {
+    let doomed = workspace.store().doomed().map_err(store_fault)?;
+    if doomed.is_empty() {
+        return Ok(());
+    }
+    workspace.stage.remove_kept(&doomed)?;
+    workspace.store().buried(&doomed).map_err(store_fault)
+}

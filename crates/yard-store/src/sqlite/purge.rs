@@ -1,0 +1,157 @@
+//! Removing contents for good: what only purged files name is forgotten, and what stands on it is
+//! stored anew by itself first. Versions, steps and hashes stay, so that the audit chain still holds.
+//!
+//! A content's row stays too, without its bytes: steps name contents by row, and a row number that
+//! came to mean another content would change the past.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use yard_core::{ContentHash, FileId};
+
+use super::error::corrupt;
+use super::value::{get, hash, unsigned};
+use super::{all, append, content};
+use crate::blobs::Blobs;
+use crate::{AuditEntry, Effort, Purged, Result, StoreError};
+
+/// A content that no file which is left names.
+struct Condemned {
+    row: i64,
+    hash: ContentHash,
+    size: u64,
+    kept: Option<String>,
+}
+
+/// Purges removed files, and leaves the audit row of it.
+pub(super) fn purge(
+    connection: &Connection,
+    blobs: &Blobs,
+    files: &[FileId],
+    entry: &AuditEntry,
+) -> Result<Purged> {
+    let rows = files.iter().map(|file| mark(connection, *file)).collect::<Result<Vec<i64>>>()?;
+    let condemned = condemned(connection, &rows)?;
+    release_dependents(connection, blobs, &condemned)?;
+    for content in &condemned {
+        erase(connection, content)?;
+    }
+    append::note(connection, entry)?;
+    let bytes = condemned.iter().map(|content| content.size).sum();
+    let mut contents: Vec<ContentHash> = condemned.iter().map(|content| content.hash).collect();
+    contents.sort_unstable();
+    Ok(Purged { contents, bytes })
+}
+
+/// Marks a removed file as purged; its row.
+fn mark(connection: &Connection, file: FileId) -> Result<i64> {
+    let sql = "UPDATE file SET purged = 1 WHERE id = (SELECT row FROM named WHERE id = ?1)
+               AND uuid = ?1 AND living = 0 RETURNING id";
+    let mut statement = connection.prepare_cached(sql)?;
+    let row = statement.query_row([file.as_bytes()], |row| row.get(0)).optional()?;
+    row.ok_or_else(|| StoreError::Misfit(format!("file {file} is not a removed one")))
+}
+
+/// The contents of these files that only purged files name.
+fn condemned(connection: &Connection, files: &[i64]) -> Result<Vec<Condemned>> {
+    // One pass over all changes: there is no index by content, because a step would pay for it.
+    let sql = "SELECT k.id, k.hash, k.size, CASE k.form WHEN 4 THEN CAST(k.data AS TEXT) END
+               FROM content k WHERE k.form <> 6 AND k.id IN (
+                   SELECT c.content FROM change c WHERE c.file IN (SELECT value FROM json_each(?1))
+                   EXCEPT
+                   SELECT c.content FROM change c JOIN file f ON f.id = c.file
+                   WHERE f.purged IS NULL AND c.content IS NOT NULL
+               )";
+    all(connection, sql, [rows_as_json(files)], |row| {
+        Ok(Condemned {
+            row: get(row, 0)?,
+            hash: hash(row, 1)?.ok_or_else(|| corrupt("a content has no hash"))?,
+            size: unsigned(row, 2)?,
+            kept: get(row, 3)?,
+        })
+    })
+}
+
+/// Stores by themselves the contents that stay and are made from condemned ones.
+fn release_dependents(
+    connection: &Connection,
+    blobs: &Blobs,
+    condemned: &[Condemned],
+) -> Result<()> {
+    let rows: Vec<i64> = condemned.iter().map(|content| content.row).collect();
+    let sql = "SELECT id, hash FROM content WHERE base IN (SELECT value FROM json_each(?1))
+               AND id NOT IN (SELECT value FROM json_each(?1))";
+    let dependents = all(connection, sql, [rows_as_json(&rows)], |row| {
+        let hash = hash(row, 1)?.ok_or_else(|| corrupt("a content has no hash"))?;
+        Ok((get::<i64>(row, 0)?, hash))
+    })?;
+    for (row, hash) in dependents {
+        let bytes = content::bytes(connection, blobs, &hash)?
+            .ok_or_else(|| corrupt(format!("content {hash} stands on one that is not there")))?;
+        let plain = blobs.prepare(hash, &bytes, None, Effort::Thorough)?;
+        content::stand_alone(connection, row, &plain)?;
+    }
+    Ok(())
+}
+
+fn erase(connection: &Connection, content: &Condemned) -> Result<()> {
+    // Any large content may have left a blob, also one whose step never came.
+    if Blobs::may_hold(content.size) {
+        doom(connection, &content.hash, None)?;
+    }
+    if content.kept.is_some() {
+        doom(connection, &content.hash, content.kept.as_deref())?;
+    }
+    let sql = "UPDATE content SET form = 6, depth = 0, base = NULL, data = NULL WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute([content.row])?;
+    Ok(())
+}
+
+/// Notes that a file which held a content is to be removed: a blob, or one that the kernel keeps.
+pub(super) fn doom(connection: &Connection, hash: &ContentHash, kept: Option<&str>) -> Result<()> {
+    let sql = "INSERT INTO doomed (hash, kept) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    connection.prepare_cached(sql)?.execute(params![hash.as_bytes(), kept.unwrap_or_default()])?;
+    Ok(())
+}
+
+/// Removes the blobs of purged contents, unless somebody has brought such a content again. In a
+/// transaction, so that nobody stores a content whose blob is just going.
+pub(super) fn clear_blobs(connection: &Connection, blobs: &Blobs) -> Result<()> {
+    let sql = "SELECT d.hash, c.form FROM doomed d LEFT JOIN content c ON c.hash = d.hash
+               WHERE d.kept = ''";
+    let doomed = all(connection, sql, [], |row| {
+        let hash = hash(row, 0)?.ok_or_else(|| corrupt("a doomed blob has no name"))?;
+        Ok((hash, get::<Option<i64>>(row, 1)?))
+    })?;
+    for (hash, form) in doomed {
+        if form != Some(content::BLOB) {
+            blobs.remove(&hash)?;
+        }
+        let sql = "DELETE FROM doomed WHERE hash = ?1 AND kept = ''";
+        connection.prepare_cached(sql)?.execute([hash.as_bytes()])?;
+    }
+    Ok(())
+}
+
+/// Whether blobs of purged contents are still to be removed: a crash may have come first.
+pub(super) fn has_doomed_blobs(connection: &Connection) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM doomed WHERE kept = '')";
+    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+}
+
+/// The kernel's files that are to be removed.
+pub(super) fn doomed(connection: &Connection) -> Result<Vec<String>> {
+    all(connection, "SELECT kept FROM doomed WHERE kept <> '' ORDER BY kept", [], |row| get(row, 0))
+}
+
+/// Forgets files that the kernel removed.
+pub(super) fn buried(connection: &Connection, names: &[String]) -> Result<()> {
+    let mut statement = connection.prepare_cached("DELETE FROM doomed WHERE kept = ?1")?;
+    for name in names.iter().filter(|name| !name.is_empty()) {
+        statement.execute([name])?;
+    }
+    Ok(())
+}
+
+fn rows_as_json(rows: &[i64]) -> String {
+    let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
+    format!("[{}]", rows.join(","))
+}

@@ -1,0 +1,502 @@
+//! Files by their ids, as raw bytes and as versions, and what a purge leaves of them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::disallowed_methods, reason = "tests look at files and at the clock")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use yard_core::op::{
+    FETCH_BYTES, Fetch, FetchVersion, Fetched, Fingerprint, History, HistoryEntry, HistoryOf,
+    Import, Locate, Move, OnExisting, Purge, Remove, Restore, Show, ShowVersion, Trash, Undo,
+    Verify, Write,
+};
+use yard_core::{ContentHash, FaultCode, FileId, Limits, VersionId, WsPath};
+use yard_kernel::{DiskCall, Probe};
+use yard_store::sqlite::Options;
+use yard_store::{SqliteStore, Store};
+use yard_testkit::failing::{Answer, FailingStore, When};
+use yard_testkit::probe::{Fuse, Reach};
+use yard_testkit::{Folders, Plan, Yard};
+
+fn at(path: &str) -> WsPath {
+    WsPath::parse(path).unwrap()
+}
+
+fn write(yard: &Yard, path: &str, bytes: impl AsRef<[u8]>) -> (FileId, VersionId) {
+    let changed = yard
+        .perform(Write {
+            path: at(path),
+            content: bytes.as_ref().to_vec(),
+            json: false,
+            file_type: None,
+            on_existing: OnExisting::Replace,
+            expected: None,
+        })
+        .unwrap();
+    (changed.file, changed.version.unwrap())
+}
+
+fn remove(yard: &Yard, path: &str) {
+    yard.perform(Remove { path: at(path), recursive: true }).unwrap();
+}
+
+fn history(yard: &Yard, of: HistoryOf) -> Vec<HistoryEntry> {
+    yard.perform(History { of, limit: 100, before: None }).unwrap().steps
+}
+
+fn fetch_all(yard: &Yard, path: &str) -> Vec<u8> {
+    let (mut bytes, mut seen) = (Vec::new(), None);
+    loop {
+        let fetch = Fetch { path: at(path), offset: bytes.len() as u64, length: u64::MAX, seen };
+        let part = yard.perform(fetch).unwrap();
+        assert!(part.bytes.len() as u64 <= FETCH_BYTES);
+        bytes.extend(part.bytes);
+        seen = Some(part.seen);
+        if bytes.len() as u64 == part.size {
+            return bytes;
+        }
+    }
+}
+
+fn fetch_version(yard: &Yard, version: VersionId) -> yard_core::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    loop {
+        let offset = bytes.len() as u64;
+        let length = FETCH_BYTES;
+        let part = yard.perform(FetchVersion { version, of: None, offset, length })?;
+        bytes.extend(part.bytes);
+        if bytes.len() as u64 == part.size {
+            assert_eq!(ContentHash::of(&bytes), part.hash);
+            return Ok(bytes);
+        }
+    }
+}
+
+/// Bytes that do not compress, different for each seed.
+fn noise(length: usize, seed: u64) -> Vec<u8> {
+    let block =
+        |n: u64| *ContentHash::of(&[seed.to_le_bytes(), n.to_le_bytes()].concat()).as_bytes();
+    (0..).flat_map(block).take(length).collect()
+}
+
+fn holds(folder: &Path, needle: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(holds(&path, needle));
+        } else if std::fs::read(&path).unwrap().windows(needle.len()).any(|window| window == needle)
+        {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+fn sound(yard: &Yard) {
+    assert_eq!(yard.perform(Verify).unwrap().problems, Vec::<String>::new());
+}
+
+#[test]
+fn a_file_is_found_by_its_id_wherever_it_is() {
+    let yard = Yard::new();
+    let (file, version) = write(&yard, "/a/b.txt", "one\n");
+    let found = yard.perform(Locate { file }).unwrap();
+    assert_eq!(
+        (found.path.clone(), found.last_path.clone()),
+        (Some(at("/a/b.txt")), at("/a/b.txt"))
+    );
+    assert_eq!((found.size, found.version, found.removed), (Some(4), Some(version), None));
+    assert_eq!(found.hash, Some(ContentHash::of(b"one\n")));
+
+    yard.perform(Move { from: at("/a"), to: at("/z"), into_folder: false }).unwrap();
+    assert_eq!(yard.perform(Locate { file }).unwrap().path, Some(at("/z/b.txt")));
+
+    remove(&yard, "/z");
+    let gone = yard.perform(Locate { file }).unwrap();
+    assert_eq!((gone.path, gone.last_path), (None, at("/z/b.txt")));
+    let step = &history(&yard, HistoryOf::Workspace)[0];
+    assert_eq!(gone.removed.map(|removed| (removed.step, removed.at)), Some((step.id, step.at)));
+    assert_eq!((gone.created_at, gone.hash), (found.created_at, found.hash));
+
+    let fault = yard.perform(Locate { file: FileId::ROOT }).unwrap_err();
+    assert_eq!(fault.code(), FaultCode::NotFound);
+}
+
+#[test]
+fn a_removed_file_has_its_history_by_id_with_who_did_it() {
+    let yard = Yard::new();
+    let (file, _) = write(&yard, "/a", "1");
+    write(&yard, "/a", "2");
+    remove(&yard, "/a");
+    write(&yard, "/a", "another file");
+    let steps = history(&yard, HistoryOf::File(file));
+    let verbs: Vec<&str> = steps.iter().map(|step| step.verb.as_str()).collect();
+    assert_eq!(verbs, ["remove", "write", "write"]);
+    assert!(steps.iter().all(|step| step.actor == "agent:local"));
+    assert_eq!(history(&yard, HistoryOf::Path(at("/a"))).len(), 1);
+    let page = yard
+        .perform(History { of: HistoryOf::File(file), limit: 1, before: Some(steps[0].id) })
+        .unwrap();
+    assert_eq!((page.steps[0].id, page.truncated), (steps[1].id, true));
+    let unknown = HistoryOf::File(FileId::ROOT);
+    let fault = yard.perform(History { of: unknown, limit: 1, before: None }).unwrap_err();
+    assert_eq!(fault.code(), FaultCode::NotFound);
+}
+
+#[test]
+fn any_file_is_fetched_in_ranges_and_never_in_parts_of_two_contents() {
+    let yard = Yard::new();
+    let bytes = noise(3 * (FETCH_BYTES as usize) + 17, 1);
+    yard.put("/blob.bin", &bytes);
+    assert!(fetch_all(&yard, "/blob.bin") == bytes);
+    let part = |offset, length| {
+        yard.perform(Fetch { path: at("/blob.bin"), offset, length, seen: None }).unwrap()
+    };
+    assert_eq!(part(5, 3).bytes, &bytes[5..8]);
+    assert_eq!(part(bytes.len() as u64 - 2, 9).bytes, &bytes[bytes.len() - 2..]);
+    for offset in [bytes.len() as u64, u64::MAX] {
+        assert_eq!(part(offset, 9).bytes, b"");
+    }
+    let Fetched { seen, .. } = part(0, 10);
+    write(&yard, "/blob.bin", &bytes);
+    let again = Fetch { path: at("/blob.bin"), offset: 10, length: 10, seen: Some(seen) };
+    assert_eq!(yard.perform(again).unwrap_err().code(), FaultCode::Stale);
+
+    std::os::unix::fs::symlink("blob.bin", yard.root().join("link")).unwrap();
+    assert_eq!(fetch_all(&yard, "/link").len(), bytes.len());
+    yard.put("/d/x", "");
+    let fetch =
+        |path: &str| yard.perform(Fetch { path: at(path), offset: 0, length: 1, seen: None });
+    assert_eq!(fetch("/d").unwrap_err().code(), FaultCode::IsFolder);
+    assert_eq!(fetch("/none").unwrap_err().code(), FaultCode::NotFound);
+    assert_eq!(fetch("/d/x").unwrap().bytes, b"");
+}
+
+#[test]
+fn a_fingerprint_is_the_hash_on_disk_and_goes_with_the_fetch() {
+    let yard = Yard::new();
+    let (file, _) = write(&yard, "/a", "one");
+    let print = |path: &str| yard.perform(Fingerprint { path: at(path) }).unwrap();
+    let first = print("/a");
+    assert_eq!((first.file, first.hash, first.size), (Some(file), ContentHash::of(b"one"), 3));
+    assert_eq!(print("/a"), first);
+    yard.put("/a", "two");
+    assert_eq!(print("/a").hash, ContentHash::of(b"two"));
+    let fetch = Fetch { path: at("/a"), offset: 0, length: 9, seen: Some(first.seen) };
+    assert_eq!(yard.perform(fetch).unwrap_err().code(), FaultCode::Stale);
+    yard.put("/unknown", noise(300_000, 2));
+    assert_eq!(print("/unknown").hash, ContentHash::of(&noise(300_000, 2)));
+    assert_eq!(print("/unknown").file, None);
+}
+
+/// Counts how often a file is opened to be read.
+#[derive(Default)]
+struct Reads(AtomicU64);
+
+impl Probe for Reads {
+    fn before(&self, call: DiskCall) -> std::io::Result<()> {
+        self.0.fetch_add(u64::from(call == DiskCall::Read), Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_settled_fingerprint_reads_nothing() {
+    let reads = Arc::new(Reads::default());
+    let probe: Option<Arc<dyn Probe>> = Some(reads.clone());
+    let yard = Yard::open(&Folders::new(), Plan { probe, ..Plan::default() }).unwrap();
+    write(&yard, "/a", noise(100_000, 3));
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    let first = yard.perform(Fingerprint { path: at("/a") }).unwrap();
+    let before = reads.0.load(Ordering::SeqCst);
+    assert_eq!(yard.perform(Fingerprint { path: at("/a") }).unwrap(), first);
+    assert_eq!(reads.0.load(Ordering::SeqCst), before);
+    yard.put("/a", "other");
+    assert_eq!(
+        yard.perform(Fingerprint { path: at("/a") }).unwrap().hash,
+        ContentHash::of(b"other")
+    );
+    assert_eq!(reads.0.load(Ordering::SeqCst), before + 1);
+}
+
+#[test]
+fn a_version_is_shown_with_its_diff_and_checked_against_its_file() {
+    let yard = Yard::new();
+    let (file, first) = write(&yard, "/a.txt", "one\ntwo\n");
+    yard.perform(Move { from: at("/a.txt"), to: at("/b.txt"), into_folder: false }).unwrap();
+    let (_, second) = write(&yard, "/b.txt", "one\n2\n");
+    let show = |version, of, max_bytes| yard.perform(ShowVersion { version, of, max_bytes });
+    let shown = show(second, Some(file), 10_000).unwrap();
+    assert_eq!((shown.before, shown.path, shown.size), (Some(first), at("/b.txt"), 6));
+    assert_eq!((shown.hash, shown.verb.as_str()), (ContentHash::of(b"one\n2\n"), "write"));
+    assert_eq!((shown.actor.as_str(), shown.truncated), ("agent:local", false));
+    let diff = shown.diff.unwrap();
+    assert!(
+        diff.starts_with("--- a/a.txt\n+++ b/b.txt\n") && diff.contains("-two\n+2\n"),
+        "{diff}"
+    );
+
+    let shown = show(first, None, 10_000).unwrap();
+    assert_eq!((shown.before, shown.path), (None, at("/a.txt")));
+    assert!(shown.diff.unwrap().starts_with("--- /dev/null\n+++ b/a.txt\n"));
+    let cut = show(first, None, 30).unwrap();
+    assert!(cut.truncated && cut.diff.unwrap().len() <= 30);
+    assert!(show(first, None, 0).unwrap().truncated);
+
+    let (other, _) = write(&yard, "/c", "c");
+    for of in [Some(other), Some(FileId::ROOT)] {
+        assert_eq!(show(first, of, 9).unwrap_err().code(), FaultCode::NotFound);
+        let fetch = FetchVersion { version: first, of, offset: 0, length: 9 };
+        assert_eq!(yard.perform(fetch).unwrap_err().code(), FaultCode::NotFound);
+    }
+    remove(&yard, "/b.txt");
+    assert_eq!(fetch_version(&yard, first).unwrap(), b"one\ntwo\n");
+}
+
+#[test]
+fn versions_of_every_form_are_fetched_in_parts() {
+    let limits = Limits { load_bytes: 2 << 20, ..Limits::default() };
+    let yard = Yard::open(&Folders::new(), Plan { limits, ..Plan::default() }).unwrap();
+    let texts: Vec<Vec<u8>> = (0..20).map(|n| format!("{n}\n").repeat(400).into_bytes()).collect();
+    let versions: Vec<VersionId> = texts.iter().map(|text| write(&yard, "/t", text).1).collect();
+    for (text, version) in texts.iter().zip(versions) {
+        assert!(fetch_version(&yard, version).unwrap() == *text);
+    }
+    let blob = noise((2 << 20) - 5, 4);
+    let (_, version) = write(&yard, "/blob", &blob);
+    assert!(fetch_version(&yard, version).unwrap() == blob);
+    assert!(fetch_version(&yard, version).unwrap() == blob);
+
+    // Too large to load: the displaced file itself is the version.
+    let large = noise((4 << 20) + 3, 5);
+    yard.put("/large", &large);
+    let (file, _) = write(&yard, "/large", "small now");
+    let oldest = history(&yard, HistoryOf::File(file)).pop().unwrap();
+    let kept = oldest.version.unwrap();
+    assert!(fetch_version(&yard, kept).unwrap() == large);
+    assert_eq!(
+        yard.perform(ShowVersion { version: kept, of: None, max_bytes: 99 }).unwrap().diff,
+        None
+    );
+}
+
+#[test]
+fn a_purge_is_only_for_what_was_removed_and_leaves_the_history() {
+    let yard = Yard::new();
+    let (file, first) = write(&yard, "/a", "secret one");
+    let (_, second) = write(&yard, "/a", "secret two");
+    let fault = yard.perform(Purge { file }).unwrap_err();
+    assert_eq!(fault.code(), FaultCode::Exists);
+    assert!(fault.message().contains("remove it first"), "{fault}");
+    let fault = yard.perform(Purge { file: FileId::ROOT }).unwrap_err();
+    assert_eq!(fault.code(), FaultCode::NotFound);
+
+    remove(&yard, "/a");
+    let steps = history(&yard, HistoryOf::File(file));
+    let purged = yard.perform(Purge { file }).unwrap();
+    assert_eq!((purged.files, purged.contents, purged.bytes), (1, 2, 20));
+    assert_eq!(yard.perform(Trash { limit: 9, skip: 0 }).unwrap().entries, vec![]);
+    assert_eq!(history(&yard, HistoryOf::File(file)), steps);
+    assert!(yard.perform(Locate { file }).unwrap().purged);
+    let shown =
+        yard.perform(ShowVersion { version: first, of: Some(file), max_bytes: 99 }).unwrap();
+    assert_eq!((shown.purged, shown.diff, shown.size), (true, None, 10));
+    yard.perform(Show { step: steps[1].id, max_bytes: 99 }).unwrap();
+
+    let refused = [
+        fetch_version(&yard, second).unwrap_err(),
+        yard.perform(Restore::Removed(file)).unwrap_err(),
+        yard.perform(Restore::RemovedAt(at("/a"))).unwrap_err(),
+        yard.perform(Undo { step: steps[0].id }).unwrap_err(),
+    ];
+    for fault in refused {
+        assert_eq!(fault.code(), FaultCode::NotFound, "{fault}");
+        assert!(fault.message().starts_with("content purged"), "{fault}");
+    }
+    sound(&yard);
+    assert_eq!(yard.perform(Purge { file }).unwrap().contents, 0);
+    let yard = yard.reopen();
+    sound(&yard);
+    assert_ne!(write(&yard, "/a", "secret one").0, file);
+    sound(&yard);
+}
+
+#[test]
+fn no_file_of_the_data_folder_holds_a_purged_byte() {
+    let limits = Limits { load_bytes: 2 << 20, ..Limits::default() };
+    let folders = Folders::new();
+    let yard = Yard::open(&folders, Plan { limits, ..Plan::default() }).unwrap();
+    // A raw row that is packed later, a row of its own pages, a blob, and a file that is kept.
+    let small = noise(900, 6);
+    let packed = [noise(500, 7), vec![b' '; 9_000]].concat();
+    let (inline, blob, kept) = (noise(100_000, 8), noise(1_500_000, 9), noise(3_000_000, 10));
+    for (path, bytes) in [("/s/small", &small), ("/s/packed", &packed), ("/s/inline", &inline)] {
+        write(&yard, path, bytes);
+        write(&yard, path, [bytes.as_slice(), b"!"].concat());
+    }
+    write(&yard, "/s/blob", &blob);
+    yard.put("/s/kept", &kept);
+    yard.perform(Import { path: at("/"), include_ignored: true }).unwrap();
+    write(&yard, "/other", "stays");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    remove(&yard, "/s");
+    let needles =
+        [&small[100..160], &packed[100..160], &inline[5_000..5_060], &kept[70_000..70_060]];
+    for needle in needles {
+        assert!(!holds(folders.state(), needle).is_empty(), "where is it?");
+    }
+    let name = ContentHash::of(&blob).to_string();
+    let shelf = folders.state().join("blobs").join(&name[..2]);
+    assert!(shelf.join(&name).is_file());
+
+    let trash = yard.perform(Trash { limit: 99, skip: 0 }).unwrap().entries;
+    let folder = trash.iter().find(|entry| entry.path == at("/s")).unwrap();
+    let purged = yard.perform(Purge { file: folder.file }).unwrap();
+    assert_eq!(purged.files, 6);
+    for needle in needles {
+        assert_eq!(holds(folders.state(), needle), Vec::<String>::new());
+    }
+    assert!(!shelf.join(&name).exists());
+    assert_eq!(yard.perform(Trash { limit: 99, skip: 0 }).unwrap().entries, vec![]);
+    sound(&yard);
+}
+
+#[test]
+fn what_another_file_was_made_from_survives_a_purge() {
+    let yard = Yard::new();
+    let text = |n: usize| {
+        (0..500)
+            .map(|line| format!("line {line} {}\n", if line == 250 { n } else { 0 }))
+            .collect::<String>()
+    };
+    let (file, _) = write(&yard, "/a", text(0));
+    for n in 1..40 {
+        write(&yard, "/a", text(n));
+    }
+    // The same contents become another file's, every third of them.
+    let mut versions = Vec::new();
+    for n in (0..40).step_by(3) {
+        versions.push((n, write(&yard, "/b", text(n)).1));
+    }
+    remove(&yard, "/a");
+    assert_eq!(yard.perform(Purge { file }).unwrap().contents, 40 - 14);
+    for (n, version) in versions {
+        assert_eq!(fetch_version(&yard, version).unwrap(), text(n).into_bytes());
+    }
+    sound(&yard);
+    let yard = yard.reopen();
+    sound(&yard);
+}
+
+#[test]
+fn a_folder_comes_back_without_what_was_purged_of_it() {
+    let yard = Yard::new();
+    let (secret, _) = write(&yard, "/d/secret", "secret");
+    write(&yard, "/d/open", "open");
+    remove(&yard, "/d");
+    yard.perform(Purge { file: secret }).unwrap();
+    yard.perform(Restore::RemovedAt(at("/d"))).unwrap();
+    assert_eq!(yard.bytes("/d/open"), b"open");
+    assert!(!yard.has("/d/secret"));
+    sound(&yard);
+}
+
+#[test]
+fn steps_go_on_while_files_are_purged() {
+    let folders = Folders::new();
+    let yard = Yard::open(&folders, Plan::default()).unwrap();
+    let victims: Vec<FileId> = (0..12)
+        .map(|n| {
+            let path = format!("/victim-{n}");
+            let file = write(&yard, &path, format!("shared text of {}\n", n % 3).repeat(40)).0;
+            remove(&yard, &path);
+            file
+        })
+        .collect();
+    // Another process on the same folders, with what it remembers of places.
+    let other = Yard::open(&folders, Plan::default()).unwrap();
+    std::thread::scope(|scope| {
+        for (thread, yard) in [&yard, &other, &other].into_iter().enumerate() {
+            scope.spawn(move || {
+                for n in 0..30 {
+                    let text = format!("shared text of {}\n", n % 5).repeat(40 + n / 10);
+                    write(yard, &format!("/w-{thread}"), text);
+                }
+            });
+        }
+        scope.spawn(|| {
+            for file in &victims {
+                yard.perform(Purge { file: *file }).unwrap();
+            }
+        });
+    });
+    for thread in 0..3 {
+        let steps = history(&yard, HistoryOf::Path(at(&format!("/w-{thread}"))));
+        for version in steps.iter().filter_map(|step| step.version) {
+            fetch_version(&yard, version).unwrap();
+        }
+    }
+    sound(&yard);
+    sound(&other);
+}
+
+#[test]
+fn a_purge_that_fails_at_any_store_call_can_be_made_again() {
+    for when in [When::Before, When::After] {
+        for nth in 0.. {
+            let folders = Folders::new();
+            let yard = Yard::open(&folders, Plan::default()).unwrap();
+            let bytes = noise(400_000, nth);
+            let (file, _) = write(&yard, "/a", &bytes);
+            remove(&yard, "/a");
+            drop(yard);
+            let fuse = Fuse::new();
+            let failing = Arc::clone(&fuse);
+            let store = move |store: SqliteStore| -> Arc<dyn Store> {
+                let answer = Answer::Error(yard_store::StoreError::Io("broken".to_owned()));
+                Arc::new(FailingStore::new(Arc::new(store), Arc::clone(&failing), when, answer))
+            };
+            let yard =
+                Yard::open(&folders, Plan { store: Box::new(store), ..Plan::default() }).unwrap();
+            fuse.arm(nth, Reach::Once);
+            let first = yard.perform(Purge { file });
+            let blown = fuse.disarm() > 0;
+            drop(yard);
+            let yard = Yard::open(&folders, Plan::default()).unwrap();
+            sound(&yard);
+            assert!(!blown || first.is_err() || yard.perform(Locate { file }).unwrap().purged);
+            yard.perform(Purge { file }).unwrap();
+            assert!(yard.perform(Locate { file }).unwrap().purged);
+            assert_eq!(holds(folders.state(), &bytes[1_000..1_060]), Vec::<String>::new());
+            sound(&yard);
+            if !blown {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_blob_that_a_crash_left_after_a_purge_goes_with_the_next_opening() {
+    let folders = Folders::new();
+    let yard = Yard::open(&folders, Plan::default()).unwrap();
+    let blob = noise(700_000, 11);
+    let (file, _) = write(&yard, "/a", &blob);
+    remove(&yard, "/a");
+    let name = ContentHash::of(&blob).to_string();
+    let path = folders.state().join("blobs").join(&name[..2]).join(&name);
+    let bytes = std::fs::read(&path).unwrap();
+    yard.perform(Purge { file }).unwrap();
+    drop(yard);
+    // As if the process had ended between the transaction and the removal of its blob.
+    std::fs::write(&path, bytes).unwrap();
+    let db = rusqlite::Connection::open(folders.state().join("journal.db")).unwrap();
+    let sql = "INSERT INTO doomed (hash, kept) VALUES (?1, '')";
+    db.execute(sql, [ContentHash::of(&blob).as_bytes()]).unwrap();
+    drop(db);
+    drop(SqliteStore::open_with(folders.state(), Options { flush: false }).unwrap());
+    assert!(!path.exists());
+}

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Mark, Node, Prepared, Remembered,
-    Result, Seq, SqliteStore, StepRow, Store, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Mark, Node, Prepared, Purged,
+    Remembered, Result, Seq, SqliteStore, StepRow, Store, VersionRow,
 };
 
 /// Batches and steps that went through.
@@ -135,5 +135,21 @@ impl Store for Counted {
 
     fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditRow>> {
         self.store.audit(after, limit)
+    }
+
+    fn purge(&self, files: &[FileId], audit: &AuditEntry) -> Result<Purged> {
+        self.store.purge(files, audit)
+    }
+
+    fn is_purged(&self, hash: &ContentHash) -> Result<bool> {
+        self.store.is_purged(hash)
+    }
+
+    fn doomed(&self) -> Result<Vec<String>> {
+        self.store.doomed()
+    }
+
+    fn buried(&self, names: &[String]) -> Result<()> {
+        self.store.buried(names)
     }
 }

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
 
-use yard_core::op::{History, Import, List, OnExisting, Remove, Undo, Write};
+use yard_core::op::{History, HistoryOf, Import, List, OnExisting, Remove, Undo, Write};
 
 use crate::clock::{Solo, alone, once, solo};
 use crate::place::{Bench, Plan, Scratch, at, size, unbounded};
@@ -106,7 +106,7 @@ fn long_history() -> Vec<Row> {
     }
     let run = |limit| {
         alone(9, || {
-            let op = History { path: Some(at("/file.rs")), limit, before: None };
+            let op = History { of: HistoryOf::Path(at("/file.rs")), limit, before: None };
             assert!(bench.perform(op).steps.len() >= limit.min(10_000), "every version");
         })
     };
@@ -129,7 +129,7 @@ fn undo_once() -> Solo {
     let bench = Bench::open(&root, &scratch.folder("state"), &Plan::default());
     bench.perform(Import { path: at("/"), include_ignored: true });
     bench.perform(Remove { path: at("/many"), recursive: true });
-    let newest = bench.perform(History { path: None, limit: 1, before: None });
+    let newest = bench.perform(History { of: HistoryOf::Workspace, limit: 1, before: None });
     let step = newest.steps[0].id;
     let took = once(|| {
         black_box(bench.perform(Undo { step }));

@@ -109,7 +109,11 @@ fn work<'a>(what: &str, bench: &'a Bench, root: &std::path::Path) -> Box<dyn FnM
             }
             Box::new(move || {
                 bench.perform(Remove { path: at("/many"), recursive: true });
-                let newest = bench.perform(History { path: None, limit: 1, before: None });
+                let newest = bench.perform(History {
+                    of: yard_core::op::HistoryOf::Workspace,
+                    limit: 1,
+                    before: None,
+                });
                 bench.perform(Undo { step: newest.steps[0].id });
             })
         }

@@ -281,7 +281,10 @@ fn w18_other_files_in_the_folder_are_anybodys() {
     result(&yard, "write", json!({"path": "/chats/notes.txt", "content": "mine"}));
     let listed = result(&yard, "ls", json!({"path": "/chats"}));
     assert_eq!(paths(&listed["entries"]), ["/chats/a.chat", "/chats/notes.txt"]);
-    let step = yard.perform(op::History { of: None, limit: 1, before: None }).unwrap().steps;
+    let step = yard
+        .perform(op::History { of: op::HistoryOf::Workspace, limit: 1, before: None })
+        .unwrap()
+        .steps;
     yard.perform(op::Undo { step: step[0].id }).unwrap();
     assert!(!yard.has("/chats"), "what the step made goes, chats or not");
     assert_eq!(
@@ -343,7 +346,10 @@ fn w18_no_undo_and_no_restore_bring_a_file_to_a_reserved_place() {
     // A folder that was elsewhere when the file in it was removed is the folder of chats now.
     yard.put("/docs/a.chat", "mine");
     result(&yard, "rm", json!({"path": "/docs/a.chat"}));
-    let removal = yard.perform(op::History { of: None, limit: 1, before: None }).unwrap().steps;
+    let removal = yard
+        .perform(op::History { of: op::HistoryOf::Workspace, limit: 1, before: None })
+        .unwrap()
+        .steps;
     result(&yard, "mv", json!({"source": "/docs", "destination": "/chats"}));
     let undone = yard.perform(op::Undo { step: removal[0].id }).unwrap_err();
     assert_eq!(undone.code(), FaultCode::BadPath, "{undone}");

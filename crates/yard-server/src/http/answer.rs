@@ -1,6 +1,7 @@
 //! The one way that every request takes: checked, read, known, let in, done, told, logged. Handlers run
 //! on the pools' threads; nothing here blocks.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,8 +9,9 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{RawPathParams, Request};
 use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, SET_COOKIE,
-    X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_RANGES, AUTHORIZATION, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH,
+    CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue,
+    RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
@@ -24,8 +26,9 @@ use super::app::App;
 use super::ask::{Ask, Caller, Sent, no_token, parse};
 use super::body::{self, Reading};
 use super::problem::Problem;
-use super::reply::{Content, Reply};
+use super::reply::{Content, Raw, Reply};
 use super::route::{Access, BodyShape, Route};
+use super::stream::{self, Chunks};
 use super::{cookie, guard, idempotency, routes, tools};
 use crate::listen::Peer;
 use crate::pool::Work;
@@ -78,7 +81,7 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let id = request_id(&app, &parts.headers);
     let result = run(&app, &route, params, parts, body).await;
-    let status = result.as_ref().map_or_else(|problem| problem.status, |reply| reply.status);
+    let status = result.as_ref().map_or_else(|problem| problem.status, |(reply, _)| reply.status);
     let took = began.elapsed();
     app.metrics.answered(&route, status, took);
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
@@ -102,7 +105,7 @@ async fn run(
     params: Vec<(String, String)>,
     parts: Parts,
     body: Body,
-) -> Result<Reply, Problem> {
+) -> Result<(Reply, Alive), Problem> {
     guard::check(&app.settings, &parts.uri, &parts.headers)?;
     let token = credentials(&parts)?;
     if route.access != Access::Anyone && token.is_none() {
@@ -110,7 +113,7 @@ async fn run(
     }
     let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
     let call = Call::new(Arc::clone(app.house.world()));
-    let _stop = StopWhenDropped(call.cancel_flag());
+    let stop = StopWhenDropped(call.cancel_flag());
     let mut ask = Ask {
         app: Arc::clone(app),
         route: Arc::clone(route),
@@ -120,9 +123,17 @@ async fn run(
         token,
         body: Sent::Raw(Bytes::new()),
         caller: Caller::Unasked,
+        chunks: Chunks::default(),
         call,
         headers: parts.headers,
     };
+    if matches!(route.body, BodyShape::Bytes) {
+        ask = let_in_early(app, ask).await?;
+        let (chunks, pump) = stream::incoming(body);
+        ask.chunks = chunks;
+        let (done, ()) = tokio::join!(handle(app, ask, route.work), pump);
+        return done.map(|(reply, ask)| (reply, Alive { ask, stop }));
+    }
     let reading = Reading::begin(&ask.headers, body, route.most_bytes).await?;
     if reading.is_large() {
         ask = let_in_early(app, ask).await?;
@@ -134,11 +145,24 @@ async fn run(
         _ => Sent::Raw(bytes),
     };
     let work = tools::work(&ask).unwrap_or(route.work);
+    let (reply, ask) = handle(app, ask, work).await?;
+    Ok((reply, Alive { ask, stop }))
+}
+
+/// What an answer that is still being made of pieces needs to go on.
+struct Alive {
+    ask: Arc<Ask>,
+    stop: StopWhenDropped,
+}
+
+/// Lets the caller in and answers, on a thread of the pool.
+async fn handle(app: &Arc<App>, mut ask: Ask, work: Work) -> Result<(Reply, Arc<Ask>), Problem> {
     let done = app.pools.run(work, move || {
         if matches!(ask.caller, Caller::Unasked) {
             ask.let_in()?;
         }
-        idempotency::once(&ask, ask.route.handler)
+        let reply = idempotency::once(&ask, ask.route.handler)?;
+        Ok((reply, Arc::new(ask)))
     });
     done.await.unwrap_or_else(|| {
         tracing::error!("a handler broke off");
@@ -147,7 +171,7 @@ async fn run(
 }
 
 /// Ends the work of a request whose caller went away.
-struct StopWhenDropped(Arc<AtomicBool>);
+pub(super) struct StopWhenDropped(Arc<AtomicBool>);
 
 impl Drop for StopWhenDropped {
     fn drop(&mut self) {
@@ -194,37 +218,66 @@ async fn let_in_early(app: &Arc<App>, mut ask: Ask) -> Result<Ask, Problem> {
 }
 
 /// The answer as it goes over the wire.
-fn told(app: &App, id: &str, result: Result<Reply, Problem>) -> Response {
-    let (reply, retry_after) = match result {
-        Ok(reply) => (reply, None),
-        Err(problem) => (Reply::from(&problem), problem.retry_after),
+fn told(app: &App, id: &str, result: Result<(Reply, Alive), Problem>) -> Response {
+    let mut headers = HeaderMap::new();
+    let (reply, alive) = match result {
+        Ok((reply, alive)) => (reply, Some(alive)),
+        Err(problem) => {
+            set(&mut headers, RETRY_AFTER, problem.retry_after.map(|seconds| seconds.to_string()));
+            set(&mut headers, CONTENT_RANGE, problem.size.map(|size| format!("bytes */{size}")));
+            (Reply::from(&problem), None)
+        }
     };
     let Reply { status, content, cookies } = reply;
-    let (media, body) = match content {
-        Content::Empty => (None, Body::empty()),
-        Content::Json(bytes) => (Some("application/json"), Body::from(bytes)),
-        Content::Text(media, text) => (Some(media), Body::from(text)),
-    };
-    let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
-    let headers = response.headers_mut();
-    if let Some(media) = media {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
-    }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    let texts =
-        [(REQUEST_ID, Some(id.to_owned())), (RETRY_AFTER, retry_after.map(|s| s.to_string()))];
-    for (name, text) in texts {
-        if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
-            headers.insert(name, value);
-        }
-    }
+    set(&mut headers, REQUEST_ID, Some(id.to_owned()));
     for cookie in cookies {
         let text = cookie.header(app.settings.secure_cookies);
         if let Ok(value) = HeaderValue::from_str(&text) {
             headers.append(SET_COOKIE, value);
         }
     }
+    let body = match (content, alive) {
+        (Content::Json(bytes), _) => typed(&mut headers, "application/json", bytes),
+        (Content::Text(media, text), _) => typed(&mut headers, media, text),
+        (Content::Raw(raw), Some(alive)) => {
+            describe(&mut headers, status, &raw);
+            stream::outgoing(alive.ask, raw, alive.stop)
+        }
+        (Content::Empty | Content::Raw(_), _) => Body::empty(),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    *response.headers_mut() = headers;
     response
+}
+
+fn typed(headers: &mut HeaderMap, media: &'static str, body: impl Into<Body>) -> Body {
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    body.into()
+}
+
+/// The headers of a file's bytes. No browser shall ever run what is in a workspace.
+fn describe(headers: &mut HeaderMap, status: u16, raw: &Raw) {
+    let Range { start, end } = raw.range;
+    set(headers, ETAG, Some(raw.etag.clone()));
+    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    if status == 304 {
+        return;
+    }
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
+    headers
+        .insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox; default-src 'none'"));
+    set(headers, CONTENT_LENGTH, Some((end - start).to_string()));
+    if status == 206 {
+        set(headers, CONTENT_RANGE, Some(format!("bytes {start}-{}/{}", end - 1, raw.size)));
+    }
+}
+
+fn set(headers: &mut HeaderMap, name: HeaderName, text: Option<String>) {
+    if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
+        headers.insert(name, value);
+    }
 }

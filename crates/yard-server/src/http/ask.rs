@@ -16,6 +16,7 @@ use yard_gate::admin::{Entered, Identity};
 use super::app::App;
 use super::problem::Problem;
 use super::route::{Access, BodyShape, Route};
+use super::stream::Chunks;
 
 /// One request.
 pub(crate) struct Ask {
@@ -31,6 +32,8 @@ pub(crate) struct Ask {
     /// The token or key that came with it.
     pub(crate) token: Option<String>,
     pub(crate) caller: Caller,
+    /// The pieces of a body that is not held whole.
+    pub(crate) chunks: Chunks,
     pub(crate) call: Call,
 }
 
@@ -137,7 +140,7 @@ impl Ask {
             BodyShape::OptionalJson(schema) => {
                 Ok(form::read(schema, Value::Object(serde_json::Map::new()))?)
             }
-            BodyShape::None => Err(Problem::internal()),
+            BodyShape::None | BodyShape::Bytes => Err(Problem::internal()),
         }
     }
 

@@ -123,6 +123,9 @@ fn fingerprint(ask: &Ask) -> [u8; 32] {
         part(value.as_bytes());
     }
     part(ask.query.to_string().as_bytes());
+    // The bytes of an upload are not known before they came; their number is.
+    let length = ask.headers.get("content-length").map_or(&b""[..], |length| length.as_bytes());
+    part(length);
     match &ask.body {
         Sent::Raw(bytes) => part(bytes),
         Sent::Parsed(value) => part(value.to_string().as_bytes()),

@@ -69,10 +69,21 @@ fn operation(route: &Route) -> Value {
     } else {
         operation["security"] = json!([{"token": []}, {"cookie": []}]);
     }
+    if matches!(route.reply, ReplyShape::Bytes) {
+        let part = json!({"description": "The part that the header Range asked for.",
+            "content": {"application/octet-stream": {"schema": {}}}});
+        operation["responses"]["206"] = part;
+        operation["responses"]["304"] =
+            json!({"description": "The caller has it (If-None-Match)."});
+    }
     match (&route.shown_body, &route.body) {
         (Some(schema), _) => operation["requestBody"] = body(schema, true),
         (None, BodyShape::Json(schema)) => operation["requestBody"] = body(schema, true),
         (None, BodyShape::OptionalJson(schema)) => operation["requestBody"] = body(schema, false),
+        (None, BodyShape::Bytes) => {
+            let content = json!({"application/octet-stream": {"schema": {}}});
+            operation["requestBody"] = json!({"required": true, "content": content});
+        }
         (None, BodyShape::None) => {}
     }
     operation
@@ -90,6 +101,9 @@ fn success(route: &Route) -> Value {
         }
         ReplyShape::Text(media) => {
             json!({"description": "Done.", "content": {*media: {"schema": {}}}})
+        }
+        ReplyShape::Bytes => {
+            json!({"description": "The bytes.", "content": {"application/octet-stream": {"schema": {}}}})
         }
     }
 }

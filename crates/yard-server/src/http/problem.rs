@@ -12,12 +12,14 @@ pub(crate) struct Problem {
     pub(crate) body: Value,
     /// After how many seconds it is worth trying again.
     pub(crate) retry_after: Option<u32>,
+    /// How many bytes there are, for who asked for others.
+    pub(crate) size: Option<u64>,
 }
 
 impl Problem {
     pub(crate) fn new(status: u16, code: &str, message: impl Into<String>) -> Self {
         let body = json!({"success": false, "error": message.into(), "code": code});
-        Self { status, body, retry_after: None }
+        Self { status, body, retry_after: None, size: None }
     }
 
     pub(crate) fn invalid(name: &str, message: impl Into<String>) -> Self {
@@ -57,9 +59,15 @@ impl Problem {
         self
     }
 
+    /// The same, saying how many bytes there are.
+    pub(crate) fn content_range(mut self, size: u64) -> Self {
+        self.size = Some(size);
+        self
+    }
+
     fn stopped(stop: &Stop) -> Self {
         let Answer { status, body, .. } = (workspace::DIALECT.stopped)("", stop);
-        Self { status, body, retry_after: None }
+        Self { status, body, retry_after: None, size: None }
     }
 }
 

@@ -1,8 +1,12 @@
 //! What a handler answers, before it becomes bytes on a wire.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::Value;
 
+use super::ask::Ask;
 use super::cookie::Cookie;
 use super::problem::Problem;
 
@@ -21,16 +25,37 @@ pub(crate) enum Content {
     Json(Vec<u8>),
     /// A text of this type.
     Text(&'static str, String),
+    /// Bytes that are read while they are sent.
+    Raw(Raw),
 }
 
+/// Bytes of a file.
+pub(crate) struct Raw {
+    /// Their hash, quoted.
+    pub(crate) etag: String,
+    /// How many the whole has.
+    pub(crate) size: u64,
+    /// Which of them are sent.
+    pub(crate) range: Range<u64>,
+    /// Reads the next piece; without it, nothing is sent.
+    pub(crate) next: Option<Piece>,
+}
+
+/// Reads some bytes from an offset on, at least one.
+pub(crate) type Piece = Arc<dyn Fn(&Ask, u64) -> Result<Vec<u8>, Problem> + Send + Sync>;
+
 impl Reply {
+    fn new(status: u16, content: Content) -> Self {
+        Self { status, content, cookies: Vec::new() }
+    }
+
     /// A value as JSON.
     pub(crate) fn json(status: u16, value: &impl Serialize) -> Result<Self, Problem> {
         let body = serde_json::to_vec(value).map_err(|error| {
             tracing::error!(%error, "an answer could not be written as JSON");
             Problem::internal()
         })?;
-        Ok(Self { status, content: Content::Json(body), cookies: Vec::new() })
+        Ok(Self::new(status, Content::Json(body)))
     }
 
     /// Success.
@@ -45,12 +70,17 @@ impl Reply {
 
     /// Done, and there is nothing to say.
     pub(crate) fn empty() -> Self {
-        Self { status: 204, content: Content::Empty, cookies: Vec::new() }
+        Self::new(204, Content::Empty)
     }
 
     /// A text.
     pub(crate) fn text(media: &'static str, text: String) -> Self {
-        Self { status: 200, content: Content::Text(media, text), cookies: Vec::new() }
+        Self::new(200, Content::Text(media, text))
+    }
+
+    /// Bytes of a file.
+    pub(crate) fn raw(status: u16, raw: Raw) -> Self {
+        Self::new(status, Content::Raw(raw))
     }
 
     /// The same, setting cookies.
@@ -62,7 +92,6 @@ impl Reply {
 
 impl From<&Problem> for Reply {
     fn from(problem: &Problem) -> Self {
-        let body = Value::to_string(&problem.body).into_bytes();
-        Self { status: problem.status, content: Content::Json(body), cookies: Vec::new() }
+        Self::new(problem.status, Content::Json(Value::to_string(&problem.body).into_bytes()))
     }
 }

@@ -35,6 +35,8 @@ pub enum BodyShape {
     Json(Value),
     /// JSON of this schema, or nothing at all.
     OptionalJson(Value),
+    /// Bytes of any type and number.
+    Bytes,
 }
 
 /// What an answer is made of.
@@ -46,6 +48,8 @@ pub enum ReplyShape {
     Json(Value),
     /// A text of this media type.
     Text(&'static str),
+    /// Bytes of a file, whole or in part.
+    Bytes,
 }
 
 pub(super) type Handler = fn(&Ask) -> Result<Reply, Problem>;
@@ -140,6 +144,14 @@ impl Route {
 
     pub(super) fn optional_body<T: JsonSchema>(self) -> Self {
         Self { body: BodyShape::OptionalJson(form::input_schema::<T>()), ..self }
+    }
+
+    pub(super) fn bytes(self) -> Self {
+        Self { body: BodyShape::Bytes, ..self }
+    }
+
+    pub(super) fn replies_bytes(self) -> Self {
+        Self { reply: ReplyShape::Bytes, ..self }
     }
 
     pub(super) fn replies<T: JsonSchema>(self, status: u16) -> Self {

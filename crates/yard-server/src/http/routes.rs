@@ -5,12 +5,13 @@ use yard_dialects::Catalog;
 
 use super::paging::Paging;
 use super::route::{Access, Route};
-use super::{auth, health, keys, members, openapi, tools, workspaces};
+use super::{auth, content, files, health, keys, members, openapi, steps, tools, workspaces};
 use crate::pool::Work;
 
 /// A person who manages a workspace.
 const OWNER: Access = Access::PersonInside(Role::Owner);
 const VIEWER: Access = Access::Inside(Role::Viewer);
+const MEMBER: Access = Access::Inside(Role::Member);
 
 /// Every route.
 pub fn routes(catalog: &Catalog) -> Vec<Route> {
@@ -18,6 +19,8 @@ pub fn routes(catalog: &Catalog) -> Vec<Route> {
     all.extend(people());
     all.extend(rooms());
     all.extend(calls(catalog));
+    all.extend(things());
+    all.extend(past());
     all
 }
 
@@ -133,5 +136,81 @@ fn calls(catalog: &Catalog) -> Vec<Route> {
             .access(VIEWER)
             .query::<tools::Which>()
             .replies::<tools::Definitions>(200),
+    ]
+}
+
+fn things() -> Vec<Route> {
+    vec![
+        Route { status: 201, ..Route::post("/api/v1/workspaces/{id}/files", content::create) }
+            .about("Uploads a new file, of any type and size")
+            .access(MEMBER)
+            .query::<content::Where>()
+            .bytes()
+            .replies::<files::OneFile>(201),
+        Route::get("/api/v1/workspaces/{id}/files/trash", files::trash)
+            .about("What was removed and can be restored, newest first")
+            .access(VIEWER)
+            .query::<Paging>()
+            .replies::<files::TrashList>(200),
+        Route::get("/api/v1/workspaces/{id}/files/{file_id}", files::read)
+            .about("What is known of a file")
+            .access(VIEWER)
+            .replies::<files::OneFile>(200),
+        Route::get("/api/v1/workspaces/{id}/files/{file_id}/content", content::read)
+            .about("A file's bytes; the ETag is their SHA-256")
+            .access(VIEWER)
+            .replies_bytes(),
+        Route::put("/api/v1/workspaces/{id}/files/{file_id}/content", content::write)
+            .about("Replaces a file's bytes; with If-Match, only if they are still those")
+            .access(MEMBER)
+            .bytes()
+            .replies::<files::OneFile>(200),
+        Route::get("/api/v1/workspaces/{id}/files/{file_id}/versions", files::versions)
+            .about("The versions of a file, newest first")
+            .access(VIEWER)
+            .query::<Paging>()
+            .replies::<files::Versions>(200),
+        Route::get("/api/v1/workspaces/{id}/files/{file_id}/versions/{version_id}", files::version)
+            .about("One version, with its text and its diff against the one before")
+            .access(VIEWER)
+            .replies::<files::OneVersion>(200),
+        Route::get(
+            "/api/v1/workspaces/{id}/files/{file_id}/versions/{version_id}/content",
+            content::read_version,
+        )
+        .about("One version's bytes")
+        .access(VIEWER)
+        .replies_bytes(),
+        Route::post("/api/v1/workspaces/{id}/files/{file_id}/revert", files::revert)
+            .about("Makes an old version the newest one, as a new step")
+            .access(MEMBER)
+            .body::<files::Revert>()
+            .replies::<files::Back>(200),
+        Route::post("/api/v1/workspaces/{id}/files/{file_id}/restore", files::restore)
+            .about("Brings a removed file back to where it was")
+            .access(MEMBER)
+            .replies::<files::Back>(200),
+        Route::delete("/api/v1/workspaces/{id}/files/{file_id}/purge", files::purge)
+            .about("Removes the contents of a removed file for good")
+            .access(OWNER)
+            .replies::<files::Purged>(200),
+    ]
+}
+
+fn past() -> Vec<Route> {
+    vec![
+        Route::get("/api/v1/workspaces/{id}/steps", steps::list)
+            .about("Every change, newest first")
+            .access(VIEWER)
+            .query::<Paging>()
+            .replies::<steps::Steps>(200),
+        Route::get("/api/v1/workspaces/{id}/steps/{step_id}", steps::read)
+            .about("One step with its diff")
+            .access(VIEWER)
+            .replies::<steps::OneStep>(200),
+        Route::post("/api/v1/workspaces/{id}/steps/{step_id}/undo", steps::undo)
+            .about("Undoes a step, old or new, keeping everything that came after it")
+            .access(MEMBER)
+            .replies::<steps::Undone>(200),
     ]
 }

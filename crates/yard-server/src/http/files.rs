@@ -1,0 +1,310 @@
+//! Files over HTTP, by id: what is known of one, its versions, its way into the trash and back. Their
+//! bytes are in `content.rs`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::op::{
+    FETCH_BYTES, FetchVersion, History, HistoryEntry, HistoryOf, Locate, Purge, Restore, Restored,
+    ShowVersion, ShownVersion, Trash, Trashed, Whereabouts,
+};
+use yard_core::{FileId, FileKind, VersionId};
+
+use super::ask::Ask;
+use super::paging::{Paging, cut};
+use super::problem::Problem;
+use super::reply::Reply;
+use super::steps::DIFF_BYTES;
+
+/// What is known of a file.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct File {
+    id: String,
+    /// Where it is; null once it was removed.
+    path: Option<String>,
+    /// Where it is, or was last.
+    last_path: String,
+    /// `file`, `folder` or `link`.
+    kind: &'static str,
+    file_type: &'static str,
+    size: Option<u64>,
+    /// SHA-256 of its newest version.
+    hash: Option<String>,
+    version_id: Option<String>,
+    created_at: String,
+    removed_at: Option<String>,
+    /// The step that removed it.
+    removed_by: Option<String>,
+    /// Its contents were purged: it cannot be restored.
+    purged: bool,
+}
+
+impl From<&Whereabouts> for File {
+    fn from(found: &Whereabouts) -> Self {
+        Self {
+            id: found.file.to_string(),
+            path: found.path.as_ref().map(ToString::to_string),
+            last_path: found.last_path.to_string(),
+            kind: kind(found.kind),
+            file_type: found.file_type.word(),
+            size: found.size,
+            hash: found.hash.map(|hash| hash.to_string()),
+            version_id: found.version.map(|version| version.to_string()),
+            created_at: found.created_at.to_string(),
+            removed_at: found.removed.map(|removal| removal.at.to_string()),
+            removed_by: found.removed.map(|removal| removal.step.to_string()),
+            purged: found.purged,
+        }
+    }
+}
+
+fn kind(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::File => "file",
+        FileKind::Folder => "folder",
+        FileKind::Link => "link",
+    }
+}
+
+/// A file, by name.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OneFile {
+    pub(super) file: File,
+}
+
+/// One version of a file, in one line.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct VersionLine {
+    id: String,
+    step_id: String,
+    at: String,
+    /// `agent`, `person` or `external`.
+    author: &'static str,
+    /// Who exactly, as `person:ID` or `key:ID`.
+    actor: String,
+    verb: String,
+    /// Where the file was then.
+    path: Option<String>,
+    hash: Option<String>,
+    size: Option<u64>,
+}
+
+/// Versions, newest first.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Versions {
+    versions: Vec<VersionLine>,
+    /// Older ones remain: send this as `cursor`.
+    next: Option<String>,
+}
+
+/// One version, with its text and how it differs from the one before.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Version {
+    #[serde(flatten)]
+    line: VersionLine,
+    file_id: String,
+    /// The version before.
+    before: Option<String>,
+    /// Its text, up to 1 MiB; null if it is not UTF-8 (the bytes are at `/content` below this).
+    content: Option<String>,
+    /// More of the text remains at `/content`.
+    content_truncated: bool,
+    /// A unified diff against the version before.
+    diff: Option<String>,
+    /// The diff was cut.
+    diff_truncated: bool,
+    /// Its content was purged.
+    purged: bool,
+}
+
+/// A version, by name.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OneVersion {
+    version: Version,
+}
+
+/// A version to go back to.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Revert {
+    /// A version of this file: it becomes the newest one.
+    version_id: String,
+}
+
+/// A file that came back.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Back {
+    file_id: String,
+    path: String,
+    /// The step that brought it back: undo it to take it back.
+    step_id: String,
+}
+
+impl From<&Restored> for Back {
+    fn from(restored: &Restored) -> Self {
+        Self {
+            file_id: restored.file.to_string(),
+            path: restored.path.to_string(),
+            step_id: restored.step.to_string(),
+        }
+    }
+}
+
+/// Something in the trash.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct TrashedFile {
+    id: String,
+    path: String,
+    /// `file`, `folder` or `link`.
+    kind: &'static str,
+    size: Option<u64>,
+    removed_at: String,
+    step_id: String,
+}
+
+impl From<&Trashed> for TrashedFile {
+    fn from(entry: &Trashed) -> Self {
+        Self {
+            id: entry.file.to_string(),
+            path: entry.path.to_string(),
+            kind: kind(entry.kind),
+            size: entry.size,
+            removed_at: entry.removed_at.to_string(),
+            step_id: entry.step.to_string(),
+        }
+    }
+}
+
+/// The trash, newest first.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct TrashList {
+    files: Vec<TrashedFile>,
+    /// Older ones remain: send this as `cursor`.
+    next: Option<String>,
+}
+
+/// What was removed for good.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Purged {
+    file_id: String,
+    /// Files that can no longer be restored.
+    files: u64,
+    /// Contents that are gone.
+    contents: u64,
+    /// Their bytes.
+    bytes: u64,
+}
+
+/// The file that the path names.
+pub(super) fn file_of(ask: &Ask) -> Result<FileId, Problem> {
+    ask.id("file_id", "file")
+}
+
+pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
+    let found = ask.perform(Locate { file: file_of(ask)? })?;
+    Reply::ok(&OneFile { file: File::from(&found) })
+}
+
+pub(super) fn versions(ask: &Ask) -> Result<Reply, Problem> {
+    let paging: Paging = ask.query()?;
+    let file = file_of(ask)?;
+    ask.perform(Locate { file })?;
+    let limit = paging.limit()? + 1;
+    let history = History { of: HistoryOf::File(file), limit, before: paging.cursor()? };
+    let (entries, next) = cut(ask.perform(history)?.steps, &paging, |entry| entry.id.to_string());
+    Reply::ok(&Versions { versions: entries.iter().filter_map(line_of).collect(), next })
+}
+
+/// A step that made a version of the file that was asked for.
+fn line_of(entry: &HistoryEntry) -> Option<VersionLine> {
+    Some(VersionLine {
+        id: entry.version?.to_string(),
+        step_id: entry.id.to_string(),
+        at: entry.at.to_string(),
+        author: entry.author.word(),
+        actor: entry.actor.clone(),
+        verb: entry.verb.clone(),
+        path: entry.path.as_ref().map(ToString::to_string),
+        hash: entry.hash.map(|hash| hash.to_string()),
+        size: entry.size,
+    })
+}
+
+pub(super) fn version(ask: &Ask) -> Result<Reply, Problem> {
+    let (version, of) = (ask.id("version_id", "version")?, Some(file_of(ask)?));
+    let shown = ask.perform(ShowVersion { version, of, max_bytes: DIFF_BYTES })?;
+    let (content, content_truncated) = text_of(ask, &shown)?;
+    Reply::ok(&OneVersion {
+        version: Version {
+            line: VersionLine {
+                id: shown.version.to_string(),
+                step_id: shown.step.to_string(),
+                at: shown.at.to_string(),
+                author: shown.author.word(),
+                actor: shown.actor,
+                verb: shown.verb,
+                path: Some(shown.path.to_string()),
+                hash: Some(shown.hash.to_string()),
+                size: Some(shown.size),
+            },
+            file_id: shown.file.to_string(),
+            before: shown.before.map(|version| version.to_string()),
+            content,
+            content_truncated,
+            diff: shown.diff,
+            diff_truncated: shown.truncated,
+            purged: shown.purged,
+        },
+    })
+}
+
+/// A version's text, as far as one answer holds it, and whether more remains.
+fn text_of(ask: &Ask, shown: &ShownVersion) -> Result<(Option<String>, bool), Problem> {
+    if shown.purged {
+        return Ok((None, false));
+    }
+    let fetch = FetchVersion { version: shown.version, of: None, offset: 0, length: FETCH_BYTES };
+    let fetched = ask.perform(fetch)?;
+    let truncated = (fetched.bytes.len() as u64) < fetched.size;
+    let text = match String::from_utf8(fetched.bytes) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            let whole = error.utf8_error().valid_up_to();
+            // A character that the cut went through is no sign of another encoding.
+            let cut_through = truncated && error.utf8_error().error_len().is_none();
+            let mut bytes = error.into_bytes();
+            bytes.truncate(whole);
+            String::from_utf8(bytes).ok().filter(|_| cut_through)
+        }
+    };
+    Ok((text, truncated))
+}
+
+pub(super) fn revert(ask: &Ask) -> Result<Reply, Problem> {
+    let Revert { version_id } = ask.json()?;
+    let version: VersionId = version_id
+        .parse()
+        .map_err(|_| Problem::invalid("version_id", "expected the id of a version of this file"))?;
+    ask.perform(ShowVersion { version, of: Some(file_of(ask)?), max_bytes: 0 })?;
+    Reply::ok(&Back::from(&ask.perform(Restore::Version(version))?))
+}
+
+pub(super) fn trash(ask: &Ask) -> Result<Reply, Problem> {
+    let paging: Paging = ask.query()?;
+    let (limit, skip) = (paging.limit()?, paging.cursor::<usize>()?.unwrap_or(0));
+    let found = ask.perform(Trash { limit, skip })?;
+    let next = found.truncated.then(|| (skip + found.entries.len()).to_string());
+    Reply::ok(&TrashList { files: found.entries.iter().map(TrashedFile::from).collect(), next })
+}
+
+pub(super) fn restore(ask: &Ask) -> Result<Reply, Problem> {
+    Reply::ok(&Back::from(&ask.perform(Restore::Removed(file_of(ask)?))?))
+}
+
+pub(super) fn purge(ask: &Ask) -> Result<Reply, Problem> {
+    let gone = ask.perform(Purge { file: file_of(ask)? })?;
+    Reply::ok(&Purged {
+        file_id: gone.file.to_string(),
+        files: gone.files,
+        contents: gone.contents,
+        bytes: gone.bytes,
+    })
+}

@@ -1,0 +1,109 @@
+//! Steps over HTTP: every change of the workspace, newest first, each with its diff, each undone as a
+//! whole.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use yard_core::ContentHash;
+use yard_core::op::{History, HistoryOf, Show, ShownChange, Undo};
+
+use super::ask::Ask;
+use super::operation::StepLine;
+use super::paging::{Paging, cut};
+use super::problem::Problem;
+use super::reply::Reply;
+
+/// Bytes of diff in one answer.
+pub(super) const DIFF_BYTES: u64 = 256 << 10;
+
+/// Steps, newest first.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Steps {
+    steps: Vec<StepLine>,
+    /// Older ones remain: send this as `cursor`.
+    next: Option<String>,
+}
+
+/// A step with its changes.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Step {
+    #[serde(flatten)]
+    line: StepLine,
+    changes: Vec<Change>,
+    /// The diffs were cut.
+    truncated: bool,
+}
+
+/// A step, by name.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OneStep {
+    step: Step,
+}
+
+/// What a step did to one file.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Change {
+    file_id: String,
+    /// `created`, `modified`, `moved`, `removed` or `touched`.
+    summary: &'static str,
+    from: Option<String>,
+    to: Option<String>,
+    hash_before: Option<String>,
+    hash_after: Option<String>,
+    mode_before: Option<String>,
+    mode_after: Option<String>,
+    /// A unified diff, for texts that differ.
+    diff: Option<String>,
+}
+
+impl From<&ShownChange> for Change {
+    fn from(change: &ShownChange) -> Self {
+        let hash = |hash: Option<ContentHash>| hash.map(|hash| hash.to_string());
+        let octal = |mode: u32| format!("{mode:04o}");
+        Self {
+            file_id: change.file.to_string(),
+            summary: change.summary.word(),
+            from: change.from.as_ref().map(ToString::to_string),
+            to: change.to.as_ref().map(ToString::to_string),
+            hash_before: hash(change.hashes.0),
+            hash_after: hash(change.hashes.1),
+            mode_before: change.modes.map(|(before, _)| octal(before)),
+            mode_after: change.modes.map(|(_, after)| octal(after)),
+            diff: change.diff.clone(),
+        }
+    }
+}
+
+/// What an undo did.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Undone {
+    /// The new step: undo it to have the change again.
+    step_id: String,
+    undoes: String,
+    paths: Vec<String>,
+}
+
+pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
+    let paging: Paging = ask.query()?;
+    let history =
+        History { of: HistoryOf::Workspace, limit: paging.limit()? + 1, before: paging.cursor()? };
+    let found = ask.perform(history)?.steps;
+    let (steps, next) = cut(found, &paging, |step| step.id.to_string());
+    Reply::ok(&Steps { steps: steps.iter().map(StepLine::from).collect(), next })
+}
+
+pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
+    let step = ask.id("step_id", "step")?;
+    let shown = ask.perform(Show { step, max_bytes: DIFF_BYTES })?;
+    let changes = shown.changes.iter().map(Change::from).collect();
+    let step = Step { line: StepLine::from(&shown.step), changes, truncated: shown.truncated };
+    Reply::ok(&OneStep { step })
+}
+
+pub(super) fn undo(ask: &Ask) -> Result<Reply, Problem> {
+    let done = ask.perform(Undo { step: ask.id("step_id", "step")? })?;
+    Reply::ok(&Undone {
+        step_id: done.step.to_string(),
+        undoes: done.undoes.to_string(),
+        paths: done.paths.iter().map(ToString::to_string).collect(),
+    })
+}

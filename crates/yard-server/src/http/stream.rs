@@ -1,0 +1,93 @@
+//! Bodies that are never held whole: a file's bytes on their way out, an upload's on their way in.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::stream;
+use http_body_util::BodyExt as _;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::answer::StopWhenDropped;
+use super::ask::Ask;
+use super::problem::Problem;
+use super::reply::Raw;
+use crate::pool::Work;
+
+/// Pieces of an upload that wait to be written; then its sender waits.
+const WAITING: usize = 8;
+/// How long a sender may pause.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The bytes of `raw`, read piece by piece as the client takes them.
+pub(super) fn outgoing(ask: Arc<Ask>, raw: Raw, stop: StopWhenDropped) -> Body {
+    let Raw { range, next, .. } = raw;
+    let Some(next) = next.filter(|_| !range.is_empty()) else { return Body::empty() };
+    let pieces = stream::unfold((range.start, stop), move |(offset, stop)| {
+        let (ask, next, end) = (Arc::clone(&ask), Arc::clone(&next), range.end);
+        async move {
+            if offset >= end {
+                return None;
+            }
+            let app = Arc::clone(&ask.app);
+            let piece = app.pools.run(Work::Look, move || next(&ask, offset)).await;
+            match piece {
+                Some(Ok(bytes)) if !bytes.is_empty() => {
+                    let after = offset + bytes.len() as u64;
+                    Some((Ok(Bytes::from(bytes)), (after, stop)))
+                }
+                // The file was replaced meanwhile: the client sees that the body broke off.
+                _ => Some((Err(std::io::Error::other("the file changed")), (end, stop))),
+            }
+        }
+    });
+    Body::from_stream(pieces)
+}
+
+/// The pieces of a body, for a handler that takes them on its own thread.
+#[derive(Default)]
+pub(crate) struct Chunks(Mutex<Option<mpsc::Receiver<Result<Bytes, Problem>>>>);
+
+impl Chunks {
+    /// Hands every piece to `take`.
+    pub(super) fn each(
+        &self,
+        mut take: impl FnMut(&[u8]) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        let receiver = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut receiver = receiver.ok_or_else(Problem::internal)?;
+        while let Some(chunk) = receiver.blocking_recv() {
+            take(&chunk?)?;
+        }
+        Ok(())
+    }
+}
+
+/// A way for the pieces of a body to a handler, and what sends them there.
+pub(super) fn incoming(body: Body) -> (Chunks, impl Future<Output = ()>) {
+    let (sender, receiver) = mpsc::channel(WAITING);
+    (Chunks(Mutex::new(Some(receiver))), pump(body, sender))
+}
+
+async fn pump(mut body: Body, sender: mpsc::Sender<Result<Bytes, Problem>>) {
+    loop {
+        let piece = match timeout(PATIENCE, body.frame()).await {
+            Ok(None) => return,
+            Ok(Some(Ok(frame))) => match frame.into_data() {
+                Ok(data) => Ok(data),
+                Err(_) => continue,
+            },
+            Ok(Some(Err(_))) => {
+                Err(Problem::invalid("body", "the body broke off; nothing was changed"))
+            }
+            Err(_) => Err(Problem::new(408, "TIMEOUT", "the body took too long to arrive")),
+        };
+        let ends = piece.is_err();
+        // A handler that has heard enough hangs up.
+        if sender.send(piece).await.is_err() || ends {
+            return;
+        }
+    }
+}

@@ -642,6 +642,10 @@ impl<'a> Planner<'a> {
 
     /// Plans that a removed entry comes back as it was, under its old id.
     pub(crate) fn revive(&mut self, file: FileId, state: &FileState, path: &WsPath) -> Result<()> {
+        let node = self.store().node(file).map_err(store_fault)?;
+        if state.kind != FileKind::Folder && node.is_some_and(|node| node.purged) {
+            return Err(purged().about(Subject::Path));
+        }
         self.expect(path, Was::Absent);
         self.check_writable_above(path)?;
         if let Some(parent) = path.parent() {

@@ -392,6 +392,24 @@ fn what_another_file_was_made_from_survives_a_purge() {
 }
 
 #[test]
+fn a_purged_file_stays_gone_although_another_has_its_content() {
+    let yard = Yard::new();
+    let (file, _) = write(&yard, "/a", "shared");
+    let (_, version) = write(&yard, "/b", "shared");
+    remove(&yard, "/a");
+    let removal = history(&yard, HistoryOf::Workspace)[0].id;
+    assert_eq!(yard.perform(Purge { file }).unwrap().contents, 0);
+    assert_eq!(fetch_version(&yard, version).unwrap(), b"shared");
+    let refused = [
+        yard.perform(Restore::Removed(file)).unwrap_err(),
+        yard.perform(Undo { step: removal }).unwrap_err(),
+    ];
+    for fault in refused {
+        assert!(fault.message().starts_with("content purged"), "{fault}");
+    }
+}
+
+#[test]
 fn a_folder_comes_back_without_what_was_purged_of_it() {
     let yard = Yard::new();
     let (secret, _) = write(&yard, "/d/secret", "secret");

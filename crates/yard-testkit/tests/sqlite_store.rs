@@ -209,15 +209,16 @@ fn another_format_is_not_written_into() {
     let store = open(folder.path());
     let id = Scribe::new(&store, &world).file("/a", b"1");
     raw(folder.path()).pragma_update(None, "user_version", 99).unwrap();
-    let refused = StoreError::Format { found: 99, known: 1 };
     let audit = yard_store::AuditEntry {
         at: yard_core::Timestamp::from_millis(0),
         actor: String::new(),
         action: String::new(),
         detail: String::new(),
     };
-    assert_eq!(store.append(1, step(&world, &store).batch()), Err(refused.clone()));
+    let refused = store.append(1, step(&world, &store).batch()).unwrap_err();
+    assert!(matches!(refused, StoreError::Format { found: 99, .. }), "{refused}");
     assert_eq!(store.append_audit(&audit), Err(refused.clone()));
+    assert_eq!(store.purge(&[], &audit), Err(refused.clone()));
     assert_eq!(store.set_projected(yard_store::Mark::default()), Err(refused.clone()));
     assert_eq!(store.node(id).unwrap().unwrap().seq, 1);
     assert_eq!(SqliteStore::open(folder.path()).err(), Some(refused));

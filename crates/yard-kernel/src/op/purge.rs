@@ -11,6 +11,9 @@ use crate::recovery;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Deed, Execute, Planned, Proposal};
 
+/// Most files that the audit row of a purge names.
+const AUDITED_FILES: usize = 8;
+
 impl Execute for Purge {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<PurgeAnswer>> {
         let node = find_file(workspace, self.file)?;
@@ -76,8 +79,7 @@ pub(crate) fn land(
     let head = recovery::settle(workspace, call)?;
     flush_to(workspace, head, call)?;
     let mut entry = signed.audit;
-    let ids: Vec<String> = files.iter().map(ToString::to_string).collect();
-    entry.detail = format!("{} ({})", entry.detail, ids.join(", "));
+    entry.detail = format!("{} ({})", entry.detail, named(files));
     let purged = match workspace.store().purge(files, &entry) {
         Ok(purged) => purged,
         Err(StoreError::Misfit(_) | StoreError::Moved { .. }) => return Ok(None),
@@ -87,6 +89,15 @@ pub(crate) fn land(
     workspace.stage.discard_displaced(files);
     bury(workspace)?;
     Ok(Some(purged))
+}
+
+/// The files by their ids, as far as an audit row has room for them.
+fn named(files: &[FileId]) -> String {
+    let ids: Vec<String> = files.iter().take(AUDITED_FILES).map(ToString::to_string).collect();
+    match files.len() - ids.len() {
+        0 => ids.join(", "),
+        rest => format!("{}, and {rest} more", ids.join(", ")),
+    }
 }
 
 /// A purge that failed after it happened is not to be taken for one that did not.

@@ -40,6 +40,23 @@ fn filled(path: &str, workspace: &str, ids: &[(&str, String)]) -> String {
     filled
 }
 
+/// Real ids of everything in a workspace that a path can name.
+fn ids_of(owner: &Someone<'_>, workspace: &str, key: &Value) -> Vec<(&'static str, String)> {
+    let base = format!("/api/v1/workspaces/{workspace}");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let listed = owner.tool(workspace, "ls", json!({})).expect(200);
+    let file = text(&listed["result"]["entries"][0]["id"]);
+    let versions = owner.get(&format!("{base}/files/{file}/versions")).expect(200);
+    let steps = owner.get(&format!("{base}/steps")).expect(200);
+    vec![
+        ("user_id", owner.id.clone()),
+        ("key_id", text(&key["id"])),
+        ("file_id", file),
+        ("version_id", text(&versions["versions"][0]["id"])),
+        ("step_id", text(&steps["steps"][0]["id"])),
+    ]
+}
+
 fn try_it(caller: &Someone<'_>, route: &Listed, path: &str) -> crate::harness::Answer {
     // Bodies that would do something if they were let through.
     let body = if !route.has_body {
@@ -79,7 +96,7 @@ fn strangers_get_nothing_through_any_route() {
         ("a key of another workspace", &other_agent),
         ("nobody", &nobody),
     ];
-    let ids = [("user_id", ada.id.clone()), ("key_id", key["id"].as_str().unwrap().to_owned())];
+    let ids = ids_of(&ada, &workspace, &key);
     let inside = routes(&server).into_iter().filter(|route| route.path.contains("{id}"));
     for route in inside {
         let path = filled(&route.path, &workspace, &ids);
@@ -109,7 +126,8 @@ fn viewers_and_agents_get_what_the_documents_say() {
     let workspace = ada.workspace();
     ada.invite(&workspace, &eve, "viewer");
     let agent = ada.agent(&workspace, "member");
-    let ids = [("user_id", eve.id.clone()), ("key_id", eve.id.clone())];
+    ada.tool(&workspace, "write", json!({"path": "/secret", "content": "x"})).expect(200);
+    let ids = ids_of(&ada, &workspace, &Value::Null);
     for route in routes(&server).into_iter().filter(|route| route.path.contains("{id}")) {
         let path = filled(&route.path, &workspace, &ids);
         let viewer_may = route.who.contains("viewer");

@@ -10,6 +10,7 @@
 )]
 
 mod bodies;
+mod files;
 mod harness;
 mod isolation;
 mod people;

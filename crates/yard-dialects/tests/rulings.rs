@@ -479,7 +479,7 @@ fn w1_envelopes() {
 fn w1_policy_and_time_have_their_codes() {
     let yard = Yard::new();
     let args = json!({"path": "/a", "content": "x"});
-    let reader = Session::new(Arc::clone(yard.workspace()), Actor::LocalAgent, Policy::ReadOnly);
+    let reader = yard.session_of(Actor::LocalAgent, Policy::ReadOnly);
     let denied =
         yard.catalog().call("workspace", "write", args.clone(), &reader, &yard.surroundings());
     assert_eq!((denied.status, &denied.body["code"]), (403, &json!("FORBIDDEN")));

@@ -265,7 +265,7 @@ impl<'a> Planner<'a> {
             json: false,
         };
         self.push_change(id, None, Some(after), None, Some(path.clone()));
-        self.effect.push(EffectKind::Create, path.clone());
+        self.effect.push(EffectKind::Create, path.clone(), FileType::Folder);
         self.folders.insert(path.clone(), id);
         Ok(id)
     }
@@ -510,7 +510,7 @@ impl<'a> Planner<'a> {
         let id = FileId::new(self.call.world());
         self.draft.staged.insert(id, staged);
         let version = self.push_change(id, None, Some(after), None, Some(path.clone()));
-        self.effect.push(EffectKind::Create, path.clone());
+        self.effect.push(EffectKind::Create, path.clone(), new.file_type);
         Ok((id, version, hash))
     }
 
@@ -543,7 +543,7 @@ impl<'a> Planner<'a> {
                 path.clone(),
                 path,
             );
-            self.effect.push(EffectKind::Modify, current.path.clone());
+            self.effect.push(EffectKind::Modify, current.path.clone(), current.state.file_type);
             return Ok(());
         }
         let bytes = bytes.as_deref().unwrap_or(current.bytes.as_slice());
@@ -581,7 +581,7 @@ impl<'a> Planner<'a> {
             path.clone(),
             path,
         );
-        self.effect.push(EffectKind::Modify, current.path.clone());
+        self.effect.push(EffectKind::Modify, current.path.clone(), current.state.file_type);
         Ok((version, hash))
     }
 
@@ -605,7 +605,7 @@ impl<'a> Planner<'a> {
             return Err(not_kept(path));
         }
         self.push_change(file, None, Some(state.clone()), None, Some(path.clone()));
-        self.effect.push(EffectKind::Create, path.clone());
+        self.effect.push(EffectKind::Create, path.clone(), state.file_type);
         self.revived.insert(file, path.clone());
         Ok(())
     }
@@ -632,7 +632,7 @@ impl<'a> Planner<'a> {
     pub(crate) fn remove(&mut self, current: &Current) {
         let from = Some(current.path.clone());
         self.push_change(current.id, Some(current.state.clone()), None, from, None);
-        self.effect.push(EffectKind::Remove, current.path.clone());
+        self.effect.push(EffectKind::Remove, current.path.clone(), current.state.file_type);
     }
 
     /// Adds a change; the version that it makes if it brings a content.

@@ -21,7 +21,7 @@ mod workspace;
 pub use disk::{DiskCall, Probe, Resolution};
 pub use journal::Signed;
 pub use virtual_files::{VirtualFile, VirtualFiles};
-pub use workspace::{Opening, Workspace};
+pub use workspace::{Opening, Workspace, store_fault};
 
 use yard_core::op::Operation;
 use yard_core::{Call, Effect, Result};

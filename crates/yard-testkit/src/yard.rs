@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use yard_core::op::Operation;
 use yard_core::{Call, Limits, Result, World};
 use yard_dialects::{Answer, Catalog};
-use yard_gate::{Actor, Execute, Origin, Outcome, Policy, Session};
+use yard_gate::{Actor, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts};
 use yard_kernel::{Opening, Probe, Resolution, Workspace};
 use yard_store::{SqliteStore, Store};
 
@@ -27,7 +27,7 @@ pub struct Plan {
     /// How paths are resolved.
     pub resolution: Resolution,
     /// What stands between the kernel and the real store.
-    pub store: Box<dyn Fn(SqliteStore) -> Arc<dyn Store>>,
+    pub store: Box<dyn Fn(Arc<SqliteStore>) -> Arc<dyn Store>>,
 }
 
 impl Default for Plan {
@@ -37,7 +37,7 @@ impl Default for Plan {
             world: Arc::new(RealWorld),
             probe: None,
             resolution: Resolution::Auto,
-            store: Box::new(|store| Arc::new(store)),
+            store: Box::new(|store| store),
         }
     }
 }
@@ -45,7 +45,7 @@ impl Default for Plan {
 /// A workspace with everything above it, gone when it is dropped.
 pub struct Yard {
     folders: Arc<Folders>,
-    workspace: Arc<Workspace>,
+    open: Arc<OpenWorkspace>,
     catalog: Catalog,
     world: Arc<dyn World>,
 }
@@ -99,20 +99,21 @@ impl Yard {
 
     /// A yard on folders that exist, opened as `plan` says.
     pub fn open(folders: &Arc<Folders>, plan: Plan) -> Result<Self> {
-        let store = SqliteStore::open(folders.state()).expect("the store opens");
+        let store = Arc::new(SqliteStore::open(folders.state()).expect("the store opens"));
         let world = Arc::clone(&plan.world);
         let workspace = Workspace::open(Opening {
             root: folders.root.clone(),
             state_dir: folders.state.clone(),
-            store: (plan.store)(store),
+            store: (plan.store)(Arc::clone(&store)),
             limits: plan.limits,
             world: plan.world,
             probe: plan.probe,
             resolution: plan.resolution,
-            virtual_files: None,
+            virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
         })?;
         let catalog = Catalog::standard();
-        Ok(Self { folders: Arc::clone(folders), workspace: Arc::new(workspace), catalog, world })
+        let open = OpenWorkspace::new(Arc::new(workspace), store);
+        Ok(Self { folders: Arc::clone(folders), open, catalog, world })
     }
 
     /// Closes it and opens it again, as another process would.
@@ -134,7 +135,12 @@ impl Yard {
 
     /// The workspace itself.
     pub fn workspace(&self) -> &Arc<Workspace> {
-        &self.workspace
+        &self.open.workspace
+    }
+
+    /// The workspace with its desk and its bell.
+    pub fn opened(&self) -> &Arc<OpenWorkspace> {
+        &self.open
     }
 
     /// The catalog that calls go to.
@@ -144,7 +150,17 @@ impl Yard {
 
     /// A session of the local agent under the open policy.
     pub fn session(&self) -> Session {
-        Session::new(Arc::clone(&self.workspace), Actor::LocalAgent, Policy::Open)
+        self.session_of(Actor::LocalAgent, Policy::Open)
+    }
+
+    /// A session of anybody.
+    pub fn session_of(&self, actor: Actor, policy: Policy) -> Session {
+        Session::new(Arc::clone(&self.open), actor, policy)
+    }
+
+    /// A session of the local person.
+    pub fn person(&self) -> Session {
+        self.session_of(Actor::LocalPerson, Policy::Open)
     }
 
     /// The surroundings of one call.

@@ -5,10 +5,13 @@
 mod append;
 mod connections;
 mod content;
+mod desk;
 mod error;
+mod event;
 mod history;
 mod node;
 mod packer;
+mod question;
 mod schema;
 mod value;
 

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 use support::{each, fails, invalid, is_hash, is_time, is_uuid_v7, lines, ok, on_disk};
-use yard_gate::{Actor, Policy, Session};
+use yard_gate::{Actor, Policy};
 use yard_testkit::Yard;
 
 #[test]

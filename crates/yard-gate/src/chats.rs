@@ -82,10 +82,8 @@ impl Chats<'_> {
         let session = self.0;
         session.check_desk_write(call, "post")?;
         if content.is_empty() || content.len() > MESSAGE_BYTES {
-            let message = format!(
-                "a message has 1 to {MESSAGE_BYTES} bytes, this one has {}",
-                content.len()
-            );
+            let message =
+                format!("a message has 1 to {MESSAGE_BYTES} bytes, this one has {}", content.len());
             return Err(Fault::new(FaultCode::BadArgument, message));
         }
         self.get(id)?;
@@ -121,7 +119,8 @@ impl Chats<'_> {
             return session.refuse(call, "set mode", &detail, AGENTS_PLAN);
         }
         let audit = session.desk_audit(call, "set mode", detail);
-        let turn = transcript::mode(audit.at, session.actor().name(), mode, "Set by hand.", &Value::Null);
+        let turn =
+            transcript::mode(audit.at, session.actor().name(), mode, "Set by hand.", &Value::Null);
         session.open().desk.set_mode(id, mode, &turn, &audit).map_err(store_fault)?;
         session.open().bell.ring();
         self.get(id)

@@ -304,7 +304,8 @@ mod tests {
 
     #[test]
     fn w15_one_to_four_questions_with_names_of_their_own() {
-        let item = |name: &str| json!({"name": name, "question": "?", "schema": {"type": "string"}});
+        let item =
+            |name: &str| json!({"name": name, "question": "?", "schema": {"type": "string"}});
         let at = |items: Vec<Value>| form(json!(items)).map_err(|flaw| flaw.at);
         assert!(at(vec![item("a"), item("b"), item("c"), item("d")]).is_ok());
         assert_eq!(at(vec![]), Err("questions".to_owned()));
@@ -357,7 +358,8 @@ mod tests {
 
     #[test]
     fn w15_answers_keep_the_schema_and_errors_name_the_question() {
-        let number = one(json!({"type": "number", "minimum": 1, "maximum": 100}), json!([])).unwrap();
+        let number =
+            one(json!({"type": "number", "minimum": 1, "maximum": 100}), json!([])).unwrap();
         assert_eq!(accepted(&number, json!(7), Via::Text), Ok(json!(7)));
         for wrong in [json!(0), json!(101), json!("7"), json!(null)] {
             assert!(accepted(&number, wrong, Via::Text).unwrap_err().starts_with("q: "));

@@ -115,8 +115,7 @@ impl Questions<'_> {
         if !self.0.actor().is_person() {
             filter.asked_by = Some(self.0.actor().name());
         }
-        let rows =
-            Page::read(limit, |count| self.0.open().desk.questions(&filter, before, count))?;
+        let rows = Page::read(limit, |count| self.0.open().desk.questions(&filter, before, count))?;
         rows.try_map(Question::of)
     }
 

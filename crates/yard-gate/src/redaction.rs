@@ -45,8 +45,7 @@ fn kept_at(value: &Value, levels: usize) -> Value {
 }
 
 fn kept_items(items: &[Value], levels: usize) -> Vec<Value> {
-    let mut kept: Vec<Value> =
-        items.iter().take(ITEMS).map(|item| kept_at(item, levels)).collect();
+    let mut kept: Vec<Value> = items.iter().take(ITEMS).map(|item| kept_at(item, levels)).collect();
     if items.len() > ITEMS {
         kept.push(Value::String(format!("[{} more items]", items.len() - ITEMS)));
     }

@@ -50,13 +50,7 @@ pub(crate) fn tool_call(at: Timestamp, actor: String, call: &ToolCall<'_>) -> Ne
 }
 
 /// The mode changed.
-pub(crate) fn mode(
-    at: Timestamp,
-    actor: String,
-    mode: Mode,
-    why: &str,
-    notes: &Value,
-) -> NewTurn {
+pub(crate) fn mode(at: Timestamp, actor: String, mode: Mode, why: &str, notes: &Value) -> NewTurn {
     let (word, notes) = (mode.word(), redaction::kept(notes));
     let mut text = format!("\n## {word} mode ({actor}, {at})\n\n{why}\n");
     if !notes.is_null() {

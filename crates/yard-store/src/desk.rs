@@ -3,9 +3,7 @@
 //! what is decided above.
 
 use yard_core::op::ChangeSummary;
-use yard_core::{
-    Author, ChatId, ContentHash, FileId, Name, QuestionId, StepId, Timestamp, WsPath,
-};
+use yard_core::{Author, ChatId, ContentHash, FileId, Name, QuestionId, StepId, Timestamp, WsPath};
 
 use crate::{AuditEntry, Result};
 

@@ -14,8 +14,8 @@ pub mod sqlite;
 
 pub use audit::{AuditEntry, AuditRow, chain};
 pub use desk::{
-    ChangedFile, Chat, Desk, EVENT_PATHS, Event, EventRow, Given, Mode, NewChat, NewQuestion, NewTurn,
-    Question, QuestionFilter, Rider, StepEvent, Turn, TurnKind, Via, chat_file_name,
+    ChangedFile, Chat, Desk, EVENT_PATHS, Event, EventRow, Given, Mode, NewChat, NewQuestion,
+    NewTurn, Question, QuestionFilter, Rider, StepEvent, Turn, TurnKind, Via, chat_file_name,
 };
 pub use prepared::{Base, Effort, Prepared};
 pub use record::{

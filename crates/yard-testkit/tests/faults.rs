@@ -361,7 +361,6 @@ fn child() {
         let when = if target == "before" { When::Before } else { When::After };
         let fuse = Arc::clone(&fuse);
         plan.store = Box::new(move |store| {
-            let store = Arc::new(store);
             Arc::new(FailingStore::new(store, Arc::clone(&fuse), when, Answer::Abort))
         });
     }

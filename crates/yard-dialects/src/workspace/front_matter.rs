@@ -81,7 +81,8 @@ impl<'a> Plan<'a> {
         if self.head.is_empty() {
             return None;
         }
-        let value = |key| self.fields().find(|(known, _)| *known == key).map(|(_, text)| plain(text));
+        let value =
+            |key| self.fields().find(|(known, _)| *known == key).map(|(_, text)| plain(text));
         let (title, status) = (value("title"), value("status"));
         Some(Metadata { title, status, created_at: value("created_at") })
     }

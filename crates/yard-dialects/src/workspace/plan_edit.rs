@@ -59,7 +59,8 @@ impl Tool for PlanEdit {
             insert_content: args.insert_content,
         })?;
         let inserts = matches!(action, EditAction::Insert { .. });
-        let reword = |stop: Stop| if inserts { stop.map_fault(edit::about_insertion) } else { stop };
+        let reword =
+            |stop: Stop| if inserts { stop.map_fault(edit::about_insertion) } else { stop };
         let whole = plan_file::read(&path, context)?;
         // Without a hash of the caller's own, the plan that was taken apart is the one that is edited.
         let expected = expected.or(whole.hash);
@@ -106,7 +107,8 @@ mod tests {
 
     #[test]
     fn w17_an_edit_sees_the_body_only() {
-        let replace = |old: &str, new: &str| EditAction::Replace { old: old.into(), new: new.into() };
+        let replace =
+            |old: &str, new: &str| EditAction::Replace { old: old.into(), new: new.into() };
         let done = edited(replace("goal", "goal (done)")).unwrap();
         assert_eq!(done, "---\ntitle: goal\n---\n- goal (done)\n- end\n");
         assert!(edited(replace("title", "x")).is_err());

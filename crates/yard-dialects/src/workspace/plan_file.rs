@@ -17,7 +17,8 @@ pub(super) fn path(text: &str, argument: &str, context: &Context<'_>) -> Result<
     if named {
         return Ok(path);
     }
-    let wrong = format!("expected a path that ends in {END}, such as /plans/bold-meadow-quest{END}");
+    let wrong =
+        format!("expected a path that ends in {END}, such as /plans/bold-meadow-quest{END}");
     Err(Stop::argument(argument, wrong))
 }
 

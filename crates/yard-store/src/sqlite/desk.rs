@@ -68,8 +68,7 @@ impl Desk for SqliteStore {
     }
 
     fn record(&self, chat: ChatId, turn: &NewTurn) -> Result<()> {
-        self.db
-            .write(Flush::Later, |connection| add_turn(connection, chat, turn).map(|_| ()))
+        self.db.write(Flush::Later, |connection| add_turn(connection, chat, turn).map(|_| ()))
     }
 
     fn turns(
@@ -217,7 +216,8 @@ pub(super) fn add_turn(connection: &Connection, chat: ChatId, turn: &NewTurn) ->
                RETURNING id";
     let grown = params![chat.as_bytes(), turn.text.len() as i64, turn.at.as_millis()];
     let row = one(connection, sql, grown, |row| get::<i64>(row, 0))?;
-    let sql = "INSERT INTO turn (chat, at, actor, kind, data, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let sql =
+        "INSERT INTO turn (chat, at, actor, kind, data, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     connection.prepare_cached(sql)?.execute(params![
         row.ok_or_else(|| no_chat(chat))?,
         turn.at.as_millis(),

@@ -31,13 +31,8 @@ const TYPES: [FileType; 8] = [
 const AUTHORS: [Author; 3] = [Author::External, Author::Agent, Author::Person];
 const MODES: [Mode; 2] = [Mode::Plan, Mode::Build];
 const VIAS: [Via; 2] = [Via::Button, Via::Text];
-const TURNS: [TurnKind; 5] = [
-    TurnKind::Message,
-    TurnKind::Call,
-    TurnKind::Mode,
-    TurnKind::Question,
-    TurnKind::Answer,
-];
+const TURNS: [TurnKind; 5] =
+    [TurnKind::Message, TurnKind::Call, TurnKind::Mode, TurnKind::Question, TurnKind::Answer];
 
 /// The small facts of a change in one number.
 pub(super) fn flags(state: Option<&FileState>, same_path: SamePath) -> i64 {

@@ -11,7 +11,6 @@ mod support;
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};

@@ -26,7 +26,7 @@ impl Counts {
 
 /// The real store behind a counter.
 pub(crate) struct Counted {
-    pub(crate) store: SqliteStore,
+    pub(crate) store: Arc<SqliteStore>,
     pub(crate) counts: Arc<Counts>,
     pub(crate) delay: Duration,
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use yard_core::op::Operation;
 use yard_core::{Call, Limits, WsPath};
-use yard_gate::{Actor, Execute, Origin, Outcome, Policy, Session};
+use yard_gate::{Actor, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts};
 use yard_kernel::{Opening, Resolution, Workspace};
 use yard_store::sqlite::Options;
 use yard_store::{SqliteStore, Store};
@@ -69,12 +69,12 @@ impl Drop for Scratch {
 pub(crate) struct Plan<'a> {
     pub(crate) limits: Limits,
     pub(crate) flush: bool,
-    pub(crate) store: &'a dyn Fn(SqliteStore) -> Arc<dyn Store>,
+    pub(crate) store: &'a dyn Fn(Arc<SqliteStore>) -> Arc<dyn Store>,
 }
 
 impl Default for Plan<'_> {
     fn default() -> Self {
-        Self { limits: Limits::default(), flush: true, store: &|store| Arc::new(store) }
+        Self { limits: Limits::default(), flush: true, store: &|store| store }
     }
 }
 
@@ -88,20 +88,21 @@ pub(crate) struct Bench {
 impl Bench {
     /// A workspace at `root` whose history is in `state`.
     pub(crate) fn open(root: &Path, state: &Path, plan: &Plan<'_>) -> Self {
-        let store = SqliteStore::open_with(state, Options { flush: plan.flush }).expect("a store");
+        let options = Options { flush: plan.flush };
+        let store = Arc::new(SqliteStore::open_with(state, options).expect("a store"));
         let world = Arc::new(RealWorld);
         let workspace = Workspace::open(Opening {
             root: root.to_owned(),
             state_dir: state.to_owned(),
-            store: (plan.store)(store),
+            store: (plan.store)(Arc::clone(&store)),
             limits: plan.limits.clone(),
             world: Arc::clone(&world) as _,
             probe: None,
             resolution: Resolution::Auto,
-            virtual_files: None,
+            virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
         });
-        let workspace = Arc::new(workspace.expect("a workspace"));
-        Self { session: Session::new(workspace, Actor::LocalAgent, Policy::Open), world }
+        let open = OpenWorkspace::new(Arc::new(workspace.expect("a workspace")), store);
+        Self { session: Session::new(open, Actor::LocalAgent, Policy::Open), world }
     }
 
     /// Performs one operation through the gate.

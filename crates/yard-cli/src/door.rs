@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use yard_core::op::Operation;
 use yard_core::{Call, FaultCode, Limits, World, WsPath};
-use yard_gate::{Actor, Execute, Origin, Outcome, Policy, Session, Workspace};
+use yard_gate::{
+    Actor, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts, Workspace,
+};
 use yard_kernel::{Opening, Resolution};
 use yard_store::SqliteStore;
 
@@ -46,18 +48,19 @@ impl Door {
     /// Opens the workspace for `actor`. Recovery, if a crash left work, happens here.
     pub(crate) fn open(&self, actor: Actor) -> Result<Seat, Failure> {
         let place = Place::prepare(&self.root, self.data_dir.as_deref())?;
-        let store = SqliteStore::open(&place.state_dir)?;
+        let store = Arc::new(SqliteStore::open(&place.state_dir)?);
         let workspace = Workspace::open(Opening {
             root: place.root.clone(),
             state_dir: place.state_dir,
-            store: Arc::new(store),
+            store: Arc::clone(&store) as _,
             limits: Limits::default(),
             world: Arc::clone(&self.world),
             probe: None,
             resolution: Resolution::Auto,
-            virtual_files: None,
+            virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
         })?;
-        let session = Session::new(Arc::new(workspace), actor, Policy::Open);
+        let open = OpenWorkspace::new(Arc::new(workspace), store);
+        let session = Session::new(open, actor, Policy::Open);
         Ok(Seat { session, root: place.root, world: Arc::clone(&self.world) })
     }
 }
@@ -93,7 +96,7 @@ impl Seat {
             Outcome::Done(answer) => Ok(answer),
             Outcome::Pending(pending) => Err(Failure::new(
                 FaultCode::Denied,
-                format!("this waits for a person's approval ({})", pending.approval),
+                format!("this waits for a person: {:?}", pending.awaited),
             )),
         }
     }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use yard_core::{Fault, FaultCode, Limits, Result, World};
-use yard_gate::Workspace;
 use yard_gate::admin::Opener;
 use yard_gate::registry::WorkspaceRow;
+use yard_gate::{OpenWorkspace, Transcripts, Workspace};
 use yard_kernel::{Opening, Resolution};
 use yard_store::SqliteStore;
 
@@ -45,7 +45,7 @@ impl Opener for Rooms {
         found.into_os_string().into_string().map_err(|_| denied())
     }
 
-    fn open(&self, workspace: &WorkspaceRow) -> Result<Arc<Workspace>> {
+    fn open(&self, workspace: &WorkspaceRow) -> Result<Arc<OpenWorkspace>> {
         let failed = |failure: Failure| Fault::new(FaultCode::Io, failure.message());
         if let Some(folder) = &workspace.folder {
             // The operator may have changed his mind since.
@@ -53,16 +53,17 @@ impl Opener for Rooms {
         }
         let place = self.place(workspace).map_err(failed)?;
         let store = SqliteStore::open(&place.state_dir).map_err(|error| failed(error.into()))?;
+        let store = Arc::new(store);
         let workspace = Workspace::open(Opening {
             root: place.root,
             state_dir: place.state_dir,
-            store: Arc::new(store),
+            store: Arc::clone(&store) as _,
             limits: Limits::default(),
             world: Arc::clone(&self.world),
             probe: None,
             resolution: Resolution::Auto,
-            virtual_files: None,
+            virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
         })?;
-        Ok(Arc::new(workspace))
+        Ok(OpenWorkspace::new(Arc::new(workspace), store))
     }
 }

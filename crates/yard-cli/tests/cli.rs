@@ -638,3 +638,36 @@ fn the_reference_is_what_the_catalog_generates() {
         "run: cargo run -p yard-cli -- tools --format markdown > docs/tools.md"
     );
 }
+
+#[test]
+fn w15_a_person_answers_on_the_command_line() {
+    let yard = Yard::new();
+    let plan = "/plans/a.plan";
+    let chat = yard.json(&["chats", "--new", "Login", "--mode", "plan"]);
+    let chat = chat["id"].as_str().unwrap();
+    let call = |tool: &str, arguments: Value| {
+        yard.run(&["call", "--chat", chat, tool, &arguments.to_string()])
+    };
+    assert_eq!(call("write", json!({"path": "/x", "content": "x"})).exit, 1);
+    call("plan_write", json!({"title": "T", "content": "Do it.", "path": plan}));
+    let question = json!({"name": "ok", "question": "Go?",
+        "schema": {"type": "string", "enum": ["Accept", "Reject"]}});
+    let asked = call("ask_user", json!({"questions": [question]})).json();
+    let id = asked["result"]["question_id"].as_str().unwrap();
+
+    let waiting = yard.json(&["answer"]);
+    assert_eq!(waiting["questions"][0]["id"], id);
+    assert!(yard.run(&["answer"]).stdout.contains("Accept, Reject"));
+    assert_eq!(yard.run(&["answer", id, "ok=Maybe"]).exit, 1);
+    let answered = yard.json(&["answer", id, "ok=Accept", "--button"]);
+    assert_eq!((&answered["status"], &answered["via"]), (&json!("answered"), &json!("button")));
+    assert_eq!(answered["answered_by"], "person:local");
+    assert_eq!(yard.run(&["answer", id, "ok=Reject"]).exit, 1);
+    assert_eq!(yard.json(&["answer"])["questions"], json!([]));
+
+    assert_eq!(call("exit_plan_mode", json!({"plan_file_path": plan})).exit, 0);
+    assert_eq!(call("write", json!({"path": "/x", "content": "x"})).exit, 0);
+    assert_eq!(yard.json(&["chats"])["chats"][0]["mode"], "build");
+    assert_eq!(yard.run(&["call", "--chat", "nonsense", "ls", "{}"]).exit, 1);
+    assert_eq!(yard.run(&["verify"]).exit, 0);
+}

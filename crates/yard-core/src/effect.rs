@@ -1,7 +1,7 @@
 //! What an operation would do, in the gate's words: which paths, and what kind of thing happens to
 //! each. The gate judges this, never the text of a call.
 
-use crate::WsPath;
+use crate::{FileType, WsPath};
 
 /// What happens to one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +47,8 @@ pub struct PathEffect {
     pub kind: EffectKind,
     /// Where.
     pub path: WsPath,
+    /// The type of what changes: as it was, or of what comes to be its new one. Reads do not say.
+    pub file_type: Option<FileType>,
 }
 
 /// Everything that one operation would do.
@@ -57,14 +59,14 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// An effect on one path.
+    /// An effect on one path whose type does not matter.
     pub fn one(kind: EffectKind, path: WsPath) -> Self {
-        Self { paths: vec![PathEffect { kind, path }] }
+        Self { paths: vec![PathEffect { kind, path, file_type: None }] }
     }
 
     /// Adds what happens to one more path.
-    pub fn push(&mut self, kind: EffectKind, path: WsPath) {
-        self.paths.push(PathEffect { kind, path });
+    pub fn push(&mut self, kind: EffectKind, path: WsPath, file_type: FileType) {
+        self.paths.push(PathEffect { kind, path, file_type: Some(file_type) });
     }
 
     /// Whether anything but reading happens.

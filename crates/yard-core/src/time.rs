@@ -17,6 +17,12 @@ impl Timestamp {
         Self(nanos.div_euclid(1_000_000))
     }
 
+    /// The moment that RFC 3339 writes like this, cut to the millisecond.
+    pub fn parse(text: &str) -> Option<Self> {
+        let moment: jiff::Timestamp = text.trim().parse().ok()?;
+        Some(Self(moment.as_millisecond()))
+    }
+
     /// Milliseconds since the epoch.
     pub const fn as_millis(self) -> i64 {
         self.0
@@ -44,6 +50,10 @@ mod tests {
             Timestamp::from_millis(1_768_473_000_120).to_string(),
             "2026-01-15T10:30:00.120Z"
         );
+        let shown = Timestamp::from_millis(1_768_473_000_120);
+        assert_eq!(Timestamp::parse(&shown.to_string()), Some(shown));
+        assert_eq!(Timestamp::parse("2026-01-15T12:30:00.12+02:00"), Some(shown));
+        assert_eq!(Timestamp::parse("yesterday"), None);
         assert_eq!(Timestamp::from_nanos(-1).to_string(), "1969-12-31T23:59:59.999Z");
     }
 }

@@ -4,10 +4,10 @@
 
 use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode};
-use yard_gate::Session;
+use yard_gate::{Origin, Pending, Session};
 
 use crate::nearest::nearest;
-use crate::tool::{AnyTool, Context, Stop, Tool};
+use crate::tool::{AnyTool, Context, Replied, Stop, Tool};
 use crate::workspace;
 
 /// What a caller gets, in the words of its dialect.
@@ -19,6 +19,8 @@ pub struct Answer {
     pub status: u16,
     /// The envelope with the reply or the fault.
     pub body: Value,
+    /// What it still waits for: a door may wait and then ask [`Catalog::resume`].
+    pub pending: Option<Pending>,
 }
 
 /// How a toolset says what its tools return.
@@ -32,6 +34,21 @@ pub struct Dialect {
     pub done: fn(Value) -> Answer,
     /// Wraps the reason why the tool of that name has no reply.
     pub stopped: fn(&str, &Stop) -> Answer,
+}
+
+impl Dialect {
+    fn answer(&self, tool: &AnyTool, outcome: Result<Replied, Stop>) -> Answer {
+        match outcome {
+            Ok(Replied { value, pending }) => Answer { pending, ..(self.done)(value) },
+            Err(stop) => {
+                let answer = (self.stopped)(tool.name(), &stop);
+                match stop {
+                    Stop::Pending(pending) => Answer { pending: Some(pending), ..answer },
+                    _ => answer,
+                }
+            }
+        }
+    }
 }
 
 /// The toolsets and their tools, in the order in which they were registered.
@@ -103,7 +120,7 @@ impl Catalog {
         self.toolsets.iter().find(|toolset| toolset.dialect.name == name)
     }
 
-    /// Calls one tool. Whatever happens is an answer.
+    /// Calls one tool. Whatever happens is an answer, and is kept in the transcript where calls are.
     pub fn call(
         &self,
         toolset: &str,
@@ -112,16 +129,44 @@ impl Catalog {
         session: &Session,
         call: &Call,
     ) -> Answer {
-        let Some(Toolset { dialect, tools }) = self.toolset(toolset) else {
-            return (workspace::DIALECT.stopped)(tool, &self.no_toolset(toolset));
-        };
-        let Some(found) = tools.iter().find(|known| known.name() == tool) else {
-            return (dialect.stopped)(tool, &no_tool(tool, tools));
+        let (dialect, found) = match self.find(toolset, tool) {
+            Ok(found) => found,
+            Err(answer) => return answer,
         };
         let context = Context { session, call, toolset: dialect.name, tool: found.name() };
-        match found.run(args, &context) {
-            Ok(reply) => (dialect.done)(reply),
-            Err(stop) => (dialect.stopped)(found.name(), &stop),
+        let sent = session.records_calls().then(|| args.clone());
+        let answer = dialect.answer(found, found.run(args, &context));
+        if let Some(sent) = sent {
+            let origin = Origin { toolset: dialect.name, tool: found.name() };
+            session.record_call(origin, call, &sent, answer.ok, &answer.body);
+        }
+        answer
+    }
+
+    /// Answers a call that was pending as it stands now. Whatever happens is an answer.
+    pub fn resume(
+        &self,
+        toolset: &str,
+        tool: &str,
+        pending: &Pending,
+        session: &Session,
+        call: &Call,
+    ) -> Answer {
+        let (dialect, found) = match self.find(toolset, tool) {
+            Ok(found) => found,
+            Err(answer) => return answer,
+        };
+        let context = Context { session, call, toolset: dialect.name, tool: found.name() };
+        dialect.answer(found, found.resume(pending, &context))
+    }
+
+    fn find(&self, toolset: &str, tool: &str) -> Result<(&Dialect, &AnyTool), Answer> {
+        let Some(Toolset { dialect, tools }) = self.toolset(toolset) else {
+            return Err((workspace::DIALECT.stopped)(tool, &self.no_toolset(toolset)));
+        };
+        match tools.iter().find(|known| known.name() == tool) {
+            Some(found) => Ok((dialect, found)),
+            None => Err((dialect.stopped)(tool, &no_tool(tool, tools))),
         }
     }
 

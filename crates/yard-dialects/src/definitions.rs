@@ -154,7 +154,7 @@ mod tests {
     fn every_format_declares_every_tool() {
         let catalog = Catalog::standard();
         let all: Vec<&str> = catalog.list("workspace").map(AnyTool::name).collect();
-        assert_eq!(all.len(), 14);
+        assert_eq!(all.len(), 20);
         for format in [Format::Json, Format::OpenAi, Format::Anthropic] {
             assert_eq!(names(&catalog.definitions("workspace", format)), all, "{format:?}");
         }

@@ -21,4 +21,4 @@ pub mod workspace;
 pub use args::Fields;
 pub use catalog::{Answer, Catalog, Dialect};
 pub use definitions::Format;
-pub use tool::{AnyTool, Context, Stop, Tool};
+pub use tool::{AnyTool, Context, Replied, Stop, Tool};

@@ -27,6 +27,18 @@ pub trait Tool: 'static {
 
     /// Does the work.
     fn run(args: Self::Args, context: &Context<'_>) -> Result<Self::Reply, Stop>;
+
+    /// What a reply still waits for, if it does. The door may wait for it and then ask [`Tool::resume`];
+    /// no thread does.
+    fn pending(_reply: &Self::Reply) -> Option<Pending> {
+        None
+    }
+
+    /// The reply once what was waited for may have happened; it may be pending again.
+    fn resume(_pending: &Pending, _context: &Context<'_>) -> Result<Self::Reply, Stop> {
+        let message = format!("{} never waits: call it again", Self::NAME);
+        Err(Stop::Fault(Fault::new(FaultCode::BadArgument, message)))
+    }
 }
 
 /// Why a tool has no reply.
@@ -84,11 +96,15 @@ pub struct Context<'a> {
 impl Context<'_> {
     /// Performs one operation through the gate.
     pub fn perform<O: Execute>(&self, op: O) -> Result<O::Answer, Stop> {
-        let origin = Origin { toolset: self.toolset, tool: self.tool };
-        match self.session.perform(origin, self.call, op)? {
+        match self.session.perform(self.origin(), self.call, op)? {
             Outcome::Done(answer) => Ok(answer),
             Outcome::Pending(pending) => Err(Stop::Pending(pending)),
         }
+    }
+
+    /// Which tool asks, as audit rows name it.
+    pub fn origin(&self) -> Origin<'_> {
+        Origin { toolset: self.toolset, tool: self.tool }
     }
 
     /// The bounds that answers keep.
@@ -134,14 +150,31 @@ pub struct AnyTool {
     about: String,
     input: Value,
     output: Value,
-    run: fn(Value, &Context<'_>) -> Result<Value, Stop>,
+    run: fn(Value, &Context<'_>) -> Result<Replied, Stop>,
+    resume: fn(&Pending, &Context<'_>) -> Result<Replied, Stop>,
+}
+
+/// A reply as a value, with what it still waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replied {
+    /// The reply.
+    pub value: Value,
+    /// What it waits for.
+    pub pending: Option<Pending>,
 }
 
 impl AnyTool {
     /// The tool `T`, with its schemas derived.
     pub fn of<T: Tool>() -> Self {
         let (input, about) = schema::input::<T::Args>();
-        Self { name: T::NAME, about, input, output: schema::output::<T::Reply>(), run: run::<T> }
+        Self {
+            name: T::NAME,
+            about,
+            input,
+            output: schema::output::<T::Reply>(),
+            run: run::<T>,
+            resume: resume::<T>,
+        }
     }
 
     /// Its name in its toolset.
@@ -165,23 +198,37 @@ impl AnyTool {
     }
 
     /// Accepts the arguments (R1) and runs it.
-    pub fn run(&self, sent: Value, context: &Context<'_>) -> Result<Value, Stop> {
+    pub fn run(&self, sent: Value, context: &Context<'_>) -> Result<Replied, Stop> {
         let accepted = args::accept(&self.input, sent)?;
         (self.run)(accepted, context)
     }
+
+    /// The reply of a call that waited.
+    pub fn resume(&self, pending: &Pending, context: &Context<'_>) -> Result<Replied, Stop> {
+        (self.resume)(pending, context)
+    }
 }
 
-fn run<T: Tool>(accepted: Value, context: &Context<'_>) -> Result<Value, Stop> {
+fn run<T: Tool>(accepted: Value, context: &Context<'_>) -> Result<Replied, Stop> {
     // Through text: from a value, a number would lose its spelling (`-0` is not `0`: W3).
     let args = serde_json::from_str(&accepted.to_string())
         .map_err(|error| Stop::argument(args::WHOLE, error.to_string()))?;
-    let reply = T::run(args, context)?;
-    serde_json::to_value(reply).map_err(|error| {
+    replied::<T>(&T::run(args, context)?)
+}
+
+fn resume<T: Tool>(pending: &Pending, context: &Context<'_>) -> Result<Replied, Stop> {
+    replied::<T>(&T::resume(pending, context)?)
+}
+
+fn replied<T: Tool>(reply: &T::Reply) -> Result<Replied, Stop> {
+    let pending = T::pending(reply);
+    let value = serde_json::to_value(reply).map_err(|error| {
         Stop::Fault(Fault::new(
             FaultCode::Io,
             format!("the reply cannot be written as JSON: {error}"),
         ))
-    })
+    })?;
+    Ok(Replied { value, pending })
 }
 
 #[cfg(test)]

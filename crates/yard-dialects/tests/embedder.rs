@@ -55,8 +55,8 @@ impl Tool for Shout {
 const LOUD: Dialect = Dialect {
     name: "loud",
     about: "Shouting.",
-    done: |reply| Answer { ok: true, status: 200, body: json!({"LOUD": reply}) },
-    stopped: |tool, _| Answer { ok: false, status: 418, body: json!({"NO": tool}) },
+    done: |reply| Answer { ok: true, status: 200, body: json!({"LOUD": reply}), pending: None },
+    stopped: |tool, _| Answer { ok: false, status: 418, body: json!({"NO": tool}), pending: None },
 };
 
 fn call(catalog: &Catalog, yard: &Yard, toolset: &str, tool: &str, args: Value) -> Answer {

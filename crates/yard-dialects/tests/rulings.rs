@@ -11,12 +11,11 @@ mod support;
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 use support::{each, fails, invalid, is_hash, is_time, is_uuid_v7, lines, ok, on_disk};
-use yard_gate::{Actor, Policy, Session};
+use yard_gate::{Actor, Policy};
 use yard_testkit::Yard;
 
 #[test]
@@ -479,7 +478,7 @@ fn w1_envelopes() {
 fn w1_policy_and_time_have_their_codes() {
     let yard = Yard::new();
     let args = json!({"path": "/a", "content": "x"});
-    let reader = Session::new(Arc::clone(yard.workspace()), Actor::LocalAgent, Policy::ReadOnly);
+    let reader = yard.session_of(Actor::LocalAgent, Policy::ReadOnly);
     let denied =
         yard.catalog().call("workspace", "write", args.clone(), &reader, &yard.surroundings());
     assert_eq!((denied.status, &denied.body["code"]), (403, &json!("FORBIDDEN")));

@@ -1,4 +1,4 @@
-//! Every request and response example of `specs/workspace.md` for the fourteen file tools: same
+//! Every request and response example of `specs/workspace.md` for its twenty tools: same
 //! status, keys, types, and values where the workspace can be built. A value that a ruling
 //! overrides
 //! is listed beside its test.
@@ -525,4 +525,127 @@ fn read_multiple_files_with_partial_success() {
     for key in ["content", "hash", "total_lines", "truncated"] {
         assert_eq!(missing[key], Value::Null, "{key}");
     }
+}
+
+/// Overridden: the question is durable (W15).
+#[test]
+fn ask_user_framework() {
+    let yard = Yard::new();
+    let buttons = json!([
+        {"label": "Jest", "value": "Jest"},
+        {"label": "Vitest", "value": "Vitest"},
+        {"label": "Mocha", "value": "Mocha"}
+    ]);
+    let question = "Which testing framework should I use?";
+    let result = ok(
+        &yard,
+        "ask_user",
+        json!({"questions": [{
+            "name": "framework",
+            "question": question,
+            "schema": "{\"type\":\"string\",\"enum\":[\"Jest\",\"Vitest\",\"Mocha\"]}",
+            "buttons": buttons
+        }]}),
+    );
+    assert_eq!(result["status"], "question_pending");
+    assert!(is_uuid_v7(&result["question_id"]));
+    let schema = json!({"type": "string", "enum": ["Jest", "Vitest", "Mocha"]});
+    let expected =
+        json!([{"name": "framework", "question": question, "schema": schema, "buttons": buttons}]);
+    assert_eq!(result["questions"], expected);
+}
+
+/// The value of each button is not in the enum, its label is (W15).
+#[test]
+fn ask_user_choice() {
+    let yard = Yard::new();
+    let args = json!({"questions": [{
+        "name": "choice",
+        "question": "Which approach do you prefer?",
+        "schema": "{\"type\":\"string\",\"enum\":[\"Option A\",\"Option B\",\"Option C\"]}",
+        "buttons": [
+            {"label": "Option A", "value": "A"},
+            {"label": "Option B", "value": "B"},
+            {"label": "Option C", "value": "C"}
+        ]
+    }]});
+    assert_eq!(ok(&yard, "ask_user", args)["status"], "question_pending");
+    for schema in [
+        json!({"type": "string", "enum": ["Yes", "No", "Cancel"]}),
+        json!({"type": "string", "pattern": "^[a-z0-9]+$", "minLength": 3}),
+        json!({"type": "number", "minimum": 1, "maximum": 100}),
+        json!({"type": "array", "items": {"type": "string", "enum": ["A", "B", "C"]}, "minItems": 1}),
+    ] {
+        let args = json!({"questions": [{"name": "a", "question": "?", "schema": schema}]});
+        ok(&yard, "ask_user", args);
+    }
+}
+
+#[test]
+fn exit_plan_mode_after_accept() {
+    let yard = Yard::new();
+    let path = "/plans/fearless-ember-invention.plan";
+    let content = "# Implementation Plan\n\n## Task 1\n...";
+    ok(&yard, "write", json!({"path": path, "content": content, "file_type": "plan"}));
+    let asked = ok(
+        &yard,
+        "ask_user",
+        json!({"questions": [{
+            "name": "approval",
+            "question": "Review the implementation plan. Ready to proceed to Build Mode?",
+            "schema": {"type": "string", "enum": ["Accept", "Reject"]},
+            "buttons": [
+                {"label": "Accept", "value": "Accept"},
+                {"label": "Reject", "value": "Reject"}
+            ]
+        }]}),
+    );
+    fails(&yard, "exit_plan_mode", json!({"plan_file_path": path}), 403, "FORBIDDEN");
+    let id = asked["question_id"].as_str().unwrap().parse().unwrap();
+    let answers = json!({"approval": "Accept"}).as_object().unwrap().clone();
+    let person = yard.person();
+    person.questions().answer(&yard.surroundings(), id, &answers, yard_gate::Via::Button).unwrap();
+    let result = ok(&yard, "exit_plan_mode", json!({"plan_file_path": path}));
+    assert_eq!((&result["mode"], &result["plan_file"]), (&json!("build"), &json!(path)));
+}
+
+/// The examples of plan_write, plan_read, plan_edit and plan_list, one after the other.
+/// Overridden: times have milliseconds (R11).
+#[test]
+fn plans_from_first_to_last() {
+    let yard = Yard::new();
+    let content = "# Overview\n\n## Goals\n- Goal 1\n- Goal 2";
+    let title = "Feature Implementation Plan";
+    let wrote =
+        ok(&yard, "plan_write", json!({"title": title, "content": content, "status": "draft"}));
+    has_keys(&wrote, &["path", "file_id", "version_id", "hash", "metadata"]);
+    assert_eq!(wrote["metadata"]["title"], title);
+    assert_eq!(wrote["metadata"]["status"], "draft");
+    assert!(is_time(&wrote["metadata"]["created_at"]) && is_hash(&wrote["hash"]), "{wrote}");
+    assert!(is_uuid_v7(&wrote["file_id"]) && is_uuid_v7(&wrote["version_id"]), "{wrote}");
+    let path = wrote["path"].as_str().unwrap();
+    let name = path.trim_start_matches("/plans/").trim_end_matches(".plan");
+
+    let read = ok(&yard, "plan_read", json!({"name": name}));
+    assert_eq!((&read["path"], &read["metadata"]), (&wrote["path"], &wrote["metadata"]));
+    assert_eq!((&read["content"], &read["hash"]), (&json!(content), &wrote["hash"]));
+    assert_eq!(read["total_lines"], 5);
+
+    let edit =
+        json!({"path": path, "old_string": "- Goal 1", "new_string": "- Goal 1 (completed)"});
+    let edited = ok(&yard, "plan_edit", edit);
+    assert_eq!((&edited["path"], &edited["file_id"]), (&wrote["path"], &wrote["file_id"]));
+    assert_ne!(edited["version_id"], wrote["version_id"]);
+    assert_ne!(edited["hash"], wrote["hash"]);
+
+    assert_eq!(ok(&yard, "plan_list", json!({"status": "approved", "limit": 10}))["total"], 0);
+    let args = json!({"title": title, "content": content, "path": path, "status": "approved"});
+    ok(&yard, "plan_write", args);
+    let listed = ok(&yard, "plan_list", json!({"status": "approved", "limit": 10}));
+    assert_eq!(listed["total"], 1);
+    assert_eq!(
+        (&listed["plans"][0]["path"], &listed["plans"][0]["name"]),
+        (&json!(path), &json!(name))
+    );
+    assert_eq!(listed["plans"][0]["metadata"]["created_at"], wrote["metadata"]["created_at"]);
 }

@@ -1,16 +1,36 @@
 //! The one answer to "may this happen?", for every dialect and every door.
 //!
-//! A [`Session`] is the only way in: it owns the kernel, knows who is calling, judges what an
-//! operation would do (never the text of a call) and leaves the audit row in the same transaction as
-//! the step. It opens no file, speaks no dialect and knows no wire.
+//! A [`Session`] is the only way in: it owns the kernel, knows who is calling and in which chat, judges
+//! what an operation would do (never the text of a call) and leaves the audit row in the same
+//! transaction as the step. Its faces for people are [`Session::chats`] and [`Session::questions`]. It
+//! opens no file, speaks no dialect and knows no wire.
 
 mod actor;
 pub mod admin;
+mod bell;
+mod chats;
+mod form;
+mod open;
+mod page;
+mod plan_mode;
 mod policy;
+mod questions;
+mod redaction;
 mod session;
+mod transcript;
 
 pub use actor::Actor;
+pub use bell::{Bell, Listener, Listening};
+pub use chats::{Chats, MESSAGE_BYTES, Role};
+pub use form::{Button, Flaw, Form, Item};
+pub use open::OpenWorkspace;
+pub use page::{MOST_ROWS, Page};
 pub use policy::{Policy, Verdict};
-pub use session::{Origin, Outcome, Pending, Session};
+pub use questions::{GivenAnswer, Question, Questions};
+pub use session::{Awaited, Origin, Outcome, Pending, Session};
+pub use transcript::Transcripts;
 pub use yard_kernel::{Execute, Upload, Uploaded, Workspace};
 pub use yard_store::registry;
+pub use yard_store::{
+    ChangedFile, Chat, Desk, Event, EventRow, Mode, QuestionFilter, StepEvent, Turn, TurnKind, Via,
+};

@@ -24,10 +24,18 @@ impl Policy {
     /// Judges what an operation would do.
     pub fn judge(self, effect: &Effect) -> Verdict {
         match self {
-            Self::ReadOnly if effect.changes_anything() => {
+            Self::ReadOnly if effect.changes_anything() => self.judge_desk_write(),
+            Self::Open | Self::ReadOnly => Verdict::Allow,
+        }
+    }
+
+    /// Judges a write into chats or questions.
+    pub fn judge_desk_write(self) -> Verdict {
+        match self {
+            Self::Open => Verdict::Allow,
+            Self::ReadOnly => {
                 Verdict::Deny("this session may read and not change anything".to_owned())
             }
-            Self::Open | Self::ReadOnly => Verdict::Allow,
         }
     }
 }

@@ -289,7 +289,7 @@ impl<'a> Planner<'a> {
             json: false,
         };
         self.push_change(id, None, Some(after), None, Some(path.clone()));
-        self.effect.push(EffectKind::Create, path.clone());
+        self.effect.push(EffectKind::Create, path.clone(), FileType::Folder);
         self.folders.insert(path.clone(), id);
         Ok(id)
     }
@@ -549,7 +549,7 @@ impl<'a> Planner<'a> {
         let id = FileId::new(self.call.world());
         self.draft.staged.insert(id, staged);
         let version = self.push_change(id, None, Some(after), None, Some(path.clone()));
-        self.effect.push(EffectKind::Create, path.clone());
+        self.effect.push(EffectKind::Create, path.clone(), file_type);
         Ok((id, version, hash))
     }
 
@@ -582,7 +582,7 @@ impl<'a> Planner<'a> {
                 path.clone(),
                 path,
             );
-            self.effect.push(EffectKind::Modify, current.path.clone());
+            self.effect.push(EffectKind::Modify, current.path.clone(), current.state.file_type);
             return Ok(());
         }
         if bytes.is_none() && current.is_not_loaded() {
@@ -636,7 +636,7 @@ impl<'a> Planner<'a> {
             path.clone(),
             path,
         );
-        self.effect.push(EffectKind::Modify, current.path.clone());
+        self.effect.push(EffectKind::Modify, current.path.clone(), current.state.file_type);
         Ok((version, hash))
     }
 
@@ -664,7 +664,7 @@ impl<'a> Planner<'a> {
             return Err(never_kept(path));
         }
         self.push_change(file, None, Some(state.clone()), None, Some(path.clone()));
-        self.effect.push(EffectKind::Create, path.clone());
+        self.effect.push(EffectKind::Create, path.clone(), state.file_type);
         self.revived.insert(file, path.clone());
         Ok(())
     }
@@ -691,7 +691,7 @@ impl<'a> Planner<'a> {
     pub(crate) fn remove(&mut self, current: &Current) {
         let from = Some(current.path.clone());
         self.push_change(current.id, Some(current.state.clone()), None, from, None);
-        self.effect.push(EffectKind::Remove, current.path.clone());
+        self.effect.push(EffectKind::Remove, current.path.clone(), current.state.file_type);
     }
 
     /// Adds a change; the version that it makes if it brings a content.

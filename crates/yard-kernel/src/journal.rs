@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use yard_core::{Author, Call, Fault, FileKind, Result, StepId, WsPath};
-use yard_store::{AuditEntry, Batch, Mark, NewStep, Prepared, Seq, StoreError};
+use yard_store::{AuditEntry, Batch, Mark, NewStep, Prepared, Rider, Seq, StoreError};
 
 use crate::disk::{NewlyKept, Stat};
 use crate::draft::{Draft, Expect, Was};
@@ -34,6 +34,8 @@ pub struct Signed {
     pub author: Author,
     /// The row in the audit chain.
     pub audit: AuditEntry,
+    /// What else becomes so with the change, or keeps it from happening.
+    pub rider: Option<Rider>,
 }
 
 /// What became of a draft.
@@ -354,6 +356,7 @@ fn steps_of(draft: &Draft, signed: &Signed, call: &Call) -> Vec<NewStep> {
         undoes: draft.undoes,
         changes: draft.changes.clone(),
         audit: signed.audit.clone(),
+        rider: signed.rider.clone(),
     };
     if draft.records_only {
         return vec![NewStep { author: Author::External, changes: draft.adopted.clone(), ..own }];
@@ -385,6 +388,7 @@ pub(crate) fn external_step(
         undoes: None,
         changes,
         audit,
+        rider: None,
     }
 }
 

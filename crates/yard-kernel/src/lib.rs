@@ -25,7 +25,7 @@ pub use journal::Signed;
 pub use upload::{Upload, Uploaded};
 pub use virtual_files::{VirtualFile, VirtualFiles};
 pub use watch::{Outside, Told, Watch};
-pub use workspace::{Opening, Workspace};
+pub use workspace::{Opening, Workspace, store_fault};
 
 use yard_core::op::Operation;
 use yard_core::{Call, Effect, Result};

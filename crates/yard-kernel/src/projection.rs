@@ -312,6 +312,7 @@ fn again(
         undoes,
         changes,
         audit,
+        rider: None,
     }
 }
 
@@ -470,5 +471,6 @@ pub(crate) fn recovering(call: &Call) -> Signed {
             action: "recover".to_owned(),
             detail: String::new(),
         },
+        rider: None,
     }
 }

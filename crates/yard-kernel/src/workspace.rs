@@ -175,7 +175,7 @@ fn check_apart(disk: &Disk, state_dir: &std::path::Path) -> Result<()> {
 }
 
 /// A store's error in the words of a call.
-pub(crate) fn store_fault(error: StoreError) -> Fault {
+pub fn store_fault(error: StoreError) -> Fault {
     let code = match &error {
         StoreError::Moved { .. } | StoreError::Misfit(_) => FaultCode::Stale,
         StoreError::Full => FaultCode::DiskFull,

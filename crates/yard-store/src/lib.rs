@@ -1,4 +1,5 @@
-//! What survives a crash: contents, steps and heads of one workspace.
+//! What survives a crash: contents, steps and heads of one workspace, and the desk beside them with its
+//! chats, questions and events.
 //!
 //! The trait speaks of contents by hash, of steps in one growing sequence and of files by id. It does
 //! not know paths on a disk, policies or dialects; and its callers do not know SQL, deltas or files.
@@ -6,12 +7,17 @@
 
 mod audit;
 pub mod blobs;
+mod desk;
 mod prepared;
 mod record;
 pub mod registry;
 pub mod sqlite;
 
 pub use audit::{AuditEntry, AuditRow, chain};
+pub use desk::{
+    ChangedFile, Chat, Desk, EVENT_PATHS, Event, EventRow, Given, Mode, NewChat, NewQuestion,
+    NewTurn, Question, QuestionFilter, Rider, StepEvent, Turn, TurnKind, Via, chat_file_name,
+};
 pub use prepared::{Base, Effort, Prepared};
 pub use record::{
     Batch, Change, Located, Mark, NewChange, NewStep, Node, Purged, Remembered, Seq, StepRow,

@@ -1,12 +1,13 @@
 //! The rows that go into a store and come out of it, as plain values.
 
 use yard_core::hash::ContentHasher;
+use yard_core::op::ChangeSummary;
 use yard_core::{
     Author, ContentHash, FileId, FileKind, FileState, Signature, StepId, Timestamp, VersionId,
     WsPath,
 };
 
-use crate::{AuditEntry, Prepared};
+use crate::{AuditEntry, Prepared, Rider};
 
 /// The number of a step: 1, 2, 3 and so on, without gaps.
 pub type Seq = u64;
@@ -37,6 +38,8 @@ pub struct NewStep {
     pub changes: Vec<NewChange>,
     /// Its row in the audit chain.
     pub audit: AuditEntry,
+    /// What else becomes so with it.
+    pub rider: Option<Rider>,
 }
 
 /// What a step does to one file.
@@ -54,6 +57,21 @@ pub struct NewChange {
     pub to: Option<WsPath>,
     /// The version that it makes: there is one whenever a file or link gets a content.
     pub version: Option<VersionId>,
+}
+
+impl NewChange {
+    /// What happens to the file, in a word.
+    pub fn summary(&self) -> ChangeSummary {
+        match (&self.before, &self.after) {
+            (None, _) => ChangeSummary::Created,
+            (_, None) => ChangeSummary::Removed,
+            (Some(before), Some(after)) if before == after => ChangeSummary::Touched,
+            (Some(before), Some(after)) => {
+                let moved = (&before.parent, &before.name) != (&after.parent, &after.name);
+                if moved { ChangeSummary::Moved } else { ChangeSummary::Modified }
+            }
+        }
+    }
 }
 
 /// What a step did to one file.

@@ -11,6 +11,7 @@
 
 pub mod alike;
 pub mod contract;
+pub mod desk_contract;
 pub mod failing;
 mod model;
 pub mod probe;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use yard_core::op::{self, Operation};
 use yard_core::{Call, ContentHash, Result, World, WsPath};
-use yard_gate::{Actor, Execute, Origin, Outcome, Policy, Session};
+use yard_gate::{Actor, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts};
 use yard_kernel::{DiskCall, Opening, Probe, Workspace};
 use yard_store::SqliteStore;
 
@@ -251,7 +251,7 @@ pub fn rm(path: &str) -> op::Remove {
 /// One process's hand on a workspace whose folders belong to somebody else: what a child process has.
 #[derive(Clone)]
 pub struct Hand {
-    workspace: Arc<Workspace>,
+    open: Arc<OpenWorkspace>,
     world: Arc<dyn World>,
 }
 
@@ -259,23 +259,24 @@ impl Hand {
     /// Opens the workspace at `root` with its state in `state`, as `plan` says.
     pub fn open(root: &Path, state: &Path, plan: Plan) -> Result<Self> {
         let store = SqliteStore::open(state).unwrap_or_else(|error| panic!("the store: {error}"));
+        let store = Arc::new(store);
         let world = Arc::clone(&plan.world);
         let workspace = Workspace::open(Opening {
             root: root.to_owned(),
             state_dir: state.to_owned(),
-            store: (plan.store)(store),
+            store: (plan.store)(Arc::clone(&store)),
             limits: plan.limits,
             world: plan.world,
             probe: plan.probe,
             resolution: plan.resolution,
-            virtual_files: plan.virtual_files,
+            virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
         })?;
-        Ok(Self { workspace: Arc::new(workspace), world })
+        Ok(Self { open: OpenWorkspace::new(Arc::new(workspace), store), world })
     }
 
     /// Performs an operation through the gate.
     pub fn perform<O: Execute>(&self, op: O) -> Result<<O as Operation>::Answer> {
-        let session = Session::new(Arc::clone(&self.workspace), Actor::LocalAgent, Policy::Open);
+        let session = Session::new(Arc::clone(&self.open), Actor::LocalAgent, Policy::Open);
         let call = Call::new(Arc::clone(&self.world)).within_millis(120_000);
         let origin = Origin { toolset: "test", tool: O::VERB };
         match session.perform(origin, &call, op)? {

@@ -116,6 +116,7 @@ impl<'a> Scribe<'a> {
             undoes: None,
             changes,
             audit,
+            rider: None,
         }
     }
 

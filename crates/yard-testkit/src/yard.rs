@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use yard_core::op::Operation;
 use yard_core::{Call, Limits, Result, World};
 use yard_dialects::{Answer, Catalog};
-use yard_gate::{Actor, Execute, Origin, Outcome, Policy, Session};
+use yard_gate::{Actor, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts};
 use yard_kernel::{Opening, Probe, Resolution, VirtualFiles, Workspace};
 use yard_store::{SqliteStore, Store};
 
@@ -27,8 +27,8 @@ pub struct Plan {
     /// How paths are resolved.
     pub resolution: Resolution,
     /// What stands between the kernel and the real store.
-    pub store: Box<dyn Fn(SqliteStore) -> Arc<dyn Store>>,
-    /// Files that are not on disk.
+    pub store: Box<dyn Fn(Arc<SqliteStore>) -> Arc<dyn Store>>,
+    /// Files that are not on disk, instead of the transcripts of chats.
     pub virtual_files: Option<Arc<dyn VirtualFiles>>,
 }
 
@@ -39,7 +39,7 @@ impl Default for Plan {
             world: Arc::new(RealWorld),
             probe: None,
             resolution: Resolution::Auto,
-            store: Box::new(|store| Arc::new(store)),
+            store: Box::new(|store| store),
             virtual_files: None,
         }
     }
@@ -48,7 +48,7 @@ impl Default for Plan {
 /// A workspace with everything above it, gone when it is dropped.
 pub struct Yard {
     folders: Arc<Folders>,
-    workspace: Arc<Workspace>,
+    open: Arc<OpenWorkspace>,
     catalog: Catalog,
     world: Arc<dyn World>,
 }
@@ -102,20 +102,23 @@ impl Yard {
 
     /// A yard on folders that exist, opened as `plan` says.
     pub fn open(folders: &Arc<Folders>, plan: Plan) -> Result<Self> {
-        let store = SqliteStore::open(folders.state()).expect("the store opens");
+        let store = Arc::new(SqliteStore::open(folders.state()).expect("the store opens"));
         let world = Arc::clone(&plan.world);
+        let transcripts = || Transcripts::new(Arc::clone(&store) as _) as Arc<dyn VirtualFiles>;
+        let virtual_files = plan.virtual_files.unwrap_or_else(transcripts);
         let workspace = Workspace::open(Opening {
             root: folders.root.clone(),
             state_dir: folders.state.clone(),
-            store: (plan.store)(store),
+            store: (plan.store)(Arc::clone(&store)),
             limits: plan.limits,
             world: plan.world,
             probe: plan.probe,
             resolution: plan.resolution,
-            virtual_files: plan.virtual_files,
+            virtual_files: Some(virtual_files),
         })?;
         let catalog = Catalog::standard();
-        Ok(Self { folders: Arc::clone(folders), workspace: Arc::new(workspace), catalog, world })
+        let open = OpenWorkspace::new(Arc::new(workspace), store);
+        Ok(Self { folders: Arc::clone(folders), open, catalog, world })
     }
 
     /// Closes it and opens it again, as another process would.
@@ -137,7 +140,12 @@ impl Yard {
 
     /// The workspace itself.
     pub fn workspace(&self) -> &Arc<Workspace> {
-        &self.workspace
+        &self.open.workspace
+    }
+
+    /// The workspace with its desk and its bell.
+    pub fn opened(&self) -> &Arc<OpenWorkspace> {
+        &self.open
     }
 
     /// The catalog that calls go to.
@@ -147,7 +155,17 @@ impl Yard {
 
     /// A session of the local agent under the open policy.
     pub fn session(&self) -> Session {
-        Session::new(Arc::clone(&self.workspace), Actor::LocalAgent, Policy::Open)
+        self.session_of(Actor::LocalAgent, Policy::Open)
+    }
+
+    /// A session of anybody.
+    pub fn session_of(&self, actor: Actor, policy: Policy) -> Session {
+        Session::new(Arc::clone(&self.open), actor, policy)
+    }
+
+    /// A session of the local person.
+    pub fn person(&self) -> Session {
+        self.session_of(Actor::LocalPerson, Policy::Open)
     }
 
     /// The surroundings of one call.

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use yard_core::Limits;
+use yard_gate::OpenWorkspace;
 use yard_kernel::{Opening, Resolution, Workspace};
 use yard_store::SqliteStore;
 use yard_testkit::probe::{soak, staged, tree};
@@ -594,18 +595,20 @@ fn r3_a_link_swapped_in_during_the_call_without_openat2() {
     race(Resolution::ByComponent, if soak() { 10 } else { 1 });
 }
 
-fn open(root: &Path, state: &Path) -> yard_core::Result<Workspace> {
+fn open(root: &Path, state: &Path) -> yard_core::Result<Arc<OpenWorkspace>> {
     std::fs::create_dir_all(state).unwrap();
-    Workspace::open(Opening {
+    let store = Arc::new(SqliteStore::open(state).unwrap());
+    let workspace = Workspace::open(Opening {
         root: root.to_owned(),
         state_dir: state.to_owned(),
-        store: Arc::new(SqliteStore::open(state).unwrap()),
+        store: Arc::clone(&store) as _,
         limits: Limits::default(),
         world: Arc::new(RealWorld),
         probe: None,
         resolution: Resolution::Auto,
         virtual_files: None,
-    })
+    })?;
+    Ok(OpenWorkspace::new(Arc::new(workspace), store))
 }
 
 #[test]
@@ -639,9 +642,9 @@ fn r3_the_staging_folder_inside_the_root_is_invisible() {
     let root = home.path().canonicalize().unwrap().join("root");
     std::fs::create_dir(&root).unwrap();
     let reopen = || open(&root, &data.path().join("ws")).unwrap();
-    let workspace = Arc::new(reopen());
+    let workspace = reopen();
     let catalog = yard_dialects::Catalog::standard();
-    let call = |workspace: &Arc<Workspace>, tool: &str, args: Value| {
+    let call = |workspace: &Arc<OpenWorkspace>, tool: &str, args: Value| {
         let session = yard_gate::Session::new(
             Arc::clone(workspace),
             yard_gate::Actor::LocalAgent,
@@ -720,7 +723,7 @@ fn r3_the_staging_folder_inside_the_root_is_invisible() {
     assert_eq!(std::fs::read(root.join(reserved).join("stage/bait")).unwrap(), b"needle\n");
     drop(workspace);
     // Opening again sweeps what was left.
-    let workspace = Arc::new(reopen());
+    let workspace = reopen();
     assert_eq!(staged(&root.join(reserved)), Vec::<String>::new());
     let read = call(&workspace, "read", json!({"path": "/c/b.txt"}));
     assert_eq!(read.body["result"]["content"], "needle three\n", "{}", read.body);

@@ -268,7 +268,7 @@ fn run(
             let fuse = Arc::clone(&fuse);
             plan.store = Box::new(move |store| {
                 let answer = Answer::Error(store_error(kind));
-                Arc::new(FailingStore::new(Arc::new(store), Arc::clone(&fuse), when, answer))
+                Arc::new(FailingStore::new(store, Arc::clone(&fuse), when, answer))
             });
         }
     }
@@ -361,7 +361,6 @@ fn child() {
         let when = if target == "before" { When::Before } else { When::After };
         let fuse = Arc::clone(&fuse);
         plan.store = Box::new(move |store| {
-            let store = Arc::new(store);
             Arc::new(FailingStore::new(store, Arc::clone(&fuse), when, Answer::Abort))
         });
     }

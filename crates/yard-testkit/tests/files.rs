@@ -473,9 +473,9 @@ fn a_purge_that_fails_at_any_store_call_can_be_made_again() {
             drop(yard);
             let fuse = Fuse::new();
             let failing = Arc::clone(&fuse);
-            let store = move |store: SqliteStore| -> Arc<dyn Store> {
+            let store = move |store: Arc<SqliteStore>| -> Arc<dyn Store> {
                 let answer = Answer::Error(yard_store::StoreError::Io("broken".to_owned()));
-                Arc::new(FailingStore::new(Arc::new(store), Arc::clone(&failing), when, answer))
+                Arc::new(FailingStore::new(store, Arc::clone(&failing), when, answer))
             };
             let yard =
                 Yard::open(&folders, Plan { store: Box::new(store), ..Plan::default() }).unwrap();

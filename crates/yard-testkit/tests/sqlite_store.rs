@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 use yard_core::{ContentHash, FileId, WsPath};
 use yard_store::sqlite::Options;
-use yard_store::{Batch, Effort, SqliteStore, Store, StoreError};
+use yard_store::{Batch, Desk, Effort, SqliteStore, Store, StoreError};
 use yard_testkit::alike::assert_alike;
 use yard_testkit::{FakeWorld, Scribe, rival};
 
@@ -375,4 +375,25 @@ impl Times {
         self.0.sort();
         println!("{what}: {:?} (least {:?})", self.0[self.0.len() / 2], self.0[0]);
     }
+}
+
+/// A database from before there was a desk, as the first migration left it.
+#[test]
+fn an_older_database_gets_its_desk_and_keeps_its_history() {
+    let folder = TempDir::new().unwrap();
+    let world = FakeWorld::new(5);
+    let file = Scribe::new(&open(folder.path()), &world).file("/a", b"a");
+    raw(folder.path())
+        .execute_batch(
+            "DROP TABLE event; DROP TABLE question; DROP TABLE turn; DROP TABLE chat;
+             PRAGMA user_version = 1;",
+        )
+        .unwrap();
+    let store = open(folder.path());
+    assert!(store.node(file).unwrap().is_some());
+    assert_eq!(store.last_event(), Ok(1));
+    store.changed_outside(yard_core::World::now(&world), &[]).unwrap();
+    Scribe::new(&store, &world).file("/b", b"b");
+    let numbers: Vec<u64> = store.events(0, 9).unwrap().iter().map(|row| row.number).collect();
+    assert_eq!(numbers, [1, 2, 3]);
 }

@@ -1,9 +1,11 @@
 //! Every store keeps the contract, and answers as the model does.
 
+use std::sync::Arc;
+
 use tempfile::TempDir;
 use yard_store::sqlite::Options;
 use yard_store::{SqliteStore, Store};
-use yard_testkit::{ModelStore, contract, rival};
+use yard_testkit::{ModelStore, contract, desk_contract, rival};
 
 #[test]
 fn the_model_keeps_the_contract() {
@@ -20,6 +22,18 @@ fn sqlite_keeps_the_contract() {
         let store: Box<dyn Store> =
             Box::new(SqliteStore::open_with(&dir, Options { flush: false }).unwrap());
         store
+    });
+}
+
+#[test]
+fn sqlite_keeps_the_contract_of_a_desk() {
+    let folder = TempDir::new().unwrap();
+    let count = std::cell::Cell::new(0);
+    desk_contract::suite(&|| {
+        count.set(count.get() + 1);
+        let dir = folder.path().join(count.get().to_string());
+        let store = Arc::new(SqliteStore::open_with(&dir, Options { flush: false }).unwrap());
+        desk_contract::Sides { store: Arc::clone(&store) as _, desk: store }
     });
 }
 

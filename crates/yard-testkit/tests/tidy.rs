@@ -297,12 +297,12 @@ fn files_stay_short() {
     check("No source file has more than 800 lines before its tests.", &broken);
 }
 
-/// R14 to R17 and W15 to W17 are about doors, questions and plans, which come later.
+/// R15 and R17 are about doors that come later.
 #[test]
 fn every_ruling_has_a_test_that_names_it() {
     let sources = sources();
-    let rulings = (1..=13).map(|number| format!("r{number}"));
-    let rulings = rulings.chain((1..=14).chain(18..=19).map(|number| format!("w{number}")));
+    let rulings = (1..=14).chain([16]).map(|number| format!("r{number}"));
+    let rulings = rulings.chain((1..=19).map(|number| format!("w{number}")));
     let named = |ruling: &String| {
         let function = format!("fn {ruling}_");
         sources.iter().any(|source| source.is_rust() && source.text.contains(&function))

@@ -167,9 +167,9 @@ fn a_place_that_fails_at_any_store_call_changes_nothing_or_everything() {
             let folders = Folders::new();
             let fuse = Fuse::new();
             let failing = Arc::clone(&fuse);
-            let store = move |store: SqliteStore| -> Arc<dyn Store> {
+            let store = move |store: Arc<SqliteStore>| -> Arc<dyn Store> {
                 let answer = Answer::Error(StoreError::Io("broken".to_owned()));
-                Arc::new(FailingStore::new(Arc::new(store), Arc::clone(&failing), when, answer))
+                Arc::new(FailingStore::new(store, Arc::clone(&failing), when, answer))
             };
             let yard = Yard::open(&folders, Plan { store: Box::new(store), ..plan() }).unwrap();
             let upload = upload(&yard, 1, 40);

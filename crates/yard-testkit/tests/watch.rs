@@ -146,7 +146,10 @@ fn our_own_steps_are_not_told() {
     listener.call("mv", json!({"source": "/disk", "destination": "/moved"}));
     listener.call("rm", json!({"path": "/d/2.txt"}));
     listener.call("rm", json!({"path": "/doomed.txt"}));
-    let steps = listener.yard.perform(op::History { of: op::HistoryOf::Workspace, limit: 1, before: None }).unwrap();
+    let steps = listener
+        .yard
+        .perform(op::History { of: op::HistoryOf::Workspace, limit: 1, before: None })
+        .unwrap();
     listener.yard.perform(op::Undo { step: steps.steps[0].id }).unwrap();
     assert_eq!(listener.all(), set(&[]));
 }

@@ -27,6 +27,9 @@ pub(crate) struct Options {
     /// Dialect that the tool belongs to
     #[arg(long, value_name = "NAME", default_value = "workspace")]
     toolset: String,
+    /// Chat that the call belongs to (`toolyard chats` lists them) [default: the agent's own]
+    #[arg(long, value_name = "ID")]
+    chat: Option<String>,
     /// Tool to call (`toolyard tools` lists them)
     tool: String,
     /// Its arguments, a JSON object; `-`, or nothing when there is a pipe, reads standard input
@@ -37,9 +40,12 @@ impl Options {
     pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
         let arguments = self.arguments()?;
         let seat = door.open(Actor::LocalAgent)?;
+        let session = match &self.chat {
+            Some(text) => seat.session.in_chat(super::chats::chat_id(text)?)?,
+            None => seat.session.clone(),
+        };
         let catalog = Catalog::standard();
-        let answer =
-            catalog.call(&self.toolset, &self.tool, arguments, &seat.session, &seat.call());
+        let answer = catalog.call(&self.toolset, &self.tool, arguments, &session, &seat.call());
         Ok(Reply { body: Body::Json(answer.body), exit: u8::from(!answer.ok) })
     }
 

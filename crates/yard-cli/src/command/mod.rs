@@ -1,6 +1,8 @@
 //! The commands: one file each, with its options and the one operation that it performs.
 
+mod answer;
 mod call;
+mod chats;
 mod completions;
 mod history;
 mod import;
@@ -23,6 +25,8 @@ use crate::reply::Reply;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Call(call::Options),
+    Answer(answer::Options),
+    Chats(chats::Options),
     Tools(tools::Options),
     History(history::Options),
     Show(show::Options),
@@ -40,6 +44,8 @@ impl Command {
     pub(crate) fn run(&self, door: &Door) -> Result<Reply, Failure> {
         match self {
             Self::Call(options) => options.run(door),
+            Self::Answer(options) => options.run(door),
+            Self::Chats(options) => options.run(door),
             Self::Tools(options) => options.run(door),
             Self::History(options) => options.run(door),
             Self::Show(options) => options.run(door),
@@ -58,6 +64,8 @@ impl Command {
         let json = match self {
             Self::Call(_) => return Speech::Envelope,
             Self::Tools(_) | Self::Serve(_) | Self::Completions(_) => false,
+            Self::Answer(options) => options.json,
+            Self::Chats(options) => options.json,
             Self::History(options) => options.json,
             Self::Show(options) => options.json,
             Self::Undo(options) => options.json,

@@ -13,7 +13,13 @@ fn at_work(server: &Server) -> (Someone<'_>, String, String) {
     (ada, workspace, base)
 }
 
-fn raw(someone: &Someone<'_>, method: &str, path: &str, more: &[(&str, &str)], body: &[u8]) -> Answer {
+fn raw(
+    someone: &Someone<'_>,
+    method: &str,
+    path: &str,
+    more: &[(&str, &str)],
+    body: &[u8],
+) -> Answer {
     let bearer = format!("Bearer {}", someone.token);
     let mut headers = vec![("authorization", bearer.as_str())];
     headers.extend(more);
@@ -63,7 +69,8 @@ fn an_upload_of_any_size_is_never_held() {
     let server = Server::start();
     let (ada, _, base) = at_work(&server);
     let before = resident(&server);
-    let bytes: Vec<u8> = (0..200u32 << 20).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let bytes: Vec<u8> =
+        (0..200u32 << 20).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let made = raw(&ada, "POST", &format!("{base}/files?path=/large.bin"), &[], &bytes).expect(201);
     assert_eq!(made["file"]["size"], bytes.len());
     let content = format!("{base}/files/{}/content", id(&made["file"]["id"]));
@@ -99,7 +106,8 @@ fn versions_are_listed_shown_and_gone_back_to() {
     let second = write("one\ntwo\n");
     let file = format!("{base}/files/{}", id(&first["file_id"]));
     let versions = ada.get(&format!("{file}/versions")).expect(200)["versions"].clone();
-    let ids: Vec<_> = versions.as_array().unwrap().iter().map(|version| id(&version["id"])).collect();
+    let ids: Vec<_> =
+        versions.as_array().unwrap().iter().map(|version| id(&version["id"])).collect();
     assert_eq!(ids, [id(&second["version_id"]), id(&first["version_id"])], "newest first");
     assert_eq!(versions[0]["actor"], format!("person:{}", ada.id));
     let shown = ada.get(&format!("{file}/versions/{}", ids[0])).expect(200)["version"].clone();
@@ -110,7 +118,10 @@ fn versions_are_listed_shown_and_gone_back_to() {
     ada.post(&format!("{file}/revert"), json!({"version_id": ids[1]})).expect(200);
     let now = ada.tool(&workspace, "read", json!({"path": "/a.txt"})).expect(200);
     assert_eq!(now["result"]["content"], "one\n");
-    assert_eq!(ada.get(&format!("{file}/versions")).expect(200)["versions"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        ada.get(&format!("{file}/versions")).expect(200)["versions"].as_array().unwrap().len(),
+        3
+    );
     // A version of another file is none of this one's.
     let other = ada.tool(&workspace, "write", json!({"path": "/b", "content": "b"})).expect(200);
     let foreign = id(&other["result"]["version_id"]);

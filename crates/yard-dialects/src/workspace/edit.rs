@@ -53,7 +53,12 @@ impl Tool for Edit {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
         let expected = content::hash(args.last_read_hash.as_deref())?;
-        let action = action(args)?;
+        let action = action(Sent {
+            old_string: args.old_string,
+            new_string: args.new_string,
+            insert_line: args.insert_line,
+            insert_content: args.insert_content,
+        })?;
         let inserts = matches!(action, EditAction::Insert { .. });
         let changed = context.perform(op::Edit { path, action, expected });
         let changed =
@@ -70,8 +75,17 @@ impl Tool for Edit {
 const EITHER: &str = "send either `old_string` and `new_string` (replace) \
     or `insert_line` and `insert_content` (insert)";
 
+/// What an edit was sent as.
+#[derive(Default)]
+pub(super) struct Sent {
+    pub(super) old_string: Option<String>,
+    pub(super) new_string: Option<String>,
+    pub(super) insert_line: Option<u64>,
+    pub(super) insert_content: Option<String>,
+}
+
 /// W9: one of the two pairs, whole.
-fn action(args: Args) -> Result<EditAction, Stop> {
+pub(super) fn action(args: Sent) -> Result<EditAction, Stop> {
     let replaces = args.old_string.is_some() || args.new_string.is_some();
     let inserts = args.insert_line.is_some() || args.insert_content.is_some();
     match (replaces, inserts) {
@@ -110,7 +124,7 @@ fn missing(name: &str, what: &str) -> Stop {
 }
 
 /// What a replacement calls `new_string`, an insertion calls `insert_content`.
-fn about_insertion(fault: Fault) -> Stop {
+pub(super) fn about_insertion(fault: Fault) -> Stop {
     let about_text =
         matches!(fault.subject(), Some(Subject::Replacement | Subject::Content | Subject::Find))
             || fault.code() == FaultCode::NoChange;
@@ -125,7 +139,13 @@ mod tests {
 
     fn parsed(mut value: Value) -> Result<EditAction, Stop> {
         value["path"] = json!("/a");
-        action(serde_json::from_value(value).unwrap())
+        let args: Args = serde_json::from_value(value).unwrap();
+        action(Sent {
+            old_string: args.old_string,
+            new_string: args.new_string,
+            insert_line: args.insert_line,
+            insert_content: args.insert_content,
+        })
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use yard_core::{Fault, FaultCode, Subject};
-use yard_gate::Pending;
+use yard_gate::{Awaited, Pending};
 
 use crate::args::{Fields, WHOLE};
 use crate::catalog::Answer;
@@ -44,6 +44,7 @@ pub(super) fn done(result: Value) -> Answer {
         ok: true,
         status: 200,
         body: json!({"success": true, "result": result, "error": null}),
+        pending: None,
     }
 }
 
@@ -62,7 +63,7 @@ fn failed(tool: &str, fault: &Fault) -> Answer {
         return invalid(&Fields::one(argument(tool, fault), fault.message()));
     }
     let body = json!({"success": false, "error": fault.message(), "code": code});
-    Answer { ok: false, status, body }
+    Answer { ok: false, status, body, pending: None }
 }
 
 /// A model that reads only `error` reads everything.
@@ -71,16 +72,22 @@ fn invalid(fields: &Fields) -> Answer {
     let error = format!("Validation failed: {}", messages.collect::<Vec<_>>().join("; "));
     let (status, code) = VALIDATION;
     let body = json!({"success": false, "error": error, "code": code, "fields": fields.to_value()});
-    Answer { ok: false, status, body }
+    Answer { ok: false, status, body, pending: None }
 }
 
 /// R16: nothing failed, a person has to decide.
 fn waiting(pending: &Pending) -> Answer {
-    let result = json!({"status": "approval_pending", "approval_id": pending.approval});
+    let result = match &pending.awaited {
+        Awaited::Approval(id) => json!({"status": "approval_pending", "approval_id": id}),
+        Awaited::Question(id) => {
+            json!({"status": "question_pending", "question_id": id.to_string()})
+        }
+    };
     Answer {
         ok: true,
         status: 202,
         body: json!({"success": true, "result": result, "error": null}),
+        pending: None,
     }
 }
 
@@ -220,7 +227,8 @@ mod tests {
             })
         );
         assert_eq!((refused.ok, refused.status), (false, 400));
-        let pending = stopped("write", &Stop::Pending(Pending { approval: "a1".to_owned() }));
+        let awaited = Awaited::Approval("a1".to_owned());
+        let pending = stopped("write", &Stop::Pending(Pending { awaited, wait_ms: None }));
         assert_eq!((pending.ok, pending.status), (true, 202));
         assert_eq!(
             pending.body["result"],

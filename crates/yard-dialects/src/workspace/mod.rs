@@ -2,20 +2,29 @@
 //!
 //! One line a tool below, one file a tool beside it; its words for faults are in `fault.rs`.
 
+mod ask_user;
 mod cat;
 mod content;
 mod display;
 mod edit;
 mod entry;
+mod exit_plan_mode;
 mod fault;
 mod file_info;
 mod find;
+mod front_matter;
 mod glob;
 mod grep;
 mod ls;
 mod mkdir;
 mod mv;
 mod paging;
+mod plan_edit;
+mod plan_file;
+mod plan_list;
+mod plan_read;
+mod plan_words;
+mod plan_write;
 mod read;
 mod read_multiple_files;
 mod rm;
@@ -28,7 +37,7 @@ use crate::tool::AnyTool;
 /// How this dialect answers (W1).
 pub const DIALECT: Dialect = Dialect {
     name: "workspace",
-    about: "Files, folders and search in a workspace whose root is `/`.",
+    about: "Files, folders, search, plans and questions in a workspace whose root is `/`.",
     done: fault::done,
     stopped: fault::stopped,
 };
@@ -50,6 +59,12 @@ pub(crate) fn tools() -> Vec<AnyTool> {
         AnyTool::of::<find::Find>(),
         AnyTool::of::<read_multiple_files::ReadMultipleFiles>(),
         AnyTool::of::<cat::Cat>(),
+        AnyTool::of::<ask_user::AskUser>(),
+        AnyTool::of::<exit_plan_mode::ExitPlanMode>(),
+        AnyTool::of::<plan_write::PlanWrite>(),
+        AnyTool::of::<plan_read::PlanRead>(),
+        AnyTool::of::<plan_edit::PlanEdit>(),
+        AnyTool::of::<plan_list::PlanList>(),
     ]
 }
 
@@ -95,6 +110,10 @@ mod tests {
             ("glob", json!({"path": "/", "limit": 500})),
             ("find", json!({"path": "/", "recursive": true, "limit": 50})),
             ("read_multiple_files", json!({"limit": 500})),
+            ("ask_user", json!({"wait_ms": 0})),
+            ("plan_write", json!({"status": "draft"})),
+            ("plan_read", json!({"offset": 0, "limit": 500})),
+            ("plan_list", json!({"limit": 50})),
             (
                 "cat",
                 json!({"show_ends": false, "show_tabs": false, "squeeze_blank": false,
@@ -124,6 +143,12 @@ mod tests {
             ("find", json!(null)),
             ("read_multiple_files", json!(["paths"])),
             ("cat", json!(["paths"])),
+            ("ask_user", json!(["questions"])),
+            ("exit_plan_mode", json!(["plan_file_path"])),
+            ("plan_write", json!(["title", "content"])),
+            ("plan_read", json!(null)),
+            ("plan_edit", json!(["path"])),
+            ("plan_list", json!(null)),
         ] {
             assert_eq!(input(tool)["required"], required, "{tool}");
         }

@@ -11,7 +11,7 @@ use yard_testkit::Yard;
 /// A call's reply.
 #[track_caller]
 pub(crate) fn ok(yard: &Yard, tool: &str, args: Value) -> Value {
-    let Answer { ok, status, body } = yard.call(tool, args.clone());
+    let Answer { ok, status, body, .. } = yard.call(tool, args.clone());
     assert!(ok && status == 200, "{tool} {args}: {status} {body}");
     assert_eq!(body["success"], Value::Bool(true), "W1");
     assert_eq!(body["error"], Value::Null, "W1");

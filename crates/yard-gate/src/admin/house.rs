@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use yard_core::{Result, Timestamp, WorkspaceId, World};
-use yard_store::registry::WorkspaceRow;
+use yard_store::registry::{KeyRow, WorkspaceRow};
 use yard_store::{AuditEntry, Registry};
 
 use super::attempts::Attempts;
-use super::identity::Entered;
+use super::identity::{Entered, Identity};
 use super::refusal::Refusal;
 use super::token::{SHORTEST_SECRET, Tokens};
-use crate::{Actor, Session, Workspace};
+use crate::{Actor, OpenWorkspace, Session};
 
 /// Wrong passwords within a minute, for one account.
 const FAILED_LOGINS: usize = 15;
@@ -30,7 +30,7 @@ pub trait Opener: Send + Sync {
     fn admit_folder(&self, folder: &str) -> Result<String>;
 
     /// Opens a workspace, making what is missing.
-    fn open(&self, workspace: &WorkspaceRow) -> Result<Arc<Workspace>>;
+    fn open(&self, workspace: &WorkspaceRow) -> Result<Arc<OpenWorkspace>>;
 }
 
 /// What the operator decided.
@@ -62,7 +62,7 @@ pub struct House {
 /// A workspace that is open, or about to be.
 #[derive(Clone)]
 struct Room {
-    inside: Arc<Mutex<Option<Arc<Workspace>>>>,
+    inside: Arc<Mutex<Option<Arc<OpenWorkspace>>>>,
     last_used: Timestamp,
 }
 
@@ -111,12 +111,17 @@ impl House {
 
     /// The caller's way into the workspace that it entered.
     pub fn session(&self, entered: &Entered) -> std::result::Result<Session, Refusal> {
-        let workspace = self.open(entered.workspace)?;
-        Ok(Session::new(workspace, entered.identity.actor(), entered.policy()))
+        let open = self.open(entered.workspace)?;
+        let session = Session::new(open, entered.identity.actor(), entered.policy());
+        match &entered.identity {
+            // A key that is bound to a chat never speaks outside of it.
+            Identity::Agent(KeyRow { chat: Some(chat), .. }) => Ok(session.in_chat(*chat)?),
+            _ => Ok(session),
+        }
     }
 
     /// The open workspace; opened if need be, by one caller while others wait.
-    fn open(&self, id: WorkspaceId) -> std::result::Result<Arc<Workspace>, Refusal> {
+    pub(super) fn open(&self, id: WorkspaceId) -> std::result::Result<Arc<OpenWorkspace>, Refusal> {
         let room = self.room(id);
         let mut inside = held(&room.inside);
         if let Some(workspace) = &*inside {

@@ -22,7 +22,9 @@ impl Execute for Purge {
         }
         let nodes = removed_together(workspace, node, call)?;
         let mut effect = Effect::default();
-        nodes.iter().for_each(|node| effect.push(EffectKind::Purge, node.path.clone()));
+        nodes.iter().for_each(|node| {
+            effect.push(EffectKind::Purge, node.path.clone(), node.last.file_type)
+        });
         let files: Vec<FileId> = nodes.iter().map(|node| node.id).collect();
         let (file, count) = (self.file, files.len() as u64);
         let answer = Box::new(move |purged: Purged| PurgeAnswer {

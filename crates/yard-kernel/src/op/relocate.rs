@@ -116,13 +116,14 @@ fn carry(planner: &mut Planner<'_>, from: &WsPath, to: &WsPath) -> Result<Moved>
     planner.expect(to, Was::Absent);
     planner.check_writable_above(from)?;
     planner.check_writable_above(to)?;
+    let file_type = current.state.file_type;
     let mut after = current.state.clone();
     after.parent = parent;
     after.name = name;
     let (before, moved) = (Some(current.state), Some(after));
     planner.push_change(current.id, before, moved, Some(from.clone()), Some(to.clone()));
-    planner.effect.push(EffectKind::MoveFrom, from.clone());
-    planner.effect.push(EffectKind::MoveTo, to.clone());
+    planner.effect.push(EffectKind::MoveFrom, from.clone(), file_type);
+    planner.effect.push(EffectKind::MoveTo, to.clone(), file_type);
     Ok(Moved { from: from.clone(), to: to.clone(), file: current.id })
 }
 

@@ -1,6 +1,6 @@
 //! show: one step with its changes, as diffs.
 
-use yard_core::op::{ChangeSummary, Show, Shown, ShownChange};
+use yard_core::op::{Show, Shown, ShownChange};
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, FileState, Result, WsPath, diff};
 use yard_store::Change;
 
@@ -40,26 +40,13 @@ fn show(
         if hashes.0 == hashes.1 { None } else { diff_of(workspace, &change, left, truncated)? };
     Ok(ShownChange {
         file: change.file,
-        summary: summary(&change),
+        summary: change.summary(),
         from: change.from,
         to: change.to,
         modes,
         hashes,
         diff,
     })
-}
-
-/// What happened to one file, in a word.
-pub(crate) fn summary(change: &Change) -> ChangeSummary {
-    match (&change.before, &change.after) {
-        (None, _) => ChangeSummary::Created,
-        (_, None) => ChangeSummary::Removed,
-        (Some(before), Some(after)) if before == after => ChangeSummary::Touched,
-        (Some(before), Some(after)) => {
-            let moved = (&before.parent, &before.name) != (&after.parent, &after.name);
-            if moved { ChangeSummary::Moved } else { ChangeSummary::Modified }
-        }
-    }
 }
 
 fn diff_of(

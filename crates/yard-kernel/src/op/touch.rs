@@ -37,7 +37,7 @@ fn touch(path: &WsPath, workspace: &Workspace, call: &Call) -> Result<Planned<Ch
     let current = planner.current(path, Large::Leave)?;
     let (state, at) = (Some(current.state.clone()), Some(path.clone()));
     planner.push_change(current.id, state.clone(), state, at.clone(), at);
-    planner.effect.push(EffectKind::Touch, path.clone());
+    planner.effect.push(EffectKind::Touch, path.clone(), current.state.file_type);
     let answer =
         Changed { path: path.clone(), file: current.id, version: None, hash: current.content() };
     planner.propose::<Touch>(answer)

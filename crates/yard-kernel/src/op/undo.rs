@@ -135,7 +135,7 @@ impl Undoing<'_> {
         }
         let (after, to) = (Some(state.clone()), Some(path.clone()));
         self.planner.push_change(change.file, None, after, None, to);
-        self.planner.effect.push(EffectKind::Create, path.clone());
+        self.planner.effect.push(EffectKind::Create, path.clone(), state.file_type);
         Ok(())
     }
 
@@ -275,8 +275,9 @@ impl Undoing<'_> {
         (after.parent, after.name) = place(theirs);
         let (before, from) = (Some(current.state.clone()), Some(current.path.clone()));
         self.planner.push_change(current.id, before, Some(after.clone()), from, Some(to.clone()));
-        self.planner.effect.push(EffectKind::MoveFrom, current.path.clone());
-        self.planner.effect.push(EffectKind::MoveTo, to.clone());
+        let file_type = after.file_type;
+        self.planner.effect.push(EffectKind::MoveFrom, current.path.clone(), file_type);
+        self.planner.effect.push(EffectKind::MoveTo, to.clone(), file_type);
         self.places.insert(current.id, to.clone());
         current.state = after;
         current.path = to;

@@ -9,7 +9,7 @@ use super::content::{Place, Places};
 use super::error::is_taken;
 use super::node::Stored;
 use super::value::{self, SamePath};
-use super::{content, node, one};
+use super::{content, event, node, one};
 use crate::blobs::Blobs;
 use crate::{
     AuditEntry, Batch, NewChange, NewStep, Node, Remembered, Result, Seq, StoreError, chain,
@@ -104,7 +104,10 @@ impl Appender<'_> {
         for change in &step.changes {
             self.change(step, change)?;
         }
-        Ok(())
+        match &step.rider {
+            Some(rider) => event::ride(self.connection, self.tip.head, rider),
+            None => Ok(()),
+        }
     }
 
     fn insert_step(&self, step: &NewStep, first: i64) -> Result<()> {

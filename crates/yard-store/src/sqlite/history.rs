@@ -128,7 +128,11 @@ pub(super) fn changes(connection: &Connection, seq: Seq) -> Result<Vec<Change>> 
 }
 
 /// `count` changes from row `first` on, each with its step.
-fn changes_in(connection: &Connection, first: i64, count: i64) -> Result<Vec<(Seq, Change)>> {
+pub(super) fn changes_in(
+    connection: &Connection,
+    first: i64,
+    count: i64,
+) -> Result<Vec<(Seq, Change)>> {
     let sql = concat!(
         "SELECT ",
         state_columns!("c", "cp", "cc"),

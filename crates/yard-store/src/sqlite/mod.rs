@@ -5,11 +5,14 @@
 mod append;
 mod connections;
 mod content;
+mod desk;
 mod error;
+mod event;
 mod history;
 mod node;
 mod packer;
 mod purge;
+mod question;
 mod registry;
 mod schema;
 mod value;

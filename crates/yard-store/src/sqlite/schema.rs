@@ -16,7 +16,7 @@ pub(super) struct Schema {
 }
 
 /// A workspace's journal.
-pub(super) const JOURNAL: Schema = Schema { migrations: &[FIRST, PURGING] };
+pub(super) const JOURNAL: Schema = Schema { migrations: &[FIRST, PURGING, DESK] };
 /// The people of a server.
 pub(super) const PEOPLE: Schema = Schema { migrations: &[FIRST_PEOPLE] };
 
@@ -130,6 +130,68 @@ CREATE TABLE mark (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     seq INTEGER NOT NULL,
     boot BLOB NOT NULL
+) STRICT;
+";
+
+const DESK: &str = "
+-- A chat. `header` is how its transcript begins, `bytes` how long it is with the texts of all turns.
+CREATE TABLE chat (
+    id INTEGER PRIMARY KEY,
+    uuid BLOB NOT NULL UNIQUE,
+    title TEXT NOT NULL,
+    name BLOB NOT NULL UNIQUE,
+    mode INTEGER NOT NULL,
+    made_by TEXT NOT NULL,
+    default_of TEXT,
+    created INTEGER NOT NULL,
+    updated INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    header TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX default_chat ON chat (default_of) WHERE default_of IS NOT NULL;
+
+-- A turn of a chat: what it holds as JSON, and the same as readable text.
+CREATE TABLE turn (
+    id INTEGER PRIMARY KEY,
+    chat INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    kind INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX turn_by_chat ON turn (chat, id);
+
+-- A question, with its answer once there is one. `plans` are paths and hashes as they were when it
+-- was asked.
+CREATE TABLE question (
+    id INTEGER PRIMARY KEY,
+    uuid BLOB NOT NULL UNIQUE,
+    chat INTEGER NOT NULL,
+    asked_by TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    form TEXT NOT NULL,
+    plans BLOB NOT NULL,
+    answers TEXT,
+    answered_by TEXT,
+    via INTEGER,
+    answered_at INTEGER,
+    used INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX question_by_chat ON question (chat, id);
+CREATE INDEX pending_question ON question (id) WHERE answers IS NULL;
+
+-- What happened that is no step. `number` counts steps and these together, `nth` only these: the
+-- difference is the step after which it happened.
+CREATE TABLE event (
+    number INTEGER PRIMARY KEY,
+    nth INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    chat BLOB,
+    question BLOB,
+    value INTEGER,
+    paths BLOB
 ) STRICT;
 ";
 

@@ -8,7 +8,7 @@ use yard_core::{
 };
 
 use super::error::corrupt;
-use crate::Result;
+use crate::{Mode, Result, TurnKind, Via};
 
 const LIVING: i64 = 1;
 const JSON: i64 = 1 << 1;
@@ -29,6 +29,10 @@ const TYPES: [FileType; 8] = [
     FileType::Plan,
 ];
 const AUTHORS: [Author; 3] = [Author::External, Author::Agent, Author::Person];
+const MODES: [Mode; 2] = [Mode::Plan, Mode::Build];
+const VIAS: [Via; 2] = [Via::Button, Via::Text];
+const TURNS: [TurnKind; 5] =
+    [TurnKind::Message, TurnKind::Call, TurnKind::Mode, TurnKind::Question, TurnKind::Answer];
 
 /// The small facts of a change in one number.
 pub(super) fn flags(state: Option<&FileState>, same_path: SamePath) -> i64 {
@@ -86,6 +90,30 @@ pub(super) fn author_number(author: Author) -> i64 {
 
 pub(super) fn author(number: i64) -> Result<Author> {
     chosen(&AUTHORS, number)
+}
+
+pub(super) fn mode_number(mode: Mode) -> i64 {
+    position(&MODES, &mode)
+}
+
+pub(super) fn mode(number: i64) -> Result<Mode> {
+    chosen(&MODES, number)
+}
+
+pub(super) fn via_number(via: Via) -> i64 {
+    position(&VIAS, &via)
+}
+
+pub(super) fn via(number: i64) -> Result<Via> {
+    chosen(&VIAS, number)
+}
+
+pub(super) fn turn_number(kind: TurnKind) -> i64 {
+    position(&TURNS, &kind)
+}
+
+pub(super) fn turn(number: i64) -> Result<TurnKind> {
+    chosen(&TURNS, number)
 }
 
 fn position<T: PartialEq>(all: &[T], one: &T) -> i64 {
@@ -175,6 +203,12 @@ mod tests {
         }
         for (known, _) in Author::WORDS {
             assert_eq!(author(author_number(known)), Ok(known));
+        }
+        for (kind, _) in TurnKind::WORDS {
+            assert_eq!(turn(turn_number(kind)), Ok(kind));
+        }
+        for (known, _) in Mode::WORDS {
+            assert_eq!(mode(mode_number(known)), Ok(known));
         }
         assert!(chosen(&KINDS, 3).is_err());
     }

@@ -1,0 +1,262 @@
+//! `toolyard answer`: what agents ask, answered by the person at this machine (W15).
+
+use std::io::{self, BufRead, IsTerminal as _, Write};
+
+use serde_json::{Map, Value, json};
+use yard_core::{FaultCode, QuestionId};
+use yard_gate::{Actor, Form, Item, Page, Question, QuestionFilter, Via};
+
+use crate::door::{Door, Seat};
+use crate::failure::Failure;
+use crate::reply::Reply;
+use crate::table::Table;
+use crate::terminal::{FAINT, Terminal, visible, visible_cell};
+
+use super::history::local_time;
+
+const EXAMPLES: &str = "\
+Examples:
+  toolyard answer                              what waits; on a terminal, asked one by one
+  toolyard answer ID framework=Vitest          one question, in one line
+  toolyard answer ID approval=Accept --button  as if the choice was clicked
+
+Only a click on Accept lets an agent leave plan mode: --button, or the number of the choice when asked.";
+
+/// Answer what agents ask
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// Question to answer; without one, those that wait are listed
+    question: Option<String>,
+    /// Answers; a value is read as the question's schema wants it
+    #[arg(value_name = "NAME=VALUE", requires = "question")]
+    answers: Vec<String>,
+    /// The values are choices, as if they were clicked
+    #[arg(long, requires = "answers")]
+    button: bool,
+    /// At most that many
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: usize,
+    /// Print JSON, and ask nothing
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Options {
+    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+        let seat = door.open(Actor::LocalPerson)?;
+        let asks = door.terminal.is_there && io::stdin().is_terminal() && !self.json;
+        match &self.question {
+            None => self.pending(&seat, door.terminal, asks),
+            Some(text) => {
+                let question = seat.session.questions().get(question_id(text)?)?;
+                if self.answers.is_empty() && asks && question.answer.is_none() {
+                    return interview(&seat, &[question]);
+                }
+                if self.answers.is_empty() {
+                    return Ok(self.shown(&question));
+                }
+                let given = parsed(&self.answers, question.form.items())?;
+                let via = if self.button { Via::Button } else { Via::Text };
+                let answered =
+                    seat.session.questions().answer(&seat.call(), question.id, &given, via)?;
+                Ok(self.shown(&answered))
+            }
+        }
+    }
+
+    fn pending(&self, seat: &Seat, terminal: Terminal, asks: bool) -> Result<Reply, Failure> {
+        let filter = QuestionFilter { answered: Some(false), ..QuestionFilter::default() };
+        let page = seat.session.questions().list(filter, None, self.limit)?;
+        if asks && !page.rows.is_empty() {
+            // The one that waits longest comes first.
+            let oldest_first: Vec<Question> = page.rows.into_iter().rev().collect();
+            return interview(seat, &oldest_first);
+        }
+        Ok(match self.json {
+            true => Reply::json(page_json(&page)),
+            false => Reply::text(to_text(&page, terminal)),
+        })
+    }
+
+    fn shown(&self, question: &Question) -> Reply {
+        if self.json {
+            return Reply::json(to_json(question));
+        }
+        let mut text = format!("question {}\n", question.id);
+        let given = question.answer.as_ref().map(|answer| &answer.answers);
+        for item in question.form.items() {
+            let answer = given.and_then(|given| given.get(&item.name));
+            let answer = answer.map_or_else(|| "(not answered)".to_owned(), Value::to_string);
+            let line = format!("  {}: {} {answer}", item.name, item.question);
+            text.push_str(&visible_cell(&line));
+            text.push('\n');
+        }
+        Reply::text(text)
+    }
+}
+
+fn question_id(text: &str) -> Result<QuestionId, Failure> {
+    text.parse().map_err(|_| {
+        let message = format!("{text:?} is not the id of a question; `toolyard answer` lists them");
+        Failure::new(FaultCode::BadArgument, message)
+    })
+}
+
+/// `NAME=VALUE`, each value as its question wants it.
+fn parsed(answers: &[String], items: &[Item]) -> Result<Map<String, Value>, Failure> {
+    let mut given = Map::new();
+    for answer in answers {
+        let Some((name, value)) = answer.split_once('=') else {
+            let message = format!("{answer:?} is not of the form NAME=VALUE");
+            return Err(Failure::misuse(FaultCode::BadArgument, message));
+        };
+        let item = items.iter().find(|item| item.name == name);
+        given.insert(name.to_owned(), item.map_or(json!(value), |item| coerced(item, value)));
+    }
+    Ok(given)
+}
+
+/// A typed text as the schema's type wants it: text stays text, anything else is read as JSON.
+fn coerced(item: &Item, text: &str) -> Value {
+    if item.schema.get("type").and_then(Value::as_str) == Some("string") {
+        return json!(text);
+    }
+    serde_json::from_str(text).unwrap_or_else(|_| json!(text))
+}
+
+/// Asks one question after the other.
+fn interview(seat: &Seat, questions: &[Question]) -> Result<Reply, Failure> {
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    let mut answered = 0;
+    for question in questions {
+        let about = format!("{} asks ({}):", question.asked_by, local_time(question.at));
+        let _ = writeln!(output, "{}", visible_cell(&about));
+        let asked = ask(&question.form, &mut input, &mut output);
+        let asked = asked.map_err(|error| Failure::io("the terminal could not be used", &error))?;
+        let Some((answers, via)) = asked else { break };
+        match seat.session.questions().answer(&seat.call(), question.id, &answers, via) {
+            Ok(_) => answered += 1,
+            Err(fault) => {
+                // The person reads why; the question waits for the next time.
+                let _ = writeln!(output, "  not taken: {}\n", visible(fault.message()));
+            }
+        }
+    }
+    Ok(Reply::text(format!("answered {answered} of {}\n", questions.len())))
+}
+
+/// The answers to a form; `None` when the input ends. By button if every answer was a number.
+fn ask(
+    form: &Form,
+    input: &mut dyn BufRead,
+    output: &mut dyn Write,
+) -> io::Result<Option<(Map<String, Value>, Via)>> {
+    let mut answers = Map::new();
+    let mut via = Via::Button;
+    for item in form.items() {
+        writeln!(output, "  {}", visible(&item.question))?;
+        let choices = item.choices();
+        for (at, choice) in choices.iter().enumerate() {
+            writeln!(output, "    {}. {}", at + 1, visible_cell(choice))?;
+        }
+        write!(output, "  {}> ", visible_cell(&item.name))?;
+        output.flush()?;
+        let mut line = String::new();
+        if input.read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        let typed = line.trim_end_matches(['\r', '\n']);
+        let number = typed.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let value = match number.and_then(|at| choices.get(at)) {
+            Some(choice) => json!(choice),
+            None => {
+                via = Via::Text;
+                coerced(item, typed)
+            }
+        };
+        answers.insert(item.name.clone(), value);
+    }
+    Ok(Some((answers, via)))
+}
+
+fn page_json(page: &Page<Question>) -> Value {
+    let questions: Vec<Value> = page.rows.iter().map(to_json).collect();
+    json!({"questions": questions, "truncated": page.truncated})
+}
+
+fn to_json(question: &Question) -> Value {
+    let given = question.answer.as_ref();
+    json!({
+        "id": question.id.to_string(),
+        "chat_id": question.chat.to_string(),
+        "asked_by": question.asked_by,
+        "at": question.at.to_string(),
+        "status": if given.is_some() { "answered" } else { "pending" },
+        "questions": question.form,
+        "answers": given.map(|given| &given.answers),
+        "answered_by": given.map(|given| &given.by),
+        "via": given.map(|given| given.via.word()),
+        "answered_at": given.map(|given| given.at.to_string()),
+    })
+}
+
+fn to_text(page: &Page<Question>, terminal: Terminal) -> String {
+    if page.rows.is_empty() {
+        return "nothing waits for an answer\n".to_owned();
+    }
+    let mut table = Table::new(&["QUESTION", "TIME", "BY", "NAME", "CHOICES", "TEXT"]);
+    for question in &page.rows {
+        for item in question.form.items() {
+            table.push(vec![
+                question.id.to_string(),
+                local_time(question.at),
+                question.asked_by.clone(),
+                item.name.clone(),
+                item.choices().join(", "),
+                item.question.clone(),
+            ]);
+        }
+    }
+    let mut text = table.render(terminal);
+    if page.truncated {
+        text.push_str(&terminal.paint(FAINT, "older ones remain: --limit N"));
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn items() -> Vec<Item> {
+        serde_json::from_value(json!([
+            {"name": "pick", "question": "Which?", "schema": {"type": "string", "enum": ["a", "b"]}},
+            {"name": "count", "question": "How many?", "schema": {"type": "integer"}}
+        ]))
+        .unwrap()
+    }
+
+    #[test]
+    fn w15_values_are_read_as_the_schema_wants_them() {
+        let given = parsed(&["pick=1".to_owned(), "count=3".to_owned()], &items()).unwrap();
+        assert_eq!(Value::Object(given), json!({"pick": "1", "count": 3}));
+        assert!(parsed(&["pick".to_owned()], &items()).is_err());
+    }
+
+    #[test]
+    fn w15_a_number_is_a_click_and_anything_else_is_text() {
+        let form = Form::check(items()[..1].to_vec()).unwrap();
+        let ask_one = |typed: &str| {
+            let mut shown = Vec::new();
+            let asked = ask(&form, &mut typed.as_bytes(), &mut shown).unwrap();
+            assert!(String::from_utf8(shown).unwrap().contains("2. b"));
+            asked.map(|(answers, via)| (answers["pick"].clone(), via))
+        };
+        assert_eq!(ask_one("2\n"), Some((json!("b"), Via::Button)));
+        assert_eq!(ask_one("b\r\n"), Some((json!("b"), Via::Text)));
+        assert_eq!(ask_one("3\n"), Some((json!("3"), Via::Text)));
+        assert_eq!(ask_one(""), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! `ask_user`: questions to a person, kept until they are answered (W15).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use yard_core::{Fault, FaultCode, QuestionId};
+use yard_gate::{Awaited, Button, Form, Item, Pending, Question};
+
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct AskUser;
+
+/// Asks the user one to four questions at once, each answered by a value that keeps its JSON Schema.
+/// Use it when a request is unclear, when several ways are open, or before something that cannot be
+/// taken back. Answers `question_pending` with a `question_id` at once, or waits up to `wait_ms` for
+/// the answers. Offer `buttons` for single choices only; several choices are an array schema without
+/// buttons. To have a plan accepted, ask one question with exactly the choices Accept and Reject.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// The questions.
+    #[schemars(length(min = 1, max = 4))]
+    questions: Vec<Asked>,
+    /// Milliseconds to wait for the answers; 0 returns at once.
+    #[serde(default)]
+    wait_ms: u64,
+}
+
+/// One question.
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
+struct Asked {
+    /// The name under which it is answered.
+    name: String,
+    /// Its words: specific, with what is needed to answer it.
+    question: String,
+    /// The JSON Schema of an answer, as an object or as a string that holds it.
+    schema: Value,
+    /// The choices to click, for a schema that is a string enum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    buttons: Option<Vec<Choice>>,
+}
+
+/// One choice.
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
+struct Choice {
+    /// What it says.
+    label: String,
+    /// What it answers.
+    value: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// `question_pending`, or `answered`.
+    status: &'static str,
+    /// The id under which the question is kept.
+    question_id: String,
+    /// The questions, with their schemas as objects.
+    questions: Vec<Asked>,
+    /// Once answered: the answers by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answers: Option<Map<String, Value>>,
+    /// Once answered: `button` or `text`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    via: Option<&'static str>,
+    #[serde(skip)]
+    pending: Option<Pending>,
+}
+
+impl Tool for AskUser {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "ask_user";
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let items = args.questions.into_iter().map(Item::from).collect();
+        let form = Form::check(items).map_err(|flaw| Stop::argument(&flaw.at, flaw.message))?;
+        let asked = context.session.questions().ask(context.origin(), context.call, form)?;
+        Ok(reply(asked, Some(args.wait_ms)))
+    }
+
+    fn pending(reply: &Reply) -> Option<Pending> {
+        reply.pending.clone()
+    }
+
+    fn resume(pending: &Pending, context: &Context<'_>) -> Result<Reply, Stop> {
+        let Awaited::Question(id) = pending.awaited else {
+            let message = "this call waits for an approval, not for an answer";
+            return Err(Fault::new(FaultCode::BadArgument, message).into());
+        };
+        Ok(reply(context.session.questions().get(id)?, pending.wait_ms))
+    }
+}
+
+impl From<Asked> for Item {
+    fn from(asked: Asked) -> Self {
+        let button = |Choice { label, value }| Button { label, value };
+        let buttons = asked.buttons.unwrap_or_default().into_iter().map(button).collect();
+        Self { name: asked.name, question: asked.question, schema: asked.schema, buttons }
+    }
+}
+
+impl From<&Item> for Asked {
+    fn from(item: &Item) -> Self {
+        let choice = |button: &Button| {
+            let Button { label, value } = button.clone();
+            Choice { label, value }
+        };
+        let buttons: Vec<Choice> = item.buttons.iter().map(choice).collect();
+        Self {
+            name: item.name.clone(),
+            question: item.question.clone(),
+            schema: item.schema.clone(),
+            buttons: (!buttons.is_empty()).then_some(buttons),
+        }
+    }
+}
+
+fn reply(question: Question, wait_ms: Option<u64>) -> Reply {
+    let waits_for = |id: QuestionId| Pending { awaited: Awaited::Question(id), wait_ms };
+    let pending = question.answer.is_none().then(|| waits_for(question.id));
+    Reply {
+        status: if pending.is_some() { "question_pending" } else { "answered" },
+        question_id: question.id.to_string(),
+        questions: question.form.items().iter().map(Asked::from).collect(),
+        via: question.answer.as_ref().map(|given| given.via.word()),
+        answers: question.answer.map(|given| given.answers),
+        pending,
+    }
+}

@@ -1,0 +1,121 @@
+//! `plan_edit`: one place of a plan's body changed; its front matter stays (W17).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::op::{self, EditAction};
+use yard_core::{lines, replace};
+
+use super::front_matter::Plan;
+use super::{content, edit, plan_file};
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct PlanEdit;
+
+/// Changes a part of a plan and leaves its front matter as it is. Either replaces `old_string`, which
+/// must occur exactly once in the plan, by `new_string`; or inserts `insert_content` as whole lines
+/// before line `insert_line`, counted as `plan_read` counts them. Works in plan mode.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Full path to the plan, ending in `.plan`.
+    path: String,
+    /// The text to be replaced, exactly as it stands in the plan, with enough around it to be unique.
+    /// Goes with `new_string`.
+    old_string: Option<String>,
+    /// What stands there afterwards; repeat what is to stay. An empty string deletes.
+    new_string: Option<String>,
+    /// The line before which `insert_content` is inserted, counted from 0 after the front matter; the
+    /// number of lines appends.
+    insert_line: Option<u64>,
+    /// The lines to be inserted; a missing newline at the end is added.
+    insert_content: Option<String>,
+    /// The `hash` of the plan as last read: if it has changed since, nothing is written.
+    last_read_hash: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The plan that was edited.
+    path: String,
+    /// Its id.
+    file_id: String,
+    /// Its new version.
+    version_id: Option<String>,
+    /// SHA-256 of the whole file after the edit: the next `last_read_hash`.
+    hash: Option<String>,
+}
+
+impl Tool for PlanEdit {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "plan_edit";
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let path = plan_file::path(&args.path, "path", context)?;
+        let expected = content::hash(args.last_read_hash.as_deref())?;
+        let action = edit::action(edit::Sent {
+            old_string: args.old_string,
+            new_string: args.new_string,
+            insert_line: args.insert_line,
+            insert_content: args.insert_content,
+        })?;
+        let inserts = matches!(action, EditAction::Insert { .. });
+        let reword =
+            |stop: Stop| if inserts { stop.map_fault(edit::about_insertion) } else { stop };
+        let whole = plan_file::read(&path, context)?;
+        // Without a hash of the caller's own, the plan that was taken apart is the one that is edited.
+        let expected = expected.or(whole.hash);
+        let action = on_whole(&Plan::of(&whole.text), action).map_err(reword)?;
+        let changed = context.perform(op::Edit { path, action, expected }).map_err(reword)?;
+        Ok(Reply {
+            path: changed.path.to_string(),
+            file_id: changed.file.to_string(),
+            version_id: changed.version.map(|version| version.to_string()),
+            hash: changed.hash.map(|hash| hash.to_string()),
+        })
+    }
+}
+
+/// An edit of the body as one of the whole file.
+fn on_whole(plan: &Plan<'_>, action: EditAction) -> Result<EditAction, Stop> {
+    // The body alone decides whether the edit is one, and its line numbers are those in a fault.
+    replace::edit(plan.body.as_bytes(), &action)?;
+    Ok(match action {
+        EditAction::Insert { line, text } => {
+            EditAction::Insert { line: line + lines::count(plan.head.as_bytes()), text }
+        }
+        // What stands in the front matter too is named by everything from the start of the file on.
+        EditAction::Replace { old, new } => match plan.body.find(&old) {
+            Some(at) if !plan.head.is_empty() => {
+                let before = format!("{}{}", plan.head, &plan.body[..at]);
+                EditAction::Replace { old: format!("{before}{old}"), new: before + &new }
+            }
+            _ => EditAction::Replace { old, new },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "---\ntitle: goal\n---\n- goal\n- end\n";
+
+    fn edited(action: EditAction) -> Result<String, Stop> {
+        let action = on_whole(&Plan::of(TEXT), action)?;
+        Ok(String::from_utf8(replace::edit(TEXT.as_bytes(), &action)?).unwrap())
+    }
+
+    #[test]
+    fn w17_an_edit_sees_the_body_only() {
+        let replace =
+            |old: &str, new: &str| EditAction::Replace { old: old.into(), new: new.into() };
+        let done = edited(replace("goal", "goal (done)")).unwrap();
+        assert_eq!(done, "---\ntitle: goal\n---\n- goal (done)\n- end\n");
+        assert!(edited(replace("title", "x")).is_err());
+        assert!(edited(replace("- ", "x")).is_err());
+        let insert = |line| EditAction::Insert { line, text: "- new".into() };
+        assert_eq!(edited(insert(0)).unwrap(), "---\ntitle: goal\n---\n- new\n- goal\n- end\n");
+        assert_eq!(edited(insert(2)).unwrap(), "---\ntitle: goal\n---\n- goal\n- end\n- new\n");
+        assert!(edited(insert(3)).is_err());
+    }
+}

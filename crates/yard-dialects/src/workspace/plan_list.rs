@@ -1,0 +1,143 @@
+//! `plan_list`: the plans below `/plans/`, newest first (W17).
+
+use std::cmp::Reverse;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::op::{Entry, Find, FindBy, LineStart, Read, SizeRange, Slice, Want};
+use yard_core::{FaultCode, FileKind, Timestamp, WsPath};
+
+use super::front_matter::{Metadata, Plan, Status};
+use super::{paging, plan_file};
+use crate::tool::{Context, Stop, Tool};
+
+/// Lines and bytes in which a front matter is looked for.
+const HEAD_LINES: u64 = 100;
+const HEAD_BYTES: u64 = 16 << 10;
+
+pub(super) struct PlanList;
+
+/// Lists the plans below `/plans/` with what their front matter says, newest first.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Only plans of this status.
+    #[schemars(extend("enum" = Status::WORDS.map(|(_, word)| word)))]
+    status: Option<String>,
+    /// Most plans to return; 0 is all that one answer may hold.
+    #[serde(default = "limit")]
+    limit: u64,
+    /// Where a cut answer goes on: its `next`.
+    cursor: Option<u64>,
+}
+
+fn limit() -> u64 {
+    50
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The plans.
+    plans: Vec<Listed>,
+    /// How many there are in all.
+    total: usize,
+    /// Whether plans remain after these.
+    truncated: bool,
+    /// The `cursor` that gives the plans that remain; null if none do.
+    next: Option<u64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Listed {
+    /// Its path.
+    path: String,
+    /// Its name, without `.plan`.
+    name: String,
+    /// What its front matter says; null if it has none.
+    metadata: Option<Metadata>,
+}
+
+/// A plan on its way into the list.
+struct Found {
+    path: WsPath,
+    metadata: Option<Metadata>,
+    at: Timestamp,
+}
+
+impl Tool for PlanList {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "plan_list";
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let status = args.status.as_deref().map(Status::named).transpose()?;
+        let mut plans = Vec::new();
+        for entry in entries(context)? {
+            plans.extend(found(&entry, context)?.filter(|plan| has_status(plan, status)));
+        }
+        plans.sort_by(|a, b| (Reverse(a.at), &a.path).cmp(&(Reverse(b.at), &b.path)));
+        let total = plans.len();
+        let limit = paging::entries(args.limit, context.limits());
+        let limit = limit.unwrap_or(context.limits().answer_entries);
+        let skip = usize::try_from(args.cursor.unwrap_or(0)).unwrap_or(usize::MAX).min(total);
+        let shown: Vec<Listed> = plans.into_iter().skip(skip).take(limit).map(listed).collect();
+        let next = skip + shown.len();
+        let truncated = next < total;
+        Ok(Reply { plans: shown, total, truncated, next: truncated.then_some(next as u64) })
+    }
+}
+
+/// Every plan file below the folder, which need not be there.
+fn entries(context: &Context<'_>) -> Result<Vec<Entry>, Stop> {
+    let found = context.perform(Find {
+        path: context.path(plan_file::FOLDER)?,
+        by: FindBy::Globs(vec![format!("*{}", plan_file::END)]),
+        file_type: None,
+        size: SizeRange::default(),
+        recursive: true,
+        include_ignored: true,
+        limit: None,
+        after: None,
+    });
+    match found {
+        Ok(found) => {
+            let is_file = |entry: &Entry| entry.kind == Some(FileKind::File);
+            Ok(found.entries.into_iter().filter(is_file).collect())
+        }
+        Err(Stop::Fault(fault)) if fault.code() == FaultCode::NotFound => Ok(Vec::new()),
+        Err(stop) => Err(stop),
+    }
+}
+
+/// A plan with what its front matter says; one that is gone by now is none.
+fn found(entry: &Entry, context: &Context<'_>) -> Result<Option<Found>, Stop> {
+    let read = context.perform(Read {
+        path: entry.path.clone(),
+        slice: Slice::Lines { start: LineStart::FromStart(0), limit: Some(HEAD_LINES) },
+        want: Want::default(),
+        max_bytes: HEAD_BYTES,
+    });
+    let metadata = match read {
+        Ok(answer) => Plan::of(&answer.text).metadata(),
+        Err(Stop::Fault(fault)) => match fault.code() {
+            FaultCode::NotFound => return Ok(None),
+            FaultCode::Timeout => return Err(fault.into()),
+            // A plan that cannot be read is listed all the same.
+            _ => None,
+        },
+        Err(stop) => return Err(stop),
+    };
+    let at = metadata.as_ref().and_then(Metadata::created).unwrap_or(entry.updated_at);
+    Ok(Some(Found { path: entry.path.clone(), metadata, at }))
+}
+
+fn has_status(plan: &Found, status: Option<Status>) -> bool {
+    let Some(status) = status else { return true };
+    let own = plan.metadata.as_ref().and_then(|metadata| metadata.status.as_deref());
+    own == Some(status.word())
+}
+
+fn listed(plan: Found) -> Listed {
+    let name = plan.path.name().map(|name| name.to_string()).unwrap_or_default();
+    let name = name.strip_suffix(plan_file::END).unwrap_or(&name).to_owned();
+    Listed { path: plan.path.to_string(), name, metadata: plan.metadata }
+}

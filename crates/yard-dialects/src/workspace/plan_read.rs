@@ -1,0 +1,164 @@
+//! `plan_read`: a plan's body by lines, with what its front matter says (W17).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::lines::{self, LineSlice};
+use yard_core::op::LineStart;
+
+use super::front_matter::{Metadata, Plan};
+use super::{paging, plan_file};
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct PlanRead;
+
+/// Reads a plan by its path or its name: what its front matter says as `metadata`, and the plan
+/// itself, without front matter, by lines.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Full path to the plan. Send this or `name`.
+    path: Option<String>,
+    /// The plan's name below `/plans/`, without `.plan`. Send this or `path`.
+    name: Option<String>,
+    /// First line to read, counted from 0 after the front matter; negative counts from the end.
+    #[serde(default)]
+    offset: i64,
+    /// Most lines to return; 0 is all that one answer may hold.
+    #[serde(default = "limit")]
+    limit: u64,
+    /// Where a cut answer goes on: its `cursor`.
+    cursor: Option<u64>,
+}
+
+fn limit() -> u64 {
+    500
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The plan that was read.
+    path: String,
+    /// What its front matter says; null if it has none.
+    metadata: Option<Metadata>,
+    /// Lines of the plan, without front matter.
+    content: String,
+    /// SHA-256 of the whole file, front matter included: the next `last_read_hash`.
+    hash: Option<String>,
+    /// Whether the store's newest version is what is on disk.
+    synced: Option<bool>,
+    /// Lines of the whole plan, without front matter.
+    total_lines: u64,
+    /// Whether something remains after `content`.
+    truncated: bool,
+    /// The first line of `content`, counted from 0.
+    offset: u64,
+    /// The limit that was used.
+    limit: u64,
+    /// The next unread line, to be sent as `cursor`; null if none remains.
+    cursor: Option<u64>,
+    /// A line was longer than one answer may be and was cut: `read` goes on with this as its
+    /// `byte_offset`; else null.
+    cut_at_byte: Option<u64>,
+}
+
+impl Tool for PlanRead {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "plan_read";
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let path = match (&args.path, &args.name) {
+            (Some(path), None) => plan_file::path(path, "path", context)?,
+            (None, Some(name)) => plan_file::path(&below_plans(name), "name", context)?,
+            (Some(_), Some(_)) => {
+                return Err(Stop::argument("name", "send either `path` or `name`, not both"));
+            }
+            (None, None) => {
+                let missing = "missing; send `path`, or the plan's `name` below /plans/";
+                return Err(Stop::argument("path", missing));
+            }
+        };
+        let whole = plan_file::read(&path, context)?;
+        let plan = Plan::of(&whole.text);
+        let start = start(args.cursor, args.offset);
+        let slice = lines::slice(plan.body.as_bytes(), start, paging::lines(args.limit));
+        let shown = fit(plan.body, &slice, context.limits().answer_bytes);
+        Ok(Reply {
+            path: whole.path.to_string(),
+            metadata: plan.metadata(),
+            content: shown.text.to_owned(),
+            hash: whole.hash.map(|hash| hash.to_string()),
+            synced: whole.synced,
+            total_lines: slice.total,
+            truncated: shown.truncated,
+            offset: slice.first_line,
+            limit: args.limit,
+            cursor: shown.next,
+            cut_at_byte: shown.cut_at.map(|at| (plan.head.len() + at) as u64),
+        })
+    }
+}
+
+/// The path of a plan that is called by its name, with or without the ending.
+fn below_plans(name: &str) -> String {
+    let name = name.trim().trim_end_matches(plan_file::END);
+    format!("{}/{name}{}", plan_file::FOLDER, plan_file::END)
+}
+
+fn start(cursor: Option<u64>, offset: i64) -> LineStart {
+    match cursor {
+        Some(cursor) => LineStart::FromStart(cursor.saturating_add_signed(offset)),
+        None if offset < 0 => LineStart::FromEnd(offset.unsigned_abs()),
+        None => LineStart::FromStart(offset.unsigned_abs()),
+    }
+}
+
+/// What of a slice is shown.
+struct Shown<'a> {
+    text: &'a str,
+    truncated: bool,
+    next: Option<u64>,
+    cut_at: Option<usize>,
+}
+
+/// A slice as far as one answer may hold it: whole lines, or the beginning of one.
+fn fit<'a>(body: &'a str, slice: &LineSlice, max: u64) -> Shown<'a> {
+    let text = &body[slice.range.clone()];
+    let max = usize::try_from(max).unwrap_or(usize::MAX);
+    if text.len() <= max {
+        let next = slice.first_line + slice.lines;
+        let next = Some(next).filter(|_| slice.truncated);
+        return Shown { text, truncated: slice.truncated, next, cut_at: None };
+    }
+    let room = text.floor_char_boundary(max);
+    let (end, cut) = match text[..room].rfind('\n') {
+        Some(at) => (at + 1, false),
+        None => (room, true),
+    };
+    let text = &text[..end];
+    let next = slice.first_line + lines::count(text.as_bytes());
+    let cut_at = cut.then_some(slice.range.start + end);
+    Shown { text, truncated: true, next: Some(next).filter(|next| *next < slice.total), cut_at }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn w17_a_name_is_a_path_below_plans() {
+        assert_eq!(below_plans("bold-oak-tale"), "/plans/bold-oak-tale.plan");
+        assert_eq!(below_plans(" bold-oak-tale.plan"), "/plans/bold-oak-tale.plan");
+    }
+
+    #[test]
+    fn r12_a_body_is_cut_at_a_line_or_within_one() {
+        let body = "ab\ncd\nefghij\n";
+        let slice = |start| lines::slice(body.as_bytes(), LineStart::FromStart(start), None);
+        let shown = fit(body, &slice(0), 5);
+        assert_eq!((shown.text, shown.truncated, shown.next), ("ab\n", true, Some(1)));
+        let shown = fit(body, &slice(2), 5);
+        assert_eq!((shown.text, shown.next, shown.cut_at), ("efghi", None, Some(11)));
+        let shown = fit(body, &slice(0), 500);
+        assert_eq!((shown.text, shown.truncated, shown.next), (body, false, None));
+    }
+}

@@ -1,0 +1,196 @@
+//! Chats, for people and their agents: made, listed, read, spoken in, and switched between modes.
+
+use serde_json::Value;
+use yard_core::{Call, ChatId, Fault, FaultCode, Result};
+use yard_kernel::store_fault;
+use yard_store::{Chat, Mode, NewChat, Turn, TurnKind};
+
+use crate::{Page, Session, transcript};
+
+/// Most characters of a title.
+const TITLE_CHARS: usize = 200;
+/// Most bytes of one message.
+pub const MESSAGE_BYTES: usize = 256 << 10;
+
+/// Who speaks in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// Whoever set the model up.
+    System,
+    /// A tool.
+    Tool,
+}
+
+impl Role {
+    /// Every role with its one spelling.
+    pub const WORDS: [(Role, &'static str); 4] = [
+        (Self::User, "user"),
+        (Self::Assistant, "assistant"),
+        (Self::System, "system"),
+        (Self::Tool, "tool"),
+    ];
+
+    /// Its spelling.
+    pub fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(role, _)| *role == self).map_or("user", |(_, word)| word)
+    }
+
+    /// The role of that spelling.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(_, known)| *known == word).map(|(role, _)| *role)
+    }
+}
+
+/// The chats of a workspace, as one session sees them.
+pub struct Chats<'a>(pub(crate) &'a Session);
+
+impl Chats<'_> {
+    /// Makes a chat. A person's begins in build mode unless they say otherwise, an agent's always in
+    /// plan mode.
+    pub fn make(&self, call: &Call, title: &str, mode: Option<Mode>) -> Result<Chat> {
+        let session = self.0;
+        session.check_desk_write(call, "make chat")?;
+        let title = checked_title(title)?;
+        let is_person = session.actor().is_person();
+        if !is_person && mode == Some(Mode::Build) {
+            return session.refuse(call, "make chat", title, AGENTS_PLAN);
+        }
+        let usual = if is_person { Mode::Build } else { Mode::Plan };
+        session.make_chat(call, title, mode.unwrap_or(usual), None)
+    }
+
+    /// A chat.
+    pub fn get(&self, id: ChatId) -> Result<Chat> {
+        let chat = self.0.open().desk.chat(id).map_err(store_fault)?;
+        chat.ok_or_else(|| no_chat(id))
+    }
+
+    /// Chats, newest first; those made before `before`.
+    pub fn list(&self, before: Option<ChatId>, limit: usize) -> Result<Page<Chat>> {
+        if let Some(id) = before {
+            self.get(id)?;
+        }
+        Page::read(limit, |count| self.0.open().desk.chats(before, count))
+    }
+
+    /// Adds a message; its number among the turns.
+    pub fn post(&self, call: &Call, id: ChatId, role: Role, content: &str) -> Result<u64> {
+        let session = self.0;
+        session.check_desk_write(call, "post")?;
+        if content.is_empty() || content.len() > MESSAGE_BYTES {
+            let message =
+                format!("a message has 1 to {MESSAGE_BYTES} bytes, this one has {}", content.len());
+            return Err(Fault::new(FaultCode::BadArgument, message));
+        }
+        self.get(id)?;
+        let name = session.actor().name();
+        let turn = transcript::message(call.world().now(), name, role.word(), content);
+        let number = session.open().desk.post(id, &turn).map_err(store_fault)?;
+        session.open().bell.ring();
+        Ok(number)
+    }
+
+    /// Turns after turn `after`, oldest first; only of one kind, if given.
+    pub fn turns(
+        &self,
+        id: ChatId,
+        kind: Option<TurnKind>,
+        after: u64,
+        limit: usize,
+    ) -> Result<Page<Turn>> {
+        self.get(id)?;
+        Page::read(limit, |count| self.0.open().desk.turns(id, kind, after, count))
+    }
+
+    /// Sets a chat's mode. Only a person opens build mode; an agent has `exit_plan_mode`.
+    pub fn set_mode(&self, call: &Call, id: ChatId, mode: Mode) -> Result<Chat> {
+        let session = self.0;
+        session.check_desk_write(call, "set mode")?;
+        let chat = self.get(id)?;
+        if chat.mode == mode {
+            return Ok(chat);
+        }
+        let detail = format!("{} of chat {id}", mode.word());
+        if mode == Mode::Build && !session.actor().is_person() {
+            return session.refuse(call, "set mode", &detail, AGENTS_PLAN);
+        }
+        let audit = session.desk_audit(call, "set mode", detail);
+        let turn =
+            transcript::mode(audit.at, session.actor().name(), mode, "Set by hand.", &Value::Null);
+        session.open().desk.set_mode(id, mode, &turn, &audit).map_err(store_fault)?;
+        session.open().bell.ring();
+        self.get(id)
+    }
+}
+
+const AGENTS_PLAN: &str = "an agent cannot open build mode: work in plan mode, ask a person to accept the \
+    plan (ask_user with Accept and Reject), then call exit_plan_mode";
+
+fn checked_title(title: &str) -> Result<&str> {
+    let title = title.trim();
+    match title.chars().count() {
+        1..=TITLE_CHARS => Ok(title),
+        count => Err(Fault::new(
+            FaultCode::BadArgument,
+            format!("a title has 1 to {TITLE_CHARS} characters, this one has {count}"),
+        )),
+    }
+}
+
+/// There is no such chat.
+pub(crate) fn no_chat(id: ChatId) -> Fault {
+    Fault::new(FaultCode::NotFound, format!("there is no chat {id} in this workspace"))
+}
+
+impl Session {
+    /// The chats of the workspace.
+    pub fn chats(&self) -> Chats<'_> {
+        Chats(self)
+    }
+
+    /// The chat that this session's calls belong to (R14), if it was needed yet.
+    pub fn current_chat(&self) -> Result<Option<Chat>> {
+        let desk = &self.open().desk;
+        let chat = match self.chat() {
+            Some(id) => desk.chat(id),
+            None => desk.default_chat(&self.actor().name()),
+        };
+        chat.map_err(store_fault)
+    }
+
+    /// The chat that this session's calls belong to, made if need be.
+    pub(crate) fn needed_chat(&self, call: &Call) -> Result<Chat> {
+        if let Some(chat) = self.current_chat()? {
+            return Ok(chat);
+        }
+        let actor = self.actor().name();
+        self.make_chat(call, &format!("Default of {actor}"), Mode::Build, Some(actor))
+    }
+
+    fn make_chat(
+        &self,
+        call: &Call,
+        title: &str,
+        mode: Mode,
+        default_of: Option<String>,
+    ) -> Result<Chat> {
+        let id = ChatId::new(call.world());
+        let audit = self.desk_audit(call, "make chat", format!("{} chat {id}", mode.word()));
+        let chat = NewChat {
+            id,
+            title: title.to_owned(),
+            mode,
+            made_by: audit.actor.clone(),
+            default_of,
+            at: audit.at,
+            header: transcript::header(id, title, &audit.actor, mode, audit.at),
+        };
+        let made = self.open().desk.make_chat(&chat, &audit).map_err(store_fault)?;
+        self.open().bell.ring();
+        Ok(made)
+    }
+}

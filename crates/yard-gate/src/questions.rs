@@ -1,0 +1,175 @@
+//! Questions to people (W15): asked by agents, answered by persons only, kept for good.
+
+use serde_json::{Map, Value};
+use yard_core::{
+    Call, ChatId, ContentHash, Fault, FaultCode, QuestionId, Result, Timestamp, WsPath,
+};
+use yard_kernel::store_fault;
+use yard_store::{Given, NewQuestion, Question as Row, QuestionFilter, StoreError, Via};
+
+use crate::{Form, Origin, Page, Session, transcript};
+
+/// A question, answered or not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// Its id.
+    pub id: QuestionId,
+    /// The chat that it belongs to.
+    pub chat: ChatId,
+    /// Who asked.
+    pub asked_by: String,
+    /// When.
+    pub at: Timestamp,
+    /// What is asked.
+    pub form: Form,
+    /// What was answered, once it was.
+    pub answer: Option<GivenAnswer>,
+    /// The plans as they were when it was asked, where it can approve one.
+    pub(crate) plans: Vec<(WsPath, ContentHash)>,
+    /// The answer has opened build mode; it does so once.
+    pub(crate) used: bool,
+}
+
+/// What a person answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GivenAnswer {
+    /// Name by name.
+    pub answers: Map<String, Value>,
+    /// Who.
+    pub by: String,
+    /// How.
+    pub via: Via,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Question {
+    pub(crate) fn of(row: Row) -> Result<Self> {
+        Ok(Self {
+            id: row.id,
+            chat: row.chat,
+            asked_by: row.asked_by,
+            at: row.at,
+            form: Form::from_json(&row.form)?,
+            answer: row.given.map(answer_of).transpose()?,
+            plans: row.plans,
+            used: row.used,
+        })
+    }
+}
+
+fn answer_of(given: Given) -> Result<GivenAnswer> {
+    let answers = serde_json::from_str(&given.answers).map_err(|error| {
+        Fault::new(FaultCode::Io, format!("the store holds an answer that is none: {error}"))
+    })?;
+    Ok(GivenAnswer { answers, by: given.by, via: given.via, at: given.at })
+}
+
+/// The questions of a workspace, as one session sees them: an agent its own (R16), a person all.
+pub struct Questions<'a>(pub(crate) &'a Session);
+
+impl Questions<'_> {
+    /// Asks a person; durable when it returns.
+    pub fn ask(&self, origin: Origin<'_>, call: &Call, form: Form) -> Result<Question> {
+        let session = self.0;
+        session.check_desk_write(call, "ask")?;
+        let plans = match form.can_approve() {
+            true => session.plans(origin, call)?,
+            false => Vec::new(),
+        };
+        let chat = session.needed_chat(call)?;
+        let id = QuestionId::new(call.world());
+        let detail = format!("{}.{} question {id}", origin.toolset, origin.tool);
+        let audit = session.desk_audit(call, "ask", detail);
+        let turn = transcript::question(audit.at, audit.actor.clone(), &id.to_string(), &form);
+        let asked = NewQuestion {
+            id,
+            chat: chat.id,
+            asked_by: audit.actor.clone(),
+            at: audit.at,
+            form: form.to_json(),
+            plans,
+        };
+        session.open().desk.ask(&asked, &turn, &audit).map_err(store_fault)?;
+        session.open().bell.ring();
+        self.get(id)
+    }
+
+    /// A question.
+    pub fn get(&self, id: QuestionId) -> Result<Question> {
+        let row = self.0.open().desk.question(id).map_err(store_fault)?;
+        let row = row.filter(|row| self.may_see(row)).ok_or_else(|| no_question(id))?;
+        Question::of(row)
+    }
+
+    /// Questions, newest first; those asked before `before`.
+    pub fn list(
+        &self,
+        mut filter: QuestionFilter,
+        before: Option<QuestionId>,
+        limit: usize,
+    ) -> Result<Page<Question>> {
+        if let Some(id) = before {
+            self.get(id)?;
+        }
+        if !self.0.actor().is_person() {
+            filter.asked_by = Some(self.0.actor().name());
+        }
+        let rows = Page::read(limit, |count| self.0.open().desk.questions(&filter, before, count))?;
+        rows.try_map(Question::of)
+    }
+
+    /// Answers a question, as a person. A second answer is a conflict.
+    pub fn answer(
+        &self,
+        call: &Call,
+        id: QuestionId,
+        answers: &Map<String, Value>,
+        via: Via,
+    ) -> Result<Question> {
+        let session = self.0;
+        session.check_desk_write(call, "answer")?;
+        if !session.actor().is_person() {
+            let why = "an agent cannot answer a question: only a person can, with `toolyard answer` or \
+                       over HTTP";
+            return session.refuse(call, "answer", &format!("question {id}"), why);
+        }
+        let question = self.get(id)?;
+        if let Some(given) = &question.answer {
+            return Err(answered_already(id, Some(given)));
+        }
+        let answers = Value::Object(question.form.accept(answers, via)?);
+        let detail = format!("question {id} by {}", via.word());
+        let audit = session.desk_audit(call, "answer", detail);
+        let by = audit.actor.clone();
+        let turn = transcript::answer(audit.at, by.clone(), &id.to_string(), &answers, via);
+        let given = Given { answers: answers.to_string(), by, via, at: audit.at };
+        match session.open().desk.answer(id, &given, &turn, &audit) {
+            Err(StoreError::Misfit(_)) => return Err(answered_already(id, None)),
+            done => done.map_err(store_fault)?,
+        }
+        session.open().bell.ring();
+        self.get(id)
+    }
+
+    fn may_see(&self, row: &Row) -> bool {
+        self.0.actor().is_person() || row.asked_by == self.0.actor().name()
+    }
+}
+
+fn no_question(id: QuestionId) -> Fault {
+    Fault::new(FaultCode::NotFound, format!("there is no question {id} in this workspace"))
+}
+
+fn answered_already(id: QuestionId, given: Option<&GivenAnswer>) -> Fault {
+    let by = given.map(|given| format!(" by {} at {}", given.by, given.at)).unwrap_or_default();
+    let message = format!("question {id} was answered{by} already; an answer is not changed");
+    Fault::new(FaultCode::Exists, message)
+}
+
+impl Session {
+    /// The questions of the workspace.
+    pub fn questions(&self) -> Questions<'_> {
+        Questions(self)
+    }
+}

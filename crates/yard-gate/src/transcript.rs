@@ -1,0 +1,130 @@
+//! What a chat's transcript says: how each turn reads as text, and all of them as files (W18). Text is
+//! made once, when the turn is; showing a transcript renders nothing.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use yard_core::{ChatId, FileId, Name, Result, Timestamp};
+use yard_kernel::{VirtualFile, VirtualFiles, store_fault};
+use yard_store::{Chat, Desk, Mode, NewTurn, TurnKind, Via};
+
+use crate::form::Form;
+use crate::redaction;
+
+/// Chats that are read from the store at once.
+const PAGE: usize = 500;
+
+/// How a transcript begins.
+pub(crate) fn header(id: ChatId, title: &str, actor: &str, mode: Mode, at: Timestamp) -> String {
+    let title = title.replace(char::is_control, " ");
+    format!("# {title}\n\nChat {id}, made {at} by {actor} in {} mode.\n", mode.word())
+}
+
+/// Somebody said something.
+pub(crate) fn message(at: Timestamp, actor: String, role: &str, content: &str) -> NewTurn {
+    let text = format!("\n## {role} ({actor}, {at})\n\n{content}\n");
+    let data = json!({"role": role, "content": content}).to_string();
+    NewTurn { at, actor, kind: TurnKind::Message, data, text }
+}
+
+/// A tool was called.
+pub(crate) struct ToolCall<'a> {
+    /// `toolset.tool`.
+    pub(crate) tool: String,
+    /// What was sent.
+    pub(crate) args: &'a Value,
+    /// Whether it did what was asked.
+    pub(crate) ok: bool,
+    /// What it answered.
+    pub(crate) answer: &'a Value,
+}
+
+/// A tool was called: bounded and redacted.
+pub(crate) fn tool_call(at: Timestamp, actor: String, call: &ToolCall<'_>) -> NewTurn {
+    let ToolCall { tool, ok, .. } = call;
+    let (args, answer) = (redaction::kept(call.args), redaction::kept(call.answer));
+    let outcome = if *ok { "answered" } else { "failed" };
+    let text = format!("\n## {tool} ({actor}, {at})\n\n{args}\n\n{outcome}:\n\n{answer}\n");
+    let data = json!({"tool": tool, "args": args, "ok": ok, "answer": answer}).to_string();
+    NewTurn { at, actor, kind: TurnKind::Call, data, text }
+}
+
+/// The mode changed.
+pub(crate) fn mode(at: Timestamp, actor: String, mode: Mode, why: &str, notes: &Value) -> NewTurn {
+    let (word, notes) = (mode.word(), redaction::kept(notes));
+    let mut text = format!("\n## {word} mode ({actor}, {at})\n\n{why}\n");
+    if !notes.is_null() {
+        text.push_str(&format!("{notes}\n"));
+    }
+    let data = json!({"mode": word, "reason": why, "notes": notes}).to_string();
+    NewTurn { at, actor, kind: TurnKind::Mode, data, text }
+}
+
+/// A person is asked.
+pub(crate) fn question(at: Timestamp, actor: String, id: &str, form: &Form) -> NewTurn {
+    let mut text = format!("\n## question {id} ({actor}, {at})\n\n");
+    for item in form.items() {
+        let choices = item.choices();
+        let choices =
+            if choices.is_empty() { String::new() } else { format!(" [{}]", choices.join(", ")) };
+        text.push_str(&format!("{}: {}{choices}\n", item.name, item.question));
+    }
+    let data = json!({"question_id": id, "questions": form}).to_string();
+    NewTurn { at, actor, kind: TurnKind::Question, data, text }
+}
+
+/// A person answered.
+pub(crate) fn answer(at: Timestamp, actor: String, id: &str, answers: &Value, via: Via) -> NewTurn {
+    let answers = redaction::kept(answers);
+    let text = format!("\n## answer to {id} by {} ({actor}, {at})\n\n{answers}\n", via.word());
+    let data = json!({"question_id": id, "answers": answers, "via": via.word()}).to_string();
+    NewTurn { at, actor, kind: TurnKind::Answer, data, text }
+}
+
+/// The transcripts of all chats as files of `/chats`.
+pub struct Transcripts {
+    desk: Arc<dyn Desk>,
+}
+
+impl Transcripts {
+    /// Those of the chats that a desk has.
+    pub fn new(desk: Arc<dyn Desk>) -> Arc<Self> {
+        Arc::new(Self { desk })
+    }
+}
+
+impl VirtualFiles for Transcripts {
+    fn list(&self) -> Result<Vec<VirtualFile>> {
+        let mut files: Vec<VirtualFile> = Vec::new();
+        let mut before = None;
+        loop {
+            let page = self.desk.chats(before, PAGE).map_err(store_fault)?;
+            before = page.last().map(|chat| chat.id);
+            let last = page.len() < PAGE;
+            files.extend(page.into_iter().map(file));
+            if last {
+                return Ok(files);
+            }
+        }
+    }
+
+    fn find(&self, name: &Name) -> Result<Option<VirtualFile>> {
+        Ok(self.desk.chat_named(name).map_err(store_fault)?.map(file))
+    }
+
+    fn text(&self, name: &Name) -> Result<Option<Vec<u8>>> {
+        let Some(chat) = self.desk.chat_named(name).map_err(store_fault)? else { return Ok(None) };
+        let text = self.desk.transcript(chat.id).map_err(store_fault)?;
+        Ok(text.map(String::into_bytes))
+    }
+}
+
+fn file(chat: Chat) -> VirtualFile {
+    VirtualFile {
+        id: FileId::from_bytes(*chat.id.as_bytes()),
+        name: chat.name,
+        size: chat.bytes,
+        created_at: chat.created_at,
+        updated_at: chat.updated_at,
+    }
+}

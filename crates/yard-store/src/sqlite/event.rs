@@ -1,0 +1,187 @@
+//! What happened, in one sequence: steps are events by being steps, and only what is no step has a row
+//! of its own. Such a row says after which step it came, so that a step's number follows from the rows
+//! before it and appending a step writes nothing here.
+
+use rusqlite::{Connection, Row, params};
+use yard_core::{ChatId, QuestionId, StepId, Timestamp, WsPath};
+
+use super::error::corrupt;
+use super::value::{self, get, limit, moment, number, unsigned};
+use super::{all, desk, history, one, question};
+use crate::{
+    Change, ChangedFile, EVENT_PATHS, Event, EventRow, Mode, Result, Rider, Seq, StepEvent,
+};
+
+const ASKED: i64 = 1;
+const ANSWERED: i64 = 2;
+const MODE: i64 = 3;
+const MADE: i64 = 4;
+const POSTED: i64 = 5;
+const OUTSIDE: i64 = 6;
+
+/// What happened that is no step.
+pub(super) enum Tidings<'a> {
+    Asked(ChatId, QuestionId),
+    Answered(ChatId, QuestionId),
+    Mode(ChatId, Mode),
+    Made(ChatId),
+    Posted(ChatId, u64),
+    Outside(&'a [WsPath]),
+}
+
+/// The columns of an event beside its numbers.
+#[derive(Default)]
+struct Columns {
+    kind: i64,
+    chat: Option<ChatId>,
+    question: Option<QuestionId>,
+    value: Option<i64>,
+    paths: Option<Vec<u8>>,
+}
+
+impl Tidings<'_> {
+    fn columns(&self) -> Columns {
+        let of = |kind, chat| Columns { kind, chat: Some(chat), ..Columns::default() };
+        match *self {
+            Self::Asked(chat, asked) => Columns { question: Some(asked), ..of(ASKED, chat) },
+            Self::Answered(chat, asked) => Columns { question: Some(asked), ..of(ANSWERED, chat) },
+            Self::Mode(chat, mode) => {
+                Columns { value: Some(value::mode_number(mode)), ..of(MODE, chat) }
+            }
+            Self::Made(chat) => of(MADE, chat),
+            Self::Posted(chat, turn) => Columns { value: Some(number(turn)), ..of(POSTED, chat) },
+            Self::Outside(paths) => {
+                Columns { kind: OUTSIDE, paths: Some(joined(paths)), ..Columns::default() }
+            }
+        }
+    }
+}
+
+/// Adds an event after the newest step.
+pub(super) fn add(connection: &Connection, at: Timestamp, tidings: &Tidings<'_>) -> Result<()> {
+    add_after(connection, history::head(connection)?, at, tidings)
+}
+
+fn add_after(
+    connection: &Connection,
+    head: Seq,
+    at: Timestamp,
+    tidings: &Tidings<'_>,
+) -> Result<()> {
+    let nth = count(connection)? + 1;
+    let sql = "INSERT INTO event (number, nth, at, kind, chat, question, value, paths) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let columns = tidings.columns();
+    connection.prepare_cached(sql)?.execute(params![
+        number(head + nth),
+        number(nth),
+        at.as_millis(),
+        columns.kind,
+        columns.chat.as_ref().map(ChatId::as_bytes),
+        columns.question.as_ref().map(QuestionId::as_bytes),
+        columns.value,
+        columns.paths,
+    ])?;
+    Ok(())
+}
+
+/// Writes what rides with the step that was just inserted as number `head`.
+pub(super) fn ride(connection: &Connection, head: Seq, rider: &Rider) -> Result<()> {
+    let Rider::LeavePlan { chat, question, turn } = rider;
+    question::use_up(connection, *chat, *question)?;
+    desk::set_mode(connection, *chat, Mode::Build)?;
+    desk::add_turn(connection, *chat, turn)?;
+    add_after(connection, head, turn.at, &Tidings::Mode(*chat, Mode::Build))
+}
+
+fn count(connection: &Connection) -> Result<u64> {
+    let sql = "SELECT nth FROM event ORDER BY number DESC LIMIT 1";
+    Ok(one(connection, sql, [], |row| unsigned(row, 0))?.unwrap_or(0))
+}
+
+pub(super) fn last(connection: &Connection) -> Result<u64> {
+    Ok(history::head(connection)? + count(connection)?)
+}
+
+pub(super) fn list(connection: &Connection, after: u64, count: usize) -> Result<Vec<EventRow>> {
+    let sql = "SELECT nth FROM event WHERE number <= ?1 ORDER BY number DESC LIMIT 1";
+    let before = one(connection, sql, [number(after)], |row| unsigned(row, 0))?.unwrap_or(0);
+    let mut steps = steps(connection, after.saturating_sub(before), count)?.into_iter();
+    let mut others = others(connection, after, count)?.into_iter().peekable();
+    let mut rows = Vec::new();
+    let mut number = after;
+    while rows.len() < count {
+        number = number.saturating_add(1);
+        let next = others.next_if(|other| other.number == number).or_else(|| steps.next());
+        let Some(row) = next else { break };
+        rows.push(EventRow { number, ..row });
+    }
+    Ok(rows)
+}
+
+fn others(connection: &Connection, after: u64, count: usize) -> Result<Vec<EventRow>> {
+    let sql = "SELECT number, at, kind, chat, question, value, paths FROM event \
+               WHERE number > ?1 ORDER BY number LIMIT ?2";
+    all(connection, sql, params![number(after), limit(count)], |row| {
+        Ok(EventRow { number: unsigned(row, 0)?, at: moment(get(row, 1)?), what: event(row)? })
+    })
+}
+
+fn event(row: &Row<'_>) -> Result<Event> {
+    let kind: i64 = get(row, 2)?;
+    if kind == OUTSIDE {
+        let paths = row.get_ref(6)?.as_blob().map_err(corrupt)?;
+        return Ok(Event::ChangedOutside { paths: split(paths)? });
+    }
+    let chat = ChatId::from_bytes(get(row, 3)?);
+    Ok(match kind {
+        ASKED => Event::Asked { chat, question: QuestionId::from_bytes(get(row, 4)?) },
+        ANSWERED => Event::Answered { chat, question: QuestionId::from_bytes(get(row, 4)?) },
+        MODE => Event::ModeChanged { chat, mode: value::mode(get(row, 5)?)? },
+        MADE => Event::ChatMade { chat },
+        POSTED => Event::Posted { chat, turn: unsigned(row, 5)? },
+        _ => return Err(corrupt("an event is of an unknown kind")),
+    })
+}
+
+/// The steps after `after` as events, not yet numbered.
+fn steps(connection: &Connection, after: Seq, count: usize) -> Result<Vec<EventRow>> {
+    let sql = "SELECT s.at, s.id, s.author, s.actor, s.verb, s.undoes, u.id, s.files, s.first \
+               FROM step s LEFT JOIN step u ON u.seq = s.undoes \
+               WHERE s.seq > ?1 ORDER BY s.seq LIMIT ?2";
+    let steps = all(connection, sql, params![number(after), limit(count)], |row| {
+        let step = StepEvent {
+            id: StepId::from_bytes(get(row, 1)?),
+            author: value::author(get(row, 2)?)?,
+            actor: get(row, 3)?,
+            verb: get(row, 4)?,
+            undoes: value::link(row, 5, 6)?.map(StepId::from_bytes),
+            files: unsigned(row, 7)?,
+            changes: Vec::new(),
+        };
+        Ok((moment(get(row, 0)?), step, get::<i64>(row, 8)?))
+    })?;
+    let with_changes = steps.into_iter().map(|(at, mut step, first)| {
+        let shown = number(step.files.min(EVENT_PATHS as u64));
+        let changes = history::changes_in(connection, first, shown)?;
+        step.changes = changes.into_iter().filter_map(|(_, change)| changed(change)).collect();
+        Ok(EventRow { number: 0, at, what: Event::Step(step) })
+    });
+    with_changes.collect()
+}
+
+fn changed(change: Change) -> Option<ChangedFile> {
+    let summary = change.summary();
+    Some(ChangedFile { file: change.file, path: change.to.or(change.from)?, summary })
+}
+
+/// Paths with a NUL after each, which no path holds.
+fn joined(paths: &[WsPath]) -> Vec<u8> {
+    let shown = paths.iter().take(EVENT_PATHS);
+    shown.flat_map(|path| path.relative().iter().copied().chain([0])).collect()
+}
+
+fn split(bytes: &[u8]) -> Result<Vec<WsPath>> {
+    let Some(bytes) = bytes.strip_suffix(&[0]) else { return Ok(Vec::new()) };
+    bytes.split(|byte| *byte == 0).map(|path| WsPath::from_bytes(path).map_err(corrupt)).collect()
+}

@@ -1,0 +1,147 @@
+//! Questions and their answers, one row each.
+
+use rusqlite::{Connection, Row, params};
+use yard_core::{ChatId, ContentHash, QuestionId, WsPath};
+
+use super::error::corrupt;
+use super::value::{self, get, limit, moment};
+use super::{all, one};
+use crate::{Given, NewQuestion, Question, QuestionFilter, Result, StoreError};
+
+macro_rules! questions {
+    ($rest:literal) => {
+        concat!(
+            "SELECT q.uuid, c.uuid, q.asked_by, q.at, q.form, q.plans, q.answers, q.answered_by, \
+             q.via, q.answered_at, q.used FROM question q JOIN chat c ON c.id = q.chat ",
+            $rest
+        )
+    };
+}
+
+pub(super) fn insert(connection: &Connection, asked: &NewQuestion) -> Result<()> {
+    let sql = "INSERT INTO question (uuid, chat, asked_by, at, form, plans) \
+               SELECT ?1, id, ?3, ?4, ?5, ?6 FROM chat WHERE uuid = ?2";
+    let made = connection.prepare_cached(sql)?.execute(params![
+        asked.id.as_bytes(),
+        asked.chat.as_bytes(),
+        asked.asked_by,
+        asked.at.as_millis(),
+        asked.form,
+        plans_to_bytes(&asked.plans),
+    ])?;
+    match made {
+        0 => Err(StoreError::Misfit(format!("there is no chat {}", asked.chat))),
+        _ => Ok(()),
+    }
+}
+
+/// Writes an answer where there is none yet; the question's chat.
+pub(super) fn give(connection: &Connection, id: QuestionId, given: &Given) -> Result<ChatId> {
+    let sql = "UPDATE question SET answers = ?2, answered_by = ?3, via = ?4, answered_at = ?5 \
+               WHERE uuid = ?1 AND answers IS NULL \
+               RETURNING (SELECT uuid FROM chat WHERE chat.id = question.chat)";
+    let values = params![
+        id.as_bytes(),
+        given.answers,
+        given.by,
+        value::via_number(given.via),
+        given.at.as_millis()
+    ];
+    let chat = one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))?;
+    chat.ok_or_else(|| StoreError::Misfit(format!("question {id} does not wait for an answer")))
+}
+
+/// Uses up the answer to a question of a chat; a misfit if there is none that is unused.
+pub(super) fn use_up(connection: &Connection, chat: ChatId, id: QuestionId) -> Result<()> {
+    let sql = "UPDATE question SET used = 1 WHERE uuid = ?1 AND used = 0 AND answers IS NOT NULL \
+               AND chat = (SELECT id FROM chat WHERE uuid = ?2)";
+    match connection.prepare_cached(sql)?.execute(params![id.as_bytes(), chat.as_bytes()])? {
+        0 => Err(StoreError::Misfit(format!("the answer to question {id} was used already"))),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn by_id(connection: &Connection, id: QuestionId) -> Result<Option<Question>> {
+    one(connection, questions!("WHERE q.uuid = ?1"), [id.as_bytes()], question)
+}
+
+pub(super) fn list(
+    connection: &Connection,
+    filter: &QuestionFilter,
+    before: Option<QuestionId>,
+    count: usize,
+) -> Result<Vec<Question>> {
+    let sql = questions!(
+        "WHERE q.id < COALESCE((SELECT id FROM question WHERE uuid = ?1), 9223372036854775807) \
+         AND (?2 IS NULL OR (q.answers IS NOT NULL) = ?2) AND (?3 IS NULL OR q.asked_by = ?3) \
+         AND (?4 IS NULL OR c.uuid = ?4) ORDER BY q.id DESC LIMIT ?5"
+    );
+    let wanted = params![
+        before.as_ref().map(QuestionId::as_bytes),
+        filter.answered,
+        filter.asked_by,
+        filter.chat.as_ref().map(ChatId::as_bytes),
+        limit(count),
+    ];
+    all(connection, sql, wanted, question)
+}
+
+fn question(row: &Row<'_>) -> Result<Question> {
+    Ok(Question {
+        id: QuestionId::from_bytes(get(row, 0)?),
+        chat: ChatId::from_bytes(get(row, 1)?),
+        asked_by: get(row, 2)?,
+        at: moment(get(row, 3)?),
+        form: get(row, 4)?,
+        plans: plans_of_bytes(row.get_ref(5)?.as_blob().map_err(corrupt)?)?,
+        given: given(row)?,
+        used: get(row, 10)?,
+    })
+}
+
+fn given(row: &Row<'_>) -> Result<Option<Given>> {
+    let Some(answers) = get(row, 6)? else { return Ok(None) };
+    let (by, via, at) = (get(row, 7)?, value::via(get(row, 8)?)?, moment(get(row, 9)?));
+    Ok(Some(Given { answers, by, via, at }))
+}
+
+/// Hash, path, a NUL; and so on. No path holds a NUL.
+fn plans_to_bytes(plans: &[(WsPath, ContentHash)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (path, hash) in plans {
+        bytes.extend_from_slice(hash.as_bytes());
+        bytes.extend_from_slice(path.relative());
+        bytes.push(0);
+    }
+    bytes
+}
+
+fn plans_of_bytes(mut bytes: &[u8]) -> Result<Vec<(WsPath, ContentHash)>> {
+    let mut plans = Vec::new();
+    while let Some((hash, rest)) = bytes.split_first_chunk::<32>() {
+        let end = rest.iter().position(|byte| *byte == 0);
+        let end = end.ok_or_else(|| corrupt("the plans of a question do not end"))?;
+        let path = WsPath::from_bytes(&rest[..end]).map_err(corrupt)?;
+        plans.push((path, ContentHash::from_bytes(*hash)));
+        bytes = &rest[end + 1..];
+    }
+    Ok(plans)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_read_back_whatever_their_hashes_hold() {
+        let plans: Vec<_> = (0..40u8)
+            .map(|n| {
+                let path = WsPath::parse(&format!("/plans/{n}.plan")).unwrap();
+                // A hash may hold the byte that ends a path.
+                (path, ContentHash::from_bytes([n % 3; 32]))
+            })
+            .collect();
+        assert_eq!(plans_of_bytes(&plans_to_bytes(&plans)), Ok(plans));
+        assert_eq!(plans_of_bytes(&[]), Ok(vec![]));
+    }
+}

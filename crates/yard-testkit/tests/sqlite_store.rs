@@ -209,7 +209,7 @@ fn another_format_is_not_written_into() {
     let store = open(folder.path());
     let id = Scribe::new(&store, &world).file("/a", b"1");
     raw(folder.path()).pragma_update(None, "user_version", 99).unwrap();
-    let refused = StoreError::Format { found: 99, known: 1 };
+    let refused = StoreError::Format { found: 99, known: 2 };
     let audit = yard_store::AuditEntry {
         at: yard_core::Timestamp::from_millis(0),
         actor: String::new(),

@@ -15,4 +15,5 @@ mod harness;
 mod isolation;
 mod people;
 mod retries;
+mod talk;
 mod workspaces;

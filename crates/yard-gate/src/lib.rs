@@ -8,6 +8,7 @@
 mod actor;
 pub mod admin;
 mod bell;
+mod call_log;
 mod chats;
 mod form;
 mod open;
@@ -21,6 +22,7 @@ mod transcript;
 
 pub use actor::Actor;
 pub use bell::{Bell, Listener, Listening};
+pub use call_log::{CallLog, LOG_TARGET};
 pub use chats::{Chats, MESSAGE_BYTES, Role};
 pub use form::{Button, Flaw, Form, Item};
 pub use open::OpenWorkspace;

@@ -13,6 +13,8 @@ mod bodies;
 mod files;
 mod harness;
 mod isolation;
+mod logs;
 mod people;
 mod retries;
+mod traces;
 mod workspaces;

@@ -29,7 +29,7 @@ mod stream;
 mod tools;
 mod workspaces;
 
-pub use app::{App, Settings};
+pub use app::{App, ContinueTrace, Settings};
 pub use openapi::document;
 pub use route::{Access, Route};
 pub use routes::routes;

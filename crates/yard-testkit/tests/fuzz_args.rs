@@ -31,6 +31,7 @@ const MAX_CALL: Duration = Duration::from_secs(20);
 /// The files are made anew every so many cases.
 const CASES_PER_YARD: u64 = 250;
 
+const PLAN: &str = "/plans/bold-oak-tale.plan";
 const SECRET: &str = "the secret outside of the root";
 
 fn yard() -> Yard {
@@ -45,6 +46,7 @@ fn yard() -> Yard {
     yard.put("/.gitignore", "*.log\n");
     yard.put("/empty", "");
     yard.put("/json.json", "{\"a\": [1, 2.50]}");
+    yard.call("plan_write", json!({"title": "P", "content": "alpha\nbeta\n", "path": PLAN}));
     let outside = yard.root().join("../outside");
     std::fs::create_dir_all(&outside).unwrap();
     std::fs::write(outside.join("secret"), SECRET).unwrap();
@@ -138,6 +140,32 @@ impl Fuzz {
                 _ => self.text(),
             },
         }
+    }
+
+    fn plan(&self) -> String {
+        let known = [PLAN, "/plans/new.plan", "/deep/er/new.plan", "/notes.md", "/missing.plan"];
+        if self.below(4) == 0 { self.path() } else { self.one(&known).to_owned() }
+    }
+
+    /// Questions, most of them right.
+    fn questions(&self) -> Value {
+        let question = |at: usize| {
+            let words = json!({"type": "string", "enum": ["Accept", "Reject"]});
+            let several = json!({"type": "array", "items": words.clone()});
+            let schema = match self.below(6) {
+                0 => self.value(3),
+                1 => json!(words.to_string()),
+                2 => several,
+                3 => json!({"type": "string", "pattern": self.text()}),
+                _ => words,
+            };
+            let mut asked = json!({"name": format!("q{at}"), "question": "?", "schema": schema});
+            if self.below(3) == 0 {
+                asked["buttons"] = json!([{"label": "Accept", "value": "Accept"}]);
+            }
+            asked
+        };
+        (0..self.below(6)).map(question).collect()
     }
 
     fn text(&self) -> String {
@@ -251,7 +279,13 @@ impl Fuzz {
     /// What the property of that name usually is.
     fn usual(&self, name: &str, schema: &Value) -> Value {
         let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str()).unwrap_or("");
+        let about_plan = schema["description"].as_str().is_some_and(|about| about.contains("plan"));
         match (name, kind) {
+            ("questions", _) => self.questions(),
+            ("status", _) => self.one(&["draft", "approved", "done"]).into(),
+            ("plan_file_path", _) => self.plan().into(),
+            ("path", _) if about_plan => self.plan().into(),
+            ("name", _) if about_plan => self.one(&["bold-oak-tale", "x", "../notes"]).into(),
             ("path" | "source" | "destination", _) => self.path().into(),
             ("paths", _) => (0..1 + self.below(4)).map(|_| self.path()).collect(),
             ("pattern" | "name" | "path_pattern", _) => {
@@ -286,13 +320,16 @@ impl Fuzz {
                 args.insert(name.clone(), self.usual(name, property));
             }
         }
-        if properties.contains_key("content") && self.below(4) > 0 {
+        if properties.contains_key("overwrite") && self.below(4) > 0 {
             args.insert("content".to_owned(), self.value(3));
             args.insert("overwrite".to_owned(), json!(true));
             args.remove("last_read_hash");
         }
         if properties.contains_key("old_string") {
-            self.pair(&mut args);
+            let about = properties["path"]["description"].as_str().unwrap_or_default();
+            let plan = [(PLAN, "alpha"), (PLAN, "beta")];
+            let files = [("/notes.md", "alpha"), ("/src/main.rs", "main"), ("/wide.txt", "a")];
+            self.pair(&mut args, if about.contains(".plan") { &plan } else { &files });
         }
         let mutations = self.below(4);
         for _ in 0..mutations.saturating_sub(1) {
@@ -310,12 +347,11 @@ impl Fuzz {
     }
 
     /// Either a replacement or an insertion, as `edit` wants it.
-    fn pair(&self, args: &mut Map<String, Value>) {
+    fn pair(&self, args: &mut Map<String, Value>, places: &[(&str, &str)]) {
         for name in ["old_string", "new_string", "insert_line", "insert_content"] {
             args.remove(name);
         }
-        let places = [("/notes.md", "alpha"), ("/src/main.rs", "main"), ("/wide.txt", "a")];
-        let (path, old) = self.one(&places);
+        let (path, old) = self.one(places);
         if self.below(2) == 0 {
             args.insert("path".to_owned(), path.into());
         }
@@ -413,7 +449,9 @@ fn any_arguments_get_a_clean_answer() {
     // Every tool was reached, and not only its door.
     for tool in place.catalog().list("workspace") {
         let of = |status| tally.get(&(tool.name(), status)).copied().unwrap_or_default();
-        assert!(of(200) > 0 && of(400) > 0, "{}: {tally:?}", tool.name());
+        // Nobody accepts a plan here, so the way out of plan mode ends at its last check.
+        let inside = if tool.name() == "exit_plan_mode" { of(403) } else { of(200) };
+        assert!(inside > 0 && of(400) > 0, "{}: {tally:?}", tool.name());
     }
 }
 

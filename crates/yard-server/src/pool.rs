@@ -1,6 +1,7 @@
 //! Bounded pools of blocking threads, one a kind of work, so that a burst of one never starves another.
 
 use tokio::sync::Semaphore;
+use tracing::Span;
 
 /// What a piece of work is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,7 +44,7 @@ impl Pools {
         }
     }
 
-    /// Does `work` on a thread that may block; `None` if it panicked or the runtime is going down.
+    /// Does `work` on a thread that may block, in the span of who asks; `None` if it panicked or the runtime is going down.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         kind: Work,
@@ -56,6 +57,7 @@ impl Pools {
             Work::Password => &self.password,
         };
         let _permit = semaphore.acquire().await.ok()?;
-        tokio::task::spawn_blocking(work).await.ok()
+        let span = Span::current();
+        tokio::task::spawn_blocking(move || span.in_scope(work)).await.ok()
     }
 }

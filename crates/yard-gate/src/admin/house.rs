@@ -115,7 +115,7 @@ impl House {
         let session = Session::new(open, entered.identity.actor(), entered.policy());
         match &entered.identity {
             // A key that is bound to a chat never speaks outside of it.
-            Identity::Agent(KeyRow { chat: Some(chat), .. }) => Ok(session.in_chat(*chat)?),
+            Identity::Agent(KeyRow { chat: Some(chat), .. }) => Ok(session.bound_to(*chat)?),
             _ => Ok(session),
         }
     }
@@ -134,29 +134,32 @@ impl House {
     }
 
     fn room(&self, id: WorkspaceId) -> Room {
-        let mut open = held(&self.open);
-        if !open.contains_key(&id) && open.len() >= OPEN_WORKSPACES {
-            close_oldest(&mut open);
-        }
         let now = self.now();
+        let mut open = held(&self.open);
+        let is_full = !open.contains_key(&id) && open.len() >= OPEN_WORKSPACES;
+        let closed = if is_full { take_oldest(&mut open) } else { None };
         let room =
             open.entry(id).or_insert_with(|| Room { inside: Arc::default(), last_used: now });
         room.last_used = now;
-        room.clone()
+        let room = room.clone();
+        drop(open);
+        // Closing a store takes its time: nobody else waits for it.
+        drop(closed);
+        room
     }
 
     /// Closes a workspace as soon as nobody is inside.
     pub(super) fn close(&self, id: WorkspaceId) {
-        held(&self.open).remove(&id);
+        let closed = held(&self.open).remove(&id);
+        drop(closed);
     }
 }
 
-/// Closes the workspace that nobody has been in for longest, if there is one.
-fn close_oldest(open: &mut HashMap<WorkspaceId, Room>) {
+/// The workspace that nobody has been in for longest, if there is one; it is closed when it is dropped.
+fn take_oldest(open: &mut HashMap<WorkspaceId, Room>) -> Option<Room> {
     let idle = open.iter().filter(|(_, room)| room.is_idle());
-    if let Some(id) = idle.min_by_key(|(_, room)| room.last_used).map(|(id, _)| *id) {
-        open.remove(&id);
-    }
+    let oldest = idle.min_by_key(|(_, room)| room.last_used).map(|(id, _)| *id);
+    oldest.and_then(|id| open.remove(&id))
 }
 
 impl Room {

@@ -122,17 +122,22 @@ impl House {
     /// Exchanges a refresh token for a new pair. One that was used before ends its whole login: either
     /// its holder or somebody with a copy of it is a thief, and nobody can tell which.
     pub fn refresh(&self, token: &str) -> Result<LoggedIn, Refusal> {
+        let presented = secret_of(token);
+        let refused = |message: &str| Refusal::Unknown(message.to_owned());
+        let dead = || refused("the refresh token is not good any more; log in again");
+        let (login, user) = self.registry.login_of(&presented)?.ok_or_else(dead)?;
+        let detail = format!("login {login}: a refresh token was used twice");
+        let reused = self.audit(Actor::Person(user), "end login", detail);
         let (refresh_token, next) = self.new_refresh()?;
-        let rotation = self.registry.rotate(&secret_of(token), next, self.now())?;
-        let Rotation::Rotated { login, .. } = rotation else {
-            return Err(Refusal::Unknown(match rotation {
-                Rotation::Reused { .. } => {
-                    "this refresh token was used before, so its login was ended; log in again"
-                        .to_owned()
-                }
-                _ => "the refresh token is not good any more; log in again".to_owned(),
-            }));
-        };
+        match self.registry.rotate(&presented, next, &reused)? {
+            Rotation::Rotated { .. } => {}
+            Rotation::Reused { .. } => {
+                let message =
+                    "this refresh token was used before, so its login was ended; log in again";
+                return Err(refused(message));
+            }
+            Rotation::Dead => return Err(dead()),
+        }
         let person = self.registry.person(login)?.ok_or_else(bad_token)?;
         self.logged_in(person.into(), login, refresh_token, next.expires_at)
     }

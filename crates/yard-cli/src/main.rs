@@ -8,6 +8,7 @@ mod command;
 mod config;
 mod door;
 mod failure;
+mod log;
 mod place;
 mod reply;
 mod rooms;

@@ -19,6 +19,7 @@ use yard_store::SqliteRegistry;
 use crate::config::{Config, LogFormat};
 use crate::door::Door;
 use crate::failure::Failure;
+use crate::log::Log;
 use crate::place::DataFolder;
 use crate::reply::Reply;
 use crate::rooms::Rooms;
@@ -53,7 +54,7 @@ impl Options {
         let data = DataFolder::prepare(door.data_dir())?;
         let file = data.config(self.config.as_deref())?;
         let config = Config::read(file.as_deref(), variables())?;
-        start_log(&config)?;
+        let _log = start_log(&config)?;
         raise_open_files();
         let listening = Listening::at(self.address(&config)?).map_err(|error| {
             Failure::io("the address cannot be listened on", &error)
@@ -140,7 +141,7 @@ fn welcome(address: SocketAddr, data: &DataFolder) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-fn start_log(config: &Config) -> Result<(), Failure> {
+fn start_log(config: &Config) -> Result<Log, Failure> {
     let filter: Targets = config.log.level.parse().map_err(|error| {
         let message = format!("configuration: log.level: {error}");
         Failure::misuse(FaultCode::BadArgument, message)
@@ -149,11 +150,13 @@ fn start_log(config: &Config) -> Result<(), Failure> {
     let on_terminal = std::io::stderr().is_terminal();
     let format = config.log.format;
     let json = format.map_or(!on_terminal, |format| format == LogFormat::Json);
-    let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(on_terminal && !json);
+    let log = Log::to(std::io::stderr())
+        .map_err(|error| Failure::io("the log cannot be written", &error))?;
+    let layer = fmt::layer().with_writer(log.lines()).with_ansi(on_terminal && !json);
     let layer = if json { layer.json().boxed() } else { layer.boxed() };
     // A second server in one process logs with the first one's settings.
     let _ = tracing_subscriber::registry().with(layer.with_filter(filter)).try_init();
-    Ok(())
+    Ok(log)
 }
 
 /// A workspace that is open holds a handful of files, a connection one.

@@ -167,14 +167,13 @@ impl Catalog {
             Ok(found) => found,
             Err(answer) => return answer,
         };
-        let origin = Origin { toolset: dialect.name, tool: found.name() };
-        let log = CallLog::begin(session, origin, call, &Value::Null);
-        let context =
-            Context { session: log.session(), call, toolset: dialect.name, tool: found.name() };
-        let outcome = log.within(|| found.resume(pending, &context));
+        let context = Context { session, call, toolset: dialect.name, tool: found.name() };
+        let outcome = found.resume(pending, &context);
         let word = outcome_word(&outcome);
         let answer = dialect.answer(found, outcome);
+        // A door asks again and again; only the last answer is news.
         if answer.pending.is_none() {
+            let log = CallLog::begin(session, context.origin(), call, &Value::Null);
             log.end(&word, &answer.body);
         }
         answer

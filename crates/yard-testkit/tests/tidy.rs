@@ -62,6 +62,7 @@ const WORLDLY: [(&str, &[&str]); 12] = [
         &[
             "crates/yard-testkit/",
             "crates/yard-server/src/http/answer.rs",
+            "crates/yard-server/src/http/waiting.rs",
             "crates/yard-cli/src/telemetry.rs",
             "crates/yard-cli/src/world.rs",
         ],

@@ -20,6 +20,8 @@ pub(crate) struct Server {
     /// `127.0.0.1:PORT`
     pub(crate) address: String,
     temp: TempDir,
+    /// Its environment, also when it is started again.
+    variables: Vec<(String, String)>,
     agent: Agent,
     people: AtomicUsize,
 }
@@ -62,14 +64,16 @@ impl Server {
     /// With these variables in its environment.
     pub(crate) fn start_with(variables: &[(&str, &str)]) -> Self {
         let temp = tempfile::tempdir().unwrap();
-        let (child, address) = launch(&temp.path().join("data"), variables);
+        let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        let variables: Vec<_> = variables.iter().map(owned).collect();
+        let (child, address) = launch(&temp.path().join("data"), &variables);
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(Duration::from_secs(60)))
             .max_idle_connections_per_host(64)
             .build();
         let people = AtomicUsize::new(0);
-        Self { child, address, temp, agent: config.into(), people }
+        Self { child, address, temp, variables, agent: config.into(), people }
     }
 
     pub(crate) fn data(&self) -> PathBuf {
@@ -84,7 +88,7 @@ impl Server {
     pub(crate) fn crash_and_restart(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        let (child, address) = launch(&self.data(), &[]);
+        let (child, address) = launch(&self.data(), &self.variables);
         (self.child, self.address) = (child, address);
     }
 
@@ -183,9 +187,9 @@ fn read(mut answer: ureq::http::Response<Body>) -> Answer {
 }
 
 /// Starts the binary and waits until it says where it listens.
-fn launch(data: &Path, variables: &[(&str, &str)]) -> (Child, String) {
+fn launch(data: &Path, variables: &[(String, String)]) -> (Child, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_toolyard"));
-    command.env_clear().envs(variables.iter().copied()).stdin(Stdio::null());
+    command.env_clear().envs(variables.iter().cloned()).stdin(Stdio::null());
     command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();

@@ -9,10 +9,15 @@
     reason = "tests drive the binary from outside"
 )]
 
+mod attacks;
 mod bodies;
 mod files;
+mod fuzzed;
 mod harness;
 mod isolation;
+mod load;
+mod node;
 mod people;
 mod retries;
+mod spec_examples;
 mod workspaces;

@@ -58,6 +58,11 @@ impl Call {
         self.world.as_ref()
     }
 
+    /// The same world, for what goes on after this call.
+    pub fn shared_world(&self) -> Arc<dyn World> {
+        Arc::clone(&self.world)
+    }
+
     /// Raising this flag makes the call end at its next check.
     pub fn cancel_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.cancelled)

@@ -1,8 +1,8 @@
 //! One open workspace with everything that a session of it needs.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use yard_kernel::Workspace;
+use yard_kernel::{Watch, Workspace};
 use yard_store::Desk;
 
 use crate::Bell;
@@ -15,11 +15,13 @@ pub struct OpenWorkspace {
     pub desk: Arc<dyn Desk>,
     /// Rung after every committed step or desk write.
     pub bell: Bell,
+    /// Once somebody wants to be told of it: what others change on disk.
+    pub(crate) watching: Mutex<Option<Watch>>,
 }
 
 impl OpenWorkspace {
     /// A workspace and its desk, with a bell that nobody hears yet.
     pub fn new(workspace: Arc<Workspace>, desk: Arc<dyn Desk>) -> Arc<Self> {
-        Arc::new(Self { workspace, desk, bell: Bell::default() })
+        Arc::new(Self { workspace, desk, bell: Bell::default(), watching: Mutex::default() })
     }
 }

@@ -161,16 +161,24 @@ impl Server {
         }
     }
 
-    /// Bytes on a connection of their own, and everything that comes back.
+    /// Bytes on a connection of their own, and everything that comes back once no more will be sent.
     pub(crate) fn raw(&self, bytes: &[u8]) -> String {
+        let stream = self.told(bytes, Duration::from_secs(20));
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        all_of(stream)
+    }
+
+    /// The same for a client that stays: everything until the server hangs up or is silent for a while.
+    pub(crate) fn raw_and_stay(&self, bytes: &[u8]) -> String {
+        all_of(self.told(bytes, Duration::from_secs(1)))
+    }
+
+    fn told(&self, bytes: &[u8], patience: Duration) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(patience)).unwrap();
         // A server that has heard enough may hang up while we still talk.
         let _ = stream.write_all(bytes);
-        let _ = stream.shutdown(std::net::Shutdown::Write);
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        String::from_utf8_lossy(&answer).into_owned()
+        stream
     }
 }
 
@@ -179,6 +187,12 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn all_of(mut stream: TcpStream) -> String {
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
 }
 
 fn read(mut answer: ureq::http::Response<Body>) -> Answer {

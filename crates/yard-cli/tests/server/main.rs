@@ -20,4 +20,5 @@ mod node;
 mod people;
 mod retries;
 mod spec_examples;
+mod talk;
 mod workspaces;

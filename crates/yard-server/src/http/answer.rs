@@ -29,7 +29,7 @@ use super::problem::Problem;
 use super::reply::{Content, Raw, Reply};
 use super::route::{Access, BodyShape, Route};
 use super::stream::{self, Chunks};
-use super::{cookie, guard, idempotency, routes, tools};
+use super::{cookie, events, guard, idempotency, routes, tools, waiting};
 use crate::listen::Peer;
 use crate::pool::Work;
 
@@ -146,6 +146,12 @@ async fn run(
     };
     let work = tools::work(&ask).unwrap_or(route.work);
     let (reply, ask) = handle(app, ask, work).await?;
+    let reply = match reply.content {
+        Content::Waiting(now, waiting) => waiting::answered(&ask, *waiting)
+            .await
+            .unwrap_or(Reply { content: Content::Json(now), ..reply }),
+        content => Reply { content, ..reply },
+    };
     Ok((reply, Alive { ask, stop }))
 }
 
@@ -245,7 +251,12 @@ fn told(app: &App, id: &str, result: Result<(Reply, Alive), Problem>) -> Respons
             describe(&mut headers, status, &raw);
             stream::outgoing(alive.ask, raw, alive.stop)
         }
-        (Content::Empty | Content::Raw(_), _) => Body::empty(),
+        (Content::Events(cursor), Some(alive)) => {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+            events::body(alive.ask, cursor, alive.stop)
+        }
+        (Content::Waiting(bytes, _), _) => typed(&mut headers, "application/json", bytes),
+        (Content::Empty | Content::Raw(_) | Content::Events(_), _) => Body::empty(),
     };
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);

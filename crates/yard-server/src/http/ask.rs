@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use yard_core::{Call, WorkspaceId};
+use yard_core::{Call, Role, WorkspaceId};
 use yard_dialects::form;
 use yard_gate::Session;
 use yard_gate::admin::{Entered, Identity};
@@ -78,6 +78,14 @@ impl Ask {
         if people_only && is_agent {
             return Err(Problem::forbidden("an agent's key cannot do this; a person can"));
         }
+        Ok(())
+    }
+
+    /// A fault once the caller would not be let in any more.
+    pub(crate) fn is_still_in(&self) -> Result<(), Problem> {
+        let Caller::Inside(entered) = &self.caller else { return Ok(()) };
+        let identity = self.identify()?;
+        self.app.house.enter(identity, entered.workspace, Role::Viewer)?;
         Ok(())
     }
 

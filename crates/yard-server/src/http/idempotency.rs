@@ -85,7 +85,7 @@ fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Probl
 
 fn bytes(content: &Content) -> Vec<u8> {
     match content {
-        Content::Json(bytes) => bytes.clone(),
+        Content::Json(bytes) | Content::Waiting(bytes, _) => bytes.clone(),
         _ => Vec::new(),
     }
 }

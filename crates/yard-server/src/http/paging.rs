@@ -16,9 +16,9 @@ const MOST: usize = 1_000;
 pub(super) struct Paging {
     /// At most that many entries, 1 to 1,000 (default 100).
     #[schemars(range(min = 1, max = 1_000))]
-    limit: Option<usize>,
+    pub(super) limit: Option<usize>,
     /// Where to go on: the `next` of the answer before.
-    cursor: Option<String>,
+    pub(super) cursor: Option<String>,
 }
 
 impl Paging {

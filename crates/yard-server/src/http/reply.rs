@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::ask::Ask;
 use super::cookie::Cookie;
 use super::problem::Problem;
+use super::waiting::Waiting;
 
 /// An answer.
 pub(crate) struct Reply {
@@ -27,6 +28,10 @@ pub(crate) enum Content {
     Text(&'static str, String),
     /// Bytes that are read while they are sent.
     Raw(Raw),
+    /// Events after this number, for as long as the client listens.
+    Events(u64),
+    /// JSON as it stands, unless a person speaks in time.
+    Waiting(Vec<u8>, Box<Waiting>),
 }
 
 /// Bytes of a file.

@@ -5,13 +5,18 @@ use yard_dialects::Catalog;
 
 use super::paging::Paging;
 use super::route::{Access, Route};
-use super::{auth, content, files, health, keys, members, openapi, steps, tools, workspaces};
+use super::{
+    auth, chats, content, events, files, health, keys, members, openapi, questions, steps, tools,
+    workspaces,
+};
 use crate::pool::Work;
 
 /// A person who manages a workspace.
 const OWNER: Access = Access::PersonInside(Role::Owner);
 const VIEWER: Access = Access::Inside(Role::Viewer);
 const MEMBER: Access = Access::Inside(Role::Member);
+/// A person who takes part.
+const PERSON: Access = Access::PersonInside(Role::Member);
 
 /// Every route.
 pub fn routes(catalog: &Catalog) -> Vec<Route> {
@@ -21,6 +26,7 @@ pub fn routes(catalog: &Catalog) -> Vec<Route> {
     all.extend(calls(catalog));
     all.extend(things());
     all.extend(past());
+    all.extend(talk());
     all
 }
 
@@ -212,5 +218,54 @@ fn past() -> Vec<Route> {
             .about("Undoes a step, old or new, keeping everything that came after it")
             .access(MEMBER)
             .replies::<steps::Undone>(200),
+    ]
+}
+
+fn talk() -> Vec<Route> {
+    vec![
+        Route::post("/api/v1/workspaces/{id}/chats", chats::create)
+            .about("Makes a chat: an agent's run, with its mode and its transcript")
+            .access(MEMBER)
+            .body::<chats::NewChat>()
+            .replies::<chats::OneChat>(201),
+        Route::get("/api/v1/workspaces/{id}/chats", chats::list)
+            .about("The chats, newest first")
+            .access(VIEWER)
+            .query::<Paging>()
+            .replies::<chats::ChatList>(200),
+        Route::get("/api/v1/workspaces/{id}/chats/{chat_id}", chats::read)
+            .about("A chat with everything that was said and done in it")
+            .access(VIEWER)
+            .query::<Paging>()
+            .replies::<chats::Transcript>(200),
+        Route::patch("/api/v1/workspaces/{id}/chats/{chat_id}", chats::set_mode)
+            .about("Sets a chat's mode; only a person opens build mode")
+            .access(MEMBER)
+            .body::<chats::NewMode>()
+            .replies::<chats::OneChat>(200),
+        Route::post("/api/v1/workspaces/{id}/chats/{chat_id}/messages", chats::post)
+            .about("Adds a message")
+            .access(MEMBER)
+            .body::<chats::NewMessage>()
+            .replies::<chats::Posted>(201),
+        Route::get("/api/v1/workspaces/{id}/questions", questions::list)
+            .about("Questions to people, newest first; an agent sees its own")
+            .access(VIEWER)
+            .query::<questions::Which>()
+            .replies::<questions::QuestionList>(200),
+        Route::get("/api/v1/workspaces/{id}/questions/{question_id}", questions::read)
+            .about("A question, and its answer once there is one")
+            .access(VIEWER)
+            .replies::<questions::OneQuestion>(200),
+        Route::post("/api/v1/workspaces/{id}/questions/{question_id}/answer", questions::answer)
+            .about("Answers a question, once")
+            .access(PERSON)
+            .body::<questions::NewAnswer>()
+            .replies::<questions::OneQuestion>(200),
+        Route::get("/api/v1/workspaces/{id}/events", events::open)
+            .about("What happens, as server-sent events; Last-Event-ID reads on from there")
+            .access(VIEWER)
+            .query::<events::From>()
+            .replies_text("text/event-stream"),
     ]
 }

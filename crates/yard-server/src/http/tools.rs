@@ -3,13 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use yard_core::Role;
-use yard_dialects::{AnyTool, Catalog, Format, form};
+use yard_core::{ChatId, Role};
+use yard_dialects::{Answer, AnyTool, Catalog, Format, form};
+use yard_gate::Session;
 
 use super::ask::{Ask, Sent};
 use super::problem::Problem;
 use super::reply::{Content, Reply};
 use super::route::{Access, Route};
+use super::waiting::Waiting;
 use crate::pool::Work;
 
 pub(super) const PATH: &str = "/api/v1/workspaces/{id}/tools";
@@ -29,6 +31,8 @@ pub(super) struct Envelope {
     toolset: Option<String>,
     /// The chat that the call belongs to; without it, the caller's default chat.
     chat_id: Option<String>,
+    /// How many milliseconds the call may wait for a person, where it needs one (default 30,000).
+    wait_ms: Option<u64>,
 }
 
 /// Which definitions, for whom.
@@ -100,17 +104,40 @@ pub(super) fn work(ask: &Ask) -> Option<Work> {
 }
 
 pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {
-    let Envelope { tool, args, toolset, chat_id } = ask.json()?;
-    let toolset = toolset.as_deref().unwrap_or(TOOLSET);
-    let _ = chat_id;
-    let session = ask.session()?;
+    let Envelope { tool, args, toolset, chat_id, wait_ms } = ask.json()?;
+    let toolset = toolset.unwrap_or_else(|| TOOLSET.to_owned());
+    let session = session(ask, chat_id.as_deref())?;
     let call = ask.call.clone().within_millis(session.limits().call_millis);
-    let answer = ask.app.catalog.call(toolset, &tool, args, &session, &call);
-    if ask.app.catalog.get(toolset, &tool).is_some() {
-        ask.app.metrics.called(toolset, &tool, answer.ok);
+    let answer = ask.app.catalog.call(&toolset, &tool, args, &session, &call);
+    if ask.app.catalog.get(&toolset, &tool).is_some() {
+        ask.app.metrics.called(&toolset, &tool, answer.ok);
     }
-    let body = serde_json::to_vec(&answer.body).map_err(|_| Problem::internal())?;
-    Ok(Reply { status: answer.status, content: Content::Json(body), cookies: Vec::new() })
+    let mut reply = reply_to(&answer)?;
+    if let (Some(pending), Content::Json(now)) = (answer.pending, &mut reply.content) {
+        let waiting = Waiting { session, toolset, tool, pending, wait_ms };
+        reply.content = Content::Waiting(std::mem::take(now), Box::new(waiting));
+    }
+    Ok(reply)
+}
+
+/// An answer as it goes over the wire.
+pub(super) fn reply_to(answer: &Answer) -> Result<Reply, Problem> {
+    Reply::json(answer.status, &answer.body)
+}
+
+/// The caller's session in the chat that it names, or in its default one.
+fn session(ask: &Ask, chat: Option<&str>) -> Result<Session, Problem> {
+    let session = ask.session()?;
+    let Some(chat) = chat else { return Ok(session) };
+    let wrong = || Problem::invalid("chat_id", "expected a chat's id");
+    let chat: ChatId = chat.parse().map_err(|_| wrong())?;
+    match session.chat() {
+        Some(bound) if bound != chat => {
+            Err(Problem::forbidden("this key is bound to another chat"))
+        }
+        Some(_) => Ok(session),
+        None => Ok(session.in_chat(chat)?),
+    }
 }
 
 pub(super) fn definitions(ask: &Ask) -> Result<Reply, Problem> {

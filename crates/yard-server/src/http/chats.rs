@@ -1,0 +1,217 @@
+//! Chats over HTTP: an agent's runs, their modes and their transcripts (W18).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use yard_core::ChatId;
+use yard_gate::{Chat, MOST_ROWS, Mode, Role, Turn};
+
+use super::ask::Ask;
+use super::paging::Paging;
+use super::problem::Problem;
+use super::reply::Reply;
+
+/// What may change in a chat.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ModeWord {
+    /// Plan files only.
+    Plan,
+    /// Everything that the policy allows.
+    Build,
+}
+
+impl From<ModeWord> for Mode {
+    fn from(word: ModeWord) -> Self {
+        match word {
+            ModeWord::Plan => Self::Plan,
+            ModeWord::Build => Self::Build,
+        }
+    }
+}
+
+/// A new chat.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct NewChat {
+    /// What people call it, up to 200 characters.
+    title: String,
+    /// `build` unless said otherwise; an agent's is always `plan`.
+    mode: Option<ModeWord>,
+}
+
+/// Another mode.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct NewMode {
+    /// Only a person opens `build`.
+    mode: ModeWord,
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RoleWord {
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// Whoever set the model up.
+    System,
+    /// A tool.
+    Tool,
+}
+
+impl From<RoleWord> for Role {
+    fn from(word: RoleWord) -> Self {
+        match word {
+            RoleWord::User => Self::User,
+            RoleWord::Assistant => Self::Assistant,
+            RoleWord::System => Self::System,
+            RoleWord::Tool => Self::Tool,
+        }
+    }
+}
+
+/// A new message.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct NewMessage {
+    /// Who speaks.
+    role: RoleWord,
+    /// The words, up to 256 KiB.
+    content: String,
+}
+
+/// A chat.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ChatRow {
+    id: String,
+    title: String,
+    /// Where its transcript can be read, like any file.
+    path: String,
+    /// `plan` or `build`.
+    mode: &'static str,
+    /// Who made it, as `person:ID` or `key:ID`.
+    made_by: String,
+    created_at: String,
+    updated_at: String,
+    /// Bytes of its transcript.
+    size: u64,
+}
+
+impl From<&Chat> for ChatRow {
+    fn from(chat: &Chat) -> Self {
+        Self {
+            id: chat.id.to_string(),
+            title: chat.title.clone(),
+            path: format!("/chats/{}", chat.name),
+            mode: chat.mode.word(),
+            made_by: chat.made_by.clone(),
+            created_at: chat.created_at.to_string(),
+            updated_at: chat.updated_at.to_string(),
+            size: chat.bytes,
+        }
+    }
+}
+
+/// A chat, by name.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OneChat {
+    chat: ChatRow,
+}
+
+/// Chats, newest first.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ChatList {
+    chats: Vec<ChatRow>,
+    /// Older ones remain: send this as `cursor`.
+    next: Option<String>,
+}
+
+/// One turn of a chat.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Message {
+    /// Its number: turns are read in this order.
+    number: u64,
+    at: String,
+    /// Who, as `person:ID` or `key:ID`.
+    actor: String,
+    /// `message`, `tool_call`, `mode`, `question` or `answer`.
+    kind: &'static str,
+    /// What it holds, by its kind: a message has `role` and `content`.
+    data: Value,
+}
+
+impl From<&Turn> for Message {
+    fn from(turn: &Turn) -> Self {
+        Self {
+            number: turn.number,
+            at: turn.at.to_string(),
+            actor: turn.actor.clone(),
+            kind: turn.kind.word(),
+            data: serde_json::from_str(&turn.data).unwrap_or(Value::Null),
+        }
+    }
+}
+
+/// A chat with its turns, oldest first.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Transcript {
+    chat: ChatRow,
+    messages: Vec<Message>,
+    /// Newer ones remain: send this as `cursor`.
+    next: Option<String>,
+}
+
+/// A message that was posted.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Posted {
+    message: PostedMessage,
+}
+
+/// Where it stands.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PostedMessage {
+    chat_id: String,
+    number: u64,
+}
+
+fn chat_of(ask: &Ask) -> Result<ChatId, Problem> {
+    ask.id("chat_id", "chat")
+}
+
+pub(super) fn create(ask: &Ask) -> Result<Reply, Problem> {
+    let NewChat { title, mode } = ask.json()?;
+    let chat = ask.session()?.chats().make(&ask.call, &title, mode.map(Mode::from))?;
+    Reply::created(&OneChat { chat: ChatRow::from(&chat) })
+}
+
+pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
+    let paging: Paging = ask.query()?;
+    let session = ask.session()?;
+    let page = session.chats().list(paging.cursor()?, paging.limit()?.min(MOST_ROWS))?;
+    let next = page.rows.last().filter(|_| page.truncated).map(|chat| chat.id.to_string());
+    Reply::ok(&ChatList { chats: page.rows.iter().map(ChatRow::from).collect(), next })
+}
+
+pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
+    let paging: Paging = ask.query()?;
+    let (session, id) = (ask.session()?, chat_of(ask)?);
+    let chat = session.chats().get(id)?;
+    let after = paging.cursor::<u64>()?.unwrap_or(0);
+    let page = session.chats().turns(id, None, after, paging.limit()?.min(MOST_ROWS))?;
+    let next = page.rows.last().filter(|_| page.truncated).map(|turn| turn.number.to_string());
+    let messages = page.rows.iter().map(Message::from).collect();
+    Reply::ok(&Transcript { chat: ChatRow::from(&chat), messages, next })
+}
+
+pub(super) fn set_mode(ask: &Ask) -> Result<Reply, Problem> {
+    let NewMode { mode } = ask.json()?;
+    let chat = ask.session()?.chats().set_mode(&ask.call, chat_of(ask)?, mode.into())?;
+    Reply::ok(&OneChat { chat: ChatRow::from(&chat) })
+}
+
+pub(super) fn post(ask: &Ask) -> Result<Reply, Problem> {
+    let NewMessage { role, content } = ask.json()?;
+    let id = chat_of(ask)?;
+    let number = ask.session()?.chats().post(&ask.call, id, role.into(), &content)?;
+    Reply::created(&Posted { message: PostedMessage { chat_id: id.to_string(), number } })
+}

@@ -1,0 +1,149 @@
+//! Questions over HTTP (W15): agents ask with a tool, people see what waits and answer.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use yard_core::ChatId;
+use yard_gate::{MOST_ROWS, Question, QuestionFilter, Via};
+
+use super::ask::Ask;
+use super::paging::Paging;
+use super::problem::Problem;
+use super::reply::Reply;
+
+/// Whether a question waits.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Status {
+    /// It does.
+    Pending,
+    /// It was answered.
+    Answered,
+}
+
+/// Which questions.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Which {
+    /// Only those that wait, or only those that were answered.
+    status: Option<Status>,
+    /// Only those of this chat.
+    chat_id: Option<String>,
+    /// At most that many, 1 to 1,000 (default 100).
+    #[schemars(range(min = 1, max = 1_000))]
+    limit: Option<usize>,
+    /// Where to go on: the `next` of the answer before.
+    cursor: Option<String>,
+}
+
+/// How an answer was given.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ViaWord {
+    /// A choice was clicked.
+    Button,
+    /// It was typed.
+    Text,
+}
+
+/// An answer.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct NewAnswer {
+    /// By the questions' names.
+    answers: Map<String, Value>,
+    /// Whether a choice was clicked or the answer typed.
+    via: ViaWord,
+}
+
+/// A question, answered or not.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(super) struct QuestionRow {
+    id: String,
+    chat_id: String,
+    /// `pending` or `answered`.
+    status: &'static str,
+    /// Who asked, as `person:ID` or `key:ID`.
+    asked_by: String,
+    asked_at: String,
+    /// One to four, each with `name`, `question`, `schema` and, if there are any, `buttons`.
+    questions: Vec<Value>,
+    /// By name.
+    answers: Option<Map<String, Value>>,
+    answered_by: Option<String>,
+    answered_at: Option<String>,
+    /// `button` or `text`.
+    via: Option<&'static str>,
+}
+
+impl From<&Question> for QuestionRow {
+    fn from(question: &Question) -> Self {
+        let given = question.answer.as_ref();
+        let items = question.form.items().iter();
+        Self {
+            id: question.id.to_string(),
+            chat_id: question.chat.to_string(),
+            status: if given.is_some() { "answered" } else { "pending" },
+            asked_by: question.asked_by.clone(),
+            asked_at: question.at.to_string(),
+            questions: items.filter_map(|item| serde_json::to_value(item).ok()).collect(),
+            answers: given.map(|given| given.answers.clone()),
+            answered_by: given.map(|given| given.by.clone()),
+            answered_at: given.map(|given| given.at.to_string()),
+            via: given.map(|given| given.via.word()),
+        }
+    }
+}
+
+/// A question: its fields, and the same once more by name, as every other answer has it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OneQuestion {
+    #[serde(flatten)]
+    fields: QuestionRow,
+    question: QuestionRow,
+}
+
+impl From<&Question> for OneQuestion {
+    fn from(question: &Question) -> Self {
+        let row = QuestionRow::from(question);
+        Self { fields: row.clone(), question: row }
+    }
+}
+
+/// Questions, newest first.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct QuestionList {
+    questions: Vec<QuestionRow>,
+    /// Older ones remain: send this as `cursor`.
+    next: Option<String>,
+}
+
+pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
+    let Which { status, chat_id, limit, cursor } = ask.query()?;
+    let paging = Paging { limit, cursor };
+    let chat = chat_id.map(|id| id.parse::<ChatId>()).transpose();
+    let filter = QuestionFilter {
+        answered: status.map(|status| matches!(status, Status::Answered)),
+        asked_by: None,
+        chat: chat.map_err(|_| Problem::invalid("chat_id", "expected a chat's id"))?,
+    };
+    let session = ask.session()?;
+    let limit = paging.limit()?.min(MOST_ROWS);
+    let page = session.questions().list(filter, paging.cursor()?, limit)?;
+    let next = page.rows.last().filter(|_| page.truncated).map(|row| row.id.to_string());
+    Reply::ok(&QuestionList { questions: page.rows.iter().map(QuestionRow::from).collect(), next })
+}
+
+pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
+    let question = ask.session()?.questions().get(ask.id("question_id", "question")?)?;
+    Reply::ok(&OneQuestion::from(&question))
+}
+
+pub(super) fn answer(ask: &Ask) -> Result<Reply, Problem> {
+    let NewAnswer { answers, via } = ask.json()?;
+    let via = match via {
+        ViaWord::Button => Via::Button,
+        ViaWord::Text => Via::Text,
+    };
+    let id = ask.id("question_id", "question")?;
+    let question = ask.session()?.questions().answer(&ask.call, id, &answers, via)?;
+    Reply::ok(&OneQuestion::from(&question))
+}

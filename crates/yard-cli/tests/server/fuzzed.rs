@@ -21,9 +21,22 @@ const LEFT_OUT: [&str; 4] = [
     "get_workspaces_id_events",
 ];
 
-/// Examples for each route and seconds for all of them.
-fn effort() -> (&'static str, &'static str) {
-    if std::env::var_os("YARD_SOAK").is_some() { ("200", "600") } else { ("20", "120") }
+/// How much is tried.
+struct Effort {
+    /// Examples for each route.
+    each: u32,
+    /// Examples for the tools, of which there are many behind one route.
+    tools: u32,
+    /// Seconds for all of it.
+    seconds: &'static str,
+}
+
+fn effort() -> Effort {
+    if std::env::var_os("YARD_SOAK").is_some() {
+        Effort { each: 200, tools: 2_000, seconds: "600" }
+    } else {
+        Effort { each: 20, tools: 200, seconds: "60" }
+    }
 }
 
 /// The program, installed if it is not there.
@@ -46,22 +59,39 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}\n{said}\n{complained}");
 }
 
-/// Ids of things that are there, so that not every guess ends at the door.
-fn configuration(ada: &Someone<'_>, workspace: &str) -> String {
+/// Ids of things that are there, so that not every guess ends at the door. The step is another file's, so
+/// that undoing it leaves the file.
+fn configuration(ada: &Someone<'_>, workspace: &str, effort: &Effort) -> String {
+    let write = |path: &str| {
+        let written = json!({"path": path, "content": "one\ntwo\n"});
+        ada.tool(workspace, "write", written).expect(200)["result"].clone()
+    };
+    let (file, _) = (write("/a.txt"), write("/b.txt"));
     let base = format!("/api/v1/workspaces/{workspace}");
-    let written = json!({"path": "/a.txt", "content": "one\ntwo\n"});
-    let made = ada.tool(workspace, "write", written).expect(200);
     let steps = ada.get(&format!("{base}/steps")).expect(200);
+    let chat = ada.post(&format!("{base}/chats"), json!({"title": "Chat"})).expect(201);
+    let question = json!({"name": "a", "question": "?", "schema": {"type": "string"}});
+    let asked = ada.tool(workspace, "ask_user", json!({"questions": [question]})).expect(200);
     let ids = [
         ("id", &json!(workspace)),
-        ("file_id", &made["result"]["file_id"]),
-        ("version_id", &made["result"]["version_id"]),
+        ("file_id", &file["file_id"]),
+        ("version_id", &file["version_id"]),
         ("step_id", &steps["steps"][0]["id"]),
         ("user_id", &json!(ada.id)),
+        ("chat_id", &chat["chat"]["id"]),
+        ("question_id", &asked["result"]["question_id"]),
     ];
     // A JSON string is a TOML string.
     let line = |(name, id): &(&str, &Value)| format!("\"path.{name}\" = {id}\n");
-    format!("[parameters]\n{}", ids.iter().map(line).collect::<String>())
+    let ids: String = ids.iter().map(line).collect();
+    let Effort { each, tools, .. } = effort;
+    format!(
+        "[parameters]\n{ids}\n\
+         [generation]\nmax-examples = {each}\n\n\
+         [[operations]]\ninclude-operation-id = \"post_workspaces_id_tools\"\n\
+         phases.fuzzing.generation.mode = \"positive\"\n\
+         phases.fuzzing.generation.max-examples = {tools}\n"
+    )
 }
 
 #[test]
@@ -72,15 +102,17 @@ fn no_answer_is_outside_of_the_document() {
     let server = Server::start_with(&[("TOOLYARD__JWT__ACCESS_TOKEN_EXPIRATION_MINUTES", "60")]);
     let ada = server.person();
     let workspace = ada.workspace();
-    std::fs::write(&config, configuration(&ada, &workspace)).unwrap();
-    let (examples, seconds) = effort();
+    let effort = effort();
+    std::fs::write(&config, configuration(&ada, &workspace, &effort)).unwrap();
+    let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server");
     let mut fuzz = Command::new(program);
-    fuzz.current_dir(folder.path()).arg("--config-file").arg(&config).arg("run");
+    fuzz.current_dir(folder.path()).env("PYTHONPATH", hooks).env("PYTHONDONTWRITEBYTECODE", "1");
+    fuzz.env("SCHEMATHESIS_HOOKS", "fuzz_hooks").arg("--config-file").arg(&config).arg("run");
     fuzz.arg(format!("http://{}/openapi.json", server.address));
     fuzz.args(["--header", &format!("Authorization: Bearer {}", ada.token)]);
     fuzz.args(["--checks", CHECKS, "--phases", "examples,coverage,fuzzing", "--no-color"]);
-    fuzz.args(["--max-examples", examples, "--max-time", seconds, "--seed", SEED]);
-    fuzz.args(["--generation-database", "none", "--request-timeout", "30", "--warnings", "off"]);
+    fuzz.args(["--max-time", effort.seconds, "--seed", SEED, "--generation-database", "none"]);
+    fuzz.args(["--request-timeout", "30", "--warnings", "off"]);
     for operation in LEFT_OUT {
         fuzz.args(["--exclude-operation-id", operation]);
     }

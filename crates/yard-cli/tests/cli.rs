@@ -640,6 +640,16 @@ fn the_reference_is_what_the_catalog_generates() {
 }
 
 #[test]
+fn the_openapi_document_is_what_the_routes_generate() {
+    let yard = Yard::new();
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
+    let generated = yard.run(&["tools", "--format", "openapi"]).stdout;
+    let kept = fs::read_to_string(document).unwrap();
+    let advice = "run: cargo run -p yard-cli -- tools --format openapi > docs/openapi.json";
+    assert!(kept == generated, "{advice}");
+}
+
+#[test]
 fn w15_a_person_answers_on_the_command_line() {
     let yard = Yard::new();
     let plan = "/plans/a.plan";

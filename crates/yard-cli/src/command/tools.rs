@@ -12,7 +12,8 @@ const EXAMPLES: &str = "\
 Examples:
   toolyard tools                        names and what they do
   toolyard tools --format anthropic     definitions for a model
-  toolyard tools --format markdown      the reference in docs/";
+  toolyard tools --format markdown      the reference in docs/
+  toolyard tools --format openapi       the routes of toolyard serve";
 
 /// List the tools that can be called
 #[derive(clap::Args)]
@@ -39,6 +40,8 @@ enum Wanted {
     Gemini,
     /// The reference for people
     Markdown,
+    /// The OpenAPI document of the server, with every toolset
+    Openapi,
 }
 
 impl Options {
@@ -50,6 +53,7 @@ impl Options {
         let format = match self.format {
             None => return Ok(Reply::text(self.table(&catalog).render(door.terminal))),
             Some(Wanted::Markdown) => return Ok(Reply::text(docs::markdown(&catalog))),
+            Some(Wanted::Openapi) => return Ok(openapi(&catalog)),
             Some(Wanted::Json) => Format::Json,
             Some(Wanted::Openai) => Format::OpenAi,
             Some(Wanted::Anthropic) => Format::Anthropic,
@@ -65,6 +69,11 @@ impl Options {
         }
         table
     }
+}
+
+/// In lines, so that the copy in docs/ shows what changed.
+fn openapi(catalog: &Catalog) -> Reply {
+    Reply::text(format!("{:#}\n", yard_server::http::document(catalog)))
 }
 
 fn first_sentence(text: &str) -> &str {

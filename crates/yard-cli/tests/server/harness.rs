@@ -21,6 +21,8 @@ pub(crate) struct Server {
     /// `127.0.0.1:PORT`
     pub(crate) address: String,
     temp: TempDir,
+    /// Its environment, also when it is started again.
+    variables: Vec<(String, String)>,
     agent: Agent,
     people: AtomicUsize,
     log: Arc<Mutex<Vec<String>>>,
@@ -64,14 +66,16 @@ impl Server {
     /// With these variables in its environment.
     pub(crate) fn start_with(variables: &[(&str, &str)]) -> Self {
         let temp = tempfile::tempdir().unwrap();
-        let (child, address, log) = launch(&temp.path().join("data"), variables);
+        let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        let variables: Vec<_> = variables.iter().map(owned).collect();
+        let (child, address, log) = launch(&temp.path().join("data"), &variables);
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(Duration::from_secs(60)))
             .max_idle_connections_per_host(64)
             .build();
         let people = AtomicUsize::new(0);
-        Self { child, address, temp, agent: config.into(), people, log }
+        Self { child, address, temp, variables, agent: config.into(), people, log }
     }
 
     pub(crate) fn data(&self) -> PathBuf {
@@ -91,7 +95,7 @@ impl Server {
     pub(crate) fn crash_and_restart(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        (self.child, self.address, self.log) = launch(&self.data(), &[]);
+        (self.child, self.address, self.log) = launch(&self.data(), &self.variables);
     }
 
     /// Asks it to stop, and waits until it has.
@@ -163,16 +167,24 @@ impl Server {
         }
     }
 
-    /// Bytes on a connection of their own, and everything that comes back.
+    /// Bytes on a connection of their own, and everything that comes back once no more will be sent.
     pub(crate) fn raw(&self, bytes: &[u8]) -> String {
+        let stream = self.told(bytes, Duration::from_secs(20));
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        all_of(stream)
+    }
+
+    /// The same for a client that stays: everything until the server hangs up or is silent for a while.
+    pub(crate) fn raw_and_stay(&self, bytes: &[u8]) -> String {
+        all_of(self.told(bytes, Duration::from_secs(1)))
+    }
+
+    fn told(&self, bytes: &[u8], patience: Duration) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(patience)).unwrap();
         // A server that has heard enough may hang up while we still talk.
         let _ = stream.write_all(bytes);
-        let _ = stream.shutdown(std::net::Shutdown::Write);
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        String::from_utf8_lossy(&answer).into_owned()
+        stream
     }
 }
 
@@ -183,15 +195,21 @@ impl Drop for Server {
     }
 }
 
+fn all_of(mut stream: TcpStream) -> String {
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
 fn read(mut answer: ureq::http::Response<Body>) -> Answer {
     let bytes = answer.body_mut().with_config().limit(1 << 30).read_to_vec().unwrap();
     Answer { status: answer.status().as_u16(), headers: answer.headers().clone(), bytes }
 }
 
 /// Starts the binary and waits until it says where it listens.
-fn launch(data: &Path, variables: &[(&str, &str)]) -> (Child, String, Arc<Mutex<Vec<String>>>) {
+fn launch(data: &Path, variables: &[(String, String)]) -> (Child, String, Arc<Mutex<Vec<String>>>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_toolyard"));
-    command.env_clear().envs(variables.iter().copied()).stdin(Stdio::null());
+    command.env_clear().envs(variables.iter().cloned()).stdin(Stdio::null());
     command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();

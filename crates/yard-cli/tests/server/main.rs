@@ -9,13 +9,18 @@
     reason = "tests drive the binary from outside"
 )]
 
+mod attacks;
 mod bodies;
 mod files;
+mod fuzzed;
 mod harness;
 mod isolation;
+mod load;
 mod logs;
+mod node;
 mod people;
 mod retries;
+mod spec_examples;
 mod talk;
 mod traces;
 mod workspaces;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::http::header::{
     ACCEPT_RANGES, AUTHORIZATION, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH,
@@ -43,8 +44,8 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     for route in routes(&app.catalog) {
         let Ok(filter) = MethodFilter::try_from(route.method.clone()) else { continue };
         let (path, route, app) = (route.path, Arc::new(route), Arc::clone(app));
-        let handler = move |params: RawPathParams, request: Request| {
-            answer(Arc::clone(&app), Arc::clone(&route), owned(&params), request)
+        let handler = move |params: Params, request: Request| {
+            answer(Arc::clone(&app), Arc::clone(&route), owned(params), request)
         };
         router = router.route(path, on(filter, handler));
     }
@@ -60,7 +61,11 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         })
 }
 
-fn owned(params: &RawPathParams) -> Vec<(String, String)> {
+type Params = Result<RawPathParams, RawPathParamsRejection>;
+
+/// The names of a path. Where one is not UTF-8 there are none: such a path names nothing that is here.
+fn owned(params: Params) -> Vec<(String, String)> {
+    let Ok(params) = params else { return Vec::new() };
     params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 

@@ -21,6 +21,7 @@ pub(crate) struct Config {
     pub(crate) registration: Registration,
     pub(crate) workspaces: Workspaces,
     pub(crate) log: Log,
+    pub(crate) otel: Otel,
 }
 
 /// The door.
@@ -90,6 +91,22 @@ impl Default for Log {
     }
 }
 
+/// Where traces go.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Otel {
+    /// A collector that takes OTLP over HTTP; without it nothing is exported.
+    pub(crate) endpoint: Option<String>,
+    /// What traces call this server.
+    pub(crate) service_name: String,
+}
+
+impl Default for Otel {
+    fn default() -> Self {
+        Self { endpoint: None, service_name: "toolyard".to_owned() }
+    }
+}
+
 /// How the log is written.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
@@ -134,11 +151,27 @@ impl Config {
             Some(("jwt.access_token_expiration_minutes", "expected at least 1"))
         } else if self.jwt.refresh_token_expiration_days == 0 {
             Some(("jwt.refresh_token_expiration_days", "expected at least 1"))
+        } else if self.otel.endpoint.as_deref().is_some_and(|url| !is_collector(url)) {
+            Some(("otel.endpoint", "expected the address of a collector, as http://127.0.0.1:4318"))
+        } else if self.otel.service_name.trim().is_empty() {
+            Some(("otel.service_name", "expected a name"))
         } else {
             None
         };
         problem.map_or(Ok(()), |(key, what)| Err(wrong(key, &what)))
     }
+}
+
+/// The environment; what is not UTF-8 is no setting of ours.
+pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
+    let all = crate::place::environment();
+    all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// Traces go to a collector in plain HTTP: one beside the server takes them further, over TLS if need be.
+fn is_collector(url: &str) -> bool {
+    let Ok(url) = url.parse::<hyper::Uri>() else { return false };
+    url.scheme_str() == Some("http") && url.host().is_some() && url.query().is_none()
 }
 
 /// Sets `SECTION__KEY` in the table; `None` if it is not of that form.
@@ -210,5 +243,11 @@ mod tests {
         let minutes = "TOOLYARD__JWT__ACCESS_TOKEN_EXPIRATION_MINUTES";
         assert!(told("", &[(minutes, "0")]).contains("access_token_expiration_minutes"));
         assert!(told("", &[(minutes, "soon")]).contains("access_token_expiration_minutes"));
+        for wrong in ["collector", "https://collector.example", "http://", "grpc://a:4317", "4318"]
+        {
+            assert!(told("", &[("TOOLYARD__OTEL__ENDPOINT", wrong)]).contains("otel.endpoint"));
+        }
+        assert!(told("[otel]\nservice_name = ''", &[]).contains("otel.service_name"));
+        assert!(read("[otel]\nendpoint = 'http://localhost:4318'", &[]).is_ok());
     }
 }

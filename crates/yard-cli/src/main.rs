@@ -8,11 +8,14 @@ mod command;
 mod config;
 mod door;
 mod failure;
+mod log;
+mod log_writer;
 mod place;
 mod reply;
 mod rooms;
 mod step_name;
 mod table;
+mod telemetry;
 mod terminal;
 mod world;
 

@@ -4,20 +4,21 @@
 #![allow(clippy::disallowed_methods, reason = "the composition root reads clock, dice and machine")]
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use yard_core::{Timestamp, World};
 
 /// Clock, dice and boot of this machine.
 pub(crate) struct Machine {
     boot_id: u128,
+    began: Instant,
 }
 
 impl Machine {
     /// This machine, now.
     pub(crate) fn new() -> Self {
         let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        Self { boot_id: parse_boot_id(&text) }
+        Self { boot_id: parse_boot_id(&text), began: Instant::now() }
     }
 }
 
@@ -47,6 +48,10 @@ impl World for Machine {
 
     fn boot_id(&self) -> u128 {
         self.boot_id
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.began.elapsed()
     }
 }
 

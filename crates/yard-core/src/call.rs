@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::{Fault, FaultCode, Result, Timestamp};
 
@@ -16,6 +17,11 @@ pub trait World: Send + Sync {
     fn secret(&self) -> Option<[u8; 32]>;
     /// Names this boot of the machine: what was not flushed is lost when it changes.
     fn boot_id(&self) -> u128;
+    /// Time since a moment that stays the same, for measuring how long something took. A world with a
+    /// stopwatch that never goes back says so; others measure by their clock.
+    fn elapsed(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.now().as_millis()).unwrap_or(0))
+    }
 }
 
 /// Hears how far a long call has come.

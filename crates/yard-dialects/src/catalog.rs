@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode};
-use yard_gate::{Origin, Pending, Session};
+use yard_gate::{CallLog, Origin, Pending, Session};
 
 use crate::nearest::nearest;
 use crate::tool::{AnyTool, Context, Replied, Stop, Tool};
@@ -120,7 +120,8 @@ impl Catalog {
         self.toolsets.iter().find(|toolset| toolset.dialect.name == name)
     }
 
-    /// Calls one tool. Whatever happens is an answer, and is kept in the transcript where calls are.
+    /// Calls one tool. Whatever happens is an answer; it is logged (R17), and kept in the transcript where
+    /// calls are.
     pub fn call(
         &self,
         toolset: &str,
@@ -131,15 +132,25 @@ impl Catalog {
     ) -> Answer {
         let (dialect, found) = match self.find(toolset, tool) {
             Ok(found) => found,
-            Err(answer) => return answer,
+            Err(answer) => {
+                // Names that nobody registered are the caller's text: the log leaves them out (R13).
+                let log = CallLog::begin(session, Origin { toolset: "?", tool: "?" }, call, &args);
+                log.end("NoSuchTool", &answer.body);
+                return answer;
+            }
         };
-        let context = Context { session, call, toolset: dialect.name, tool: found.name() };
+        let origin = Origin { toolset: dialect.name, tool: found.name() };
+        let log = CallLog::begin(session, origin, call, &args);
         let sent = session.records_calls().then(|| args.clone());
-        let answer = dialect.answer(found, found.run(args, &context));
+        let context =
+            Context { session: log.session(), call, toolset: dialect.name, tool: found.name() };
+        let outcome = log.within(|| found.run(args, &context));
+        let word = outcome_word(&outcome);
+        let answer = dialect.answer(found, outcome);
         if let Some(sent) = sent {
-            let origin = Origin { toolset: dialect.name, tool: found.name() };
             session.record_call(origin, call, &sent, answer.ok, &answer.body);
         }
+        log.end(&word, &answer.body);
         answer
     }
 
@@ -157,7 +168,15 @@ impl Catalog {
             Err(answer) => return answer,
         };
         let context = Context { session, call, toolset: dialect.name, tool: found.name() };
-        dialect.answer(found, found.resume(pending, &context))
+        let outcome = found.resume(pending, &context);
+        let word = outcome_word(&outcome);
+        let answer = dialect.answer(found, outcome);
+        // A door asks again and again; only the last answer is news.
+        if answer.pending.is_none() {
+            let log = CallLog::begin(session, context.origin(), call, &Value::Null);
+            log.end(&word, &answer.body);
+        }
+        answer
     }
 
     fn find(&self, toolset: &str, tool: &str) -> Result<(&Dialect, &AnyTool), Answer> {
@@ -172,6 +191,16 @@ impl Catalog {
 
     fn no_toolset(&self, name: &str) -> Stop {
         not_found("Toolset", name, self.dialects().map(|dialect| dialect.name).collect())
+    }
+}
+
+/// How a call ended, in a word for the log.
+fn outcome_word(outcome: &Result<Replied, Stop>) -> String {
+    match outcome {
+        Ok(Replied { pending: Some(_), .. }) | Err(Stop::Pending(_)) => "pending".to_owned(),
+        Ok(_) => "ok".to_owned(),
+        Err(Stop::Arguments(_)) => "BadArguments".to_owned(),
+        Err(Stop::Fault(fault)) => format!("{:?}", fault.code()),
     }
 }
 

@@ -54,6 +54,7 @@ impl Chats<'_> {
     pub fn make(&self, call: &Call, title: &str, mode: Option<Mode>) -> Result<Chat> {
         let session = self.0;
         session.check_desk_write(call, "make chat")?;
+        session.check_bound(None)?;
         let title = checked_title(title)?;
         let is_person = session.actor().is_person();
         if !is_person && mode == Some(Mode::Build) {
@@ -81,6 +82,7 @@ impl Chats<'_> {
     pub fn post(&self, call: &Call, id: ChatId, role: Role, content: &str) -> Result<u64> {
         let session = self.0;
         session.check_desk_write(call, "post")?;
+        session.check_bound(Some(id))?;
         if content.is_empty() || content.len() > MESSAGE_BYTES {
             let message =
                 format!("a message has 1 to {MESSAGE_BYTES} bytes, this one has {}", content.len());
@@ -110,6 +112,7 @@ impl Chats<'_> {
     pub fn set_mode(&self, call: &Call, id: ChatId, mode: Mode) -> Result<Chat> {
         let session = self.0;
         session.check_desk_write(call, "set mode")?;
+        session.check_bound(Some(id))?;
         let chat = self.get(id)?;
         if chat.mode == mode {
             return Ok(chat);

@@ -8,6 +8,7 @@
 mod actor;
 pub mod admin;
 mod bell;
+mod call_log;
 mod chats;
 mod events;
 mod form;
@@ -22,6 +23,7 @@ mod transcript;
 
 pub use actor::Actor;
 pub use bell::{Bell, Listener, Listening};
+pub use call_log::{CallLog, LOG_TARGET};
 pub use chats::{Chats, MESSAGE_BYTES, Role};
 pub use events::MOST_EVENTS;
 pub use form::{Button, Flaw, Form, Item};

@@ -1,5 +1,6 @@
 //! What of a call may be kept in a transcript: values of secret-looking keys are left out, long texts
-//! and lists are cut, and each cut says how much is missing.
+//! and lists are cut, and each cut says how much is missing. And what of it a log may show: its outline,
+//! which holds no content at all.
 
 use serde_json::{Map, Value, json};
 
@@ -26,6 +27,113 @@ const SECRET_WORDS: [&str; 9] = [
     "accesskey",
     "credential",
 ];
+
+/// Members whose plain values a log shows: places, ids, words of a fixed choice, and how much was asked
+/// for. Whatever is not named here may be content, so its size has to do.
+const SHOWN: [&str; 33] = [
+    "base_path",
+    "byte_limit",
+    "byte_offset",
+    "code",
+    "cursor",
+    "cut_at_byte",
+    "destination",
+    "file_id",
+    "file_type",
+    "from_path",
+    "hash",
+    "id",
+    "insert_line",
+    "last_read_hash",
+    "limit",
+    "line_count",
+    "line_number",
+    "mode",
+    "next",
+    "next_offset",
+    "offset",
+    "path",
+    "paths",
+    "plan_file",
+    "plan_file_path",
+    "question_id",
+    "size",
+    "source",
+    "status",
+    "to_path",
+    "total_lines",
+    "trash_id",
+    "version_id",
+];
+/// Members that a log looks into: the parts of an answer.
+const OPENED: [&str; 5] = ["entries", "files", "matches", "plans", "result"];
+/// Bytes of one text that a log shows.
+const SHOWN_BYTES: usize = 256;
+/// Items of one list that a log shows.
+const SHOWN_ITEMS: usize = 8;
+/// Bytes of one outline.
+const OUTLINE_BYTES: usize = 4 << 10;
+
+/// What a log may say about the arguments or the answer of a call: JSON, bounded, without contents.
+pub(crate) fn outline(value: &Value) -> String {
+    cut(&opened(value).to_string(), OUTLINE_BYTES)
+}
+
+fn opened(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let shown = members.iter().take(ITEMS).map(|(name, value)| outlined(name, value));
+            Value::Object(shown.collect())
+        }
+        Value::Array(items) => Value::Array(first_items(items, opened)),
+        other => measured(other),
+    }
+}
+
+fn outlined(name: &str, value: &Value) -> (String, Value) {
+    // A name that nobody declared may be anything too.
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if name.len() > 40 || !name.bytes().all(is_word) {
+        return ("…".to_owned(), measured(value));
+    }
+    let value = match (SHOWN.contains(&name), OPENED.contains(&name)) {
+        (true, _) => plain(value),
+        (_, true) => opened(value),
+        _ => measured(value),
+    };
+    (name.to_owned(), value)
+}
+
+fn plain(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(cut(text, SHOWN_BYTES)),
+        Value::Array(items) => Value::Array(first_items(items, |item| match item {
+            Value::String(text) => Value::String(cut(text, SHOWN_BYTES)),
+            other => measured(other),
+        })),
+        Value::Number(number) if number.as_str().len() <= 20 => value.clone(),
+        other => measured(other),
+    }
+}
+
+fn first_items(items: &[Value], shown: impl Fn(&Value) -> Value) -> Vec<Value> {
+    let mut first: Vec<Value> = items.iter().take(SHOWN_ITEMS).map(shown).collect();
+    if items.len() > SHOWN_ITEMS {
+        first.push(json!(format!("[{} more items]", items.len() - SHOWN_ITEMS)));
+    }
+    first
+}
+
+/// How much there is, and of what.
+fn measured(value: &Value) -> Value {
+    match value {
+        Value::Null | Value::Bool(_) => value.clone(),
+        Value::Number(_) => json!("[a number]"),
+        Value::String(text) => json!(format!("[{} bytes]", text.len())),
+        Value::Array(items) => json!(format!("[{} items]", items.len())),
+        Value::Object(members) => json!(format!("[{} members]", members.len())),
+    }
+}
 
 /// The value as it may be kept.
 pub(crate) fn kept(value: &Value) -> Value {
@@ -100,6 +208,39 @@ mod tests {
                 "token": null, "tokens": 12
             })
         );
+    }
+
+    #[test]
+    fn r13_an_outline_shows_places_and_sizes_and_no_content() {
+        let args = json!({
+            "path": "/a", "content": {"pin": 1234}, "old_string": "hush", "limit": 5,
+            "overwrite": true, "sk-live-1": 1, "answers": {"path": "hush"}, "cursor": "c"
+        });
+        assert_eq!(
+            outline(&args),
+            json!({
+                "path": "/a", "content": "[1 members]", "old_string": "[4 bytes]", "limit": 5,
+                "overwrite": true, "…": "[a number]", "answers": "[1 members]", "cursor": "c"
+            })
+            .to_string()
+        );
+        let answer = json!({
+            "success": true,
+            "result": {"matches": [{"path": "/a", "line_text": "hush", "before_context": ["hush"]}]},
+            "error": "near: hush", "code": "NOT_FOUND"
+        });
+        let shown = outline(&answer);
+        assert!(shown.contains("\"path\":\"/a\"") && shown.contains("NOT_FOUND"), "{shown}");
+        assert!(!outline(&answer).contains("hush"), "{shown}");
+        assert_eq!(outline(&json!("hush")), "\"[4 bytes]\"");
+    }
+
+    #[test]
+    fn r12_an_outline_is_bounded() {
+        let wide =
+            json!({"paths": vec!["x".repeat(9_000); 90], "result": {"entries": vec![1; 90]}});
+        let shown = outline(&wide);
+        assert!(shown.len() < 5_000 && shown.contains("[82 more items]"), "{shown}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use yard_core::{Call, ChatId, Effect, Fault, FaultCode, Limits, QuestionId, Resu
 use yard_kernel::{Committed, Execute, Planned, Signed, Upload};
 use yard_store::{AuditEntry, Mode, Rider};
 
+use crate::call_log::Effects;
 use crate::transcript::ToolCall;
 use crate::{Actor, OpenWorkspace, Policy, Verdict, plan_mode, transcript};
 
@@ -58,18 +59,43 @@ pub struct Session {
     actor: Actor,
     policy: Policy,
     chat: Option<ChatId>,
+    /// Whether it may speak in that chat only.
+    is_bound: bool,
+    effects: Option<Arc<Effects>>,
 }
 
 impl Session {
     /// A session of `actor` under `policy`, in the actor's default chat (R14).
     pub fn new(open: Arc<OpenWorkspace>, actor: Actor, policy: Policy) -> Self {
-        Self { open, actor, policy, chat: None }
+        Self { open, actor, policy, chat: None, is_bound: false, effects: None }
     }
 
     /// The same session in one chat: its mode holds, and calls are recorded in its transcript.
     pub fn in_chat(&self, chat: ChatId) -> Result<Self> {
+        self.check_bound(Some(chat))?;
         self.chats().get(chat)?;
         Ok(Self { chat: Some(chat), ..self.clone() })
+    }
+
+    /// The same session in one chat, which it cannot leave.
+    pub(crate) fn bound_to(&self, chat: ChatId) -> Result<Self> {
+        Ok(Self { is_bound: true, ..self.in_chat(chat)? })
+    }
+
+    /// A fault if this session would speak outside of the chat that it is bound to.
+    pub(crate) fn check_bound(&self, chat: Option<ChatId>) -> Result<()> {
+        match self.chat.filter(|_| self.is_bound) {
+            Some(own) if chat != Some(own) => Err(Fault::new(
+                FaultCode::Denied,
+                format!("this key speaks in chat {own} only; leave the chat out, or name that one"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same session, noting what its operations do: for the log of one call.
+    pub(crate) fn noting(&self, effects: Arc<Effects>) -> Self {
+        Self { effects: Some(effects), ..self.clone() }
     }
 
     /// Who is calling.
@@ -156,6 +182,9 @@ impl Session {
     }
 
     fn admit<O: Operation>(&self, origin: Origin<'_>, call: &Call, effect: &Effect) -> Result<()> {
+        if let Some(effects) = &self.effects {
+            effects.note(summary(effect));
+        }
         let Verdict::Deny(reason) = self.judge(effect)? else { return Ok(()) };
         let mut entry = self.audit_entry::<O>(origin, call, effect);
         entry.action = format!("deny {}", entry.action);

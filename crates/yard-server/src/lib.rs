@@ -9,5 +9,5 @@ pub mod http;
 mod listen;
 mod pool;
 
-pub use http::{App, Settings};
+pub use http::{App, ContinueTrace, Settings};
 pub use listen::{Listening, serve};

@@ -167,13 +167,19 @@ pub trait Registry: Send + Sync {
         audit: &AuditEntry,
     ) -> Result<()>;
 
-    /// Uses a refresh token up and puts `next` in its place; a token that was used before ends its login.
-    fn rotate(&self, presented: &SecretHash, next: NewRefresh, now: Timestamp) -> Result<Rotation>;
+    /// Uses a refresh token up and puts `next` in its place; a token that was used before ends its login,
+    /// and only that leaves the audit row `reused`, whose moment is the one that counts.
+    fn rotate(
+        &self,
+        presented: &SecretHash,
+        next: NewRefresh,
+        reused: &AuditEntry,
+    ) -> Result<Rotation>;
 
     /// The login that a refresh token belongs to, used up or not.
     fn login_of(&self, presented: &SecretHash) -> Result<Option<(LoginId, UserId)>>;
 
-    /// Ends a login: none of its tokens is good any more.
+    /// Ends a login: none of its tokens is good any more. One that has ended leaves no second audit row.
     fn end_login(&self, login: LoginId, audit: &AuditEntry) -> Result<()>;
 
     /// The person of a login that has not ended.
@@ -207,7 +213,7 @@ pub trait Registry: Send + Sync {
     /// What a person may do in a workspace; `None` for strangers, and where there is no workspace.
     fn role_of(&self, workspace: WorkspaceId, user: UserId) -> Result<Option<Role>>;
 
-    /// The members of a workspace, by id, after `after`.
+    /// The members of a workspace that was not deleted, by id, after `after`.
     fn members(
         &self,
         workspace: WorkspaceId,
@@ -215,7 +221,7 @@ pub trait Registry: Send + Sync {
         limit: usize,
     ) -> Result<Vec<MemberRow>>;
 
-    /// Adds a member; `false` if the person is one already.
+    /// Adds a member; `false` if the person is one already, or there is no such workspace.
     fn add_member(
         &self,
         workspace: WorkspaceId,
@@ -233,10 +239,11 @@ pub trait Registry: Send + Sync {
         audit: &AuditEntry,
     ) -> Result<MemberChange>;
 
-    /// Adds an agent's key.
+    /// Adds an agent's key; an error if its workspace was deleted.
     fn add_key(&self, key: &KeyRow, secret: &SecretHash, audit: &AuditEntry) -> Result<()>;
 
-    /// The keys of a workspace that were not revoked, by id, after `after`.
+    /// The keys of a workspace that was not deleted, without those that were revoked, by id, after
+    /// `after`.
     fn keys(
         &self,
         workspace: WorkspaceId,
@@ -253,7 +260,7 @@ pub trait Registry: Send + Sync {
     /// Begins a request under its key, unless it is known. What is older than `forget_before` is not.
     fn claim(&self, retry: Retry<'_>, now: Timestamp, forget_before: Timestamp) -> Result<Claim>;
 
-    /// Keeps the answer of a request that was begun.
+    /// Keeps the answer of a request that was begun; the first one, and of that very request only.
     fn answer_claim(&self, retry: Retry<'_>, status: u16, body: &[u8]) -> Result<()>;
 
     /// Forgets a request that was begun and did nothing.

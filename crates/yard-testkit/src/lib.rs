@@ -15,6 +15,7 @@ pub mod desk_contract;
 pub mod failing;
 mod model;
 pub mod probe;
+pub mod registry_contract;
 pub mod replay;
 pub mod rival;
 mod scribe;

@@ -9,6 +9,7 @@ use yard_gate::Actor;
 
 use crate::door::Door;
 use crate::failure::Failure;
+use crate::log;
 use crate::reply::{Body, Reply};
 
 const EXAMPLES: &str = "\
@@ -38,6 +39,7 @@ pub(crate) struct Options {
 
 impl Options {
     pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+        let _log = log::start_if_asked()?;
         let arguments = self.arguments()?;
         let seat = door.open(Actor::LocalAgent)?;
         let session = match &self.chat {

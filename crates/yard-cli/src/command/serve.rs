@@ -1,27 +1,25 @@
 //! `toolyard serve`: the HTTP door, with everything that it needs made at the first start.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{Layer as _, fmt};
 use yard_core::{ContentHash, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::admin::{House, Refusal, Rules};
 use yard_server::{App, Listening, Settings};
 use yard_store::SqliteRegistry;
 
-use crate::config::{Config, LogFormat};
+use crate::config::{self, Config};
 use crate::door::Door;
 use crate::failure::Failure;
+use crate::log;
 use crate::place::DataFolder;
 use crate::reply::Reply;
 use crate::rooms::Rooms;
+use crate::telemetry::{self, Exporter};
 
 const DEFAULT_LISTEN: &str = "127.0.0.1:3000";
 
@@ -34,7 +32,8 @@ Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLY
                   refresh_token_expiration_days (30)
   [registration]  open (on a loopback address it is, unless this says otherwise)
   [workspaces]    folders (of this machine, below which people may place workspaces)
-  [log]           level (info), format (text or json)";
+  [log]           level (info; info,session=debug adds answers), format (text or json)
+  [otel]          endpoint (as http://127.0.0.1:4318), service_name (toolyard)";
 
 /// Serve people and agents over HTTP
 #[derive(clap::Args)]
@@ -52,8 +51,9 @@ impl Options {
     pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
         let data = DataFolder::prepare(door.data_dir())?;
         let file = data.config(self.config.as_deref())?;
-        let config = Config::read(file.as_deref(), variables())?;
-        start_log(&config)?;
+        let config = Config::read(file.as_deref(), config::variables())?;
+        let exporter = Exporter::start(&config.otel)?;
+        let _log = log::start(&config.log, exporter.as_ref())?;
         raise_open_files();
         let listening = Listening::at(self.address(&config)?).map_err(|error| {
             Failure::io("the address cannot be listened on", &error)
@@ -63,6 +63,9 @@ impl Options {
         let app = app(door, data.clone(), config, address)?;
         welcome(address, &data);
         yard_server::serve(listening, app, stop_signal);
+        if let Some(exporter) = exporter {
+            exporter.finish();
+        }
         Ok(Reply::text(String::new()))
     }
 
@@ -75,12 +78,6 @@ impl Options {
         };
         chosen.map_or_else(default, Ok)
     }
-}
-
-/// The environment; what is not UTF-8 is no setting of ours.
-fn variables() -> impl Iterator<Item = (String, String)> {
-    let all = crate::place::environment();
-    all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 fn app(
@@ -120,6 +117,7 @@ fn app(
         origins: config.server.origins,
         secure_cookies: config.server.secure_cookies,
         public_metrics: config.server.public_metrics,
+        continue_trace: config.otel.endpoint.as_ref().map(|_| telemetry::continue_trace as _),
     };
     Ok(App::new(house, Catalog::standard(), settings))
 }
@@ -138,22 +136,6 @@ fn welcome(address: SocketAddr, data: &DataFolder) {
     );
     // Nobody is left to tell if standard error is gone.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
-}
-
-fn start_log(config: &Config) -> Result<(), Failure> {
-    let filter: Targets = config.log.level.parse().map_err(|error| {
-        let message = format!("configuration: log.level: {error}");
-        Failure::misuse(FaultCode::BadArgument, message)
-            .hinting("say error, warn, info, debug or trace, or by target: info,session=debug")
-    })?;
-    let on_terminal = std::io::stderr().is_terminal();
-    let format = config.log.format;
-    let json = format.map_or(!on_terminal, |format| format == LogFormat::Json);
-    let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(on_terminal && !json);
-    let layer = if json { layer.json().boxed() } else { layer.boxed() };
-    // A second server in one process logs with the first one's settings.
-    let _ = tracing_subscriber::registry().with(layer.with_filter(filter)).try_init();
-    Ok(())
 }
 
 /// A workspace that is open holds a handful of files, a connection one.

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -24,6 +25,7 @@ pub(crate) struct Server {
     variables: Vec<(String, String)>,
     agent: Agent,
     people: AtomicUsize,
+    log: Arc<Mutex<Vec<String>>>,
 }
 
 /// What came back.
@@ -66,18 +68,23 @@ impl Server {
         let temp = tempfile::tempdir().unwrap();
         let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
         let variables: Vec<_> = variables.iter().map(owned).collect();
-        let (child, address) = launch(&temp.path().join("data"), &variables);
+        let (child, address, log) = launch(&temp.path().join("data"), &variables);
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(Duration::from_secs(60)))
             .max_idle_connections_per_host(64)
             .build();
         let people = AtomicUsize::new(0);
-        Self { child, address, temp, variables, agent: config.into(), people }
+        Self { child, address, temp, variables, agent: config.into(), people, log }
     }
 
     pub(crate) fn data(&self) -> PathBuf {
         self.temp.path().join("data")
+    }
+
+    /// What it logged until now, where the test set a level; else nothing is kept.
+    pub(crate) fn log(&self) -> Vec<String> {
+        self.log.lock().unwrap().clone()
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -88,8 +95,7 @@ impl Server {
     pub(crate) fn crash_and_restart(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        let (child, address) = launch(&self.data(), &self.variables);
-        (self.child, self.address) = (child, address);
+        (self.child, self.address, self.log) = launch(&self.data(), &self.variables);
     }
 
     /// Asks it to stop, and waits until it has.
@@ -201,7 +207,7 @@ fn read(mut answer: ureq::http::Response<Body>) -> Answer {
 }
 
 /// Starts the binary and waits until it says where it listens.
-fn launch(data: &Path, variables: &[(String, String)]) -> (Child, String) {
+fn launch(data: &Path, variables: &[(String, String)]) -> (Child, String, Arc<Mutex<Vec<String>>>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_toolyard"));
     command.env_clear().envs(variables.iter().cloned()).stdin(Stdio::null());
     command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data);
@@ -216,8 +222,15 @@ fn launch(data: &Path, variables: &[(String, String)]) -> (Child, String) {
         said.push_str(&line);
     };
     // Its log would fill the pipe.
-    std::thread::spawn(move || lines.for_each(drop));
-    (child, address)
+    let log = Arc::<Mutex<Vec<String>>>::default();
+    let (kept, is_kept) =
+        (Arc::clone(&log), variables.iter().any(|(name, _)| *name == "TOOLYARD__LOG__LEVEL"));
+    std::thread::spawn(move || {
+        for line in lines.map_while(Result::ok).filter(|_| is_kept) {
+            kept.lock().unwrap().push(line);
+        }
+    });
+    (child, address, log)
 }
 
 /// Somebody who calls, with a token or a key.

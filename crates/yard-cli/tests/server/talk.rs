@@ -187,7 +187,7 @@ fn events_are_told_and_told_again_from_any_number() {
     let chat = text(&chat["chat"]["id"]);
     ada.ask("PATCH", &format!("{base}/chats/{chat}"), &json!({"mode": "build"})).expect(200);
     assert_eq!(live.next("chat.mode").data["mode"], "build");
-    let asked = ada.tool(&workspace, "ask_user", approval()).expect(200);
+    let (_, asked) = call(&ada, &base, &chat, "ask_user", approval());
     assert_eq!(live.next("question.asked").data["question_id"], asked["result"]["question_id"]);
     drop(live);
     ada.tool(&workspace, "write", json!({"path": "/b", "content": "x"})).expect(200);

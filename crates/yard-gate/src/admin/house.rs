@@ -10,6 +10,7 @@ use yard_store::{AuditEntry, Registry};
 
 use super::attempts::Attempts;
 use super::identity::{Entered, Identity};
+use super::known::{Changing, Known};
 use super::refusal::Refusal;
 use super::token::{SHORTEST_SECRET, Tokens};
 use crate::{Actor, OpenWorkspace, Session};
@@ -56,6 +57,7 @@ pub struct House {
     pub(super) failed_by_account: Attempts,
     pub(super) failed_by_address: Attempts,
     pub(super) registered_from: Attempts,
+    pub(super) known: Known,
     open: Mutex<HashMap<WorkspaceId, Room>>,
 }
 
@@ -87,6 +89,7 @@ impl House {
             failed_by_account: Attempts::at_most(FAILED_LOGINS),
             failed_by_address: Attempts::at_most(FAILED_LOGINS_FROM),
             registered_from: Attempts::at_most(REGISTRATIONS_FROM),
+            known: Known::default(),
             open: Mutex::default(),
         })
     }
@@ -94,6 +97,11 @@ impl House {
     /// The registry, for what a door keeps there itself (answers to retried requests).
     pub fn registry(&self) -> &dyn Registry {
         self.registry.as_ref()
+    }
+
+    /// The registry, for a change that may bear on who is calling or on what a caller may do.
+    pub(super) fn changing(&self) -> Changing<'_> {
+        Changing::new(self.registry.as_ref(), &self.known)
     }
 
     /// Clock and dice.
@@ -115,7 +123,7 @@ impl House {
         let session = Session::new(open, entered.identity.actor(), entered.policy());
         match &entered.identity {
             // A key that is bound to a chat never speaks outside of it.
-            Identity::Agent(KeyRow { chat: Some(chat), .. }) => Ok(session.in_chat(*chat)?),
+            Identity::Agent(KeyRow { chat: Some(chat), .. }) => Ok(session.bound_to(*chat)?),
             _ => Ok(session),
         }
     }
@@ -134,29 +142,32 @@ impl House {
     }
 
     fn room(&self, id: WorkspaceId) -> Room {
-        let mut open = held(&self.open);
-        if !open.contains_key(&id) && open.len() >= OPEN_WORKSPACES {
-            close_oldest(&mut open);
-        }
         let now = self.now();
+        let mut open = held(&self.open);
+        let is_full = !open.contains_key(&id) && open.len() >= OPEN_WORKSPACES;
+        let closed = if is_full { take_oldest(&mut open) } else { None };
         let room =
             open.entry(id).or_insert_with(|| Room { inside: Arc::default(), last_used: now });
         room.last_used = now;
-        room.clone()
+        let room = room.clone();
+        drop(open);
+        // Closing a store takes its time: nobody else waits for it.
+        drop(closed);
+        room
     }
 
     /// Closes a workspace as soon as nobody is inside.
     pub(super) fn close(&self, id: WorkspaceId) {
-        held(&self.open).remove(&id);
+        let closed = held(&self.open).remove(&id);
+        drop(closed);
     }
 }
 
-/// Closes the workspace that nobody has been in for longest, if there is one.
-fn close_oldest(open: &mut HashMap<WorkspaceId, Room>) {
+/// The workspace that nobody has been in for longest, if there is one; it is closed when it is dropped.
+fn take_oldest(open: &mut HashMap<WorkspaceId, Room>) -> Option<Room> {
     let idle = open.iter().filter(|(_, room)| room.is_idle());
-    if let Some(id) = idle.min_by_key(|(_, room)| room.last_used).map(|(id, _)| *id) {
-        open.remove(&id);
-    }
+    let oldest = idle.min_by_key(|(_, room)| room.last_used).map(|(id, _)| *id);
+    oldest.and_then(|id| open.remove(&id))
 }
 
 impl Room {

@@ -1,5 +1,5 @@
 //! The one way that every request takes: checked, read, known, let in, done, told, logged. Handlers run
-//! on the pools' threads; nothing here blocks.
+//! where the pools say; nothing here blocks.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,7 +21,9 @@ use axum::routing::{MethodFilter, on};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
+use tracing::{Instrument as _, Span, field};
 use yard_core::{Call, StepId};
+use yard_gate::LOG_TARGET;
 
 use super::app::App;
 use super::ask::{Ask, Caller, Sent, no_token, parse};
@@ -85,13 +87,32 @@ async fn answer(
     let began = Instant::now();
     let (parts, body) = request.into_parts();
     let id = request_id(&app, &parts.headers);
-    let result = run(&app, &route, params, parts, body).await;
+    let span = request_span(&app, &route, &id, &parts.headers);
+    let result = run(&app, &route, params, parts, body).instrument(span.clone()).await;
     let status = result.as_ref().map_or_else(|problem| problem.status, |(reply, _)| reply.status);
     let took = began.elapsed();
     app.metrics.answered(&route, status, took);
+    span.record("http.response.status_code", status);
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     tracing::info!(%id, method = %route.method, route = route.path, status, micros, "request");
     told(&app, &id, result)
+}
+
+/// What every line and every trace of a request has in common. It is on wherever calls are logged, so that
+/// each of their lines has the request's id; its name in a trace is the route, never an id or a path.
+fn request_span(app: &App, route: &Route, id: &str, headers: &HeaderMap) -> Span {
+    let span = tracing::error_span!(
+        target: LOG_TARGET,
+        "request",
+        id,
+        otel.name = format_args!("{} {}", route.method, route.path),
+        otel.kind = "server",
+        http.response.status_code = field::Empty,
+    );
+    if let Some(continue_trace) = app.settings.continue_trace {
+        continue_trace(&span, headers);
+    }
+    span
 }
 
 /// The caller's id for a request if it is a plain one, else a new one.
@@ -149,7 +170,7 @@ async fn run(
         BodyShape::Json(_) if bytes.len() <= body::SMALL => Sent::Parsed(parse(&bytes)?),
         _ => Sent::Raw(bytes),
     };
-    let work = tools::work(&ask).unwrap_or(route.work);
+    let work = idempotency::work(&ask, tools::work(&ask).unwrap_or(route.work));
     let (reply, ask) = handle(app, ask, work).await?;
     let reply = match reply.content {
         Content::Waiting(now, waiting) => waiting::answered(&ask, *waiting)

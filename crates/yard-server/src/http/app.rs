@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use axum::http::HeaderMap;
 use tokio::sync::Notify;
+use tracing::Span;
 use yard_dialects::Catalog;
 use yard_gate::admin::House;
 
@@ -23,7 +25,12 @@ pub struct Settings {
     pub secure_cookies: bool,
     /// `/metrics` answers others than this machine.
     pub public_metrics: bool,
+    /// Tells the span of a request which trace it continues, where traces are exported.
+    pub continue_trace: Option<ContinueTrace>,
 }
+
+/// Reads a trace from a request's headers and makes it the span's own.
+pub type ContinueTrace = fn(&Span, &HeaderMap);
 
 /// One server.
 pub struct App {

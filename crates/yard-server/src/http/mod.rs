@@ -33,7 +33,7 @@ mod tools;
 mod waiting;
 mod workspaces;
 
-pub use app::{App, Settings};
+pub use app::{App, ContinueTrace, Settings};
 pub use openapi::document;
 pub use route::{Access, Route};
 pub use routes::routes;

@@ -1,6 +1,6 @@
 //! What SQLite's errors mean to the callers of a store. The only place that knows their codes.
 
-use rusqlite::{Error, ErrorCode};
+use rusqlite::{Error, ErrorCode, ffi};
 
 use crate::StoreError;
 
@@ -33,7 +33,8 @@ fn classified(code: ErrorCode, text: String) -> StoreError {
 
 /// Whether a row was refused because another one holds what must be unique.
 pub(super) fn is_taken(error: &Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
+    let unique = [ffi::SQLITE_CONSTRAINT_UNIQUE, ffi::SQLITE_CONSTRAINT_PRIMARYKEY];
+    error.sqlite_error().is_some_and(|error| unique.contains(&error.extended_code))
 }
 
 /// A value of the database that no version of this program writes.

@@ -13,7 +13,7 @@ use crate::registry::{
     Claim, KeyRow, MemberChange, MemberRow, NewRefresh, Registry, Retry, Rotation, SecretHash,
     UserRow, WorkspaceRow,
 };
-use crate::{AuditEntry, AuditRow, Result, chain};
+use crate::{AuditEntry, AuditRow, Result, StoreError, chain};
 
 /// How many forgotten requests are removed with each new one.
 const FORGOTTEN_AT_ONCE: i64 = 100;
@@ -139,9 +139,10 @@ fn insert_refresh(connection: &Connection, login: LoginId, refresh: NewRefresh) 
     Ok(())
 }
 
-fn end(connection: &Connection, login: LoginId) -> Result<()> {
-    run(connection, "UPDATE login SET ended = 1 WHERE id = ?1", [login.as_bytes()])?;
-    Ok(())
+/// Ends a login; whether there was one to end.
+fn end(connection: &Connection, login: LoginId) -> Result<bool> {
+    let sql = "UPDATE login SET ended = 1 WHERE id = ?1 AND ended = 0";
+    Ok(run(connection, sql, [login.as_bytes()])? > 0)
 }
 
 /// What a row of `refresh`, with its login, says.
@@ -215,14 +216,20 @@ impl Registry for SqliteRegistry {
         })
     }
 
-    fn rotate(&self, secret: &SecretHash, next: NewRefresh, now: Timestamp) -> Result<Rotation> {
+    fn rotate(
+        &self,
+        secret: &SecretHash,
+        next: NewRefresh,
+        reused: &AuditEntry,
+    ) -> Result<Rotation> {
         self.db.write(Flush::Now, |connection| {
             let Some(found) = presented(connection, secret)? else { return Ok(Rotation::Dead) };
-            if found.ended || found.expires_at <= now {
+            if found.ended || found.expires_at <= reused.at {
                 return Ok(Rotation::Dead);
             }
             if found.used {
                 end(connection, found.login)?;
+                note(connection, reused)?;
                 return Ok(Rotation::Reused { login: found.login });
             }
             run(connection, "UPDATE refresh SET used = 1 WHERE secret = ?1", [secret])?;
@@ -237,7 +244,8 @@ impl Registry for SqliteRegistry {
     }
 
     fn end_login(&self, login: LoginId, audit: &AuditEntry) -> Result<()> {
-        self.change(audit, |connection| end(connection, login))
+        // Ending what has ended is nothing to note: else old tokens could fill the chain.
+        self.change_if(audit, |connection| end(connection, login)).map(drop)
     }
 
     fn person(&self, login: LoginId) -> Result<Option<UserRow>> {
@@ -315,7 +323,8 @@ impl Registry for SqliteRegistry {
     ) -> Result<Vec<MemberRow>> {
         let sql = "SELECT user.id, user.email, user.full_name, member.role, member.since
                    FROM member JOIN user ON user.id = member.user
-                   WHERE member.workspace = ?1 AND member.user > ?2
+                   JOIN workspace ON workspace.id = member.workspace
+                   WHERE member.workspace = ?1 AND member.user > ?2 AND workspace.deleted = 0
                    ORDER BY member.user LIMIT ?3";
         let after = after.map_or_else(Vec::new, |id| id.as_bytes().to_vec());
         let values = params![workspace.as_bytes(), after, value::limit(limit)];
@@ -339,7 +348,8 @@ impl Registry for SqliteRegistry {
         role: Role,
         audit: &AuditEntry,
     ) -> Result<bool> {
-        let sql = "INSERT INTO member (workspace, user, role, since) VALUES (?1, ?2, ?3, ?4)";
+        let sql = "INSERT INTO member (workspace, user, role, since)
+                   SELECT id, ?2, ?3, ?4 FROM workspace WHERE id = ?1 AND deleted = 0";
         self.change_if(audit, |connection| {
             let since = audit.at.as_millis();
             let values = params![workspace.as_bytes(), user.as_bytes(), role.word(), since];
@@ -379,7 +389,8 @@ impl Registry for SqliteRegistry {
 
     fn add_key(&self, key: &KeyRow, secret: &SecretHash, audit: &AuditEntry) -> Result<()> {
         let sql = "INSERT INTO key (id, workspace, secret, name, role, chat, made_by, created)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+                   SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8 FROM workspace
+                   WHERE id = ?2 AND deleted = 0";
         self.change(audit, |connection| {
             let values = params![
                 key.id.as_bytes(),
@@ -391,7 +402,9 @@ impl Registry for SqliteRegistry {
                 key.made_by.as_bytes(),
                 key.created_at.as_millis(),
             ];
-            run(connection, sql, values)?;
+            if run(connection, sql, values)? == 0 {
+                return Err(StoreError::Refused("the key's workspace was deleted".to_owned()));
+            }
             Ok(())
         })
     }
@@ -403,7 +416,8 @@ impl Registry for SqliteRegistry {
         limit: usize,
     ) -> Result<Vec<KeyRow>> {
         let sql = format!(
-            "{KEY} WHERE key.workspace = ?1 AND key.id > ?2 AND key.revoked = 0
+            "{KEY} JOIN workspace ON workspace.id = key.workspace
+             WHERE key.workspace = ?1 AND key.id > ?2 AND key.revoked = 0 AND workspace.deleted = 0
              ORDER BY key.id LIMIT ?3"
         );
         let after = after.map_or_else(Vec::new, |id| id.as_bytes().to_vec());
@@ -426,15 +440,18 @@ impl Registry for SqliteRegistry {
     }
 
     fn claim(&self, retry: Retry<'_>, now: Timestamp, forget_before: Timestamp) -> Result<Claim> {
-        let known = "SELECT fingerprint, at, status, body FROM claim WHERE actor = ?1 AND key = ?2";
+        let known = "SELECT fingerprint, at, status, body FROM claim
+                     WHERE actor = ?1 AND key = ?2 AND at >= ?3";
         let forget = "DELETE FROM claim WHERE (actor, key) IN
                       (SELECT actor, key FROM claim WHERE at < ?1 ORDER BY at LIMIT ?2)";
-        let add = "INSERT INTO claim (actor, key, fingerprint, at) VALUES (?1, ?2, ?3, ?4)";
+        let add =
+            "INSERT OR REPLACE INTO claim (actor, key, fingerprint, at) VALUES (?1, ?2, ?3, ?4)";
         let Retry { actor, key, fingerprint } = retry;
         self.db.write(Flush::Now, |connection| {
             let old = params![forget_before.as_millis(), FORGOTTEN_AT_ONCE];
             run(connection, forget, old)?;
-            let claim = one(connection, known, [actor, key], |row| {
+            let asked = params![actor, key, forget_before.as_millis()];
+            let claim = one(connection, known, asked, |row| {
                 if row.get::<_, SecretHash>(0)? != fingerprint {
                     return Ok(Claim::Differs);
                 }
@@ -452,17 +469,22 @@ impl Registry for SqliteRegistry {
     }
 
     fn answer_claim(&self, retry: Retry<'_>, status: u16, body: &[u8]) -> Result<()> {
-        let sql = "UPDATE claim SET status = ?3, body = ?4 WHERE actor = ?1 AND key = ?2";
+        // A request that was forgotten while it ran must not answer for the one that has its key now.
+        let sql = "UPDATE claim SET status = ?4, body = ?5
+                   WHERE actor = ?1 AND key = ?2 AND fingerprint = ?3 AND status IS NULL";
+        let Retry { actor, key, fingerprint } = retry;
         self.db.write(Flush::Now, |connection| {
-            run(connection, sql, params![retry.actor, retry.key, status, body])?;
+            run(connection, sql, params![actor, key, fingerprint, status, body])?;
             Ok(())
         })
     }
 
     fn drop_claim(&self, retry: Retry<'_>) -> Result<()> {
-        let sql = "DELETE FROM claim WHERE actor = ?1 AND key = ?2 AND status IS NULL";
+        let sql = "DELETE FROM claim
+                   WHERE actor = ?1 AND key = ?2 AND fingerprint = ?3 AND status IS NULL";
+        let Retry { actor, key, fingerprint } = retry;
         self.db.write(Flush::Now, |connection| {
-            run(connection, sql, [retry.actor, retry.key])?;
+            run(connection, sql, params![actor, key, fingerprint])?;
             Ok(())
         })
     }

@@ -1,0 +1,163 @@
+//! What the log says about calls (R17), and what it never says (R13).
+
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::harness::{PASSWORD, Server};
+
+const LOUD: [(&str, &str); 2] =
+    [("TOOLYARD__LOG__LEVEL", "info,session=debug"), ("TOOLYARD__LOG__FORMAT", "json")];
+
+/// Its log as values, once a line holds `awaited`: lines come a moment after their answers.
+fn lines(server: &Server, awaited: &str) -> Vec<Value> {
+    let patience = Instant::now() + Duration::from_secs(20);
+    loop {
+        let log = server.log();
+        if log.iter().any(|line| line.contains(awaited)) {
+            return log.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        }
+        assert!(Instant::now() < patience, "no line with {awaited}: {log:#?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The lines about one request under one target.
+fn of_request<'a>(lines: &'a [Value], id: &str, target: &str) -> Vec<&'a Value> {
+    let is_of = |line: &&Value| {
+        let in_span = line["spans"].as_array().is_some_and(|spans| {
+            spans.iter().any(|span| span["name"] == "request" && span["id"] == id)
+        });
+        line["target"] == target && (in_span || line["fields"]["id"] == id)
+    };
+    lines.iter().filter(is_of).collect()
+}
+
+#[test]
+fn r17_each_call_is_a_line_and_each_answer_another() {
+    let server = Server::start_with(&LOUD);
+    let ada = server.person();
+    let room = ada.workspace();
+    let agent = ada.agent(&room, "member");
+    let path = format!("/api/v1/workspaces/{room}/tools");
+    let write =
+        json!({"tool": "write", "args": {"path": "/a.txt", "content": "top of the morning"}});
+    agent.ask_with("POST", &path, &[("x-request-id", "first")], &write).expect(200);
+    let read = json!({"tool": "read", "args": {"path": "/none.txt"}});
+    agent.ask_with("POST", &path, &[("x-request-id", "second")], &read).expect(404);
+    let unknown = json!({"tool": "sk-live-rm", "args": {}});
+    agent.ask_with("POST", &path, &[("x-request-id", "last")], &unknown);
+    let lines = lines(&server, r#""id":"last","method""#);
+
+    let [call, answer] = of_request(&lines, "first", "session")[..] else { panic!("{lines:#?}") };
+    let fields = &call["fields"];
+    assert_eq!((&call["level"], &fields["message"]), (&json!("INFO"), &json!("call")));
+    assert_eq!((&fields["toolset"], &fields["tool"]), (&json!("workspace"), &json!("write")));
+    assert!(fields["actor"].as_str().unwrap().starts_with("key:"), "{fields}");
+    assert_eq!((&fields["effect"], &fields["outcome"]), (&json!("create /a.txt"), &json!("ok")));
+    assert!(fields["micros"].as_u64().unwrap() > 0, "{fields}");
+    assert_eq!(fields["args"], r#"{"path":"/a.txt","content":"[18 bytes]"}"#);
+    assert_eq!(
+        (&answer["level"], &answer["fields"]["message"]),
+        (&json!("DEBUG"), &json!("answer"))
+    );
+    assert!(answer["fields"]["answer"].as_str().unwrap().contains("\"path\":\"/a.txt\""));
+    // The request's own line stays under its own target.
+    let request = of_request(&lines, "first", "yard_server::http::answer");
+    assert_eq!(request.len(), 1, "{lines:#?}");
+    assert_eq!(request[0]["fields"]["route"], "/api/v1/workspaces/{id}/tools");
+
+    let second = of_request(&lines, "second", "session");
+    assert_eq!(second[0]["fields"]["outcome"], "NotFound", "{second:#?}");
+    let last = of_request(&lines, "last", "session");
+    assert_eq!(last[0]["fields"]["outcome"], "NoSuchTool", "{last:#?}");
+    assert!(!server.log().iter().any(|line| line.contains("sk-live")), "a name that nobody knows");
+}
+
+#[test]
+fn r17_a_call_names_its_chat() {
+    let server = Server::start_with(&LOUD);
+    let ada = server.person();
+    let room = ada.workspace();
+    let chat = ada.post(&format!("/api/v1/workspaces/{room}/chats"), json!({"title": "Talk"}));
+    let chat = chat.expect(201)["chat"]["id"].as_str().unwrap().to_owned();
+    let body = json!({"tool": "ls", "args": {"path": "/"}, "chat_id": chat});
+    let path = format!("/api/v1/workspaces/{room}/tools");
+    ada.ask_with("POST", &path, &[("x-request-id", "talk")], &body).expect(200);
+    let lines = lines(&server, r#""id":"talk","method""#);
+    assert_eq!(of_request(&lines, "talk", "session")[0]["fields"]["chat"], json!(chat));
+}
+
+#[test]
+fn r13_no_secret_and_no_content_is_logged() {
+    let server = Server::start_with(&[
+        ("TOOLYARD__LOG__LEVEL", "trace"),
+        ("TOOLYARD__LOG__FORMAT", "json"),
+        ("TOOLYARD__JWT__SECRET", "a signing secret of 32 characters"),
+    ]);
+    let ada = server.person();
+    let room = ada.workspace();
+    let agent = ada.agent(&room, "member");
+    let hush = "hush-content";
+    let calls = [
+        ("write", json!({"path": "/a.txt", "content": hush})),
+        ("write", json!({"path": "/b.json", "content": {"pin": "hush-content"}})),
+        ("read", json!({"path": "/a.txt"})),
+        ("cat", json!({"paths": ["/a.txt"]})),
+        ("read_multiple_files", json!({"paths": ["/a.txt", "/none.txt"]})),
+        ("grep", json!({"pattern": "hush", "path": "/", "context": 2})),
+        ("edit", json!({"path": "/a.txt", "old_string": "hush-contend", "new_string": hush})),
+        ("edit", json!({"path": "/a.txt", "old_string": hush, "new_string": "hush-content 2"})),
+        ("write", json!({"path": ["hush-content"], "content": 5})),
+        ("write", json!({"path": "/a.txt", "hush-content": "hush-content"})),
+        ("plan_write", json!({"title": hush, "content": hush})),
+        ("hush-content", json!({})),
+    ];
+    for (tool, args) in calls {
+        agent.tool(&room, tool, args);
+    }
+    server.post("/api/v1/auth/login", &json!({"email": ada.email, "password": "hush-content!"}));
+    server.post("/api/v1/auth/refresh", &json!({"refresh_token": ada.refresh})).expect(200);
+    server.post("/api/v1/auth/refresh", &json!({"refresh_token": ada.refresh})).expect(401);
+    server.raw(
+        b"POST /api/v1/auth/login HTTP/1.1\r\nhost: x\r\ncontent-length: 12\r\n\r\nhush-content",
+    );
+    let token = format!("/hush-content?token={}", agent.token);
+    server.send("GET", &token, &[("x-request-id", "end")], b"");
+    let log = {
+        lines(&server, r#""id":"end""#);
+        server.log()
+    };
+    assert!(log.iter().any(|line| line.contains("\"tool\":\"grep\"")), "{log:#?}");
+    let secrets =
+        [hush, PASSWORD, &ada.token, &ada.refresh, &agent.token, "$argon2", "a signing secret"];
+    for secret in secrets {
+        let told: Vec<_> = log.iter().filter(|line| line.contains(secret)).collect();
+        assert!(told.is_empty(), "{secret}: {told:#?}");
+    }
+}
+
+fn call(level: Option<&str>) -> Output {
+    let home = tempfile::tempdir().unwrap();
+    let (root, data) = (home.path().join("root"), home.path().join("data"));
+    std::fs::create_dir(&root).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_toolyard"));
+    command.env_clear().envs(level.map(|level| ("TOOLYARD__LOG__LEVEL", level)));
+    command.arg("call").arg("--root").arg(root).arg("--data-dir").arg(data);
+    command.args(["write", r#"{"path": "/a.txt", "content": "hush"}"#]).output().unwrap()
+}
+
+#[test]
+fn r17_the_command_line_logs_when_it_is_asked_to() {
+    let silent = call(None);
+    assert!(silent.status.success() && silent.stderr.is_empty(), "{silent:?}");
+    let loud = call(Some("info"));
+    assert_eq!(loud.stdout.is_empty(), silent.stdout.is_empty());
+    let line: Value = serde_json::from_slice(&loud.stderr).unwrap();
+    assert_eq!((&line["target"], &line["fields"]["tool"]), (&json!("session"), &json!("write")));
+    assert_eq!(line["fields"]["actor"], "agent:local");
+    assert!(!line.to_string().contains("hush"), "{line}");
+    let wrong = call(Some("loud,=="));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("log.level"), "{wrong:?}");
+}

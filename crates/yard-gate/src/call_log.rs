@@ -1,0 +1,147 @@
+//! The log of tool calls (R17): one line a call at INFO and one an answer at DEBUG, both under the tracing
+//! target `session`, and a span around the call. Contents, secrets and tokens never reach it (R13): it
+//! sees outlines.
+//!
+//! It decides nothing, and where nobody listens it costs nothing.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tracing::{Level, Span, field};
+use yard_core::Call;
+
+use crate::{Origin, Session, redaction};
+
+/// The target of everything that is logged about calls.
+pub const LOG_TARGET: &str = "session";
+/// Most effects of one call that its line names.
+const NAMED: usize = 8;
+
+/// What the gate saw one call do, in the words of its audit rows.
+#[derive(Debug, Default)]
+pub(crate) struct Effects(Mutex<Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    named: Vec<String>,
+    more: usize,
+}
+
+impl Effects {
+    /// Adds one, unless it is the last one planned again.
+    pub(crate) fn note(&self, effect: String) {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.named.last() == Some(&effect) {
+            return;
+        }
+        if seen.named.len() < NAMED {
+            seen.named.push(effect);
+        } else {
+            seen.more += 1;
+        }
+    }
+
+    fn told(&self) -> String {
+        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = seen.named.join("; ");
+        if seen.more > 0 {
+            text.push_str(&format!("; and {} more", seen.more));
+        }
+        text
+    }
+}
+
+/// One call that is being logged.
+pub struct CallLog<'a> {
+    session: Session,
+    call: &'a Call,
+    origin: Origin<'a>,
+    span: Span,
+    /// What the line needs; `None` where nobody listens.
+    line: Option<Line>,
+}
+
+struct Line {
+    effects: Arc<Effects>,
+    args: String,
+    began: Duration,
+}
+
+impl<'a> CallLog<'a> {
+    /// Begins the log of a call that `session` makes.
+    pub fn begin(session: &Session, origin: Origin<'a>, call: &'a Call, args: &Value) -> Self {
+        if !tracing::enabled!(target: LOG_TARGET, Level::INFO) {
+            return Self { session: session.clone(), call, origin, span: Span::none(), line: None };
+        }
+        let effects = Arc::<Effects>::default();
+        let session = session.noting(Arc::clone(&effects));
+        let span = tracing::info_span!(
+            target: LOG_TARGET,
+            "call",
+            otel.name = format!("{}.{}", origin.toolset, origin.tool),
+            actor = field::Empty,
+            chat = field::Empty,
+            effect = field::Empty,
+            outcome = field::Empty,
+        );
+        let line = Line { effects, args: redaction::outline(args), began: call.world().elapsed() };
+        Self { session, call, origin, span, line: Some(line) }
+    }
+
+    /// The session to make the call with: what it does is noted.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Does the work of the call, inside its span.
+    pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.span.in_scope(work)
+    }
+
+    /// Writes the lines: how it ended, in one word, and what it answered.
+    pub fn end(self, outcome: &str, answer: &Value) {
+        let Some(line) = self.line else { return };
+        let Origin { toolset, tool } = self.origin;
+        let (actor, effect) = (self.session.actor().name(), line.effects.told());
+        let chat = self.session.chat().map(|chat| chat.to_string());
+        let chat = chat.as_deref();
+        let took = self.call.world().elapsed().saturating_sub(line.began);
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let args = line.args;
+        self.span.in_scope(|| {
+            tracing::info!(
+                target: LOG_TARGET,
+                toolset, tool, chat, actor, effect, outcome, micros, args, "call"
+            );
+            if tracing::enabled!(target: LOG_TARGET, Level::DEBUG) {
+                let answer = redaction::outline(answer);
+                tracing::debug!(target: LOG_TARGET, toolset, tool, answer, "answer");
+            }
+        });
+        // After the lines, which have them already: these are for traces.
+        self.span.record("actor", actor).record("effect", effect).record("outcome", outcome);
+        if let Some(chat) = chat {
+            self.span.record("chat", chat);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn effects_are_named_once_and_bounded() {
+        let effects = Effects::default();
+        assert_eq!(effects.told(), "");
+        effects.note("read /a".to_owned());
+        effects.note("read /a".to_owned());
+        effects.note("write /a".to_owned());
+        assert_eq!(effects.told(), "read /a; write /a");
+        for number in 0..20 {
+            effects.note(format!("read /{number}"));
+        }
+        assert!(effects.told().ends_with("read /5; and 14 more"), "{}", effects.told());
+    }
+}

@@ -132,7 +132,7 @@ fn nothing_is_smuggled_past_the_end_of_a_body() {
         // Chunks with sizes that are none, and a line that begins in a header.
         format!("Transfer-Encoding: chunked\r\n\r\nxyz\r\n{inner}"),
         format!("Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n{inner}"),
-        format!("X: y\r\n folded: z\r\nContent-Length: 2\r\n\r\n{{}}"),
+        "X: y\r\n folded: z\r\nContent-Length: 2\r\n\r\n{}".to_owned(),
         format!("X: y\nX-Bare: {inner}"),
     ];
     for attempt in &tries {

@@ -79,6 +79,14 @@ impl Connection {
     }
 }
 
+/// What became of a connection.
+struct Ended {
+    /// Paths and contents of what it wrote and was told so.
+    written: Vec<(String, String)>,
+    /// Why it ended early.
+    failed: Option<String>,
+}
+
 /// What all connections have in common.
 struct Load<'a> {
     address: &'a str,
@@ -91,8 +99,8 @@ struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// What one connection does until the load is over: what it wrote, and why it ended early.
-    fn work(&self, number: usize) -> (Vec<(String, String)>, Option<String>) {
+    /// What one connection does until the load is over.
+    fn work(&self, number: usize) -> Ended {
         let mut written = Vec::new();
         let token = self.tokens[number % 2];
         let ended = Connection::open(self.address, self.workspace, token).and_then(|mut own| {
@@ -100,7 +108,7 @@ impl Load<'_> {
                 .take_while(|_| !self.over.load(Ordering::Relaxed))
                 .try_for_each(|round| self.round(&mut own, number, round, &mut written))
         });
-        (written, ended.err())
+        Ended { written, failed: ended.err() }
     }
 
     /// One write, and three reads.
@@ -124,7 +132,7 @@ impl Load<'_> {
         sleep(PAUSE);
         own.call("read", &json!({"path": "/shared.txt"}))?;
         sleep(PAUSE);
-        if round % 4 == 0 {
+        if round.is_multiple_of(4) {
             own.call("ls", &json!({"path": "/load", "limit": 20}))?;
         } else {
             own.call("file_info", &json!({"path": path}))?;
@@ -133,12 +141,8 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// Runs all connections while `meanwhile` does, and then ends them: what each wrote, and why it ended
-    /// early if it did.
-    fn run<T>(
-        &self,
-        meanwhile: impl FnOnce() -> T,
-    ) -> (T, Vec<(Vec<(String, String)>, Option<String>)>) {
+    /// Runs all connections while `meanwhile` does, and then ends them.
+    fn run<T>(&self, meanwhile: impl FnOnce() -> T) -> (T, Vec<Ended>) {
         std::thread::scope(|scope| {
             let spawn = |number| {
                 let builder = Builder::new().stack_size(STACK);
@@ -181,9 +185,9 @@ fn many_connections_at_once_get_answers_in_flat_memory() {
         sleep(fifth * 4);
         (early, resident(&server))
     });
-    let failed: Vec<_> = ended.iter().filter_map(|(_, failed)| failed.as_ref()).collect();
+    let failed: Vec<_> = ended.iter().filter_map(|one| one.failed.as_ref()).collect();
     assert!(failed.is_empty(), "{} connections failed: {:?}", failed.len(), failed[0]);
-    assert!(ended.iter().all(|(written, _)| !written.is_empty()), "each had its turn");
+    assert!(ended.iter().all(|one| !one.written.is_empty()), "each had its turn");
     let allowed = (early / 10 * 3).max(20 << 20);
     let grown = late.saturating_sub(early);
     assert!(grown <= allowed, "from {} to {} MiB", early >> 20, late >> 20);
@@ -218,7 +222,7 @@ fn a_crash_under_load_loses_nothing_that_was_acknowledged() {
         assert!(killed.unwrap().success());
     });
     server.crash_and_restart();
-    let acknowledged: Vec<_> = ended.into_iter().flat_map(|(written, _)| written).collect();
+    let acknowledged: Vec<_> = ended.into_iter().flat_map(|one| one.written).collect();
     assert!(acknowledged.len() > CONNECTIONS, "{} writes", acknowledged.len());
     {
         let ada = server.holder(&token);

@@ -9,6 +9,7 @@ mod config;
 mod door;
 mod failure;
 mod log;
+mod log_writer;
 mod place;
 mod reply;
 mod rooms;

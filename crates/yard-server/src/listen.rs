@@ -44,6 +44,7 @@ impl Listening {
     pub fn at(address: SocketAddr) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
+            .worker_threads(Pools::workers())
             .max_blocking_threads(Pools::THREADS + 8)
             .thread_name("toolyard")
             .build()?;

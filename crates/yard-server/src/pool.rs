@@ -1,4 +1,13 @@
-//! Bounded pools of blocking threads, one a kind of work, so that a burst of one never starves another.
+//! Where work that may block is done: bounded pools of threads, one a kind of work, so that a burst of
+//! one never starves another.
+//!
+//! A look is done in place where it can be: it mostly takes less time than waking another thread, and it
+//! is nearly all that agents ask for. At most all but one of the runtime's threads look at the same
+//! time, so that one is always left for the network, however long a disk takes.
+
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::available_parallelism;
 
 use tokio::sync::Semaphore;
 use tracing::Span;
@@ -19,6 +28,7 @@ pub(crate) enum Work {
 /// The pools.
 #[derive(Debug)]
 pub(crate) struct Pools {
+    in_place: Semaphore,
     look: Semaphore,
     walk: Semaphore,
     change: Semaphore,
@@ -26,7 +36,7 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    /// How many threads all of them can use together.
+    /// How many blocking threads all of them can use together.
     pub(crate) const THREADS: usize = Self::LOOK + Self::WALK + Self::CHANGE + Self::PASSWORD;
 
     const LOOK: usize = 32;
@@ -34,9 +44,17 @@ impl Pools {
     /// Writers of one workspace share a flush, so more of them at once are faster, not slower.
     const CHANGE: usize = 64;
     const PASSWORD: usize = 2;
+    /// A thread that looks may wait for the disk, so there are some even where processors are few.
+    const FEWEST_WORKERS: usize = 4;
+
+    /// How many threads the runtime has.
+    pub(crate) fn workers() -> usize {
+        available_parallelism().map_or(1, NonZero::get).max(Self::FEWEST_WORKERS)
+    }
 
     pub(crate) fn new() -> Self {
         Self {
+            in_place: Semaphore::new(Self::workers() - 1),
             look: Semaphore::new(Self::LOOK),
             walk: Semaphore::new(Self::WALK),
             change: Semaphore::new(Self::CHANGE),
@@ -44,7 +62,8 @@ impl Pools {
         }
     }
 
-    /// Does `work` on a thread that may block, in the span of who asks; `None` if it panicked or the runtime is going down.
+    /// Does `work` where it may block, in the span of who asks; `None` if it panicked or the runtime is
+    /// going down.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         kind: Work,
@@ -56,8 +75,71 @@ impl Pools {
             Work::Change => &self.change,
             Work::Password => &self.password,
         };
+        if kind == Work::Look
+            && let Ok(_permit) = self.in_place.try_acquire()
+        {
+            // As on a thread of the pool: what panics answers nothing and ends nothing else.
+            return catch_unwind(AssertUnwindSafe(work)).ok();
+        }
         let _permit = semaphore.acquire().await.ok()?;
         let span = Span::current();
         tokio::task::spawn_blocking(move || span.in_scope(work)).await.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Barrier};
+
+    use super::*;
+
+    fn runtime() -> tokio::runtime::Runtime {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(Pools::workers()).enable_all().build().unwrap()
+    }
+
+    #[test]
+    fn looks_that_wait_leave_a_thread_for_the_network() {
+        let pools = Arc::new(Pools::new());
+        let looks = Pools::workers() + 4;
+        // Each look waits until all are under way and the network's turn has come.
+        let (stuck, rest) = (Arc::new(Barrier::new(looks + 1)), Arc::new(Barrier::new(looks + 1)));
+        runtime().block_on(async {
+            let mut under_way = Vec::new();
+            for _ in 0..looks {
+                let (pools, stuck, rest) = (Arc::clone(&pools), stuck.clone(), rest.clone());
+                under_way.push(tokio::spawn(async move {
+                    let look = move || {
+                        stuck.wait();
+                        rest.wait();
+                    };
+                    pools.run(Work::Look, look).await
+                }));
+            }
+            stuck.wait();
+            let network = tokio::spawn(async {
+                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                "alive"
+            });
+            assert_eq!(network.await.unwrap(), "alive");
+            rest.wait();
+            for look in under_way {
+                assert_eq!(look.await.unwrap(), Some(()));
+            }
+        });
+    }
+
+    #[test]
+    fn work_that_panics_answers_nothing_and_leaves_its_place_to_the_next() {
+        let pools = Pools::new();
+        runtime().block_on(async {
+            for kind in [Work::Look, Work::Change] {
+                for _ in 0..Pools::workers() + 1 {
+                    assert_eq!(pools.run(kind, || panic!("on purpose")).await, None::<()>);
+                }
+                assert_eq!(pools.run(kind, || 7).await, Some(7));
+            }
+        });
+        assert_eq!(pools.in_place.available_permits(), Pools::workers() - 1);
     }
 }

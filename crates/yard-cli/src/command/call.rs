@@ -39,7 +39,7 @@ pub(crate) struct Options {
 
 impl Options {
     pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        log::start_if_asked()?;
+        let _log = log::start_if_asked()?;
         let arguments = self.arguments()?;
         let seat = door.open(Actor::LocalAgent)?;
         let session = match &self.chat {

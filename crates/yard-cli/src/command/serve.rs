@@ -53,7 +53,7 @@ impl Options {
         let file = data.config(self.config.as_deref())?;
         let config = Config::read(file.as_deref(), config::variables())?;
         let exporter = Exporter::start(&config.otel)?;
-        log::start(&config.log, exporter.as_ref())?;
+        let _log = log::start(&config.log, exporter.as_ref())?;
         raise_open_files();
         let listening = Listening::at(self.address(&config)?).map_err(|error| {
             Failure::io("the address cannot be listened on", &error)

@@ -48,13 +48,22 @@ fn ids_of(owner: &Someone<'_>, workspace: &str, key: &Value) -> Vec<(&'static st
     let file = text(&listed["result"]["entries"][0]["id"]);
     let versions = owner.get(&format!("{base}/files/{file}/versions")).expect(200);
     let steps = owner.get(&format!("{base}/steps")).expect(200);
+    let chat = owner.post(&format!("{base}/chats"), json!({"title": "SECRET-WORD"})).expect(201);
+    let question = json!({"name": "q", "question": "SECRET-WORD?", "schema": {"type": "string"}});
+    let asked = owner.tool(workspace, "ask_user", json!({"questions": [question]})).expect(200);
     vec![
+        ("chat_id", text(&chat["chat"]["id"])),
+        ("question_id", text(&asked["result"]["question_id"])),
         ("user_id", owner.id.clone()),
         ("key_id", text(&key["id"])),
         ("file_id", file),
         ("version_id", text(&versions["versions"][0]["id"])),
         ("step_id", text(&steps["steps"][0]["id"])),
     ]
+}
+
+fn workspace_of(path: &str) -> &str {
+    path.split('/').nth(4).unwrap_or_default()
 }
 
 fn try_it(caller: &Someone<'_>, route: &Listed, path: &str) -> crate::harness::Answer {
@@ -66,6 +75,7 @@ fn try_it(caller: &Someone<'_>, route: &Listed, path: &str) -> crate::harness::A
     } else {
         json!({
             "name": "stolen", "role": "member", "email": caller.email, "title": "stolen",
+            "answers": {"q": "stolen"}, "via": "text", "mode": "plan", "version_id": workspace_of(path),
         })
     };
     caller.ask(&route.method, path, &body)
@@ -112,7 +122,8 @@ fn strangers_get_nothing_through_any_route() {
         assert_eq!(try_it(&eve, &route, &hole).json(), try_it(&eve, &route, &path).json());
     }
     let listed = ada.tool(&workspace, "ls", json!({})).expect(200);
-    assert_eq!(listed["result"]["total"], 1, "nothing happened: {listed}");
+    // The file, and the folder of chats.
+    assert_eq!(listed["result"]["total"], 2, "nothing happened: {listed}");
     assert_eq!(
         ada.get(&format!("/api/v1/workspaces/{workspace}")).expect(200)["workspace"]["name"],
         "Work"
@@ -127,7 +138,9 @@ fn viewers_and_agents_get_what_the_documents_say() {
     ada.invite(&workspace, &eve, "viewer");
     let agent = ada.agent(&workspace, "member");
     ada.tool(&workspace, "write", json!({"path": "/secret", "content": "x"})).expect(200);
-    let ids = ids_of(&ada, &workspace, &Value::Null);
+    let key = json!({"name": "k", "role": "member"});
+    let key = ada.post(&format!("/api/v1/workspaces/{workspace}/keys"), key).expect(201);
+    let ids = ids_of(&ada, &workspace, &key);
     for route in routes(&server).into_iter().filter(|route| route.path.contains("{id}")) {
         let path = filled(&route.path, &workspace, &ids);
         let viewer_may = route.who.contains("viewer");

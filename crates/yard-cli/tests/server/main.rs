@@ -16,5 +16,6 @@ mod isolation;
 mod logs;
 mod people;
 mod retries;
+mod talk;
 mod traces;
 mod workspaces;

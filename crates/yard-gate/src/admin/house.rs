@@ -10,6 +10,7 @@ use yard_store::{AuditEntry, Registry};
 
 use super::attempts::Attempts;
 use super::identity::{Entered, Identity};
+use super::known::{Changing, Known};
 use super::refusal::Refusal;
 use super::token::{SHORTEST_SECRET, Tokens};
 use crate::{Actor, OpenWorkspace, Session};
@@ -56,6 +57,7 @@ pub struct House {
     pub(super) failed_by_account: Attempts,
     pub(super) failed_by_address: Attempts,
     pub(super) registered_from: Attempts,
+    pub(super) known: Known,
     open: Mutex<HashMap<WorkspaceId, Room>>,
 }
 
@@ -87,6 +89,7 @@ impl House {
             failed_by_account: Attempts::at_most(FAILED_LOGINS),
             failed_by_address: Attempts::at_most(FAILED_LOGINS_FROM),
             registered_from: Attempts::at_most(REGISTRATIONS_FROM),
+            known: Known::default(),
             open: Mutex::default(),
         })
     }
@@ -94,6 +97,11 @@ impl House {
     /// The registry, for what a door keeps there itself (answers to retried requests).
     pub fn registry(&self) -> &dyn Registry {
         self.registry.as_ref()
+    }
+
+    /// The registry, for a change that may bear on who is calling or on what a caller may do.
+    pub(super) fn changing(&self) -> Changing<'_> {
+        Changing::new(self.registry.as_ref(), &self.known)
     }
 
     /// Clock and dice.

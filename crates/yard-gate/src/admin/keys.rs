@@ -68,7 +68,7 @@ impl House {
     pub fn revoke_key(&self, entered: &Entered, key: KeyId) -> Result<(), Refusal> {
         let detail = format!("key {key} to workspace {}", entered.workspace);
         let audit = self.audit(entered.identity.actor(), "revoke key", detail);
-        if self.registry.revoke_key(entered.workspace, key, &audit)? {
+        if self.changing().revoke_key(entered.workspace, key, &audit)? {
             return Ok(());
         }
         Err(Refusal::missing("this workspace has no such key"))

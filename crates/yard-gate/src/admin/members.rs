@@ -24,7 +24,7 @@ impl House {
         })?;
         let detail = format!("person {} as {} to {}", user.id, role.word(), entered.workspace);
         let audit = self.audit(entered.identity.actor(), "add member", detail);
-        if !self.registry.add_member(entered.workspace, user.id, role, &audit)? {
+        if !self.changing().add_member(entered.workspace, user.id, role, &audit)? {
             return Err(Refusal::taken("this person is a member already; change the role instead"));
         }
         let UserRow { id, email, full_name, .. } = user;
@@ -44,14 +44,14 @@ impl House {
     pub fn change_role(&self, entered: &Entered, user: UserId, role: Role) -> Result<(), Refusal> {
         let detail = format!("person {user} to {} in {}", role.word(), entered.workspace);
         let audit = self.audit(entered.identity.actor(), "change role", detail);
-        told(self.registry.change_member(entered.workspace, user, Some(role), &audit)?)
+        told(self.changing().change_member(entered.workspace, user, Some(role), &audit)?)
     }
 
     /// Removes a member.
     pub fn remove_member(&self, entered: &Entered, user: UserId) -> Result<(), Refusal> {
         let detail = format!("person {user} from {}", entered.workspace);
         let audit = self.audit(entered.identity.actor(), "remove member", detail);
-        told(self.registry.change_member(entered.workspace, user, None, &audit)?)
+        told(self.changing().change_member(entered.workspace, user, None, &audit)?)
     }
 }
 

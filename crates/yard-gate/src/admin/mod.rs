@@ -8,6 +8,7 @@ mod attempts;
 mod house;
 mod identity;
 mod keys;
+mod known;
 mod members;
 mod password;
 mod people;

@@ -129,7 +129,7 @@ impl House {
         let detail = format!("login {login}: a refresh token was used twice");
         let reused = self.audit(Actor::Person(user), "end login", detail);
         let (refresh_token, next) = self.new_refresh()?;
-        match self.registry.rotate(&presented, next, &reused)? {
+        match self.changing().rotate(&presented, next, &reused)? {
             Rotation::Rotated { .. } => {}
             Rotation::Reused { .. } => {
                 let message =
@@ -158,22 +158,33 @@ impl House {
         };
         for (login, user) in by_refresh.into_iter().chain(by_access) {
             let audit = self.audit(Actor::Person(user), "logout", format!("login {login}"));
-            self.registry.end_login(login, &audit)?;
+            self.changing().end_login(login, &audit)?;
         }
         Ok(())
     }
 
     /// Who shows this token or key.
     pub fn identify(&self, token: &str) -> Result<Identity, Refusal> {
-        if token.starts_with(KEY_PREFIX) {
-            let key = self.registry.key_by_secret(&secret_of(token))?;
-            return key.map(Identity::Agent).ok_or_else(|| {
-                Refusal::Unknown("this key was revoked, or never was one".to_owned())
-            });
+        let (secret, now) = (secret_of(token), self.now());
+        if let Some(identity) = self.known.identity(&secret, now) {
+            return Ok(identity);
         }
-        let login = self.tokens.read(token, self.now()).ok_or_else(bad_token)?;
-        let person = self.registry.person(login)?.ok_or_else(bad_token)?;
-        Ok(Identity::Person { person: person.into(), login })
+        let asked = self.known.asking(now);
+        let (identity, end) = if token.starts_with(KEY_PREFIX) {
+            (self.agent_with(&secret)?, None)
+        } else {
+            let (login, end) = self.tokens.read(token, now).ok_or_else(bad_token)?;
+            let person = self.registry.person(login)?.ok_or_else(bad_token)?;
+            (Identity::Person { person: person.into(), login }, Some(end))
+        };
+        self.known.keep_identity(asked, secret, &identity, end);
+        Ok(identity)
+    }
+
+    fn agent_with(&self, secret: &SecretHash) -> Result<Identity, Refusal> {
+        let key = self.registry.key_by_secret(secret)?;
+        key.map(Identity::Agent)
+            .ok_or_else(|| Refusal::Unknown("this key was revoked, or never was one".to_owned()))
     }
 
     fn logged_in(

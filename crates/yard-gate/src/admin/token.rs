@@ -65,11 +65,12 @@ impl Tokens {
         jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.signing).ok()
     }
 
-    /// The login that a token speaks for, if it is ours and has not ended.
-    pub(super) fn read(&self, token: &str, now: Timestamp) -> Option<LoginId> {
+    /// The login that a token speaks for, and until when, if it is ours and has not ended.
+    pub(super) fn read(&self, token: &str, now: Timestamp) -> Option<(LoginId, Timestamp)> {
         let read = jsonwebtoken::decode::<Claims>(token, &self.checking, &self.validation).ok()?;
-        let alive = read.claims.exp > now.as_millis().div_euclid(1_000);
-        read.claims.sid.parse().ok().filter(|_| alive)
+        let end = Timestamp::from_millis(read.claims.exp.saturating_mul(1_000));
+        let login = read.claims.sid.parse().ok()?;
+        (now < end).then_some((login, end))
     }
 }
 
@@ -132,7 +133,7 @@ mod tests {
         let tokens = Tokens::new(b"0123456789abcdef0123456789abcdef");
         let login = LoginId::from_bytes([7; 16]);
         let token = tokens.sign("someone", login, at(0), at(60)).unwrap();
-        assert_eq!(tokens.read(&token, at(59)), Some(login));
+        assert_eq!(tokens.read(&token, at(59)), Some((login, at(60))));
         assert_eq!(tokens.read(&token, at(60)), None);
         assert_eq!(Tokens::new(b"another secret of this length, 32").read(&token, at(1)), None);
         let (head, tail) = token.split_at(token.len() - 2);

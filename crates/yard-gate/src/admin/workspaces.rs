@@ -1,6 +1,6 @@
 //! Making, finding, renaming and deleting workspaces, and who may enter them.
 
-use yard_core::{Role, WorkspaceId};
+use yard_core::{Role, UserId, WorkspaceId};
 use yard_store::registry::WorkspaceRow;
 
 use super::house::House;
@@ -78,7 +78,7 @@ impl House {
         least: Role,
     ) -> Result<Entered, Refusal> {
         let role = match &identity {
-            Identity::Person { person, .. } => self.registry.role_of(workspace, person.id)?,
+            Identity::Person { person, .. } => self.role_of(workspace, person.id)?,
             Identity::Agent(key) => Some(key.role).filter(|_| key.workspace == workspace),
         };
         let role = role.ok_or_else(Refusal::stranger)?;
@@ -91,6 +91,19 @@ impl House {
             return Err(Refusal::denied(message));
         }
         Ok(Entered { identity, workspace, role })
+    }
+
+    fn role_of(&self, workspace: WorkspaceId, user: UserId) -> Result<Option<Role>, Refusal> {
+        let (place, now) = ((workspace, user), self.now());
+        if let Some(role) = self.known.role(place, now) {
+            return Ok(Some(role));
+        }
+        let asked = self.known.asking(now);
+        let role = self.registry.role_of(workspace, user)?;
+        if let Some(role) = role {
+            self.known.keep_role(asked, place, role);
+        }
+        Ok(role)
     }
 
     /// The workspace that somebody entered.
@@ -114,7 +127,7 @@ impl House {
     pub fn delete(&self, entered: &Entered) -> Result<(), Refusal> {
         let audit =
             self.audit(entered.identity.actor(), "delete workspace", entered.workspace.to_string());
-        if !self.registry.delete_workspace(entered.workspace, &audit)? {
+        if !self.changing().delete_workspace(entered.workspace, &audit)? {
             return Err(Refusal::stranger());
         }
         self.close(entered.workspace);

@@ -1,5 +1,5 @@
 //! The one way that every request takes: checked, read, known, let in, done, told, logged. Handlers run
-//! on the pools' threads; nothing here blocks.
+//! where the pools say; nothing here blocks.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -165,7 +165,7 @@ async fn run(
         BodyShape::Json(_) if bytes.len() <= body::SMALL => Sent::Parsed(parse(&bytes)?),
         _ => Sent::Raw(bytes),
     };
-    let work = tools::work(&ask).unwrap_or(route.work);
+    let work = idempotency::work(&ask, tools::work(&ask).unwrap_or(route.work));
     let (reply, ask) = handle(app, ask, work).await?;
     let reply = match reply.content {
         Content::Waiting(now, waiting) => waiting::answered(&ask, *waiting)

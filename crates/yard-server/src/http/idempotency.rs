@@ -12,6 +12,7 @@ use super::ask::{Ask, Caller, Sent};
 use super::problem::Problem;
 use super::reply::{Content, Reply};
 use super::route::Handler;
+use crate::pool::Work;
 
 const HEADER: &str = "idempotency-key";
 const LONGEST_KEY: usize = 255;
@@ -21,6 +22,12 @@ const KEPT_MILLIS: i64 = 24 * 3_600_000;
 /// Requests of this process that were begun and not answered.
 #[derive(Debug, Default)]
 pub(crate) struct UnderWay(Mutex<HashSet<(String, String)>>);
+
+/// What a request is like, once its key is counted in: keeping an answer is a change.
+pub(super) fn work(ask: &Ask, work: Work) -> Work {
+    let kept = work == Work::Look && ask.route.changes() && ask.headers.contains_key(HEADER);
+    if kept { Work::Change } else { work }
+}
 
 /// Answers a request, once for its key.
 pub(super) fn once(ask: &Ask, handler: Handler) -> Result<Reply, Problem> {

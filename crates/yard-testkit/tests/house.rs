@@ -22,7 +22,7 @@ use yard_gate::admin::{
 use yard_gate::registry::WorkspaceRow;
 use yard_gate::{OpenWorkspace, Session, Transcripts};
 use yard_kernel::{Opening, Resolution, Workspace};
-use yard_store::{Registry as _, SqliteRegistry, SqliteStore};
+use yard_store::{SqliteRegistry, SqliteStore};
 use yard_testkit::FakeWorld;
 
 const PASSWORD: &str = "correct horse battery staple";

@@ -13,6 +13,7 @@ mod files;
 mod guard;
 mod health;
 mod idempotency;
+mod json;
 mod keys;
 mod members;
 mod metrics;

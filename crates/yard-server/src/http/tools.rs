@@ -7,6 +7,7 @@ use yard_core::Role;
 use yard_dialects::{AnyTool, Catalog, Format, form};
 
 use super::ask::{Ask, Sent};
+use super::json;
 use super::problem::Problem;
 use super::reply::{Content, Reply};
 use super::route::{Access, Route};
@@ -109,8 +110,8 @@ pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {
     if ask.app.catalog.get(toolset, &tool).is_some() {
         ask.app.metrics.called(toolset, &tool, answer.ok);
     }
-    let body = serde_json::to_vec(&answer.body).map_err(|_| Problem::internal())?;
-    Ok(Reply { status: answer.status, content: Content::Json(body), cookies: Vec::new() })
+    let content = Content::Json(json::written(&answer.body));
+    Ok(Reply { status: answer.status, content, cookies: Vec::new() })
 }
 
 pub(super) fn definitions(ask: &Ask) -> Result<Reply, Problem> {

@@ -15,6 +15,7 @@ mod files;
 mod guard;
 mod health;
 mod idempotency;
+mod json;
 mod keys;
 mod members;
 mod metrics;

@@ -8,6 +8,7 @@ use yard_dialects::{Answer, AnyTool, Catalog, Format, form};
 use yard_gate::Session;
 
 use super::ask::{Ask, Sent};
+use super::json;
 use super::problem::Problem;
 use super::reply::{Content, Reply};
 use super::route::{Access, Route};
@@ -112,7 +113,7 @@ pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {
     if ask.app.catalog.get(&toolset, &tool).is_some() {
         ask.app.metrics.called(&toolset, &tool, answer.ok);
     }
-    let mut reply = reply_to(&answer)?;
+    let mut reply = reply_to(&answer);
     if let (Some(pending), Content::Json(now)) = (answer.pending, &mut reply.content) {
         let waiting = Waiting { session, toolset, tool, pending, wait_ms };
         reply.content = Content::Waiting(std::mem::take(now), Box::new(waiting));
@@ -121,8 +122,9 @@ pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {
 }
 
 /// An answer as it goes over the wire.
-pub(super) fn reply_to(answer: &Answer) -> Result<Reply, Problem> {
-    Reply::json(answer.status, &answer.body)
+pub(super) fn reply_to(answer: &Answer) -> Reply {
+    let content = Content::Json(json::written(&answer.body));
+    Reply { status: answer.status, content, cookies: Vec::new() }
 }
 
 /// The caller's session in the chat that it names, or in its default one.

@@ -55,7 +55,7 @@ pub(super) async fn answered(ask: &Arc<Ask>, waiting: Waiting) -> Option<Reply> 
     loop {
         let answer = resumed(ask, &waiting).await?;
         if answer.pending.is_none() {
-            return tools::reply_to(&answer).ok();
+            return Some(tools::reply_to(&answer));
         }
         tokio::select! {
             () = rung.notified() => {}

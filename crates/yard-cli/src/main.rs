@@ -31,9 +31,6 @@ use crate::failure::Failure;
 use crate::reply::{Body, Reply};
 use crate::terminal::{Colour, Terminal};
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const EXAMPLES: &str = "\
 Examples:
   toolyard call write '{\"path\": \"/notes.txt\", \"content\": \"hello\\n\"}'

@@ -10,15 +10,19 @@ use crate::harness::{PASSWORD, Server};
 const LOUD: [(&str, &str); 2] =
     [("TOOLYARD__LOG__LEVEL", "info,session=debug"), ("TOOLYARD__LOG__FORMAT", "json")];
 
-/// Its log as values, once a line holds `awaited`: lines come a moment after their answers.
-fn lines(server: &Server, awaited: &str) -> Vec<Value> {
+/// Its log as values, once the line of request `id` itself is there, which comes after all others of it.
+fn lines(server: &Server, id: &str) -> Vec<Value> {
+    let is_last =
+        |line: &Value| line["target"] == "yard_server::http::answer" && line["fields"]["id"] == id;
     let patience = Instant::now() + Duration::from_secs(20);
     loop {
         let log = server.log();
-        if log.iter().any(|line| line.contains(awaited)) {
-            return log.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let lines: Vec<Value> =
+            log.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        if lines.iter().any(is_last) {
+            return lines;
         }
-        assert!(Instant::now() < patience, "no line with {awaited}: {log:#?}");
+        assert!(Instant::now() < patience, "no line of request {id}: {log:#?}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -48,7 +52,7 @@ fn r17_each_call_is_a_line_and_each_answer_another() {
     agent.ask_with("POST", &path, &[("x-request-id", "second")], &read).expect(404);
     let unknown = json!({"tool": "sk-live-rm", "args": {}});
     agent.ask_with("POST", &path, &[("x-request-id", "last")], &unknown);
-    let lines = lines(&server, r#""id":"last","method""#);
+    let lines = lines(&server, "last");
 
     let [call, answer] = of_request(&lines, "first", "session")[..] else { panic!("{lines:#?}") };
     let fields = &call["fields"];
@@ -85,7 +89,7 @@ fn r17_a_call_names_its_chat() {
     let body = json!({"tool": "ls", "args": {"path": "/"}, "chat_id": chat});
     let path = format!("/api/v1/workspaces/{room}/tools");
     ada.ask_with("POST", &path, &[("x-request-id", "talk")], &body).expect(200);
-    let lines = lines(&server, r#""id":"talk","method""#);
+    let lines = lines(&server, "talk");
     assert_eq!(of_request(&lines, "talk", "session")[0]["fields"]["chat"], json!(chat));
 }
 
@@ -109,9 +113,9 @@ fn r13_no_secret_and_no_content_is_logged() {
         ("grep", json!({"pattern": "hush", "path": "/", "context": 2})),
         ("edit", json!({"path": "/a.txt", "old_string": "hush-contend", "new_string": hush})),
         ("edit", json!({"path": "/a.txt", "old_string": hush, "new_string": "hush-content 2"})),
-        ("write", json!({"path": ["hush-content"], "content": 5})),
+        ("write", json!({"path": {"deep": hush}, "content": 5})),
         ("write", json!({"path": "/a.txt", "hush-content": "hush-content"})),
-        ("plan_write", json!({"title": hush, "content": hush})),
+        ("plan_write", json!({"title": "A plan", "content": hush})),
         ("hush-content", json!({})),
     ];
     for (tool, args) in calls {
@@ -125,10 +129,8 @@ fn r13_no_secret_and_no_content_is_logged() {
     );
     let token = format!("/hush-content?token={}", agent.token);
     server.send("GET", &token, &[("x-request-id", "end")], b"");
-    let log = {
-        lines(&server, r#""id":"end""#);
-        server.log()
-    };
+    lines(&server, "end");
+    let log = server.log();
     assert!(log.iter().any(|line| line.contains("\"tool\":\"grep\"")), "{log:#?}");
     let secrets =
         [hush, PASSWORD, &ada.token, &ada.refresh, &agent.token, "$argon2", "a signing secret"];

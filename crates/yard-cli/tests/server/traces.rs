@@ -71,7 +71,8 @@ fn a_request_continues_its_callers_trace() {
     assert!(server.stop().success());
 
     // What was left went out when the server stopped.
-    let posts: Vec<(String, Value)> = posted.try_iter().collect();
+    let next = || posted.recv_timeout(Duration::from_secs(2)).ok();
+    let posts: Vec<(String, Value)> = std::iter::from_fn(next).collect();
     assert!(posts.iter().all(|(head, _)| head.starts_with("POST /v1/traces HTTP/1.1\r\n")));
     let told = posts.iter().map(|(_, body)| body.to_string()).collect::<String>();
     assert!(told.contains("yard under test"), "{told}");

@@ -386,6 +386,7 @@ fn an_older_database_gets_its_desk_and_keeps_its_history() {
     raw(folder.path())
         .execute_batch(
             "DROP TABLE event; DROP TABLE question; DROP TABLE turn; DROP TABLE chat;
+             DROP TABLE doomed; ALTER TABLE file DROP COLUMN purged;
              PRAGMA user_version = 1;",
         )
         .unwrap();

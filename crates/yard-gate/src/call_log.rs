@@ -71,7 +71,10 @@ struct Line {
 impl<'a> CallLog<'a> {
     /// Begins the log of a call that `session` makes.
     pub fn begin(session: &Session, origin: Origin<'a>, call: &'a Call, args: &Value) -> Self {
-        if !tracing::enabled!(target: LOG_TARGET, Level::INFO) {
+        // A trace takes the span without the line, and a log may take the line without the span.
+        let is_heard = tracing::span_enabled!(target: LOG_TARGET, Level::INFO)
+            || tracing::event_enabled!(target: LOG_TARGET, Level::INFO);
+        if !is_heard {
             return Self { session: session.clone(), call, origin, span: Span::none(), line: None };
         }
         let effects = Arc::<Effects>::default();
@@ -114,7 +117,7 @@ impl<'a> CallLog<'a> {
                 target: LOG_TARGET,
                 toolset, tool, chat, actor, effect, outcome, micros, args, "call"
             );
-            if tracing::enabled!(target: LOG_TARGET, Level::DEBUG) {
+            if tracing::event_enabled!(target: LOG_TARGET, Level::DEBUG) {
                 let answer = redaction::outline(answer);
                 tracing::debug!(target: LOG_TARGET, toolset, tool, answer, "answer");
             }

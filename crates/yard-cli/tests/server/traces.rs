@@ -84,6 +84,8 @@ fn a_request_continues_its_callers_trace() {
         named("POST /api/v1/workspaces/{id}/tools").unwrap_or_else(|| panic!("{spans:#?}"));
     assert_eq!(request["parentSpanId"], CALLER);
     assert_eq!(request["kind"], 2, "a server's: {request}");
+    let status = json!({"key": "http.response.status_code", "value": {"intValue": "200"}});
+    assert!(request["attributes"].as_array().unwrap().contains(&status), "{request}");
     let call = named("workspace.write").unwrap_or_else(|| panic!("{spans:#?}"));
     assert_eq!(call["parentSpanId"], request["spanId"]);
     assert!(call.to_string().contains("create /secret plan.txt"), "{call}");

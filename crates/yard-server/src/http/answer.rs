@@ -92,7 +92,8 @@ async fn answer(
     let status = result.as_ref().map_or_else(|problem| problem.status, |(reply, _)| reply.status);
     let took = began.elapsed();
     app.metrics.answered(&route, status, took);
-    span.record("http.response.status_code", status);
+    // Signed, because traces know no other numbers.
+    span.record("http.response.status_code", i64::from(status));
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     tracing::info!(%id, method = %route.method, route = route.path, status, micros, "request");
     told(&app, &id, result)

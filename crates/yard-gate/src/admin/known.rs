@@ -146,8 +146,9 @@ impl Drop for Changing<'_> {
 mod tests {
     use super::*;
 
-    const PLACE: (WorkspaceId, UserId) =
-        (WorkspaceId::from_bytes([1; 16]), UserId::from_bytes([2; 16]));
+    fn place() -> (WorkspaceId, UserId) {
+        (WorkspaceId::from_bytes([1; 16]), UserId::from_bytes([2; 16]))
+    }
 
     fn at(millis: i64) -> Timestamp {
         Timestamp::from_millis(millis)
@@ -156,22 +157,22 @@ mod tests {
     #[test]
     fn an_answer_is_good_for_a_moment_and_not_before_it_was_given() {
         let known = Known::default();
-        known.keep_role(known.asking(at(5_000)), PLACE, Role::Member);
-        assert_eq!(known.role(PLACE, at(5_000)), Some(Role::Member));
-        assert_eq!(known.role(PLACE, at(5_999)), Some(Role::Member));
-        assert_eq!(known.role(PLACE, at(6_000)), None);
-        assert_eq!(known.role(PLACE, at(4_999)), None, "the clock was set back");
+        known.keep_role(known.asking(at(5_000)), place(), Role::Member);
+        assert_eq!(known.role(place(), at(5_000)), Some(Role::Member));
+        assert_eq!(known.role(place(), at(5_999)), Some(Role::Member));
+        assert_eq!(known.role(place(), at(6_000)), None);
+        assert_eq!(known.role(place(), at(4_999)), None, "the clock was set back");
     }
 
     #[test]
     fn what_was_asked_before_a_change_is_not_kept_after_it() {
         let known = Known::default();
         let asked = known.asking(at(0));
-        known.keep_role(asked, PLACE, Role::Owner);
+        known.keep_role(asked, place(), Role::Owner);
         known.forget();
-        assert_eq!(known.role(PLACE, at(1)), None);
-        known.keep_role(asked, PLACE, Role::Owner);
-        assert_eq!(known.role(PLACE, at(1)), None);
+        assert_eq!(known.role(place(), at(1)), None);
+        known.keep_role(asked, place(), Role::Owner);
+        assert_eq!(known.role(place(), at(1)), None);
     }
 
     #[test]
@@ -179,7 +180,7 @@ mod tests {
         let known = Known::default();
         for number in 0..=MOST as u128 {
             let person = UserId::from_bytes(number.to_be_bytes());
-            known.keep_role(known.asking(at(0)), (PLACE.0, person), Role::Viewer);
+            known.keep_role(known.asking(at(0)), (place().0, person), Role::Viewer);
         }
         assert!(known.answers().roles.len() <= MOST);
     }

@@ -98,7 +98,9 @@ impl House {
 
     /// Makes a login for who knows the password.
     pub fn log_in(&self, email: &str, password: &str, address: &str) -> Result<LoggedIn, Refusal> {
-        let (email, now) = (email_key(email), self.now());
+        let (mut email, now) = (email_key(email), self.now());
+        // No address is longer: a longer text is nobody's, and not worth remembering whole.
+        email.truncate(email.floor_char_boundary(LONGEST_EMAIL + 1));
         let by_account = self.failed_by_account.wait(&email, now);
         if let Some(seconds) = by_account.or_else(|| self.failed_by_address.wait(address, now)) {
             return Err(Refusal::TooMany(seconds));

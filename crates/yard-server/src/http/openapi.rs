@@ -53,7 +53,7 @@ fn operation(route: &Route) -> Value {
     let mut operation = json!({
         "operationId": operation_id(route),
         "summary": route.about,
-        "description": who(route.access),
+        "description": route.access.who(),
         "tags": [tag(route.path)],
         "parameters": parameters(route),
         "responses": {
@@ -119,16 +119,6 @@ fn operation_id(route: &Route) -> String {
 fn tag(path: &str) -> &str {
     let path = path.strip_prefix("/api/v1/").unwrap_or("server");
     path.strip_prefix("workspaces/{id}/").unwrap_or(path).split('/').next().unwrap_or(path)
-}
-
-fn who(access: Access) -> String {
-    match access {
-        Access::Anyone => "For anybody.".to_owned(),
-        Access::Caller => "For people and agents.".to_owned(),
-        Access::Person => "For people.".to_owned(),
-        Access::Inside(role) => format!("For people and agents who are at least {}.", role.word()),
-        Access::PersonInside(role) => format!("For people who are at least {}.", role.word()),
-    }
 }
 
 fn parameters(route: &Route) -> Value {

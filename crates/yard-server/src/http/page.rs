@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::route::{Access, BodyShape, ReplyShape, Route};
+use super::route::{BodyShape, ReplyShape, Route};
 
 const HEAD: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
 <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Toolyard API</title><style>\
@@ -29,10 +29,10 @@ fn describe(page: &mut String, route: &Route) {
     let _ = write!(
         page,
         "<details><summary><span class=\"m\">{method}</span><code>{}</code> {}</summary>\
-         <p><small>{}; success is {status}.</small></p>",
+         <p><small>{} Success is {status}.</small></p>",
         escaped(path),
         escaped(about),
-        who(route.access)
+        route.access.who()
     );
     if let Some(query) = &route.query {
         schema(page, "Query", query);
@@ -48,16 +48,6 @@ fn describe(page: &mut String, route: &Route) {
 
 fn schema(page: &mut String, title: &str, schema: &serde_json::Value) {
     let _ = write!(page, "<h4>{title}</h4><pre>{}</pre>", escaped(&format!("{schema:#}")));
-}
-
-fn who(access: Access) -> String {
-    match access {
-        Access::Anyone => "for anybody".to_owned(),
-        Access::Caller => "for people and agents".to_owned(),
-        Access::Person => "for people".to_owned(),
-        Access::Inside(role) => format!("for people and agents, at least {}", role.word()),
-        Access::PersonInside(role) => format!("for people, at least {}", role.word()),
-    }
 }
 
 fn escaped(text: &str) -> String {

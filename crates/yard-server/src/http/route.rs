@@ -26,6 +26,21 @@ pub enum Access {
     PersonInside(Role),
 }
 
+impl Access {
+    /// In words, for the documents.
+    pub(super) fn who(self) -> String {
+        match self {
+            Self::Anyone => "For anybody.".to_owned(),
+            Self::Caller => "For people and agents.".to_owned(),
+            Self::Person => "For people.".to_owned(),
+            Self::Inside(role) => {
+                format!("For people and agents who are at least {}.", role.word())
+            }
+            Self::PersonInside(role) => format!("For people who are at least {}.", role.word()),
+        }
+    }
+}
+
 /// What a request brings in its body.
 #[derive(Clone, Debug)]
 pub enum BodyShape {

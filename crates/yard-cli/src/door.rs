@@ -48,21 +48,30 @@ impl Door {
     /// Opens the workspace for `actor`. Recovery, if a crash left work, happens here.
     pub(crate) fn open(&self, actor: Actor) -> Result<Seat, Failure> {
         let place = Place::prepare(&self.root, self.data_dir.as_deref())?;
-        let store = Arc::new(SqliteStore::open(&place.state_dir)?);
-        let workspace = Workspace::open(Opening {
-            root: place.root.clone(),
-            state_dir: place.state_dir,
-            store: Arc::clone(&store) as _,
-            limits: Limits::default(),
-            world: Arc::clone(&self.world),
-            probe: None,
-            resolution: Resolution::Auto,
-            virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
-        })?;
-        let open = OpenWorkspace::new(Arc::new(workspace), store);
+        let open = open_workspace(&place, Arc::clone(&self.world))?;
         let session = Session::new(open, actor, Policy::Open);
         Ok(Seat { session, root: place.root, world: Arc::clone(&self.world) })
     }
+}
+
+/// Opens the workspace at a place with everything that a session of it needs, for every door of this
+/// program.
+pub(crate) fn open_workspace(
+    place: &Place,
+    world: Arc<dyn World>,
+) -> Result<Arc<OpenWorkspace>, Failure> {
+    let store = Arc::new(SqliteStore::open(&place.state_dir)?);
+    let workspace = Workspace::open(Opening {
+        root: place.root.clone(),
+        state_dir: place.state_dir.clone(),
+        store: Arc::clone(&store) as _,
+        limits: Limits::default(),
+        world,
+        probe: None,
+        resolution: Resolution::Auto,
+        virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
+    })?;
+    Ok(OpenWorkspace::new(Arc::new(workspace), store))
 }
 
 /// One caller in one workspace.

@@ -33,10 +33,7 @@ impl Place {
     /// Finds the root and makes its state folder.
     pub(crate) fn prepare(root: &Path, data_dir: Option<&Path>) -> Result<Self, Failure> {
         let root = canonical_root(root)?;
-        let data_dir = match data_dir {
-            Some(chosen) => absolute(chosen)?,
-            None => default_data_dir(|name| std::env::var_os(name))?,
-        };
+        let data_dir = data_folder(data_dir)?;
         refuse_overlap(&root, &data_dir)?;
         let state_dir = data_dir.join("workspaces").join(state_name(&root));
         make_private(&state_dir)?;
@@ -52,10 +49,7 @@ pub(crate) struct DataFolder(PathBuf);
 impl DataFolder {
     /// Finds it, and makes it.
     pub(crate) fn prepare(data_dir: Option<&Path>) -> Result<Self, Failure> {
-        let folder = match data_dir {
-            Some(chosen) => absolute(chosen)?,
-            None => default_data_dir(|name| std::env::var_os(name))?,
-        };
+        let folder = data_folder(data_dir)?;
         make_private(&folder)?;
         Ok(Self(folder))
     }
@@ -178,6 +172,14 @@ fn folded(mut base: PathBuf, rest: &Path) -> PathBuf {
         }
     }
     base
+}
+
+/// The data folder that was chosen, or the user's own.
+fn data_folder(chosen: Option<&Path>) -> Result<PathBuf, Failure> {
+    match chosen {
+        Some(chosen) => absolute(chosen),
+        None => default_data_dir(|name| std::env::var_os(name)),
+    }
 }
 
 fn default_data_dir(env: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, Failure> {

@@ -4,13 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use yard_core::{Fault, FaultCode, Limits, Result, World};
+use yard_core::{Fault, FaultCode, Result, World};
+use yard_gate::OpenWorkspace;
 use yard_gate::admin::Opener;
 use yard_gate::registry::WorkspaceRow;
-use yard_gate::{OpenWorkspace, Transcripts, Workspace};
-use yard_kernel::{Opening, Resolution};
-use yard_store::SqliteStore;
 
+use crate::door::open_workspace;
 use crate::failure::Failure;
 use crate::place::{DataFolder, Place, allowed_folder};
 
@@ -46,24 +45,13 @@ impl Opener for Rooms {
     }
 
     fn open(&self, workspace: &WorkspaceRow) -> Result<Arc<OpenWorkspace>> {
-        let failed = |failure: Failure| Fault::new(FaultCode::Io, failure.message());
         if let Some(folder) = &workspace.folder {
             // The operator may have changed his mind since.
             self.admit_folder(folder)?;
         }
-        let place = self.place(workspace).map_err(failed)?;
-        let store = SqliteStore::open(&place.state_dir).map_err(|error| failed(error.into()))?;
-        let store = Arc::new(store);
-        let workspace = Workspace::open(Opening {
-            root: place.root,
-            state_dir: place.state_dir,
-            store: Arc::clone(&store) as _,
-            limits: Limits::default(),
-            world: Arc::clone(&self.world),
-            probe: None,
-            resolution: Resolution::Auto,
-            virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
-        })?;
-        Ok(OpenWorkspace::new(Arc::new(workspace), store))
+        let place = self.place(workspace);
+        let open = place.and_then(|place| open_workspace(&place, Arc::clone(&self.world)));
+        // What is wrong may name paths of the host: that is for the log, not for the caller (R13).
+        open.map_err(|failure| Fault::new(FaultCode::Io, failure.message()))
     }
 }

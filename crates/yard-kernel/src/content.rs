@@ -24,6 +24,10 @@ pub(crate) fn read_all(file: &mut File, size: u64, path: &WsPath) -> Result<Vec<
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(io_fault(&error, path)),
         }
+        // There was room for one byte more, and it did not come.
+        if filled as u64 == size {
+            break;
+        }
         if filled == bytes.len() {
             bytes.resize(bytes.len() * 2, 0);
         }

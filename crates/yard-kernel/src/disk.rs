@@ -273,6 +273,11 @@ impl Disk {
             EntryKind::Known(FileKind::Link) => return Err(read_fault(Errno::LOOP, path)),
             EntryKind::Special(what) => return Err(special(path, what)),
         }
+        self.open_again(path)
+    }
+
+    /// Opens a file to be read that was a regular one when it was last looked at.
+    pub(crate) fn open_again(&self, path: &WsPath) -> Result<(File, Stat)> {
         let opened = self.open_listed(path)?;
         self.probe(DiskCall::Read).map_err(|errno| read_fault(errno, path))?;
         Ok(opened)

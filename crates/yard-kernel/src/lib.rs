@@ -8,6 +8,7 @@
 mod content;
 mod disk;
 mod draft;
+mod glimpse;
 mod journal;
 mod op;
 mod projection;

@@ -1,5 +1,5 @@
-//! The newest contents that this process wrote. A file on disk that still holds one of them is compared
-//! with it instead of being hashed: that is how most edits of a row of edits begin.
+//! The newest contents that this process wrote or read. A file on disk that still holds one of them is
+//! compared with it instead of being hashed: that is how most edits of a row of edits begin.
 //!
 //! A hint and nothing more: what is not here is hashed.
 
@@ -26,15 +26,16 @@ struct Contents {
 impl Recent {
     /// The hash of the bytes: the expected one if that content is known and the same.
     pub(crate) fn hash(&self, bytes: &[u8], expected: Option<ContentHash>) -> ContentHash {
-        let contents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = expected.filter(|hash| {
-            contents.by_hash.get(hash).is_some_and(|content| content.as_slice() == bytes)
-        });
-        drop(contents);
-        known.unwrap_or_else(|| ContentHash::of(bytes))
+        expected.filter(|hash| self.is(hash, bytes)).unwrap_or_else(|| ContentHash::of(bytes))
     }
 
-    /// Keeps a content that was just written.
+    /// Whether the bytes are known to be the content of that hash.
+    pub(crate) fn is(&self, hash: &ContentHash, bytes: &[u8]) -> bool {
+        let contents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        contents.by_hash.get(hash).is_some_and(|content| content.as_slice() == bytes)
+    }
+
+    /// Keeps a content that was just written or read.
     pub(crate) fn keep(&self, hash: ContentHash, bytes: Vec<u8>) {
         if bytes.len() > LARGEST {
             return;

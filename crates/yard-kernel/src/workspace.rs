@@ -8,6 +8,7 @@ use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, Limits, Result, Wor
 use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 
 use crate::disk::{Disk, Locks, Probe, Resolution, Stage};
+use crate::glimpse::Glimpses;
 use crate::journal::{Journal, Signed, Verdict};
 use crate::op::purge;
 use crate::recent::{InParts, Recent};
@@ -44,6 +45,7 @@ pub struct Workspace {
     pub(crate) locks: Locks,
     pub(crate) journal: Journal,
     pub(crate) recent: Recent,
+    pub(crate) glimpses: Glimpses,
     pub(crate) in_parts: InParts,
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) folder_mode: u32,
@@ -67,6 +69,7 @@ impl Workspace {
             locks,
             journal: Journal::default(),
             recent: Recent::default(),
+            glimpses: Glimpses::default(),
             in_parts: InParts::default(),
             uploads: Arc::default(),
             virtual_files: opening.virtual_files,
@@ -109,6 +112,13 @@ impl Workspace {
         signed: Signed,
         call: &Call,
     ) -> Result<Committed<A>> {
+        let committed = self.land(proposal, signed, call);
+        // Also after a fault: part of it may have happened.
+        self.glimpses.changed();
+        committed
+    }
+
+    fn land<A>(&self, proposal: Proposal<A>, signed: Signed, call: &Call) -> Result<Committed<A>> {
         match proposal.deed {
             Deed::Step { draft, answer } => match self.journal.submit(self, draft, signed, call)? {
                 Verdict::Done => Ok(Committed::Done(answer)),

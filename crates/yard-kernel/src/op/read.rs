@@ -14,6 +14,8 @@ use yard_core::{
 
 use crate::content::{each_piece, io_fault, read_all};
 use crate::disk::{Stat, is_folder};
+use crate::glimpse::{Gist, Told};
+use crate::recent;
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
@@ -27,27 +29,87 @@ impl Execute for Read {
         if let Some(planned) = plan_virtual(self, workspace, &self.path)? {
             return Ok(planned);
         }
-        let opened = workspace.disk.open_wherever(&self.path);
+        let opened = open(workspace, &self.path);
         if let Some(led) = led_elsewhere(workspace, &self.path, &opened)?
             && let Some(planned) = plan_virtual(self, workspace, &led)?
         {
             return Ok(planned);
         }
         let (path, mut file, stat) = opened?;
-        let part = if stat.size() <= WHOLE {
-            whole(self, &read_all(&mut file, stat.size(), &path)?, &path)?
+        let (part, told) = if stat.size() <= WHOLE {
+            let bytes = read_all(&mut file, stat.size(), &path)?;
+            looked_at(self, workspace, bytes, &path, &stat, call)?
         } else {
-            streamed(self, &mut file, &path, call)?
+            let part = streamed(self, &mut file, &path, call)?;
+            let told = ask_store(self, workspace, part.hash, &path, &stat, call)?;
+            (part, told)
         };
-        let (mut synced, mut json) = (None, false);
-        if self.want.synced {
-            let known = workspace.known(&path, &stat, part.hash, call)?;
-            synced = Some(known.synced);
-            json = known.node.and_then(|node| node.state).is_some_and(|state| state.json);
-        }
         let effect = Effect::one(EffectKind::Read, path.clone());
-        Ok(Planned::Answer { effect, answer: part.answer(path, stat.size(), synced, json) })
+        Ok(Planned::Answer { effect, answer: part.answer(path, stat.size(), told) })
     }
+}
+
+/// Opens the file that a path means. Where there was a regular one at the last look, that is tried first:
+/// it spares a look before it.
+fn open(workspace: &Workspace, path: &WsPath) -> Result<(WsPath, File, Stat)> {
+    if workspace.glimpses.was_file(path)
+        && let Ok((file, stat)) = workspace.disk.open_again(path)
+    {
+        return Ok((path.clone(), file, stat));
+    }
+    workspace.disk.open_wherever(path)
+}
+
+/// The slice of a file whose bytes are all here, and what the store says of it. What the last look at the
+/// same bytes came to is not worked out again.
+fn looked_at(
+    read: &Read,
+    workspace: &Workspace,
+    bytes: Vec<u8>,
+    path: &WsPath,
+    stat: &Stat,
+    call: &Call,
+) -> Result<(Part, Option<Told>)> {
+    let glimpses = &workspace.glimpses;
+    let when = glimpses.begin(call.world().now());
+    let last = glimpses.last(path, when);
+    if let Some((gist, told)) = last.filter(|(gist, _)| workspace.recent.is(&gist.hash, &bytes)) {
+        let told = match told.filter(|_| read.want.synced) {
+            Some(told) => Some(told),
+            None => ask_store(read, workspace, Some(gist.hash), path, stat, call)?,
+        };
+        if let Some(told) = told {
+            glimpses.keep(path, when, gist, told);
+        }
+        return Ok((known(read, bytes, gist), told));
+    }
+    let part = whole(read, &bytes, path)?;
+    let told = ask_store(read, workspace, part.hash, path, stat, call)?;
+    if let (Some(hash), Some(lines), Some(told)) = (part.hash, part.line_count, told)
+        && bytes.len() <= recent::LARGEST
+        && is_plain(&bytes)
+    {
+        workspace.recent.keep(hash, bytes);
+        glimpses.keep(path, when, Gist { hash, lines }, told);
+    }
+    Ok((part, told))
+}
+
+/// What the store says of a file with that content, if that is wanted.
+fn ask_store(
+    read: &Read,
+    workspace: &Workspace,
+    hash: Option<ContentHash>,
+    path: &WsPath,
+    stat: &Stat,
+    call: &Call,
+) -> Result<Option<Told>> {
+    if !read.want.synced {
+        return Ok(None);
+    }
+    let known = workspace.known(path, stat, hash, call)?;
+    let json = known.node.and_then(|node| node.state).is_some_and(|state| state.json);
+    Ok(Some(Told { synced: known.synced, json }))
 }
 
 /// Where links lead to, if it may be a virtual file; asked only if a link was followed or nothing found.
@@ -79,8 +141,8 @@ fn plan_virtual(
             false => Ok(None),
         };
     };
-    let (size, synced) = (bytes.len() as u64, read.want.synced.then_some(true));
-    let answer = whole(read, &bytes, path)?.answer(path.clone(), size, synced, false);
+    let told = read.want.synced.then_some(Told { synced: true, json: false });
+    let answer = whole(read, &bytes, path)?.answer(path.clone(), bytes.len() as u64, told);
     Ok(Some(Planned::Answer { effect: Effect::one(EffectKind::Read, path.clone()), answer }))
 }
 
@@ -97,7 +159,8 @@ struct Part {
 }
 
 impl Part {
-    fn answer(self, path: WsPath, size: u64, synced: Option<bool>, json: bool) -> ReadAnswer {
+    fn answer(self, path: WsPath, size: u64, told: Option<Told>) -> ReadAnswer {
+        let (synced, json) = (told.map(|told| told.synced), told.is_some_and(|told| told.json));
         let Part { text, first_line, lines, truncated, cut_at_byte, line_count, hash } = self;
         ReadAnswer {
             path,
@@ -115,14 +178,40 @@ impl Part {
     }
 }
 
-fn whole(read: &Read, bytes: &[u8], path: &WsPath) -> Result<Part> {
-    let encoding = detect(bytes, path)?;
-    let mut part = match read.slice {
+/// The slice of a text in plain UTF-8 that was looked at before.
+fn known(read: &Read, bytes: Vec<u8>, gist: Gist) -> Part {
+    let Gist { hash, lines } = gist;
+    let start = LineStart::FromStart(0);
+    let is_all = matches!(read.slice, Slice::Lines { start: from, limit }
+        if from == start && limit.is_none_or(|limit| limit >= lines));
+    let part = if is_all && bytes.len() as u64 <= read.max_bytes {
+        let text = String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        Part { text, lines, ..Part::default() }
+    } else {
+        sliced(read, &bytes, Encoding::Utf8)
+    };
+    let line_count = part.line_count.or((is_all || read.want.line_count).then_some(lines));
+    Part { hash: read.want.hash.then_some(hash), line_count, ..part }
+}
+
+/// Whether bytes that are text are UTF-8 without a mark, and without damage.
+fn is_plain(bytes: &[u8]) -> bool {
+    !bytes.starts_with(BOM_UTF8) && std::str::from_utf8(bytes).is_ok()
+}
+
+fn sliced(read: &Read, bytes: &[u8], encoding: Encoding) -> Part {
+    match read.slice {
         Slice::Bytes { offset, limit } => {
             bytes_of(bytes, encoding, offset, limit.min(read.max_bytes))
         }
         Slice::Lines { start, limit } => lines_of(bytes, encoding, start, limit, read.max_bytes),
-    };
+    }
+}
+
+fn whole(read: &Read, bytes: &[u8], path: &WsPath) -> Result<Part> {
+    let encoding = detect(bytes, path)?;
+    let mut part = sliced(read, bytes, encoding);
     if read.want.hash {
         part.hash = Some(ContentHash::of(bytes));
     }

@@ -4,6 +4,8 @@
 //! Works on the derived schema alone, so that a tool's type is the only place that says what it
 //! takes.
 
+use std::fmt;
+
 use serde_json::{Map, Number, Value};
 
 use crate::nearest::nearest;
@@ -54,7 +56,7 @@ impl Fields {
 pub fn accept(schema: &Value, sent: Value) -> Result<Value, Fields> {
     let mut fields = Fields::default();
     let accepted = match unwrapped(sent) {
-        Value::Object(sent) => object(schema, sent, "", &mut fields),
+        Value::Object(sent) => object(schema, sent, At::Top, &mut fields),
         other => {
             let wrong =
                 format!("expected an object that holds the arguments, got {}", named(&other));
@@ -73,26 +75,46 @@ fn unwrapped(sent: Value) -> Value {
     }
 }
 
-fn object(schema: &Value, sent: Map<String, Value>, at: &str, fields: &mut Fields) -> Value {
+/// Where in the arguments a value stands; put into words only if there is something to say about it.
+#[derive(Clone, Copy)]
+enum At<'a> {
+    Top,
+    Member(&'a At<'a>, &'a str),
+    Item(&'a At<'a>, usize),
+}
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Top => Ok(()),
+            Self::Member(Self::Top, name) => f.write_str(name),
+            Self::Member(above, name) => write!(f, "{above}.{name}"),
+            Self::Item(above, index) => write!(f, "{above}[{index}]"),
+        }
+    }
+}
+
+fn object(schema: &Value, sent: Map<String, Value>, at: At<'_>, fields: &mut Fields) -> Value {
     let none = Map::new();
     let known = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
-    let mut accepted = Map::new();
+    let mut accepted = Map::with_capacity(sent.len());
     for (name, value) in sent {
+        let here = At::Member(&at, &name);
         match known.get(&name) {
             // An explicit null is an argument that was not sent.
             Some(property) if value.is_null() && !takes_null(property) => {}
             Some(property) => {
-                let value = one(property, value, &format!("{at}{name}"), fields);
+                let value = one(property, value, here, fields);
                 accepted.insert(name, value);
             }
-            None if is_closed(schema) => fields.push(&format!("{at}{name}"), unknown(&name, known)),
+            None if is_closed(schema) => fields.push(&here.to_string(), unknown(&name, known)),
             None => {
                 accepted.insert(name, value);
             }
         }
     }
     for name in missing(schema, &accepted) {
-        fields.push(&format!("{at}{name}"), missed(known.get(name)));
+        fields.push(&At::Member(&at, name).to_string(), missed(known.get(name)));
     }
     Value::Object(accepted)
 }
@@ -122,9 +144,9 @@ fn unknown(name: &str, known: &Map<String, Value>) -> String {
     }
 }
 
-fn missing<'a>(schema: &'a Value, accepted: &Map<String, Value>) -> Vec<&'a str> {
+fn missing<'a>(schema: &'a Value, accepted: &Map<String, Value>) -> impl Iterator<Item = &'a str> {
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-    required.filter_map(Value::as_str).filter(|name| !accepted.contains_key(*name)).collect()
+    required.filter_map(Value::as_str).filter(|name| !accepted.contains_key(*name))
 }
 
 fn missed(property: Option<&Value>) -> String {
@@ -137,35 +159,34 @@ fn missed(property: Option<&Value>) -> String {
 }
 
 /// One value: coerced where R1 says so, else as it is with a message if it cannot be meant.
-fn one(schema: &Value, sent: Value, at: &str, fields: &mut Fields) -> Value {
+fn one(schema: &Value, sent: Value, at: At<'_>, fields: &mut Fields) -> Value {
     let Some(wanted) = schema.as_object().and_then(primary_type) else { return sent };
     let accepted = match (wanted, sent) {
         ("boolean", sent) => boolean(&sent).map(Value::Bool).ok_or(sent),
         ("integer", sent) => {
             integer(&sent).filter(|number| in_range(schema, number)).map(Value::Number).ok_or(sent)
         }
-        ("string", Value::String(text)) => {
-            word(schema, &text).map(Value::String).ok_or(Value::String(text))
-        }
+        ("string", Value::String(text)) => word(schema, text).map_err(Value::String),
         ("number", sent @ Value::Number(_)) => Ok(sent),
         ("array", Value::Array(items)) if in_length(schema, items.len()) => {
             Ok(array(schema, items, at, fields))
         }
-        ("object", Value::Object(sent)) => Ok(object(schema, sent, &format!("{at}."), fields)),
+        ("object", Value::Object(sent)) => Ok(object(schema, sent, at, fields)),
         (_, sent) => Err(sent),
     };
     accepted.unwrap_or_else(|sent| {
-        fields.push(at, format!("expected {}, got {}", expected(schema), named(&sent)));
+        let wrong = format!("expected {}, got {}", expected(schema), named(&sent));
+        fields.push(&at.to_string(), wrong);
         sent
     })
 }
 
-fn array(schema: &Value, items: Vec<Value>, at: &str, fields: &mut Fields) -> Value {
+fn array(schema: &Value, items: Vec<Value>, at: At<'_>, fields: &mut Fields) -> Value {
     let Some(item) = schema.get("items") else { return Value::Array(items) };
     let accepted = items
         .into_iter()
         .enumerate()
-        .map(|(index, sent)| one(item, sent, &format!("{at}[{index}]"), fields));
+        .map(|(index, sent)| one(item, sent, At::Item(&at, index), fields));
     Value::Array(accepted.collect())
 }
 
@@ -174,7 +195,7 @@ fn boolean(sent: &Value) -> Option<bool> {
         Value::Bool(value) => Some(*value),
         Value::String(text) if text.trim().eq_ignore_ascii_case("true") => Some(true),
         Value::String(text) if text.trim().eq_ignore_ascii_case("false") => Some(false),
-        Value::Number(number) => match whole(&number.to_string())?.as_i64()? {
+        Value::Number(number) => match whole(number.as_str())?.as_i64()? {
             0 => Some(false),
             1 => Some(true),
             _ => None,
@@ -185,7 +206,7 @@ fn boolean(sent: &Value) -> Option<bool> {
 
 fn integer(sent: &Value) -> Option<Number> {
     match sent {
-        Value::Number(number) => whole(&number.to_string()),
+        Value::Number(number) => whole(number.as_str()),
         Value::String(text) => whole(text.trim()),
         _ => None,
     }
@@ -227,9 +248,10 @@ fn wide(number: &Number) -> Option<i128> {
 }
 
 /// The text itself, or the listed word that it is in another case.
-fn word(schema: &Value, text: &str) -> Option<String> {
-    let Some(words) = words(schema) else { return Some(text.to_owned()) };
-    words.into_iter().find(|word| word.eq_ignore_ascii_case(text.trim())).map(str::to_owned)
+fn word(schema: &Value, text: String) -> Result<Value, String> {
+    let Some(words) = words(schema) else { return Ok(Value::String(text)) };
+    let meant = words.into_iter().find(|word| word.eq_ignore_ascii_case(text.trim()));
+    meant.map(Value::from).ok_or(text)
 }
 
 fn words(schema: &Value) -> Option<Vec<&str>> {

@@ -1,11 +1,13 @@
-//! Every tool of every toolset. Routes, MCP lists, command-line help and documentation read it;
-//! there
+//! Every tool of every toolset. Routes, MCP lists, command-line help and documentation read it; there
 //! is nowhere else to write the same fact. Embedders register tools of their own.
+
+use std::borrow::Cow;
 
 use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode};
 use yard_gate::{CallLog, Origin, Pending, Session};
 
+use crate::json::Json;
 use crate::nearest::nearest;
 use crate::tool::{AnyTool, Context, Replied, Stop, Tool};
 use crate::workspace;
@@ -18,7 +20,7 @@ pub struct Answer {
     /// The HTTP status that says the same.
     pub status: u16,
     /// The envelope with the reply or the fault.
-    pub body: Value,
+    pub body: Json,
     /// What it still waits for: a door may wait and then ask [`Catalog::resume`].
     pub pending: Option<Pending>,
 }
@@ -31,7 +33,7 @@ pub struct Dialect {
     /// What it is, for people.
     pub about: &'static str,
     /// Wraps a reply.
-    pub done: fn(Value) -> Answer,
+    pub done: fn(Json) -> Answer,
     /// Wraps the reason why the tool of that name has no reply.
     pub stopped: fn(&str, &Stop) -> Answer,
 }
@@ -39,7 +41,7 @@ pub struct Dialect {
 impl Dialect {
     fn answer(&self, tool: &AnyTool, outcome: Result<Replied, Stop>) -> Answer {
         match outcome {
-            Ok(Replied { value, pending }) => Answer { pending, ..(self.done)(value) },
+            Ok(Replied { reply, pending }) => Answer { pending, ..(self.done)(reply) },
             Err(stop) => {
                 let answer = (self.stopped)(tool.name(), &stop);
                 match stop {
@@ -135,8 +137,8 @@ impl Catalog {
             Err(answer) => {
                 // Names that nobody registered are the caller's text: the log leaves them out (R13).
                 let log = CallLog::begin(session, Origin { toolset: "?", tool: "?" }, call, &args);
-                log.end("NoSuchTool", &answer.body);
-                return answer;
+                log.end("NoSuchTool", || &answer.body);
+                return *answer;
             }
         };
         let origin = Origin { toolset: dialect.name, tool: found.name() };
@@ -150,7 +152,7 @@ impl Catalog {
         if let Some(sent) = sent {
             session.record_call(origin, call, &sent, answer.ok, &answer.body);
         }
-        log.end(&word, &answer.body);
+        log.end(&word, || &answer.body);
         answer
     }
 
@@ -165,7 +167,7 @@ impl Catalog {
     ) -> Answer {
         let (dialect, found) = match self.find(toolset, tool) {
             Ok(found) => found,
-            Err(answer) => return answer,
+            Err(answer) => return *answer,
         };
         let context = Context { session, call, toolset: dialect.name, tool: found.name() };
         let outcome = found.resume(pending, &context);
@@ -174,18 +176,19 @@ impl Catalog {
         // A door asks again and again; only the last answer is news.
         if answer.pending.is_none() {
             let log = CallLog::begin(session, context.origin(), call, &Value::Null);
-            log.end(&word, &answer.body);
+            log.end(&word, || &answer.body);
         }
         answer
     }
 
-    fn find(&self, toolset: &str, tool: &str) -> Result<(&Dialect, &AnyTool), Answer> {
+    fn find(&self, toolset: &str, tool: &str) -> Result<(&Dialect, &AnyTool), Box<Answer>> {
         let Some(Toolset { dialect, tools }) = self.toolset(toolset) else {
-            return Err((workspace::DIALECT.stopped)(tool, &self.no_toolset(toolset)));
+            let answer = (workspace::DIALECT.stopped)(tool, &self.no_toolset(toolset));
+            return Err(Box::new(answer));
         };
         match tools.iter().find(|known| known.name() == tool) {
             Some(found) => Ok((dialect, found)),
-            None => Err((dialect.stopped)(tool, &no_tool(tool, tools))),
+            None => Err(Box::new((dialect.stopped)(tool, &no_tool(tool, tools)))),
         }
     }
 
@@ -195,12 +198,12 @@ impl Catalog {
 }
 
 /// How a call ended, in a word for the log.
-fn outcome_word(outcome: &Result<Replied, Stop>) -> String {
+fn outcome_word(outcome: &Result<Replied, Stop>) -> Cow<'static, str> {
     match outcome {
-        Ok(Replied { pending: Some(_), .. }) | Err(Stop::Pending(_)) => "pending".to_owned(),
-        Ok(_) => "ok".to_owned(),
-        Err(Stop::Arguments(_)) => "BadArguments".to_owned(),
-        Err(Stop::Fault(fault)) => format!("{:?}", fault.code()),
+        Ok(Replied { pending: Some(_), .. }) | Err(Stop::Pending(_)) => "pending".into(),
+        Ok(_) => "ok".into(),
+        Err(Stop::Arguments(_)) => "BadArguments".into(),
+        Err(Stop::Fault(fault)) => format!("{:?}", fault.code()).into(),
     }
 }
 

@@ -1,7 +1,6 @@
 //! The dialects: tool names and argument shapes that models already speak.
 //!
-//! A tool is a type with its arguments, its reply and one function ([`Tool`]); the [`Catalog`]
-//! holds
+//! A tool is a type with its arguments, its reply and one function ([`Tool`]); the [`Catalog`] holds
 //! them by toolset, and everything that people and models see of a tool (schemas, definitions for
 //! each vendor, documentation) is derived from those types and their doc comments. A dialect turns
 //! its arguments into operations, hands them to the gate, and says the outcome in its own words.
@@ -13,6 +12,7 @@ mod catalog;
 mod definitions;
 pub mod docs;
 pub mod form;
+mod json;
 mod nearest;
 mod schema;
 mod tool;
@@ -21,4 +21,5 @@ pub mod workspace;
 pub use args::Fields;
 pub use catalog::{Answer, Catalog, Dialect};
 pub use definitions::Format;
+pub use json::Json;
 pub use tool::{AnyTool, Context, Replied, Stop, Tool};

@@ -9,6 +9,7 @@ use yard_core::{Call, Fault, FaultCode, Limits, PathError, Subject, WsPath};
 use yard_gate::{Execute, Origin, Outcome, Pending, Session};
 
 use crate::args::{self, Fields};
+use crate::json::Json;
 use crate::schema;
 
 /// One tool of one dialect.
@@ -154,11 +155,11 @@ pub struct AnyTool {
     resume: fn(&Pending, &Context<'_>) -> Result<Replied, Stop>,
 }
 
-/// A reply as a value, with what it still waits for.
-#[derive(Clone, Debug, PartialEq)]
+/// A reply with its type erased, and what it still waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replied {
     /// The reply.
-    pub value: Value,
+    pub reply: Json,
     /// What it waits for.
     pub pending: Option<Pending>,
 }
@@ -210,10 +211,24 @@ impl AnyTool {
 }
 
 fn run<T: Tool>(accepted: Value, context: &Context<'_>) -> Result<Replied, Stop> {
-    // Through text: from a value, a number would lose its spelling (`-0` is not `0`: W3).
-    let args = serde_json::from_str(&accepted.to_string())
-        .map_err(|error| Stop::argument(args::WHOLE, error.to_string()))?;
+    let args = if holds_minus_zero(&accepted) {
+        serde_json::from_str(&accepted.to_string())
+    } else {
+        serde_json::from_value(accepted)
+    };
+    let args = args.map_err(|error| Stop::argument(args::WHOLE, error.to_string()))?;
     replied::<T>(&T::run(args, context)?)
+}
+
+/// The one spelling of a number that gets lost on the way from a value to a type (`-0` is not `0`: W3), and
+/// does not through text.
+fn holds_minus_zero(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.as_str() == "-0",
+        Value::Array(items) => items.iter().any(holds_minus_zero),
+        Value::Object(members) => members.values().any(holds_minus_zero),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
 }
 
 fn resume<T: Tool>(pending: &Pending, context: &Context<'_>) -> Result<Replied, Stop> {
@@ -222,13 +237,13 @@ fn resume<T: Tool>(pending: &Pending, context: &Context<'_>) -> Result<Replied, 
 
 fn replied<T: Tool>(reply: &T::Reply) -> Result<Replied, Stop> {
     let pending = T::pending(reply);
-    let value = serde_json::to_value(reply).map_err(|error| {
+    let reply = Json::of(reply).map_err(|error| {
         Stop::Fault(Fault::new(
             FaultCode::Io,
             format!("the reply cannot be written as JSON: {error}"),
         ))
     })?;
-    Ok(Replied { value, pending })
+    Ok(Replied { reply, pending })
 }
 
 #[cfg(test)]

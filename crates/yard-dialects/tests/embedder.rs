@@ -55,8 +55,18 @@ impl Tool for Shout {
 const LOUD: Dialect = Dialect {
     name: "loud",
     about: "Shouting.",
-    done: |reply| Answer { ok: true, status: 200, body: json!({"LOUD": reply}), pending: None },
-    stopped: |tool, _| Answer { ok: false, status: 418, body: json!({"NO": tool}), pending: None },
+    done: |reply| Answer {
+        ok: true,
+        status: 200,
+        body: reply.within("{\"LOUD\": ", "}"),
+        pending: None,
+    },
+    stopped: |tool, _| Answer {
+        ok: false,
+        status: 418,
+        body: json!({"NO": tool}).into(),
+        pending: None,
+    },
 };
 
 fn call(catalog: &Catalog, yard: &Yard, toolset: &str, tool: &str, args: Value) -> Answer {

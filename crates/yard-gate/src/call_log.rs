@@ -15,6 +15,8 @@ use crate::{Origin, Session, redaction};
 
 /// The target of everything that is logged about calls.
 pub const LOG_TARGET: &str = "session";
+/// The name of the span around a call.
+pub const CALL_SPAN: &str = "call";
 /// Most effects of one call that its line names.
 const NAMED: usize = 8;
 
@@ -81,7 +83,7 @@ impl<'a> CallLog<'a> {
         let session = session.noting(Arc::clone(&effects));
         let span = tracing::info_span!(
             target: LOG_TARGET,
-            "call",
+            CALL_SPAN,
             otel.name = format!("{}.{}", origin.toolset, origin.tool),
             actor = field::Empty,
             chat = field::Empty,
@@ -103,7 +105,7 @@ impl<'a> CallLog<'a> {
     }
 
     /// Writes the lines: how it ended, in one word, and what it answered.
-    pub fn end(self, outcome: &str, answer: &Value) {
+    pub fn end<'v>(self, outcome: &str, answer: impl FnOnce() -> &'v Value) {
         let Some(line) = self.line else { return };
         let Origin { toolset, tool } = self.origin;
         let (actor, effect) = (self.session.actor().name(), line.effects.told());
@@ -118,7 +120,7 @@ impl<'a> CallLog<'a> {
                 toolset, tool, chat, actor, effect, outcome, micros, args, "call"
             );
             if tracing::event_enabled!(target: LOG_TARGET, Level::DEBUG) {
-                let answer = redaction::outline(answer);
+                let answer = redaction::outline(answer());
                 tracing::debug!(target: LOG_TARGET, toolset, tool, answer, "answer");
             }
         });

@@ -23,7 +23,7 @@ mod transcript;
 
 pub use actor::Actor;
 pub use bell::{Bell, Listener, Listening};
-pub use call_log::{CallLog, LOG_TARGET};
+pub use call_log::{CALL_SPAN, CallLog, LOG_TARGET};
 pub use chats::{Chats, MESSAGE_BYTES, Role};
 pub use events::MOST_EVENTS;
 pub use form::{Button, Flaw, Form, Item};

@@ -76,63 +76,83 @@ const OUTLINE_BYTES: usize = 4 << 10;
 
 /// What a log may say about the arguments or the answer of a call: JSON, bounded, without contents.
 pub(crate) fn outline(value: &Value) -> String {
-    cut(&opened(value).to_string(), OUTLINE_BYTES)
+    let mut text = String::with_capacity(128);
+    write_opened(&mut text, value);
+    if text.len() <= OUTLINE_BYTES { text } else { cut(&text, OUTLINE_BYTES) }
 }
 
-fn opened(value: &Value) -> Value {
+fn write_opened(out: &mut String, value: &Value) {
     match value {
         Value::Object(members) => {
-            let shown = members.iter().take(ITEMS).map(|(name, value)| outlined(name, value));
-            Value::Object(shown.collect())
+            let mut before = '{';
+            for (name, value) in members.iter().take(ITEMS) {
+                out.push(before);
+                write_outlined(out, name, value);
+                before = ',';
+            }
+            out.push_str(if before == '{' { "{}" } else { "}" });
         }
-        Value::Array(items) => Value::Array(first_items(items, opened)),
-        other => measured(other),
+        Value::Array(items) => write_first(out, items, write_opened),
+        other => write_measured(out, other),
     }
 }
 
-fn outlined(name: &str, value: &Value) -> (String, Value) {
+fn write_outlined(out: &mut String, name: &str, value: &Value) {
     // A name that nobody declared may be anything too.
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    if name.len() > 40 || !name.bytes().all(is_word) {
-        return ("…".to_owned(), measured(value));
+    let is_declared = name.len() <= 40 && name.bytes().all(is_word);
+    out.push('"');
+    out.push_str(if is_declared { name } else { "…" });
+    out.push_str("\":");
+    match () {
+        () if is_declared && SHOWN.contains(&name) => write_plain(out, value),
+        () if is_declared && OPENED.contains(&name) => write_opened(out, value),
+        () => write_measured(out, value),
     }
-    let value = match (SHOWN.contains(&name), OPENED.contains(&name)) {
-        (true, _) => plain(value),
-        (_, true) => opened(value),
-        _ => measured(value),
-    };
-    (name.to_owned(), value)
 }
 
-fn plain(value: &Value) -> Value {
+fn write_plain(out: &mut String, value: &Value) {
     match value {
-        Value::String(text) => Value::String(cut(text, SHOWN_BYTES)),
-        Value::Array(items) => Value::Array(first_items(items, |item| match item {
-            Value::String(text) => Value::String(cut(text, SHOWN_BYTES)),
-            other => measured(other),
-        })),
-        Value::Number(number) if number.as_str().len() <= 20 => value.clone(),
-        other => measured(other),
+        Value::Array(items) => write_first(out, items, |out, item| match item {
+            Value::String(_) => write_plain(out, item),
+            other => write_measured(out, other),
+        }),
+        Value::String(text) if text.len() <= SHOWN_BYTES => write_text(out, text),
+        Value::String(text) => write_text(out, &cut(text, SHOWN_BYTES)),
+        Value::Number(number) if number.as_str().len() <= 20 => out.push_str(number.as_str()),
+        other => write_measured(out, other),
     }
 }
 
-fn first_items(items: &[Value], shown: impl Fn(&Value) -> Value) -> Vec<Value> {
-    let mut first: Vec<Value> = items.iter().take(SHOWN_ITEMS).map(shown).collect();
-    if items.len() > SHOWN_ITEMS {
-        first.push(json!(format!("[{} more items]", items.len() - SHOWN_ITEMS)));
+fn write_first(out: &mut String, items: &[Value], write: impl Fn(&mut String, &Value)) {
+    let mut before = '[';
+    for item in items.iter().take(SHOWN_ITEMS) {
+        out.push(before);
+        write(out, item);
+        before = ',';
     }
-    first
+    if items.len() > SHOWN_ITEMS {
+        out.push_str(&format!(",\"[{} more items]\"", items.len() - SHOWN_ITEMS));
+    }
+    out.push_str(if before == '[' { "[]" } else { "]" });
 }
 
 /// How much there is, and of what.
-fn measured(value: &Value) -> Value {
-    match value {
-        Value::Null | Value::Bool(_) => value.clone(),
-        Value::Number(_) => json!("[a number]"),
-        Value::String(text) => json!(format!("[{} bytes]", text.len())),
-        Value::Array(items) => json!(format!("[{} items]", items.len())),
-        Value::Object(members) => json!(format!("[{} members]", members.len())),
-    }
+fn write_measured(out: &mut String, value: &Value) {
+    let measure = match value {
+        Value::Null => return out.push_str("null"),
+        Value::Bool(word) => return out.push_str(if *word { "true" } else { "false" }),
+        Value::Number(_) => return out.push_str("\"[a number]\""),
+        Value::String(text) => (text.len(), "bytes"),
+        Value::Array(items) => (items.len(), "items"),
+        Value::Object(members) => (members.len(), "members"),
+    };
+    out.push_str(&format!("\"[{} {}]\"", measure.0, measure.1));
+}
+
+fn write_text(out: &mut String, text: &str) {
+    // A text can be written as JSON.
+    out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
 
 /// The value as it may be kept.

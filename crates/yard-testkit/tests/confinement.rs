@@ -101,7 +101,7 @@ fn all_tools(yard: &Yard, path: &str) -> Vec<(String, bool, Value)> {
             !body.contains(CANARY) || args.to_string().contains(CANARY),
             "{tool} {args} read outside: {body}"
         );
-        (format!("{tool} {args}"), answer.ok, answer.body)
+        (format!("{tool} {args}"), answer.ok, answer.body.into_value())
     });
     answers.collect()
 }

@@ -48,7 +48,7 @@ impl Options {
         };
         let catalog = Catalog::standard();
         let answer = catalog.call(&self.toolset, &self.tool, arguments, &session, &seat.call());
-        Ok(Reply { body: Body::Json(answer.body), exit: u8::from(!answer.ok) })
+        Ok(Reply { body: Body::Json(answer.body.into_value()), exit: u8::from(!answer.ok) })
     }
 
     fn arguments(&self) -> Result<Value, Failure> {

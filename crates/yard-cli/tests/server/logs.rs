@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 use crate::harness::{PASSWORD, Server};
 
-const LOUD: [(&str, &str); 2] =
-    [("TOOLYARD__LOG__LEVEL", "info,session=debug"), ("TOOLYARD__LOG__FORMAT", "json")];
+const LOUD: [(&str, &str); 2] = [
+    ("TOOLYARD__LOG__LEVEL", "info,session=debug,yard_server=debug"),
+    ("TOOLYARD__LOG__FORMAT", "json"),
+];
 
 /// Its log as values, once the line of request `id` itself is there, which comes after all others of it.
 fn lines(server: &Server, id: &str) -> Vec<Value> {
@@ -71,6 +73,7 @@ fn r17_each_call_is_a_line_and_each_answer_another() {
     let request = of_request(&lines, "first", "yard_server::http::answer");
     assert_eq!(request.len(), 1, "{lines:#?}");
     assert_eq!(request[0]["fields"]["route"], "/api/v1/workspaces/{id}/tools");
+    assert_eq!(request[0]["level"], "DEBUG", "the call's own line is enough");
 
     let second = of_request(&lines, "second", "session");
     assert_eq!(second[0]["fields"]["outcome"], "NotFound", "{second:#?}");

@@ -1,11 +1,12 @@
 //! W1: the envelope, and this dialect's word for every fault.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use yard_core::{Fault, FaultCode, Subject};
 use yard_gate::{Awaited, Pending};
 
 use crate::args::{Fields, WHOLE};
 use crate::catalog::Answer;
+use crate::json::Json;
 use crate::tool::Stop;
 
 const VALIDATION: (u16, &str) = (400, "VALIDATION_ERROR");
@@ -39,13 +40,9 @@ fn words(code: FaultCode) -> (u16, &'static str) {
 }
 
 /// The envelope of a reply.
-pub(super) fn done(result: Value) -> Answer {
-    Answer {
-        ok: true,
-        status: 200,
-        body: json!({"success": true, "result": result, "error": null}),
-        pending: None,
-    }
+pub(super) fn done(result: Json) -> Answer {
+    let body = result.within(r#"{"success":true,"result":"#, r#","error":null}"#);
+    Answer { ok: true, status: 200, body, pending: None }
 }
 
 /// The envelope of everything else.
@@ -63,7 +60,7 @@ fn failed(tool: &str, fault: &Fault) -> Answer {
         return invalid(&Fields::one(argument(tool, fault), fault.message()));
     }
     let body = json!({"success": false, "error": fault.message(), "code": code});
-    Answer { ok: false, status, body, pending: None }
+    Answer { ok: false, status, body: body.into(), pending: None }
 }
 
 /// A model that reads only `error` reads everything.
@@ -72,7 +69,7 @@ fn invalid(fields: &Fields) -> Answer {
     let error = format!("Validation failed: {}", messages.collect::<Vec<_>>().join("; "));
     let (status, code) = VALIDATION;
     let body = json!({"success": false, "error": error, "code": code, "fields": fields.to_value()});
-    Answer { ok: false, status, body, pending: None }
+    Answer { ok: false, status, body: body.into(), pending: None }
 }
 
 /// R16: nothing failed, a person has to decide.
@@ -83,12 +80,7 @@ fn waiting(pending: &Pending) -> Answer {
             json!({"status": "question_pending", "question_id": id.to_string()})
         }
     };
-    Answer {
-        ok: true,
-        status: 202,
-        body: json!({"success": true, "result": result, "error": null}),
-        pending: None,
-    }
+    Answer { status: 202, ..done(result.into()) }
 }
 
 /// The argument that a fault is about, as the tool calls it.
@@ -129,7 +121,7 @@ fn usual_subject(code: FaultCode) -> Option<Subject> {
 mod tests {
     use super::*;
 
-    fn answer(tool: &str, fault: Fault) -> (u16, Value) {
+    fn answer(tool: &str, fault: Fault) -> (u16, Json) {
         let answer = stopped(tool, &Stop::Fault(fault));
         (answer.status, answer.body)
     }
@@ -211,7 +203,7 @@ mod tests {
     #[test]
     fn w1_envelopes() {
         assert_eq!(
-            done(json!({"a": 1})).body,
+            done(json!({"a": 1}).into()).body,
             json!({"success": true, "result": {"a": 1}, "error": null})
         );
         let mut fields = Fields::one("path", "missing");

@@ -26,7 +26,7 @@ pub(crate) fn fails(yard: &Yard, tool: &str, args: Value, status: u16, code: &st
     assert_eq!(got, (false, status, Some(code)), "{tool} {args}: {}", answer.body);
     assert_eq!(answer.body["success"], Value::Bool(false), "W1");
     assert!(answer.body["error"].as_str().is_some_and(|error| !error.is_empty()), "W1");
-    answer.body
+    answer.body.into_value()
 }
 
 /// A refusal of one argument: its message.

@@ -18,7 +18,6 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
-use bytes::Bytes;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span, field};
@@ -26,7 +25,7 @@ use yard_core::{Call, StepId};
 use yard_gate::LOG_TARGET;
 
 use super::app::App;
-use super::ask::{Ask, Caller, Sent, no_token, parse};
+use super::ask::{Ask, Caller, Sent, no_token};
 use super::body::{self, Reading};
 use super::problem::Problem;
 use super::reply::{Content, Raw, Reply};
@@ -74,7 +73,7 @@ fn outside(app: &App, request: &Request, problem: Problem) -> Response {
     let checked = guard::check(&app.settings, request.uri(), request.headers());
     let problem = checked.err().unwrap_or(problem);
     let id = request_id(app, request.headers());
-    tracing::info!(%id, method = %request.method(), status = problem.status, "no route");
+    tracing::info!(id, method = %request.method(), status = problem.status, "no route");
     told(app, &id, Err(problem))
 }
 
@@ -95,7 +94,13 @@ async fn answer(
     // Signed, because traces know no other numbers.
     span.record("http.response.status_code", i64::from(status));
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-    tracing::info!(%id, method = %route.method, route = route.path, status, micros, "request");
+    let method = route.method.as_str();
+    // A call has a line of its own, which says what it did: one is enough.
+    if route.path == tools::PATH && route.changes() && result.is_ok() {
+        tracing::debug!(id, method, route = route.path, status, micros, "request");
+    } else {
+        tracing::info!(id, method, route = route.path, status, micros, "request");
+    }
     told(&app, &id, result)
 }
 
@@ -148,7 +153,7 @@ async fn run(
         query: query_of(parts.uri.query().unwrap_or_default()),
         params,
         token,
-        body: Sent::Raw(Bytes::new()),
+        body: Sent::default(),
         caller: Caller::Unasked,
         chunks: Chunks::default(),
         call,
@@ -168,8 +173,8 @@ async fn run(
     let (bytes, _room) = reading.finish(&ask.headers, &app.room).await?;
     check_shape(route, &ask.headers, &bytes)?;
     ask.body = match &route.body {
-        BodyShape::Json(_) if bytes.len() <= body::SMALL => Sent::Parsed(parse(&bytes)?),
-        _ => Sent::Raw(bytes),
+        BodyShape::Json(_) if bytes.len() <= body::SMALL => Sent::parsed(bytes)?,
+        _ => Sent::raw(bytes),
     };
     let work = idempotency::work(&ask, tools::work(&ask).unwrap_or(route.work));
     let (reply, ask) = handle(app, ask, work).await?;
@@ -252,7 +257,7 @@ async fn let_in_early(app: &Arc<App>, mut ask: Ask) -> Result<Ask, Problem> {
 
 /// The answer as it goes over the wire.
 fn told(app: &App, id: &str, result: Result<(Reply, Alive), Problem>) -> Response {
-    let mut headers = HeaderMap::new();
+    let mut headers = HeaderMap::with_capacity(8);
     let (reply, alive) = match result {
         Ok((reply, alive)) => (reply, Some(alive)),
         Err(problem) => {

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::HeaderMap;
 use bytes::Bytes;
@@ -38,11 +38,41 @@ pub(crate) struct Ask {
 }
 
 /// What came in the body.
-pub(crate) enum Sent {
-    /// Bytes that nobody has looked at.
-    Raw(Bytes),
-    /// JSON.
-    Parsed(Value),
+#[derive(Default)]
+pub(crate) struct Sent {
+    bytes: Bytes,
+    /// The JSON in it, if that was read already and nobody took it yet.
+    parsed: Mutex<Option<Value>>,
+}
+
+impl Sent {
+    /// A body that nobody has looked at.
+    pub(crate) fn raw(bytes: Bytes) -> Self {
+        Self { bytes, parsed: Mutex::default() }
+    }
+
+    /// A body that is JSON.
+    pub(crate) fn parsed(bytes: Bytes) -> Result<Self, Problem> {
+        let parsed = Mutex::new(Some(parse(&bytes)?));
+        Ok(Self { bytes, parsed })
+    }
+
+    /// The text of a member of an object that was read already, seen by `look`.
+    pub(crate) fn peek<T>(&self, member: &str, look: impl FnOnce(Option<&str>) -> T) -> T {
+        let parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        look(parsed.as_ref().and_then(|value| value.get(member)).and_then(Value::as_str))
+    }
+
+    /// The body as it is compared with another: JSON that was read already, without its spaces.
+    pub(crate) fn to_compare(&self) -> Vec<u8> {
+        let parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        parsed.as_ref().map_or_else(|| self.bytes.to_vec(), |value| value.to_string().into_bytes())
+    }
+
+    fn value(&self) -> Result<Value, Problem> {
+        let parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        parsed.map_or_else(|| parse(&self.bytes), Ok)
+    }
 }
 
 /// Who is calling, as far as the route wants to know.
@@ -141,9 +171,9 @@ impl Ask {
     /// The body, as the route's schema has it.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         match &self.route.body {
-            BodyShape::Json(schema) => Ok(form::read(schema, self.value()?)?),
-            BodyShape::OptionalJson(schema) if !self.is_empty() => {
-                Ok(form::read(schema, self.value()?)?)
+            BodyShape::Json(schema) => Ok(form::read(schema, self.body.value()?)?),
+            BodyShape::OptionalJson(schema) if !self.body.bytes.is_empty() => {
+                Ok(form::read(schema, self.body.value()?)?)
             }
             BodyShape::OptionalJson(schema) => {
                 Ok(form::read(schema, Value::Object(serde_json::Map::new()))?)
@@ -151,21 +181,10 @@ impl Ask {
             BodyShape::None | BodyShape::Bytes => Err(Problem::internal()),
         }
     }
-
-    fn is_empty(&self) -> bool {
-        matches!(&self.body, Sent::Raw(bytes) if bytes.is_empty())
-    }
-
-    fn value(&self) -> Result<Value, Problem> {
-        match &self.body {
-            Sent::Parsed(value) => Ok(value.clone()),
-            Sent::Raw(bytes) => parse(bytes),
-        }
-    }
 }
 
 /// JSON, or what is wrong with it.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Value, Problem> {
+fn parse(bytes: &[u8]) -> Result<Value, Problem> {
     serde_json::from_slice(bytes)
         .map_err(|error| Problem::invalid("body", format!("not valid JSON: {error}")))
 }

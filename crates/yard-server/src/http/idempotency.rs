@@ -8,7 +8,7 @@ use yard_core::Timestamp;
 use yard_core::hash::ContentHasher;
 use yard_gate::registry::{Claim, Retry};
 
-use super::ask::{Ask, Caller, Sent};
+use super::ask::{Ask, Caller};
 use super::problem::Problem;
 use super::reply::{Content, Reply};
 use super::route::Handler;
@@ -133,10 +133,7 @@ fn fingerprint(ask: &Ask) -> [u8; 32] {
     // The bytes of an upload are not known before they came; their number is.
     let length = ask.headers.get("content-length").map_or(&b""[..], |length| length.as_bytes());
     part(length);
-    match &ask.body {
-        Sent::Raw(bytes) => part(bytes),
-        Sent::Parsed(value) => part(value.to_string().as_bytes()),
-    }
+    part(&ask.body.to_compare());
     *hasher.finish().as_bytes()
 }
 

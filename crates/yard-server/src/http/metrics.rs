@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::http::Method;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -14,16 +15,28 @@ use super::route::Route;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct RouteLabels {
-    method: String,
+    method: &'static str,
     route: &'static str,
     status: u16,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct ToolLabels {
-    toolset: String,
-    tool: String,
-    ok: String,
+    toolset: &'static str,
+    tool: &'static str,
+    ok: &'static str,
+}
+
+/// The methods that routes have.
+fn method_word(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        _ => "other",
+    }
 }
 
 /// The server's counters.
@@ -52,14 +65,14 @@ impl Metrics {
     }
 
     pub(crate) fn answered(&self, route: &Route, status: u16, took: Duration) {
-        let method = route.method.to_string();
+        let method = method_word(&route.method);
         let labels = RouteLabels { method, route: route.path, status };
         self.requests.get_or_create(&labels).inc();
         self.seconds.observe(took.as_secs_f64());
     }
 
-    pub(crate) fn called(&self, toolset: &str, tool: &str, ok: bool) {
-        let (toolset, tool, ok) = (toolset.to_owned(), tool.to_owned(), ok.to_string());
+    pub(crate) fn called(&self, toolset: &'static str, tool: &'static str, ok: bool) {
+        let ok = if ok { "true" } else { "false" };
         self.calls.get_or_create(&ToolLabels { toolset, tool, ok }).inc();
     }
 

@@ -15,7 +15,6 @@ mod files;
 mod guard;
 mod health;
 mod idempotency;
-mod json;
 mod keys;
 mod members;
 mod metrics;

@@ -67,6 +67,7 @@ impl Problem {
 
     fn stopped(stop: &Stop) -> Self {
         let Answer { status, body, .. } = (workspace::DIALECT.stopped)("", stop);
+        let body = body.into_value();
         Self { status, body, retry_after: None, size: None }
     }
 }

@@ -7,8 +7,7 @@ use yard_core::{ChatId, Role};
 use yard_dialects::{Answer, AnyTool, Catalog, Format, form};
 use yard_gate::Session;
 
-use super::ask::{Ask, Sent};
-use super::json;
+use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::{Content, Reply};
 use super::route::{Access, Route};
@@ -96,12 +95,11 @@ pub(super) fn work(ask: &Ask) -> Option<Work> {
     if ask.route.path != PATH || !ask.route.changes() {
         return None;
     }
-    let Sent::Parsed(body) = &ask.body else { return Some(Work::Change) };
-    Some(match body.get("tool").and_then(Value::as_str) {
+    Some(ask.body.peek("tool", |tool| match tool {
         Some("read" | "cat" | "read_multiple_files" | "file_info" | "plan_read") => Work::Look,
         Some("ls" | "grep" | "glob" | "find" | "plan_list") => Work::Walk,
         _ => Work::Change,
-    })
+    }))
 }
 
 pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {
@@ -110,21 +108,20 @@ pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {
     let session = session(ask, chat_id.as_deref())?;
     let call = ask.call.clone().within_millis(session.limits().call_millis);
     let answer = ask.app.catalog.call(&toolset, &tool, args, &session, &call);
-    if ask.app.catalog.get(&toolset, &tool).is_some() {
-        ask.app.metrics.called(&toolset, &tool, answer.ok);
+    let dialect = ask.app.catalog.dialects().find(|dialect| dialect.name == toolset);
+    if let (Some(dialect), Some(known)) = (dialect, ask.app.catalog.get(&toolset, &tool)) {
+        ask.app.metrics.called(dialect.name, known.name(), answer.ok);
     }
-    let mut reply = reply_to(&answer);
-    if let (Some(pending), Content::Json(now)) = (answer.pending, &mut reply.content) {
-        let waiting = Waiting { session, toolset, tool, pending, wait_ms };
-        reply.content = Content::Waiting(std::mem::take(now), Box::new(waiting));
-    }
-    Ok(reply)
-}
-
-/// An answer as it goes over the wire.
-pub(super) fn reply_to(answer: &Answer) -> Reply {
-    let content = Content::Json(json::written(&answer.body));
-    Reply { status: answer.status, content, cookies: Vec::new() }
+    let Answer { status, body, pending, .. } = answer;
+    let body = body.into_text().into_bytes();
+    let content = match pending {
+        Some(pending) => {
+            let waiting = Waiting { session, toolset, tool, pending, wait_ms };
+            Content::Waiting(body, Box::new(waiting))
+        }
+        None => Content::Json(body),
+    };
+    Ok(Reply { status, content, cookies: Vec::new() })
 }
 
 /// The caller's session in the chat that it names, or in its default one.

@@ -10,8 +10,7 @@ use yard_dialects::Answer;
 use yard_gate::{Pending, Session};
 
 use super::ask::Ask;
-use super::reply::Reply;
-use super::tools;
+use super::reply::{Content, Reply};
 use crate::pool::Work;
 
 /// Longest that anybody waits.
@@ -55,7 +54,8 @@ pub(super) async fn answered(ask: &Arc<Ask>, waiting: Waiting) -> Option<Reply> 
     loop {
         let answer = resumed(ask, &waiting).await?;
         if answer.pending.is_none() {
-            return Some(tools::reply_to(&answer));
+            let content = Content::Json(answer.body.into_text().into_bytes());
+            return Some(Reply { status: answer.status, content, cookies: Vec::new() });
         }
         tokio::select! {
             () = rung.notified() => {}

@@ -1,0 +1,193 @@
+//! JSON as answers need it: written once, straight from a reply, byte for byte as `serde_json` writes it;
+//! and read as a value only by who wants to look into it.
+
+mod text;
+mod write;
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// Bytes that are kept free for what comes around a reply.
+const ROOM: usize = 256;
+
+/// A JSON text that is also a value.
+#[derive(Clone)]
+pub struct Json {
+    text: String,
+    value: OnceLock<Value>,
+}
+
+impl Json {
+    /// What `value` is as JSON. Fails only where a type cannot be: an object whose keys are no texts.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Self> {
+        let mut text = String::with_capacity(ROOM);
+        value.serialize(write::Writer::new(&mut text))?;
+        Ok(Self { text, value: OnceLock::new() })
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The text, to keep.
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
+    /// The value, to keep.
+    pub fn into_value(self) -> Value {
+        let Self { text, value } = self;
+        value.into_inner().unwrap_or_else(|| read(&text))
+    }
+
+    /// The JSON of an object or list in which this stands: `before` and `after` are the rest of its text.
+    #[must_use]
+    pub fn within(self, before: &str, after: &str) -> Self {
+        let mut text = self.text;
+        text.reserve(before.len() + after.len());
+        text.insert_str(0, before);
+        text.push_str(after);
+        Self { text, value: OnceLock::new() }
+    }
+}
+
+/// What was written here can be read.
+fn read(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+impl From<Value> for Json {
+    fn from(value: Value) -> Self {
+        let mut text = String::with_capacity(ROOM);
+        // The keys of a value are texts.
+        let _ = value.serialize(write::Writer::new(&mut text));
+        Self { text, value: OnceLock::from(value) }
+    }
+}
+
+impl Deref for Json {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        self.value.get_or_init(|| read(&self.text))
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Json {}
+
+impl PartialEq<Value> for Json {
+    fn eq(&self, other: &Value) -> bool {
+        **self == *other
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Serialize)]
+    enum Shape {
+        Point,
+        Circle(u8),
+        Line(i8, i8),
+        Box { wide: f32, high: Option<char> },
+    }
+
+    #[derive(Serialize)]
+    struct Unit;
+
+    #[derive(Serialize)]
+    struct Wrapped(u128);
+
+    fn same<T: Serialize + ?Sized>(value: &T) {
+        let written = Json::of(value).unwrap();
+        assert_eq!(written.as_str(), serde_json::to_string(value).unwrap());
+    }
+
+    #[test]
+    fn every_shape_is_written_as_by_serde_json() {
+        let shapes = [
+            Shape::Point,
+            Shape::Circle(7),
+            Shape::Line(-1, 0),
+            Shape::Box { wide: 1.5, high: Some('"') },
+            Shape::Box { wide: f32::NAN, high: None },
+        ];
+        same(&shapes);
+        same(&(Unit, (), Wrapped(u128::MAX), i128::MIN, [1.0e300_f64, 0.1, -0.0, f64::INFINITY]));
+        same(&BTreeMap::from([("a\n", [true, false]), ("", [false; 2])]));
+        same(&BTreeMap::from([(1_u8, Some("x")), (2, None)]));
+        same(&BTreeMap::from([('c', Vec::<u8>::new())]));
+        same("x\ny".repeat(5_000).as_str());
+        assert!(Json::of(&BTreeMap::from([((1, 2), 3)])).is_err());
+    }
+
+    #[test]
+    fn w3_numbers_keep_their_spelling() {
+        let text = r#"{"a":[-0,1.50,1e3,123456789012345678901234567890,-0.0]}"#;
+        let value: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(Json::from(value.clone()).as_str(), value.to_string());
+        assert_eq!(Json::of(&value).unwrap().into_value(), value);
+    }
+
+    #[test]
+    fn a_text_is_a_value_for_who_looks_into_it() {
+        let json = Json::of(&json!({"a": [1, "b"]})).unwrap().within("{\"x\":", ",\"y\":null}");
+        assert_eq!(json.as_str(), r#"{"x":{"a":[1,"b"]},"y":null}"#);
+        assert_eq!(json["x"]["a"][1], "b");
+        assert_eq!(json, json!({"x": {"a": [1, "b"]}, "y": null}));
+        assert_eq!(json.clone().into_value(), *json);
+    }
+
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::vec((any::<String>(), inner), 0..6)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_value_is_written_as_by_serde_json(value in values()) {
+            prop_assert_eq!(Json::from(value.clone()).into_text(), value.to_string());
+        }
+    }
+}

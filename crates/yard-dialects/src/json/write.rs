@@ -1,0 +1,299 @@
+//! Writes whatever `serde` can describe as compact JSON.
+
+use std::fmt::{Display, Write as _};
+
+use serde::ser::{self, Serialize};
+use serde_json::{Error, Result};
+
+use super::text;
+
+/// Under this name `serde_json` hands a number on as it was spelled.
+const SPELLED: &str = "$serde_json::private::Number";
+
+/// Writes one value.
+pub(super) struct Writer<'a> {
+    out: &'a mut String,
+    /// A text is the spelling of a number.
+    is_spelling: bool,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(out: &'a mut String) -> Self {
+        Self { out, is_spelling: false }
+    }
+
+    fn word(self, word: &str) -> Result<()> {
+        self.out.push_str(word);
+        Ok(())
+    }
+
+    fn shown(self, value: impl Display) -> Result<()> {
+        write!(self.out, "{value}").map_err(|_| ser::Error::custom("memory cannot be written"))
+    }
+
+    fn many(self, open: &str, close: &'static str) -> Result<Many<'a>> {
+        self.out.push_str(open);
+        Ok(Many { out: self.out, is_first: true, is_spelling: false, close })
+    }
+
+    fn variant(self, variant: &str, open: &str, close: &'static str) -> Result<Many<'a>> {
+        self.out.push('{');
+        text::write(self.out, variant);
+        self.out.push(':');
+        self.many(open, close)
+    }
+}
+
+macro_rules! shown {
+    ($($method:ident: $type:ty),* $(,)?) => {
+        $(fn $method(self, value: $type) -> Result<()> {
+            self.shown(value)
+        })*
+    };
+}
+
+impl<'a> ser::Serializer for Writer<'a> {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = Many<'a>;
+    type SerializeTuple = Many<'a>;
+    type SerializeTupleStruct = Many<'a>;
+    type SerializeTupleVariant = Many<'a>;
+    type SerializeMap = Many<'a>;
+    type SerializeStruct = Many<'a>;
+    type SerializeStructVariant = Many<'a>;
+
+    shown! {
+        serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32,
+        serialize_i64: i64, serialize_i128: i128, serialize_u8: u8, serialize_u16: u16,
+        serialize_u32: u32, serialize_u64: u64, serialize_u128: u128,
+    }
+
+    // Fractions have more than one spelling: they are left to `serde_json`.
+    fn serialize_f32(self, value: f32) -> Result<()> {
+        self.word(&serde_json::to_string(&value)?)
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<()> {
+        self.word(&serde_json::to_string(&value)?)
+    }
+
+    fn serialize_char(self, value: char) -> Result<()> {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, value: &str) -> Result<()> {
+        match self.is_spelling {
+            true => self.out.push_str(value),
+            false => text::write(self.out, value),
+        }
+        Ok(())
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Result<()> {
+        self.collect_seq(value)
+    }
+
+    fn serialize_none(self) -> Result<()> {
+        self.word("null")
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<()> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<()> {
+        self.word("null")
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<()> {
+        self.word("null")
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<()> {
+        self.serialize_str(variant)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<()> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<()> {
+        let mut many = self.variant(variant, "", "}")?;
+        many.value(value)?;
+        many.close()
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Many<'a>> {
+        self.many("[", "]")
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Many<'a>> {
+        self.many("[", "]")
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Many<'a>> {
+        self.many("[", "]")
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Many<'a>> {
+        self.variant(variant, "[", "]}")
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Many<'a>> {
+        self.many("{", "}")
+    }
+
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Many<'a>> {
+        if name == SPELLED {
+            return Ok(Many { out: self.out, is_first: true, is_spelling: true, close: "" });
+        }
+        self.many("{", "}")
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Many<'a>> {
+        self.variant(variant, "{", "}}")
+    }
+}
+
+/// Writes the parts of a list or an object.
+pub(super) struct Many<'a> {
+    out: &'a mut String,
+    is_first: bool,
+    is_spelling: bool,
+    close: &'static str,
+}
+
+impl Many<'_> {
+    fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        self.comma();
+        self.value(value)
+    }
+
+    fn comma(&mut self) {
+        if !std::mem::take(&mut self.is_first) {
+            self.out.push(',');
+        }
+    }
+
+    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        value.serialize(Writer { out: self.out, is_spelling: self.is_spelling })
+    }
+
+    /// A key is a text; what is plain otherwise is put between quotes.
+    fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
+        self.comma();
+        let start = self.out.len();
+        self.value(key)?;
+        match self.out.as_bytes().get(start) {
+            Some(b'"') => {}
+            Some(b'{' | b'[') | None => return Err(ser::Error::custom("a key must be a text")),
+            Some(_) => {
+                self.out.insert(start, '"');
+                self.out.push('"');
+            }
+        }
+        self.out.push(':');
+        Ok(())
+    }
+
+    fn member<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<()> {
+        if !self.is_spelling {
+            self.comma();
+            text::write(self.out, name);
+            self.out.push(':');
+        }
+        self.value(value)
+    }
+
+    fn close(self) -> Result<()> {
+        self.out.push_str(self.close);
+        Ok(())
+    }
+}
+
+macro_rules! list {
+    ($($trait:ident::$method:ident),* $(,)?) => {
+        $(impl ser::$trait for Many<'_> {
+            type Ok = ();
+            type Error = Error;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+                self.item(value)
+            }
+
+            fn end(self) -> Result<()> {
+                self.close()
+            }
+        })*
+    };
+}
+
+list! {
+    SerializeSeq::serialize_element,
+    SerializeTuple::serialize_element,
+    SerializeTupleStruct::serialize_field,
+    SerializeTupleVariant::serialize_field,
+}
+
+macro_rules! object {
+    ($($trait:ident),* $(,)?) => {
+        $(impl ser::$trait for Many<'_> {
+            type Ok = ();
+            type Error = Error;
+
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                name: &'static str,
+                value: &T,
+            ) -> Result<()> {
+                self.member(name, value)
+            }
+
+            fn end(self) -> Result<()> {
+                self.close()
+            }
+        })*
+    };
+}
+
+object!(SerializeStruct, SerializeStructVariant);
+
+impl ser::SerializeMap for Many<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
+        self.key(key)
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        self.value(value)
+    }
+
+    fn end(self) -> Result<()> {
+        self.close()
+    }
+}

@@ -3,14 +3,18 @@
 
 use std::io::IsTerminal as _;
 
-use tracing_subscriber::filter::Targets;
+use tracing::{Metadata, Subscriber};
+use tracing_subscriber::filter::{FilterExt as _, LevelFilter, Targets, filter_fn};
 use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{Layer as _, fmt};
+use tracing_subscriber::{Layer, fmt, registry};
 use yard_core::FaultCode;
+use yard_gate::CALL_SPAN;
 
 use crate::config::{self, Config, Log, LogFormat};
 use crate::failure::Failure;
+use crate::log_lines::{JsonLine, JsonMembers};
 use crate::log_writer::Writer;
 use crate::telemetry::Exporter;
 
@@ -25,16 +29,38 @@ pub(crate) fn start(log: &Log, exporter: Option<&Exporter>) -> Result<Writer, Fa
         Failure::misuse(FaultCode::BadArgument, message)
             .hinting("say error, warn, info, debug or trace, or by target: info,session=debug")
     })?;
-    let on_terminal = std::io::stderr().is_terminal();
-    let json = log.format.map_or(!on_terminal, |format| format == LogFormat::Json);
     let writer = Writer::to(std::io::stderr())
         .map_err(|error| Failure::io("the log cannot be written", &error))?;
-    let layer = fmt::layer().with_writer(writer.lines()).with_ansi(on_terminal && !json);
-    let layer = if json { layer.json().with_current_span(false).boxed() } else { layer.boxed() };
-    let traces = exporter.map(Exporter::layer);
+    let is_told = filter_fn(is_told).with_max_level_hint(LevelFilter::TRACE);
     // A second server in one process logs with the first one's settings.
-    let _ = tracing_subscriber::registry().with(traces).with(layer.with_filter(filter)).try_init();
+    let _ = match exporter.map(Exporter::layer) {
+        Some(traces) => {
+            let layer = lines(log, &writer).with_filter(filter.and(is_told));
+            registry().with(traces).with(layer).try_init()
+        }
+        // Where nothing is exported, what is not told is not even made.
+        None => registry().with(filter).with(is_told).with(lines(log, &writer)).try_init(),
+    };
     Ok(writer)
+}
+
+/// What makes lines: for people on a terminal, as JSON elsewhere.
+fn lines<S>(log: &Log, writer: &Writer) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+{
+    let on_terminal = std::io::stderr().is_terminal();
+    let json = log.format.map_or(!on_terminal, |format| format == LogFormat::Json);
+    let layer = fmt::layer().with_writer(writer.lines()).with_ansi(on_terminal && !json);
+    match json {
+        true => layer.event_format(JsonLine).fmt_fields(JsonMembers).boxed(),
+        false => layer.boxed(),
+    }
+}
+
+/// A call's line says everything that its span does, which is for traces.
+fn is_told(about: &Metadata<'_>) -> bool {
+    about.is_event() || about.name() != CALL_SPAN
 }
 
 /// Starts the log of a command, which says nothing unless the environment asks for it.

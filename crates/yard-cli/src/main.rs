@@ -9,6 +9,7 @@ mod config;
 mod door;
 mod failure;
 mod log;
+mod log_lines;
 mod log_writer;
 mod place;
 mod reply;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser};
+use tikv_jemallocator::Jemalloc;
 
 use crate::command::Command;
 use crate::door::Door;
@@ -39,6 +41,11 @@ Examples:
   toolyard undo last                take it back; undo that to have it again
 
 History belongs to the folder (--root) and is kept in your data folder, never in the project.";
+
+/// A call makes about a hundred small values on one thread that another one may drop: a server spent a
+/// sixth of its time on that with the system's allocator.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// A workspace for AI agents where nothing is ever lost and every step can be undone
 #[derive(Parser)]

@@ -3,13 +3,16 @@
 //!
 //! A look is done in place where it can be: it mostly takes less time than waking another thread, and it
 //! is nearly all that agents ask for. At most all but one of the runtime's threads look at the same
-//! time, so that one is always left for the network, however long a disk takes.
+//! time, so that one is always left for the network, however long a disk takes; the next look waits a
+//! moment for its turn before it goes to another thread.
 
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use tracing::Span;
 
 /// What a piece of work is like.
@@ -44,12 +47,14 @@ impl Pools {
     /// Writers of one workspace share a flush, so more of them at once are faster, not slower.
     const CHANGE: usize = 64;
     const PASSWORD: usize = 2;
-    /// A thread that looks may wait for the disk, so there are some even where processors are few.
-    const FEWEST_WORKERS: usize = 4;
+    /// How long a look waits for those that are done in place: each takes some microseconds, unless a
+    /// disk is slow.
+    const TURN: Duration = Duration::from_millis(20);
 
-    /// How many threads the runtime has.
+    /// How many threads the runtime has: one for each processor, of which all may look at a time, and
+    /// one for the network.
     pub(crate) fn workers() -> usize {
-        available_parallelism().map_or(1, NonZero::get).max(Self::FEWEST_WORKERS)
+        available_parallelism().map_or(1, NonZero::get).max(2) + 1
     }
 
     pub(crate) fn new() -> Self {
@@ -76,7 +81,7 @@ impl Pools {
             Work::Password => &self.password,
         };
         if kind == Work::Look
-            && let Ok(_permit) = self.in_place.try_acquire()
+            && let Ok(Ok(_permit)) = timeout(Self::TURN, self.in_place.acquire()).await
         {
             // As on a thread of the pool: what panics answers nothing and ends nothing else.
             return catch_unwind(AssertUnwindSafe(work)).ok();

@@ -1,6 +1,7 @@
-//! The HTTP door: a read beside a bare axum handler that returns as many bytes from memory, a durable
-//! write beside the kernel's own, at one connection and at many; start and memory. The server is the
-//! release binary, with its log on; client and servers share the machine's cores.
+//! The HTTP door: a read beside a bare axum handler that gets the same request and returns the same bytes
+//! from memory, a durable write beside the kernel's own, at one connection and at many; start and
+//! memory. The server is the release binary, with its log on; client and servers share the machine's
+//! cores.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -18,43 +19,44 @@ use crate::table::{Row, Target, time};
 use crate::write::write;
 
 const MANY: usize = 64;
+/// How long connections ask at a time.
+const STORM: Duration = Duration::from_millis(700);
+/// What Linux counts processor time in, everywhere.
+const TICKS_A_SECOND: f64 = 100.0;
 const PASSWORD: &str = "correct horse battery staple";
 
 pub(crate) fn rows() -> Vec<Row> {
     let scratch = Scratch::new();
     let server = Server::start(&scratch.folder("data"));
     let resident_at_start = server.resident();
-    let bare = Server::bare();
     let login = Login::make(&server);
     let content = text(&mut Dice(7));
     login
         .call(&server, &json!({"tool": "write", "args": {"path": "/read.rs", "content": content}}));
     let read = login.request(&json!({"tool": "read", "args": {"path": "/read.rs", "limit": 0}}));
     let answer = exchange(&mut connect(&server.address), &read);
-    let peer =
-        format!("POST /{} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n", answer.len());
+    let bare = Server::bare(&answer);
 
-    let mut rows = vec![
-        read_alone(&server, &bare, &read, peer.as_bytes()),
-        read_together(&server, &bare, &read, peer.as_bytes()),
-    ];
+    let mut rows = vec![read_alone(&server, &bare, &read)];
+    rows.extend(read_together(&server, &bare, &read));
     rows.extend(writes(&server, &login, &scratch));
     rows.extend(start_and_memory(&scratch, resident_at_start, &server, &read));
     rows
 }
 
-fn read_alone(server: &Server, bare: &Server, ours: &[u8], peer: &[u8]) -> Row {
-    let (mut to_ours, mut to_peer) = (connect(&server.address), connect(&bare.address));
+fn read_alone(server: &Server, bare: &Server, read: &[u8]) -> Row {
+    let (mut ours, mut peer) = (connect(&server.address), connect(&bare.address));
     let measured =
-        duel(30, 300, || drop(exchange(&mut to_ours, ours)), || drop(exchange(&mut to_peer, peer)));
+        duel(30, 300, || drop(exchange(&mut ours, read)), || drop(exchange(&mut peer, read)));
     Row::times("read 10 KB over HTTP, beside a bare handler", &measured, Target::AtMost(2.0))
 }
 
-fn read_together(server: &Server, bare: &Server, ours: &[u8], peer: &[u8]) -> Row {
+fn read_together(server: &Server, bare: &Server, read: &[u8]) -> [Row; 2] {
     let (mut rates, mut ratios) = ((Vec::new(), Vec::new()), Vec::new());
+    let (mut work, mut bare_work) = (Vec::new(), Vec::new());
     for _ in 0..7 {
-        let own = storm(&server.address, ours, MANY, Duration::from_millis(700));
-        let other = storm(&bare.address, peer, MANY, Duration::from_millis(700));
+        let own = server.worked(&mut work, || storm(&server.address, read, MANY, STORM));
+        let other = bare.worked(&mut bare_work, || storm(&bare.address, read, MANY, STORM));
         rates.0.push(own);
         rates.1.push(other);
         ratios.push(own / other);
@@ -67,7 +69,17 @@ fn read_together(server: &Server, bare: &Server, ours: &[u8], peer: &[u8]) -> Ro
         format!("{ratio:.2}x"),
         ">= 0.5x".to_owned(),
     ];
-    Row::words("  at 64 connections: reads", cells, Some(ratio >= 0.5))
+    let (work, bare_work) = (middle(work.into_iter()), middle(bare_work.into_iter()));
+    let of_processor = [
+        format!("{:.1} us", work * 1e6),
+        format!("{:.1} us", bare_work * 1e6),
+        format!("{:.2}x", work / bare_work),
+        String::new(),
+    ];
+    [
+        Row::words("  at 64 connections: reads", cells, Some(ratio >= 0.5)),
+        Row::words("  of the server's processor, a read", of_processor, None),
+    ]
 }
 
 fn writes(server: &Server, login: &Login, scratch: &Scratch) -> Vec<Row> {
@@ -185,15 +197,33 @@ impl Server {
         Self { child, address, took: began.elapsed() }
     }
 
-    /// The bare handler.
-    fn bare() -> Self {
+    /// The bare handler, which answers every call with `body`.
+    fn bare(body: &[u8]) -> Self {
         let began = Instant::now();
         let mut command = Command::new(std::env::current_exe().expect("this program"));
-        let mut child = command.arg("bare").stdout(Stdio::piped()).spawn().expect("a server");
+        command.arg("bare").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("a server");
+        child.stdin.take().expect("its body").write_all(body).expect("its body");
         let mut address = String::new();
         let mut said = BufReader::new(child.stdout.take().expect("its words"));
         said.read_line(&mut address).expect("an address");
         Self { child, address: address.trim().to_owned(), took: began.elapsed() }
+    }
+
+    /// Does `work` that comes to a rate, and notes the seconds of processor that one of it took here.
+    fn worked(&self, seconds: &mut Vec<f64>, work: impl FnOnce() -> f64) -> f64 {
+        let (before, began) = (self.processor(), Instant::now());
+        let rate = work();
+        seconds.push((self.processor() - before) / (rate * began.elapsed().as_secs_f64()));
+        rate
+    }
+
+    /// Seconds of processor that it has used.
+    fn processor(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("it");
+        let after_name = stat.rsplit(')').next().expect("fields");
+        let ticks = after_name.split_whitespace().skip(11).take(2);
+        ticks.map(|ticks| ticks.parse::<f64>().expect("a number")).sum::<f64>() / TICKS_A_SECOND
     }
 
     fn resident(&self) -> u64 {
@@ -215,17 +245,17 @@ fn sibling(name: &str) -> PathBuf {
     std::env::current_exe().expect("this program").with_file_name(name)
 }
 
-/// What a bare handler does: `POST /SIZE` answers so many bytes from memory.
+/// What a bare handler does: it takes a call and answers what came on standard input, from memory.
 pub(crate) fn serve_bare() {
+    let mut body = Vec::new();
+    std::io::stdin().read_to_end(&mut body).expect("a body");
+    let body = axum::body::Bytes::from(body);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let body = axum::body::Bytes::from(vec![b'x'; 1 << 20]);
-        let handler = move |axum::extract::Path(size): axum::extract::Path<usize>| {
-            let body = body.slice(..size);
-            async move { body }
-        };
-        let router = axum::Router::new().route("/{size}", axum::routing::post(handler));
+        let handler = move |_: axum::body::Bytes| async move { body };
+        let path = "/api/v1/workspaces/{id}/tools";
+        let router = axum::Router::new().route(path, axum::routing::post(handler));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("an address");
         println!("{}", listener.local_addr().expect("an address"));
         use axum::serve::ListenerExt as _;

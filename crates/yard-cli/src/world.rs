@@ -4,21 +4,26 @@
 #![allow(clippy::disallowed_methods, reason = "the composition root reads clock, dice and machine")]
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use yard_core::{Timestamp, World};
+
+/// How many random numbers are drawn at a time.
+const DRAWN_AT_ONCE: usize = 32;
 
 /// Clock, dice and boot of this machine.
 pub(crate) struct Machine {
     boot_id: u128,
     began: Instant,
+    drawn: Mutex<Vec<u128>>,
 }
 
 impl Machine {
     /// This machine, now.
     pub(crate) fn new() -> Self {
         let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        Self { boot_id: parse_boot_id(&text), began: Instant::now() }
+        Self { boot_id: parse_boot_id(&text), began: Instant::now(), drawn: Mutex::default() }
     }
 }
 
@@ -32,13 +37,11 @@ impl World for Machine {
     }
 
     fn random(&self) -> u128 {
-        let mut bytes = [0; 16];
-        match getrandom::fill(&mut bytes) {
-            Ok(()) => u128::from_le_bytes(bytes),
-            // Ids must differ, not be secret: the hash maps' own seeds do where the system has no
-            // better source.
-            Err(_) => u128::from(seed()) << 64 | u128::from(seed()),
+        let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+        if drawn.is_empty() {
+            *drawn = draw();
         }
+        drawn.pop().unwrap_or_default()
     }
 
     fn secret(&self) -> Option<[u8; 32]> {
@@ -53,6 +56,17 @@ impl World for Machine {
     fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
+}
+
+/// Random numbers for the next ids: asking the system costs as much for many as for one.
+fn draw() -> Vec<u128> {
+    let mut bytes = [0; 16 * DRAWN_AT_ONCE];
+    if getrandom::fill(&mut bytes).is_err() {
+        // Ids must differ, not be secret: the hash maps' own seeds do where the system has no better
+        // source.
+        return vec![u128::from(seed()) << 64 | u128::from(seed())];
+    }
+    bytes.as_chunks::<16>().0.iter().map(|one| u128::from_le_bytes(*one)).collect()
 }
 
 fn seed() -> u64 {

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use tracing::Span;
 
@@ -67,6 +67,14 @@ impl Pools {
         }
     }
 
+    /// A turn to look in place; `None` if it did not come soon.
+    async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+        match self.in_place.try_acquire() {
+            Ok(permit) => Some(permit),
+            Err(_) => timeout(Self::TURN, self.in_place.acquire()).await.ok()?.ok(),
+        }
+    }
+
     /// Does `work` where it may block, in the span of who asks; `None` if it panicked or the runtime is
     /// going down.
     pub(crate) async fn run<T: Send + 'static>(
@@ -81,7 +89,7 @@ impl Pools {
             Work::Password => &self.password,
         };
         if kind == Work::Look
-            && let Ok(Ok(_permit)) = timeout(Self::TURN, self.in_place.acquire()).await
+            && let Some(_permit) = self.turn().await
         {
             // As on a thread of the pool: what panics answers nothing and ends nothing else.
             return catch_unwind(AssertUnwindSafe(work)).ok();

@@ -52,12 +52,103 @@ impl Fields {
     }
 }
 
-/// The arguments that `sent` means under `schema`, or everything that is wrong with them.
-pub fn accept(schema: &Value, sent: Value) -> Result<Value, Fields> {
+/// What a schema wants, ready to read arguments by: looking everything up in the schema at each call took
+/// longer than reading a small file.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// For messages.
+    schema: Value,
+    wanted: Wanted,
+    takes_null: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Wanted {
+    Anything,
+    Boolean,
+    Integer(Bounds),
+    Number,
+    Text(Option<Vec<String>>),
+    List(Bounds, Option<Box<Shape>>),
+    Object(Members),
+    /// A type that no argument has.
+    Nothing,
+}
+
+/// The members of an object.
+#[derive(Clone, Debug)]
+struct Members {
+    known: Vec<(String, Shape)>,
+    required: Vec<String>,
+    is_closed: bool,
+}
+
+impl Members {
+    fn get(&self, name: &str) -> Option<&Shape> {
+        self.known.iter().find(|(known, _)| known == name).map(|(_, shape)| shape)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.known.iter().map(|(name, _)| name.as_str())
+    }
+}
+
+/// The least and the most, both allowed.
+#[derive(Clone, Copy, Debug)]
+struct Bounds(Option<i128>, Option<i128>);
+
+impl Bounds {
+    fn of(schema: &Value, least: &str, most: &str) -> Self {
+        let bound = |keyword| schema.get(keyword).and_then(Value::as_number).and_then(wide);
+        Self(bound(least), bound(most))
+    }
+
+    fn hold(self, value: Option<i128>) -> bool {
+        let Self(least, most) = self;
+        least.is_none_or(|least| value >= Some(least))
+            && most.is_none_or(|most| value <= Some(most))
+    }
+}
+
+impl Shape {
+    /// The shape of what a schema describes.
+    pub fn of(schema: &Value) -> Self {
+        let wanted = match schema.as_object().and_then(primary_type) {
+            None => Wanted::Anything,
+            Some("boolean") => Wanted::Boolean,
+            Some("integer") => Wanted::Integer(Bounds::of(schema, "minimum", "maximum")),
+            Some("number") => Wanted::Number,
+            Some("string") => Wanted::Text(words(schema)),
+            Some("array") => {
+                let item = schema.get("items").map(|item| Box::new(Self::of(item)));
+                Wanted::List(Bounds::of(schema, "minItems", "maxItems"), item)
+            }
+            Some("object") => Wanted::Object(members(schema)),
+            Some(_) => Wanted::Nothing,
+        };
+        Self { schema: schema.clone(), wanted, takes_null: takes_null(schema) }
+    }
+}
+
+fn members(schema: &Value) -> Members {
+    let known = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    Members {
+        known: known.map(|(name, schema)| (name.clone(), Shape::of(schema))).collect(),
+        required: required.filter_map(Value::as_str).map(str::to_owned).collect(),
+        is_closed: schema.get("additionalProperties") == Some(&Value::Bool(false)),
+    }
+}
+
+/// The arguments that `sent` means under the shape of an object, or everything that is wrong with them.
+pub fn accept(shape: &Shape, sent: Value) -> Result<Value, Fields> {
     let mut fields = Fields::default();
-    let accepted = match unwrapped(sent) {
-        Value::Object(sent) => object(schema, sent, At::Top, &mut fields),
-        other => {
+    let accepted = match (unwrapped(sent), &shape.wanted) {
+        (Value::Object(sent), Wanted::Object(members)) => {
+            object(members, sent, At::Top, &mut fields)
+        }
+        (Value::Object(sent), _) => Value::Object(sent),
+        (other, _) => {
             let wrong =
                 format!("expected an object that holds the arguments, got {}", named(&other));
             return Err(Fields::one(WHOLE, wrong));
@@ -94,27 +185,26 @@ impl fmt::Display for At<'_> {
     }
 }
 
-fn object(schema: &Value, sent: Map<String, Value>, at: At<'_>, fields: &mut Fields) -> Value {
-    let none = Map::new();
-    let known = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+fn object(members: &Members, sent: Map<String, Value>, at: At<'_>, fields: &mut Fields) -> Value {
     let mut accepted = Map::with_capacity(sent.len());
     for (name, value) in sent {
         let here = At::Member(&at, &name);
-        match known.get(&name) {
+        match members.get(&name) {
             // An explicit null is an argument that was not sent.
-            Some(property) if value.is_null() && !takes_null(property) => {}
-            Some(property) => {
-                let value = one(property, value, here, fields);
+            Some(shape) if value.is_null() && !shape.takes_null => {}
+            Some(shape) => {
+                let value = one(shape, value, here, fields);
                 accepted.insert(name, value);
             }
-            None if is_closed(schema) => fields.push(&here.to_string(), unknown(&name, known)),
+            None if members.is_closed => fields.push(&here.to_string(), unknown(&name, members)),
             None => {
                 accepted.insert(name, value);
             }
         }
     }
-    for name in missing(schema, &accepted) {
-        fields.push(&At::Member(&at, name).to_string(), missed(known.get(name)));
+    for name in members.required.iter().filter(|name| !accepted.contains_key(name.as_str())) {
+        let property = members.get(name).map(|shape| &shape.schema);
+        fields.push(&At::Member(&at, name).to_string(), missed(property));
     }
     Value::Object(accepted)
 }
@@ -132,21 +222,12 @@ fn takes_null(schema: &Value) -> bool {
     }
 }
 
-fn is_closed(schema: &Value) -> bool {
-    schema.get("additionalProperties") == Some(&Value::Bool(false))
-}
-
-fn unknown(name: &str, known: &Map<String, Value>) -> String {
-    let all = known.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    match nearest(name, known.keys().map(String::as_str)) {
+fn unknown(name: &str, members: &Members) -> String {
+    let all = members.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match nearest(name, members.names()) {
         Some(meant) => format!("unknown argument; did you mean `{meant}`? Known: {all}"),
         None => format!("unknown argument. Known: {all}"),
     }
-}
-
-fn missing<'a>(schema: &'a Value, accepted: &Map<String, Value>) -> impl Iterator<Item = &'a str> {
-    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-    required.filter_map(Value::as_str).filter(|name| !accepted.contains_key(*name))
 }
 
 fn missed(property: Option<&Value>) -> String {
@@ -159,30 +240,34 @@ fn missed(property: Option<&Value>) -> String {
 }
 
 /// One value: coerced where R1 says so, else as it is with a message if it cannot be meant.
-fn one(schema: &Value, sent: Value, at: At<'_>, fields: &mut Fields) -> Value {
-    let Some(wanted) = schema.as_object().and_then(primary_type) else { return sent };
-    let accepted = match (wanted, sent) {
-        ("boolean", sent) => boolean(&sent).map(Value::Bool).ok_or(sent),
-        ("integer", sent) => {
-            integer(&sent).filter(|number| in_range(schema, number)).map(Value::Number).ok_or(sent)
+fn one(shape: &Shape, sent: Value, at: At<'_>, fields: &mut Fields) -> Value {
+    let accepted = match (&shape.wanted, sent) {
+        (Wanted::Anything, sent) => return sent,
+        (Wanted::Boolean, sent) => boolean(&sent).map(Value::Bool).ok_or(sent),
+        (Wanted::Integer(bounds), sent) => {
+            let number = integer(&sent).filter(|number| bounds.hold(wide(number)));
+            number.map(Value::Number).ok_or(sent)
         }
-        ("string", Value::String(text)) => word(schema, text).map_err(Value::String),
-        ("number", sent @ Value::Number(_)) => Ok(sent),
-        ("array", Value::Array(items)) if in_length(schema, items.len()) => {
-            Ok(array(schema, items, at, fields))
+        (Wanted::Text(None), sent @ Value::String(_)) => Ok(sent),
+        (Wanted::Text(Some(words)), Value::String(text)) => word(words, text),
+        (Wanted::Number, sent @ Value::Number(_)) => Ok(sent),
+        (Wanted::List(bounds, item), Value::Array(items))
+            if bounds.hold(Some(items.len() as i128)) =>
+        {
+            Ok(list(item.as_deref(), items, at, fields))
         }
-        ("object", Value::Object(sent)) => Ok(object(schema, sent, at, fields)),
+        (Wanted::Object(members), Value::Object(sent)) => Ok(object(members, sent, at, fields)),
         (_, sent) => Err(sent),
     };
     accepted.unwrap_or_else(|sent| {
-        let wrong = format!("expected {}, got {}", expected(schema), named(&sent));
+        let wrong = format!("expected {}, got {}", expected(&shape.schema), named(&sent));
         fields.push(&at.to_string(), wrong);
         sent
     })
 }
 
-fn array(schema: &Value, items: Vec<Value>, at: At<'_>, fields: &mut Fields) -> Value {
-    let Some(item) = schema.get("items") else { return Value::Array(items) };
+fn list(item: Option<&Shape>, items: Vec<Value>, at: At<'_>, fields: &mut Fields) -> Value {
+    let Some(item) = item else { return Value::Array(items) };
     let accepted = items
         .into_iter()
         .enumerate()
@@ -227,40 +312,24 @@ fn whole(spelling: &str) -> Option<Number> {
     exact.then(|| Number::from(value as i64))
 }
 
-fn in_range(schema: &Value, number: &Number) -> bool {
-    let value = wide(number);
-    bound(schema, "minimum").is_none_or(|least| value >= Some(least))
-        && bound(schema, "maximum").is_none_or(|most| value <= Some(most))
-}
-
-fn in_length(schema: &Value, items: usize) -> bool {
-    let items = items as i128;
-    bound(schema, "minItems").is_none_or(|least| items >= least)
-        && bound(schema, "maxItems").is_none_or(|most| items <= most)
-}
-
-fn bound(schema: &Value, keyword: &str) -> Option<i128> {
-    schema.get(keyword).and_then(Value::as_number).and_then(wide)
-}
-
 fn wide(number: &Number) -> Option<i128> {
     number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
 }
 
-/// The text itself, or the listed word that it is in another case.
-fn word(schema: &Value, text: String) -> Result<Value, String> {
-    let Some(words) = words(schema) else { return Ok(Value::String(text)) };
-    let meant = words.into_iter().find(|word| word.eq_ignore_ascii_case(text.trim()));
-    meant.map(Value::from).ok_or(text)
+/// The listed word that a text is, in whichever case.
+fn word(words: &[String], text: String) -> Result<Value, Value> {
+    let meant = words.iter().find(|word| word.eq_ignore_ascii_case(text.trim()));
+    meant.map(|word| Value::String(word.clone())).ok_or(Value::String(text))
 }
 
-fn words(schema: &Value) -> Option<Vec<&str>> {
-    Some(schema.get("enum")?.as_array()?.iter().filter_map(Value::as_str).collect())
+fn words(schema: &Value) -> Option<Vec<String>> {
+    let words = schema.get("enum")?.as_array()?.iter();
+    Some(words.filter_map(Value::as_str).map(str::to_owned).collect())
 }
 
 /// What a schema wants, in words.
 fn expected(schema: &Value) -> String {
-    let bounds = |least, most| (bound(schema, least), bound(schema, most));
+    let bounds = |least, most| Bounds::of(schema, least, most);
     match schema.as_object().and_then(primary_type) {
         Some("boolean") => "true or false".to_owned(),
         Some("integer") => format!("an integer{}", between(bounds("minimum", "maximum"))),
@@ -286,12 +355,12 @@ fn of(items: Option<&Value>) -> String {
     }
 }
 
-fn between(bounds: (Option<i128>, Option<i128>)) -> String {
+fn between(bounds: Bounds) -> String {
     match bounds {
-        (Some(least), Some(most)) => format!(" ({least} to {most})"),
-        (Some(least), None) => format!(" ({least} or more)"),
-        (None, Some(most)) => format!(" ({most} or less)"),
-        (None, None) => String::new(),
+        Bounds(Some(least), Some(most)) => format!(" ({least} to {most})"),
+        Bounds(Some(least), None) => format!(" ({least} or more)"),
+        Bounds(None, Some(most)) => format!(" ({most} or less)"),
+        Bounds(None, None) => String::new(),
     }
 }
 
@@ -352,14 +421,14 @@ mod tests {
     }
 
     fn accepted(sent: Value) -> Value {
-        match accept(&schema(), sent.clone()) {
+        match accept(&Shape::of(&schema()), sent.clone()) {
             Ok(accepted) => accepted,
             Err(fields) => panic!("{sent} was refused: {fields:?}"),
         }
     }
 
     fn refused(sent: Value) -> Value {
-        match accept(&schema(), sent.clone()) {
+        match accept(&Shape::of(&schema()), sent.clone()) {
             Ok(accepted) => panic!("{sent} was accepted as {accepted}"),
             Err(fields) => fields.to_value(),
         }
@@ -499,16 +568,16 @@ mod tests {
     proptest! {
         #[test]
         fn r1_any_json_is_accepted_or_refused_without_a_panic(sent in any_json()) {
-            match accept(&schema(), sent.clone()) {
+            match accept(&Shape::of(&schema()), sent.clone()) {
                 // What was accepted once is accepted again, unchanged.
-                Ok(accepted) => prop_assert_eq!(accept(&schema(), accepted.clone()), Ok(accepted)),
+                Ok(accepted) => prop_assert_eq!(accept(&Shape::of(&schema()), accepted.clone()), Ok(accepted)),
                 Err(fields) => prop_assert!(!fields.is_empty()),
             }
         }
 
         #[test]
         fn r1_any_schema_is_survived(schema in any_json(), sent in any_json()) {
-            let _ = accept(&schema, sent);
+            let _ = accept(&Shape::of(&schema), sent);
         }
     }
 }

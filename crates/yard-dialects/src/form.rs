@@ -5,8 +5,35 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::args::{self, Fields};
+use crate::args::{self, Fields, Shape};
 use crate::schema;
+
+/// What a caller sends, as the schema that documents show and ready to be read.
+#[derive(Clone, Debug)]
+pub struct Form {
+    schema: Value,
+    shape: Shape,
+}
+
+impl Form {
+    /// The form of a `T`.
+    pub fn of<T: JsonSchema>() -> Self {
+        let schema = input_schema::<T>();
+        Self { shape: Shape::of(&schema), schema }
+    }
+
+    /// Its schema.
+    pub fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// What `sent` means as a `T`, whose form this is, or everything that is wrong with it.
+    pub fn read<T: DeserializeOwned>(&self, sent: Value) -> Result<T, Fields> {
+        let accepted = args::accept(&self.shape, sent)?;
+        serde_json::from_value(accepted)
+            .map_err(|error| Fields::one(args::WHOLE, error.to_string()))
+    }
+}
 
 /// The schema of what a caller sends.
 pub fn input_schema<T: JsonSchema>() -> Value {
@@ -16,10 +43,4 @@ pub fn input_schema<T: JsonSchema>() -> Value {
 /// The schema of what a caller gets.
 pub fn output_schema<T: JsonSchema>() -> Value {
     schema::output::<T>()
-}
-
-/// What `sent` means as a `T`, whose schema is `schema`, or everything that is wrong with it.
-pub fn read<T: DeserializeOwned>(schema: &Value, sent: Value) -> Result<T, Fields> {
-    let accepted = args::accept(schema, sent)?;
-    serde_json::from_value(accepted).map_err(|error| Fields::one(args::WHOLE, error.to_string()))
 }

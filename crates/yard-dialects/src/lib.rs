@@ -22,4 +22,4 @@ pub use args::Fields;
 pub use catalog::{Answer, Catalog, Dialect};
 pub use definitions::Format;
 pub use json::Json;
-pub use tool::{AnyTool, Context, Replied, Stop, Tool};
+pub use tool::{AnyTool, Context, Replied, Stop, Tool, Work};

@@ -8,15 +8,25 @@ use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode, Limits, PathError, Subject, WsPath};
 use yard_gate::{Execute, Origin, Outcome, Pending, Session};
 
-use crate::args::{self, Fields};
+use crate::args::{self, Fields, Shape};
 use crate::json::Json;
 use crate::schema;
+
+/// What a tool's work is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// It looks at a few files: mostly microseconds.
+    Look,
+    /// It walks a tree.
+    Walk,
+    /// It may change something, and waits for the disk.
+    Change,
+}
 
 /// One tool of one dialect.
 ///
 /// What a model reads about it is derived: the doc comment of `Args` is its description, the doc
-/// comments and serde defaults of the fields are its schema. A tool makes any number of reads and
-/// at
+/// comments and serde defaults of the fields are its schema. A tool makes any number of reads and at
 /// most one mutation, all through [`Context::perform`].
 pub trait Tool: 'static {
     /// What a caller sends. Optional ones are `Option` or have a serde default.
@@ -25,6 +35,8 @@ pub trait Tool: 'static {
     type Reply: Serialize + JsonSchema;
     /// Its name in its toolset.
     const NAME: &'static str;
+    /// What its work is like, for doors that keep different work apart.
+    const WORK: Work = Work::Change;
 
     /// Does the work.
     fn run(args: Self::Args, context: &Context<'_>) -> Result<Self::Reply, Stop>;
@@ -148,8 +160,10 @@ fn path_fault(text: &str, error: PathError) -> Fault {
 #[derive(Clone, Debug)]
 pub struct AnyTool {
     name: &'static str,
+    work: Work,
     about: String,
     input: Value,
+    shape: Shape,
     output: Value,
     run: fn(Value, &Context<'_>) -> Result<Replied, Stop>,
     resume: fn(&Pending, &Context<'_>) -> Result<Replied, Stop>,
@@ -170,7 +184,9 @@ impl AnyTool {
         let (input, about) = schema::input::<T::Args>();
         Self {
             name: T::NAME,
+            work: T::WORK,
             about,
+            shape: Shape::of(&input),
             input,
             output: schema::output::<T::Reply>(),
             run: run::<T>,
@@ -181,6 +197,11 @@ impl AnyTool {
     /// Its name in its toolset.
     pub fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// What its work is like.
+    pub fn work(&self) -> Work {
+        self.work
     }
 
     /// What it does, for a model.
@@ -200,7 +221,7 @@ impl AnyTool {
 
     /// Accepts the arguments (R1) and runs it.
     pub fn run(&self, sent: Value, context: &Context<'_>) -> Result<Replied, Stop> {
-        let accepted = args::accept(&self.input, sent)?;
+        let accepted = args::accept(&self.shape, sent)?;
         (self.run)(accepted, context)
     }
 

@@ -7,7 +7,7 @@ use yard_core::{Fault, WsPath};
 
 use super::display::{self, Displayed, Marks};
 use super::paging;
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Cat;
 
@@ -84,6 +84,7 @@ impl Tool for Cat {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "cat";
+    const WORK: Work = Work::Look;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let mut left = context.limits().answer_bytes;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use yard_core::op;
 
 use super::content;
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct FileInfo;
 
@@ -45,6 +45,7 @@ impl Tool for FileInfo {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "file_info";
+    const WORK: Work = Work::Look;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;

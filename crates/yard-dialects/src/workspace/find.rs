@@ -7,7 +7,7 @@ use yard_core::op::{self, FindBy, SizeRange};
 
 use super::entry::{self, Entry};
 use super::{paging, write};
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Find;
 
@@ -68,6 +68,7 @@ impl Tool for Find {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "find";
+    const WORK: Work = Work::Walk;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let found = context.perform(op::Find {

@@ -7,7 +7,7 @@ use yard_core::{Fault, Subject};
 
 use super::entry::{self, Entry};
 use super::paging;
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Glob;
 
@@ -65,6 +65,7 @@ impl Tool for Glob {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "glob";
+    const WORK: Work = Work::Walk;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let globs = globs(args.pattern.as_ref(), args.patterns.as_ref())?;

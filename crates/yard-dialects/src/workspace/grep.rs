@@ -6,7 +6,7 @@ use yard_core::op::{self, GrepAnswer, GrepMatch, MatchCursor, PathFilter, RegexF
 use yard_core::{Fault, FaultCode, Subject};
 
 use super::paging;
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Grep;
 
@@ -94,6 +94,7 @@ impl Tool for Grep {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "grep";
+    const WORK: Work = Work::Walk;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let answer = context.perform(op::Grep {

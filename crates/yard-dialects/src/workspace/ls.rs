@@ -6,7 +6,7 @@ use yard_core::op;
 
 use super::entry::{self, Entry};
 use super::paging;
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Ls;
 
@@ -53,6 +53,7 @@ impl Tool for Ls {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "ls";
+    const WORK: Work = Work::Walk;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = args.cursor.unwrap_or(0);

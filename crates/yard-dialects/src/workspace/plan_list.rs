@@ -9,7 +9,7 @@ use yard_core::{FaultCode, FileKind, Timestamp, WsPath};
 
 use super::front_matter::{Metadata, Plan, Status};
 use super::{paging, plan_file};
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Stop, Tool, Work};
 
 /// Lines and bytes in which a front matter is looked for.
 const HEAD_LINES: u64 = 100;
@@ -67,6 +67,7 @@ impl Tool for PlanList {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "plan_list";
+    const WORK: Work = Work::Walk;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let status = args.status.as_deref().map(Status::named).transpose()?;

@@ -7,7 +7,7 @@ use yard_core::op::LineStart;
 
 use super::front_matter::{Metadata, Plan};
 use super::{paging, plan_file};
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct PlanRead;
 
@@ -64,6 +64,7 @@ impl Tool for PlanRead {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "plan_read";
+    const WORK: Work = Work::Look;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = match (&args.path, &args.name) {

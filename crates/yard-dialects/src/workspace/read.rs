@@ -8,7 +8,7 @@ use yard_core::op::{self, LineStart, ReadAnswer, Slice};
 
 use super::{content, paging};
 use crate::args::Fields;
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Read;
 
@@ -68,6 +68,7 @@ impl Tool for Read {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "read";
+    const WORK: Work = Work::Look;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;

@@ -7,7 +7,7 @@ use yard_core::op::{self, LineStart, ReadAnswer, Slice};
 use yard_core::{Fault, WsPath};
 
 use super::{content, paging, read};
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ReadMultipleFiles;
 
@@ -64,6 +64,7 @@ impl Tool for ReadMultipleFiles {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "read_multiple_files";
+    const WORK: Work = Work::Look;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let mut left = context.limits().answer_bytes;

@@ -74,11 +74,12 @@ fn looked_at(
     let when = glimpses.begin(call.world().now());
     let last = glimpses.last(path, when);
     if let Some((gist, told)) = last.filter(|(gist, _)| workspace.recent.is(&gist.hash, &bytes)) {
-        let told = match told.filter(|_| read.want.synced) {
-            Some(told) => Some(told),
+        let good = told.filter(|_| read.want.synced);
+        let told = match good {
+            Some(_) => good,
             None => ask_store(read, workspace, Some(gist.hash), path, stat, call)?,
         };
-        if let Some(told) = told {
+        if let Some(told) = told.filter(|_| good.is_none()) {
             glimpses.keep(path, when, gist, told);
         }
         return Ok((known(read, bytes, gist), told));

@@ -9,7 +9,6 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use yard_core::{Call, Role, WorkspaceId};
-use yard_dialects::form;
 use yard_gate::Session;
 use yard_gate::admin::{Entered, Identity};
 
@@ -57,10 +56,10 @@ impl Sent {
         Ok(Self { bytes, parsed })
     }
 
-    /// The text of a member of an object that was read already, seen by `look`.
-    pub(crate) fn peek<T>(&self, member: &str, look: impl FnOnce(Option<&str>) -> T) -> T {
+    /// What `look` sees in JSON that was read already.
+    pub(crate) fn peek<T>(&self, look: impl FnOnce(&Value) -> T) -> Option<T> {
         let parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
-        look(parsed.as_ref().and_then(|value| value.get(member)).and_then(Value::as_str))
+        parsed.as_ref().map(look)
     }
 
     /// The body as it is compared with another: JSON that was read already, without its spaces.
@@ -164,20 +163,18 @@ impl Ask {
 
     /// The query.
     pub(crate) fn query<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        let schema = self.route.query.as_ref().ok_or_else(Problem::internal)?;
-        Ok(form::read(schema, self.query.clone())?)
+        let form = self.route.query.as_ref().ok_or_else(Problem::internal)?;
+        Ok(form.read(self.query.clone())?)
     }
 
     /// The body, as the route's schema has it.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         match &self.route.body {
-            BodyShape::Json(schema) => Ok(form::read(schema, self.body.value()?)?),
-            BodyShape::OptionalJson(schema) if !self.body.bytes.is_empty() => {
-                Ok(form::read(schema, self.body.value()?)?)
+            BodyShape::Json(form) => Ok(form.read(self.body.value()?)?),
+            BodyShape::OptionalJson(form) if !self.body.bytes.is_empty() => {
+                Ok(form.read(self.body.value()?)?)
             }
-            BodyShape::OptionalJson(schema) => {
-                Ok(form::read(schema, Value::Object(serde_json::Map::new()))?)
-            }
+            BodyShape::OptionalJson(form) => Ok(form.read(Value::Object(serde_json::Map::new()))?),
             BodyShape::None | BodyShape::Bytes => Err(Problem::internal()),
         }
     }

@@ -78,8 +78,10 @@ fn operation(route: &Route) -> Value {
     }
     match (&route.shown_body, &route.body) {
         (Some(schema), _) => operation["requestBody"] = body(schema, true),
-        (None, BodyShape::Json(schema)) => operation["requestBody"] = body(schema, true),
-        (None, BodyShape::OptionalJson(schema)) => operation["requestBody"] = body(schema, false),
+        (None, BodyShape::Json(form)) => operation["requestBody"] = body(form.schema(), true),
+        (None, BodyShape::OptionalJson(form)) => {
+            operation["requestBody"] = body(form.schema(), false);
+        }
         (None, BodyShape::Bytes) => {
             let content = json!({"application/octet-stream": {"schema": {}}});
             operation["requestBody"] = json!({"required": true, "content": content});
@@ -127,7 +129,7 @@ fn parameters(route: &Route) -> Value {
     let mut all: Vec<Value> = names
         .map(|name| json!({"name": name, "in": "path", "required": true, "schema": schema}))
         .collect();
-    all.extend(route.query.iter().flat_map(query_parameters));
+    all.extend(route.query.iter().flat_map(|form| query_parameters(form.schema())));
     if route.changes() && !route.secret {
         all.push(json!({
             "name": "Idempotency-Key",

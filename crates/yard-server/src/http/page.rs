@@ -35,10 +35,10 @@ fn describe(page: &mut String, route: &Route) {
         route.access.who()
     );
     if let Some(query) = &route.query {
-        schema(page, "Query", query);
+        schema(page, "Query", query.schema());
     }
     if let BodyShape::Json(body) | BodyShape::OptionalJson(body) = &route.body {
-        schema(page, "Body", route.shown_body.as_ref().unwrap_or(body));
+        schema(page, "Body", route.shown_body.as_ref().unwrap_or(body.schema()));
     }
     if let ReplyShape::Json(reply) = &route.reply {
         schema(page, "Answer", reply);

@@ -4,7 +4,7 @@ use axum::http::Method;
 use schemars::JsonSchema;
 use serde_json::Value;
 use yard_core::Role;
-use yard_dialects::form;
+use yard_dialects::form::{self, Form};
 
 use super::ask::Ask;
 use super::problem::Problem;
@@ -46,10 +46,10 @@ impl Access {
 pub enum BodyShape {
     /// Nothing.
     None,
-    /// JSON of this schema.
-    Json(Value),
-    /// JSON of this schema, or nothing at all.
-    OptionalJson(Value),
+    /// JSON of this form.
+    Json(Form),
+    /// JSON of this form, or nothing at all.
+    OptionalJson(Form),
     /// Bytes of any type and number.
     Bytes,
 }
@@ -80,8 +80,8 @@ pub struct Route {
     pub about: &'static str,
     /// Who may ask.
     pub access: Access,
-    /// The schema of the query, an object.
-    pub query: Option<Value>,
+    /// The form of the query, an object.
+    pub query: Option<Form>,
     /// The body.
     pub body: BodyShape,
     /// What the documents show for the body, where they know more than the reader of it.
@@ -150,15 +150,15 @@ impl Route {
     }
 
     pub(super) fn query<T: JsonSchema>(self) -> Self {
-        Self { query: Some(form::input_schema::<T>()), ..self }
+        Self { query: Some(Form::of::<T>()), ..self }
     }
 
     pub(super) fn body<T: JsonSchema>(self) -> Self {
-        Self { body: BodyShape::Json(form::input_schema::<T>()), ..self }
+        Self { body: BodyShape::Json(Form::of::<T>()), ..self }
     }
 
     pub(super) fn optional_body<T: JsonSchema>(self) -> Self {
-        Self { body: BodyShape::OptionalJson(form::input_schema::<T>()), ..self }
+        Self { body: BodyShape::OptionalJson(Form::of::<T>()), ..self }
     }
 
     pub(super) fn bytes(self) -> Self {

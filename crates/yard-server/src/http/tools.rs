@@ -95,11 +95,16 @@ pub(super) fn work(ask: &Ask) -> Option<Work> {
     if ask.route.path != PATH || !ask.route.changes() {
         return None;
     }
-    Some(ask.body.peek("tool", |tool| match tool {
-        Some("read" | "cat" | "read_multiple_files" | "file_info" | "plan_read") => Work::Look,
-        Some("ls" | "grep" | "glob" | "find" | "plan_list") => Work::Walk,
-        _ => Work::Change,
-    }))
+    let tool = ask.body.peek(|sent| {
+        let text = |name: &str| sent.get(name).and_then(Value::as_str);
+        let toolset = text("toolset").unwrap_or(TOOLSET);
+        text("tool").and_then(|tool| ask.app.catalog.get(toolset, tool))
+    });
+    Some(match tool.flatten().map(AnyTool::work) {
+        Some(yard_dialects::Work::Look) => Work::Look,
+        Some(yard_dialects::Work::Walk) => Work::Walk,
+        Some(yard_dialects::Work::Change) | None => Work::Change,
+    })
 }
 
 pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {

@@ -14,6 +14,7 @@ pub mod limits;
 pub mod lines;
 pub mod merge;
 pub mod op;
+pub mod patch;
 pub mod path;
 pub mod replace;
 pub mod role;

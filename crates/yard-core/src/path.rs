@@ -254,7 +254,19 @@ fn show(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-fn unshow(text: &str) -> Vec<u8> {
+/// Bytes of a path, in the form in which [`WsPath::parse`] reads them back.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    struct Shown<'a>(&'a [u8]);
+    impl fmt::Display for Shown<'_> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            show(self.0, f)
+        }
+    }
+    Shown(bytes).to_string()
+}
+
+/// The bytes of a path that is written with `\xNN` for what is no UTF-8.
+pub(crate) fn unshow(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {

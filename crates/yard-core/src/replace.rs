@@ -2,7 +2,7 @@
 //! the same after it; where that is impossible nothing is changed. A fault's words are the
 //! caller's next lesson: they alone must be enough for a call that succeeds.
 
-mod diagnosis;
+pub(crate) mod diagnosis;
 
 use std::ops::Range;
 

@@ -25,22 +25,43 @@ const LOOKED_UP_LINES: usize = 60;
 /// What is less alike is no help.
 const LEAST_RATIO: f32 = 0.5;
 
+/// What a caller calls the text, and what they can do next.
+pub(crate) struct Wording<'a> {
+    /// The text, as the subject of a sentence.
+    pub what: &'a str,
+    /// The last sentence, when a place is close.
+    pub advice: &'a str,
+    /// The last sentence, when the file is empty.
+    pub empty: &'a str,
+}
+
 /// The words for a caller whose text does not stand in the file.
 pub(super) fn explain(body: &str, old: &str) -> String {
+    let edit = Wording {
+        what: "the text to be replaced",
+        advice: "Send the text to be replaced exactly as it stands in the file.",
+        empty: "Insert at line 0 instead.",
+    };
+    explain_as(body, old, &edit)
+}
+
+/// As `explain`, in the words of another tool.
+pub(crate) fn explain_as(body: &str, old: &str, wording: &Wording<'_>) -> String {
+    let what = wording.what;
     if body.is_empty() {
-        return "the text to be replaced was not found: the file is empty. Insert at line 0 instead."
-            .to_owned();
+        return format!("{what} was not found: the file is empty. {}", wording.empty);
     }
     let file: Vec<&str> = body.lines().collect();
     if let Some(reason) = misquoted(body, old) {
-        return format!("the text to be replaced was not found, but it would be {reason}");
+        return format!("{what} was not found, but it would be {reason}");
     }
     let closest = folded_place(body, &file, old).or_else(|| similar_place(&file, old));
     match closest {
-        Some(place) => describe(body, &file, &place, old),
-        None => "the text to be replaced was not found, and nothing in the file is similar to it. \
-                 Read the file again and copy the text from there."
-            .to_owned(),
+        Some(place) => describe(body, &file, &place, old, wording),
+        None => format!(
+            "{what} was not found, and nothing in the file is similar to it. Read the file again \
+             and copy the text from there."
+        ),
     }
 }
 
@@ -298,7 +319,13 @@ fn ratio(file: &[&str], wanted: &[&str]) -> f32 {
     diff_ratio(&ops, one.len(), other.len())
 }
 
-fn describe(body: &str, file: &[&str], place: &Range<usize>, old: &str) -> String {
+fn describe(
+    body: &str,
+    file: &[&str],
+    place: &Range<usize>,
+    old: &str,
+    wording: &Wording<'_>,
+) -> String {
     let raw = raw(body, place);
     let kinds = differences(&raw, old);
     let same = fold(&raw, &Difference::ALL).contains(&fold(old, &Difference::ALL));
@@ -311,7 +338,8 @@ fn describe(body: &str, file: &[&str], place: &Range<usize>, old: &str) -> Strin
         }
     };
     let mut message = format!(
-        "the text to be replaced was not found. The closest place is {}; it differs {how}.",
+        "{} was not found. The closest place is {}; it differs {how}.",
+        wording.what,
         line_range(place)
     );
     if let Some(first) = first_difference(&raw, place.start, old) {
@@ -319,7 +347,8 @@ fn describe(body: &str, file: &[&str], place: &Range<usize>, old: &str) -> Strin
     }
     message.push_str(" The file has there:\n");
     message.push_str(&excerpt(&file[place.clone()]));
-    message.push_str("\nSend the text to be replaced exactly as it stands in the file.");
+    message.push('\n');
+    message.push_str(wording.advice);
     message
 }
 

@@ -1,0 +1,388 @@
+//! One section of a patch, done to the bytes of one file (R5, X3). Every byte that no hunk names is
+//! the same afterwards: lines keep their own endings, context keeps its own spelling, and the end
+//! of the file stays open or closed unless the patch says otherwise. Where any hunk has no one
+//! place, nothing is done, and the fault says enough for a next patch that succeeds (R10).
+//!
+//! Where this differs from `git apply`: a newline that is missing at the end of the file, or of the
+//! patch, is no reason to refuse; nor are drifted lines, white space and fuzz, as long as the place
+//! is the only one. A hunk that git would put at the nearest of several places is refused.
+
+use std::cell::OnceCell;
+
+use crate::lines;
+use crate::replace::diagnosis::{self, Wording};
+use crate::text::{Encoding, LineEnding, NotText, Text};
+use crate::{Fault, FaultCode, Result, Subject};
+
+use super::indent::Shift;
+use super::page::Page;
+use super::place::{Missing, Pass, Progress, Spot, place, stated_start};
+use super::{Action, FilePatch, Form, Hunk, Sign, Transfer};
+
+/// That many line numbers are named when a hunk stands in several places.
+const MAX_PLACES: usize = 100;
+
+const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// What a section made of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// The new content; empty for a file that goes away.
+    pub content: Vec<u8>,
+    /// Where each hunk landed, in order.
+    pub hunks: Vec<Landed>,
+}
+
+/// Where a hunk landed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Landed {
+    /// The line of the file as it was, from 1, at which its lines begin; for lines that are only
+    /// added, the line that was there before them.
+    pub line: u64,
+    /// What was needed to find it.
+    pub pass: Pass,
+}
+
+/// Does a section's changes to a file's bytes. Renaming, copying and modes are the caller's.
+///
+/// `bytes` are the content at the old path; of a file that comes to be they do not matter. A
+/// section without hunks takes any bytes, text or not.
+pub fn apply(bytes: &[u8], file: &FilePatch) -> Result<Applied> {
+    match file.action {
+        Action::Add => Ok(added(file)),
+        Action::Delete => deleted(bytes, file),
+        Action::Update => updated(bytes, file),
+    }
+}
+
+fn added(file: &FilePatch) -> Applied {
+    let mut content = String::new();
+    for hunk in &file.hunks {
+        for line in hunk.new_lines() {
+            content.push_str(line);
+            content.push('\n');
+        }
+        if hunk.new_open {
+            content.pop();
+        }
+    }
+    let landed = Landed { line: 1, pass: Pass::Stated };
+    Applied { content: content.into_bytes(), hunks: vec![landed; file.hunks.len()] }
+}
+
+/// A unified diff names all that it deletes, so that nothing else is lost.
+fn deleted(bytes: &[u8], file: &FilePatch) -> Result<Applied> {
+    if file.form == Form::Freeform {
+        return Ok(Applied { content: Vec::new(), hunks: Vec::new() });
+    }
+    let applied = updated(bytes, file)?;
+    if !applied.content.is_empty() && file.transfer != Some(Transfer::Copy) {
+        let message = format!(
+            "{}: the patch (line {}) deletes the file, but the file has lines that the patch does \
+             not name ({} of them). Nothing was changed. Read the file again, and name all of its \
+             lines.",
+            file.name(),
+            file.line,
+            lines::count(&applied.content)
+        );
+        return Err(Fault::new(FaultCode::TextNotFound, message).about(Subject::Find));
+    }
+    Ok(Applied { content: Vec::new(), ..applied })
+}
+
+fn updated(bytes: &[u8], file: &FilePatch) -> Result<Applied> {
+    if file.hunks.is_empty() {
+        return Ok(Applied { content: bytes.to_vec(), hunks: Vec::new() });
+    }
+    let mut text = match Text::parse(bytes) {
+        Ok(text) => text,
+        // Lines are all that a patch touches, so damage in others can stay as it is.
+        Err(NotText::Lossy(Encoding::Utf8)) => return patched(bytes, file),
+        Err(NotText::Lossy(Encoding::Utf8Bom)) => return patched_after_bom(bytes, file),
+        Err(reason) => {
+            let message =
+                format!("{}: the file is {reason}; it cannot be patched as text", file.name());
+            return Err(Fault::new(FaultCode::Binary, message));
+        }
+    };
+    let applied = patched(text.body.as_bytes(), file)?;
+    text.body = String::from_utf8(applied.content)
+        .map_err(|_| Fault::new(FaultCode::Binary, "the patched file is no text"))?;
+    let content = text.to_bytes().map_err(|missing| {
+        let message = format!(
+            "{}: {missing}, which is the encoding of the file. Nothing was changed. Write the \
+             patch without this character.",
+            file.name()
+        );
+        Fault::new(FaultCode::BadArgument, message).about(Subject::Replacement)
+    })?;
+    Ok(Applied { content, hunks: applied.hunks })
+}
+
+fn patched_after_bom(bytes: &[u8], file: &FilePatch) -> Result<Applied> {
+    let applied = patched(bytes.strip_prefix(UTF8_BOM).unwrap_or(bytes), file)?;
+    Ok(Applied { content: [UTF8_BOM, &applied.content].concat(), hunks: applied.hunks })
+}
+
+/// The hunks done to a body whose `\n` is one byte.
+fn patched(body: &[u8], file: &FilePatch) -> Result<Applied> {
+    let page = Page::new(body);
+    let mut output =
+        Output { page: &page, bytes: Vec::with_capacity(body.len()), ending: OnceCell::new() };
+    let mut progress = Progress::default();
+    let mut hunks = Vec::with_capacity(file.hunks.len());
+    for (number, hunk) in file.hunks.iter().enumerate() {
+        let spot = place(&page, file.form, hunk, progress)
+            .map_err(|missing| Unplaced { page: &page, file, number, missing }.fault())?;
+        output.copy(progress.cursor..spot.start);
+        progress.cursor = output.write(hunk, &spot);
+        progress.drift = drift(hunk, &spot);
+        hunks.push(landed(hunk, &spot));
+    }
+    output.copy(progress.cursor..page.len());
+    Ok(Applied { content: output.bytes, hunks })
+}
+
+/// By how much the hunk is off its stated line.
+fn drift(hunk: &Hunk, spot: &Spot) -> isize {
+    let first = spot.start.saturating_sub(spot.kept.start);
+    let signed = |line: usize| isize::try_from(line).unwrap_or(isize::MAX);
+    stated_start(hunk).map_or(0, |stated| signed(first) - signed(stated))
+}
+
+fn landed(hunk: &Hunk, spot: &Spot) -> Landed {
+    let only_adds = hunk.old_lines().next().is_none();
+    let line = if only_adds { spot.start } else { spot.start + 1 };
+    Landed { line: line as u64, pass: spot.pass }
+}
+
+/// The new body, as far as it is written.
+struct Output<'a, 'b> {
+    page: &'a Page<'b>,
+    bytes: Vec<u8>,
+    /// The ending of most lines of the file, once it was asked for.
+    ending: OnceCell<Option<LineEnding>>,
+}
+
+impl Output<'_, '_> {
+    fn copy(&mut self, lines: std::ops::Range<usize>) {
+        let range = self.page.offset(lines.start)..self.page.offset(lines.end);
+        self.bytes.extend_from_slice(self.page.body().get(range).unwrap_or_default());
+    }
+
+    /// Writes a hunk at its place; the line after the last that it names.
+    fn write(&mut self, hunk: &Hunk, spot: &Spot) -> usize {
+        let lines = hunk.lines.get(spot.kept.clone()).unwrap_or_default();
+        let style = Style::new(self, hunk, spot);
+        let mut at = spot.start;
+        let begun = self.bytes.len();
+        let mut last = None;
+        let last_added = lines.iter().rposition(|line| line.sign == Sign::Add);
+        for (number, line) in lines.iter().enumerate() {
+            if line.sign == Sign::Add {
+                self.finish_line(style.ending);
+                // The `\r` of a line that has no ending is a character like others.
+                let is_open = hunk.new_open && last_added == Some(number);
+                let text = if is_open { line.text.as_str() } else { style.content(&line.text) };
+                style.write(text, &mut self.bytes);
+            } else {
+                if line.sign == Sign::Context {
+                    self.finish_line(style.ending);
+                    self.bytes.extend_from_slice(self.page.raw(at));
+                }
+                at += 1;
+            }
+            last = Some(line.sign).filter(|sign| *sign != Sign::Remove).or(last);
+        }
+        if at == self.page.len() && last.is_some() && self.bytes.len() > begun {
+            self.end(hunk, last == Some(Sign::Add), &style);
+        }
+        at
+    }
+
+    /// What comes after an unfinished line would become part of it.
+    fn finish_line(&mut self, ending: LineEnding) {
+        if self.bytes.last().is_some_and(|last| *last != b'\n') {
+            self.bytes.extend_from_slice(ending.as_str().as_bytes());
+        }
+    }
+
+    /// Leaves the end of the file open or closed: as it was, unless the patch changes that.
+    fn end(&mut self, hunk: &Hunk, ends_in_added: bool, style: &Style<'_>) {
+        let was_open = self.page.body().last().is_some_and(|last| *last != b'\n');
+        let open = match hunk.old_open == hunk.new_open {
+            true if !ends_in_added => return,
+            // An empty file has no end that could stay as it was.
+            true if self.page.len() == 0 => hunk.new_open,
+            true => was_open,
+            false => hunk.new_open,
+        };
+        if !open {
+            return self.finish_line(style.ending);
+        }
+        let popped = self.bytes.pop_if(|last| *last == b'\n').is_some();
+        if popped && style.ending == LineEnding::CrLf && !style.spelled_out {
+            self.bytes.pop_if(|last| *last == b'\r');
+        }
+    }
+
+    fn file_ending(&self) -> Option<LineEnding> {
+        *self.ending.get_or_init(|| majority(lines::split(self.page.body())))
+    }
+}
+
+/// The ending of most lines that have one.
+fn majority<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<LineEnding> {
+    let (mut lf, mut crlf) = (0usize, 0usize);
+    for line in lines {
+        crlf += usize::from(line.ends_with(b"\r\n"));
+        lf += usize::from(line.ends_with(b"\n") && !line.ends_with(b"\r\n"));
+    }
+    match (lf, crlf) {
+        (0, 0) => None,
+        (lf, crlf) if crlf > lf => Some(LineEnding::CrLf),
+        _ => Some(LineEnding::Lf),
+    }
+}
+
+/// How added lines are written at one place.
+struct Style<'a> {
+    ending: LineEnding,
+    /// The patch spells out the endings that the file has there, so it means those of its added
+    /// lines too; or the file has none to give.
+    spelled_out: bool,
+    shift: Option<Shift<'a>>,
+}
+
+impl<'a> Style<'a> {
+    fn new(output: &Output<'_, 'a>, hunk: &'a Hunk, spot: &Spot) -> Self {
+        let page = output.page;
+        let kept = hunk.lines.get(spot.kept.clone()).unwrap_or_default();
+        let old = || kept.iter().filter(|line| line.sign != Sign::Add);
+        let pairs = || old().zip(spot.start..).map(|(line, at)| (line.text.as_str(), at));
+        let spelled = |(text, at): (&str, usize)| {
+            let raw = page.raw(at);
+            raw.strip_suffix(b"\n").unwrap_or(raw) == text.as_bytes()
+        };
+        let count = old().count();
+        let here = majority((spot.start..spot.start + count).map(|at| page.raw(at)));
+        let ending = here.or_else(|| output.file_ending());
+        let spelled_out = ending.is_none() || count > 0 && pairs().all(spelled);
+        let ending = ending.unwrap_or(LineEnding::Lf);
+        let indented = |(text, at)| Some((text, std::str::from_utf8(page.content(at)).ok()?));
+        let shift = Shift::new(pairs().filter_map(indented));
+        Self { ending, spelled_out, shift: Some(shift).filter(|shift| !shift.is_none()) }
+    }
+
+    /// What of a line of the patch is written: its `\r` is an ending that the file need not have.
+    fn content<'t>(&self, text: &'t str) -> &'t str {
+        if self.spelled_out { text } else { text.strip_suffix('\r').unwrap_or(text) }
+    }
+
+    fn write(&self, text: &str, bytes: &mut Vec<u8>) {
+        let shifted = self.shift.as_ref().map(|shift| shift.apply(text));
+        bytes.extend_from_slice(shifted.as_deref().unwrap_or(text).as_bytes());
+        let ending = if self.spelled_out { LineEnding::Lf } else { self.ending };
+        bytes.extend_from_slice(ending.as_str().as_bytes());
+    }
+}
+
+/// A hunk without one place.
+struct Unplaced<'a, 'b> {
+    page: &'a Page<'b>,
+    file: &'a FilePatch,
+    /// From 0.
+    number: usize,
+    missing: Missing,
+}
+
+impl Unplaced<'_, '_> {
+    fn fault(&self) -> Fault {
+        let code = match self.missing {
+            Missing::Several(..) | Missing::Anchors(..) => FaultCode::TextNotUnique,
+            _ => FaultCode::TextNotFound,
+        };
+        let message = format!("{}: {} Nothing was changed.", self.file.name(), self.words());
+        Fault::new(code, message).about(Subject::Find)
+    }
+
+    fn hunk(&self) -> &Hunk {
+        // It is the number of a hunk of this file.
+        &self.file.hunks[self.number]
+    }
+
+    fn subject(&self) -> String {
+        let noun = match self.file.form {
+            Form::Unified => "hunk",
+            Form::Freeform => "chunk",
+        };
+        format!("{noun} {} (line {} of the patch)", self.number + 1, self.hunk().line)
+    }
+
+    fn words(&self) -> String {
+        let subject = self.subject();
+        match &self.missing {
+            Missing::Nowhere => self.nearest(&subject, &old_text(self.hunk())),
+            Missing::Anchor(anchor) => self.nearest(&format!("the `@@` line of {subject}"), anchor),
+            Missing::Before(line) => format!(
+                "{subject} stands at line {}, which is before the end of the one above it. Write \
+                 them in the order of the file.",
+                line + 1
+            ),
+            Missing::NotAtEnd(line) => format!(
+                "{subject} stands at line {}, but the file goes on after it, and the patch says \
+                 that it ends there. Leave that out, or add the lines that follow.",
+                line + 1
+            ),
+            Missing::Several(lines, pass) => self.several(&subject, lines, *pass),
+            Missing::Anchors(anchor, lines) => format!(
+                "the line `{anchor}` of {subject} stands {}; it must name one. Put an `@@` line of \
+                 the class or function around it above it, or add context.",
+                places(lines)
+            ),
+            Missing::Unanchored => format!(
+                "{subject} names no line of the file, and its line number is not to be trusted: it \
+                 is past the end, or the hunks above it are not where they say. Add some of the \
+                 lines around it."
+            ),
+        }
+    }
+
+    fn several(&self, subject: &str, lines: &[usize], pass: Pass) -> String {
+        let how = if pass == Pass::Exact { String::new() } else { format!(" ({pass})") };
+        let advice = match self.file.form {
+            Form::Unified => "or make the line number of its `@@` line right",
+            Form::Freeform => "or an `@@` line of the class or function around it",
+        };
+        format!(
+            "{subject} stands {}{how}; it must stand in one place only. Add more of the lines \
+             around the place you mean, {advice}.",
+            places(lines)
+        )
+    }
+
+    fn nearest(&self, subject: &str, old: &str) -> String {
+        let body = String::from_utf8_lossy(self.page.body());
+        let wording = Wording {
+            what: subject,
+            advice: "Write the context and the `-` lines exactly as they stand in the file.",
+            empty: "Add the file instead, or send `+` lines only.",
+        };
+        diagnosis::explain_as(&body, old, &wording)
+    }
+}
+
+fn old_text(hunk: &Hunk) -> String {
+    let lines = hunk.old_lines().map(|line| line.strip_suffix('\r').unwrap_or(line));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// `in 3 places, at lines 1, 5 and 9`.
+fn places(lines: &[usize]) -> String {
+    let mut named: Vec<String> =
+        lines.iter().take(MAX_PLACES).map(|line| (line + 1).to_string()).collect();
+    let left = lines.len().saturating_sub(MAX_PLACES);
+    let last = if left > 0 { Some(format!("{left} more")) } else { named.pop() };
+    let last = last.unwrap_or_default();
+    format!("in {} places, at lines {} and {last}", lines.len(), named.join(", "))
+}

@@ -1,0 +1,218 @@
+//! File names as diffs write them: C-style quotes, the one-letter folders that git puts in front,
+//! the time stamps that GNU diff puts behind. Paths stay text; nothing is resolved here.
+
+use std::fmt::Write as _;
+
+use crate::path;
+
+/// What stands for "no file" on one side of a diff.
+pub(super) const NO_FILE: &str = "/dev/null";
+
+/// A name of a `---` or `+++` line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    /// As it stands there, unquoted; none for `/dev/null`.
+    pub name: Option<String>,
+    /// GNU diff says by a time stamp of 1970 that there is no such file.
+    pub epoch: bool,
+}
+
+/// Reads what follows `--- ` or `+++ `. None if its quotes are broken.
+pub(super) fn read(rest: &str) -> Option<Named> {
+    let (name, stamp) = if rest.starts_with('"') {
+        unquote(rest)?
+    } else {
+        match rest.split_once('\t') {
+            Some((name, stamp)) => (name.to_owned(), stamp),
+            None => (rest.trim_end().to_owned(), ""),
+        }
+    };
+    let stamp = stamp.trim_start();
+    let epoch = stamp.starts_with("1970-01-01 ") || stamp.starts_with("1969-12-31 ");
+    let name = Some(name).filter(|name| name != NO_FILE);
+    Some(Named { name, epoch })
+}
+
+/// Reads a name that may be quoted and has nothing after it.
+pub(super) fn read_bare(rest: &str) -> Option<String> {
+    if rest.starts_with('"') {
+        return unquote(rest).map(|(name, _)| name);
+    }
+    Some(rest.trim_end_matches('\r').to_owned()).filter(|name| !name.is_empty())
+}
+
+/// The name within the quotes at the start, and what follows them. Bytes that are no UTF-8 are
+/// written as [`crate::WsPath`] reads them.
+fn unquote(text: &str) -> Option<(String, &str)> {
+    let mut rest = text.strip_prefix('"')?.as_bytes();
+    let mut bytes = Vec::new();
+    loop {
+        let (first, tail) = rest.split_first()?;
+        rest = tail;
+        match first {
+            b'"' => break,
+            b'\\' => {
+                let (byte, length) = escape(rest)?;
+                bytes.push(byte);
+                rest = rest.get(length..)?;
+            }
+            other => bytes.push(*other),
+        }
+    }
+    Some((path::shown(&bytes), std::str::from_utf8(rest).ok()?))
+}
+
+/// The byte that the escape after a backslash means, and its length.
+fn escape(text: &[u8]) -> Option<(u8, usize)> {
+    let single = match text.first()? {
+        b'a' => 7,
+        b'b' => 8,
+        b't' => b'\t',
+        b'n' => b'\n',
+        b'v' => 11,
+        b'f' => 12,
+        b'r' => b'\r',
+        other @ (b'"' | b'\\') => *other,
+        _ => {
+            let digits = std::str::from_utf8(text.get(..3)?).ok()?;
+            return u8::from_str_radix(digits, 8).ok().map(|byte| (byte, 3));
+        }
+    };
+    Some((single, 1))
+}
+
+/// The name as git writes it: in quotes where it holds what a line of a diff cannot.
+pub(super) fn quote(name: &str) -> String {
+    let bytes = path::unshow(name);
+    let plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+    // A space at the end, or a name that is "no file", would be read as something else.
+    if bytes.iter().all(plain) && !name.ends_with(' ') && name != NO_FILE {
+        return name.to_owned();
+    }
+    let mut quoted = String::from("\"");
+    for byte in bytes {
+        match byte {
+            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
+            b' '..=b'~' => quoted.push(char::from(byte)),
+            _ => {
+                // Writing to a String cannot fail.
+                let _ = write!(quoted, "\\{byte:03o}");
+            }
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// The two names of a `diff --git` line, with their prefixes. None where spaces leave it open.
+pub(super) fn split_git_line(rest: &str) -> Option<(String, String)> {
+    let rest = rest.trim_end_matches('\r');
+    if rest.starts_with('"') {
+        let (old, rest) = unquote(rest)?;
+        return Some((old, read_bare(rest.strip_prefix(' ')?)?));
+    }
+    if rest.ends_with('"') {
+        let (old, new) = rest.split_once(" \"")?;
+        let (new, _) = unquote(&format!("\"{new}"))?;
+        return Some((old.to_owned(), new));
+    }
+    // Both names are the same but for prefixes of one length, so the middle is the only candidate.
+    let middle = rest.len() / 2;
+    let halves = rest.split_at_checked(middle);
+    let halves = halves.and_then(|(old, new)| Some((old, new.strip_prefix(' ')?)));
+    let same = |(old, new): &(&str, &str)| {
+        old == new || matches!((prefixed(old), prefixed(new)), (Some(o), Some(n)) if o.1 == n.1)
+    };
+    let only = || rest.split_once(' ').filter(|(_, new)| !new.contains(' '));
+    let (old, new) = halves.filter(same).or_else(only)?;
+    Some((old.to_owned(), new.to_owned()))
+}
+
+/// The letter of git's prefix and the name behind it.
+fn prefixed(name: &str) -> Option<(char, &str)> {
+    let (prefix, rest) = name.split_once('/')?;
+    let mut letters = prefix.chars();
+    let letter = letters.next().filter(|letter| "abciow".contains(*letter))?;
+    (letters.next().is_none() && !rest.is_empty()).then_some((letter, rest))
+}
+
+/// Whether the two names of one file carry git's prefixes.
+pub(super) fn have_prefixes(old: &str, new: &str) -> bool {
+    matches!((prefixed(old), prefixed(new)), (Some(old), Some(new)) if old.0 != new.0)
+}
+
+/// The name without git's prefix.
+pub(super) fn without_prefix(name: &str) -> String {
+    prefixed(name).map_or(name, |(_, rest)| rest).to_owned()
+}
+
+/// The one file that two names of a diff without git's headers mean: the same name twice, below
+/// two folders that were compared, or with the ending of a backup.
+pub(super) fn one_file(old: &str, new: &str) -> Option<String> {
+    if old == new {
+        return Some(new.to_owned());
+    }
+    if let (Some((_, old)), Some((_, new))) = (old.split_once('/'), new.split_once('/'))
+        && old == new
+    {
+        return Some(new.to_owned());
+    }
+    let backup = |long: &str, short: &str| {
+        let ending = long.strip_prefix(short);
+        ending.is_some_and(|ending| matches!(ending, ".orig" | "~" | ".old" | ".bak" | ".new"))
+    };
+    if backup(old, new) {
+        return Some(new.to_owned());
+    }
+    backup(new, old).then(|| old.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_git_and_gnu_write_them() {
+        let name = |rest| read(rest).unwrap().name.unwrap();
+        assert_eq!(name("a/x y\t"), "a/x y");
+        assert_eq!(name("a/x\t2026-01-02 03:04:05.000000000 +0000"), "a/x");
+        assert_eq!(name(r#""a/\303\244 \"q\" \\ \t""#), "a/ä \"q\" \\ \t");
+        assert_eq!(name(r#""a/\377""#), "a/\\xff");
+        assert!(read("x\t1970-01-01 00:00:00.000000000 +0000").unwrap().epoch);
+        assert_eq!(read("/dev/null").unwrap().name, None);
+        assert_eq!(read("\"open"), None);
+        assert_eq!(read(r#""\9""#), None);
+    }
+
+    #[test]
+    fn git_lines_are_split() {
+        let split = |rest| split_git_line(rest).map(|(old, new)| format!("{old}|{new}"));
+        assert_eq!(split("a/x b/x").as_deref(), Some("a/x|b/x"));
+        assert_eq!(split("a/x y b/x y").as_deref(), Some("a/x y|b/x y"));
+        assert_eq!(split("x y x y").as_deref(), Some("x y|x y"));
+        assert_eq!(split("a/old b/new").as_deref(), Some("a/old|b/new"));
+        assert_eq!(split(r#""a/\303\244" "b/\303\244""#).as_deref(), Some("a/ä|b/ä"));
+        assert_eq!(split(r#"a/x y "b/\303\244""#).as_deref(), Some("a/x y|b/ä"));
+        assert_eq!(split("a/x y b/other name"), None);
+    }
+
+    #[test]
+    fn two_names_of_one_file() {
+        assert_eq!(one_file("old/src/x", "new/src/x").as_deref(), Some("src/x"));
+        assert_eq!(one_file("x.orig", "x").as_deref(), Some("x"));
+        assert_eq!(one_file("x", "y"), None);
+        assert!(have_prefixes("a/x", "b/x") && have_prefixes("i/x", "w/x"));
+        assert!(!have_prefixes("a/x", "a/x") && !have_prefixes("src/x", "src/x"));
+    }
+
+    proptest! {
+        #[test]
+        fn quoted_names_read_back(bytes in proptest::collection::vec(any::<u8>(), 1..12)) {
+            let name = path::shown(&bytes);
+            prop_assume!(!name.ends_with('\r'));
+            prop_assert_eq!(read_bare(&quote(&name)), Some(name));
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! Where a hunk belongs (X3). A unified hunk that stands at its stated line is there; everything
+//! else must stand in one place only at the first pass at which it stands anywhere. This module
+//! finds places; it writes nothing, and it never chooses between two.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::page::{Fold, Page};
+use super::{Form, Hunk, HunkLine, Sign};
+
+/// Context lines at the ends of a unified hunk that may be left out as the last resort.
+const MAX_FUZZ: usize = 2;
+
+/// What was needed to place a hunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pass {
+    /// Nothing: it is exactly where the patch says, or says only where to add.
+    Stated,
+    /// It is the only exact match, at a line that the patch does not state.
+    Exact,
+    /// White space at the end of lines was ignored.
+    TrailingSpace,
+    /// White space at both ends of lines was ignored.
+    SurroundingSpace,
+    /// Typographic quotes, dashes and spaces were taken for their plain relatives too.
+    Punctuation,
+    /// So many context lines at its ends were left out; of an envelope, blank ones only.
+    Fuzz(usize),
+}
+
+impl Pass {
+    fn of(fold: Fold) -> Self {
+        match fold {
+            Fold::Exact => Self::Exact,
+            Fold::Trailing => Self::TrailingSpace,
+            Fold::Surrounding => Self::SurroundingSpace,
+            Fold::Punctuation => Self::Punctuation,
+        }
+    }
+}
+
+impl fmt::Display for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stated => f.write_str("where the patch says"),
+            Self::Exact => f.write_str("the only exact match"),
+            Self::TrailingSpace => f.write_str("white space at line ends ignored"),
+            Self::SurroundingSpace => {
+                f.write_str("indentation and white space at line ends ignored")
+            }
+            Self::Punctuation => f.write_str("white space and typographic punctuation ignored"),
+            Self::Fuzz(1) => f.write_str("1 context line at the ends ignored"),
+            Self::Fuzz(lines) => write!(f, "{lines} context lines at the ends ignored"),
+        }
+    }
+}
+
+/// Where a hunk goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spot {
+    /// The line of the file, from 0, at which the kept lines of the hunk begin.
+    pub start: usize,
+    /// Which of the hunk's lines are kept.
+    pub kept: Range<usize>,
+    pub pass: Pass,
+}
+
+/// Why there is no one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// It stands nowhere.
+    Nowhere,
+    /// It stands only before the place where the last hunk ended.
+    Before(usize),
+    /// It stands at this line, but the file goes on after it.
+    NotAtEnd(usize),
+    /// It stands at all of these lines.
+    Several(Vec<usize>, Pass),
+    /// The line that an `@@` line names is not there, or not where it was looked for.
+    Anchor(String),
+    /// The line that an `@@` line names is there several times, and nothing else says which.
+    Anchors(String, Vec<usize>),
+    /// It names no line of the file, and the stated line is not to be trusted.
+    Unanchored,
+}
+
+/// How far a file's hunks were placed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    /// The first line that is still free.
+    pub cursor: usize,
+    /// By how many lines the last hunk was off its stated line.
+    pub drift: isize,
+}
+
+/// Finds the place of a hunk.
+pub(super) fn place(
+    page: &Page<'_>,
+    form: Form,
+    hunk: &Hunk,
+    progress: Progress,
+) -> Result<Spot, Missing> {
+    let search = Search { page, hunk, progress };
+    let found = match form {
+        Form::Unified => search.unified(),
+        Form::Freeform => search.freeform(),
+    };
+    found.map_err(|missing| if missing == Missing::Nowhere { search.elsewhere() } else { missing })
+}
+
+/// The line, from 0, at which a unified hunk says that it begins.
+pub(super) fn stated_start(hunk: &Hunk) -> Option<usize> {
+    let old = hunk.stated?.old;
+    // A hunk without old lines states the line after which it goes.
+    Some(if hunk.old_lines().next().is_none() { old } else { old.saturating_sub(1) })
+}
+
+/// The old lines among `lines`, as they are compared: a `\r` at the end is part of the ending,
+/// unless the line has none.
+fn old_lines(lines: &[HunkLine], last_is_open: bool) -> Vec<&[u8]> {
+    let mut old = lines.iter().filter(|line| line.sign != Sign::Add);
+    let mut wanted: Vec<&[u8]> = old
+        .clone()
+        .map(|line| line.text.strip_suffix('\r').unwrap_or(&line.text).as_bytes())
+        .collect();
+    if let (true, Some(last), Some(line)) = (last_is_open, wanted.last_mut(), old.next_back()) {
+        *last = line.text.as_bytes();
+    }
+    wanted
+}
+
+struct Search<'a, 'b> {
+    page: &'a Page<'b>,
+    hunk: &'a Hunk,
+    progress: Progress,
+}
+
+impl<'a> Search<'a, '_> {
+    fn whole(&self) -> Range<usize> {
+        0..self.hunk.lines.len()
+    }
+
+    fn wanted(&self, kept: &Range<usize>) -> Vec<&'a [u8]> {
+        let lines = self.hunk.lines.get(kept.clone()).unwrap_or_default();
+        old_lines(lines, self.hunk.old_open && kept.end == self.hunk.lines.len())
+    }
+
+    /// What is left of the file after the last hunk.
+    fn rest(&self) -> Range<usize> {
+        self.progress.cursor..self.page.len()
+    }
+
+    /// Whether the last line of the hunk must be the last of the file.
+    fn ends_the_file(&self) -> bool {
+        self.hunk.at_end || self.hunk.old_open || self.hunk.new_open
+    }
+
+    fn spot(&self, start: usize, pass: Pass) -> Spot {
+        Spot { start, kept: self.whole(), pass }
+    }
+
+    fn unified(&self) -> Result<Spot, Missing> {
+        let wanted = self.wanted(&self.whole());
+        let stated = stated_start(self.hunk).unwrap_or_default();
+        if wanted.is_empty() {
+            let rest = self.rest();
+            let trusted = self.progress.drift == 0
+                && (rest.start..=rest.end).contains(&stated)
+                && (!self.ends_the_file() || stated == rest.end);
+            return trusted.then(|| self.spot(stated, Pass::Stated)).ok_or(Missing::Unanchored);
+        }
+        if let Some(start) = self.at_stated_line(&wanted, stated)? {
+            return Ok(self.spot(start, Pass::Stated));
+        }
+        self.in_passes(&self.whole(), std::slice::from_ref(&self.rest()))?
+            .map_or_else(|| self.with_fuzz(), Ok)
+    }
+
+    /// The stated line, if the hunk stands there exactly. Where the last hunk was off, the line that
+    /// is off alike has as much to say for itself, and if both fit neither is believed.
+    fn at_stated_line(&self, wanted: &[&[u8]], stated: usize) -> Result<Option<usize>, Missing> {
+        let fits = |start: &usize| {
+            *start >= self.progress.cursor
+                && self.page.fits(Fold::Exact, wanted, *start)
+                && (!self.ends_the_file() || start + wanted.len() == self.page.len())
+        };
+        let drifted = stated.checked_add_signed(self.progress.drift);
+        let drifted = drifted.filter(|line| *line != stated).filter(fits);
+        match (Some(stated).filter(fits), drifted) {
+            (Some(stated), Some(drifted)) => {
+                let places = vec![stated.min(drifted), stated.max(drifted)];
+                Err(Missing::Several(places, Pass::Exact))
+            }
+            (stated, _) => Ok(stated),
+        }
+    }
+
+    /// The only place of the kept lines within the regions, at the first pass that has any.
+    fn in_passes(
+        &self,
+        kept: &Range<usize>,
+        regions: &[Range<usize>],
+    ) -> Result<Option<Spot>, Missing> {
+        for fold in Fold::ALL {
+            if let Some(start) = self.only_place(fold, Pass::of(fold), kept, regions)? {
+                return Ok(Some(Spot { start, kept: kept.clone(), pass: Pass::of(fold) }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn only_place(
+        &self,
+        fold: Fold,
+        pass: Pass,
+        kept: &Range<usize>,
+        regions: &[Range<usize>],
+    ) -> Result<Option<usize>, Missing> {
+        let wanted = self.wanted(kept);
+        let mut places = self.places(fold, &wanted, regions);
+        match places.len() {
+            0 | 1 => Ok(places.pop()),
+            _ => Err(Missing::Several(places, pass)),
+        }
+    }
+
+    fn places(&self, fold: Fold, wanted: &[&[u8]], regions: &[Range<usize>]) -> Vec<usize> {
+        if self.ends_the_file() {
+            let start = self.page.len().checked_sub(wanted.len());
+            let holds = |start: &usize| {
+                let within = regions.iter().any(|region| region.contains(start));
+                within && self.page.fits(fold, wanted, *start)
+            };
+            return start.filter(holds).into_iter().collect();
+        }
+        regions.iter().flat_map(|region| self.page.places(fold, wanted, region)).collect()
+    }
+
+    /// As GNU patch does: context at the longer end is left out first.
+    fn with_fuzz(&self) -> Result<Spot, Missing> {
+        let is_context = |line: &&HunkLine| line.sign == Sign::Context;
+        let before = self.hunk.lines.iter().take_while(is_context).count();
+        let after = self.hunk.lines.iter().rev().take_while(is_context).count();
+        let longest = before.max(after);
+        for fuzz in 1..=MAX_FUZZ.min(longest) {
+            let first = (fuzz + before).saturating_sub(longest);
+            let last =
+                if self.ends_the_file() { 0 } else { (fuzz + after).saturating_sub(longest) };
+            let kept = first..self.hunk.lines.len().saturating_sub(last);
+            if first + last == 0 || !self.says_something(&kept) {
+                continue;
+            }
+            let pass = Pass::Fuzz(first + last);
+            if let Some(start) =
+                self.only_place(Fold::Exact, pass, &kept, std::slice::from_ref(&self.rest()))?
+            {
+                return Ok(Spot { start, kept, pass });
+            }
+        }
+        Err(Missing::Nowhere)
+    }
+
+    /// Whether enough is kept to name a place: some line of the file that is not blank.
+    fn says_something(&self, kept: &Range<usize>) -> bool {
+        self.wanted(kept).iter().any(|line| !line.trim_ascii().is_empty())
+    }
+
+    fn freeform(&self) -> Result<Spot, Missing> {
+        let whole = self.whole();
+        if self.hunk.old_lines().next().is_none() {
+            return self.addition();
+        }
+        let narrowed = self.narrowed()?;
+        for kept in [Some(whole.clone()), self.without_blank_ends()].into_iter().flatten() {
+            for regions in &narrowed {
+                if let Some(mut spot) = self.in_passes(&kept, regions)? {
+                    if kept != whole {
+                        spot.pass = Pass::Fuzz(whole.len() - kept.len());
+                    }
+                    return Ok(spot);
+                }
+            }
+        }
+        Err(Missing::Nowhere)
+    }
+
+    /// Lines that are only added go below the line that `@@` names, or to the end of the file.
+    fn addition(&self) -> Result<Spot, Missing> {
+        let end = self.page.len();
+        let Some(anchor) = self.hunk.anchors.last() else {
+            return Ok(self.spot(end, Pass::Stated));
+        };
+        let outer = &self.hunk.anchors[..self.hunk.anchors.len() - 1];
+        let is_free = |line: &usize| line + 1 >= self.progress.cursor;
+        let mut passed = None;
+        for regions in self.narrowed_by(outer)? {
+            let (fold, mut found) = self.anchor_lines(anchor, &regions);
+            passed = passed.or(found.first().copied());
+            found.retain(is_free);
+            match found.as_slice() {
+                [] => {}
+                [line] if self.hunk.at_end && line + 1 != end => {
+                    return Err(Missing::NotAtEnd(*line));
+                }
+                [line] => return Ok(self.spot(line + 1, Pass::of(fold))),
+                _ => return Err(Missing::Anchors(anchor.clone(), found)),
+            }
+        }
+        Err(passed.map_or_else(|| Missing::Anchor(anchor.clone()), Missing::Before))
+    }
+
+    /// Blank context at the ends is what models add to set chunks apart.
+    fn without_blank_ends(&self) -> Option<Range<usize>> {
+        let is_blank = |line: &HunkLine| line.sign == Sign::Context && line.text.trim().is_empty();
+        let first = self.hunk.lines.iter().position(|line| !is_blank(line))?;
+        let last = self.hunk.lines.iter().rposition(|line| !is_blank(line))? + 1;
+        let kept = first..last;
+        (kept != self.whole() && self.says_something(&kept)).then_some(kept)
+    }
+
+    /// Where to look for a chunk, the narrowest first.
+    fn narrowed(&self) -> Result<Vec<Vec<Range<usize>>>, Missing> {
+        let cursor = self.progress.cursor;
+        let free = |region: Range<usize>| region.start.max(cursor)..region.end;
+        let mut narrowed = self.narrowed_by(&self.hunk.anchors)?;
+        for regions in &mut narrowed {
+            *regions = regions.drain(..).map(free).filter(|region| !region.is_empty()).collect();
+        }
+        Ok(narrowed)
+    }
+
+    /// The blocks below the lines that the anchors name, and then everything below the first of
+    /// them. A block may have begun before the last chunk ended: what is left of it counts.
+    fn narrowed_by(&self, anchors: &[String]) -> Result<Vec<Vec<Range<usize>>>, Missing> {
+        let mut below = self.rest();
+        if anchors.is_empty() {
+            return Ok(vec![vec![below]]);
+        }
+        let mut inside = Vec::from([0..self.page.len()]);
+        let mut blocks = Vec::new();
+        for anchor in anchors {
+            let (_, named) = self.anchor_lines(anchor, &inside);
+            blocks = union(named.iter().map(|line| self.block(*line)));
+            // The next anchor is below this one; a chunk may repeat the line as its context.
+            inside = blocks.iter().map(|block| block.start + 1..block.end).collect();
+            let (_, first) = self.anchor_lines(anchor, std::slice::from_ref(&below));
+            match first.first() {
+                Some(first) => below.start = first + 1,
+                None if blocks.is_empty() => return Err(Missing::Anchor(anchor.clone())),
+                None => {}
+            }
+        }
+        below.start = below.start.saturating_sub(1).max(self.progress.cursor);
+        Ok(vec![blocks, vec![below]])
+    }
+
+    /// The lines that an anchor names, at the first pass that finds any.
+    fn anchor_lines(&self, anchor: &str, regions: &[Range<usize>]) -> (Fold, Vec<usize>) {
+        let wanted = [anchor.as_bytes()];
+        for fold in Fold::ALL {
+            let found: Vec<usize> =
+                regions.iter().flat_map(|region| self.page.places(fold, &wanted, region)).collect();
+            if !found.is_empty() {
+                return (fold, found);
+            }
+        }
+        (Fold::Exact, Vec::new())
+    }
+
+    /// The line and what is indented below it: the body of a class, a function, an entry.
+    fn block(&self, line: usize) -> Range<usize> {
+        let head = depth(self.page.content(line));
+        let ends = |below: &usize| {
+            let content = self.page.content(*below);
+            let blank = content.trim_ascii().is_empty();
+            !blank && depth(content) <= head && !closes(content)
+        };
+        let end = (line + 1..self.page.len()).find(ends).unwrap_or(self.page.len());
+        line..end
+    }
+
+    /// Where a hunk that stands nowhere after the last one stands after all.
+    fn elsewhere(&self) -> Missing {
+        let wanted = self.wanted(&self.whole());
+        if wanted.is_empty() {
+            return Missing::Nowhere;
+        }
+        if self.ends_the_file()
+            && let Some(place) = self.page.places(Fold::Surrounding, &wanted, &self.rest()).first()
+        {
+            return Missing::NotAtEnd(*place);
+        }
+        let reach = (self.progress.cursor + wanted.len()).saturating_sub(1);
+        let before = self.page.places(Fold::Surrounding, &wanted, &(0..reach));
+        before.first().map_or(Missing::Nowhere, |place| Missing::Before(*place))
+    }
+}
+
+/// The width of a line's indentation in characters.
+fn depth(content: &[u8]) -> usize {
+    content.len() - content.trim_ascii_start().len()
+}
+
+/// Whether a line ends a block instead of following it: a bracket, or a brace on its own line.
+fn closes(content: &[u8]) -> bool {
+    content.trim_ascii_start().starts_with(b"}")
+        || content.trim_ascii_start().starts_with(b")")
+        || content.trim_ascii_start().starts_with(b"]")
+        || content.trim_ascii().starts_with(b"{")
+}
+
+/// Ascending ranges that hold what the given ones hold, without overlaps.
+fn union(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut union: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match union.last_mut() {
+            // Blocks begin in ascending order, and one that begins in another ends in it.
+            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => union.push(range),
+        }
+    }
+    union
+}

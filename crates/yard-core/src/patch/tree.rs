@@ -1,0 +1,103 @@
+//! A whole patch, done to whatever holds files: all of it on paper, or nothing. It asks for
+//! contents by the paths that the patch writes and gives back what each file becomes; who calls it
+//! makes that happen, at once.
+
+use std::collections::HashMap;
+
+use crate::{Fault, FaultCode, Result, Subject};
+
+use super::{Action, FilePatch, Landed, Patch, Transfer, apply, check};
+
+/// What becomes of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What happens to it.
+    pub action: Action,
+    /// The path before; none for a file that comes to be.
+    pub old_path: Option<String>,
+    /// The path after; none for a file that goes away.
+    pub new_path: Option<String>,
+    /// Why the two paths differ, if they do.
+    pub transfer: Option<Transfer>,
+    /// The mode that git says it gets, if the patch changes it.
+    pub mode: Option<u32>,
+    /// Its content; empty for a file that goes away.
+    pub content: Vec<u8>,
+    /// Where its hunks landed, in the order of the patch. Of a file with several sections, each
+    /// hunk's line is one of what the sections before it left.
+    pub hunks: Vec<Landed>,
+}
+
+/// Does a patch to the files that `read` gives; it gives none where there is no file. The order of
+/// sections does not matter, but that several updates of one file are done one after the other.
+pub fn apply_all(
+    patch: &Patch,
+    mut read: impl FnMut(&str) -> Result<Option<Vec<u8>>>,
+) -> Result<Vec<Change>> {
+    check::check(patch)?;
+    let mut changes: Vec<Change> = Vec::with_capacity(patch.files.len());
+    let mut updated: HashMap<String, usize> = HashMap::new();
+    for file in &patch.files {
+        let is_plain = file.action == Action::Update && file.transfer.is_none();
+        let key = check::key(file.name());
+        let earlier = updated.get(&key).copied().filter(|_| is_plain);
+        if let Some(change) = earlier.and_then(|at| changes.get_mut(at)) {
+            go_on(change, file)?;
+            continue;
+        }
+        if is_plain {
+            updated.insert(key, changes.len());
+        }
+        changes.push(change(file, &mut read)?);
+    }
+    Ok(changes)
+}
+
+/// One more update of a file that was updated.
+fn go_on(change: &mut Change, file: &FilePatch) -> Result<()> {
+    let applied = apply(&change.content, file)?;
+    change.content = applied.content;
+    change.hunks.extend(applied.hunks);
+    change.mode = file.new_mode.or(change.mode);
+    Ok(())
+}
+
+fn change(
+    file: &FilePatch,
+    read: &mut impl FnMut(&str) -> Result<Option<Vec<u8>>>,
+) -> Result<Change> {
+    let makes = file.action == Action::Add || file.transfer.is_some();
+    if let Some(path) = file.new_path.as_deref().filter(|_| makes)
+        && read(path)?.is_some()
+    {
+        let message = format!(
+            "{path} exists, and the patch (line {}) would write over it. Nothing was changed. \
+             Update the file, or delete it first.",
+            file.line
+        );
+        return Err(Fault::new(FaultCode::Exists, message).about(Subject::Destination));
+    }
+    let bytes = match file.old_path.as_deref() {
+        Some(path) => read(path)?.ok_or_else(|| not_there(path, file))?,
+        None => Vec::new(),
+    };
+    let applied = apply(&bytes, file)?;
+    Ok(Change {
+        action: file.action,
+        old_path: file.old_path.clone(),
+        new_path: file.new_path.clone(),
+        transfer: file.transfer,
+        mode: file.new_mode,
+        content: applied.content,
+        hunks: applied.hunks,
+    })
+}
+
+fn not_there(path: &str, file: &FilePatch) -> Fault {
+    let message = format!(
+        "there is no file {path}, which the patch names in line {}. Nothing was changed. Check the \
+         path; to make the file, add it.",
+        file.line
+    );
+    Fault::new(FaultCode::NotFound, message).about(Subject::Path)
+}

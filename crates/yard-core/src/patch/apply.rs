@@ -267,7 +267,8 @@ impl<'a> Style<'a> {
         let count = old().count();
         let here = majority((spot.start..spot.start + count).map(|at| page.raw(at)));
         let ending = here.or_else(|| output.file_ending());
-        let spelled_out = ending.is_none() || count > 0 && pairs().all(spelled);
+        // A last line without an ending spells out none.
+        let spelled_out = ending.is_none() || here.is_some() && pairs().all(spelled);
         let ending = ending.unwrap_or(LineEnding::Lf);
         let indented = |(text, at)| Some((text, std::str::from_utf8(page.content(at)).ok()?));
         let shift = Shift::new(pairs().filter_map(indented));

@@ -2,6 +2,7 @@
 //! meaning anything by it (white space around headers, wrappers around the whole) and strict about
 //! everything that could mean two things.
 
+use super::check::key;
 use super::{Action, FilePatch, Form, Hunk, HunkLine, Patch, PatchError, Sign, Transfer};
 
 type Result<T> = std::result::Result<T, PatchError>;
@@ -193,17 +194,14 @@ fn update(reader: &mut Reader<'_>, section: &mut FilePatch) -> Result<()> {
         }
         // Moving onto itself is no move.
         moved = true;
-        if section.old_path.as_deref() != Some(path) {
+        if section.old_path.as_deref().map(key) != Some(key(path)) {
             section.transfer = Some(Transfer::Rename);
             section.new_path = Some(path.to_owned());
         }
         reader.at += 1;
     }
-    while !is_after_chunks(reader, section) {
+    while !is_after_chunks(reader, section, moved) {
         section.hunks.push(chunk(reader)?);
-        if section.hunks.last().is_some_and(|hunk| hunk.at_end) {
-            reader.skip_blank();
-        }
     }
     if section.hunks.is_empty() && !moved {
         return Err(reader.error(format!(
@@ -215,16 +213,27 @@ fn update(reader: &mut Reader<'_>, section: &mut FilePatch) -> Result<()> {
     Ok(())
 }
 
-/// Whether no chunk of the section comes next. Above the first chunk a header is expected as much
-/// as a chunk, so white space before it does not make it a line of the file.
-fn is_after_chunks(reader: &mut Reader<'_>, section: &FilePatch) -> bool {
-    if section.hunks.is_empty() {
-        let blank = reader.at;
-        reader.skip_blank();
-        if reader.peek().is_none_or(is_header) {
-            return true;
+/// Whether no chunk of the section comes next. Where a header is expected as much as a chunk, white
+/// space before it does not make it a line of the file.
+fn is_after_chunks(reader: &mut Reader<'_>, section: &FilePatch, moved: bool) -> bool {
+    let begin = reader.at;
+    match section.hunks.last() {
+        Some(last) if last.at_end => {
+            reader.skip_blank();
+            return !reader.peek().is_some_and(|line| line.starts_with("@@"));
         }
-        reader.at = blank;
+        Some(_) => {}
+        None => {
+            reader.skip_blank();
+            if moved && reader.peek().is_some_and(|line| read_header(line).is_some()) {
+                return true;
+            }
+            // Empty lines above the first chunk set it apart; above its context they are context.
+            let is_context = |line: &str| !line.starts_with("@@") && !line.starts_with("***");
+            if reader.peek().is_some_and(is_context) {
+                reader.at = begin;
+            }
+        }
     }
     reader.peek().is_none() || reader.is_at_header()
 }

@@ -336,7 +336,8 @@ impl<'a> Search<'a, '_> {
         if anchors.is_empty() {
             return Ok(vec![vec![below]]);
         }
-        let mut inside = Vec::from([0..self.page.len()]);
+        let whole = 0..self.page.len();
+        let mut inside = vec![whole];
         let mut blocks = Vec::new();
         for anchor in anchors {
             let (_, named) = self.anchor_lines(anchor, &inside);

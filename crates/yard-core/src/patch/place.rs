@@ -205,6 +205,11 @@ impl<'a> Search<'a, '_> {
             if let Some(start) = self.only_place(fold, Pass::of(fold), kept, regions)? {
                 return Ok(Some(Spot { start, kept: kept.clone(), pass: Pass::of(fold) }));
             }
+            // What the loosest pass does not find, those between do not find either.
+            let loosest = Fold::Punctuation;
+            if fold == Fold::Exact && self.places(loosest, &self.wanted(kept), regions).is_empty() {
+                break;
+            }
         }
         Ok(None)
     }
@@ -274,7 +279,8 @@ impl<'a> Search<'a, '_> {
         for kept in [Some(whole.clone()), self.without_blank_ends()].into_iter().flatten() {
             for regions in &narrowed {
                 if let Some(mut spot) = self.in_passes(&kept, regions)? {
-                    if kept != whole {
+                    // What was ignored within lines says more than blank ones at the ends.
+                    if kept != whole && spot.pass == Pass::Exact {
                         spot.pass = Pass::Fuzz(whole.len() - kept.len());
                     }
                     return Ok(spot);
@@ -387,12 +393,12 @@ impl<'a> Search<'a, '_> {
             return Missing::Nowhere;
         }
         if self.ends_the_file()
-            && let Some(place) = self.page.places(Fold::Surrounding, &wanted, &self.rest()).first()
+            && let Some(place) = self.page.places(Fold::Punctuation, &wanted, &self.rest()).first()
         {
             return Missing::NotAtEnd(*place);
         }
         let reach = (self.progress.cursor + wanted.len()).saturating_sub(1);
-        let before = self.page.places(Fold::Surrounding, &wanted, &(0..reach));
+        let before = self.page.places(Fold::Punctuation, &wanted, &(0..reach));
         before.first().map_or(Missing::Nowhere, |place| Missing::Before(*place))
     }
 }

@@ -238,7 +238,22 @@ impl<'a> Search<'a, '_> {
             };
             return start.filter(holds).into_iter().collect();
         }
-        regions.iter().flat_map(|region| self.page.places(fold, wanted, region)).collect()
+        self.within(fold, wanted, regions)
+    }
+
+    /// Where `wanted` stands within one of the regions, which ascend. They are searched at once:
+    /// there may be as many of them as lines.
+    fn within(&self, fold: Fold, wanted: &[&[u8]], regions: &[Range<usize>]) -> Vec<usize> {
+        let (Some(first), Some(last)) = (regions.first(), regions.last()) else {
+            return Vec::new();
+        };
+        let mut places = self.page.places(fold, wanted, &(first.start..last.end));
+        places.retain(|place| {
+            let region = regions.partition_point(|region| region.end <= *place);
+            let end = place + wanted.len();
+            regions.get(region).is_some_and(|region| region.start <= *place && end <= region.end)
+        });
+        places
     }
 
     /// As GNU patch does: context at the longer end is left out first.
@@ -347,7 +362,7 @@ impl<'a> Search<'a, '_> {
         let mut blocks = Vec::new();
         for anchor in anchors {
             let (_, named) = self.anchor_lines(anchor, &inside);
-            blocks = union(named.iter().map(|line| self.block(*line)));
+            blocks = self.blocks(&named);
             // The next anchor is below this one; a chunk may repeat the line as its context.
             inside = blocks.iter().map(|block| block.start + 1..block.end).collect();
             let (_, first) = self.anchor_lines(anchor, std::slice::from_ref(&below));
@@ -374,13 +389,26 @@ impl<'a> Search<'a, '_> {
         (Fold::Exact, Vec::new())
     }
 
-    /// The line and what is indented below it: the body of a class, a function, an entry.
+    /// The blocks below the named lines, which ascend. One that begins in another ends in it.
+    fn blocks(&self, named: &[usize]) -> Vec<Range<usize>> {
+        let mut blocks: Vec<Range<usize>> = Vec::new();
+        for line in named {
+            if blocks.last().is_none_or(|last| last.end <= *line) {
+                blocks.push(self.block(*line));
+            }
+        }
+        blocks
+    }
+
+    /// The line and what is indented below it: the body of a class, a function, an entry, with the
+    /// bracket that closes it.
     fn block(&self, line: usize) -> Range<usize> {
         let head = depth(self.page.content(line));
         let ends = |below: &usize| {
             let content = self.page.content(*below);
             let blank = content.trim_ascii().is_empty();
-            !blank && depth(content) <= head && !closes(content)
+            let depth = depth(content);
+            !blank && (depth < head || depth == head && !is_bracket(content))
         };
         let end = (line + 1..self.page.len()).find(ends).unwrap_or(self.page.len());
         line..end
@@ -408,23 +436,8 @@ fn depth(content: &[u8]) -> usize {
     content.len() - content.trim_ascii_start().len()
 }
 
-/// Whether a line ends a block instead of following it: a bracket, or a brace on its own line.
-fn closes(content: &[u8]) -> bool {
-    content.trim_ascii_start().starts_with(b"}")
-        || content.trim_ascii_start().starts_with(b")")
-        || content.trim_ascii_start().starts_with(b"]")
-        || content.trim_ascii().starts_with(b"{")
-}
-
-/// Ascending ranges that hold what the given ones hold, without overlaps.
-fn union(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
-    let mut union: Vec<Range<usize>> = Vec::new();
-    for range in ranges {
-        match union.last_mut() {
-            // Blocks begin in ascending order, and one that begins in another ends in it.
-            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
-            _ => union.push(range),
-        }
-    }
-    union
+/// Whether a line at the depth of a block's first line is still part of the block: it closes it, or
+/// opens it on a line of its own.
+fn is_bracket(content: &[u8]) -> bool {
+    matches!(content.trim_ascii_start().first(), Some(b'}' | b')' | b']' | b'{'))
 }

@@ -244,6 +244,20 @@ proptest! {
     }
 
     #[test]
+    fn no_damage_to_the_corpus_makes_a_parser_panic(
+        which in any::<prop::sample::Index>(),
+        cuts in proptest::collection::vec((any::<prop::sample::Index>(), "\\PC|[\n\r \\\\\"@*+-]"), 1..6),
+    ) {
+        let corpus = corpus();
+        let mut text: Vec<char> = which.get(&corpus).1.chars().collect();
+        for (at, with) in cuts {
+            let at = at.index(text.len());
+            text.splice(at..at + usize::from(with.len() > 1), with.chars());
+        }
+        exercise(&text.into_iter().collect::<String>());
+    }
+
+    #[test]
     fn printed_patches_parse_as_the_same(patch in patches()) {
         prop_assert_eq!(check(&patch), Ok(()));
         let printed = patch.to_string();

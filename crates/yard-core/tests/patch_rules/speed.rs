@@ -64,6 +64,15 @@ fn x3_repetition_does_not_make_it_quadratic() {
     assert_eq!(done.unwrap().hunks[0].line, 95_001);
     let many = patch.replace("-y", "-x");
     timed("everywhere", bound, || apply(same.as_bytes(), &one(&many)).unwrap_err());
+    let brackets = "}\n".repeat(200_000);
+    let anchored = "*** Begin Patch\n*** Update File: f\n@@ }\n@@ }\n-x\n+y\n*** End Patch\n";
+    timed("blocks of brackets", bound, || apply(brackets.as_bytes(), &one(anchored)).unwrap_err());
+    let heads = "x\n y\n".repeat(100_000);
+    let anchored = format!(
+        "*** Begin Patch\n*** Update File: f\n@@ x\n{}-z\n*** End Patch\n",
+        " y\n".repeat(5_000)
+    );
+    timed("as many blocks", bound, || apply(heads.as_bytes(), &one(&anchored)).unwrap_err());
     let nearly = "x\n".repeat(4_999) + "y\n";
     let nearly = nearly.repeat(20);
     timed("nearly everywhere", bound, || apply(nearly.as_bytes(), &one(&many)).unwrap_err());

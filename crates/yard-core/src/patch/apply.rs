@@ -5,7 +5,9 @@
 //!
 //! Where this differs from `git apply`: a newline that is missing at the end of the file, or of the
 //! patch, is no reason to refuse; nor are drifted lines, white space and fuzz, as long as the place
-//! is the only one. A hunk that git would put at the nearest of several places is refused.
+//! is the only one. A hunk that git would put at the nearest of several places is refused; one
+//! without context at an end is not held to be at that end of the file. Lines that are added
+//! without any context take the ending of most lines of the file, whatever the patch has.
 
 use std::cell::OnceCell;
 

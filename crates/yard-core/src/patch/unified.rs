@@ -198,6 +198,21 @@ struct Extended {
     transfer: Option<Transfer>,
 }
 
+impl Extended {
+    fn refuse_contradiction(&self, line: usize) -> Result<()> {
+        let comes_or_goes = self.added || self.deleted;
+        let contradicts = comes_or_goes && self.transfer.is_some()
+            || self.added && self.old_mode.is_some()
+            || self.deleted && self.new_mode.is_some();
+        if contradicts {
+            let message = "the lines of git contradict each other: expected that the file is new, \
+                           deleted, renamed, copied or changed, and one of these only";
+            return Err(PatchError::new(line, message));
+        }
+        Ok(())
+    }
+}
+
 fn git_section(reader: &mut Reader<'_>, names: &str) -> Result<FilePatch> {
     let line = reader.number();
     let named = names::split_git_line(names);
@@ -205,6 +220,7 @@ fn git_section(reader: &mut Reader<'_>, names: &str) -> Result<FilePatch> {
     let extended = extended_headers(reader)?;
     let written = own_names(reader, &extended, named.as_ref())?;
     let hunks = if written.is_some() { hunks(reader)? } else { Vec::new() };
+    extended.refuse_contradiction(line)?;
     let (old_path, new_path) = git_paths(&extended, named, written, line)?;
     let section = FilePatch {
         line,
@@ -281,14 +297,11 @@ fn git_paths(
         (None, Some((old, new))) => (Some(bare(old)), Some(bare(new))),
         (None, None) => return Err(PatchError::new(line, "the two names cannot be told apart")),
     };
-    let old = old.filter(|_| !extended.added);
-    let new = new.filter(|_| !extended.deleted);
-    if let (Some(old), Some(new)) = (&old, &new)
-        && old != new
-    {
-        return one_path(old, new, line);
-    }
-    Ok((old, new))
+    let (old, new) = match (old, new) {
+        (Some(old), Some(new)) => one_path(&old, &new, line)?,
+        one_sided => one_sided,
+    };
+    Ok((old.filter(|_| !extended.added), new.filter(|_| !extended.deleted)))
 }
 
 fn extended_headers(reader: &mut Reader<'_>) -> Result<Extended> {

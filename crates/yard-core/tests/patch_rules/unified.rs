@@ -93,6 +93,11 @@ fn c3_counts_that_are_wrong_are_refused() {
     refused(&format!("{head}@@\n-a\n+b\n"), 3, &["expected a hunk of the form"]);
     refused(head, 3, &["expected a hunk"]);
     refused(&format!("{head}@@ -0,0 +0,0 @@\n"), 3, &["without lines"]);
+    let both = "diff --git a/x b/x\nnew mode 100755\ndeleted file mode 100644\n";
+    refused(both, 1, &["contradict each other", "expected"]);
+    let renamed = "diff --git a/x b/y\nnew file mode 100644\nrename from x\nrename to y\n";
+    refused(renamed, 1, &["contradict each other"]);
+    refused("diff --git a/x b/y\ndeleted file mode 100644\n", 1, &["two files"]);
     refused("diff --git a/x b/x\nindex 1..2\n", 1, &["changes nothing", "expected"]);
 }
 

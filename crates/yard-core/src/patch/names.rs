@@ -146,6 +146,12 @@ pub(super) fn without_prefix(name: &str) -> String {
     prefixed(name).map_or(name, |(_, rest)| rest).to_owned()
 }
 
+/// A name without the prefix that its side of a diff has, where the other side is no file and
+/// cannot show whether these are prefixes at all.
+pub(super) fn without_side(name: &str, prefix: &str) -> String {
+    name.strip_prefix(prefix).filter(|rest| !rest.is_empty()).unwrap_or(name).to_owned()
+}
+
 /// The one file that two names of a diff without git's headers mean: the same name twice, below
 /// two folders that were compared, or with the ending of a backup.
 pub(super) fn one_file(old: &str, new: &str) -> Option<String> {

@@ -187,8 +187,9 @@ impl<'a> Search<'a, '_> {
         let drifted = stated.checked_add_signed(self.progress.drift);
         let drifted = drifted.filter(|line| *line != stated).filter(fits);
         match (Some(stated).filter(fits), drifted) {
-            (Some(stated), Some(drifted)) => {
-                let places = vec![stated.min(drifted), stated.max(drifted)];
+            (Some(_), Some(_)) => {
+                let rest = self.rest();
+                let places = self.places(Fold::Exact, wanted, std::slice::from_ref(&rest));
                 Err(Missing::Several(places, Pass::Exact))
             }
             (stated, _) => Ok(stated),

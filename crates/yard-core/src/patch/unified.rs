@@ -153,8 +153,8 @@ fn plain_paths(old: Option<String>, new: Option<String>, line: usize) -> Result<
         }
         (Some(old), Some(new)) => one_path(&old, &new, line),
         (old, new) => {
-            let bare = |name: String| names::without_prefix(&name);
-            Ok((old.map(bare), new.map(bare)))
+            let old = old.map(|name| names::without_side(&name, "a/"));
+            Ok((old, new.map(|name| names::without_side(&name, "b/"))))
         }
     }
 }

@@ -72,6 +72,8 @@ fn c3_new_and_deleted_files_of_gnu_diff() {
     assert_eq!(deleted.action, Action::Delete);
     let added = one("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n");
     assert_eq!((added.action, added.name()), (Action::Add, "x"));
+    let in_a_folder = one("--- c/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
+    assert_eq!(in_a_folder.name(), "c/x");
     refused("--- /dev/null\n+++ b/x\n@@ -1 +1,2 @@\n a\n+b\n", 3, &["new", "expected one hunk"]);
     refused("--- a/x\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n", 3, &["deleted", "expected one hunk"]);
 }

@@ -235,3 +235,74 @@ fn replaced(file: &[&str], patch: &FilePatch, line: u64, kept: &Range<usize>) ->
     after.extend(&file[at..]);
     after.iter().map(|line| format!("{line}\n")).collect()
 }
+
+/// The lines, from 0, at or below an anchor that belong to it by indentation.
+fn block(lines: &[&str], head: usize) -> Range<usize> {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let mut end = head + 1;
+    while end < lines.len() {
+        let line = lines[end];
+        let bracket = line.trim_start().starts_with(['}', ')', ']', '{']);
+        let own = depth(lines[head]);
+        let inside = line.trim().is_empty() || depth(line) > own || depth(line) == own && bracket;
+        if !inside {
+            break;
+        }
+        end += 1;
+    }
+    head..end
+}
+
+/// Lines at which the anchor stands, at the first pass that has any.
+fn heads(lines: &[&str], anchor: &str) -> Vec<usize> {
+    let passes = [Pass::Exact, Pass::TrailingSpace, Pass::SurroundingSpace, Pass::Punctuation];
+    let found = passes.iter().map(|pass| standing(lines, &[anchor], *pass));
+    let found = found.into_iter().find(|places| !places.is_empty()).unwrap_or_default();
+    found.into_iter().map(|line| usize::try_from(line).unwrap() - 1).collect()
+}
+
+#[test]
+fn x3_an_anchored_edit_lands_in_the_only_place_below_its_anchor() {
+    let (mut inside, mut below, mut refused) = (0, 0, 0);
+    for seed in 0..cases() {
+        let dice = &mut Dice(seed ^ 0xa5c0);
+        let lines = file(dice);
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let start = 1 + dice.roll(lines.len() - 4);
+        let wanted = &lines[start..=start + dice.roll(2)];
+        let anchor = lines[dice.roll(start)];
+        if anchor.is_empty() || wanted.iter().all(|line| line.is_empty()) {
+            continue;
+        }
+        let anchor = if dice.roll(3) == 0 { anchor.trim() } else { anchor };
+        let gone: String = wanted.iter().map(|line| format!("-{line}\n")).collect();
+        let patch =
+            format!("*** Begin Patch\n*** Update File: f\n@@ {anchor}\n{gone}*** End Patch\n");
+        let now: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let story = format!("seed {seed}\n{patch}\n--- now\n{now}");
+        let Ok(done) = apply(now.as_bytes(), &one(&patch)) else {
+            refused += 1;
+            continue;
+        };
+        let landed = done.hunks[0];
+        let places = standing(&lines, wanted, landed.pass);
+        let at = |line: &u64| usize::try_from(*line).unwrap() - 1;
+        let heads = heads(&lines, anchor);
+        let is_inside = |line: &&u64| {
+            let end = at(line) + wanted.len();
+            let holds = |block: Range<usize>| block.start <= at(line) && end <= block.end;
+            heads.iter().any(|head| holds(block(&lines, *head)))
+        };
+        let in_blocks: Vec<&u64> = places.iter().filter(is_inside).collect();
+        if in_blocks.is_empty() {
+            let rest: Vec<&u64> = places.iter().filter(|line| at(line) >= heads[0]).collect();
+            assert_eq!(rest, [&landed.line], "{story}");
+            below += 1;
+        } else {
+            assert_eq!(in_blocks, [&landed.line], "{story}");
+            inside += 1;
+        }
+    }
+    eprintln!("inside {inside}, below {below}, refused {refused}");
+    assert!(inside > 9 && below > 9 && refused > 9, "{inside} {below} {refused}");
+}

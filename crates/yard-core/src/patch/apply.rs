@@ -325,11 +325,23 @@ impl Unplaced<'_, '_> {
     fn words(&self) -> String {
         let subject = self.subject();
         match &self.missing {
-            Missing::Nowhere => self.nearest(&subject, &old_text(self.hunk())),
-            Missing::Anchor(anchor) => self.nearest(&format!("the `@@` line of {subject}"), anchor),
+            Missing::Nowhere => {
+                let advice =
+                    "Write the context and the `-` lines exactly as they stand in the file.";
+                self.nearest(&subject, &old_text(self.hunk()), advice)
+            }
+            Missing::Anchor(anchor) => {
+                let advice = "Write after `@@` a whole line of the file, or nothing.";
+                self.nearest(&format!("the `@@` line of {subject}"), anchor, advice)
+            }
             Missing::Before(line) => format!(
                 "{subject} stands at line {}, which is before the end of the one above it. Write \
                  them in the order of the file.",
+                line + 1
+            ),
+            Missing::NotBelow(line) => format!(
+                "{subject} stands at line {}, which is not below the line that its `@@` names. \
+                 Name a line above it, or none.",
                 line + 1
             ),
             Missing::NotAtEnd(line) => format!(
@@ -364,13 +376,10 @@ impl Unplaced<'_, '_> {
         )
     }
 
-    fn nearest(&self, subject: &str, old: &str) -> String {
+    fn nearest(&self, subject: &str, old: &str, advice: &str) -> String {
         let body = String::from_utf8_lossy(self.page.body());
-        let wording = Wording {
-            what: subject,
-            advice: "Write the context and the `-` lines exactly as they stand in the file.",
-            empty: "Add the file instead, or send `+` lines only.",
-        };
+        let empty = "Add the file instead, or send `+` lines only.";
+        let wording = Wording { what: subject, advice, empty };
         diagnosis::explain_as(&body, old, &wording)
     }
 }

@@ -72,6 +72,8 @@ pub(super) enum Missing {
     Nowhere,
     /// It stands only before the place where the last hunk ended.
     Before(usize),
+    /// It stands at this line, which is not below the line that its `@@` names.
+    NotBelow(usize),
     /// It stands at this line, but the file goes on after it.
     NotAtEnd(usize),
     /// It stands at all of these lines.
@@ -313,12 +315,12 @@ impl<'a> Search<'a, '_> {
             return Ok(self.spot(end, Pass::Stated));
         };
         let outer = &self.hunk.anchors[..self.hunk.anchors.len() - 1];
-        let is_free = |line: &usize| line + 1 >= self.progress.cursor;
-        let mut passed = None;
+        // An outer anchor is not its own inner one.
+        let below = usize::from(!outer.is_empty());
         for regions in self.narrowed_by(outer)? {
-            let (fold, mut found) = self.anchor_lines(anchor, &regions);
-            passed = passed.or(found.first().copied());
-            found.retain(is_free);
+            let inside: Vec<_> = regions.iter().map(|one| one.start + below..one.end).collect();
+            let (fold, mut found) = self.anchor_lines(anchor, &inside);
+            found.retain(|line| line + 1 >= self.progress.cursor);
             match found.as_slice() {
                 [] => {}
                 [line] if self.hunk.at_end && line + 1 != end => {
@@ -328,7 +330,9 @@ impl<'a> Search<'a, '_> {
                 _ => return Err(Missing::Anchors(anchor.clone(), found)),
             }
         }
-        Err(passed.map_or_else(|| Missing::Anchor(anchor.clone()), Missing::Before))
+        let whole = 0..self.progress.cursor;
+        let (_, passed) = self.anchor_lines(anchor, &[whole]);
+        Err(passed.first().map_or_else(|| Missing::Anchor(anchor.clone()), |l| Missing::Before(*l)))
     }
 
     /// Blank context at the ends is what models add to set chunks apart.
@@ -421,10 +425,11 @@ impl<'a> Search<'a, '_> {
         if wanted.is_empty() {
             return Missing::Nowhere;
         }
-        if self.ends_the_file()
-            && let Some(place) = self.page.places(Fold::Punctuation, &wanted, &self.rest()).first()
-        {
-            return Missing::NotAtEnd(*place);
+        let after = self.page.places(Fold::Punctuation, &wanted, &self.rest());
+        match after.first() {
+            Some(place) if self.ends_the_file() => return Missing::NotAtEnd(*place),
+            Some(place) if !self.hunk.anchors.is_empty() => return Missing::NotBelow(*place),
+            _ => {}
         }
         let reach = (self.progress.cursor + wanted.len()).saturating_sub(1);
         let before = self.page.places(Fold::Punctuation, &wanted, &(0..reach));

@@ -141,6 +141,8 @@ fn x3_anchors_narrow_step_by_step() {
     );
     let words = ["the `@@` line of chunk 1", "was not found", "line 6"];
     fails(PYTHON, &anchored("@@ class BB:\n"), FaultCode::TextNotFound, &words);
+    let above = envelope("@@ def run(self):\n-class B:\n+class C:\n");
+    fails(PYTHON, &above, FaultCode::TextNotFound, &["stands at line 6", "not below", "`@@`"]);
     let repeated = envelope("@@ class B:\n class B:\n-    def run(self):\n+    def go(self):\n");
     let gone = PYTHON.replace("B:\n    def run", "B:\n    def go");
     lands(PYTHON, &repeated, &gone, 6, Pass::Exact);

@@ -6,6 +6,7 @@
 //! [`apply_all`] the whole patch to whatever holds files, [`reverse`] turns a unified patch around,
 //! and a [`Patch`] prints itself in the form in which it was written.
 
+mod anchor;
 mod apply;
 mod check;
 mod freeform;

@@ -29,7 +29,7 @@ pub enum Pass {
 }
 
 impl Pass {
-    fn of(fold: Fold) -> Self {
+    pub(super) fn of(fold: Fold) -> Self {
         match fold {
             Fold::Exact => Self::Exact,
             Fold::Trailing => Self::TrailingSpace,
@@ -131,14 +131,18 @@ fn old_lines(lines: &[HunkLine], last_is_open: bool) -> Vec<&[u8]> {
     wanted
 }
 
-struct Search<'a, 'b> {
-    page: &'a Page<'b>,
-    hunk: &'a Hunk,
-    progress: Progress,
+/// Lines of the file in which to look, ascending and apart from each other.
+pub(super) type Regions = Vec<Range<usize>>;
+
+/// The search for the place of one hunk. What only envelopes have is in `anchor.rs`.
+pub(super) struct Search<'a, 'b> {
+    pub page: &'a Page<'b>,
+    pub hunk: &'a Hunk,
+    pub progress: Progress,
 }
 
 impl<'a> Search<'a, '_> {
-    fn whole(&self) -> Range<usize> {
+    pub(super) fn whole(&self) -> Range<usize> {
         0..self.hunk.lines.len()
     }
 
@@ -148,7 +152,7 @@ impl<'a> Search<'a, '_> {
     }
 
     /// What is left of the file after the last hunk.
-    fn rest(&self) -> Range<usize> {
+    pub(super) fn rest(&self) -> Range<usize> {
         self.progress.cursor..self.page.len()
     }
 
@@ -157,7 +161,7 @@ impl<'a> Search<'a, '_> {
         self.hunk.at_end || self.hunk.old_open || self.hunk.new_open
     }
 
-    fn spot(&self, start: usize, pass: Pass) -> Spot {
+    pub(super) fn spot(&self, start: usize, pass: Pass) -> Spot {
         Spot { start, kept: self.whole(), pass }
     }
 
@@ -174,8 +178,7 @@ impl<'a> Search<'a, '_> {
         if let Some(start) = self.at_stated_line(&wanted, stated)? {
             return Ok(self.spot(start, Pass::Stated));
         }
-        self.in_passes(&self.whole(), std::slice::from_ref(&self.rest()))?
-            .map_or_else(|| self.with_fuzz(), Ok)
+        self.in_passes(&self.whole(), &[vec![self.rest()]])?.map_or_else(|| self.with_fuzz(), Ok)
     }
 
     /// The stated line, if the hunk stands there exactly. Where the last hunk was off, the line that
@@ -198,19 +201,25 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// The only place of the kept lines within the regions, at the first pass that has any.
-    fn in_passes(
+    /// The only place of the kept lines, at the first pass that has any. The further sets of regions
+    /// are guesses themselves: only what stands there exactly counts, and only if the first has
+    /// nothing alike.
+    pub(super) fn in_passes(
         &self,
         kept: &Range<usize>,
-        regions: &[Range<usize>],
+        tiers: &[Regions],
     ) -> Result<Option<Spot>, Missing> {
+        let Some(first) = tiers.first() else { return Ok(None) };
         for fold in Fold::ALL {
-            if let Some(start) = self.only_place(fold, Pass::of(fold), kept, regions)? {
-                return Ok(Some(Spot { start, kept: kept.clone(), pass: Pass::of(fold) }));
+            let sought = if fold == Fold::Exact { tiers } else { std::slice::from_ref(first) };
+            for regions in sought {
+                if let Some(start) = self.only_place(fold, Pass::of(fold), kept, regions)? {
+                    return Ok(Some(Spot { start, kept: kept.clone(), pass: Pass::of(fold) }));
+                }
             }
             // What the loosest pass does not find, those between do not find either.
             let loosest = Fold::Punctuation;
-            if fold == Fold::Exact && self.places(loosest, &self.wanted(kept), regions).is_empty() {
+            if fold == Fold::Exact && self.places(loosest, &self.wanted(kept), first).is_empty() {
                 break;
             }
         }
@@ -246,7 +255,12 @@ impl<'a> Search<'a, '_> {
 
     /// Where `wanted` stands within one of the regions, which ascend. They are searched at once:
     /// there may be as many of them as lines.
-    fn within(&self, fold: Fold, wanted: &[&[u8]], regions: &[Range<usize>]) -> Vec<usize> {
+    pub(super) fn within(
+        &self,
+        fold: Fold,
+        wanted: &[&[u8]],
+        regions: &[Range<usize>],
+    ) -> Vec<usize> {
         let (Some(first), Some(last)) = (regions.first(), regions.last()) else {
             return Vec::new();
         };
@@ -284,139 +298,8 @@ impl<'a> Search<'a, '_> {
     }
 
     /// Whether enough is kept to name a place: some line of the file that is not blank.
-    fn says_something(&self, kept: &Range<usize>) -> bool {
+    pub(super) fn says_something(&self, kept: &Range<usize>) -> bool {
         self.wanted(kept).iter().any(|line| !line.trim_ascii().is_empty())
-    }
-
-    fn freeform(&self) -> Result<Spot, Missing> {
-        let whole = self.whole();
-        if self.hunk.old_lines().next().is_none() {
-            return self.addition();
-        }
-        let narrowed = self.narrowed()?;
-        for kept in [Some(whole.clone()), self.without_blank_ends()].into_iter().flatten() {
-            for regions in &narrowed {
-                if let Some(mut spot) = self.in_passes(&kept, regions)? {
-                    // What was ignored within lines says more than blank ones at the ends.
-                    if kept != whole && spot.pass == Pass::Exact {
-                        spot.pass = Pass::Fuzz(whole.len() - kept.len());
-                    }
-                    return Ok(spot);
-                }
-            }
-        }
-        Err(Missing::Nowhere)
-    }
-
-    /// Lines that are only added go below the line that `@@` names, or to the end of the file.
-    fn addition(&self) -> Result<Spot, Missing> {
-        let end = self.page.len();
-        let Some(anchor) = self.hunk.anchors.last() else {
-            return Ok(self.spot(end, Pass::Stated));
-        };
-        let outer = &self.hunk.anchors[..self.hunk.anchors.len() - 1];
-        // An outer anchor is not its own inner one.
-        let below = usize::from(!outer.is_empty());
-        for regions in self.narrowed_by(outer)? {
-            let inside: Vec<_> = regions.iter().map(|one| one.start + below..one.end).collect();
-            let (fold, mut found) = self.anchor_lines(anchor, &inside);
-            found.retain(|line| line + 1 >= self.progress.cursor);
-            match found.as_slice() {
-                [] => {}
-                [line] if self.hunk.at_end && line + 1 != end => {
-                    return Err(Missing::NotAtEnd(*line));
-                }
-                [line] => return Ok(self.spot(line + 1, Pass::of(fold))),
-                _ => return Err(Missing::Anchors(anchor.clone(), found)),
-            }
-        }
-        let whole = 0..self.progress.cursor;
-        let (_, passed) = self.anchor_lines(anchor, &[whole]);
-        Err(passed.first().map_or_else(|| Missing::Anchor(anchor.clone()), |l| Missing::Before(*l)))
-    }
-
-    /// Blank context at the ends is what models add to set chunks apart.
-    fn without_blank_ends(&self) -> Option<Range<usize>> {
-        let is_blank = |line: &HunkLine| line.sign == Sign::Context && line.text.trim().is_empty();
-        let first = self.hunk.lines.iter().position(|line| !is_blank(line))?;
-        let last = self.hunk.lines.iter().rposition(|line| !is_blank(line))? + 1;
-        let kept = first..last;
-        (kept != self.whole() && self.says_something(&kept)).then_some(kept)
-    }
-
-    /// Where to look for a chunk, the narrowest first.
-    fn narrowed(&self) -> Result<Vec<Vec<Range<usize>>>, Missing> {
-        let cursor = self.progress.cursor;
-        let free = |region: Range<usize>| region.start.max(cursor)..region.end;
-        let mut narrowed = self.narrowed_by(&self.hunk.anchors)?;
-        for regions in &mut narrowed {
-            *regions = regions.drain(..).map(free).filter(|region| !region.is_empty()).collect();
-        }
-        Ok(narrowed)
-    }
-
-    /// The blocks below the lines that the anchors name, and then everything below the first of
-    /// them. A block may have begun before the last chunk ended: what is left of it counts.
-    fn narrowed_by(&self, anchors: &[String]) -> Result<Vec<Vec<Range<usize>>>, Missing> {
-        let mut below = self.rest();
-        if anchors.is_empty() {
-            return Ok(vec![vec![below]]);
-        }
-        let whole = 0..self.page.len();
-        let mut inside = vec![whole];
-        let mut blocks = Vec::new();
-        for anchor in anchors {
-            let (_, named) = self.anchor_lines(anchor, &inside);
-            blocks = self.blocks(&named);
-            // The next anchor is below this one; a chunk may repeat the line as its context.
-            inside = blocks.iter().map(|block| block.start + 1..block.end).collect();
-            let (_, first) = self.anchor_lines(anchor, std::slice::from_ref(&below));
-            match first.first() {
-                Some(first) => below.start = first + 1,
-                None if blocks.is_empty() => return Err(Missing::Anchor(anchor.clone())),
-                None => {}
-            }
-        }
-        below.start = below.start.saturating_sub(1).max(self.progress.cursor);
-        Ok(vec![blocks, vec![below]])
-    }
-
-    /// The lines that an anchor names, at the first pass that finds any.
-    fn anchor_lines(&self, anchor: &str, regions: &[Range<usize>]) -> (Fold, Vec<usize>) {
-        let wanted = [anchor.as_bytes()];
-        for fold in Fold::ALL {
-            let found: Vec<usize> =
-                regions.iter().flat_map(|region| self.page.places(fold, &wanted, region)).collect();
-            if !found.is_empty() {
-                return (fold, found);
-            }
-        }
-        (Fold::Exact, Vec::new())
-    }
-
-    /// The blocks below the named lines, which ascend. One that begins in another ends in it.
-    fn blocks(&self, named: &[usize]) -> Vec<Range<usize>> {
-        let mut blocks: Vec<Range<usize>> = Vec::new();
-        for line in named {
-            if blocks.last().is_none_or(|last| last.end <= *line) {
-                blocks.push(self.block(*line));
-            }
-        }
-        blocks
-    }
-
-    /// The line and what is indented below it: the body of a class, a function, an entry, with the
-    /// bracket that closes it.
-    fn block(&self, line: usize) -> Range<usize> {
-        let head = depth(self.page.content(line));
-        let ends = |below: &usize| {
-            let content = self.page.content(*below);
-            let blank = content.trim_ascii().is_empty();
-            let depth = depth(content);
-            !blank && (depth < head || depth == head && !is_bracket(content))
-        };
-        let end = (line + 1..self.page.len()).find(ends).unwrap_or(self.page.len());
-        line..end
     }
 
     /// Where a hunk that stands nowhere after the last one stands after all.
@@ -435,15 +318,4 @@ impl<'a> Search<'a, '_> {
         let before = self.page.places(Fold::Punctuation, &wanted, &(0..reach));
         before.first().map_or(Missing::Nowhere, |place| Missing::Before(*place))
     }
-}
-
-/// The width of a line's indentation in characters.
-fn depth(content: &[u8]) -> usize {
-    content.len() - content.trim_ascii_start().len()
-}
-
-/// Whether a line at the depth of a block's first line is still part of the block: it closes it, or
-/// opens it on a line of its own.
-fn is_bracket(content: &[u8]) -> bool {
-    matches!(content.trim_ascii_start().first(), Some(b'}' | b')' | b']' | b'{'))
 }

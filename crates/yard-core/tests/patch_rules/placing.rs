@@ -149,6 +149,27 @@ fn x3_anchors_narrow_step_by_step() {
 }
 
 #[test]
+fn x3_anchors_without_their_indentation_do_not_mislead() {
+    // Exactly written, the anchor is the last function; the chunk stands exactly in two others.
+    let chunk = "@@ def run(self):\n-        return x\n+        return 2\n";
+    fails(PYTHON, &envelope(chunk), FaultCode::TextNotUnique, &["lines 4 and 9"]);
+    let one_class =
+        PYTHON.split_once("\nclass B").unwrap().0.to_owned() + "\ndef run(self):\n    return x\n";
+    let after = one_class.replacen("return x", "return 2", 1);
+    lands(&one_class, &envelope(chunk), &after, 4, Pass::Exact);
+    // What the block holds is meant, though something below it is spelled more alike.
+    let file = "def b():\n    go(1) \ndef c():\n    go(1)\n";
+    let patch = envelope("@@ def b():\n-    go(1)\n+    go(2)\n");
+    lands(file, &patch, "def b():\n    go(2)\ndef c():\n    go(1)\n", 2, Pass::TrailingSpace);
+    // Text without blocks: what stands below the line, if it stands there once.
+    let flat = "# One\nsame\n# Two\nsame\n# Three\nother\n";
+    let patch = envelope("@@ # Two\n-same\n+new\n");
+    lands(flat, &patch, "# One\nsame\n# Two\nnew\n# Three\nother\n", 4, Pass::Exact);
+    let patch = envelope("@@ # One\n@@ # Three\n-other\n+new\n");
+    lands(flat, &patch, "# One\nsame\n# Two\nsame\n# Three\nnew\n", 6, Pass::Exact);
+}
+
+#[test]
 fn x3_an_anchor_may_be_named_again_for_the_next_chunk() {
     let patch = envelope(
         "@@ class A:\n-        x = 1\n+        x = 5\n@@ class A:\n-        return x\n+        return 5\n",

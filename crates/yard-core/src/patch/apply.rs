@@ -339,6 +339,11 @@ impl Unplaced<'_, '_> {
                  them in the order of the file.",
                 line + 1
             ),
+            Missing::Done(line) => format!(
+                "{subject} was not found, but what it changes its lines to stands at line {}: it \
+                 seems to be done already. Leave it out.",
+                line + 1
+            ),
             Missing::NotBelow(line) => format!(
                 "{subject} stands at line {}, which is not below the line that its `@@` names. \
                  Name a line above it, or none.",

@@ -72,6 +72,8 @@ pub(super) enum Missing {
     Nowhere,
     /// It stands only before the place where the last hunk ended.
     Before(usize),
+    /// It stands nowhere, but what it makes of its lines stands at this line.
+    Done(usize),
     /// It stands at this line, which is not below the line that its `@@` names.
     NotBelow(usize),
     /// It stands at this line, but the file goes on after it.
@@ -316,6 +318,17 @@ impl<'a> Search<'a, '_> {
         }
         let reach = (self.progress.cursor + wanted.len()).saturating_sub(1);
         let before = self.page.places(Fold::Punctuation, &wanted, &(0..reach));
-        before.first().map_or(Missing::Nowhere, |place| Missing::Before(*place))
+        let before = before.first().map(|place| Missing::Before(*place));
+        before.or_else(|| self.done().map(Missing::Done)).unwrap_or(Missing::Nowhere)
+    }
+
+    /// Where the hunk seems to have been done already.
+    fn done(&self) -> Option<usize> {
+        let says = |line: &HunkLine| line.sign == Sign::Add && !line.text.trim().is_empty();
+        let bare = |line: &'a str| line.strip_suffix('\r').unwrap_or(line).as_bytes();
+        let new: Vec<&[u8]> = self.hunk.new_lines().map(bare).collect();
+        let whole = 0..self.page.len();
+        let places = || self.page.places(Fold::Exact, &new, &whole);
+        self.hunk.lines.iter().any(says).then(places)?.first().copied()
     }
 }

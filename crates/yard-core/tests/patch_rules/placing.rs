@@ -286,6 +286,15 @@ fn r10_a_hunk_that_stands_nowhere_is_explained() {
 }
 
 #[test]
+fn r10_what_is_done_already_is_told() {
+    let patch = diff("@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n");
+    let once = text_of(&applied("zero\none\ntwo\nthree\n", &patch).unwrap());
+    fails(&once, &patch, FaultCode::TextNotFound, &["at line 2", "done already", "Leave it out"]);
+    let removes = diff("@@ -1,2 +1 @@\n one\n-two\n");
+    fails("one\nthree\n", &removes, FaultCode::TextNotFound, &["was not found"]);
+}
+
+#[test]
 fn r10_all_places_are_named() {
     let many = "x\n".repeat(30);
     let words = ["in 30 places, at lines 1, 2, 3, 4,", "28, 29 and 30;"];

@@ -34,6 +34,11 @@ fn large() -> (String, String) {
     (rows.concat(), diff)
 }
 
+/// A line of a unified diff in an envelope.
+fn chunk_line(line: &str) -> String {
+    if line.starts_with("@@") { "@@\n".to_owned() } else { format!("{line}\n") }
+}
+
 #[test]
 fn x3_a_thousand_hunks_in_a_large_file_take_linear_time() {
     let (file, diff) = large();
@@ -41,6 +46,11 @@ fn x3_a_thousand_hunks_in_a_large_file_take_linear_time() {
     let bound = Duration::from_secs(8);
     let patch = timed("parse 1,000 hunks", bound, || one(&diff));
     let stated = timed("apply at stated lines", bound, || apply(file.as_bytes(), &patch).unwrap());
+    let body: String = diff.lines().skip(2).map(chunk_line).collect();
+    let envelope = format!("*** Begin Patch\n*** Update File: f\n{body}*** End Patch\n");
+    let chunks = timed("parse 1,000 chunks", bound, || one(&envelope));
+    let same = timed("apply chunks", bound, || apply(file.as_bytes(), &chunks).unwrap());
+    assert_eq!(same.content, stated.content);
     let drifted = format!("one line more\n{file}");
     let done = timed("apply after a drift", bound, || apply(drifted.as_bytes(), &patch).unwrap());
     assert_eq!(done.content.len(), stated.content.len() + 14);

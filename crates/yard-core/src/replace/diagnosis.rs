@@ -317,12 +317,20 @@ fn anchored(file: &[&str], wanted: &[&str]) -> Vec<usize> {
 fn sharing_words(file: &[&str], wanted: &[&str]) -> Vec<usize> {
     let longest = wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().len());
     let Some((index, line)) = longest else { return Vec::new() };
-    let sought: HashSet<&str> = words(line).collect();
+    let mut sought: HashSet<&str> = HashSet::new();
     // Most words differ from all of these in their length already, which costs nothing to see.
-    let lengths = sought.iter().fold(0, |lengths, word| lengths | length_bit(word));
-    let is_sought = |word: &&str| length_bit(word) & lengths != 0 && sought.contains(word);
+    let mut lengths = 0;
+    each_word(line, |word| {
+        lengths |= length_bit(word);
+        sought.insert(word);
+    });
     let votes = file.iter().enumerate().filter_map(|(number, line)| {
-        let shared: usize = words(line).filter(is_sought).map(str::len).sum();
+        let mut shared = 0;
+        each_word(line, |word| {
+            if length_bit(word) & lengths != 0 && sought.contains(word) {
+                shared += word.len();
+            }
+        });
         (shared > 0).then(|| (number.saturating_sub(index), shared.min(1 << 20)))
     });
     most(votes)
@@ -332,12 +340,21 @@ fn length_bit(word: &str) -> u64 {
     1 << word.len().min(63)
 }
 
-fn words(line: &str) -> impl Iterator<Item = &str> {
-    let is_part = |character: char| match character.is_ascii() {
-        true => character.is_ascii_alphanumeric() || character == '_',
-        false => character.is_alphanumeric(),
-    };
-    line.split(move |character: char| !is_part(character)).filter(|word| word.len() >= 2)
+/// Every word of a line with two bytes or more.
+fn each_word<'a>(line: &'a str, mut take: impl FnMut(&'a str)) {
+    if !line.is_ascii() {
+        let words = line.split(|character: char| !character.is_alphanumeric() && character != '_');
+        return words.filter(|word| word.len() >= 2).for_each(take);
+    }
+    // Byte by byte: this looks at every line of a file.
+    let mut start = 0;
+    let bytes = line.bytes().chain([b'\n']).enumerate();
+    for (at, _) in bytes.filter(|(_, byte)| !byte.is_ascii_alphanumeric() && *byte != b'_') {
+        if at - start >= 2 {
+            take(&line[start..at]);
+        }
+        start = at + 1;
+    }
 }
 
 /// The starts with the most votes; of equals the earlier, so that the answer is always the same.

@@ -108,7 +108,7 @@ fn line(dice: &mut Dice) -> String {
 fn text(dice: &mut Dice) -> String {
     let count = [0, 1, 2, 5, 12, 40][dice.roll(6)];
     let crlf = dice.roll(4);
-    let mut text = String::new();
+    let mut text = String::from(if count > 0 && dice.one_in(12) { "\u{feff}" } else { "" });
     for _ in 0..count {
         text.push_str(&line(dice));
         let with_cr = crlf == 0 || crlf == 1 && dice.one_in(3);
@@ -120,7 +120,16 @@ fn text(dice: &mut Dice) -> String {
     text
 }
 
+/// A text after some edits. A byte order mark stays where it is, or goes.
 fn edited(dice: &mut Dice, text: &str) -> String {
+    match text.strip_prefix('\u{feff}') {
+        Some(body) if dice.one_in(4) => edited_lines(dice, body),
+        Some(body) => format!("\u{feff}{}", edited_lines(dice, body)),
+        None => edited_lines(dice, text),
+    }
+}
+
+fn edited_lines(dice: &mut Dice, text: &str) -> String {
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     let ending = if text.contains("\r\n") && !dice.one_in(4) { "\r\n" } else { "\n" };
     for _ in 0..=dice.roll(3) {

@@ -25,6 +25,8 @@ use super::{Action, FilePatch, Form, Hunk, Sign, Transfer};
 const MAX_PLACES: usize = 100;
 
 const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
+/// What is left of a file with a byte order mark when all of its lines are gone.
+const MARKS: [&[u8]; 3] = [UTF8_BOM, b"\xff\xfe", b"\xfe\xff"];
 
 /// What a section made of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +80,8 @@ fn deleted(bytes: &[u8], file: &FilePatch) -> Result<Applied> {
         return Ok(Applied { content: Vec::new(), hunks: Vec::new() });
     }
     let applied = updated(bytes, file)?;
-    if !applied.content.is_empty() && file.transfer != Some(Transfer::Copy) {
+    let is_gone = applied.content.is_empty() || MARKS.contains(&applied.content.as_slice());
+    if !is_gone && file.transfer != Some(Transfer::Copy) {
         let message = format!(
             "{}: the patch (line {}) deletes the file, but the file has lines that the patch does \
              not name ({} of them). Nothing was changed. Read the file again, and name all of its \
@@ -97,6 +100,10 @@ fn updated(bytes: &[u8], file: &FilePatch) -> Result<Applied> {
         return Ok(Applied { content: bytes.to_vec(), hunks: Vec::new() });
     }
     let mut text = match Text::parse(bytes) {
+        // Tools that know nothing of marks make them part of the first line, and so of a diff.
+        Ok(text) if text.encoding == Encoding::Utf8Bom && names_mark(file) => {
+            return patched(bytes, file);
+        }
         Ok(text) => text,
         // Lines are all that a patch touches, so damage in others can stay as it is.
         Err(NotText::Lossy(Encoding::Utf8)) => return patched(bytes, file),
@@ -119,6 +126,11 @@ fn updated(bytes: &[u8], file: &FilePatch) -> Result<Applied> {
         Fault::new(FaultCode::BadArgument, message).about(Subject::Replacement)
     })?;
     Ok(Applied { content, hunks: applied.hunks })
+}
+
+/// Whether the section names the byte order mark as the start of a line that must be there.
+fn names_mark(file: &FilePatch) -> bool {
+    file.hunks.iter().any(|hunk| hunk.old_lines().any(|line| line.starts_with('\u{feff}')))
 }
 
 fn patched_after_bom(bytes: &[u8], file: &FilePatch) -> Result<Applied> {

@@ -256,6 +256,11 @@ fn r5_every_other_byte_survives() {
     };
     assert_eq!(bytes(&wide("a\r\nb\r\n")).unwrap(), wide("a\r\nü\r\n"));
     assert_eq!(bytes(b"caf\xe9 cr\xe8me\nb\n").unwrap(), b"caf\xe9 cr\xe8me\n\xfc\n");
+    let marked = one(&diff("@@ -1,2 +1,2 @@\n \u{feff}a\n-b\n+c\n"));
+    let done = apply("\u{feff}a\nb\n".as_bytes(), &marked).unwrap();
+    assert_eq!(done.content, "\u{feff}a\nc\n".as_bytes());
+    let gone = one("--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
+    assert_eq!(apply("\u{feff}a\n".as_bytes(), &gone).unwrap().content, b"");
     let damaged = "ünïcödé äöü ÄÖÜ ß\n".as_bytes();
     let before = [damaged, b"\xff\x80\nb\n"].concat();
     assert_eq!(bytes(&before).unwrap(), [damaged, b"\xff\x80\n", "ü\n".as_bytes()].concat());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::thread;
 
 use yard_core::op::{Entry, List, Listing};
-use yard_core::{Call, Effect, EffectKind, FileId, FileKind, Name, Result, WsPath};
+use yard_core::{Call, Effect, EffectKind, Fault, FileId, FileKind, Name, Result, WsPath};
 use yard_store::Node;
 
 use crate::disk::{Spot, Stat, not_found};
@@ -118,7 +118,7 @@ pub(crate) fn entries(
             let stats = scope.spawn(|| on_disk(workspace, &visits, shown, call));
             let nodes = in_store(workspace, &visits, call)?;
             let stats = stats.join().unwrap_or_else(|_| Err(broke_off("listing")))?;
-            Ok((stats, nodes))
+            Ok::<_, Fault>((stats, nodes))
         })?
     };
     let mut entries = Vec::with_capacity(visits.len());

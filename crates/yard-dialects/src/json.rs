@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-use serde::Serialize;
+use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 
 /// Bytes that are kept free for what comes around a reply.
@@ -56,9 +56,11 @@ impl Json {
     }
 }
 
-/// What was written here can be read.
+/// What was written here can be read, also where an envelope made it deeper than a caller may send.
 fn read(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_default()
+    let mut reader = serde_json::Deserializer::from_str(text);
+    reader.disable_recursion_limit();
+    Value::deserialize(&mut reader).unwrap_or_default()
 }
 
 impl From<Value> for Json {
@@ -156,6 +158,15 @@ mod tests {
         let value: Value = serde_json::from_str(text).unwrap();
         assert_eq!(Json::from(value.clone()).as_str(), value.to_string());
         assert_eq!(Json::of(&value).unwrap().into_value(), value);
+    }
+
+    #[test]
+    fn a_value_as_deep_as_callers_may_send_is_read_within_an_envelope() {
+        let deepest = format!("{}{}", "[".repeat(127), "]".repeat(127));
+        let value: Value = serde_json::from_str(&deepest).unwrap();
+        let answer = Json::of(&value).unwrap().within(r#"{"result":{"content":"#, "}}");
+        assert_eq!(answer["result"]["content"], value);
+        assert_eq!(answer.into_value()["result"]["content"], value);
     }
 
     #[test]

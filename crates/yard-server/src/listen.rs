@@ -1,27 +1,25 @@
-//! Accepts connections, hands them to the router, and goes in order: when told to stop it takes no new
+//! Accepts connections, hands their requests on, and goes in order: when told to stop it takes no new
 //! ones, lets what is under way finish, and gives up after a while. The only place that listens.
 
 #![allow(clippy::disallowed_methods, reason = "the server is what listens (invariant 2)")]
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
 use hyper::Request;
 use hyper::body::Incoming;
-use hyper::service::{Service as _, service_fn};
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
-use crate::http::{App, router};
+use crate::http::{App, Table, respond, table};
 use crate::pool::Pools;
 
 /// Most connections at once; the next ones wait to be accepted.
@@ -62,7 +60,7 @@ where
     let Listening { runtime, listener, .. } = listening;
     runtime.block_on(async {
         let stop = stop();
-        accept(listener, router(&app), stop, &app).await;
+        accept(listener, Arc::new(table(&app)), stop, &app).await;
     });
     // A tool that is still running is cut off: nothing of it is half done.
     runtime.shutdown_timeout(Duration::from_secs(2));
@@ -70,7 +68,7 @@ where
 
 async fn accept(
     listener: TcpListener,
-    router: Router,
+    table: Arc<Table>,
     stop: impl Future<Output = ()>,
     app: &Arc<App>,
 ) {
@@ -87,10 +85,10 @@ async fn accept(
         let Some((stream, peer, permit)) = accepted else { continue };
         // Answers are small: none waits for the next one to fill a packet.
         let _ = stream.set_nodelay(true);
-        let inner = TowerToHyperService::new(router.clone());
-        let service = service_fn(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(Peer(peer));
-            inner.call(request.map(Body::new))
+        let (app, table) = (Arc::clone(app), Arc::clone(&table));
+        let service = service_fn(move |request: Request<Incoming>| {
+            let answer = respond(Arc::clone(&app), Arc::clone(&table), peer.ip(), request);
+            async move { Ok::<_, Infallible>(answer.await) }
         });
         let watched = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
@@ -121,7 +119,3 @@ async fn next(listener: &TcpListener, room: &Arc<Semaphore>) -> Option<Accepted>
         }
     }
 }
-
-/// Who is at the other end of the connection.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer(pub(crate) SocketAddr);

@@ -179,10 +179,11 @@ fn many_connections_at_once_get_answers_in_flat_memory() {
         over: &over,
     };
     let ((early, late), ended) = load.run(|| {
-        let fifth = Duration::from_secs(seconds()) / 5;
-        sleep(fifth);
+        // Not before everything is under way, also where the disk is slow at first.
+        let half = Duration::from_secs(seconds()) / 2;
+        sleep(half);
         let early = resident(&server);
-        sleep(fifth * 4);
+        sleep(half);
         (early, resident(&server))
     });
     let failed: Vec<_> = ended.iter().filter_map(|one| one.failed.as_ref()).collect();

@@ -1,23 +1,20 @@
 //! The one way that every request takes: checked, read, known, let in, done, told, logged. Handlers run
 //! where the pools say; nothing here blocks.
 
+use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use axum::Router;
-use axum::body::Body;
-use axum::extract::rejection::RawPathParamsRejection;
-use axum::extract::{RawPathParams, Request};
-use axum::http::header::{
-    ACCEPT_RANGES, AUTHORIZATION, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH,
+use bytes::Bytes;
+use http::header::{
+    ACCEPT_RANGES, ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH,
     CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue,
     RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
-use axum::routing::{MethodFilter, on};
+use http::request::Parts;
+use http::{HeaderMap, Request, Response, StatusCode};
+use hyper::body::Incoming;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span, field};
@@ -30,46 +27,43 @@ use super::body::{self, Reading};
 use super::problem::Problem;
 use super::reply::{Content, Raw, Reply};
 use super::route::{Access, BodyShape, Route};
-use super::stream::{self, Chunks};
+use super::stream::{self, Body, Chunks};
+use super::table::{Meant, Table};
 use super::{cookie, events, guard, idempotency, routes, tools, waiting};
-use crate::listen::Peer;
 use crate::pool::Work;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Every route, and JSON for everything that is none.
-pub(crate) fn router(app: &Arc<App>) -> Router {
-    let mut router = Router::new();
-    for route in routes(&app.catalog) {
-        let Ok(filter) = MethodFilter::try_from(route.method.clone()) else { continue };
-        let (path, route, app) = (route.path, Arc::new(route), Arc::clone(app));
-        let handler = move |params: Params, request: Request| {
-            answer(Arc::clone(&app), Arc::clone(&route), owned(params), request)
-        };
-        router = router.route(path, on(filter, handler));
-    }
-    let (missing, wrong) = (Arc::clone(app), Arc::clone(app));
-    router
-        .fallback(move |request: Request| async move {
-            let message = "no such route; GET /openapi.json lists all of them";
-            outside(&missing, &request, Problem::not_found(message))
-        })
-        .method_not_allowed_fallback(move |request: Request| async move {
-            let message = "this route takes other methods; the header Allow names them";
-            outside(&wrong, &request, Problem::new(405, "METHOD_NOT_ALLOWED", message))
-        })
+/// Every route.
+pub(crate) fn table(app: &App) -> Table {
+    Table::of(routes(&app.catalog))
 }
 
-type Params = Result<RawPathParams, RawPathParamsRejection>;
-
-/// The names of a path. Where one is not UTF-8 there are none: such a path names nothing that is here.
-fn owned(params: Params) -> Vec<(String, String)> {
-    let Ok(params) = params else { return Vec::new() };
-    params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+/// The answer to a request from `peer`: JSON also for what no route answers.
+pub(crate) async fn respond(
+    app: Arc<App>,
+    table: Arc<Table>,
+    peer: IpAddr,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    match table.find(request.method(), request.uri().path()) {
+        Meant::Route(route, params) => answer(app, route, params, peer, request).await,
+        Meant::OtherMethods(allowed) => {
+            let message = "this route takes other methods; the header Allow names them";
+            let problem = Problem::new(405, "METHOD_NOT_ALLOWED", message);
+            let mut response = outside(&app, &request, problem);
+            set(response.headers_mut(), ALLOW, Some(allowed));
+            response
+        }
+        Meant::Nothing => {
+            let message = "no such route; GET /openapi.json lists all of them";
+            outside(&app, &request, Problem::not_found(message))
+        }
+    }
 }
 
 /// What no route answers.
-fn outside(app: &App, request: &Request, problem: Problem) -> Response {
+fn outside(app: &App, request: &Request<Incoming>, problem: Problem) -> Response<Body> {
     let checked = guard::check(&app.settings, request.uri(), request.headers());
     let problem = checked.err().unwrap_or(problem);
     let id = request_id(app, request.headers());
@@ -81,13 +75,14 @@ async fn answer(
     app: Arc<App>,
     route: Arc<Route>,
     params: Vec<(String, String)>,
-    request: Request,
-) -> Response {
+    peer: IpAddr,
+    request: Request<Incoming>,
+) -> Response<Body> {
     let began = Instant::now();
     let (parts, body) = request.into_parts();
     let id = request_id(&app, &parts.headers);
     let span = request_span(&app, &route, &id, &parts.headers);
-    let result = run(&app, &route, params, parts, body).instrument(span.clone()).await;
+    let result = run(&app, &route, params, peer, parts, body).instrument(span.clone()).await;
     let status = result.as_ref().map_or_else(|problem| problem.status, |(reply, _)| reply.status);
     let took = began.elapsed();
     app.metrics.answered(&route, status, took);
@@ -135,21 +130,21 @@ async fn run(
     app: &Arc<App>,
     route: &Arc<Route>,
     params: Vec<(String, String)>,
+    peer: IpAddr,
     parts: Parts,
-    body: Body,
+    body: Incoming,
 ) -> Result<(Reply, Alive), Problem> {
     guard::check(&app.settings, &parts.uri, &parts.headers)?;
     let token = credentials(&parts)?;
     if route.access != Access::Anyone && token.is_none() {
         return Err(no_token());
     }
-    let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
     let call = Call::new(Arc::clone(app.house.world()));
     let stop = StopWhenDropped(call.cancel_flag());
     let mut ask = Ask {
         app: Arc::clone(app),
         route: Arc::clone(route),
-        peer: peer.unwrap_or(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED)),
+        peer,
         query: query_of(parts.uri.query().unwrap_or_default()),
         params,
         token,
@@ -256,7 +251,7 @@ async fn let_in_early(app: &Arc<App>, mut ask: Ask) -> Result<Ask, Problem> {
 }
 
 /// The answer as it goes over the wire.
-fn told(app: &App, id: &str, result: Result<(Reply, Alive), Problem>) -> Response {
+fn told(app: &App, id: &str, result: Result<(Reply, Alive), Problem>) -> Response<Body> {
     let mut headers = HeaderMap::with_capacity(8);
     let (reply, alive) = match result {
         Ok((reply, alive)) => (reply, Some(alive)),
@@ -288,7 +283,7 @@ fn told(app: &App, id: &str, result: Result<(Reply, Alive), Problem>) -> Respons
             events::body(alive.ask, cursor, alive.stop)
         }
         (Content::Waiting(bytes, _), _) => typed(&mut headers, "application/json", bytes),
-        (Content::Empty | Content::Raw(_) | Content::Events(_), _) => Body::empty(),
+        (Content::Empty | Content::Raw(_) | Content::Events(_), _) => stream::whole(Bytes::new()),
     };
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
@@ -296,9 +291,9 @@ fn told(app: &App, id: &str, result: Result<(Reply, Alive), Problem>) -> Respons
     response
 }
 
-fn typed(headers: &mut HeaderMap, media: &'static str, body: impl Into<Body>) -> Body {
+fn typed(headers: &mut HeaderMap, media: &'static str, body: impl Into<Bytes>) -> Body {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
-    body.into()
+    stream::whole(body)
 }
 
 /// The headers of a file's bytes. No browser shall ever run what is in a workspace.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use axum::http::HeaderMap;
+use http::HeaderMap;
 use tokio::sync::Notify;
 use tracing::Span;
 use yard_dialects::Catalog;

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::http::HeaderMap;
 use bytes::Bytes;
+use http::HeaderMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use yard_core::{Call, Role, WorkspaceId};

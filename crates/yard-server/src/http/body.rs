@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::HeaderMap;
-use axum::http::header::CONTENT_LENGTH;
 use bytes::{Bytes, BytesMut};
+use http::HeaderMap;
+use http::header::CONTENT_LENGTH;
 use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -33,7 +33,7 @@ impl Default for Room {
 
 /// A body that is being read.
 pub(crate) struct Reading {
-    body: Body,
+    body: Incoming,
     read: BytesMut,
     most: u64,
     ended: bool,
@@ -44,7 +44,11 @@ pub(crate) type WholeBody = (Bytes, Option<OwnedSemaphorePermit>);
 
 impl Reading {
     /// Reads what is small; refuses what says that it is too large.
-    pub(crate) async fn begin(headers: &HeaderMap, body: Body, most: u64) -> Result<Self, Problem> {
+    pub(crate) async fn begin(
+        headers: &HeaderMap,
+        body: Incoming,
+        most: u64,
+    ) -> Result<Self, Problem> {
         if said_length(headers).is_some_and(|length| length > most) {
             return Err(Problem::too_large(most));
         }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::http::HeaderMap;
-use axum::http::header::{IF_MATCH, IF_NONE_MATCH, RANGE};
+use http::HeaderMap;
+use http::header::{IF_MATCH, IF_NONE_MATCH, RANGE};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::op::{

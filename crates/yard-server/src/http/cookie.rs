@@ -1,8 +1,8 @@
 //! The two cookies of a browser: HttpOnly, so that no script of a page can read them, and SameSite, so
 //! that no other site's page can send them.
 
-use axum::http::HeaderMap;
-use axum::http::header::COOKIE;
+use http::HeaderMap;
+use http::header::COOKIE;
 
 /// What carries the access token.
 pub(crate) const ACCESS: &str = "access_token";

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
+use hyper::body::Frame;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,6 +18,7 @@ use super::answer::StopWhenDropped;
 use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::{Content, Reply};
+use super::stream::{Body, pieces};
 use crate::pool::Work;
 
 /// How often a quiet stream says that it is alive.
@@ -57,9 +58,9 @@ pub(super) fn body(ask: Arc<Ask>, cursor: u64, stop: StopWhenDropped) -> Body {
     let open = OpenStream::new(&ask, &rung);
     let reader =
         Reader { ask, rung, cursor, quiet: Duration::ZERO, greeted: false, open, _stop: stop };
-    Body::from_stream(stream::unfold(reader, |mut reader| async move {
+    pieces(stream::unfold(reader, |mut reader| async move {
         let text = reader.next().await?;
-        Some((Ok::<_, std::convert::Infallible>(Bytes::from(text)), reader))
+        Some((Ok(Frame::data(Bytes::from(text))), reader))
     }))
 }
 

@@ -4,8 +4,8 @@
 
 use std::net::IpAddr;
 
-use axum::http::header::{CONTENT_TYPE, HOST, HeaderName, ORIGIN};
-use axum::http::{HeaderMap, Method, Uri};
+use http::header::{CONTENT_TYPE, HOST, HeaderName, ORIGIN};
+use http::{HeaderMap, Method, Uri};
 
 use super::app::Settings;
 use super::problem::Problem;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::http::Method;
+use http::Method;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;

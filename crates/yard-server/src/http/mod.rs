@@ -1,4 +1,4 @@
-//! REST over the gate: one table of routes (`routes.rs`), from which the router, the OpenAPI document
+//! REST over the gate: one table of routes (`routes.rs`), from which the table that finds them, the OpenAPI document
 //! and the tests' list of everything that can be asked are made. `answer.rs` is the one way that every
 //! request takes: checked, known, let in, done, told.
 
@@ -29,6 +29,7 @@ mod route;
 mod routes;
 mod steps;
 mod stream;
+mod table;
 mod tools;
 mod waiting;
 mod workspaces;
@@ -38,4 +39,5 @@ pub use openapi::document;
 pub use route::{Access, Route};
 pub use routes::routes;
 
-pub(crate) use answer::router;
+pub(crate) use answer::{respond, table};
+pub(crate) use table::Table;

@@ -1,6 +1,6 @@
 //! One row of the table of routes: what is asked, who may ask, what goes in and what comes out.
 
-use axum::http::Method;
+use http::Method;
 use schemars::JsonSchema;
 use serde_json::Value;
 use yard_core::Role;

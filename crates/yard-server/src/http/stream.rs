@@ -1,12 +1,15 @@
-//! Bodies that are never held whole: a file's bytes on their way out, an upload's on their way in.
+//! Bodies: answers that are there already, and those that are never held whole, a file's bytes on their
+//! way out and an upload's on their way in.
 
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::body::Body;
 use bytes::Bytes;
-use futures_util::stream;
-use http_body_util::BodyExt as _;
+use futures_util::{Stream, stream};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Either, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -21,11 +24,26 @@ const WAITING: usize = 8;
 /// How long a sender may pause.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A body on its way out: all of it, or pieces as they come.
+pub(crate) type Body = Either<Full<Bytes>, UnsyncBoxBody<Bytes, io::Error>>;
+
+/// A body that is there already.
+pub(super) fn whole(bytes: impl Into<Bytes>) -> Body {
+    Either::Left(Full::new(bytes.into()))
+}
+
+/// A body that comes in pieces.
+pub(super) fn pieces(
+    pieces: impl Stream<Item = io::Result<Frame<Bytes>>> + Send + 'static,
+) -> Body {
+    Either::Right(StreamBody::new(pieces).boxed_unsync())
+}
+
 /// The bytes of `raw`, read piece by piece as the client takes them.
 pub(super) fn outgoing(ask: Arc<Ask>, raw: Raw, stop: StopWhenDropped) -> Body {
     let Raw { range, next, .. } = raw;
-    let Some(next) = next.filter(|_| !range.is_empty()) else { return Body::empty() };
-    let pieces = stream::unfold((range.start, stop), move |(offset, stop)| {
+    let Some(next) = next.filter(|_| !range.is_empty()) else { return whole(Bytes::new()) };
+    pieces(stream::unfold((range.start, stop), move |(offset, stop)| {
         let (ask, next, end) = (Arc::clone(&ask), Arc::clone(&next), range.end);
         async move {
             if offset >= end {
@@ -36,14 +54,13 @@ pub(super) fn outgoing(ask: Arc<Ask>, raw: Raw, stop: StopWhenDropped) -> Body {
             match piece {
                 Some(Ok(bytes)) if !bytes.is_empty() => {
                     let after = offset + bytes.len() as u64;
-                    Some((Ok(Bytes::from(bytes)), (after, stop)))
+                    Some((Ok(Frame::data(Bytes::from(bytes))), (after, stop)))
                 }
                 // The file was replaced meanwhile: the client sees that the body broke off.
-                _ => Some((Err(std::io::Error::other("the file changed")), (end, stop))),
+                _ => Some((Err(io::Error::other("the file changed")), (end, stop))),
             }
         }
-    });
-    Body::from_stream(pieces)
+    }))
 }
 
 /// The pieces of a body, for a handler that takes them on its own thread.
@@ -66,12 +83,12 @@ impl Chunks {
 }
 
 /// A way for the pieces of a body to a handler, and what sends them there.
-pub(super) fn incoming(body: Body) -> (Chunks, impl Future<Output = ()>) {
+pub(super) fn incoming(body: Incoming) -> (Chunks, impl Future<Output = ()>) {
     let (sender, receiver) = mpsc::channel(WAITING);
     (Chunks(Mutex::new(Some(receiver))), pump(body, sender))
 }
 
-async fn pump(mut body: Body, sender: mpsc::Sender<Result<Bytes, Problem>>) {
+async fn pump(mut body: Incoming, sender: mpsc::Sender<Result<Bytes, Problem>>) {
     loop {
         let piece = match timeout(PATIENCE, body.frame()).await {
             Ok(None) => return,

@@ -1,0 +1,117 @@
+//! Which route a request means: by its path, then by its method. It decides nothing else.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use http::Method;
+use percent_encoding::percent_decode_str;
+
+use super::route::Route;
+
+/// Every route, by its path.
+pub(crate) struct Table {
+    paths: matchit::Router<Vec<Arc<Route>>>,
+}
+
+/// What a request means.
+pub(super) enum Meant {
+    /// This route, with the names of its path.
+    Route(Arc<Route>, Vec<(String, String)>),
+    /// The path of a route that takes other methods: these.
+    OtherMethods(String),
+    /// Nothing that is here.
+    Nothing,
+}
+
+impl Table {
+    /// A table of these routes.
+    pub(super) fn of(routes: Vec<Route>) -> Self {
+        let mut by_path: HashMap<&'static str, Vec<Arc<Route>>> = HashMap::new();
+        for route in routes {
+            by_path.entry(route.path).or_default().push(Arc::new(route));
+        }
+        let mut paths = matchit::Router::new();
+        for (path, routes) in by_path {
+            // That no two paths are in each other's way is what the test below keeps.
+            let _ = paths.insert(path, routes);
+        }
+        Self { paths }
+    }
+
+    /// What a method and a path mean. Where there is something to read, there is a head of it.
+    pub(super) fn find(&self, method: &Method, path: &str) -> Meant {
+        let Ok(found) = self.paths.at(path) else { return Meant::Nothing };
+        let wanted = if method == Method::HEAD { &Method::GET } else { method };
+        match found.value.iter().find(|route| route.method == wanted) {
+            Some(route) => Meant::Route(Arc::clone(route), names(&found.params)),
+            None => Meant::OtherMethods(methods(found.value)),
+        }
+    }
+}
+
+/// The names of a path. Where one is not UTF-8 there are none: such a path names nothing that is here.
+fn names(params: &matchit::Params<'_, '_>) -> Vec<(String, String)> {
+    let decoded = params.iter().map(|(name, value)| {
+        let value = percent_decode_str(value).decode_utf8().ok()?;
+        Some((name.to_owned(), value.into_owned()))
+    });
+    decoded.collect::<Option<_>>().unwrap_or_default()
+}
+
+fn methods(routes: &[Arc<Route>]) -> String {
+    let words = routes.iter().flat_map(|route| match route.method {
+        Method::GET => vec!["GET", "HEAD"],
+        _ => vec![route.method.as_str()],
+    });
+    words.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use yard_dialects::Catalog;
+
+    use super::*;
+    use crate::http::routes;
+
+    fn table() -> Table {
+        Table::of(routes(&Catalog::standard()))
+    }
+
+    #[test]
+    fn every_route_is_found_by_its_path() {
+        let table = table();
+        for route in routes(&Catalog::standard()) {
+            let path = route.path.replace('{', "x-").replace('}', "");
+            let Meant::Route(found, names) = table.find(&route.method, &path) else {
+                panic!("{} {path}", route.method)
+            };
+            assert_eq!((&found.method, found.path), (&route.method, route.path));
+            assert_eq!(names.len(), route.path.matches('{').count(), "{path}");
+            assert!(names.iter().all(|(name, value)| *value == format!("x-{name}")), "{names:?}");
+        }
+    }
+
+    #[test]
+    fn a_head_is_a_get_and_other_methods_are_named() {
+        let table = table();
+        assert!(matches!(table.find(&Method::HEAD, "/health"), Meant::Route(..)));
+        let Meant::OtherMethods(allowed) = table.find(&Method::PUT, "/health") else { panic!() };
+        assert_eq!(allowed, "GET,HEAD");
+        for path in ["/health/", "/", "", "/api/v1", "/openapi.json/x", "*"] {
+            assert!(matches!(table.find(&Method::GET, path), Meant::Nothing), "{path}");
+        }
+    }
+
+    #[test]
+    fn names_are_decoded_and_what_is_no_text_names_nothing() {
+        let named = |id: &str| {
+            let path = format!("/api/v1/workspaces/{id}");
+            match table().find(&Method::GET, &path) {
+                Meant::Route(_, names) => names,
+                _ => panic!("{path}"),
+            }
+        };
+        assert_eq!(named("a%20b%2Fc"), [("id".to_owned(), "a b/c".to_owned())]);
+        assert_eq!(named("a%ffb"), []);
+    }
+}

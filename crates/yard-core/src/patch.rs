@@ -15,6 +15,7 @@ mod names;
 mod page;
 mod place;
 mod print;
+mod reader;
 mod reverse;
 mod tree;
 mod unified;

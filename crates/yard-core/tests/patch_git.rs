@@ -19,44 +19,19 @@
     reason = "a test that runs git and fails loudly"
 )]
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use support::{Dice, cases, without_lines};
 use yard_core::FaultCode;
 use yard_core::patch::{
     Action, HunkLine, Pass, Patch, Sign, Transfer, apply, apply_all, parse, reverse,
 };
-
-const PLAIN: u64 = 200;
-const SOAK: u64 = 2_000;
-
-fn cases() -> u64 {
-    if std::env::var_os("YARD_SOAK").is_some() { SOAK } else { PLAIN }
-}
-
-/// A generator that gives the same trees on every machine (splitmix64).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % sides as u64).unwrap()
-    }
-
-    fn one_in(&mut self, sides: usize) -> bool {
-        self.roll(sides) == 0
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.roll(from.len())]
-    }
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct File {
@@ -289,14 +264,6 @@ fn done(patch: &Patch, tree: &Tree) -> Tree {
         after.insert(path, File { text, executable });
     }
     after
-}
-
-fn without_lines(mut patch: Patch) -> Patch {
-    for file in &mut patch.files {
-        file.line = 0;
-        file.hunks.iter_mut().for_each(|hunk| hunk.line = 0);
-    }
-    patch
 }
 
 #[test]

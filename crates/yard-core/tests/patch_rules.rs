@@ -18,6 +18,7 @@ mod freeform;
 mod placing;
 #[path = "patch_rules/speed.rs"]
 mod speed;
+mod support;
 #[path = "patch_rules/unified.rs"]
 mod unified;
 #[path = "patch_rules/wrong_place.rs"]

@@ -3,6 +3,7 @@
 //! everything that could mean two things.
 
 use super::check::key;
+use super::reader::Reader;
 use super::{Action, FilePatch, Form, Hunk, HunkLine, Patch, PatchError, Sign, Transfer};
 
 type Result<T> = std::result::Result<T, PatchError>;
@@ -73,12 +74,6 @@ fn envelope(lines: &[&str]) -> Result<(usize, usize)> {
     }
 }
 
-/// The lines of the envelope and how far they are read.
-struct Reader<'a> {
-    lines: Vec<&'a str>,
-    at: usize,
-}
-
 /// A line that begins a section.
 struct Header {
     action: Action,
@@ -86,19 +81,7 @@ struct Header {
     line: usize,
 }
 
-impl<'a> Reader<'a> {
-    fn peek(&self) -> Option<&'a str> {
-        self.lines.get(self.at).copied()
-    }
-
-    fn number(&self) -> usize {
-        self.at + 1
-    }
-
-    fn error(&self, message: impl Into<String>) -> PatchError {
-        PatchError::new(self.number(), message)
-    }
-
+impl Reader<'_> {
     fn skip_blank(&mut self) {
         while self.peek().is_some_and(|line| line.trim().is_empty()) {
             self.at += 1;

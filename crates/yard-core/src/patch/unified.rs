@@ -3,6 +3,7 @@
 //! stands between sections, where mails and commit messages have their words.
 
 use super::names::{self, Named};
+use super::reader::Reader;
 use super::{Action, FilePatch, Form, Hunk, HunkLine, Patch, PatchError, Sign, Stated, Transfer};
 
 type Result<T> = std::result::Result<T, PatchError>;
@@ -85,26 +86,7 @@ fn is_merge(line: &str) -> bool {
         || line.starts_with("@@@ -")
 }
 
-/// The lines of the patch and how far they are read.
-struct Reader<'a> {
-    lines: Vec<&'a str>,
-    at: usize,
-}
-
-impl<'a> Reader<'a> {
-    fn peek(&self) -> Option<&'a str> {
-        self.lines.get(self.at).copied()
-    }
-
-    /// The number of the line that is read next, from 1.
-    fn number(&self) -> usize {
-        self.at + 1
-    }
-
-    fn error(&self, message: impl Into<String>) -> PatchError {
-        PatchError::new(self.number(), message)
-    }
-
+impl Reader<'_> {
     /// Whether a `---` line with its `+++` line comes next.
     fn is_at_names(&self) -> bool {
         let next = self.lines.get(self.at + 1);

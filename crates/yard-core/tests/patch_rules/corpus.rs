@@ -13,6 +13,8 @@ use yard_core::patch::{
     reverse,
 };
 
+use super::support::without_lines;
+
 fn corpus() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/patch");
     let mut inputs: Vec<(String, String)> = fs::read_dir(folder)
@@ -40,14 +42,6 @@ fn exercise(text: &str) -> bool {
     }
     let _ = reverse(&patch).map(|reversed| reversed.to_string());
     true
-}
-
-fn without_lines(mut patch: Patch) -> Patch {
-    for file in &mut patch.files {
-        file.line = 0;
-        file.hunks.iter_mut().for_each(|hunk| hunk.line = 0);
-    }
-    patch
 }
 
 /// A file's name says what becomes of it: `ok-` parses, `no-` is refused.

@@ -7,27 +7,8 @@ use std::ops::Range;
 
 use yard_core::patch::{FilePatch, Form, HunkLine, Pass, Sign, apply};
 
+use super::support::{Dice, cases};
 use super::{one, text_of};
-
-const PLAIN: u64 = 200;
-const SOAK: u64 = 2_000;
-
-fn cases() -> u64 {
-    if std::env::var_os("YARD_SOAK").is_some() { SOAK } else { PLAIN }
-}
-
-/// The same numbers on every machine (splitmix64).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % sides as u64).unwrap()
-    }
-}
 
 fn file(dice: &mut Dice) -> Vec<String> {
     let spread = [3, 8, 30][dice.roll(3)];

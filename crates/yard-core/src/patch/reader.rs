@@ -1,0 +1,26 @@
+//! The lines of a patch and how far they are read: what both parsers stand on. It knows neither form.
+
+use super::PatchError;
+
+/// The lines of a patch and how far they are read.
+pub(super) struct Reader<'a> {
+    pub(super) lines: Vec<&'a str>,
+    pub(super) at: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// The line that is read next.
+    pub(super) fn peek(&self) -> Option<&'a str> {
+        self.lines.get(self.at).copied()
+    }
+
+    /// Its number, from 1.
+    pub(super) fn number(&self) -> usize {
+        self.at + 1
+    }
+
+    /// What is wrong with it.
+    pub(super) fn error(&self, message: impl Into<String>) -> PatchError {
+        PatchError::new(self.number(), message)
+    }
+}

@@ -29,6 +29,9 @@ pub(crate) struct Told {
     pub(crate) json: bool,
 }
 
+/// What the last look at a path came to, with the store's word where that is still good.
+pub(crate) type Seen = (Gist, Option<Told>);
+
 /// The newest looks at texts, by their paths.
 #[derive(Default)]
 pub(crate) struct Glimpses {
@@ -57,13 +60,8 @@ impl Glimpses {
         When { changes: self.changes.load(Ordering::Acquire), at: now }
     }
 
-    /// Whether there was a regular file when somebody last looked.
-    pub(crate) fn was_file(&self, path: &WsPath) -> bool {
-        self.by_path.lock().unwrap_or_else(PoisonError::into_inner).contains_key(path)
-    }
-
-    /// What the last look at a path came to, with the store's word where that is still good.
-    pub(crate) fn last(&self, path: &WsPath, now: When) -> Option<(Gist, Option<Told>)> {
+    /// What the last look at a path came to.
+    pub(crate) fn last(&self, path: &WsPath, now: When) -> Option<Seen> {
         let by_path = self.by_path.lock().unwrap_or_else(PoisonError::into_inner);
         let Glimpse { gist, told, when } = *by_path.get(path)?;
         let age = now.at.as_millis().checked_sub(when.at.as_millis());

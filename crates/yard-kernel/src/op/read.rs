@@ -14,7 +14,7 @@ use yard_core::{
 
 use crate::content::{each_piece, io_fault, read_all};
 use crate::disk::{Stat, is_folder};
-use crate::glimpse::{Gist, Told};
+use crate::glimpse::{Gist, Seen, Told, When};
 use crate::recent;
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
@@ -29,7 +29,9 @@ impl Execute for Read {
         if let Some(planned) = plan_virtual(self, workspace, &self.path)? {
             return Ok(planned);
         }
-        let opened = open(workspace, &self.path);
+        let when = workspace.glimpses.begin(call.world().now());
+        let last = workspace.glimpses.last(&self.path, when);
+        let opened = open(workspace, &self.path, last.is_some());
         if let Some(led) = led_elsewhere(workspace, &self.path, &opened)?
             && let Some(planned) = plan_virtual(self, workspace, &led)?
         {
@@ -38,7 +40,8 @@ impl Execute for Read {
         let (path, mut file, stat) = opened?;
         let (part, told) = if stat.size() <= WHOLE {
             let bytes = read_all(&mut file, stat.size(), &path)?;
-            looked_at(self, workspace, bytes, &path, &stat, call)?
+            let last = if path == self.path { last } else { workspace.glimpses.last(&path, when) };
+            looked_at(self, workspace, bytes, (when, last), &path, &stat, call)?
         } else {
             let part = streamed(self, &mut file, &path, call)?;
             let told = ask_store(self, workspace, part.hash, &path, &stat, call)?;
@@ -51,10 +54,8 @@ impl Execute for Read {
 
 /// Opens the file that a path means. Where there was a regular one at the last look, that is tried first:
 /// it spares a look before it.
-fn open(workspace: &Workspace, path: &WsPath) -> Result<(WsPath, File, Stat)> {
-    if workspace.glimpses.was_file(path)
-        && let Ok((file, stat)) = workspace.disk.open_again(path)
-    {
+fn open(workspace: &Workspace, path: &WsPath, was_file: bool) -> Result<(WsPath, File, Stat)> {
+    if was_file && let Ok((file, stat)) = workspace.disk.open_again(path) {
         return Ok((path.clone(), file, stat));
     }
     workspace.disk.open_wherever(path)
@@ -66,13 +67,12 @@ fn looked_at(
     read: &Read,
     workspace: &Workspace,
     bytes: Vec<u8>,
+    (when, last): (When, Option<Seen>),
     path: &WsPath,
     stat: &Stat,
     call: &Call,
 ) -> Result<(Part, Option<Told>)> {
     let glimpses = &workspace.glimpses;
-    let when = glimpses.begin(call.world().now());
-    let last = glimpses.last(path, when);
     if let Some((gist, told)) = last.filter(|(gist, _)| workspace.recent.is(&gist.hash, &bytes)) {
         let good = told.filter(|_| read.want.synced);
         let told = match good {

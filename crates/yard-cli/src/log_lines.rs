@@ -1,5 +1,5 @@
 //! How a line of the log reads as JSON: `{"timestamp", "level", "fields", "target", "spans"}`. Every call
-//! makes two of them, so that they are written straight into the line, without a value in between.
+//! makes at least one, so it is written straight into its bytes, without a value in between.
 //!
 //! Of a span a line has what the span began with. What is recorded on it later is for traces.
 

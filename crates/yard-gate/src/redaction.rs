@@ -104,10 +104,12 @@ fn write_outlined(out: &mut String, name: &str, value: &Value) {
     out.push('"');
     out.push_str(if is_declared { name } else { "…" });
     out.push_str("\":");
-    match () {
-        () if is_declared && SHOWN.contains(&name) => write_plain(out, value),
-        () if is_declared && OPENED.contains(&name) => write_opened(out, value),
-        () => write_measured(out, value),
+    if is_declared && SHOWN.contains(&name) {
+        write_plain(out, value);
+    } else if is_declared && OPENED.contains(&name) {
+        write_opened(out, value);
+    } else {
+        write_measured(out, value);
     }
 }
 

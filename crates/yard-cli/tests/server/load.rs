@@ -179,11 +179,12 @@ fn many_connections_at_once_get_answers_in_flat_memory() {
         over: &over,
     };
     let ((early, late), ended) = load.run(|| {
+        let whole = Duration::from_secs(seconds());
         // Not before everything is under way, also where the disk is slow at first.
-        let half = Duration::from_secs(seconds()) / 2;
-        sleep(half);
+        let begun = (whole / 5).max(Duration::from_secs(5));
+        sleep(begun);
         let early = resident(&server);
-        sleep(half);
+        sleep(whole - begun);
         (early, resident(&server))
     });
     let failed: Vec<_> = ended.iter().filter_map(|one| one.failed.as_ref()).collect();

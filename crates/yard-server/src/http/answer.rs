@@ -91,7 +91,7 @@ async fn answer(
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     let method = route.method.as_str();
     // A call has a line of its own, which says what it did: one is enough.
-    if route.path == tools::PATH && route.changes() && result.is_ok() {
+    if tools::is_call(&route) && result.is_ok() {
         tracing::debug!(id, method, route = route.path, status, micros, "request");
     } else {
         tracing::info!(id, method, route = route.path, status, micros, "request");

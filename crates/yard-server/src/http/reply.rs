@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
+use yard_dialects::Json;
 
 use super::ask::Ask;
 use super::cookie::Cookie;
@@ -52,6 +53,11 @@ pub(crate) type Piece = Arc<dyn Fn(&Ask, u64) -> Result<Vec<u8>, Problem> + Send
 impl Reply {
     fn new(status: u16, content: Content) -> Self {
         Self { status, content, cookies: Vec::new() }
+    }
+
+    /// A tool's answer, which is written already.
+    pub(crate) fn written(status: u16, body: Json) -> Self {
+        Self::new(status, Content::Json(body.into_text().into_bytes()))
     }
 
     /// A value as JSON.

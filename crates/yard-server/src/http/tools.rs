@@ -90,9 +90,14 @@ fn one_call(toolset: &str, tool: &AnyTool) -> Value {
     schema
 }
 
+/// Whether a route is the one that calls tools.
+pub(super) fn is_call(route: &Route) -> bool {
+    route.path == PATH && route.changes()
+}
+
 /// What a tool's call is like, so that a search does not keep a read waiting.
 pub(super) fn work(ask: &Ask) -> Option<Work> {
-    if ask.route.path != PATH || !ask.route.changes() {
+    if !is_call(&ask.route) {
         return None;
     }
     let tool = ask.body.peek(|sent| {
@@ -118,14 +123,9 @@ pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {
         ask.app.metrics.called(dialect.name, known.name(), answer.ok);
     }
     let Answer { status, body, pending, .. } = answer;
-    let body = body.into_text().into_bytes();
-    let content = match pending {
-        Some(pending) => {
-            let waiting = Waiting { session, toolset, tool, pending, wait_ms };
-            Content::Waiting(body, Box::new(waiting))
-        }
-        None => Content::Json(body),
-    };
+    let Some(pending) = pending else { return Ok(Reply::written(status, body)) };
+    let waiting = Waiting { session, toolset, tool, pending, wait_ms };
+    let content = Content::Waiting(body.into_text().into_bytes(), Box::new(waiting));
     Ok(Reply { status, content, cookies: Vec::new() })
 }
 

@@ -10,7 +10,7 @@ use yard_dialects::Answer;
 use yard_gate::{Pending, Session};
 
 use super::ask::Ask;
-use super::reply::{Content, Reply};
+use super::reply::Reply;
 use crate::pool::Work;
 
 /// Longest that anybody waits.
@@ -54,8 +54,7 @@ pub(super) async fn answered(ask: &Arc<Ask>, waiting: Waiting) -> Option<Reply> 
     loop {
         let answer = resumed(ask, &waiting).await?;
         if answer.pending.is_none() {
-            let content = Content::Json(answer.body.into_text().into_bytes());
-            return Some(Reply { status: answer.status, content, cookies: Vec::new() });
+            return Some(Reply::written(answer.status, answer.body));
         }
         tokio::select! {
             () = rung.notified() => {}

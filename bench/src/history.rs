@@ -4,7 +4,10 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
 
-use yard_core::op::{History, HistoryOf, Import, List, OnExisting, Remove, Undo, Write};
+use yard_core::op::{
+    Depth, History, HistoryOf, Import, List, ListOrder, OnExisting, OnFolder, OnMissingFolder,
+    Remove, Undo, Write,
+};
 
 use crate::clock::{Solo, alone, once, solo};
 use crate::place::{Bench, Plan, Scratch, at, size, unbounded};
@@ -29,6 +32,7 @@ fn write(path: &str, content: Vec<u8>) -> Write {
         json: false,
         file_type: None,
         on_existing: OnExisting::Replace,
+        on_missing_folder: OnMissingFolder::Make,
         expected: None,
     }
 }
@@ -44,7 +48,14 @@ pub(crate) fn fill(folder: &Path, files: usize, bytes: usize) {
 }
 
 fn list(limit: Option<usize>) -> List {
-    List { path: at("/many"), recursive: false, limit, skip: 0 }
+    List {
+        path: at("/many"),
+        depth: Depth::Own,
+        hidden: true,
+        order: ListOrder::FoldersFirst,
+        limit,
+        skip: 0,
+    }
 }
 
 /// Long enough for a file's signature to be trusted.
@@ -128,7 +139,7 @@ fn undo_once() -> Solo {
     fill(&root.join("many"), 1_000, 2_000);
     let bench = Bench::open(&root, &scratch.folder("state"), &Plan::default());
     bench.perform(Import { path: at("/"), include_ignored: true });
-    bench.perform(Remove { path: at("/many"), recursive: true });
+    bench.perform(Remove { path: at("/many"), on_folder: OnFolder::WithContents });
     let newest = bench.perform(History { of: HistoryOf::Workspace, limit: 1, before: None });
     let step = newest.steps[0].id;
     let took = once(|| {

@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use yard_core::op::{
-    Find, FindBy, Grep, History, Import, LineStart, List, OnExisting, PathFilter, Read,
-    RegexFlavor, Remove, SizeRange, Slice, Undo, Want, Write,
+    Depth, Find, FindBy, Grep, History, Import, LineStart, List, ListOrder, OnExisting, OnFolder,
+    OnMissingFolder, PathFilter, Read, RegexFlavor, Remove, SizeRange, Slice, Undo, Want, Write,
 };
 
 use crate::place::{Bench, Plan, Scratch, at, unbounded};
@@ -56,6 +56,7 @@ fn work<'a>(what: &str, bench: &'a Bench, root: &std::path::Path) -> Box<dyn FnM
                     json: false,
                     file_type: None,
                     on_existing: OnExisting::Replace,
+                    on_missing_folder: OnMissingFolder::Make,
                     expected: None,
                 });
             })
@@ -102,13 +103,20 @@ fn work<'a>(what: &str, bench: &'a Bench, root: &std::path::Path) -> Box<dyn FnM
             bench.perform(Import { path: at("/"), include_ignored: true });
             std::thread::sleep(Duration::from_millis(2_100));
             if what == "ls" {
-                let op = List { path: at("/many"), recursive: false, limit: None, skip: 0 };
+                let op = List {
+                    path: at("/many"),
+                    depth: Depth::Own,
+                    hidden: true,
+                    order: ListOrder::FoldersFirst,
+                    limit: None,
+                    skip: 0,
+                };
                 return Box::new(move || {
                     black_box(bench.perform(op.clone()));
                 });
             }
             Box::new(move || {
-                bench.perform(Remove { path: at("/many"), recursive: true });
+                bench.perform(Remove { path: at("/many"), on_folder: OnFolder::WithContents });
                 let newest = bench.perform(History {
                     of: yard_core::op::HistoryOf::Workspace,
                     limit: 1,

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use yard_core::op::{OnExisting, Write};
+use yard_core::op::{OnExisting, OnMissingFolder, Write};
 
 use crate::clock::{duel, middle};
 use crate::counted::{Counted, Counts};
@@ -65,6 +65,7 @@ pub(crate) fn write(path: &str, content: Vec<u8>) -> Write {
         json: false,
         file_type: None,
         on_existing: OnExisting::Replace,
+        on_missing_folder: OnMissingFolder::Make,
         expected: None,
     }
 }

@@ -110,6 +110,8 @@ pub enum Subject {
     FileType,
     /// Where a cut answer goes on.
     Cursor,
+    /// The patch.
+    Patch,
 }
 
 /// One failure: its code, what it is about, and words from which the next call can succeed.

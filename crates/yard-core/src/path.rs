@@ -116,6 +116,11 @@ impl WsPath {
         }
     }
 
+    /// Reads a path as it is shown, white space and all: as [`WsPath::parse`], but nothing is trimmed.
+    pub fn parse_shown(text: &str) -> Result<Self, PathError> {
+        Self::from_bytes(&unshow(text))
+    }
+
     /// Validates bytes: folds slashes, resolves `.` and `..`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, PathError> {
         if bytes.contains(&0) {

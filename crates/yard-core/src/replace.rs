@@ -16,49 +16,98 @@ use crate::{Fault, FaultCode, Result, Subject};
 /// That many line numbers are named when a text occurs several times.
 const MAX_PLACES: usize = 20;
 
-/// The content of a file after `action`.
-pub fn edit(bytes: &[u8], action: &EditAction) -> Result<Vec<u8>> {
+/// A content after an edit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// How many places each action changed.
+    pub places: Vec<u64>,
+}
+
+/// The content of a file after all of `actions`, each done to what those before it left; or nothing of
+/// them, and which one failed.
+pub fn edit(bytes: &[u8], actions: &[EditAction]) -> Result<Outcome> {
     let mut text = Text::parse(bytes).map_err(not_text)?;
-    let (body, subject) = match action {
-        EditAction::Replace { old, new } => (replace(&text.body, old, new)?, Subject::Replacement),
-        EditAction::Insert { line, text: new } => {
-            (insert(&text.body, *line, new)?, Subject::Content)
-        }
+    let mut places = Vec::with_capacity(actions.len());
+    for (at, action) in actions.iter().enumerate() {
+        let (body, count) = act(&text.body, action).map_err(|fault| nth(fault, at, actions))?;
+        text.body = body;
+        places.push(count);
+    }
+    let subject = match actions.last() {
+        Some(EditAction::Insert { .. }) => Subject::Content,
+        _ => Subject::Replacement,
     };
-    text.body = body;
-    text.to_bytes().map_err(|missing| {
+    let after = text.to_bytes().map_err(|missing| {
         let message = format!(
             "{missing}, which is the encoding of the file. Nothing was changed. Write the text \
              without this character."
         );
         Fault::new(FaultCode::BadArgument, message).about(subject)
-    })
+    })?;
+    if after == bytes {
+        return Err(no_change());
+    }
+    Ok(Outcome { bytes: after, places })
+}
+
+fn act(body: &str, action: &EditAction) -> Result<(String, u64)> {
+    match action {
+        EditAction::Replace { old, new, all } => replace(body, old, new, *all),
+        EditAction::Insert { line, text } => Ok((insert(body, *line, text)?, 1)),
+    }
+}
+
+/// Of several edits, which one it was; and that those before it were not done either.
+fn nth(fault: Fault, at: usize, actions: &[EditAction]) -> Fault {
+    if actions.len() == 1 {
+        return fault;
+    }
+    let before = match at {
+        0 => "",
+        _ => " (in the text as the edits before it would leave it)",
+    };
+    let message = format!(
+        "edit {} of {}{before}: {} Nothing was changed.",
+        at + 1,
+        actions.len(),
+        fault.message()
+    );
+    Fault::new(fault.code(), message).about(fault.subject().unwrap_or(Subject::Find))
 }
 
 fn not_text(reason: NotText) -> Fault {
     Fault::new(FaultCode::Binary, format!("the file is {reason}; it cannot be edited as text"))
 }
 
-fn replace(body: &str, old: &str, new: &str) -> Result<String> {
+fn replace(body: &str, old: &str, new: &str, all: bool) -> Result<(String, u64)> {
     if old.is_empty() {
         let message = "the text to be replaced is empty; send text that stands in the file once, \
                        or insert by line number";
         return Err(Fault::new(FaultCode::BadArgument, message).about(Subject::Find));
     }
     let places = occurrences(body, old);
-    let place = match places.as_slice() {
-        [place] => place.clone(),
+    match places.as_slice() {
         [] => {
             let message = diagnosis::explain(body, old);
             return Err(Fault::new(FaultCode::TextNotFound, message).about(Subject::Find));
         }
-        _ => return Err(not_unique(body, &places)),
-    };
-    let new = adapt(new, ending_at(body, &place), old.contains("\r\n"));
-    if body[place.clone()] == new {
+        [_, _, ..] if !all => return Err(not_unique(body, &places)),
+        _ => {}
+    }
+    let mut text = String::with_capacity(body.len() + new.len());
+    let mut at = 0;
+    for place in &places {
+        text.push_str(&body[at..place.start]);
+        text.push_str(&adapt(new, ending_at(body, place), old.contains("\r\n")));
+        at = place.end;
+    }
+    text.push_str(&body[at..]);
+    if text == body {
         return Err(no_change());
     }
-    Ok([&body[..place.start], &new, &body[place.end..]].concat())
+    Ok((text, places.len() as u64))
 }
 
 fn no_change() -> Fault {
@@ -235,14 +284,17 @@ mod tests {
     use super::*;
     use crate::text::Encoding;
 
+    fn done(body: &str, actions: &[EditAction]) -> Result<String> {
+        edit(body.as_bytes(), actions).map(|outcome| String::from_utf8(outcome.bytes).unwrap())
+    }
+
     fn replaced(body: &str, old: &str, new: &str) -> Result<String> {
-        let action = EditAction::Replace { old: old.to_owned(), new: new.to_owned() };
-        edit(body.as_bytes(), &action).map(|bytes| String::from_utf8(bytes).unwrap())
+        let (old, new) = (old.to_owned(), new.to_owned());
+        done(body, &[EditAction::Replace { old, new, all: false }])
     }
 
     fn inserted(body: &str, line: u64, text: &str) -> Result<String> {
-        let action = EditAction::Insert { line, text: text.to_owned() };
-        edit(body.as_bytes(), &action).map(|bytes| String::from_utf8(bytes).unwrap())
+        done(body, &[EditAction::Insert { line, text: text.to_owned() }])
     }
 
     fn fault<T: std::fmt::Debug>(result: Result<T>) -> (FaultCode, Option<Subject>) {
@@ -289,6 +341,38 @@ mod tests {
     }
 
     #[test]
+    fn c2_every_place_is_changed_only_when_all_are_meant() {
+        let all = |body: &str, old: &str, new: &str| {
+            let (old, new) = (old.to_owned(), new.to_owned());
+            edit(body.as_bytes(), &[EditAction::Replace { old, new, all: true }])
+                .map(|outcome| (String::from_utf8(outcome.bytes).unwrap(), outcome.places))
+        };
+        assert_eq!(all("x y x\r\nx", "x", "zz"), Ok(("zz y zz\r\nzz".to_owned(), vec![3])));
+        assert_eq!(all("a\r\nb\na\nb\n", "a\nb", "A\nB").unwrap().0, "A\r\nB\nA\nB\n");
+        assert_eq!(all("aaa", "aa", "b"), Ok(("ba".to_owned(), vec![1])));
+        assert_eq!(all("b", "a", "c").unwrap_err().code(), FaultCode::TextNotFound);
+        assert_eq!(all("a a", "a", "a").unwrap_err().code(), FaultCode::NoChange);
+    }
+
+    #[test]
+    fn f3_edits_are_done_one_after_the_other_or_not_at_all() {
+        let replace = |old: &str, new: &str| EditAction::Replace {
+            old: old.to_owned(),
+            new: new.to_owned(),
+            all: false,
+        };
+        assert_eq!(done("a b", &[replace("a", "c"), replace("c b", "d")]).as_deref(), Ok("d"));
+        let failed = done("a b", &[replace("a", "c"), replace("a", "d")]).unwrap_err();
+        assert_eq!(failed.code(), FaultCode::TextNotFound);
+        assert!(failed.message().starts_with("edit 2 of 2 (in the text as"), "{failed}");
+        assert!(failed.message().ends_with("Nothing was changed."), "{failed}");
+        let twice = done("a a", &[replace("a a", "b b"), replace("b", "c")]).unwrap_err();
+        assert_eq!(twice.code(), FaultCode::TextNotUnique);
+        let in_a_circle = done("a", &[replace("a", "b"), replace("b", "a")]).unwrap_err();
+        assert_eq!(in_a_circle.code(), FaultCode::NoChange);
+    }
+
+    #[test]
     fn what_changes_nothing_is_refused() {
         let refused = (FaultCode::NoChange, Some(Subject::Replacement));
         assert_eq!(fault(replaced("a\nb", "a", "a")), refused);
@@ -325,14 +409,13 @@ mod tests {
 
     #[test]
     fn r5_missing_characters_and_binaries_are_refused() {
-        let new = |new: &str| EditAction::Replace { old: "caf".to_owned(), new: new.to_owned() };
+        let new = |new: &str| {
+            [EditAction::Replace { old: "caf".to_owned(), new: new.to_owned(), all: false }]
+        };
         let refused = edit(b"caf\xe9 cr\xe8me\n", &new("☃")).unwrap_err();
         assert_eq!(refused.subject(), Some(Subject::Replacement));
         assert!(refused.message().contains("'☃' (U+2603) does not exist in windows-1252"));
-        assert_eq!(
-            edit(b"caf\xe9 cr\xe8me\n", &new("th")).as_deref(),
-            Ok(&b"th\xe9 cr\xe8me\n"[..])
-        );
+        assert_eq!(edit(b"caf\xe9 cr\xe8me\n", &new("th")).unwrap().bytes, b"th\xe9 cr\xe8me\n");
         let binary = edit(b"\x89PNG\r\n\x1a\n\0", &new("x")).unwrap_err();
         assert_eq!(binary.code(), FaultCode::Binary);
         assert!(binary.message().contains("a PNG image (image/png)"));
@@ -395,10 +478,9 @@ mod tests {
             // In a legacy encoding a short text may be told as another one.
             prop_assume!(Text::parse(&whole).is_ok_and(|text| text.encoding == encoding));
             let old = middle.replace("\r\n", "\n");
-            let action = EditAction::Replace { old, new };
-            let edited = edit(&whole, &action);
+            let edited = edit(&whole, &[EditAction::Replace { old, new, all: false }]);
             prop_assert!(edited.is_ok(), "{:?}", edited);
-            let edited = edited.unwrap();
+            let edited = edited.unwrap().bytes;
             let head = bytes(&format!("caf\u{e9} cr\u{e8}me {before}"));
             let mark = bytes("").len();
             let tail = bytes(&after).split_off(mark);

@@ -677,7 +677,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn bring(&mut self, bytes: &[u8], base: Option<Base<'_>>) -> Result<ContentHash> {
+    /// Makes a content that the step writes ready for the store; its hash.
+    pub(crate) fn bring(&mut self, bytes: &[u8], base: Option<Base<'_>>) -> Result<ContentHash> {
         let hash = ContentHash::of(bytes);
         let prepared = self.store().prepare(hash, bytes, base, self.effort).map_err(store_fault)?;
         self.draft.contents.push(prepared);

@@ -10,6 +10,7 @@ mod import;
 mod list;
 mod locate;
 mod mkdir;
+mod patch;
 mod place;
 pub(crate) mod purge;
 mod read;

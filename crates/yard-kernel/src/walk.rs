@@ -214,7 +214,7 @@ fn in_path_order(entries: Vec<RawEntry>, recursive: bool) -> Vec<Listed> {
     listed
 }
 
-fn tolerable(code: FaultCode) -> bool {
+pub(crate) fn tolerable(code: FaultCode) -> bool {
     matches!(
         code,
         FaultCode::NotFound

@@ -222,6 +222,7 @@ pub fn write(path: &str, content: impl AsRef<[u8]>, expected: Option<ContentHash
         json: false,
         file_type: None,
         on_existing: op::OnExisting::Replace,
+        on_missing_folder: op::OnMissingFolder::Make,
         expected,
     }
 }
@@ -229,23 +230,23 @@ pub fn write(path: &str, content: impl AsRef<[u8]>, expected: Option<ContentHash
 /// An insertion of whole lines.
 pub fn insert(path: &str, line: u64, text: &str) -> op::Edit {
     let action = op::EditAction::Insert { line, text: text.to_owned() };
-    op::Edit { path: at(path), action, expected: None }
+    op::Edit { path: at(path), actions: vec![action], expected: None }
 }
 
 /// A replacement of one text by another.
 pub fn replace(path: &str, old: &str, new: &str) -> op::Edit {
-    let action = op::EditAction::Replace { old: old.to_owned(), new: new.to_owned() };
-    op::Edit { path: at(path), action, expected: None }
+    let action = op::EditAction::Replace { old: old.to_owned(), new: new.to_owned(), all: false };
+    op::Edit { path: at(path), actions: vec![action], expected: None }
 }
 
 /// A move to exactly that path (or into that folder).
 pub fn mv(from: &str, to: &str) -> op::Move {
-    op::Move { from: at(from), to: at(to), into_folder: false }
+    op::Move { from: at(from), to: at(to), into_folder: false, on_existing: op::OnExisting::Refuse }
 }
 
 /// A removal with everything below.
 pub fn rm(path: &str) -> op::Remove {
-    op::Remove { path: at(path), recursive: true }
+    op::Remove { path: at(path), on_folder: op::OnFolder::WithContents }
 }
 
 /// One process's hand on a workspace whose folders belong to somebody else: what a child process has.

@@ -18,7 +18,7 @@ use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use yard_core::op::{Mkdir, OnExisting, Undo, Write};
+use yard_core::op::{Mkdir, OnExisting, OnMissingFolder, Undo, Write};
 use yard_core::{ContentHash, FaultCode};
 use yard_testkit::probe::{Hand, at, insert, mv, rm, scaled, soak, staged, tree, write};
 use yard_testkit::{FakeWorld, Folders, Plan, Yard};
@@ -100,6 +100,7 @@ fn of_many_who_create_one_path_exactly_one_wins() {
                         start.wait();
                         let op = Write {
                             on_existing: OnExisting::Refuse,
+                            on_missing_folder: OnMissingFolder::Make,
                             ..write(path, format!("{thread}\n"), None)
                         };
                         match hand.perform(op) {

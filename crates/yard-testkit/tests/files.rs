@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use yard_core::op::{
     FETCH_BYTES, Fetch, FetchVersion, Fetched, Fingerprint, History, HistoryEntry, HistoryOf,
-    Import, Locate, Move, OnExisting, Purge, Remove, Restore, Show, ShowVersion, Trash, Undo,
-    Verify, Write,
+    Import, Locate, Move, OnExisting, OnFolder, OnMissingFolder, Purge, Remove, Restore, Show,
+    ShowVersion, Trash, Undo, Verify, Write,
 };
 use yard_core::{ContentHash, FaultCode, FileId, Limits, VersionId, WsPath};
 use yard_kernel::{DiskCall, Probe};
@@ -32,6 +32,7 @@ fn write(yard: &Yard, path: &str, bytes: impl AsRef<[u8]>) -> (FileId, VersionId
             json: false,
             file_type: None,
             on_existing: OnExisting::Replace,
+            on_missing_folder: OnMissingFolder::Make,
             expected: None,
         })
         .unwrap();
@@ -39,7 +40,7 @@ fn write(yard: &Yard, path: &str, bytes: impl AsRef<[u8]>) -> (FileId, VersionId
 }
 
 fn remove(yard: &Yard, path: &str) {
-    yard.perform(Remove { path: at(path), recursive: true }).unwrap();
+    yard.perform(Remove { path: at(path), on_folder: OnFolder::WithContents }).unwrap();
 }
 
 fn history(yard: &Yard, of: HistoryOf) -> Vec<HistoryEntry> {
@@ -111,7 +112,13 @@ fn a_file_is_found_by_its_id_wherever_it_is() {
     assert_eq!((found.size, found.version, found.removed), (Some(4), Some(version), None));
     assert_eq!(found.hash, Some(ContentHash::of(b"one\n")));
 
-    yard.perform(Move { from: at("/a"), to: at("/z"), into_folder: false }).unwrap();
+    yard.perform(Move {
+        from: at("/a"),
+        to: at("/z"),
+        into_folder: false,
+        on_existing: OnExisting::Refuse,
+    })
+    .unwrap();
     assert_eq!(yard.perform(Locate { file }).unwrap().path, Some(at("/z/b.txt")));
 
     remove(&yard, "/z");
@@ -226,7 +233,13 @@ fn a_settled_fingerprint_reads_nothing() {
 fn a_version_is_shown_with_its_diff_and_checked_against_its_file() {
     let yard = Yard::new();
     let (file, first) = write(&yard, "/a.txt", "one\ntwo\n");
-    yard.perform(Move { from: at("/a.txt"), to: at("/b.txt"), into_folder: false }).unwrap();
+    yard.perform(Move {
+        from: at("/a.txt"),
+        to: at("/b.txt"),
+        into_folder: false,
+        on_existing: OnExisting::Refuse,
+    })
+    .unwrap();
     let (_, second) = write(&yard, "/b.txt", "one\n2\n");
     let show = |version, of, max_bytes| yard.perform(ShowVersion { version, of, max_bytes });
     let shown = show(second, Some(file), 10_000).unwrap();

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use yard_core::WsPath;
-use yard_core::op::{History, HistoryOf, Import, Remove, Undo};
+use yard_core::op::{History, HistoryOf, Import, OnFolder, Remove, Undo};
 use yard_dialects::Answer;
 use yard_testkit::{FakeWorld, Yard};
 
@@ -500,7 +500,7 @@ fn visit_the_deepest_path() {
     let root = WsPath::parse("/d").unwrap();
     let import = || Import { path: WsPath::root(), include_ignored: true };
     yard.perform(import()).unwrap();
-    yard.perform(Remove { path: root, recursive: true }).unwrap();
+    yard.perform(Remove { path: root, on_folder: OnFolder::WithContents }).unwrap();
     assert!(!yard.has("/d"));
     let newest =
         yard.perform(History { of: HistoryOf::Workspace, limit: 1, before: None }).unwrap();

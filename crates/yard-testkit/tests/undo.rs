@@ -16,8 +16,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use yard_core::op::{
-    Edit, EditAction, Import, Mkdir, Move, OnExisting, Remove, Restore, Touch, Trash, Undo, Verify,
-    Write,
+    Edit, EditAction, Import, Mkdir, Move, OnExisting, OnFolder, OnMissingFolder, Remove, Restore,
+    Touch, Trash, Undo, Verify, Write,
 };
 use yard_core::{FaultCode, FileKind, Result, StepId, WsPath};
 use yard_store::{SqliteStore, Store};
@@ -196,6 +196,7 @@ impl History {
             json: false,
             file_type: None,
             on_existing: OnExisting::Replace,
+            on_missing_folder: OnMissingFolder::Make,
             expected: None,
         };
         let result = self.yard.perform(write);
@@ -241,8 +242,9 @@ impl History {
         let old = lines.get(first..last).unwrap_or_default().concat();
         let new: String = (0..self.below(3)).map(|_| self.line()).collect();
         let what = format!("edit {at} {old:?} to {new:?}");
-        let action = EditAction::Replace { old, new };
-        let result = self.yard.perform(Edit { path: path(&at), action, expected: None });
+        let action = EditAction::Replace { old, new, all: false };
+        let result =
+            self.yard.perform(Edit { path: path(&at), actions: vec![action], expected: None });
         self.did(what, result);
     }
 
@@ -252,7 +254,8 @@ impl History {
         let (line, text) = (self.below(total + 1) as u64, self.line());
         let what = format!("insert into {at} before {line} {text:?}");
         let action = EditAction::Insert { line, text };
-        let result = self.yard.perform(Edit { path: path(&at), action, expected: None });
+        let result =
+            self.yard.perform(Edit { path: path(&at), actions: vec![action], expected: None });
         self.did(what, result);
     }
 
@@ -265,7 +268,12 @@ impl History {
         let Some(from) = self.anything() else { return };
         let to = format!("{}/{}", self.folder(), self.name());
         let what = format!("move {from} to {to}");
-        let order = Move { from: path(&from), to: path(&to), into_folder: false };
+        let order = Move {
+            from: path(&from),
+            to: path(&to),
+            into_folder: false,
+            on_existing: OnExisting::Refuse,
+        };
         let result = self.yard.perform(order);
         self.did(what, result);
     }
@@ -274,7 +282,8 @@ impl History {
         let Some(at) = self.anything() else { return };
         let recursive = self.below(3) > 0;
         let what = format!("remove {at} recursive {recursive}");
-        let result = self.yard.perform(Remove { path: path(&at), recursive });
+        let on_folder = if recursive { OnFolder::WithContents } else { OnFolder::IfEmpty };
+        let result = self.yard.perform(Remove { path: path(&at), on_folder });
         self.did(what, result);
     }
 
@@ -516,6 +525,7 @@ impl Told {
             json: false,
             file_type: None,
             on_existing: OnExisting::Replace,
+            on_missing_folder: OnMissingFolder::Make,
             expected: None,
         };
         self.yard.perform(write).unwrap();
@@ -523,18 +533,25 @@ impl Told {
     }
 
     fn edit(&self, at: &str, old: &str, new: &str) -> StepId {
-        let action = EditAction::Replace { old: old.to_owned(), new: new.to_owned() };
-        self.yard.perform(Edit { path: path(at), action, expected: None }).unwrap();
+        let action = EditAction::Replace { old: old.to_owned(), new: new.to_owned(), all: false };
+        self.yard.perform(Edit { path: path(at), actions: vec![action], expected: None }).unwrap();
         self.newest()
     }
 
     fn relocate(&self, from: &str, to: &str) -> StepId {
-        self.yard.perform(Move { from: path(from), to: path(to), into_folder: false }).unwrap();
+        self.yard
+            .perform(Move {
+                from: path(from),
+                to: path(to),
+                into_folder: false,
+                on_existing: OnExisting::Refuse,
+            })
+            .unwrap();
         self.newest()
     }
 
     fn remove(&self, at: &str) -> StepId {
-        self.yard.perform(Remove { path: path(at), recursive: true }).unwrap();
+        self.yard.perform(Remove { path: path(at), on_folder: OnFolder::WithContents }).unwrap();
         self.newest()
     }
 

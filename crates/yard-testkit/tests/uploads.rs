@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use yard_core::hash::ContentHasher;
 use yard_core::op::{
-    Changed, FETCH_BYTES, FetchVersion, History, HistoryOf, Import, Move, OnExisting, Place, Purge,
-    Remove, Restore, Undo, Verify,
+    Changed, FETCH_BYTES, FetchVersion, History, HistoryOf, Import, Move, OnExisting, OnFolder,
+    Place, Purge, Remove, Restore, Undo, Verify,
 };
 use yard_core::{ContentHash, FaultCode, Limits, VersionId, WsPath};
 use yard_gate::Uploaded;
@@ -109,8 +109,14 @@ fn small_and_large_uploads_become_files_like_any_other() {
         assert!(yard.bytes("/new/a.bin") == content(1, pieces));
         yard.perform(Restore::Version(second.version.unwrap())).unwrap();
         assert!(yard.bytes("/new/a.bin") == content(2, pieces + 1));
-        yard.perform(Move { from: at("/new"), to: at("/old"), into_folder: false }).unwrap();
-        yard.perform(Remove { path: at("/old"), recursive: true }).unwrap();
+        yard.perform(Move {
+            from: at("/new"),
+            to: at("/old"),
+            into_folder: false,
+            on_existing: OnExisting::Refuse,
+        })
+        .unwrap();
+        yard.perform(Remove { path: at("/old"), on_folder: OnFolder::WithContents }).unwrap();
         yard.perform(Restore::Removed(first.file)).unwrap();
         assert!(yard.bytes("/old/a.bin") == content(2, pieces + 1));
         sound(&yard);
@@ -197,7 +203,7 @@ fn a_purge_takes_a_large_upload_along() {
     let yard = yard();
     let made = place(&yard, "/a", 1, 64);
     assert_eq!(names(&yard, "kept").len(), 1);
-    yard.perform(Remove { path: at("/a"), recursive: false }).unwrap();
+    yard.perform(Remove { path: at("/a"), on_folder: OnFolder::IfEmpty }).unwrap();
     let purged = yard.perform(Purge { file: made.file }).unwrap();
     assert_eq!((purged.contents, purged.bytes), (1, 64 << 15));
     assert_eq!((names(&yard, "kept"), names(&yard, "stage")), (vec![], vec![]));

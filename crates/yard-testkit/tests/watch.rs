@@ -192,10 +192,11 @@ fn another_process_on_the_same_root_is_one_of_us() {
             json: false,
             file_type: None,
             on_existing: op::OnExisting::Refuse,
+            on_missing_folder: op::OnMissingFolder::Make,
             expected: None,
         })
         .unwrap();
-    other.perform(op::Remove { path, recursive: false }).unwrap();
+    other.perform(op::Remove { path, on_folder: op::OnFolder::IfEmpty }).unwrap();
     assert_eq!(listener.all(), set(&[]));
 }
 

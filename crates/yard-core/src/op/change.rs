@@ -1,5 +1,6 @@
-//! Changing files and folders: write, touch, mkdir, edit, move, remove.
+//! Changing files and folders: write, touch, mkdir, edit, patch, move, remove.
 
+use crate::patch::{Action, Landed, Patch};
 use crate::{ContentHash, FileId, FileType, VersionId, WsPath};
 
 /// What a write does where something is already.
@@ -11,7 +12,16 @@ pub enum OnExisting {
     Replace,
 }
 
-/// Writes a whole file; missing folders are made.
+/// What a write does where the folder that it goes to is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnMissingFolder {
+    /// Nothing: it is a fault.
+    Refuse,
+    /// It is made, with those above it.
+    Make,
+}
+
+/// Writes a whole file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
     /// The file.
@@ -24,6 +34,8 @@ pub struct Write {
     pub file_type: Option<FileType>,
     /// What happens to an existing file.
     pub on_existing: OnExisting,
+    /// What happens where its folder is missing.
+    pub on_missing_folder: OnMissingFolder,
     /// The hash that an existing file must have (R7).
     pub expected: Option<ContentHash>,
 }
@@ -45,12 +57,14 @@ pub struct Mkdir {
 /// How an edit changes a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditAction {
-    /// Replaces the one place where `old` stands.
+    /// Replaces the one place where `old` stands, or each of them.
     Replace {
-        /// The text to be found, once.
+        /// The text to be found: once, unless all places are meant.
         old: String,
         /// What stands there afterwards.
         new: String,
+        /// Every place where it stands is meant.
+        all: bool,
     },
     /// Inserts whole lines before line `line` (from 0; the number of lines appends).
     Insert {
@@ -61,15 +75,53 @@ pub enum EditAction {
     },
 }
 
-/// Edits a text in its own encoding and line ending (R5).
+/// Edits a text in its own encoding and line ending (R5): all of it, or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     /// The file.
     pub path: WsPath,
-    /// The change.
-    pub action: EditAction,
+    /// The changes, at least one: each is done to what those before it left.
+    pub actions: Vec<EditAction>,
     /// The hash that the file must have (R7).
     pub expected: Option<ContentHash>,
+}
+
+/// What an edit left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edited {
+    /// The file.
+    pub changed: Changed,
+    /// How many places each of the actions changed.
+    pub places: Vec<u64>,
+}
+
+/// Does a patch to any number of files: all of it, or nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApplyPatch {
+    /// What it asks for. Its paths are those of the workspace, as [`WsPath`] shows them.
+    pub patch: Patch,
+}
+
+/// What a patch left, in the order of its sections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patched {
+    /// File by file.
+    pub files: Vec<PatchedFile>,
+}
+
+/// What a patch left of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatchedFile {
+    /// What happened to it.
+    pub action: Action,
+    /// Where it is; of one that went away, where it was.
+    pub path: WsPath,
+    /// Where it was, if it was moved.
+    pub moved_from: Option<WsPath>,
+    /// Bytes that it holds now; 0 for one that went away.
+    pub size: u64,
+    /// Where its hunks landed, and what was needed to find each place.
+    pub hunks: Vec<Landed>,
 }
 
 /// What a write, touch, mkdir or edit left.
@@ -83,9 +135,11 @@ pub struct Changed {
     pub version: Option<VersionId>,
     /// The hash of its content; a folder has none.
     pub hash: Option<ContentHash>,
+    /// It was not there before.
+    pub created: bool,
 }
 
-/// Moves or renames a file, folder or link. Nothing is ever overwritten.
+/// Moves or renames a file, folder or link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// What moves.
@@ -94,6 +148,9 @@ pub struct Move {
     pub to: WsPath,
     /// `to` must be an existing folder.
     pub into_folder: bool,
+    /// What happens to a file that is there. A file that is replaced gets the content as its new
+    /// version, and what moved goes to the trash; folders and links are never replaced.
+    pub on_existing: OnExisting,
 }
 
 /// Where a move ended.
@@ -107,13 +164,24 @@ pub struct Moved {
     pub file: FileId,
 }
 
+/// What a removal does with a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFolder {
+    /// Nothing: it is a fault.
+    Refuse,
+    /// It goes if it is empty.
+    IfEmpty,
+    /// It goes with everything below it.
+    WithContents,
+}
+
 /// Removes a file, a link or a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remove {
     /// What goes.
     pub path: WsPath,
-    /// A folder goes with everything below it; else it must be empty.
-    pub recursive: bool,
+    /// What happens to a folder.
+    pub on_folder: OnFolder,
 }
 
 /// What was removed.
@@ -125,4 +193,6 @@ pub struct Removed {
     pub file: FileId,
     /// The store knew it before it was removed.
     pub was_known: bool,
+    /// Everything that went, it included: what is in a folder before the folder.
+    pub paths: Vec<WsPath>,
 }

@@ -105,20 +105,45 @@ pub struct StatAnswer {
     pub hash: Option<ContentHash>,
 }
 
+/// How far below a folder its listing goes. Below its own entries links are not followed and `.git` is
+/// skipped (R8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Its own entries.
+    Own,
+    /// That many levels; 1 is its own entries.
+    Levels(u32),
+    /// Everything.
+    All,
+}
+
+/// In which order a listing names what it found; among equals, by path bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListOrder {
+    /// Folders first.
+    FoldersFirst,
+    /// Level by level, and in each folder its folders first.
+    BreadthFirst,
+}
+
 /// Lists a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
     /// The folder.
     pub path: WsPath,
-    /// With everything below it (links are not followed, `.git` is skipped: R8).
-    pub recursive: bool,
+    /// How much of it.
+    pub depth: Depth,
+    /// Also what has a name that begins with a dot, and what is below it.
+    pub hidden: bool,
+    /// In which order.
+    pub order: ListOrder,
     /// At most that many entries; `None` is all that an answer may hold.
     pub limit: Option<usize>,
     /// That many entries of the order are left out first.
     pub skip: usize,
 }
 
-/// A folder's entries: folders first, then by path bytes.
+/// A folder's entries, in the order that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     /// The folder, links resolved.

@@ -8,7 +8,8 @@ mod look;
 mod search;
 
 pub use change::{
-    Changed, Edit, EditAction, Mkdir, Move, Moved, OnExisting, Remove, Removed, Touch, Write,
+    ApplyPatch, Changed, Edit, EditAction, Edited, Mkdir, Move, Moved, OnExisting, OnFolder,
+    OnMissingFolder, Patched, PatchedFile, Remove, Removed, Touch, Write,
 };
 pub use files::{
     FETCH_BYTES, Fetch, FetchVersion, Fetched, FetchedVersion, Fingerprint, Fingerprinted, Locate,
@@ -19,7 +20,10 @@ pub use journal::{
     Restored, Show, Shown, ShownChange, Trash, TrashAnswer, Trashed, Undo, Undone, Verified,
     Verify,
 };
-pub use look::{Entry, LineStart, List, Listing, Read, ReadAnswer, Slice, Stat, StatAnswer, Want};
+pub use look::{
+    Depth, Entry, LineStart, List, ListOrder, Listing, Read, ReadAnswer, Slice, Stat, StatAnswer,
+    Want,
+};
 pub use search::{
     Find, FindBy, Found, Grep, GrepAnswer, GrepMatch, MatchCursor, PathFilter, RegexFlavor,
     SizeRange,
@@ -51,7 +55,8 @@ operations! {
     Write => Changed, "write";
     Touch => Changed, "touch";
     Mkdir => Changed, "mkdir";
-    Edit => Changed, "edit";
+    Edit => Edited, "edit";
+    ApplyPatch => Patched, "patch";
     Move => Moved, "move";
     Remove => Removed, "remove";
     History => HistoryAnswer, "history";

@@ -2,6 +2,7 @@
 //! contents by the paths that the patch writes and gives back what each file becomes; who calls it
 //! makes that happen, at once.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 
 use crate::{Fault, FaultCode, Result, Subject};
@@ -30,9 +31,9 @@ pub struct Change {
 
 /// Does a patch to the files that `read` gives; it gives none where there is no file. The order of
 /// sections does not matter, but that several updates of one file are done one after the other.
-pub fn apply_all(
+pub fn apply_all<B: Borrow<Vec<u8>>>(
     patch: &Patch,
-    mut read: impl FnMut(&str) -> Result<Option<Vec<u8>>>,
+    mut read: impl FnMut(&str) -> Result<Option<B>>,
 ) -> Result<Vec<Change>> {
     check::check(patch)?;
     let mut changes: Vec<Change> = Vec::with_capacity(patch.files.len());
@@ -62,9 +63,9 @@ fn go_on(change: &mut Change, file: &FilePatch) -> Result<()> {
     Ok(())
 }
 
-fn change(
+fn change<B: Borrow<Vec<u8>>>(
     file: &FilePatch,
-    read: &mut impl FnMut(&str) -> Result<Option<Vec<u8>>>,
+    read: &mut impl FnMut(&str) -> Result<Option<B>>,
 ) -> Result<Change> {
     let makes = file.action == Action::Add || file.transfer.is_some();
     if let Some(path) = file.new_path.as_deref().filter(|_| makes)
@@ -77,11 +78,13 @@ fn change(
         );
         return Err(Fault::new(FaultCode::Exists, message).about(Subject::Destination));
     }
-    let bytes = match file.old_path.as_deref() {
-        Some(path) => read(path)?.ok_or_else(|| not_there(path, file))?,
-        None => Vec::new(),
+    let applied = match file.old_path.as_deref() {
+        Some(path) => {
+            let bytes = read(path)?.ok_or_else(|| not_there(path, file))?;
+            apply(bytes.borrow(), file)?
+        }
+        None => apply(&[], file)?,
     };
-    let applied = apply(&bytes, file)?;
     Ok(Change {
         action: file.action,
         old_path: file.old_path.clone(),

@@ -60,15 +60,21 @@ impl Tool for Edit {
             insert_content: args.insert_content,
         })?;
         let inserts = matches!(action, EditAction::Insert { .. });
-        let changed = context.perform(op::Edit { path, action, expected });
-        let changed =
-            changed.map_err(|stop| if inserts { stop.map_fault(about_insertion) } else { stop })?;
-        Ok(Reply {
+        let edited = context.perform(op::Edit { path, actions: vec![action], expected });
+        let edited =
+            edited.map_err(|stop| if inserts { stop.map_fault(about_insertion) } else { stop })?;
+        Ok(edited.changed.into())
+    }
+}
+
+impl From<op::Changed> for Reply {
+    fn from(changed: op::Changed) -> Self {
+        Self {
             path: changed.path.to_string(),
             file_id: changed.file.to_string(),
             version_id: changed.version.map(|version| version.to_string()),
             hash: changed.hash.map(|hash| hash.to_string()),
-        })
+        }
     }
 }
 
@@ -103,7 +109,7 @@ fn replacement(old: Option<String>, new: Option<String>) -> Result<EditAction, S
             "must not be empty; to insert, send `insert_line` and `insert_content`; to fill an empty \
              file, `write` with overwrite=true",
         )),
-        (Some(old), Some(new)) => Ok(EditAction::Replace { old, new }),
+        (Some(old), Some(new)) => Ok(EditAction::Replace { old, new, all: false }),
         (None, _) => Err(missing("old_string", "the text to be replaced")),
         (_, None) => {
             Err(missing("new_string", "what stands there afterwards (an empty string deletes)"))
@@ -150,7 +156,7 @@ mod tests {
 
     #[test]
     fn w9_either_pair_and_not_both() {
-        let replace = EditAction::Replace { old: "a".to_owned(), new: String::new() };
+        let replace = EditAction::Replace { old: "a".to_owned(), new: String::new(), all: false };
         assert_eq!(parsed(json!({"old_string": "a", "new_string": ""})), Ok(replace));
         let insert = EditAction::Insert { line: 0, text: "x".to_owned() };
         assert_eq!(parsed(json!({"insert_line": 0, "insert_content": "x"})), Ok(insert));

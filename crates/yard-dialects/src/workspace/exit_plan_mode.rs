@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use yard_core::op::{OnExisting, ReadAnswer, Stat, StatAnswer, Want, Write};
+use yard_core::op::{OnExisting, OnMissingFolder, ReadAnswer, Stat, StatAnswer, Want, Write};
 use yard_core::{FaultCode, FileType, WsPath};
 
 use super::front_matter::{Plan, Status};
@@ -68,6 +68,7 @@ impl Tool for ExitPlanMode {
             json: false,
             file_type: Some(FileType::Plan),
             on_existing: OnExisting::Replace,
+            on_missing_folder: OnMissingFolder::Make,
             expected: whole.hash,
         };
         let notes = args.notes();

@@ -102,6 +102,7 @@ fn argument(tool: &str, fault: &Fault) -> &'static str {
         (Some(Subject::Step), _) => "step",
         (Some(Subject::FileType), _) => "file_type",
         (Some(Subject::Cursor), _) => "cursor",
+        (Some(Subject::Patch), _) => "patch",
     }
 }
 

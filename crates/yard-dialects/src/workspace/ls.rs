@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op;
+use yard_core::op::{self, Depth, ListOrder};
 
 use super::entry::{self, Entry};
 use super::paging;
@@ -59,7 +59,9 @@ impl Tool for Ls {
         let skip = args.cursor.unwrap_or(0);
         let listing = context.perform(op::List {
             path: context.path(&args.path)?,
-            recursive: args.recursive,
+            depth: if args.recursive { Depth::All } else { Depth::Own },
+            hidden: true,
+            order: ListOrder::FoldersFirst,
             limit: paging::entries(args.limit, context.limits()),
             skip: usize::try_from(skip).unwrap_or(usize::MAX),
         })?;

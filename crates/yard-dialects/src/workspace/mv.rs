@@ -36,7 +36,12 @@ impl Tool for Mv {
         let into_folder = names_folder(&args.destination);
         let from = context.path(&args.source)?;
         let to = context.path_about(&args.destination, Subject::Destination)?;
-        let moved = context.perform(op::Move { from, to, into_folder });
+        let moved = context.perform(op::Move {
+            from,
+            to,
+            into_folder,
+            on_existing: op::OnExisting::Refuse,
+        });
         let moved = moved
             .map_err(|stop| if into_folder { stop.map_fault(no_such_folder) } else { stop })?;
         Ok(Reply { from_path: moved.from.to_string(), to_path: moved.to.to_string() })

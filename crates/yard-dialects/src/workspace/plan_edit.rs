@@ -1,7 +1,7 @@
 //! `plan_edit`: one place of a plan's body changed; its front matter stays (W17).
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use yard_core::op::{self, EditAction};
 use yard_core::{lines, replace};
 
@@ -32,24 +32,12 @@ pub(super) struct Args {
     last_read_hash: Option<String>,
 }
 
-#[derive(Serialize, JsonSchema)]
-pub(super) struct Reply {
-    /// The plan that was edited.
-    path: String,
-    /// Its id.
-    file_id: String,
-    /// Its new version.
-    version_id: Option<String>,
-    /// SHA-256 of the whole file after the edit: the next `last_read_hash`.
-    hash: Option<String>,
-}
-
 impl Tool for PlanEdit {
     type Args = Args;
-    type Reply = Reply;
+    type Reply = edit::Reply;
     const NAME: &'static str = "plan_edit";
 
-    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    fn run(args: Args, context: &Context<'_>) -> Result<edit::Reply, Stop> {
         let path = plan_file::path(&args.path, "path", context)?;
         let expected = content::hash(args.last_read_hash.as_deref())?;
         let action = edit::action(edit::Sent {
@@ -65,31 +53,26 @@ impl Tool for PlanEdit {
         // Without a hash of the caller's own, the plan that was taken apart is the one that is edited.
         let expected = expected.or(whole.hash);
         let action = on_whole(&Plan::of(&whole.text), action).map_err(reword)?;
-        let changed = context.perform(op::Edit { path, action, expected }).map_err(reword)?;
-        Ok(Reply {
-            path: changed.path.to_string(),
-            file_id: changed.file.to_string(),
-            version_id: changed.version.map(|version| version.to_string()),
-            hash: changed.hash.map(|hash| hash.to_string()),
-        })
+        let order = op::Edit { path, actions: vec![action], expected };
+        Ok(context.perform(order).map_err(reword)?.changed.into())
     }
 }
 
 /// An edit of the body as one of the whole file.
 fn on_whole(plan: &Plan<'_>, action: EditAction) -> Result<EditAction, Stop> {
     // The body alone decides whether the edit is one, and its line numbers are those in a fault.
-    replace::edit(plan.body.as_bytes(), &action)?;
+    replace::edit(plan.body.as_bytes(), std::slice::from_ref(&action))?;
     Ok(match action {
         EditAction::Insert { line, text } => {
             EditAction::Insert { line: line + lines::count(plan.head.as_bytes()), text }
         }
         // What stands in the front matter too is named by everything from the start of the file on.
-        EditAction::Replace { old, new } => match plan.body.find(&old) {
+        EditAction::Replace { old, new, all } => match plan.body.find(&old) {
             Some(at) if !plan.head.is_empty() => {
                 let before = format!("{}{}", plan.head, &plan.body[..at]);
-                EditAction::Replace { old: format!("{before}{old}"), new: before + &new }
+                EditAction::Replace { old: format!("{before}{old}"), new: before + &new, all }
             }
-            _ => EditAction::Replace { old, new },
+            _ => EditAction::Replace { old, new, all },
         },
     })
 }
@@ -102,13 +85,16 @@ mod tests {
 
     fn edited(action: EditAction) -> Result<String, Stop> {
         let action = on_whole(&Plan::of(TEXT), action)?;
-        Ok(String::from_utf8(replace::edit(TEXT.as_bytes(), &action)?).unwrap())
+        Ok(String::from_utf8(replace::edit(TEXT.as_bytes(), &[action])?.bytes).unwrap())
     }
 
     #[test]
     fn w17_an_edit_sees_the_body_only() {
-        let replace =
-            |old: &str, new: &str| EditAction::Replace { old: old.into(), new: new.into() };
+        let replace = |old: &str, new: &str| EditAction::Replace {
+            old: old.into(),
+            new: new.into(),
+            all: false,
+        };
         let done = edited(replace("goal", "goal (done)")).unwrap();
         assert_eq!(done, "---\ntitle: goal\n---\n- goal (done)\n- end\n");
         assert!(edited(replace("title", "x")).is_err());

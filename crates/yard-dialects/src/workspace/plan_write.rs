@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{OnExisting, ReadAnswer, Stat, Want, Write};
+use yard_core::op::{OnExisting, OnMissingFolder, ReadAnswer, Stat, Want, Write};
 use yard_core::{Fault, FaultCode, FileType, WsPath};
 
 use super::front_matter::{Metadata, Plan, Status};
@@ -74,6 +74,7 @@ impl Tool for PlanWrite {
             json: false,
             file_type: Some(FileType::Plan),
             on_existing: if before.is_some() { OnExisting::Replace } else { OnExisting::Refuse },
+            on_missing_folder: OnMissingFolder::Make,
             expected: before.as_ref().and_then(|answer| answer.hash),
         })?;
         Ok(Reply {

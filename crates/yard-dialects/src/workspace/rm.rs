@@ -33,7 +33,7 @@ impl Tool for Rm {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
-        let removed = context.perform(op::Remove { path, recursive: false })?;
+        let removed = context.perform(op::Remove { path, on_folder: op::OnFolder::IfEmpty })?;
         let id = removed.file.to_string();
         Ok(Reply {
             path: removed.path.to_string(),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use yard_core::op::{self, Changed, OnExisting};
+use yard_core::op::{self, Changed, OnExisting, OnMissingFolder};
 use yard_core::{Fault, FaultCode, FileType, Subject, WsPath};
 
 use super::content;
@@ -84,6 +84,7 @@ impl Tool for Write {
                 json,
                 file_type,
                 on_existing,
+                on_missing_folder: OnMissingFolder::Make,
                 expected,
             })
         };

@@ -1,6 +1,6 @@
-//! edit: one replacement or insertion in a text, in the file's own encoding and line ending.
+//! edit: replacements and insertions in a text, in the file's own encoding and line ending; all or none.
 
-use yard_core::op::{Changed, Edit};
+use yard_core::op::{Changed, Edit, Edited};
 use yard_core::{Call, Fault, Result, Subject, replace};
 
 use crate::content::check_loadable;
@@ -12,7 +12,7 @@ use crate::{Execute, Planned};
 use yard_core::FileKind;
 
 impl Execute for Edit {
-    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Edited>> {
         let (path, seen) = match workspace.locate_to_change(&self.path, true)? {
             Spot::Present { path, stat } => {
                 match stat.kind {
@@ -28,17 +28,18 @@ impl Execute for Edit {
         let mut planner = Planner::new(workspace, call);
         let current = planner.current_as(&path, &seen, Large::Keep)?;
         stale::check(workspace, &current, self.expected)?;
-        let bytes =
-            replace::edit(&current.bytes, &self.action).map_err(|fault| named(fault, &path))?;
+        let edited =
+            replace::edit(&current.bytes, &self.actions).map_err(|fault| named(fault, &path))?;
         let content = NewContent {
-            bytes: &bytes,
+            bytes: &edited.bytes,
             file_type: current.state.file_type,
             json: current.state.json,
         };
         let (version, hash) = planner.replace_file(&current, &content)?;
         let file = current.id;
-        let answer = Changed { path, file, version: Some(version), hash: Some(hash) };
-        planner.propose::<Self>(answer)
+        let (version, hash) = (Some(version), Some(hash));
+        let changed = Changed { path, file, version, hash, created: false };
+        planner.propose::<Self>(Edited { changed, places: edited.places })
     }
 }
 

@@ -1,9 +1,10 @@
-//! list: a folder's entries, folders first, then by path bytes; also what is only on disk (W4).
+//! list: a folder's entries, as deep as asked for; also what is only on disk (W4).
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::thread;
 
-use yard_core::op::{Entry, List, Listing};
+use yard_core::op::{Depth, Entry, List, ListOrder, Listing};
 use yard_core::{Call, Effect, EffectKind, Fault, FileId, FileKind, Name, Result, WsPath};
 use yard_store::Node;
 
@@ -11,7 +12,7 @@ use crate::disk::{Spot, Stat, not_found};
 use crate::draft::not_a_folder;
 use crate::op::broke_off;
 use crate::virtual_files::Shown;
-use crate::walk::{Flow, Rules, Visit, Walk};
+use crate::walk::{Flow, Rules, Visit, Walk, tolerable};
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
@@ -19,7 +20,7 @@ impl Execute for List {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Listing>> {
         let (path, shown) = folder_at(workspace, &self.path)?;
         let mut visits = visits(self, workspace, &path, &shown, call)?;
-        visits.sort_unstable_by(|a, b| (!is_folder(a), &a.path).cmp(&(!is_folder(b), &b.path)));
+        visits.sort_unstable_by(|a, b| in_order(self.order, a, b));
         let total = visits.len();
         let limit = self.limit.unwrap_or(workspace.limits().answer_entries);
         let page: Vec<Visit> = visits.into_iter().skip(self.skip).take(limit).collect();
@@ -79,20 +80,39 @@ fn visits(
     shown: &Shown,
     call: &Call,
 ) -> Result<Vec<Visit>> {
-    let mut visits = Vec::new();
-    if list.recursive {
-        let rules = Rules { recursive: true, include_ignored: true };
-        Walk::new(&workspace.disk, call, rules).showing(shown).run(path, &mut |visit| {
-            visits.push(visit);
-            Ok(Flow::Continue(()))
-        })?;
-        return Ok(visits);
+    let mut visits = match list.depth {
+        Depth::Own | Depth::Levels(0 | 1) => own(workspace, path, shown)?,
+        Depth::Levels(levels) => levels_of(workspace, path, levels, shown, call)?,
+        Depth::All => {
+            let mut all = Vec::new();
+            let rules = Rules { recursive: true, include_ignored: true };
+            Walk::new(&workspace.disk, call, rules).showing(shown).run(path, &mut |visit| {
+                all.push(visit);
+                Ok(Flow::Continue(()))
+            })?;
+            all
+        }
+    };
+    if !list.hidden {
+        let above = path.relative().len();
+        visits.retain(|visit| !is_hidden(&visit.path.relative()[above..]));
     }
+    Ok(visits)
+}
+
+/// Whether any name of a path begins with a dot.
+fn is_hidden(path: &[u8]) -> bool {
+    path.split(|byte| *byte == b'/').any(|name| name.starts_with(b"."))
+}
+
+/// A folder's own entries.
+fn own(workspace: &Workspace, path: &WsPath, shown: &Shown) -> Result<Vec<Visit>> {
     let listed = match workspace.disk.list(path) {
         // Their folder need not be on disk.
         Err(_) if shown.are_in(path) => None,
         listed => Some(listed?),
     };
+    let mut visits = Vec::new();
     for entry in shown.among(path, listed).unwrap_or_default() {
         let Ok(below) = path.join_bytes(&entry.name) else { continue };
         let kind = match entry.kind {
@@ -102,6 +122,68 @@ fn visits(
         visits.extend(kind.map(|kind| Visit { path: below, kind }));
     }
     Ok(visits)
+}
+
+/// The entries of a folder and of so many levels below it.
+fn levels_of(
+    workspace: &Workspace,
+    path: &WsPath,
+    levels: u32,
+    shown: &Shown,
+    call: &Call,
+) -> Result<Vec<Visit>> {
+    let mut all = own(workspace, path, shown)?;
+    let mut level = 0..all.len();
+    for _ in 1..levels {
+        let folders: Vec<WsPath> = all[level.clone()]
+            .iter()
+            .filter(|visit| is_folder(visit) && !is_git(visit))
+            .map(|visit| visit.path.clone())
+            .collect();
+        if folders.is_empty() {
+            break;
+        }
+        level.start = all.len();
+        for folder in folders {
+            call.check()?;
+            match own(workspace, &folder, shown) {
+                Ok(entries) => all.extend(entries),
+                // What vanished or may not be read is not in the answer.
+                Err(fault) if tolerable(fault.code()) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        level.end = all.len();
+    }
+    all.retain(|visit| !is_git(visit));
+    Ok(all)
+}
+
+fn is_git(visit: &Visit) -> bool {
+    visit.path.name().is_some_and(|name| name.as_bytes() == b".git")
+}
+
+/// The place of an entry in a listing.
+fn in_order(order: ListOrder, a: &Visit, b: &Visit) -> Ordering {
+    let folders_first = |a: &Visit, b: &Visit| (!is_folder(a)).cmp(&!is_folder(b));
+    match order {
+        ListOrder::FoldersFirst => folders_first(a, b).then_with(|| a.path.cmp(&b.path)),
+        ListOrder::BreadthFirst => {
+            let (above, beside) = (a.path.parent(), b.path.parent());
+            let depth = |path: &WsPath| path.names().count();
+            depth(&a.path)
+                .cmp(&depth(&b.path))
+                .then_with(|| by_names(above.as_ref(), beside.as_ref()))
+                .then_with(|| folders_first(a, b))
+                .then_with(|| a.path.cmp(&b.path))
+        }
+    }
+}
+
+/// Folders name by name: a slash is no letter that sorts.
+fn by_names(a: Option<&WsPath>, b: Option<&WsPath>) -> Ordering {
+    let names = |path: Option<&WsPath>| path.map(|path| path.names().collect::<Vec<_>>());
+    names(a).cmp(&names(b))
 }
 
 /// Entries with their metadata; what vanished meanwhile is left out.

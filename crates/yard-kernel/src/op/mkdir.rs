@@ -21,7 +21,8 @@ impl Execute for Mkdir {
         let file = planner.make_folders(&path)?;
         let known =
             file == FileId::ROOT || workspace.store().node(file).map_err(store_fault)?.is_some();
-        let answer = Changed { path: path.clone(), file, version: None, hash: None };
+        let created = !planner.draft.changes.is_empty();
+        let answer = Changed { path: path.clone(), file, version: None, hash: None, created };
         if known && planner.draft.changes.is_empty() {
             let effect = Effect::one(EffectKind::Read, path);
             return Ok(Planned::Answer { effect, answer });

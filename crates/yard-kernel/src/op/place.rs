@@ -1,6 +1,6 @@
 //! place: what was uploaded becomes a file, new or replaced; the folders above it are made.
 
-use yard_core::op::{Changed, OnExisting, Place, Write};
+use yard_core::op::{Changed, OnExisting, OnMissingFolder, Place, Write};
 use yard_core::{Call, FileKind, FileType, Result, WsPath};
 
 use crate::disk::{EntryKind, Spot, Stat, is_folder, special};
@@ -36,6 +36,7 @@ fn as_write(place: &Place, content: Vec<u8>) -> Write {
         json: false,
         file_type: place.file_type,
         on_existing: place.on_existing,
+        on_missing_folder: OnMissingFolder::Make,
         expected: place.expected,
     }
 }
@@ -56,7 +57,8 @@ fn create(
         planner.create_image(path, file_type, false, |planner, shape| {
             planner.receive(arrived, shape, path)
         })?;
-    let answer = Changed { path: path.clone(), file, version: Some(version), hash: Some(hash) };
+    let (path, version, hash) = (path.clone(), Some(version), Some(hash));
+    let answer = Changed { path, file, version, hash, created: true };
     planner.propose::<Place>(answer)
 }
 
@@ -80,6 +82,7 @@ fn replace(
     let (version, hash) = planner
         .put_image(&current, after, |planner, shape| planner.receive(arrived, shape, path))?;
     let file = current.id;
-    let answer = Changed { path: path.clone(), file, version: Some(version), hash: Some(hash) };
+    let (path, version, hash) = (path.clone(), Some(version), Some(hash));
+    let answer = Changed { path, file, version, hash, created: false };
     planner.propose::<Place>(answer)
 }

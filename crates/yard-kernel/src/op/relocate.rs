@@ -1,11 +1,14 @@
 //! move: a file, folder or link goes somewhere else, with its id, its history and everything below it.
-//! Nothing is ever overwritten.
+//! A file in its way stays, or gets its content as a new version.
 
-use yard_core::op::{Move, Moved};
-use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, FileKind, Result, Subject, WsPath};
+use yard_core::op::{Move, Moved, OnExisting};
+use yard_core::{
+    Call, Effect, EffectKind, Fault, FaultCode, FileKind, FileState, Result, Subject, WsPath,
+};
 
+use crate::content::check_loadable;
 use crate::disk::{EntryKind, Spot, Stat, not_found, special};
-use crate::draft::{Large, Planner, Was, join};
+use crate::draft::{Current, Large, Planner, Was, join};
 use crate::virtual_files::{self, is_their_folder};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
@@ -23,9 +26,15 @@ impl Execute for Move {
         }
         check_chats(workspace, &from, &to)?;
         let mut planner = Planner::new(workspace, call);
+        if let Some(found) = workspace.disk.stat(&to)? {
+            let moved = replace(&mut planner, (&from, &stat), (&to, &found))?;
+            return planner.propose::<Self>(moved);
+        }
         planner.draft.exclusive = stat.is(FileKind::Folder);
-        let moved = carry(&mut planner, &from, &to)?;
-        planner.propose::<Self>(moved)
+        let current = planner.current(&from, Large::Leave)?;
+        check_folder(workspace, &to)?;
+        carry(&mut planner, &current, &to)?;
+        planner.propose::<Self>(Moved { from, to, file: current.id })
     }
 }
 
@@ -48,7 +57,7 @@ fn target(order: &Move, workspace: &Workspace, from: &WsPath) -> Result<WsPath> 
     match workspace.locate_to_change(&order.to, true).map_err(about_destination)? {
         Spot::Present { path, stat } if stat.is(FileKind::Folder) && path != *from => {
             let to = join(&path, &name)?;
-            must_be_free(workspace, from, to)
+            must_be_free(order, workspace, from, to)
         }
         Spot::Present { path, .. } if order.into_folder => Err(missing_folder(&path)),
         Spot::Present { .. } => exact_target(order, workspace, from),
@@ -64,7 +73,7 @@ fn exact_target(order: &Move, workspace: &Workspace, from: &WsPath) -> Result<Ws
         Spot::Present { path, .. } | Spot::Missing { path } => path,
         Spot::Blocked { by } => return Err(missing_folder(&by)),
     };
-    must_be_free(workspace, from, to)
+    must_be_free(order, workspace, from, to)
 }
 
 /// Nothing takes the place of the folder of chats while there are any, and no folder brings files to
@@ -86,14 +95,42 @@ fn about_destination(fault: Fault) -> Fault {
     fault.about(Subject::Destination)
 }
 
-fn must_be_free(workspace: &Workspace, from: &WsPath, to: WsPath) -> Result<WsPath> {
-    if to == *from || workspace.disk.stat(&to)?.is_none() {
+fn must_be_free(order: &Move, workspace: &Workspace, from: &WsPath, to: WsPath) -> Result<WsPath> {
+    let replaces = order.on_existing == OnExisting::Replace;
+    if to == *from || replaces || workspace.disk.stat(&to)?.is_none() {
         return Ok(to);
     }
     let message = format!(
         "{to} exists already; nothing is overwritten. Remove it first or choose another name"
     );
     Err(Fault::new(FaultCode::Exists, message).about(Subject::Destination))
+}
+
+/// A file takes the place of another: that one gets the content as a version, and what moved is gone.
+fn replace(
+    planner: &mut Planner<'_>,
+    (from, seen): (&WsPath, &Stat),
+    (to, found): (&WsPath, &Stat),
+) -> Result<Moved> {
+    let limits = planner.workspace.limits();
+    for (path, stat, subject) in [(from, seen, Subject::Path), (to, found, Subject::Destination)] {
+        if !stat.is(FileKind::File) {
+            let message = format!("{path} is no file: only a file can replace a file");
+            return Err(Fault::new(FaultCode::Exists, message).about(subject));
+        }
+        check_loadable(stat.size(), limits, path)?;
+    }
+    let moved = planner.current_as(from, seen, Large::Keep)?;
+    let replaced = planner.current_as(to, found, Large::Keep)?;
+    let after = FileState {
+        parent: replaced.state.parent,
+        name: replaced.state.name.clone(),
+        ..moved.state.clone()
+    };
+    planner.check_writable_above(from)?;
+    planner.rewrite(&replaced, Some(moved.bytes.to_vec()), after)?;
+    planner.remove(&moved);
+    Ok(Moved { from: from.clone(), to: to.clone(), file: replaced.id })
 }
 
 fn nothing_to_do(workspace: &Workspace, call: &Call, at: WsPath) -> Result<Planned<Moved>> {
@@ -104,27 +141,33 @@ fn nothing_to_do(workspace: &Workspace, call: &Call, at: WsPath) -> Result<Plann
     Ok(Planned::Answer { effect, answer })
 }
 
-fn carry(planner: &mut Planner<'_>, from: &WsPath, to: &WsPath) -> Result<Moved> {
-    let current = planner.current(from, Large::Leave)?;
+/// Plans that an entry goes to a free place, with its id and its history; the folders above that place
+/// are made. What it is then.
+pub(crate) fn carry(planner: &mut Planner<'_>, current: &Current, to: &WsPath) -> Result<Current> {
     let above = to.parent().ok_or_else(|| not_found(to))?;
     let name = to.name().ok_or_else(|| not_found(to))?;
-    let parent = planner.folder(&above).map_err(|fault| match fault.code() {
-        FaultCode::NotFound => missing_folder(&above),
-        _ => fault,
-    })?;
+    let parent = planner.make_folders(&above)?;
     planner.forget_gone(parent, to)?;
     planner.expect(to, Was::Absent);
-    planner.check_writable_above(from)?;
+    planner.check_writable_above(&current.path)?;
     planner.check_writable_above(to)?;
-    let file_type = current.state.file_type;
-    let mut after = current.state.clone();
-    after.parent = parent;
-    after.name = name;
-    let (before, moved) = (Some(current.state), Some(after));
-    planner.push_change(current.id, before, moved, Some(from.clone()), Some(to.clone()));
-    planner.effect.push(EffectKind::MoveFrom, from.clone(), file_type);
-    planner.effect.push(EffectKind::MoveTo, to.clone(), file_type);
-    Ok(Moved { from: from.clone(), to: to.clone(), file: current.id })
+    let state = FileState { parent, name, ..current.state.clone() };
+    let (before, from) = (Some(current.state.clone()), Some(current.path.clone()));
+    planner.push_change(current.id, before, Some(state.clone()), from, Some(to.clone()));
+    planner.effect.push(EffectKind::MoveFrom, current.path.clone(), state.file_type);
+    planner.effect.push(EffectKind::MoveTo, to.clone(), state.file_type);
+    let mut moved = current.clone();
+    (moved.path, moved.state) = (to.clone(), state);
+    Ok(moved)
+}
+
+/// A move makes no folders: a mistyped one would be a surprise.
+fn check_folder(workspace: &Workspace, to: &WsPath) -> Result<()> {
+    let above = to.parent().unwrap_or_else(WsPath::root);
+    match workspace.disk.stat(&above)? {
+        Some(stat) if stat.is(FileKind::Folder) => Ok(()),
+        _ => Err(missing_folder(&above)),
+    }
 }
 
 fn missing_folder(path: &WsPath) -> Fault {

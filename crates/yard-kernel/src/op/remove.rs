@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use yard_core::op::{Remove, Removed};
+use yard_core::op::{OnFolder, Remove, Removed};
 use yard_core::{Call, Fault, FaultCode, FileKind, Name, Result, Subject, WsPath};
 
-use crate::disk::{EntryKind, Spot, not_found, special};
+use crate::disk::{EntryKind, Spot, is_folder, not_found, special};
 use crate::draft::{Current, Large, Planner, Was, join};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
@@ -23,15 +23,20 @@ impl Execute for Remove {
         if let EntryKind::Special(what) = stat.kind {
             return Err(special(&path, what));
         }
+        if stat.is(FileKind::Folder) && self.on_folder == OnFolder::Refuse {
+            return Err(is_folder(&path));
+        }
         let mut planner = Planner::new(workspace, call);
         planner.check_writable_above(&path)?;
         planner.draft.exclusive = stat.is(FileKind::Folder);
         let current = planner.current(&path, Large::Keep)?;
         if stat.is(FileKind::Folder) {
-            clear(&mut planner, &current, self.recursive)?;
+            clear(&mut planner, &current, self.on_folder == OnFolder::WithContents)?;
         }
         planner.remove(&current);
-        let answer = Removed { path, file: current.id, was_known: current.known };
+        let went = planner.draft.changes.iter().filter_map(|change| change.from.clone());
+        let paths = went.collect();
+        let answer = Removed { path, file: current.id, was_known: current.known, paths };
         planner.propose::<Self>(answer)
     }
 }

@@ -28,7 +28,13 @@ fn create(path: &WsPath, workspace: &Workspace, call: &Call) -> Result<Planned<C
     let mut planner = Planner::new(workspace, call);
     let content = NewContent { bytes: b"", file_type: FileType::Document, json: false };
     let (file, version, hash) = planner.create_file(path, &content)?;
-    let answer = Changed { path: path.clone(), file, version: Some(version), hash: Some(hash) };
+    let answer = Changed {
+        path: path.clone(),
+        file,
+        version: Some(version),
+        hash: Some(hash),
+        created: true,
+    };
     planner.propose::<Touch>(answer)
 }
 
@@ -38,7 +44,12 @@ fn touch(path: &WsPath, workspace: &Workspace, call: &Call) -> Result<Planned<Ch
     let (state, at) = (Some(current.state.clone()), Some(path.clone()));
     planner.push_change(current.id, state.clone(), state, at.clone(), at);
     planner.effect.push(EffectKind::Touch, path.clone(), current.state.file_type);
-    let answer =
-        Changed { path: path.clone(), file: current.id, version: None, hash: current.content() };
+    let answer = Changed {
+        path: path.clone(),
+        file: current.id,
+        version: None,
+        hash: current.content(),
+        created: false,
+    };
     planner.propose::<Touch>(answer)
 }

@@ -36,7 +36,7 @@ impl Execute for Undo {
             removed: HashMap::new(),
             vacated: HashSet::new(),
         };
-        for change in changes.iter().rev() {
+        for change in together(changes).iter().rev() {
             call.check()?;
             undoing.take_back(change)?;
         }
@@ -46,6 +46,23 @@ impl Execute for Undo {
         let answer = Undone { step: planner.draft.id, undoes: step.id, paths };
         planner.propose::<Self>(answer)
     }
+}
+
+/// What a step did to an entry in several changes, one right after the other, as one change: a file that
+/// was moved and edited, say.
+fn together(changes: Vec<Change>) -> Vec<Change> {
+    let mut all: Vec<Change> = Vec::with_capacity(changes.len());
+    for change in changes {
+        match all.last_mut().filter(|last| last.file == change.file) {
+            Some(last) => {
+                last.after = change.after;
+                last.to = change.to;
+                last.version = change.version.or(last.version);
+            }
+            None => all.push(change),
+        }
+    }
+    all
 }
 
 struct Undoing<'a> {

@@ -1,6 +1,6 @@
 //! write: a whole file, new or replaced; the folders above it are made.
 
-use yard_core::op::{Changed, OnExisting, Write};
+use yard_core::op::{Changed, OnExisting, OnMissingFolder, Write};
 use yard_core::{Call, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath};
 
 use crate::content::check_loadable;
@@ -39,10 +39,23 @@ fn create(
     if write.expected.is_some() {
         return Err(stale::gone(path));
     }
+    if write.on_missing_folder == OnMissingFolder::Refuse {
+        check_folder(workspace, path)?;
+    }
     let mut planner = Planner::new(workspace, call);
     let (file, version, hash) = planner.create_file(path, &content(write, FileType::Document))?;
-    let answer = Changed { path: path.clone(), file, version: Some(version), hash: Some(hash) };
+    let (path, version, hash) = (path.clone(), Some(version), Some(hash));
+    let answer = Changed { path, file, version, hash, created: true };
     planner.propose::<Write>(answer)
+}
+
+fn check_folder(workspace: &Workspace, path: &WsPath) -> Result<()> {
+    let folder = path.parent().unwrap_or_else(WsPath::root);
+    if workspace.disk.stat(&folder)?.is_some() {
+        return Ok(());
+    }
+    let message = format!("the folder {folder} does not exist; nothing was written");
+    Err(Fault::new(FaultCode::NotFound, message).about(Subject::Path))
 }
 
 /// A file is there and shall stay.
@@ -67,6 +80,7 @@ fn replace(
     let content = content(write, current.state.file_type);
     let (version, hash) = planner.replace_file(&current, &content)?;
     let file = current.id;
-    let answer = Changed { path: path.clone(), file, version: Some(version), hash: Some(hash) };
+    let (path, version, hash) = (path.clone(), Some(version), Some(hash));
+    let answer = Changed { path, file, version, hash, created: false };
     planner.propose::<Write>(answer)
 }

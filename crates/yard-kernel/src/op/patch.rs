@@ -1,0 +1,197 @@
+//! patch: any number of files come, go, move and change by one patch, in one step. Where any of its
+//! places is a guess nothing is changed (X3).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use yard_core::op::{ApplyPatch, Patched, PatchedFile};
+use yard_core::patch::{self, Action, Change, Transfer};
+use yard_core::{
+    Call, Fault, FaultCode, FileKind, FileState, FileType, PathError, Result, Subject, WsPath,
+};
+
+use crate::content::check_loadable;
+use crate::disk::{EntryKind, Shape, Spot, is_folder, not_found, special};
+use crate::draft::{Current, Image, Large, Planner, not_a_folder};
+use crate::op::relocate::carry;
+use crate::workspace::Workspace;
+use crate::{Execute, Planned};
+
+/// The bits that git's mode 100755 sets and 100644 clears.
+const EXECUTABLE: u32 = 0o111;
+
+impl Execute for ApplyPatch {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Patched>> {
+        let mut tree = Tree { planner: Planner::new(workspace, call), found: HashMap::new() };
+        let changes = patch::apply_all(&self.patch, |path| tree.read(path))?;
+        let mut files = Vec::with_capacity(changes.len());
+        // What goes away makes room for what comes.
+        for change in changes.iter().filter(|change| change.action == Action::Delete) {
+            tree.remove(change)?;
+        }
+        for change in changes {
+            call.check()?;
+            files.push(tree.make(change)?);
+        }
+        if tree.planner.draft.changes.is_empty() {
+            let message = "the patch changes nothing: what it asks for is there already";
+            return Err(Fault::new(FaultCode::NoChange, message).about(Subject::Patch));
+        }
+        tree.planner.propose::<Self>(Patched { files })
+    }
+}
+
+/// The files that a patch names, as they are.
+struct Tree<'a> {
+    planner: Planner<'a>,
+    /// By the text of the path, as the patch has it.
+    found: HashMap<String, Current>,
+}
+
+impl Tree<'_> {
+    /// The bytes of a file that the patch starts from, or finds in its way.
+    fn read(&mut self, text: &str) -> Result<Option<Arc<Vec<u8>>>> {
+        if let Some(known) = self.found.get(text) {
+            return Ok(Some(Arc::clone(&known.bytes)));
+        }
+        let path = parsed(text)?;
+        let workspace = self.planner.workspace;
+        let (path, stat) = match workspace.locate_to_change(&path, true)? {
+            Spot::Missing { .. } | Spot::Blocked { .. } => return Ok(None),
+            Spot::Present { path, stat } => (path, stat),
+        };
+        match stat.kind {
+            EntryKind::Known(FileKind::Folder) => return Err(is_folder(&path)),
+            EntryKind::Special(what) => return Err(special(&path, what)),
+            EntryKind::Known(_) => check_loadable(stat.size(), workspace.limits(), &path)?,
+        }
+        let current = self.planner.current_as(&path, &stat, Large::Keep)?;
+        let bytes = Arc::clone(&current.bytes);
+        self.found.insert(text.to_owned(), current);
+        Ok(Some(bytes))
+    }
+
+    fn remove(&mut self, change: &Change) -> Result<()> {
+        let current = self.source(change)?;
+        self.planner.check_writable_above(&current.path)?;
+        self.planner.remove(&current);
+        Ok(())
+    }
+
+    fn make(&mut self, change: Change) -> Result<PatchedFile> {
+        let (path, moved_from) = match (change.action, change.transfer) {
+            (Action::Delete, _) => (self.source(&change)?.path, None),
+            (Action::Add, _) => (self.create(&change, None)?, None),
+            (Action::Update, Some(Transfer::Copy)) => {
+                let source = self.source(&change)?;
+                (self.create(&change, Some(&source))?, None)
+            }
+            (Action::Update, Some(Transfer::Rename)) => {
+                let source = self.source(&change)?;
+                let to = self.target(&change)?;
+                let moved = carry(&mut self.planner, &source, &to)?;
+                self.rewrite(&moved, &change)?;
+                (moved.path, Some(source.path))
+            }
+            (Action::Update, None) => {
+                let source = self.source(&change)?;
+                self.rewrite(&source, &change)?;
+                (source.path, None)
+            }
+        };
+        let (action, size, hunks) = (change.action, change.content.len() as u64, change.hunks);
+        Ok(PatchedFile { action, path, moved_from, size, hunks })
+    }
+
+    fn source(&self, change: &Change) -> Result<Current> {
+        let text = change.old_path.as_deref().unwrap_or_default();
+        self.found.get(text).cloned().ok_or_else(|| match parsed(text) {
+            Ok(path) => not_found(&path),
+            Err(fault) => fault,
+        })
+    }
+
+    /// Where a file comes to be; the links above it are followed.
+    fn target(&self, change: &Change) -> Result<WsPath> {
+        let path = parsed(change.new_path.as_deref().unwrap_or_default())?;
+        match self.planner.workspace.locate_to_change(&path, false)? {
+            Spot::Present { path, .. } => Err(super::write::exists(&path)),
+            Spot::Missing { path } => Ok(path),
+            Spot::Blocked { by } => Err(not_a_folder(&by)),
+        }
+    }
+
+    fn create(&mut self, change: &Change, copied: Option<&Current>) -> Result<WsPath> {
+        let path = self.target(change)?;
+        let bytes = change.content.as_slice();
+        check_loadable(bytes.len() as u64, self.planner.workspace.limits(), &path)?;
+        let file_type = copied.map_or(FileType::Document, |source| source.state.file_type);
+        // A new file gets the mode that the process's mask leaves, with git's bits.
+        let usual = self.planner.workspace.folder_mode;
+        let mode = match (change.mode, copied) {
+            (Some(mode), _) => Some(with_git_mode(usual & 0o666, mode, usual)),
+            (None, Some(source)) => Some(source.state.mode),
+            (None, None) => None,
+        };
+        self.planner.create_image(&path, file_type, false, |planner, shape| {
+            let hash = planner.bring(bytes, None)?;
+            let shape = Shape { mode, ..*shape };
+            let workspace = planner.workspace;
+            let staged = workspace.stage.file(&workspace.disk, bytes, &shape, &path)?;
+            Ok(Image { hash, size: bytes.len() as u64, staged })
+        })?;
+        Ok(path)
+    }
+
+    /// Gives a file the content and the mode that the patch says, if either is another.
+    fn rewrite(&mut self, current: &Current, change: &Change) -> Result<()> {
+        let mode = current.state.mode;
+        let mode = change.mode.map_or(mode, |asked| with_git_mode(mode, asked, mode | mode >> 2));
+        let differs = *current.bytes != change.content;
+        if !differs && mode == current.state.mode {
+            return Ok(());
+        }
+        check_loadable(
+            change.content.len() as u64,
+            self.planner.workspace.limits(),
+            &current.path,
+        )?;
+        let after = FileState { mode, ..current.state.clone() };
+        let bytes = differs.then(|| change.content.clone());
+        self.planner.rewrite(current, bytes, after)
+    }
+}
+
+/// A mode with the bits of a mode of git's: whoever may read may run what is executable, as far as
+/// `allowed` goes.
+fn with_git_mode(mode: u32, git: u32, allowed: u32) -> u32 {
+    match git & EXECUTABLE {
+        0 => mode & !EXECUTABLE,
+        _ => mode | ((mode >> 2) & EXECUTABLE & allowed) | 0o100,
+    }
+}
+
+/// A path of a patch. Its dialect wrote it as the workspace shows it.
+fn parsed(text: &str) -> Result<WsPath> {
+    WsPath::parse_shown(text).map_err(|error| {
+        let code = match error {
+            PathError::Outside => FaultCode::PathOutside,
+            _ => FaultCode::BadPath,
+        };
+        Fault::new(code, format!("{text}: {error}")).about(Subject::Path)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn git_s_modes_set_and_clear_what_may_be_run() {
+        assert_eq!(with_git_mode(0o644, 0o100_755, 0o755), 0o755);
+        assert_eq!(with_git_mode(0o600, 0o100_755, 0o700), 0o700);
+        assert_eq!(with_git_mode(0o640, 0o100_755, 0o750), 0o750);
+        assert_eq!(with_git_mode(0o755, 0o100_644, 0o777), 0o644);
+        assert_eq!(with_git_mode(0o644, 0o100_644, 0o644), 0o644);
+    }
+}

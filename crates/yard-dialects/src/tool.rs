@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode, Limits, PathError, Subject, WsPath};
-use yard_gate::{Execute, Origin, Outcome, Pending, Session};
+use yard_gate::{Asks, Execute, Origin, Outcome, Pending, Session};
 
 use crate::args::{self, Fields, Shape};
 use crate::json::Json;
@@ -37,6 +37,8 @@ pub trait Tool: 'static {
     const NAME: &'static str;
     /// What its work is like, for doors that keep different work apart.
     const WORK: Work = Work::Change;
+    /// What it asks a person for first, where the policy leaves that to its dialect.
+    const ASKS: Asks = Asks::Never;
 
     /// Does the work.
     fn run(args: Self::Args, context: &Context<'_>) -> Result<Self::Reply, Stop>;
@@ -161,6 +163,7 @@ fn path_fault(text: &str, error: PathError) -> Fault {
 pub struct AnyTool {
     name: &'static str,
     work: Work,
+    asks: Asks,
     about: String,
     input: Value,
     shape: Shape,
@@ -185,6 +188,7 @@ impl AnyTool {
         Self {
             name: T::NAME,
             work: T::WORK,
+            asks: T::ASKS,
             about,
             shape: Shape::of(&input),
             input,
@@ -202,6 +206,11 @@ impl AnyTool {
     /// What its work is like.
     pub fn work(&self) -> Work {
         self.work
+    }
+
+    /// What it asks a person for first.
+    pub fn asks(&self) -> Asks {
+        self.asks
     }
 
     /// What it does, for a model.

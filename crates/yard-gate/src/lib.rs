@@ -29,7 +29,7 @@ pub use events::MOST_EVENTS;
 pub use form::{Button, Flaw, Form, Item};
 pub use open::OpenWorkspace;
 pub use page::{MOST_ROWS, Page};
-pub use policy::{Policy, Verdict};
+pub use policy::{Asks, Policy, Verdict};
 pub use questions::{GivenAnswer, Question, Questions};
 pub use session::{Awaited, Origin, Outcome, Pending, Session};
 pub use transcript::Transcripts;

@@ -11,6 +11,34 @@ pub enum Verdict {
     Deny(String),
 }
 
+/// What a tool asks a person for before it does it, where the preset leaves that to its dialect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// Nothing.
+    Never,
+    /// Reading: once a chat, for all tools of its toolset that ask for the same.
+    OnceToRead,
+    /// Changing anything: once a chat, for all tools of its toolset that ask for the same.
+    OnceToChange,
+    /// Changing or removing what is there; making something new needs no word.
+    ToOverwrite,
+    /// Changing anything, each time.
+    ToChange,
+}
+
+impl Asks {
+    /// What it means, for people and models.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Never => "never asks",
+            Self::OnceToRead => "asks once a chat before reading",
+            Self::OnceToChange => "asks once a chat before changing anything",
+            Self::ToOverwrite => "asks before it replaces or removes what is there",
+            Self::ToChange => "asks before each change",
+        }
+    }
+}
+
 /// Which effects may happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {

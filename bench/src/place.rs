@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use yard_core::op::Operation;
 use yard_core::{Call, Limits, WsPath};
-use yard_gate::{Actor, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts};
+use yard_gate::{
+    Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts,
+};
 use yard_kernel::{Opening, Resolution, Workspace};
 use yard_store::sqlite::Options;
 use yard_store::{SqliteStore, Store};
@@ -107,7 +109,7 @@ impl Bench {
 
     /// Performs one operation through the gate.
     pub(crate) fn perform<O: Execute>(&self, op: O) -> <O as Operation>::Answer {
-        let origin = Origin { toolset: "bench", tool: O::VERB };
+        let origin = Origin { toolset: "bench", tool: O::VERB, asks: Asks::Never };
         let call = Call::new(Arc::clone(&self.world) as _).within_millis(600_000);
         match self.session.perform(origin, &call, op) {
             Ok(Outcome::Done(answer)) => answer,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use yard_core::op::Operation;
 use yard_core::{Call, FaultCode, Limits, World, WsPath};
 use yard_gate::{
-    Actor, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts, Workspace,
+    Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts, Workspace,
 };
 use yard_kernel::{Opening, Resolution};
 use yard_store::SqliteStore;
@@ -100,7 +100,7 @@ impl Seat {
 
     /// Performs one operation in these surroundings.
     pub(crate) fn perform_in<O: Execute>(&self, call: &Call, op: O) -> Result<O::Answer, Failure> {
-        let origin = Origin { toolset: TOOLSET, tool: <O as Operation>::VERB };
+        let origin = Origin { toolset: TOOLSET, tool: <O as Operation>::VERB, asks: Asks::Never };
         match self.session.perform(origin, call, op)? {
             Outcome::Done(answer) => Ok(answer),
             Outcome::Pending(pending) => Err(Failure::new(

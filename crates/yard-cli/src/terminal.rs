@@ -67,6 +67,17 @@ pub(crate) const PLACE: Style = AnsiColor::Cyan.on_default();
 /// Ids.
 pub(crate) const ID: Style = AnsiColor::Yellow.on_default();
 
+/// How a line of a diff looks.
+pub(crate) fn diff_style(line: &str) -> Style {
+    match line.as_bytes().first() {
+        Some(b'+') => ADDED,
+        Some(b'-') => REMOVED,
+        Some(b'@') => PLACE,
+        Some(b'\\') => FAINT,
+        _ => Style::new(),
+    }
+}
+
 /// Makes control characters visible. File names and contents are written by others: an escape
 /// sequence in one must not move the cursor, retitle the window or hide a line, and a character that
 /// reverses the direction of text must not disguise one.

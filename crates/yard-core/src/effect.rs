@@ -25,6 +25,23 @@ pub enum EffectKind {
 }
 
 impl EffectKind {
+    /// Every kind, reading first.
+    pub const ALL: [EffectKind; 8] = [
+        Self::Read,
+        Self::Create,
+        Self::Modify,
+        Self::Touch,
+        Self::MoveFrom,
+        Self::MoveTo,
+        Self::Remove,
+        Self::Purge,
+    ];
+
+    /// The kind of that word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
     /// The word for it in audit rows and on a terminal.
     pub fn word(self) -> &'static str {
         match self {
@@ -49,6 +66,8 @@ pub struct PathEffect {
     pub path: WsPath,
     /// The type of what changes: as it was, or of what comes to be its new one. Reads do not say.
     pub file_type: Option<FileType>,
+    /// The same happens to everything below it, and is not named entry by entry.
+    pub with_contents: bool,
 }
 
 /// Everything that one operation would do.
@@ -61,12 +80,22 @@ pub struct Effect {
 impl Effect {
     /// An effect on one path whose type does not matter.
     pub fn one(kind: EffectKind, path: WsPath) -> Self {
-        Self { paths: vec![PathEffect { kind, path, file_type: None }] }
+        Self { paths: vec![PathEffect { kind, path, file_type: None, with_contents: false }] }
+    }
+
+    /// The same effect, on everything below its paths too.
+    #[must_use]
+    pub fn with_contents(mut self) -> Self {
+        self.paths.iter_mut().for_each(|effect| effect.with_contents = true);
+        self
     }
 
     /// Adds what happens to one more path.
     pub fn push(&mut self, kind: EffectKind, path: WsPath, file_type: FileType) {
-        self.paths.push(PathEffect { kind, path, file_type: Some(file_type) });
+        // A folder that moves takes along what is in it.
+        let moves = matches!(kind, EffectKind::MoveFrom | EffectKind::MoveTo);
+        let with_contents = moves && file_type == FileType::Folder;
+        self.paths.push(PathEffect { kind, path, file_type: Some(file_type), with_contents });
     }
 
     /// Whether anything but reading happens.

@@ -93,6 +93,10 @@ id!(
     /// A question to a person.
     QuestionId
 );
+id!(
+    /// A request that something may happen.
+    ApprovalId
+);
 
 impl FileId {
     /// The workspace's root folder, which no step ever makes or removes.

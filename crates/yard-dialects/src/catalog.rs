@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode};
-use yard_gate::{CallLog, Origin, Pending, Session};
+use yard_gate::{Asks, Awaited, CallLog, Origin, Pending, Session};
 
 use crate::json::Json;
 use crate::nearest::nearest;
@@ -39,7 +39,7 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    fn answer(&self, tool: &AnyTool, outcome: Result<Replied, Stop>) -> Answer {
+    pub(crate) fn answer(&self, tool: &AnyTool, outcome: Result<Replied, Stop>) -> Answer {
         match outcome {
             Ok(Replied { reply, pending }) => Answer { pending, ..(self.done)(reply) },
             Err(stop) => {
@@ -136,16 +136,26 @@ impl Catalog {
             Ok(found) => found,
             Err(answer) => {
                 // Names that nobody registered are the caller's text: the log leaves them out (R13).
-                let log = CallLog::begin(session, Origin { toolset: "?", tool: "?" }, call, &args);
+                let log = CallLog::begin(
+                    session,
+                    Origin { toolset: "?", tool: "?", asks: Asks::Never },
+                    call,
+                    &args,
+                );
                 log.end("NoSuchTool", || &answer.body);
                 return *answer;
             }
         };
-        let origin = Origin { toolset: dialect.name, tool: found.name() };
-        let log = CallLog::begin(session, origin, call, &args);
+        let origin = Origin { toolset: dialect.name, tool: found.name(), asks: found.asks() };
+        // What may have to wait for a person has to be known again then.
+        let asking = match session.may_ask(call, found.asks()) {
+            Ok(true) => Some(session.calling(args.clone())),
+            Ok(false) => None,
+            Err(fault) => return (dialect.stopped)(found.name(), &Stop::Fault(fault)),
+        };
+        let log = CallLog::begin(asking.as_ref().unwrap_or(session), origin, call, &args);
         let sent = session.records_calls().then(|| args.clone());
-        let context =
-            Context { session: log.session(), call, toolset: dialect.name, tool: found.name() };
+        let context = Context::new(log.session(), call, dialect.name, found);
         let outcome = log.within(|| found.run(args, &context));
         let word = outcome_word(&outcome);
         let answer = dialect.answer(found, outcome);
@@ -165,11 +175,14 @@ impl Catalog {
         session: &Session,
         call: &Call,
     ) -> Answer {
+        if let Awaited::Approval(id) = pending.awaited {
+            return self.settled(id, session, call);
+        }
         let (dialect, found) = match self.find(toolset, tool) {
             Ok(found) => found,
             Err(answer) => return *answer,
         };
-        let context = Context { session, call, toolset: dialect.name, tool: found.name() };
+        let context = Context::new(session, call, dialect.name, found);
         let outcome = found.resume(pending, &context);
         let word = outcome_word(&outcome);
         let answer = dialect.answer(found, outcome);
@@ -181,7 +194,17 @@ impl Catalog {
         answer
     }
 
-    fn find(&self, toolset: &str, tool: &str) -> Result<(&Dialect, &AnyTool), Box<Answer>> {
+    /// Why a call has no reply, in the words of its dialect.
+    pub(crate) fn stopped(&self, toolset: &str, tool: &str, stop: &Stop) -> Answer {
+        let dialect = self.toolset(toolset).map_or(&workspace::DIALECT, |known| &known.dialect);
+        (dialect.stopped)(tool, stop)
+    }
+
+    pub(crate) fn find(
+        &self,
+        toolset: &str,
+        tool: &str,
+    ) -> Result<(&Dialect, &AnyTool), Box<Answer>> {
         let Some(Toolset { dialect, tools }) = self.toolset(toolset) else {
             let answer = (workspace::DIALECT.stopped)(tool, &self.no_toolset(toolset));
             return Err(Box::new(answer));
@@ -198,7 +221,7 @@ impl Catalog {
 }
 
 /// How a call ended, in a word for the log.
-fn outcome_word(outcome: &Result<Replied, Stop>) -> Cow<'static, str> {
+pub(crate) fn outcome_word(outcome: &Result<Replied, Stop>) -> Cow<'static, str> {
     match outcome {
         Ok(Replied { pending: Some(_), .. }) | Err(Stop::Pending(_)) => "pending".into(),
         Ok(_) => "ok".into(),

@@ -7,6 +7,7 @@
 //!
 //! Nothing here opens a file, starts a process or knows a wire.
 
+mod approved;
 pub mod args;
 mod catalog;
 mod definitions;

@@ -106,6 +106,20 @@ pub struct Context<'a> {
     pub toolset: &'a str,
     /// The tool that was called.
     pub tool: &'a str,
+    /// What it asks a person for by itself.
+    pub asks: Asks,
+}
+
+impl<'a> Context<'a> {
+    /// What a tool of a toolset may reach for one call.
+    pub(crate) fn new(
+        session: &'a Session,
+        call: &'a Call,
+        toolset: &'a str,
+        tool: &AnyTool,
+    ) -> Self {
+        Self { session, call, toolset, tool: tool.name(), asks: tool.asks() }
+    }
 }
 
 impl Context<'_> {
@@ -119,7 +133,7 @@ impl Context<'_> {
 
     /// Which tool asks, as audit rows name it.
     pub fn origin(&self) -> Origin<'_> {
-        Origin { toolset: self.toolset, tool: self.tool }
+        Origin { toolset: self.toolset, tool: self.tool, asks: self.asks }
     }
 
     /// The bounds that answers keep.

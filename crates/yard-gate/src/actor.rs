@@ -27,6 +27,17 @@ impl Actor {
         matches!(self, Self::LocalPerson | Self::Person(_))
     }
 
+    /// The actor that an audit row names.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        match name.split_once(':')? {
+            ("agent", "local") => Some(Self::LocalAgent),
+            ("person", "local") => Some(Self::LocalPerson),
+            ("person", id) => id.parse().ok().map(Self::Person),
+            ("key", id) => id.parse().ok().map(Self::Key),
+            _ => None,
+        }
+    }
+
     /// How audit rows name it.
     pub fn name(self) -> String {
         match self {
@@ -35,5 +46,19 @@ impl Actor {
             Self::Person(user) => format!("person:{user}"),
             Self::Key(key) => format!("key:{key}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_reads_back() {
+        let (user, key) = (UserId::from_bytes([7; 16]), KeyId::from_bytes([8; 16]));
+        for actor in [Actor::LocalAgent, Actor::LocalPerson, Actor::Person(user), Actor::Key(key)] {
+            assert_eq!(Actor::from_name(&actor.name()), Some(actor));
+        }
+        assert_eq!(Actor::from_name("external"), None);
     }
 }

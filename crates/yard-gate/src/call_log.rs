@@ -107,7 +107,7 @@ impl<'a> CallLog<'a> {
     /// Writes the lines: how it ended, in one word, and what it answered.
     pub fn end<'v>(self, outcome: &str, answer: impl FnOnce() -> &'v Value) {
         let Some(line) = self.line else { return };
-        let Origin { toolset, tool } = self.origin;
+        let Origin { toolset, tool, .. } = self.origin;
         let (actor, effect) = (self.session.actor().name(), line.effects.told());
         let chat = self.session.chat().map(|chat| chat.to_string());
         let chat = chat.as_deref();

@@ -7,6 +7,7 @@
 
 mod actor;
 pub mod admin;
+mod approvals;
 mod bell;
 mod call_log;
 mod chats;
@@ -18,10 +19,13 @@ mod plan_mode;
 mod policy;
 mod questions;
 mod redaction;
+mod rules;
 mod session;
+mod settings;
 mod transcript;
 
 pub use actor::Actor;
+pub use approvals::{Approvals, Ruling};
 pub use bell::{Bell, Listener, Listening};
 pub use call_log::{CALL_SPAN, CallLog, LOG_TARGET};
 pub use chats::{Chats, MESSAGE_BYTES, Role};
@@ -29,12 +33,15 @@ pub use events::MOST_EVENTS;
 pub use form::{Button, Flaw, Form, Item};
 pub use open::OpenWorkspace;
 pub use page::{MOST_ROWS, Page};
-pub use policy::{Asks, Policy, Verdict};
+pub use policy::{Asks, Policy, Preset, Verdict};
 pub use questions::{GivenAnswer, Question, Questions};
+pub use rules::{Judgement, Rule, Rules, Then};
 pub use session::{Awaited, Origin, Outcome, Pending, Session};
+pub use settings::{Explained, Saved, Settings};
 pub use transcript::Transcripts;
 pub use yard_kernel::{Execute, Upload, Uploaded, Workspace};
 pub use yard_store::registry;
 pub use yard_store::{
-    ChangedFile, Chat, Desk, Event, EventRow, Mode, QuestionFilter, StepEvent, Turn, TurnKind, Via,
+    Approval, ApprovalFilter, ApprovalStatus, ChangedFile, Chat, Decision, Desk, Event, EventRow,
+    Mode, QuestionFilter, Scope, StepEvent, Turn, TurnKind, Via,
 };

@@ -1,11 +1,15 @@
 //! One open workspace with everything that a session of it needs.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use yard_kernel::{Watch, Workspace};
+use yard_core::{Call, Fault, FaultCode, Result, Timestamp};
+use yard_kernel::{Watch, Workspace, store_fault};
 use yard_store::Desk;
 
-use crate::Bell;
+use crate::{Bell, Rule, Rules};
+
+/// How long the policy is taken to be what it was: another process may have set it meanwhile.
+const GOOD_MILLIS: i64 = 1_000;
 
 /// A workspace, the desk beside it, and the bell that says that something happened in either.
 pub struct OpenWorkspace {
@@ -17,11 +21,60 @@ pub struct OpenWorkspace {
     pub bell: Bell,
     /// Once somebody wants to be told of it: what others change on disk.
     pub(crate) watching: Mutex<Option<Watch>>,
+    /// The policy as it was last read, and when.
+    rules: Mutex<Option<(Timestamp, Arc<Rules>)>>,
 }
 
 impl OpenWorkspace {
     /// A workspace and its desk, with a bell that nobody hears yet.
     pub fn new(workspace: Arc<Workspace>, desk: Arc<dyn Desk>) -> Arc<Self> {
-        Arc::new(Self { workspace, desk, bell: Bell::default(), watching: Mutex::default() })
+        Arc::new(Self {
+            workspace,
+            desk,
+            bell: Bell::default(),
+            watching: Mutex::default(),
+            rules: Mutex::default(),
+        })
+    }
+
+    /// The policy. What this process sets holds at once, what another one sets within a second.
+    pub(crate) fn rules(&self, call: &Call) -> Result<Arc<Rules>> {
+        let now = call.world().now();
+        let mut kept = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((since, rules)) = &*kept {
+            let until = Timestamp::from_millis(since.as_millis().saturating_add(GOOD_MILLIS));
+            // A clock that was set back must not make it last longer.
+            if (*since..until).contains(&now) {
+                return Ok(Arc::clone(rules));
+            }
+        }
+        let rules = Arc::new(self.read_rules()?);
+        *kept = Some((now, Arc::clone(&rules)));
+        Ok(rules)
+    }
+
+    /// The policy changed: the next call reads it.
+    pub(crate) fn rules_changed(&self) {
+        *self.rules.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The policy as it is now.
+    pub(crate) fn read_rules(&self) -> Result<Rules> {
+        let damaged = |error: String| {
+            let message = format!("the policy that the store holds cannot be read: {error}");
+            Fault::new(FaultCode::Io, message)
+        };
+        let mut rules = match self.desk.policy().map_err(store_fault)? {
+            Some(text) => {
+                let value = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()));
+                Rules::parse(&value?).map_err(damaged)?
+            }
+            None => Rules::default(),
+        };
+        for saved in self.desk.grants(None).map_err(store_fault)? {
+            let value = serde_json::from_str(&saved.rule).unwrap_or_default();
+            rules.saved.push(Rule::parse(&value).map_err(damaged)?);
+        }
+        Ok(rules)
     }
 }

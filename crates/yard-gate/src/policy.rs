@@ -1,14 +1,51 @@
-//! What may happen. So far one preset: rules and approvals come with the dialects that need them.
+//! What may happen, where no rule says it: presets, and what each dialect asks for by itself.
 
-use yard_core::Effect;
+use yard_core::{Effect, EffectKind};
 
-/// What a policy says of one effect.
+/// What is said of one effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It may happen.
     Allow,
+    /// A person is asked, for this reason.
+    Ask(String),
     /// It may not, for this reason.
     Deny(String),
+}
+
+/// What holds where no rule says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Preset {
+    /// Everything inside the workspace may happen.
+    Open,
+    /// The dialects' own defaults count.
+    Guarded,
+    /// Every effect asks, reading too.
+    Strict,
+}
+
+impl Preset {
+    /// Every preset with its spelling, and the word that another dialect has for it (X6).
+    pub const WORDS: [(Preset, &'static str, &'static str); 3] = [
+        (Self::Open, "open", "never"),
+        (Self::Guarded, "guarded", "on-request"),
+        (Self::Strict, "strict", "always"),
+    ];
+
+    /// Its spelling.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Guarded => "guarded",
+            Self::Strict => "strict",
+        }
+    }
+
+    /// The preset of either spelling.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let known = Self::WORDS.iter().find(|(_, own, other)| word == *own || word == *other);
+        known.map(|(preset, ..)| *preset)
+    }
 }
 
 /// What a tool asks a person for before it does it, where the preset leaves that to its dialect.
@@ -37,33 +74,104 @@ impl Asks {
             Self::ToChange => "asks before each change",
         }
     }
+
+    /// Whether a yes is remembered for the chat, however it was meant (C5).
+    pub(crate) fn is_remembered(self) -> bool {
+        matches!(self, Self::OnceToRead | Self::OnceToChange)
+    }
+
+    fn concerns(self, kind: EffectKind) -> bool {
+        match self {
+            Self::Never => false,
+            Self::OnceToRead => kind == EffectKind::Read,
+            Self::OnceToChange | Self::ToChange => kind != EffectKind::Read,
+            Self::ToOverwrite => {
+                matches!(kind, EffectKind::Modify | EffectKind::Remove | EffectKind::Purge)
+            }
+        }
+    }
 }
 
-/// Which effects may happen.
+/// What a caller's door and role let it do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Everything inside the workspace.
+    /// Everything inside the workspace, unless the workspace says otherwise.
     Open,
-    /// Reading only: for callers that shall look and not touch.
+    /// What the dialects let happen by themselves, unless the workspace says otherwise.
+    Guarded,
+    /// Nothing without a person, unless the workspace says otherwise.
+    Strict,
+    /// Reading only, whatever the workspace says: for callers that shall look and not touch.
     ReadOnly,
 }
 
 impl Policy {
-    /// Judges what an operation would do.
-    pub fn judge(self, effect: &Effect) -> Verdict {
+    /// What holds where the workspace has no word of its own.
+    pub(crate) fn preset(self) -> Preset {
+        match self {
+            Self::Open => Preset::Open,
+            Self::Guarded | Self::ReadOnly => Preset::Guarded,
+            Self::Strict => Preset::Strict,
+        }
+    }
+
+    /// What the caller's role says of an effect, before anybody else is heard.
+    pub(crate) fn judge_role(self, effect: &Effect) -> Verdict {
         match self {
             Self::ReadOnly if effect.changes_anything() => self.judge_desk_write(),
-            Self::Open | Self::ReadOnly => Verdict::Allow,
+            _ => Verdict::Allow,
         }
     }
 
     /// Judges a write into chats or questions.
     pub fn judge_desk_write(self) -> Verdict {
         match self {
-            Self::Open => Verdict::Allow,
             Self::ReadOnly => {
                 Verdict::Deny("this session may read and not change anything".to_owned())
             }
+            Self::Open | Self::Guarded | Self::Strict => Verdict::Allow,
         }
+    }
+}
+
+impl Preset {
+    /// Whether it asks before such a thing happens.
+    pub(crate) fn asks(self, asks: Asks, kind: EffectKind) -> bool {
+        match self {
+            Self::Open => false,
+            Self::Guarded => asks.concerns(kind),
+            Self::Strict => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x6_presets_have_two_spellings() {
+        for (preset, own, other) in Preset::WORDS {
+            assert_eq!(preset.word(), own);
+            assert_eq!(Preset::from_word(own), Some(preset));
+            assert_eq!(Preset::from_word(other), Some(preset));
+        }
+        assert_eq!(Preset::from_word("Open"), None);
+    }
+
+    #[test]
+    fn guarded_is_what_the_dialects_say() {
+        use EffectKind::{Create, Modify, MoveTo, Read, Remove};
+        let asked = |asks: Asks| {
+            let kinds = [Read, Create, Modify, MoveTo, Remove].into_iter();
+            kinds.filter(|kind| Preset::Guarded.asks(asks, *kind)).collect::<Vec<_>>()
+        };
+        assert_eq!(asked(Asks::Never), []);
+        assert_eq!(asked(Asks::OnceToRead), [Read]);
+        assert_eq!(asked(Asks::OnceToChange), [Create, Modify, MoveTo, Remove]);
+        assert_eq!(asked(Asks::ToOverwrite), [Modify, Remove]);
+        assert_eq!(asked(Asks::ToChange), [Create, Modify, MoveTo, Remove]);
+        assert!(Preset::Strict.asks(Asks::Never, Read));
+        assert!(!Preset::Open.asks(Asks::ToChange, Remove));
     }
 }

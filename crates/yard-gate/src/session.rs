@@ -4,13 +4,18 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use yard_core::op::Operation;
-use yard_core::{Call, ChatId, Effect, Fault, FaultCode, Limits, QuestionId, Result};
-use yard_kernel::{Committed, Execute, Planned, Signed, Upload};
+use yard_core::{ApprovalId, Call, ChatId, Effect, Fault, FaultCode, Limits, QuestionId, Result};
+use yard_kernel::{Committed, Execute, Planned, Proposal, Signed, Upload, store_fault};
 use yard_store::{AuditEntry, Mode, Rider};
 
+use crate::approvals::Permit;
 use crate::call_log::Effects;
+use crate::policy::Preset;
+use crate::settings::Notebook;
 use crate::transcript::ToolCall;
-use crate::{Actor, OpenWorkspace, Policy, Verdict, plan_mode, transcript};
+use crate::{
+    Actor, Asks, Judgement, OpenWorkspace, Policy, Rule, Verdict, approvals, plan_mode, transcript,
+};
 
 /// Most paths that an audit row names; the step itself has them all.
 const AUDITED_PATHS: usize = 8;
@@ -22,6 +27,8 @@ pub struct Origin<'a> {
     pub toolset: &'a str,
     /// The tool, or the command.
     pub tool: &'a str,
+    /// What it asks a person for by itself.
+    pub asks: Asks,
 }
 
 /// What became of an operation that was not refused.
@@ -45,11 +52,17 @@ pub struct Pending {
 /// What a call can wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Awaited {
-    /// A person's decision. No policy asks yet: approvals come with their issue, and this is the room
-    /// that the types leave for them.
-    Approval(String),
+    /// A person's decision.
+    Approval(ApprovalId),
     /// A person's answer.
     Question(QuestionId),
+}
+
+/// A call that can wait for a person, because it can be made again.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    /// What the tool was sent.
+    pub(crate) args: Value,
 }
 
 /// One caller's way to one workspace.
@@ -62,12 +75,74 @@ pub struct Session {
     /// Whether it may speak in that chat only.
     is_bound: bool,
     effects: Option<Arc<Effects>>,
+    asking: Option<Arc<Asking>>,
+    permit: Option<Arc<Permit>>,
+    /// The gate itself looks, for its own decisions: nobody is asked.
+    is_inner: bool,
+    /// Nothing happens: what would decide is noted here.
+    notebook: Option<Arc<Notebook>>,
+}
+
+/// What becomes of an operation that was judged and not refused.
+enum Admission {
+    /// It goes on, with what has to become so together with it.
+    Go(Vec<Rider>),
+    /// A person is asked.
+    Wait(Pending),
 }
 
 impl Session {
     /// A session of `actor` under `policy`, in the actor's default chat (R14).
     pub fn new(open: Arc<OpenWorkspace>, actor: Actor, policy: Policy) -> Self {
-        Self { open, actor, policy, chat: None, is_bound: false, effects: None }
+        Self {
+            open,
+            actor,
+            policy,
+            chat: None,
+            is_bound: false,
+            effects: None,
+            asking: None,
+            permit: None,
+            is_inner: false,
+            notebook: None,
+        }
+    }
+
+    /// The same session, in which nothing changes and what would decide is noted.
+    pub(crate) fn explaining(&self, notebook: Arc<Notebook>) -> Self {
+        Self { notebook: Some(notebook), ..self.clone() }
+    }
+
+    /// What the caller's door and role let it do.
+    pub(crate) fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// The same session for one call of a tool with these arguments, which can wait for a person.
+    #[must_use]
+    pub fn calling(&self, args: Value) -> Self {
+        Self { asking: Some(Arc::new(Asking { args })), ..self.clone() }
+    }
+
+    /// Whether a call of such a tool may have to wait for a person.
+    pub fn may_ask(&self, call: &Call, asks: Asks) -> Result<bool> {
+        let rules = self.open.rules(call)?;
+        let preset = rules.preset.unwrap_or_else(|| self.policy.preset());
+        Ok(match preset {
+            Preset::Strict => true,
+            Preset::Guarded => asks != Asks::Never || !rules.is_empty(),
+            Preset::Open => !rules.is_empty(),
+        })
+    }
+
+    /// The session of `actor` in one chat, for what a person permitted.
+    pub(crate) fn permitted(&self, actor: Actor, chat: ChatId, permit: Permit) -> Self {
+        let policy = match self.policy {
+            Policy::ReadOnly => Policy::Guarded,
+            policy => policy,
+        };
+        let (chat, permit) = (Some(chat), Some(Arc::new(permit)));
+        Self { actor, policy, chat, permit, is_bound: false, effects: None, ..self.clone() }
     }
 
     /// The same session in one chat: its mode holds, and calls are recorded in its transcript.
@@ -157,15 +232,24 @@ impl Session {
     ) -> Result<Outcome<O::Answer>> {
         for _ in 0..self.limits().replans {
             call.check()?;
-            match op.plan(&self.open.workspace, call)? {
+            let planned = op.plan(&self.open.workspace, call);
+            match planned.map_err(|fault| self.reworded(origin, call, &op, fault))? {
                 Planned::Answer { effect, answer } => {
-                    self.admit::<O>(origin, call, &effect)?;
-                    return Ok(Outcome::Done(answer));
+                    return Ok(match self.admit::<O>(origin, call, &effect, None)? {
+                        Admission::Go(_) => Outcome::Done(answer),
+                        Admission::Wait(pending) => Outcome::Pending(pending),
+                    });
                 }
                 Planned::Change(proposal) => {
-                    self.admit::<O>(origin, call, &proposal.effect)?;
+                    let admission =
+                        self.admit::<O>(origin, call, &proposal.effect, Some(&proposal))?;
+                    let riders = match admission {
+                        Admission::Go(riders) => riders,
+                        Admission::Wait(pending) => return Ok(Outcome::Pending(pending)),
+                    };
                     let mut signed = self.sign::<O>(origin, call, &proposal.effect);
-                    signed.rider = rider()?;
+                    signed.riders = riders;
+                    signed.riders.extend(rider()?);
                     if let Committed::Done(answer) =
                         self.open.workspace.commit(*proposal, signed, call)?
                     {
@@ -181,24 +265,176 @@ impl Session {
         ))
     }
 
-    fn admit<O: Operation>(&self, origin: Origin<'_>, call: &Call, effect: &Effect) -> Result<()> {
+    fn admit<O: Operation>(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        effect: &Effect,
+        proposal: Option<&Proposal<O::Answer>>,
+    ) -> Result<Admission> {
         if let Some(effects) = &self.effects {
             effects.note(summary(effect));
         }
-        let Verdict::Deny(reason) = self.judge(effect)? else { return Ok(()) };
-        let mut entry = self.audit_entry::<O>(origin, call, effect);
-        entry.action = format!("deny {}", entry.action);
-        self.open.workspace.record_denial(&entry)?;
-        Err(Fault::new(FaultCode::Denied, reason))
+        if let Some(notebook) = &self.notebook {
+            notebook.note(self.explained(origin, call, effect)?);
+            return match proposal {
+                None => Ok(Admission::Go(Vec::new())),
+                Some(_) => Err(Fault::new(FaultCode::Unavailable, "this call is only explained")),
+            };
+        }
+        let reason = match self.judge(origin, call, effect)? {
+            Verdict::Allow => return self.go(call, proposal.is_some()),
+            Verdict::Ask(reason) => reason,
+            Verdict::Deny(reason) => {
+                let mut entry = self.audit_entry::<O>(origin, call, effect);
+                entry.action = format!("deny {}", entry.action);
+                self.open.workspace.record_denial(&entry)?;
+                return Err(Fault::new(FaultCode::Denied, reason));
+            }
+        };
+        let planned = match proposal {
+            Some(proposal) => approvals::Planned {
+                effect,
+                state: proposal.state(),
+                diff: proposal.diff(&self.open.workspace, approvals::DIFF_BYTES),
+            },
+            None => {
+                let state = approvals::state_of_reading(effect);
+                approvals::Planned { effect, state, diff: String::new() }
+            }
+        };
+        self.ask(origin, call, reason, planned, proposal.is_some())
     }
 
-    /// The policy's word, and in plan mode also that mode's.
-    fn judge(&self, effect: &Effect) -> Result<Verdict> {
-        let verdict = self.policy.judge(effect);
-        if verdict != Verdict::Allow || !effect.changes_anything() || self.mode()? == Mode::Build {
+    /// Nobody has to be asked. What was permitted is marked as done all the same.
+    fn go(&self, call: &Call, changes: bool) -> Result<Admission> {
+        let Some(permit) = self.permit.as_ref().filter(|_| changes) else {
+            return Ok(Admission::Go(Vec::new()));
+        };
+        self.check_not_executed(permit)?;
+        Ok(Admission::Go(vec![self.executes(call, permit)]))
+    }
+
+    /// Asks a person, unless one has said yes to exactly this.
+    fn ask(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        reason: String,
+        planned: approvals::Planned<'_>,
+        changes: bool,
+    ) -> Result<Admission> {
+        let Some(asking) = &self.asking else { return self.ask_nobody(&reason) };
+        if self.is_inner {
+            return Ok(Admission::Go(Vec::new()));
+        }
+        let Some(permit) = &self.permit else {
+            return self.request(origin, call, asking, reason, planned).map(Admission::Wait);
+        };
+        self.check_not_executed(permit)?;
+        match self.permitted_riders(call, permit, Some(&planned).filter(|_| changes)) {
+            Some(riders) => Ok(Admission::Go(riders)),
+            None => {
+                let again = self.request_again(origin, call, permit, asking, reason, planned);
+                again.map(Admission::Wait)
+            }
+        }
+    }
+
+    /// What is no call of a tool cannot be made again later: a person does it at once, an agent does not.
+    fn ask_nobody(&self, reason: &str) -> Result<Admission> {
+        if self.actor.is_person() || self.is_inner {
+            return Ok(Admission::Go(Vec::new()));
+        }
+        let message = format!("{reason}. Only a tool can wait for a person's approval: call one");
+        Err(Fault::new(FaultCode::Denied, message))
+    }
+
+    /// The role's word, then the policy's, and in plan mode also that mode's.
+    fn judge(&self, origin: Origin<'_>, call: &Call, effect: &Effect) -> Result<Verdict> {
+        let by_role = self.policy.judge_role(effect);
+        if by_role != Verdict::Allow {
+            return Ok(by_role);
+        }
+        let verdict = self.judgement(origin, call, effect)?.verdict;
+        let denied = matches!(verdict, Verdict::Deny(_));
+        if denied || !effect.changes_anything() || self.mode()? == Mode::Build {
             return Ok(verdict);
         }
-        Ok(plan_mode::judge(effect))
+        Ok(match plan_mode::judge(effect) {
+            Verdict::Allow => verdict,
+            refused => refused,
+        })
+    }
+
+    /// What the policy says of an effect, and why.
+    pub(crate) fn judgement(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        effect: &Effect,
+    ) -> Result<Judgement> {
+        let rules = self.open.rules(call)?;
+        let preset = rules.preset.unwrap_or_else(|| self.policy.preset());
+        let asks_nothing =
+            preset == Preset::Open || preset == Preset::Guarded && origin.asks == Asks::Never;
+        if rules.is_empty() && asks_nothing {
+            // The usual way, without a word.
+            return Ok(Judgement { verdict: Verdict::Allow, because: String::new() });
+        }
+        self.judged_in_words(origin, call, effect)
+    }
+
+    /// As [`Session::judgement`], also where nobody would ask why.
+    pub(crate) fn judged_in_words(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        effect: &Effect,
+    ) -> Result<Judgement> {
+        let rules = self.open.rules(call)?;
+        let preset = rules.preset.unwrap_or_else(|| self.policy.preset());
+        let judged = rules.judge(origin, effect, preset, &[]);
+        if !matches!(judged.verdict, Verdict::Ask(_)) {
+            return Ok(judged);
+        }
+        Ok(rules.judge(origin, effect, preset, &self.allowed_in_chat()?))
+    }
+
+    /// What persons allowed in this session's chat.
+    fn allowed_in_chat(&self) -> Result<Vec<Rule>> {
+        let Some(chat) = self.current_chat()? else { return Ok(Vec::new()) };
+        let grants = self.open.desk.grants(Some(chat.id)).map_err(store_fault)?;
+        let own = grants.iter().filter(|grant| grant.chat.is_some());
+        let rules = own.filter_map(|grant| {
+            let value = serde_json::from_str(&grant.rule).ok()?;
+            Rule::parse(&value).ok()
+        });
+        Ok(rules.collect())
+    }
+
+    /// A fault of a plan may quote a file: who may not read it gets other words.
+    fn reworded<O: Execute>(&self, origin: Origin<'_>, call: &Call, op: &O, fault: Fault) -> Fault {
+        let quotes = matches!(
+            fault.code(),
+            FaultCode::TextNotFound | FaultCode::TextNotUnique | FaultCode::NoChange
+        );
+        let quoted = if quotes { op.quotes() } else { Vec::new() };
+        let may_read = |path: &yard_core::WsPath| {
+            let reading = Effect::one(yard_core::EffectKind::Read, path.clone());
+            let verdict = self.judgement(origin, call, &reading).map(|judged| judged.verdict);
+            matches!(verdict, Ok(Verdict::Allow))
+        };
+        match quoted.iter().find(|path| !may_read(path)) {
+            None => fault,
+            Some(path) => {
+                let message = format!(
+                    "the change does not fit {path}, and why is not said: this file may not be read \
+                     without a person's word. Read it first"
+                );
+                Fault::new(fault.code(), message)
+            }
+        }
     }
 
     /// Looks at something: an operation that neither changes anything nor waits.
@@ -208,7 +444,8 @@ impl Session {
         call: &Call,
         op: O,
     ) -> Result<O::Answer> {
-        match self.perform(origin, call, op)? {
+        let inner = Self { is_inner: true, ..self.clone() };
+        match inner.perform(origin, call, op)? {
             Outcome::Done(answer) => Ok(answer),
             Outcome::Pending(_) => Err(Fault::new(FaultCode::Denied, "looking waits for nobody")),
         }
@@ -218,7 +455,7 @@ impl Session {
     pub(crate) fn check_desk_write(&self, call: &Call, action: &str) -> Result<()> {
         match self.policy.judge_desk_write() {
             Verdict::Allow => Ok(()),
-            Verdict::Deny(reason) => self.refuse(call, action, "", &reason),
+            Verdict::Ask(reason) | Verdict::Deny(reason) => self.refuse(call, action, "", &reason),
         }
     }
 
@@ -265,7 +502,7 @@ impl Session {
 
     fn sign<O: Operation>(&self, origin: Origin<'_>, call: &Call, effect: &Effect) -> Signed {
         let audit = self.audit_entry::<O>(origin, call, effect);
-        Signed { author: self.actor.author(), audit, rider: None }
+        Signed { author: self.actor.author(), audit, riders: Vec::new() }
     }
 
     fn audit_entry<O: Operation>(

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use yard_core::{ChatId, FileId, Name, Result, Timestamp};
+use yard_core::{ApprovalId, ChatId, FileId, Name, Result, Timestamp};
 use yard_kernel::{VirtualFile, VirtualFiles, store_fault};
-use yard_store::{Chat, Desk, Mode, NewTurn, TurnKind, Via};
+use yard_store::{Approval, Chat, Decision, Desk, Mode, NewTurn, Request, TurnKind, Via};
 
 use crate::form::Form;
 use crate::redaction;
@@ -79,6 +79,39 @@ pub(crate) fn answer(at: Timestamp, actor: String, id: &str, answers: &Value, vi
     let text = format!("\n## answer to {id} by {} ({actor}, {at})\n\n{answers}\n", via.word());
     let data = json!({"question_id": id, "answers": answers, "via": via.word()}).to_string();
     NewTurn { at, actor, kind: TurnKind::Answer, data, text }
+}
+
+/// A person is asked whether something may happen.
+pub(crate) fn request(at: Timestamp, actor: String, id: ApprovalId, request: &Request) -> NewTurn {
+    let Request { toolset, tool, reason, .. } = request;
+    let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
+    let args = redaction::kept(&args);
+    let text = format!(
+        "\n## approval {id} asked for {toolset}.{tool} ({actor}, {at})\n\n{reason}\n\n{args}\n"
+    );
+    let data = json!({
+        "approval_id": id.to_string(),
+        "tool": format!("{toolset}.{tool}"),
+        "args": args,
+        "reason": reason,
+    });
+    NewTurn { at, actor, kind: TurnKind::Request, data: data.to_string(), text }
+}
+
+/// A person said yes or no.
+pub(crate) fn decision(approval: &Approval, decision: &Decision) -> NewTurn {
+    let (id, at, actor) = (approval.id, decision.at, decision.by.clone());
+    let word = if decision.approves { "approved" } else { "denied" };
+    let scope = decision.scope.word();
+    let said = decision.reason.as_deref().unwrap_or_default();
+    let text = format!("\n## approval {id} {word} ({scope}) ({actor}, {at})\n\n{said}\n");
+    let data = json!({
+        "approval_id": id.to_string(),
+        "decision": word,
+        "scope": scope,
+        "reason": decision.reason,
+    });
+    NewTurn { at, actor, kind: TurnKind::Decision, data: data.to_string(), text }
 }
 
 /// The transcripts of all chats as files of `/chats`.

@@ -35,7 +35,7 @@ pub struct Signed {
     /// The row in the audit chain.
     pub audit: AuditEntry,
     /// What else becomes so with the change, or keeps it from happening.
-    pub rider: Option<Rider>,
+    pub riders: Vec<Rider>,
 }
 
 /// What became of a draft.
@@ -356,7 +356,7 @@ fn steps_of(draft: &Draft, signed: &Signed, call: &Call) -> Vec<NewStep> {
         undoes: draft.undoes,
         changes: draft.changes.clone(),
         audit: signed.audit.clone(),
-        rider: signed.rider.clone(),
+        riders: signed.riders.clone(),
     };
     if draft.records_only {
         return vec![NewStep { author: Author::External, changes: draft.adopted.clone(), ..own }];
@@ -388,7 +388,7 @@ pub(crate) fn external_step(
         undoes: None,
         changes,
         audit,
-        rider: None,
+        riders: Vec::new(),
     }
 }
 

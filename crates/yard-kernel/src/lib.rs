@@ -11,6 +11,7 @@ mod draft;
 mod glimpse;
 mod journal;
 mod op;
+mod preview;
 mod projection;
 mod recent;
 mod recovery;
@@ -29,12 +30,17 @@ pub use watch::{Outside, Told, Watch};
 pub use workspace::{Opening, Workspace, store_fault};
 
 use yard_core::op::Operation;
-use yard_core::{Call, Effect, Result};
+use yard_core::{Call, Effect, Result, WsPath};
 
 /// An operation that this kernel can plan.
 pub trait Execute: Operation {
     /// Works out what the operation would do, changing nothing.
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Self::Answer>>;
+
+    /// The files whose text a fault of the plan may quote: who may not read them gets other words.
+    fn quotes(&self) -> Vec<WsPath> {
+        Vec::new()
+    }
 }
 
 /// What a plan came to.

@@ -312,7 +312,7 @@ fn again(
         undoes,
         changes,
         audit,
-        rider: None,
+        riders: Vec::new(),
     }
 }
 
@@ -471,6 +471,6 @@ pub(crate) fn recovering(call: &Call) -> Signed {
             action: "recover".to_owned(),
             detail: String::new(),
         },
-        rider: None,
+        riders: Vec::new(),
     }
 }

@@ -1,11 +1,16 @@
-//! What is kept beside the files: chats with their turns, questions to people, and the events that
-//! tell a door what happened. It holds plain values and one trait; JSON is text here, and who may do
+//! What is kept beside the files: chats with their turns, questions to people, requests for their
+//! approval, and the events that tell a door what happened. It holds plain values and one trait; JSON is text here, and who may do
 //! what is decided above.
 
 use yard_core::op::ChangeSummary;
-use yard_core::{Author, ChatId, ContentHash, FileId, Name, QuestionId, StepId, Timestamp, WsPath};
+use yard_core::{
+    ApprovalId, Author, ChatId, ContentHash, FileId, Name, QuestionId, StepId, Timestamp, WsPath,
+};
 
-use crate::{AuditEntry, Result};
+use crate::{
+    Approval, ApprovalFilter, ApprovalStatus, AuditEntry, Decision, Grant, NewApproval, Request,
+    Result,
+};
 
 /// Most bytes of a chat's file name (W18).
 const NAME_BYTES: usize = 200;
@@ -96,16 +101,22 @@ pub enum TurnKind {
     Question,
     /// A person answered.
     Answer,
+    /// A person is asked whether something may happen.
+    Request,
+    /// A person said yes or no.
+    Decision,
 }
 
 impl TurnKind {
     /// Every kind with its one spelling.
-    pub const WORDS: [(TurnKind, &'static str); 5] = [
+    pub const WORDS: [(TurnKind, &'static str); 7] = [
         (Self::Message, "message"),
         (Self::Call, "tool_call"),
         (Self::Mode, "mode"),
         (Self::Question, "question"),
         (Self::Answer, "answer"),
+        (Self::Request, "approval"),
+        (Self::Decision, "decision"),
     ];
 
     /// Its spelling.
@@ -242,6 +253,14 @@ pub enum Rider {
         /// What the transcript says of it.
         turn: NewTurn,
     },
+    /// The step is what a person approved: from now on it is done. If it was done meanwhile, or is no
+    /// longer allowed, nothing of the step happens.
+    Execute {
+        /// The request.
+        approval: ApprovalId,
+        /// When.
+        at: Timestamp,
+    },
 }
 
 /// One thing that happened.
@@ -293,6 +312,31 @@ pub enum Event {
         /// Its turn.
         turn: u64,
     },
+    /// A person is asked whether something may happen, or is asked again.
+    Requested {
+        /// In this chat.
+        chat: ChatId,
+        /// This.
+        approval: ApprovalId,
+    },
+    /// A person said yes or no.
+    Decided {
+        /// In this chat.
+        chat: ChatId,
+        /// To this.
+        approval: ApprovalId,
+        /// Approved or denied.
+        status: ApprovalStatus,
+    },
+    /// What was approved was done, or could not be.
+    Concluded {
+        /// In this chat.
+        chat: ChatId,
+        /// This.
+        approval: ApprovalId,
+        /// Executed or failed.
+        status: ApprovalStatus,
+    },
     /// Files changed on disk without us. Nothing was recorded yet.
     ChangedOutside {
         /// Some of them: at most [`EVENT_PATHS`].
@@ -332,9 +376,9 @@ pub struct ChangedFile {
 
 /// Chats, questions and events of one workspace, in the same place as its journal.
 ///
-/// **Crash notes.** `make_chat`, `set_mode`, `post`, `ask` and `answer` return only after what they
-/// wrote is flushed, each with its row, its turn, its event and its audit row, all or nothing.
-/// `record` and `changed_outside` may lose their newest rows in a crash. Everything else reads, and
+/// **Crash notes.** `make_chat`, `set_mode`, `post`, `ask`, `answer`, `request`, `decide`, `renew`,
+/// `conclude` and `set_policy` return only after what they wrote is flushed, each with its row, its
+/// turn, its event and its audit row, all or nothing. `record` and `changed_outside` may lose their newest rows in a crash. Everything else reads, and
 /// returns at most `limit` rows.
 pub trait Desk: Send + Sync {
     /// Makes a chat under a name that no other has. Where `default_of` has one already, that is it.
@@ -395,6 +439,60 @@ pub trait Desk: Send + Sync {
         before: Option<QuestionId>,
         limit: usize,
     ) -> Result<Vec<Question>>;
+
+    /// Asks whether something may happen.
+    fn request(&self, asked: &NewApproval, turn: &NewTurn, audit: &AuditEntry) -> Result<()>;
+
+    /// Says yes or no to a request, and keeps what is allowed for longer; a misfit if the request does
+    /// not wait.
+    fn decide(
+        &self,
+        id: ApprovalId,
+        decision: &Decision,
+        grant: Option<&Grant>,
+        turn: &NewTurn,
+        audit: &AuditEntry,
+    ) -> Result<()>;
+
+    /// Asks again, because what was approved is no longer what would happen; a misfit unless the request
+    /// is approved and not done.
+    fn renew(
+        &self,
+        id: ApprovalId,
+        request: &Request,
+        turn: &NewTurn,
+        audit: &AuditEntry,
+    ) -> Result<()>;
+
+    /// Keeps what an approved call answered. One that was done by a step stays executed; another that was
+    /// approved gets `status`; in any other state nothing changes.
+    fn conclude(
+        &self,
+        id: ApprovalId,
+        status: ApprovalStatus,
+        answer: &str,
+        at: Timestamp,
+    ) -> Result<()>;
+
+    /// A request by its id.
+    fn approval(&self, id: ApprovalId) -> Result<Option<Approval>>;
+
+    /// Requests made before `before` (or the newest), newest first.
+    fn approvals(
+        &self,
+        filter: &ApprovalFilter,
+        before: Option<ApprovalId>,
+        limit: usize,
+    ) -> Result<Vec<Approval>>;
+
+    /// What persons allowed for every chat, and for this one.
+    fn grants(&self, chat: Option<ChatId>) -> Result<Vec<Grant>>;
+
+    /// The policy as it was last set, as JSON.
+    fn policy(&self) -> Result<Option<String>>;
+
+    /// Sets the policy; with `saved`, also what is allowed for every chat from now on.
+    fn set_policy(&self, text: &str, saved: Option<&[Grant]>, audit: &AuditEntry) -> Result<()>;
 
     /// Says that files changed on disk without us.
     fn changed_outside(&self, at: Timestamp, paths: &[WsPath]) -> Result<()>;

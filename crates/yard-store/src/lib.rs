@@ -1,10 +1,11 @@
 //! What survives a crash: contents, steps and heads of one workspace, and the desk beside them with its
-//! chats, questions and events.
+//! chats, questions, approvals and events.
 //!
 //! The trait speaks of contents by hash, of steps in one growing sequence and of files by id. It does
 //! not know paths on a disk, policies or dialects; and its callers do not know SQL, deltas or files.
 //! Every implementation passes the same contract suite (`yard-testkit/src/contract.rs`).
 
+mod approval;
 mod audit;
 pub mod blobs;
 mod desk;
@@ -13,6 +14,9 @@ mod record;
 pub mod registry;
 pub mod sqlite;
 
+pub use approval::{
+    Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, Request, Scope,
+};
 pub use audit::{AuditEntry, AuditRow, chain};
 pub use desk::{
     ChangedFile, Chat, Desk, EVENT_PATHS, Event, EventRow, Given, Mode, NewChat, NewQuestion,

@@ -39,7 +39,7 @@ pub struct NewStep {
     /// Its row in the audit chain.
     pub audit: AuditEntry,
     /// What else becomes so with it.
-    pub rider: Option<Rider>,
+    pub riders: Vec<Rider>,
 }
 
 /// What a step does to one file.

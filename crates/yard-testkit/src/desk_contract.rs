@@ -3,10 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use yard_core::{ChatId, ContentHash, QuestionId, World};
+use yard_core::{ApprovalId, ChatId, ContentHash, QuestionId, World};
 use yard_store::{
-    AuditEntry, Batch, Chat, Desk, EVENT_PATHS, Event, Given, Mode, NewChat, NewQuestion, NewTurn,
-    QuestionFilter, Rider, Store, StoreError, TurnKind, Via,
+    ApprovalFilter, ApprovalStatus, AuditEntry, Batch, Chat, Decision, Desk, EVENT_PATHS, Event,
+    Given, Grant, Mode, NewApproval, NewChat, NewQuestion, NewTurn, QuestionFilter, Request, Rider,
+    Scope, Store, StoreError, TurnKind, Via,
 };
 
 use crate::scribe::path;
@@ -35,6 +36,10 @@ pub const CASES: &[Case] = &[
     ("a step takes its rider along, or does not happen", riders),
     ("steps and events are one sequence", events),
     ("an event names some of many paths", many_paths),
+    ("a request is decided once, and executed once", approvals),
+    ("a request that no longer holds is asked again", renewed),
+    ("requests are read in pages, by status, asker and chat", approval_pages),
+    ("what is allowed for longer is kept by chat, and the policy as it was set", allowances),
     ("what matters leaves its row in the audit chain", audited),
     ("what names no chat changes nothing", nowhere),
 ];
@@ -213,7 +218,7 @@ fn riders(sides: &Sides, world: &FakeWorld) {
     let attempt = |name: &str| {
         let mut step = scribe.step("write", vec![scribe.create_folder(root(), &path(name))]);
         let turn = turn(world, TurnKind::Mode, "left\n");
-        step.rider = Some(Rider::LeavePlan { chat, question, turn });
+        step.riders = vec![Rider::LeavePlan { chat, question, turn }];
         let batch = Batch { steps: &[step], contents: &[] };
         sides.store.append(sides.store.head().unwrap(), batch)
     };
@@ -232,6 +237,170 @@ fn riders(sides: &Sides, world: &FakeWorld) {
     let after = (sides.desk.transcript(chat), sides.desk.last_event(), sides.store.head());
     assert_eq!(after, before);
     assert_eq!(sides.store.lookup(&path("/b")), Ok(None));
+}
+
+fn request(sides: &Sides, world: &FakeWorld, chat: ChatId, by: &str) -> ApprovalId {
+    let asked = NewApproval {
+        id: ApprovalId::new(world),
+        chat,
+        asked_by: by.to_owned(),
+        at: world.now(),
+        request: asked_for("first"),
+    };
+    let turn = turn(world, TurnKind::Request, "may I\n");
+    sides.desk.request(&asked, &turn, &audit(world, "request")).unwrap();
+    let row = sides.desk.approval(asked.id).unwrap().unwrap();
+    assert_eq!((row.chat, &row.request, row.at), (chat, &asked.request, asked.at));
+    assert_eq!((row.status, row.decision, row.step), (ApprovalStatus::Pending, None, None));
+    asked.id
+}
+
+fn asked_for(what: &str) -> Request {
+    Request {
+        toolset: "assistant".to_owned(),
+        tool: "delete_file".to_owned(),
+        args: "{}".to_owned(),
+        reason: "it removes".to_owned(),
+        effect: "[]".to_owned(),
+        diff: what.to_owned(),
+        state: ContentHash::of(what.as_bytes()),
+    }
+}
+
+fn decide(
+    sides: &Sides,
+    world: &FakeWorld,
+    id: ApprovalId,
+    approves: bool,
+    grant: Option<&Grant>,
+) -> Result<(), StoreError> {
+    let decision = Decision {
+        approves,
+        scope: Scope::Chat,
+        reason: Some("why not".to_owned()),
+        args: None,
+        by: "person:local".to_owned(),
+        at: world.now(),
+    };
+    let turn = turn(world, TurnKind::Decision, "said\n");
+    sides.desk.decide(id, &decision, grant, &turn, &audit(world, "decide"))?;
+    assert_eq!(sides.desk.approval(id)?.unwrap().decision, Some(decision));
+    Ok(())
+}
+
+/// Appends a step that is what was approved.
+fn execute(
+    sides: &Sides,
+    world: &FakeWorld,
+    approval: ApprovalId,
+    name: &str,
+) -> Result<u64, StoreError> {
+    let scribe = Scribe::new(sides.store.as_ref(), world);
+    let mut step = scribe.step("write", vec![scribe.create_folder(root(), &path(name))]);
+    step.riders = vec![Rider::Execute { approval, at: world.now() }];
+    sides.store.append(sides.store.head().unwrap(), Batch { steps: &[step], contents: &[] })
+}
+
+fn status(sides: &Sides, id: ApprovalId) -> ApprovalStatus {
+    sides.desk.approval(id).unwrap().unwrap().status
+}
+
+fn approvals(sides: &Sides, world: &FakeWorld) {
+    let chat = make(sides, world, "t").id;
+    let misfit = |done: Result<_, StoreError>| assert!(matches!(done, Err(StoreError::Misfit(_))));
+    let id = request(sides, world, chat, "a");
+    misfit(execute(sides, world, id, "/a"));
+    decide(sides, world, id, true, None).unwrap();
+    misfit(decide(sides, world, id, false, None).map(|()| 0));
+    assert_eq!(status(sides, id), ApprovalStatus::Approved);
+    assert_eq!(execute(sides, world, id, "/a"), Ok(1));
+    misfit(execute(sides, world, id, "/b"));
+    assert_eq!(sides.store.lookup(&path("/b")), Ok(None));
+    sides.desk.conclude(id, ApprovalStatus::Failed, "1", world.now()).unwrap();
+    sides.desk.conclude(id, ApprovalStatus::Failed, "2", world.now()).unwrap();
+    let row = sides.desk.approval(id).unwrap().unwrap();
+    assert_eq!((row.status, row.answer.as_deref()), (ApprovalStatus::Executed, Some("1")));
+    assert!(row.step.is_some());
+    let denied = request(sides, world, chat, "a");
+    decide(sides, world, denied, false, None).unwrap();
+    misfit(execute(sides, world, denied, "/c"));
+    sides.desk.conclude(denied, ApprovalStatus::Executed, "3", world.now()).unwrap();
+    assert_eq!(status(sides, denied), ApprovalStatus::Denied);
+    let looked = request(sides, world, chat, "a");
+    decide(sides, world, looked, true, None).unwrap();
+    sides.desk.conclude(looked, ApprovalStatus::Executed, "4", world.now()).unwrap();
+    let row = sides.desk.approval(looked).unwrap().unwrap();
+    assert_eq!((row.status, row.step), (ApprovalStatus::Executed, None));
+    let told = sides.desk.events(sides.desk.last_event().unwrap() - 3, 9).unwrap();
+    let told: Vec<Event> = told.into_iter().map(|row| row.what).collect();
+    let approval = looked;
+    let decided = Event::Decided { chat, approval, status: ApprovalStatus::Approved };
+    let done = Event::Concluded { chat, approval, status: ApprovalStatus::Executed };
+    assert_eq!(told, [Event::Requested { chat, approval }, decided, done]);
+    misfit(decide(sides, world, ApprovalId::new(world), true, None).map(|()| 0));
+}
+
+fn renewed(sides: &Sides, world: &FakeWorld) {
+    let chat = make(sides, world, "t").id;
+    let id = request(sides, world, chat, "a");
+    let again = |what| {
+        let said = turn(world, TurnKind::Request, "again\n");
+        sides.desk.renew(id, &asked_for(what), &said, &audit(world, "request"))
+    };
+    assert!(matches!(again("x"), Err(StoreError::Misfit(_))), "it waits already");
+    decide(sides, world, id, true, None).unwrap();
+    assert_eq!(again("second"), Ok(()));
+    let row = sides.desk.approval(id).unwrap().unwrap();
+    assert_eq!((row.status, row.decision), (ApprovalStatus::Pending, None));
+    assert_eq!(row.request, asked_for("second"));
+    decide(sides, world, id, true, None).unwrap();
+    assert_eq!(execute(sides, world, id, "/a"), Ok(1));
+    assert!(matches!(again("third"), Err(StoreError::Misfit(_))), "it is done");
+}
+
+fn approval_pages(sides: &Sides, world: &FakeWorld) {
+    let (one, two) = (make(sides, world, "t").id, make(sides, world, "u").id);
+    let asked = [(one, "a"), (two, "a"), (one, "b"), (one, "a")];
+    let ids = asked.map(|(chat, by)| request(sides, world, chat, by));
+    decide(sides, world, ids[0], false, None).unwrap();
+    let list = |filter: ApprovalFilter, before, limit| {
+        let rows = sides.desk.approvals(&filter, before, limit).unwrap();
+        rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+    };
+    let all = ApprovalFilter::default();
+    assert_eq!(list(all.clone(), None, 3), [ids[3], ids[2], ids[1]]);
+    assert_eq!(list(all.clone(), Some(ids[1]), 3), [ids[0]]);
+    let status = Some(ApprovalStatus::Denied);
+    assert_eq!(list(ApprovalFilter { status, ..all.clone() }, None, 9), [ids[0]]);
+    let by = ApprovalFilter { asked_by: Some("a".to_owned()), chat: Some(one), ..all };
+    assert_eq!(list(by, None, 9), [ids[3], ids[0]]);
+}
+
+fn allowances(sides: &Sides, world: &FakeWorld) {
+    let (one, two) = (make(sides, world, "t").id, make(sides, world, "u").id);
+    let allowed = |chat, rule: &str| Grant {
+        chat,
+        rule: rule.to_owned(),
+        by: "person:local".to_owned(),
+        at: world.now(),
+    };
+    for grant in [allowed(Some(one), "1"), allowed(None, "2"), allowed(Some(two), "3")] {
+        let id = request(sides, world, one, "a");
+        decide(sides, world, id, true, Some(&grant)).unwrap();
+    }
+    let rules = |chat| {
+        let grants = sides.desk.grants(chat).unwrap();
+        grants.into_iter().map(|grant| grant.rule).collect::<Vec<_>>()
+    };
+    assert_eq!(rules(Some(one)), ["1", "2"]);
+    assert_eq!(rules(None), ["2"]);
+    assert_eq!(sides.desk.policy(), Ok(None));
+    sides.desk.set_policy("{}", None, &audit(world, "policy")).unwrap();
+    assert_eq!(rules(None), ["2"]);
+    let saved = [allowed(None, "4")];
+    sides.desk.set_policy("[]", Some(&saved), &audit(world, "policy")).unwrap();
+    assert_eq!(sides.desk.policy(), Ok(Some("[]".to_owned())));
+    assert_eq!(rules(Some(two)), ["3", "4"]);
 }
 
 fn root() -> yard_core::FileId {

@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use yard_core::op::{self, Operation};
 use yard_core::{Call, ContentHash, Result, World, WsPath};
-use yard_gate::{Actor, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts};
+use yard_gate::{
+    Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts,
+};
 use yard_kernel::{DiskCall, Opening, Probe, Workspace};
 use yard_store::SqliteStore;
 
@@ -279,7 +281,7 @@ impl Hand {
     pub fn perform<O: Execute>(&self, op: O) -> Result<<O as Operation>::Answer> {
         let session = Session::new(Arc::clone(&self.open), Actor::LocalAgent, Policy::Open);
         let call = Call::new(Arc::clone(&self.world)).within_millis(120_000);
-        let origin = Origin { toolset: "test", tool: O::VERB };
+        let origin = Origin { toolset: "test", tool: O::VERB, asks: Asks::Never };
         match session.perform(origin, &call, op)? {
             Outcome::Done(answer) => Ok(answer),
             Outcome::Pending(pending) => panic!("nothing asks under the open policy: {pending:?}"),

@@ -116,7 +116,7 @@ impl<'a> Scribe<'a> {
             undoes: None,
             changes,
             audit,
-            rider: None,
+            riders: Vec::new(),
         }
     }
 

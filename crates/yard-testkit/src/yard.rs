@@ -9,7 +9,9 @@ use tempfile::TempDir;
 use yard_core::op::Operation;
 use yard_core::{Call, Limits, Result, World};
 use yard_dialects::{Answer, Catalog};
-use yard_gate::{Actor, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts};
+use yard_gate::{
+    Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts,
+};
 use yard_kernel::{Opening, Probe, Resolution, VirtualFiles, Workspace};
 use yard_store::{SqliteStore, Store};
 
@@ -180,7 +182,7 @@ impl Yard {
 
     /// Performs an operation through the gate.
     pub fn perform<O: Execute>(&self, op: O) -> Result<<O as Operation>::Answer> {
-        let origin = Origin { toolset: "test", tool: O::VERB };
+        let origin = Origin { toolset: "test", tool: O::VERB, asks: Asks::Never };
         match self.session().perform(origin, &self.surroundings(), op)? {
             Outcome::Done(answer) => Ok(answer),
             Outcome::Pending(pending) => panic!("nothing asks under the open policy: {pending:?}"),

@@ -385,7 +385,8 @@ fn an_older_database_gets_its_desk_and_keeps_its_history() {
     let file = Scribe::new(&open(folder.path()), &world).file("/a", b"a");
     raw(folder.path())
         .execute_batch(
-            "DROP TABLE event; DROP TABLE question; DROP TABLE turn; DROP TABLE chat;
+            "DROP TABLE approval; DROP TABLE allowed; DROP TABLE policy;
+             DROP TABLE event; DROP TABLE question; DROP TABLE turn; DROP TABLE chat;
              DROP TABLE doomed; ALTER TABLE file DROP COLUMN purged;
              PRAGMA user_version = 1;",
         )

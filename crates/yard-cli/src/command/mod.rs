@@ -1,11 +1,13 @@
 //! The commands: one file each, with its options and the one operation that it performs.
 
 mod answer;
+mod approve;
 mod call;
 mod chats;
 mod completions;
 mod history;
 mod import;
+mod policy;
 mod restore;
 mod serve;
 mod show;
@@ -26,6 +28,8 @@ use crate::reply::Reply;
 pub(crate) enum Command {
     Call(call::Options),
     Answer(answer::Options),
+    Approve(approve::Options),
+    Policy(policy::Options),
     Chats(chats::Options),
     Tools(tools::Options),
     History(history::Options),
@@ -45,6 +49,8 @@ impl Command {
         match self {
             Self::Call(options) => options.run(door),
             Self::Answer(options) => options.run(door),
+            Self::Approve(options) => options.run(door),
+            Self::Policy(options) => options.run(door),
             Self::Chats(options) => options.run(door),
             Self::Tools(options) => options.run(door),
             Self::History(options) => options.run(door),
@@ -65,6 +71,8 @@ impl Command {
             Self::Call(_) => return Speech::Envelope,
             Self::Tools(_) | Self::Serve(_) | Self::Completions(_) => false,
             Self::Answer(options) => options.json,
+            Self::Approve(options) => options.json,
+            Self::Policy(options) => options.json,
             Self::Chats(options) => options.json,
             Self::History(options) => options.json,
             Self::Show(options) => options.json,

@@ -10,7 +10,7 @@ use crate::door::Door;
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::step_name;
-use crate::terminal::{ADDED, BOLD, FAINT, ID, PLACE, REMOVED, Terminal, visible_cell};
+use crate::terminal::{BOLD, FAINT, ID, Terminal, diff_style, visible_cell};
 
 use super::history::{local_time, step_json};
 
@@ -123,14 +123,8 @@ impl Page {
         // The kernel's own two lines of names; ours know which side has no file.
         let named = if diff.starts_with("--- ") { 2 } else { 0 };
         for line in diff.lines().skip(named) {
-            let style = match line.as_bytes().first() {
-                Some(b'+') => ADDED,
-                Some(b'-') => REMOVED,
-                Some(b'@') => PLACE,
-                _ => Style::new(),
-            };
-            let line = self.terminal.show(line).into_owned();
-            self.line(style, &line);
+            let shown = self.terminal.show(line).into_owned();
+            self.line(diff_style(line), &shown);
         }
     }
 }

@@ -75,7 +75,9 @@ fn invalid(fields: &Fields) -> Answer {
 /// R16: nothing failed, a person has to decide.
 fn waiting(pending: &Pending) -> Answer {
     let result = match &pending.awaited {
-        Awaited::Approval(id) => json!({"status": "approval_pending", "approval_id": id}),
+        Awaited::Approval(id) => {
+            json!({"status": "approval_pending", "approval_id": id.to_string()})
+        }
         Awaited::Question(id) => {
             json!({"status": "question_pending", "question_id": id.to_string()})
         }
@@ -220,12 +222,13 @@ mod tests {
             })
         );
         assert_eq!((refused.ok, refused.status), (false, 400));
-        let awaited = Awaited::Approval("a1".to_owned());
+        let id = yard_core::ApprovalId::from_bytes([7; 16]);
+        let awaited = Awaited::Approval(id);
         let pending = stopped("write", &Stop::Pending(Pending { awaited, wait_ms: None }));
         assert_eq!((pending.ok, pending.status), (true, 202));
         assert_eq!(
             pending.body["result"],
-            json!({"status": "approval_pending", "approval_id": "a1"})
+            json!({"status": "approval_pending", "approval_id": id.to_string()})
         );
     }
 }

@@ -46,7 +46,8 @@ impl Entered {
     pub(super) fn policy(&self) -> Policy {
         match self.role {
             Role::Viewer => Policy::ReadOnly,
-            Role::Member | Role::Owner => Policy::Open,
+            // R14: what a server's callers may do by themselves.
+            Role::Member | Role::Owner => Policy::Guarded,
         }
     }
 }

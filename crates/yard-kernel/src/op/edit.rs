@@ -1,7 +1,7 @@
 //! edit: replacements and insertions in a text, in the file's own encoding and line ending; all or none.
 
 use yard_core::op::{Changed, Edit, Edited};
-use yard_core::{Call, Fault, Result, Subject, replace};
+use yard_core::{Call, Fault, Result, Subject, WsPath, replace};
 
 use crate::content::check_loadable;
 use crate::disk::{EntryKind, Spot, is_folder, not_found, special};
@@ -41,10 +41,14 @@ impl Execute for Edit {
         let changed = Changed { path, file, version, hash, created: false };
         planner.propose::<Self>(Edited { changed, places: edited.places })
     }
+
+    fn quotes(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
 }
 
 /// The text engine does not know which file it looks at.
-fn named(fault: Fault, path: &yard_core::WsPath) -> Fault {
+fn named(fault: Fault, path: &WsPath) -> Fault {
     let message = format!("{path}: {}", fault.message());
     Fault::new(fault.code(), message).about(fault.subject().unwrap_or(Subject::Path))
 }

@@ -52,7 +52,7 @@ impl Execute for Find {
             let walked = walking.join().unwrap_or_else(|_| Err(broke_off("walk")));
             searched.and(walked)
         })?;
-        let effect = Effect::one(EffectKind::Read, base.clone());
+        let effect = Effect::one(EffectKind::Read, base.clone()).with_contents();
         let Search { found, truncated, .. } = search;
         Ok(Planned::Answer {
             effect,

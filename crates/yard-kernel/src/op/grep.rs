@@ -40,7 +40,7 @@ impl Execute for Grep {
         let filter = Filter::new(&self.filter, &path)?;
         let limit = self.limit.unwrap_or(workspace.limits().answer_entries);
         let run = Run { grep: self, workspace, call, filter, regex: &regex, limit, shown: &shown };
-        let effect = Effect::one(EffectKind::Read, path.clone());
+        let effect = Effect::one(EffectKind::Read, path.clone()).with_contents();
         let (collected, ignored) = if is_folder { run.tree(&path)? } else { (run.one(&path)?, 0) };
         let (matches, truncated) = collected.into_matches();
         Ok(Planned::Answer { effect, answer: GrepAnswer { matches, truncated, ignored } })

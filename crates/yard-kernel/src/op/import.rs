@@ -171,7 +171,7 @@ impl<'a> Importing<'a> {
         self.planner.call.progress(self.done, Some(self.done));
         // What is recorded is what was seen; it need not be what will be there at the commit.
         self.planner.draft.expects.clear();
-        let effect = yard_core::Effect::one(EffectKind::Read, base.clone());
+        let effect = yard_core::Effect::one(EffectKind::Read, base.clone()).with_contents();
         if self.planner.draft.adopted.is_empty() {
             return Ok(Planned::Answer { effect, answer: self.answer });
         }

@@ -26,7 +26,10 @@ impl Execute for List {
         let page: Vec<Visit> = visits.into_iter().skip(self.skip).take(limit).collect();
         let truncated = self.skip + page.len() < total;
         let entries = entries(workspace, page, &shown, call)?;
-        let effect = Effect::one(EffectKind::Read, path.clone());
+        let mut effect = Effect::one(EffectKind::Read, path.clone());
+        if self.depth != Depth::Own {
+            effect = effect.with_contents();
+        }
         Ok(Planned::Answer { effect, answer: Listing { path, entries, total, truncated } })
     }
 }

@@ -39,6 +39,11 @@ impl Execute for ApplyPatch {
         }
         tree.planner.propose::<Self>(Patched { files })
     }
+
+    fn quotes(&self) -> Vec<WsPath> {
+        let old = self.patch.files.iter().filter_map(|file| file.old_path.as_deref());
+        old.filter_map(|path| WsPath::parse_shown(path).ok()).collect()
+    }
 }
 
 /// The files that a patch names, as they are.

@@ -19,7 +19,7 @@ impl Execute for Show {
             let shown = show(workspace, change, &mut left, &mut truncated)?;
             changes.push(shown);
         }
-        let effect = Effect::one(EffectKind::Read, WsPath::root());
+        let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
         Ok(Planned::Answer { effect, answer: Shown { step: entry(row, None), changes, truncated } })
     }
 }

@@ -18,7 +18,7 @@ impl Execute for Trash {
         for node in removed {
             entries.extend(trashed(workspace, node)?);
         }
-        let effect = Effect::one(EffectKind::Read, WsPath::root());
+        let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
         Ok(Planned::Answer { effect, answer: TrashAnswer { entries, truncated } })
     }
 }

@@ -33,7 +33,7 @@ impl Execute for Verify {
         check.chain()?;
         check.contents()?;
         check.disk()?;
-        let effect = Effect::one(EffectKind::Read, WsPath::root());
+        let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
         Ok(Planned::Answer { effect, answer: check.found })
     }
 }

@@ -12,7 +12,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use yard_gate::{Event, EventRow, Listening, MOST_EVENTS, Session, StepEvent};
+use yard_core::{ApprovalId, ChatId};
+use yard_gate::{ApprovalStatus, Event, EventRow, Listening, MOST_EVENTS, Session, StepEvent};
 
 use super::answer::StopWhenDropped;
 use super::ask::Ask;
@@ -174,7 +175,7 @@ fn lost(cursor: u64, last: u64) -> String {
     let data = json!({
         "after": cursor,
         "to": last,
-        "message": "events were lost: read GET .../steps and .../questions, the stream goes on from here",
+        "message": "events were lost: read GET .../steps, .../questions and .../approvals, the stream goes on from here",
     });
     on_wire(last, "lost", &data)
 }
@@ -186,11 +187,21 @@ fn told(row: &EventRow) -> String {
 }
 
 fn described(event: &Event) -> (&'static str, Value) {
-    let question = |chat: &yard_core::ChatId, question: &yard_core::QuestionId| json!({"chat_id": chat.to_string(), "question_id": question.to_string()});
+    let question = |chat: &ChatId, question: &yard_core::QuestionId| json!({"chat_id": chat.to_string(), "question_id": question.to_string()});
     match event {
         Event::Step(step) => ("step", step_data(step)),
         Event::Asked { chat, question: id } => ("question.asked", question(chat, id)),
         Event::Answered { chat, question: id } => ("question.answered", question(chat, id)),
+        Event::Requested { chat, approval } => (
+            "approval.requested",
+            json!({"chat_id": chat.to_string(), "approval_id": approval.to_string()}),
+        ),
+        Event::Decided { chat, approval, status } => {
+            ("approval.decided", approval_data(chat, approval, *status))
+        }
+        Event::Concluded { chat, approval, status } => {
+            ("approval.concluded", approval_data(chat, approval, *status))
+        }
         Event::ModeChanged { chat, mode } => {
             ("chat.mode", json!({"chat_id": chat.to_string(), "mode": mode.word()}))
         }
@@ -207,6 +218,14 @@ fn described(event: &Event) -> (&'static str, Value) {
             )
         }
     }
+}
+
+fn approval_data(chat: &ChatId, approval: &ApprovalId, status: ApprovalStatus) -> Value {
+    json!({
+        "chat_id": chat.to_string(),
+        "approval_id": approval.to_string(),
+        "status": status.word(),
+    })
 }
 
 fn step_data(step: &StepEvent) -> Value {

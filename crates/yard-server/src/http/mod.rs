@@ -4,6 +4,7 @@
 
 mod answer;
 mod app;
+mod approvals;
 mod ask;
 mod auth;
 mod body;
@@ -22,6 +23,7 @@ mod openapi;
 mod operation;
 mod page;
 mod paging;
+mod policy;
 mod problem;
 mod questions;
 mod reply;

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::op::{HistoryEntry, Operation};
-use yard_gate::{Execute, Origin, Outcome};
+use yard_gate::{Asks, Execute, Origin, Outcome};
 
 use super::ask::Ask;
 use super::problem::Problem;
@@ -17,7 +17,7 @@ impl Ask {
     pub(super) fn perform<O: Execute>(&self, op: O) -> Result<<O as Operation>::Answer, Problem> {
         let session = self.session()?;
         let call = self.call.clone().within_millis(session.limits().call_millis);
-        let origin = Origin { toolset: DOOR, tool: O::VERB };
+        let origin = Origin { toolset: DOOR, tool: O::VERB, asks: Asks::Never };
         match session.perform(origin, &call, op)? {
             Outcome::Done(answer) => Ok(answer),
             Outcome::Pending(_) => Err(Problem::internal()),

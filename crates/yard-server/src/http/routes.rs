@@ -6,8 +6,8 @@ use yard_dialects::Catalog;
 use super::paging::Paging;
 use super::route::{Access, Route};
 use super::{
-    auth, chats, content, events, files, health, keys, members, openapi, questions, steps, tools,
-    workspaces,
+    approvals, auth, chats, content, events, files, health, keys, members, openapi, policy,
+    questions, steps, tools, workspaces,
 };
 use crate::pool::Work;
 
@@ -262,6 +262,30 @@ fn talk() -> Vec<Route> {
             .access(PERSON)
             .body::<questions::NewAnswer>()
             .replies::<questions::OneQuestion>(200),
+        Route::get("/api/v1/workspaces/{id}/approvals", approvals::list)
+            .about("What waits for a person's word, and what became of it, newest first; an agent sees its own")
+            .access(VIEWER)
+            .query::<approvals::Which>()
+            .replies::<approvals::ApprovalList>(200),
+        Route::get("/api/v1/workspaces/{id}/approvals/{approval_id}", approvals::read)
+            .about("One request with its diff, and what the tool answered once it ran")
+            .doing(Work::Change)
+            .access(VIEWER)
+            .replies::<approvals::OneApproval>(200),
+        Route::post("/api/v1/workspaces/{id}/approvals/{approval_id}/decision", approvals::decide)
+            .about("Says yes or no, once; what was approved is done at once")
+            .access(PERSON)
+            .body::<approvals::NewDecision>()
+            .replies::<approvals::OneApproval>(200),
+        Route::get("/api/v1/workspaces/{id}/policy", policy::read)
+            .about("What may happen without a person")
+            .access(Access::PersonInside(Role::Viewer))
+            .replies::<policy::PolicyShown>(200),
+        Route::put("/api/v1/workspaces/{id}/policy", policy::set)
+            .about("Sets what may happen without a person; rules that do not parse are refused whole")
+            .access(OWNER)
+            .body::<policy::NewPolicy>()
+            .replies::<policy::PolicyShown>(200),
         Route::get("/api/v1/workspaces/{id}/events", events::open)
             .about("What happens, as server-sent events; Last-Event-ID reads on from there")
             .access(VIEWER)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use yard_dialects::Answer;
-use yard_gate::{Pending, Session};
+use yard_gate::{Awaited, Pending, Session};
 
 use super::ask::Ask;
 use super::reply::Reply;
@@ -66,11 +66,14 @@ pub(super) async fn answered(ask: &Arc<Ask>, waiting: Waiting) -> Option<Reply> 
 }
 
 async fn resumed(ask: &Arc<Ask>, waiting: &Arc<Waiting>) -> Option<Answer> {
+    let changes = matches!(waiting.pending.awaited, Awaited::Approval(_));
     let (ask, waiting) = (Arc::clone(ask), Arc::clone(waiting));
     let app = Arc::clone(&ask.app);
     let resume = move || {
         let Waiting { session, toolset, tool, pending, .. } = &*waiting;
         ask.app.catalog.resume(toolset, tool, pending, session, &ask.call)
     };
-    app.pools.run(Work::Look, resume).await
+    // What was approved may be left to be done by who waits for it.
+    let work = if changes { Work::Change } else { Work::Look };
+    app.pools.run(work, resume).await
 }

@@ -104,10 +104,8 @@ impl Appender<'_> {
         for change in &step.changes {
             self.change(step, change)?;
         }
-        match &step.rider {
-            Some(rider) => event::ride(self.connection, self.tip.head, rider),
-            None => Ok(()),
-        }
+        let ride = |rider| event::ride(self.connection, self.tip.head, rider);
+        step.riders.iter().try_for_each(ride)
     }
 
     fn insert_step(&self, step: &NewStep, first: i64) -> Result<()> {

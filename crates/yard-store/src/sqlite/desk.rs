@@ -1,17 +1,18 @@
-//! The desk in the same database: chats and their turns. Questions are in `question.rs`, the sequence
-//! of events in `event.rs`.
+//! The desk in the same database: chats and their turns. Questions are in `question.rs`, approvals in
+//! `approval.rs`, the sequence of events in `event.rs`.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{ChatId, Name, QuestionId, Timestamp, WsPath};
+use yard_core::{ApprovalId, ChatId, Name, QuestionId, Timestamp, WsPath};
 
 use super::connections::Flush;
 use super::error::corrupt;
 use super::event::{self, Tidings};
 use super::value::{self, get, limit, moment, number, unsigned};
-use super::{SqliteStore, all, append, one, question};
+use super::{SqliteStore, all, append, approval, one, question};
 use crate::{
-    AuditEntry, Chat, Desk, EventRow, Given, Mode, NewChat, NewQuestion, NewTurn, Question,
-    QuestionFilter, Result, StoreError, Turn, TurnKind, chat_file_name,
+    Approval, ApprovalFilter, ApprovalStatus, AuditEntry, Chat, Decision, Desk, EventRow, Given,
+    Grant, Mode, NewApproval, NewChat, NewQuestion, NewTurn, Question, QuestionFilter, Request,
+    Result, StoreError, Turn, TurnKind, chat_file_name,
 };
 
 macro_rules! chats {
@@ -125,6 +126,95 @@ impl Desk for SqliteStore {
         count: usize,
     ) -> Result<Vec<Question>> {
         self.db.read(|connection| question::list(connection, filter, before, count))
+    }
+
+    fn request(&self, asked: &NewApproval, turn: &NewTurn, audit: &AuditEntry) -> Result<()> {
+        self.db.write(Flush::Now, |connection| {
+            approval::insert(connection, asked)?;
+            add_turn(connection, asked.chat, turn)?;
+            event::add(connection, asked.at, &Tidings::Requested(asked.chat, asked.id))?;
+            append::note(connection, audit)
+        })
+    }
+
+    fn decide(
+        &self,
+        id: ApprovalId,
+        decision: &Decision,
+        grant: Option<&Grant>,
+        turn: &NewTurn,
+        audit: &AuditEntry,
+    ) -> Result<()> {
+        let status = match decision.approves {
+            true => ApprovalStatus::Approved,
+            false => ApprovalStatus::Denied,
+        };
+        self.db.write(Flush::Now, |connection| {
+            let chat = approval::decide(connection, id, decision)?;
+            grant.map_or(Ok(()), |grant| approval::grant(connection, grant))?;
+            add_turn(connection, chat, turn)?;
+            event::add(connection, decision.at, &Tidings::Decided(chat, id, status))?;
+            append::note(connection, audit)
+        })
+    }
+
+    fn renew(
+        &self,
+        id: ApprovalId,
+        request: &Request,
+        turn: &NewTurn,
+        audit: &AuditEntry,
+    ) -> Result<()> {
+        self.db.write(Flush::Now, |connection| {
+            let chat = approval::renew(connection, id, request)?;
+            add_turn(connection, chat, turn)?;
+            event::add(connection, turn.at, &Tidings::Requested(chat, id))?;
+            append::note(connection, audit)
+        })
+    }
+
+    fn conclude(
+        &self,
+        id: ApprovalId,
+        status: ApprovalStatus,
+        answer: &str,
+        at: Timestamp,
+    ) -> Result<()> {
+        self.db.write(Flush::Now, |connection| {
+            match approval::conclude(connection, id, status, answer)? {
+                Some(chat) => event::add(connection, at, &Tidings::Concluded(chat, id, status)),
+                None => Ok(()),
+            }
+        })
+    }
+
+    fn approval(&self, id: ApprovalId) -> Result<Option<Approval>> {
+        self.db.glance(|connection| approval::by_id(connection, id))
+    }
+
+    fn approvals(
+        &self,
+        filter: &ApprovalFilter,
+        before: Option<ApprovalId>,
+        count: usize,
+    ) -> Result<Vec<Approval>> {
+        self.db.read(|connection| approval::list(connection, filter, before, count))
+    }
+
+    fn grants(&self, chat: Option<ChatId>) -> Result<Vec<Grant>> {
+        self.db.read(|connection| approval::grants(connection, chat))
+    }
+
+    fn policy(&self) -> Result<Option<String>> {
+        self.db.glance(approval::policy)
+    }
+
+    fn set_policy(&self, text: &str, saved: Option<&[Grant]>, audit: &AuditEntry) -> Result<()> {
+        self.db.write(Flush::Now, |connection| {
+            approval::set_policy(connection, text)?;
+            saved.map_or(Ok(()), |saved| approval::replace_saved(connection, saved))?;
+            append::note(connection, audit)
+        })
     }
 
     fn changed_outside(&self, at: Timestamp, paths: &[WsPath]) -> Result<()> {

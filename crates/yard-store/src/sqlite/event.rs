@@ -3,13 +3,14 @@
 //! before it and appending a step writes nothing here.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{ChatId, QuestionId, StepId, Timestamp, WsPath};
+use yard_core::{ApprovalId, ChatId, QuestionId, StepId, Timestamp, WsPath};
 
 use super::error::corrupt;
 use super::value::{self, get, limit, moment, number, unsigned};
-use super::{all, desk, history, one, question};
+use super::{all, approval, desk, history, one, question};
 use crate::{
-    Change, ChangedFile, EVENT_PATHS, Event, EventRow, Mode, Result, Rider, Seq, StepEvent,
+    ApprovalStatus, Change, ChangedFile, EVENT_PATHS, Event, EventRow, Mode, Result, Rider, Seq,
+    StepEvent,
 };
 
 const ASKED: i64 = 1;
@@ -18,6 +19,9 @@ const MODE: i64 = 3;
 const MADE: i64 = 4;
 const POSTED: i64 = 5;
 const OUTSIDE: i64 = 6;
+const REQUESTED: i64 = 7;
+const DECIDED: i64 = 8;
+const CONCLUDED: i64 = 9;
 
 /// What happened that is no step.
 pub(super) enum Tidings<'a> {
@@ -27,6 +31,9 @@ pub(super) enum Tidings<'a> {
     Made(ChatId),
     Posted(ChatId, u64),
     Outside(&'a [WsPath]),
+    Requested(ChatId, ApprovalId),
+    Decided(ChatId, ApprovalId, ApprovalStatus),
+    Concluded(ChatId, ApprovalId, ApprovalStatus),
 }
 
 /// The columns of an event beside its numbers.
@@ -34,7 +41,8 @@ pub(super) enum Tidings<'a> {
 struct Columns {
     kind: i64,
     chat: Option<ChatId>,
-    question: Option<QuestionId>,
+    /// The question or approval that it is about.
+    about: Option<[u8; 16]>,
     value: Option<i64>,
     paths: Option<Vec<u8>>,
 }
@@ -43,8 +51,17 @@ impl Tidings<'_> {
     fn columns(&self) -> Columns {
         let of = |kind, chat| Columns { kind, chat: Some(chat), ..Columns::default() };
         match *self {
-            Self::Asked(chat, asked) => Columns { question: Some(asked), ..of(ASKED, chat) },
-            Self::Answered(chat, asked) => Columns { question: Some(asked), ..of(ANSWERED, chat) },
+            Self::Asked(chat, asked) => {
+                Columns { about: Some(*asked.as_bytes()), ..of(ASKED, chat) }
+            }
+            Self::Answered(chat, asked) => {
+                Columns { about: Some(*asked.as_bytes()), ..of(ANSWERED, chat) }
+            }
+            Self::Requested(chat, id) => {
+                Columns { about: Some(*id.as_bytes()), ..of(REQUESTED, chat) }
+            }
+            Self::Decided(chat, id, status) => status_columns(of(DECIDED, chat), id, status),
+            Self::Concluded(chat, id, status) => status_columns(of(CONCLUDED, chat), id, status),
             Self::Mode(chat, mode) => {
                 Columns { value: Some(value::mode_number(mode)), ..of(MODE, chat) }
             }
@@ -55,6 +72,10 @@ impl Tidings<'_> {
             }
         }
     }
+}
+
+fn status_columns(of: Columns, id: ApprovalId, status: ApprovalStatus) -> Columns {
+    Columns { about: Some(*id.as_bytes()), value: Some(value::status_number(status)), ..of }
 }
 
 /// Adds an event after the newest step.
@@ -78,7 +99,7 @@ fn add_after(
         at.as_millis(),
         columns.kind,
         columns.chat.as_ref().map(ChatId::as_bytes),
-        columns.question.as_ref().map(QuestionId::as_bytes),
+        columns.about,
         columns.value,
         columns.paths,
     ])?;
@@ -87,11 +108,19 @@ fn add_after(
 
 /// Writes what rides with the step that was just inserted as number `head`.
 pub(super) fn ride(connection: &Connection, head: Seq, rider: &Rider) -> Result<()> {
-    let Rider::LeavePlan { chat, question, turn } = rider;
-    question::use_up(connection, *chat, *question)?;
-    desk::set_mode(connection, *chat, Mode::Build)?;
-    desk::add_turn(connection, *chat, turn)?;
-    add_after(connection, head, turn.at, &Tidings::Mode(*chat, Mode::Build))
+    match rider {
+        Rider::LeavePlan { chat, question, turn } => {
+            question::use_up(connection, *chat, *question)?;
+            desk::set_mode(connection, *chat, Mode::Build)?;
+            desk::add_turn(connection, *chat, turn)?;
+            add_after(connection, head, turn.at, &Tidings::Mode(*chat, Mode::Build))
+        }
+        Rider::Execute { approval, at } => {
+            let chat = approval::execute(connection, head, *approval)?;
+            let done = Tidings::Concluded(chat, *approval, ApprovalStatus::Executed);
+            add_after(connection, head, *at, &done)
+        }
+    }
 }
 
 fn count(connection: &Connection) -> Result<u64> {
@@ -140,6 +169,15 @@ fn event(row: &Row<'_>) -> Result<Event> {
         MODE => Event::ModeChanged { chat, mode: value::mode(get(row, 5)?)? },
         MADE => Event::ChatMade { chat },
         POSTED => Event::Posted { chat, turn: unsigned(row, 5)? },
+        REQUESTED => Event::Requested { chat, approval: ApprovalId::from_bytes(get(row, 4)?) },
+        DECIDED | CONCLUDED => {
+            let (approval, status) =
+                (ApprovalId::from_bytes(get(row, 4)?), value::status(get(row, 5)?)?);
+            match kind {
+                DECIDED => Event::Decided { chat, approval, status },
+                _ => Event::Concluded { chat, approval, status },
+            }
+        }
         _ => return Err(corrupt("an event is of an unknown kind")),
     })
 }

@@ -3,6 +3,7 @@
 //! It decides nothing about what is stored in which form (`blobs/`) and nothing about when.
 
 mod append;
+mod approval;
 mod connections;
 mod content;
 mod desk;

@@ -16,7 +16,7 @@ pub(super) struct Schema {
 }
 
 /// A workspace's journal.
-pub(super) const JOURNAL: Schema = Schema { migrations: &[FIRST, PURGING, DESK] };
+pub(super) const JOURNAL: Schema = Schema { migrations: &[FIRST, PURGING, DESK, APPROVALS] };
 /// The people of a server.
 pub(super) const PEOPLE: Schema = Schema { migrations: &[FIRST_PEOPLE] };
 
@@ -192,6 +192,51 @@ CREATE TABLE event (
     question BLOB,
     value INTEGER,
     paths BLOB
+) STRICT;
+";
+
+const APPROVALS: &str = "
+-- A request that something may happen, with what a person said to it. `args`, `effect`, `other_args` and
+-- `answer` are JSON; `step` is the seq of the step in which it happened.
+CREATE TABLE approval (
+    id INTEGER PRIMARY KEY,
+    uuid BLOB NOT NULL UNIQUE,
+    chat INTEGER NOT NULL,
+    asked_by TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    toolset TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    args TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    effect TEXT NOT NULL,
+    diff TEXT NOT NULL,
+    state BLOB NOT NULL,
+    status INTEGER NOT NULL,
+    approves INTEGER,
+    scope INTEGER,
+    word TEXT,
+    other_args TEXT,
+    decided_by TEXT,
+    decided_at INTEGER,
+    step INTEGER,
+    answer TEXT
+) STRICT;
+CREATE INDEX approval_by_status ON approval (status, id);
+
+-- What a person allowed for longer than one call: in one chat, or in all of them.
+CREATE TABLE allowed (
+    id INTEGER PRIMARY KEY,
+    chat BLOB,
+    rule TEXT NOT NULL,
+    by TEXT NOT NULL,
+    at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX allowed_by_chat ON allowed (chat);
+
+-- The policy as JSON: at most one row.
+CREATE TABLE policy (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    text TEXT NOT NULL
 ) STRICT;
 ";
 

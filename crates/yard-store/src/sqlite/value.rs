@@ -8,7 +8,7 @@ use yard_core::{
 };
 
 use super::error::corrupt;
-use crate::{Mode, Result, TurnKind, Via};
+use crate::{ApprovalStatus, Mode, Result, Scope, TurnKind, Via};
 
 const LIVING: i64 = 1;
 const JSON: i64 = 1 << 1;
@@ -31,8 +31,23 @@ const TYPES: [FileType; 8] = [
 const AUTHORS: [Author; 3] = [Author::External, Author::Agent, Author::Person];
 const MODES: [Mode; 2] = [Mode::Plan, Mode::Build];
 const VIAS: [Via; 2] = [Via::Button, Via::Text];
-const TURNS: [TurnKind; 5] =
-    [TurnKind::Message, TurnKind::Call, TurnKind::Mode, TurnKind::Question, TurnKind::Answer];
+const STATUSES: [ApprovalStatus; 5] = [
+    ApprovalStatus::Pending,
+    ApprovalStatus::Approved,
+    ApprovalStatus::Denied,
+    ApprovalStatus::Executed,
+    ApprovalStatus::Failed,
+];
+const SCOPES: [Scope; 3] = [Scope::Once, Scope::Chat, Scope::Rule];
+const TURNS: [TurnKind; 7] = [
+    TurnKind::Message,
+    TurnKind::Call,
+    TurnKind::Mode,
+    TurnKind::Question,
+    TurnKind::Answer,
+    TurnKind::Request,
+    TurnKind::Decision,
+];
 
 /// The small facts of a change in one number.
 pub(super) fn flags(state: Option<&FileState>, same_path: SamePath) -> i64 {
@@ -114,6 +129,22 @@ pub(super) fn turn_number(kind: TurnKind) -> i64 {
 
 pub(super) fn turn(number: i64) -> Result<TurnKind> {
     chosen(&TURNS, number)
+}
+
+pub(super) fn status_number(status: ApprovalStatus) -> i64 {
+    position(&STATUSES, &status)
+}
+
+pub(super) fn status(number: i64) -> Result<ApprovalStatus> {
+    chosen(&STATUSES, number)
+}
+
+pub(super) fn scope_number(scope: Scope) -> i64 {
+    position(&SCOPES, &scope)
+}
+
+pub(super) fn scope(number: i64) -> Result<Scope> {
+    chosen(&SCOPES, number)
 }
 
 fn position<T: PartialEq>(all: &[T], one: &T) -> i64 {
@@ -206,6 +237,12 @@ mod tests {
         }
         for (kind, _) in TurnKind::WORDS {
             assert_eq!(turn(turn_number(kind)), Ok(kind));
+        }
+        for (known, _) in ApprovalStatus::WORDS {
+            assert_eq!(status(status_number(known)), Ok(known));
+        }
+        for (known, _) in Scope::WORDS {
+            assert_eq!(scope(scope_number(known)), Ok(known));
         }
         for (known, _) in Mode::WORDS {
             assert_eq!(mode(mode_number(known)), Ok(known));

@@ -1,0 +1,238 @@
+//! `toolyard policy`: what may happen without a person, and which rule would decide a call and why.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use yard_core::FaultCode;
+use yard_dialects::Catalog;
+use yard_gate::{Actor, Explained, Settings, Verdict};
+
+use crate::door::Door;
+use crate::failure::Failure;
+use crate::reply::{Body, Reply};
+use crate::table::Table;
+use crate::terminal::{BOLD, FAINT, Terminal, visible_cell};
+
+const EXAMPLES: &str = "\
+Examples:
+  toolyard policy                          what holds in this workspace
+  toolyard policy preset guarded           open, guarded or strict
+  toolyard policy set rules.json           {\"preset\": ..., \"rules\": [...]}, refused whole if it does not parse
+  toolyard policy explain --toolset assistant delete_file '{\"path\": \"a.txt\"}'
+
+A rule: {\"effect\": \"modify\", \"path\": \"secrets/**\", \"tool\": \"codex.*\", \"then\": \"deny\", \"why\": \"...\"}.
+Everything but `then` may be left out. A deny counts first, then what a person allowed, then the strictest
+rule that matches, then the preset.";
+
+/// See and set what may happen without a person
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum Action {
+    /// Set what holds where no rule says otherwise
+    Preset {
+        /// open, guarded or strict
+        preset: String,
+    },
+    /// Set preset and rules from a JSON file
+    Set {
+        /// The file; `-` reads standard input
+        file: PathBuf,
+    },
+    /// Say which rule would decide a call and why; nothing happens
+    Explain {
+        /// Dialect that the tool belongs to
+        #[arg(long, value_name = "NAME", default_value = "workspace")]
+        toolset: String,
+        /// Chat that the call would belong to
+        #[arg(long, value_name = "ID")]
+        chat: Option<String>,
+        /// Tool
+        tool: String,
+        /// Its arguments, a JSON object
+        args: Option<String>,
+    },
+}
+
+impl Options {
+    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+        let settings = match &self.action {
+            Some(Action::Explain { toolset, chat, tool, args }) => {
+                return self.explain(door, toolset, chat.as_deref(), tool, args.as_deref());
+            }
+            None => door.open(Actor::LocalPerson)?.session.settings()?,
+            Some(Action::Preset { preset }) => set(door, json!({"preset": preset}))?,
+            Some(Action::Set { file }) => set(door, read(file)?)?,
+        };
+        Ok(match self.json {
+            true => Reply::json(to_json(&settings)),
+            false => Reply::text(to_text(&settings, door.terminal)),
+        })
+    }
+
+    fn explain(
+        &self,
+        door: &Door,
+        toolset: &str,
+        chat: Option<&str>,
+        tool: &str,
+        args: Option<&str>,
+    ) -> Result<Reply, Failure> {
+        let args = parsed(args.unwrap_or("{}"))?;
+        let seat = door.open(Actor::LocalAgent)?;
+        let session = match chat {
+            Some(chat) => seat.session.in_chat(super::chats::chat_id(chat)?)?,
+            None => seat.session.clone(),
+        };
+        let catalog = Catalog::standard();
+        match catalog.explain(toolset, tool, args, &session, &seat.call()) {
+            Ok(notes) if self.json => Ok(Reply::json(notes.iter().map(note_json).collect())),
+            Ok(notes) => Ok(Reply::text(explained(&notes, door.terminal))),
+            // It would not come to a decision: what the call would answer instead.
+            Err(answer) => Ok(Reply { body: Body::Json(answer.body.into_value()), exit: 1 }),
+        }
+    }
+}
+
+fn set(door: &Door, wanted: Value) -> Result<Settings, Failure> {
+    let Value::Object(wanted) = wanted else {
+        return Err(misuse("expected an object with `preset` and `rules`"));
+    };
+    let seat = door.open(Actor::LocalPerson)?;
+    Ok(seat.session.change_settings(&seat.call(), &known(wanted))?)
+}
+
+/// What `policy --json` prints can be set again.
+fn known(mut wanted: Map<String, Value>) -> Map<String, Value> {
+    wanted.shift_remove("effective_preset");
+    if let Some(Value::Array(saved)) = wanted.get_mut("saved") {
+        for entry in saved {
+            if let Some(rule) = entry.get_mut("rule").map(Value::take) {
+                *entry = rule;
+            }
+        }
+    }
+    wanted
+}
+
+fn read(file: &Path) -> Result<Value, Failure> {
+    let text = if file == Path::new("-") {
+        let mut text = String::new();
+        io::stdin().lock().read_to_string(&mut text).map(|_| text)
+    } else {
+        fs::read_to_string(file)
+    };
+    let told = |error| Failure::io(&format!("{} could not be read", file.display()), &error);
+    parsed(&text.map_err(told)?)
+}
+
+fn parsed(text: &str) -> Result<Value, Failure> {
+    serde_json::from_str(text).map_err(|error| misuse(&format!("this is not valid JSON: {error}")))
+}
+
+fn misuse(message: &str) -> Failure {
+    Failure::misuse(FaultCode::BadArgument, message.to_owned())
+}
+
+fn to_json(settings: &Settings) -> Value {
+    let saved = settings
+        .saved
+        .iter()
+        .map(|saved| json!({"rule": saved.rule, "by": saved.by, "at": saved.at.to_string()}));
+    json!({
+        "preset": settings.preset.map(yard_gate::Preset::word),
+        "effective_preset": settings.effective.word(),
+        "rules": settings.rules,
+        "saved": saved.collect::<Vec<_>>(),
+    })
+}
+
+fn to_text(settings: &Settings, terminal: Terminal) -> String {
+    let own = if settings.preset.is_some() { "" } else { " (of `toolyard call`; none is set)" };
+    let mut text = format!("preset: {}{own}\n", settings.effective.word());
+    let saved = settings.saved.iter().map(|saved| ("saved".to_owned(), &saved.rule));
+    let rules = settings.rules.iter().enumerate().map(|(at, rule)| ((at + 1).to_string(), rule));
+    let mut table = Table::new(&["RULE", "THEN", "EFFECT", "PATH", "TOOL", "WHY"]);
+    let mut any = false;
+    for (name, rule) in rules.chain(saved) {
+        any = true;
+        let cell = |member: &str| words(&rule[member]);
+        table.push(vec![
+            name,
+            cell("then"),
+            cell("effect"),
+            cell("path"),
+            cell("tool"),
+            cell("why"),
+        ]);
+    }
+    if any {
+        text.push_str(&table.render(terminal));
+    } else {
+        text.push_str("no rules\n");
+    }
+    text
+}
+
+/// A word or several, in one cell.
+fn words(value: &Value) -> String {
+    match value {
+        Value::Null => "any".to_owned(),
+        Value::String(word) => word.clone(),
+        Value::Array(words) => {
+            words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+fn verdict(verdict: &Verdict) -> (&'static str, &str) {
+    match verdict {
+        Verdict::Allow => ("allow", ""),
+        Verdict::Ask(reason) => ("ask", reason),
+        Verdict::Deny(reason) => ("deny", reason),
+    }
+}
+
+fn note_json(note: &Explained) -> Value {
+    let (word, reason) = verdict(&note.verdict);
+    let effects = note
+        .effect
+        .paths
+        .iter()
+        .map(|effect| json!({"kind": effect.kind.word(), "path": effect.path.to_string()}));
+    json!({
+        "verdict": word,
+        "because": note.because,
+        "reason": Some(reason).filter(|reason| !reason.is_empty()),
+        "effect": effects.collect::<Vec<_>>(),
+    })
+}
+
+fn explained(notes: &[Explained], terminal: Terminal) -> String {
+    let mut text = String::new();
+    for note in notes {
+        let (word, _) = verdict(&note.verdict);
+        for effect in &note.effect.paths {
+            let line = format!("{} {}", effect.kind.word(), effect.path);
+            text.push_str(&terminal.paint(BOLD, &visible_cell(&line)));
+            text.push('\n');
+        }
+        text.push_str(&format!("  {word}: {}\n", visible_cell(&note.because)));
+    }
+    if notes.is_empty() {
+        text.push_str(&terminal.paint(FAINT, "nothing happens, so nothing decides"));
+        text.push('\n');
+    }
+    text
+}

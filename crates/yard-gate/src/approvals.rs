@@ -1,0 +1,360 @@
+//! A person's word before something happens: what is asked, decided and done, each exactly once.
+//!
+//! A request holds the call and what it would do, with the hash of the state that it was planned on. A yes
+//! is executed by whoever sees it first; the step and the mark that it is done are one transaction. If the
+//! state moved in between, the person is asked again. An agent can read its own requests and decide none.
+
+use serde_json::{Value, json};
+use yard_core::{
+    ApprovalId, Call, ContentHash, Effect, EffectKind, Fault, FaultCode, PathEffect, Result, WsPath,
+};
+use yard_kernel::store_fault;
+use yard_store::{
+    Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, Request, Rider, Scope,
+    StoreError,
+};
+
+use crate::rules::kinds_meant;
+use crate::session::{Asking, Awaited, Pending};
+use crate::{Actor, Asks, Origin, Page, Rule, Session, transcript};
+
+/// Bytes of diff that a request keeps.
+pub(crate) const DIFF_BYTES: usize = 256 << 10;
+/// Effects that a request names one by one.
+const MOST_EFFECTS: usize = 500;
+/// Paths that a saved rule may name.
+const MOST_RULE_PATHS: usize = 50;
+/// Requests that are looked at for one that asks the same already.
+const MOST_ALIKE: usize = 50;
+
+/// What a session may do because a person said yes.
+#[derive(Debug)]
+pub(crate) struct Permit {
+    id: ApprovalId,
+    /// What was shown; `None` where the person gave other arguments.
+    state: Option<ContentHash>,
+}
+
+/// What is about to happen, as a request tells it.
+pub(crate) struct Planned<'a> {
+    pub(crate) effect: &'a Effect,
+    pub(crate) state: ContentHash,
+    pub(crate) diff: String,
+}
+
+/// What a person says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ruling {
+    /// Yes or no.
+    pub approves: bool,
+    /// How far a yes reaches.
+    pub scope: Scope,
+    /// A word to the agent.
+    pub reason: Option<String>,
+    /// Other arguments, if the person wants others.
+    pub args: Option<Value>,
+}
+
+/// The requests of a workspace, as one session sees them: an agent its own (R16), a person all.
+pub struct Approvals<'a>(pub(crate) &'a Session);
+
+impl Approvals<'_> {
+    /// A request.
+    pub fn get(&self, id: ApprovalId) -> Result<Approval> {
+        let row = self.0.open().desk.approval(id).map_err(store_fault)?;
+        row.filter(|row| self.may_see(row)).ok_or_else(|| no_approval(id))
+    }
+
+    /// Requests, newest first; those made before `before`.
+    pub fn list(
+        &self,
+        mut filter: ApprovalFilter,
+        before: Option<ApprovalId>,
+        limit: usize,
+    ) -> Result<Page<Approval>> {
+        if let Some(id) = before {
+            self.get(id)?;
+        }
+        if !self.0.actor().is_person() {
+            filter.asked_by = Some(self.0.actor().name());
+        }
+        Page::read(limit, |count| self.0.open().desk.approvals(&filter, before, count))
+    }
+
+    /// Says yes or no, as a person. A second decision is a conflict. `asks` is what the tool asks for by
+    /// itself. Whoever calls this sees to it that what was approved happens.
+    pub fn decide(
+        &self,
+        call: &Call,
+        id: ApprovalId,
+        ruling: &Ruling,
+        asks: Asks,
+    ) -> Result<Approval> {
+        let session = self.0;
+        session.check_desk_write(call, "decide")?;
+        if !session.actor().is_person() {
+            let why =
+                "an agent cannot approve: only a person can, with `toolyard approve` or over HTTP";
+            return session.refuse(call, "decide", &format!("approval {id}"), why);
+        }
+        let approval = self.get(id)?;
+        if approval.status != ApprovalStatus::Pending {
+            return Err(decided_already(&approval));
+        }
+        let audit = session.desk_audit(call, "decide", decision_detail(id, ruling));
+        let decision = Decision {
+            approves: ruling.approves,
+            scope: ruling.scope,
+            reason: ruling.reason.clone(),
+            args: ruling.args.as_ref().map(Value::to_string),
+            by: audit.actor.clone(),
+            at: audit.at,
+        };
+        let grant = granted(&approval, &decision, asks)?;
+        let turn = transcript::decision(&approval, &decision);
+        let desk = &session.open().desk;
+        match desk.decide(id, &decision, grant.as_ref(), &turn, &audit) {
+            Err(StoreError::Misfit(_)) => return Err(decided_already(&self.get(id)?)),
+            done => done.map_err(store_fault)?,
+        }
+        session.open().rules_changed();
+        session.open().bell.ring();
+        self.get(id)
+    }
+
+    /// The session that may do what was approved: of who asked, in the chat of the request.
+    pub fn acting(&self, approval: &Approval) -> Result<Session> {
+        let actor = Actor::from_name(&approval.asked_by).ok_or_else(|| {
+            let message = format!("approval {} was asked for by nobody known", approval.id);
+            Fault::new(FaultCode::Io, message)
+        })?;
+        let edited = approval.decision.as_ref().is_some_and(|decision| decision.args.is_some());
+        let state = Some(approval.request.state).filter(|_| !edited);
+        Ok(self.0.permitted(actor, approval.chat, Permit { id: approval.id, state }))
+    }
+
+    /// Keeps what an approved call answered.
+    pub fn conclude(&self, call: &Call, id: ApprovalId, ok: bool, answer: &Value) -> Result<()> {
+        let status = if ok { ApprovalStatus::Executed } else { ApprovalStatus::Failed };
+        let (desk, at) = (&self.0.open().desk, call.world().now());
+        desk.conclude(id, status, &answer.to_string(), at).map_err(store_fault)?;
+        self.0.open().bell.ring();
+        Ok(())
+    }
+
+    fn may_see(&self, row: &Approval) -> bool {
+        self.0.actor().is_person() || row.asked_by == self.0.actor().name()
+    }
+}
+
+impl Session {
+    /// The requests of the workspace.
+    pub fn approvals(&self) -> Approvals<'_> {
+        Approvals(self)
+    }
+
+    /// Whether what is about to happen is what this session was permitted; with what has to go along.
+    /// `None` if it is not.
+    pub(crate) fn permitted_riders(
+        &self,
+        call: &Call,
+        permit: &Permit,
+        planned: Option<&Planned<'_>>,
+    ) -> Option<Vec<Rider>> {
+        let Some(planned) = planned else { return Some(Vec::new()) };
+        let is_same = permit.state.is_none_or(|state| state == planned.state);
+        is_same.then(|| vec![self.executes(call, permit)])
+    }
+
+    /// The mark that goes into the transaction of a permitted change.
+    pub(crate) fn executes(&self, call: &Call, permit: &Permit) -> Rider {
+        Rider::Execute { approval: permit.id, at: call.world().now() }
+    }
+
+    /// A fault if what was permitted has happened meanwhile.
+    pub(crate) fn check_not_executed(&self, permit: &Permit) -> Result<()> {
+        let row = self.open().desk.approval(permit.id).map_err(store_fault)?;
+        match row {
+            Some(row) if row.status == ApprovalStatus::Approved => Ok(()),
+            Some(row) => Err(decided_already(&row)),
+            None => Err(no_approval(permit.id)),
+        }
+    }
+
+    /// Asks a person; durable when it returns.
+    pub(crate) fn request(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        asking: &Asking,
+        reason: String,
+        planned: Planned<'_>,
+    ) -> Result<Pending> {
+        let request = request_of(origin, asking, reason, planned);
+        let chat = self.needed_chat(call)?;
+        let asked_by = self.actor().name();
+        let alike = ApprovalFilter {
+            status: Some(ApprovalStatus::Pending),
+            asked_by: Some(asked_by.clone()),
+            chat: Some(chat.id),
+        };
+        let waiting = self.open().desk.approvals(&alike, None, MOST_ALIKE).map_err(store_fault)?;
+        if let Some(same) = waiting.into_iter().find(|row| row.request == request) {
+            return Ok(pending(same.id));
+        }
+        let id = ApprovalId::new(call.world());
+        let detail = format!("{}.{} approval {id}", origin.toolset, origin.tool);
+        let audit = self.desk_audit(call, "request approval", detail);
+        let turn = transcript::request(audit.at, asked_by.clone(), id, &request);
+        let asked = NewApproval { id, chat: chat.id, asked_by, at: audit.at, request };
+        self.open().desk.request(&asked, &turn, &audit).map_err(store_fault)?;
+        self.open().bell.ring();
+        Ok(pending(id))
+    }
+
+    /// Asks again: what was permitted is no longer what would happen.
+    pub(crate) fn request_again(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        permit: &Permit,
+        asking: &Asking,
+        reason: String,
+        planned: Planned<'_>,
+    ) -> Result<Pending> {
+        let reason = format!("{reason} (asked again: the files changed since it was approved)");
+        let request = request_of(origin, asking, reason, planned);
+        let detail = format!("{}.{} approval {} again", origin.toolset, origin.tool, permit.id);
+        let audit = self.desk_audit(call, "request approval", detail);
+        let turn = transcript::request(audit.at, audit.actor.clone(), permit.id, &request);
+        match self.open().desk.renew(permit.id, &request, &turn, &audit) {
+            Err(StoreError::Misfit(_)) => {
+                self.check_not_executed(permit)?;
+                Err(decided_already(&self.approvals().get(permit.id)?))
+            }
+            done => {
+                done.map_err(store_fault)?;
+                self.open().bell.ring();
+                Ok(pending(permit.id))
+            }
+        }
+    }
+}
+
+fn pending(id: ApprovalId) -> Pending {
+    Pending { awaited: Awaited::Approval(id), wait_ms: None }
+}
+
+fn request_of(
+    origin: Origin<'_>,
+    asking: &Asking,
+    reason: String,
+    planned: Planned<'_>,
+) -> Request {
+    Request {
+        toolset: origin.toolset.to_owned(),
+        tool: origin.tool.to_owned(),
+        args: asking.args.to_string(),
+        reason,
+        effect: effect_json(planned.effect).to_string(),
+        diff: planned.diff,
+        state: planned.state,
+    }
+}
+
+fn effect_json(effect: &Effect) -> Value {
+    let shown = effect.paths.iter().take(MOST_EFFECTS).map(|one| {
+        let file_type = one.file_type.map(yard_core::FileType::word);
+        json!({
+            "kind": one.kind.word(),
+            "path": one.path.to_string(),
+            "file_type": file_type,
+            "with_contents": one.with_contents,
+        })
+    });
+    let more = effect.paths.len().saturating_sub(MOST_EFFECTS);
+    json!({"paths": shown.collect::<Vec<_>>(), "more": more})
+}
+
+/// The hash of an effect that changes nothing: its paths are all that there is to show.
+pub(crate) fn state_of_reading(effect: &Effect) -> ContentHash {
+    ContentHash::of(effect_json(effect).to_string().as_bytes())
+}
+
+/// What a yes allows for longer than this call.
+fn granted(approval: &Approval, decision: &Decision, asks: Asks) -> Result<Option<Grant>> {
+    if !decision.approves {
+        return Ok(None);
+    }
+    let Request { toolset, tool, .. } = &approval.request;
+    let effect = effect_of(&approval.request.effect);
+    let kinds = kinds_meant(asks, &effect);
+    let (chat, rule) = match decision.scope {
+        Scope::Once if !asks.is_remembered() => return Ok(None),
+        Scope::Rule => {
+            let paths = exact_paths(approval, &effect)?;
+            (None, Rule::allowing(&kinds, &format!("{toolset}.{tool}"), Some(paths)))
+        }
+        Scope::Once | Scope::Chat if asks.is_remembered() => {
+            (Some(approval.chat), Rule::allowing(&kinds, &format!("{toolset}.*"), None))
+        }
+        Scope::Once | Scope::Chat => {
+            (Some(approval.chat), Rule::allowing(&kinds, &format!("{toolset}.{tool}"), None))
+        }
+    };
+    let (by, at) = (decision.by.clone(), decision.at);
+    Ok(Some(Grant { chat, rule: rule.to_string(), by, at }))
+}
+
+/// The paths of a request as globs that match nothing else.
+fn exact_paths(approval: &Approval, effect: &Effect) -> Result<Vec<String>> {
+    let told: Value = serde_json::from_str(&approval.request.effect).unwrap_or_default();
+    let has_more = told["more"].as_u64().is_some_and(|more| more > 0);
+    if has_more || effect.paths.len() > MOST_RULE_PATHS {
+        let message = format!(
+            "this changes more than {MOST_RULE_PATHS} paths, too many for a rule of its own: approve it \
+             once or for the chat, or write a rule (PUT .../policy, `toolyard policy set`)"
+        );
+        return Err(Fault::new(FaultCode::BadArgument, message));
+    }
+    let glob = |path: &WsPath, with_contents: bool| {
+        let exact = globset::escape(&path.to_string());
+        if with_contents { format!("{}/**", exact.trim_end_matches('/')) } else { exact }
+    };
+    Ok(effect.paths.iter().map(|one| glob(&one.path, one.with_contents)).collect())
+}
+
+/// The effect that a request tells.
+fn effect_of(text: &str) -> Effect {
+    let told: Value = serde_json::from_str(text).unwrap_or_default();
+    let one = |told: &Value| {
+        Some(PathEffect {
+            kind: EffectKind::from_word(told["kind"].as_str()?)?,
+            path: WsPath::parse_shown(told["path"].as_str()?).ok()?,
+            file_type: None,
+            with_contents: told["with_contents"].as_bool().unwrap_or_default(),
+        })
+    };
+    Effect { paths: told["paths"].as_array().into_iter().flatten().filter_map(one).collect() }
+}
+
+fn decision_detail(id: ApprovalId, ruling: &Ruling) -> String {
+    let word = if ruling.approves { "approve" } else { "deny" };
+    let edited = if ruling.args.is_some() { " with other arguments" } else { "" };
+    format!("{word} {id} {}{edited}", ruling.scope.word())
+}
+
+fn no_approval(id: ApprovalId) -> Fault {
+    Fault::new(FaultCode::NotFound, format!("there is no approval {id} in this workspace"))
+}
+
+fn decided_already(approval: &Approval) -> Fault {
+    let by = approval.decision.as_ref();
+    let by = by.map(|by| format!(" by {} at {}", by.by, by.at)).unwrap_or_default();
+    let message = format!(
+        "approval {} is {}{by} already; a decision is not changed",
+        approval.id,
+        approval.status.word()
+    );
+    Fault::new(FaultCode::Exists, message)
+}

@@ -1,0 +1,516 @@
+//! Rules on effects: kind x path x tool -> allow, ask, deny. They are read whole or not at all, and the
+//! strictest one that matches counts. Nothing here knows who is calling or what was planned.
+
+use std::fmt;
+
+use globset::{GlobBuilder, GlobMatcher};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use yard_core::{Effect, EffectKind, PathEffect, WsPath};
+
+use crate::policy::Preset;
+use crate::{Asks, Origin, Verdict};
+
+/// Most rules of one policy.
+const MOST_RULES: usize = 1_000;
+
+/// What a rule says, from the mildest to the strictest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Then {
+    /// It may happen.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It may not happen.
+    Deny,
+}
+
+impl Then {
+    /// Its spelling.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// One or several words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Words {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Words {
+    fn all(&self) -> &[String] {
+        match self {
+            Self::One(word) => std::slice::from_ref(word),
+            Self::Several(words) => words,
+        }
+    }
+}
+
+/// A rule as it is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effect: Option<Words>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<Words>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<Words>,
+    then: Then,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+/// One rule, ready to be asked.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    written: Written,
+    kinds: Vec<EffectKind>,
+    paths: Vec<PathPattern>,
+    tools: Vec<GlobMatcher>,
+}
+
+impl Rule {
+    /// Reads a rule; the words say what is wrong with it.
+    pub fn parse(value: &Value) -> Result<Self, String> {
+        let written: Written = Written::deserialize(value).map_err(|error| error.to_string())?;
+        Self::of(written)
+    }
+
+    /// What a person allows: such effects of such tools, on these paths or on all.
+    pub(crate) fn allowing(kinds: &[EffectKind], tool: &str, paths: Option<Vec<String>>) -> Value {
+        let kinds: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
+        let mut rule = json!({"effect": kinds, "tool": tool, "then": "allow"});
+        if let Some(paths) = paths {
+            rule["path"] = json!(paths);
+        }
+        rule
+    }
+
+    fn of(written: Written) -> Result<Self, String> {
+        let words = |words: &Option<Words>| words.as_ref().map(|words| words.all().to_vec());
+        let kinds = match words(&written.effect) {
+            None => EffectKind::ALL.to_vec(),
+            Some(words) => {
+                let kinds = words.iter().map(|word| kinds_of(word));
+                kinds.collect::<Result<Vec<_>, _>>()?.concat()
+            }
+        };
+        let paths = words(&written.path).unwrap_or_default();
+        let paths = paths.iter().map(|text| PathPattern::parse(text)).collect::<Result<_, _>>()?;
+        let tools = words(&written.tool).unwrap_or_default();
+        let tools = tools.iter().map(|text| matcher(text, "tool")).collect::<Result<_, _>>()?;
+        Ok(Self { written, kinds, paths, tools })
+    }
+
+    /// What it says where it matches.
+    pub fn then(&self) -> Then {
+        self.written.then
+    }
+
+    /// The rule as JSON.
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(&self.written).unwrap_or_default()
+    }
+
+    fn matches(&self, origin: Origin<'_>, effect: &PathEffect) -> bool {
+        self.kinds.contains(&effect.kind)
+            && self.matches_tool(origin)
+            && (self.paths.is_empty() || self.paths.iter().any(|path| path.matches(effect)))
+    }
+
+    /// Whether it allows all of an effect. An effect on whole trees is allowed only where all of the tree is.
+    fn allows(&self, origin: Origin<'_>, effect: &PathEffect) -> bool {
+        self.written.then == Then::Allow
+            && self.kinds.contains(&effect.kind)
+            && self.matches_tool(origin)
+            && (self.paths.is_empty() || self.paths.iter().any(|path| path.covers(effect)))
+    }
+
+    fn matches_tool(&self, origin: Origin<'_>) -> bool {
+        let whole = format!("{}.{}", origin.toolset, origin.tool);
+        let hit = |tool: &GlobMatcher| tool.is_match(&whole) || tool.is_match(origin.tool);
+        self.tools.is_empty() || self.tools.iter().any(hit)
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |words: &Option<Words>| words.as_ref().map(|words| words.all().join(","));
+        write!(f, "{}", self.written.then.word())?;
+        write!(f, " {}", shown(&self.written.effect).unwrap_or_else(|| "every effect".to_owned()))?;
+        write!(f, " on {}", shown(&self.written.path).unwrap_or_else(|| "every path".to_owned()))?;
+        match shown(&self.written.tool) {
+            Some(tools) => write!(f, " by {tools}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The kinds that a word stands for.
+fn kinds_of(word: &str) -> Result<Vec<EffectKind>, String> {
+    let group: Option<Vec<EffectKind>> = match word {
+        "*" | "any" => Some(EffectKind::ALL.to_vec()),
+        "change" => Some(EffectKind::ALL[1..].to_vec()),
+        "move" => Some(vec![EffectKind::MoveFrom, EffectKind::MoveTo]),
+        _ => None,
+    };
+    let one = || EffectKind::from_word(word).map(|kind| vec![kind]);
+    group.or_else(one).ok_or_else(|| {
+        let known = EffectKind::ALL.map(EffectKind::word).join(", ");
+        format!("unknown effect {word:?}; known: {known}, change, move, any")
+    })
+}
+
+fn matcher(pattern: &str, what: &str) -> Result<GlobMatcher, String> {
+    let glob = GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build();
+    let glob = glob.map_err(|error| format!("{what} {pattern:?} is no glob: {}", error.kind()))?;
+    Ok(glob.compile_matcher())
+}
+
+/// A glob on paths: without a slash on the name at any depth, with one from the root on.
+#[derive(Clone, Debug)]
+struct PathPattern {
+    glob: GlobMatcher,
+    /// The folders that every path it matches lies in, as far as they are spelled out.
+    base: Option<WsPath>,
+}
+
+impl PathPattern {
+    fn parse(text: &str) -> Result<Self, String> {
+        let from_root = text.strip_prefix('/').unwrap_or(text);
+        let anywhere = !text.contains('/');
+        let pattern = if anywhere { format!("**/{text}") } else { from_root.to_owned() };
+        let glob = matcher(&pattern, "path")?;
+        let is_plain = |part: &&str| !part.contains(['*', '?', '[', '{', '\\']);
+        let plain: Vec<&str> = from_root.split('/').take_while(is_plain).collect();
+        let base =
+            if anywhere { None } else { WsPath::from_bytes(plain.join("/").as_bytes()).ok() };
+        Ok(Self { glob, base })
+    }
+
+    /// Whether it matches the path, or could match something below it that the effect takes along.
+    fn matches(&self, effect: &PathEffect) -> bool {
+        self.covers_path(&effect.path) || effect.with_contents && self.reaches_into(&effect.path)
+    }
+
+    /// Whether it matches the path, and everything below it that the effect takes along.
+    fn covers(&self, effect: &PathEffect) -> bool {
+        if !effect.with_contents {
+            return self.covers_path(&effect.path);
+        }
+        let is_all = matches!(self.glob.glob().glob(), "**" | "**/*" | "**/**");
+        let ends_in_all = self.glob.glob().glob().ends_with("/**");
+        is_all || ends_in_all && self.base.as_ref().is_some_and(|base| effect.path.is_within(base))
+    }
+
+    fn covers_path(&self, path: &WsPath) -> bool {
+        use std::os::unix::ffi::OsStrExt as _;
+        let relative = std::ffi::OsStr::from_bytes(path.relative());
+        self.glob.is_match(relative)
+    }
+
+    fn reaches_into(&self, folder: &WsPath) -> bool {
+        match &self.base {
+            None => true,
+            Some(base) => base.is_within(folder) || folder.is_within(base),
+        }
+    }
+}
+
+/// The policy of a workspace.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// What holds where no rule says otherwise; else what the door says.
+    pub preset: Option<Preset>,
+    /// The rules, as they were written.
+    pub rules: Vec<Rule>,
+    /// What persons allowed for every chat, by approving it with a rule.
+    pub saved: Vec<Rule>,
+}
+
+/// What a judgement rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// What may happen.
+    pub verdict: Verdict,
+    /// What decided, in words.
+    pub because: String,
+}
+
+impl Rules {
+    /// Reads `{"preset": ..., "rules": [...]}`: whole, or not at all and what is wrong.
+    pub fn parse(value: &Value) -> Result<Self, String> {
+        let Value::Object(members) = value else {
+            return Err("expected an object with `preset` and `rules`".to_owned());
+        };
+        let mut rules = Self::default();
+        for (name, value) in members {
+            match name.as_str() {
+                "preset" => rules.preset = preset(value)?,
+                "rules" => rules.rules = list(value, "rules")?,
+                "saved" => rules.saved = list(value, "saved")?,
+                _ => return Err(format!("unknown member {name:?}; known: preset, rules, saved")),
+            }
+        }
+        Ok(rules)
+    }
+
+    /// The policy as it is kept, without what is kept beside it.
+    pub(crate) fn to_text(&self) -> String {
+        let rules: Vec<Value> = self.rules.iter().map(Rule::to_value).collect();
+        json!({"preset": self.preset.map(Preset::word), "rules": rules}).to_string()
+    }
+
+    /// Whether anything could ask or deny beside the preset.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Judges an effect: a deny first, then what a person allowed, then the strictest rule that matches,
+    /// else the preset. Of several paths the strictest verdict counts.
+    pub(crate) fn judge(
+        &self,
+        origin: Origin<'_>,
+        effect: &Effect,
+        preset: Preset,
+        allowed: &[Rule],
+    ) -> Judgement {
+        let each = effect.paths.iter().map(|one| self.judge_one(origin, one, preset, allowed));
+        let strictness = |judgement: &Judgement| match judgement.verdict {
+            Verdict::Allow => 0,
+            Verdict::Ask(_) => 1,
+            Verdict::Deny(_) => 2,
+        };
+        // Of equals the first, so that the words name the first path.
+        let strictest = each.reduce(|a, b| if strictness(&b) > strictness(&a) { b } else { a });
+        strictest.unwrap_or_else(|| Judgement {
+            verdict: Verdict::Allow,
+            because: "nothing happens to any path".to_owned(),
+        })
+    }
+
+    fn judge_one(
+        &self,
+        origin: Origin<'_>,
+        effect: &PathEffect,
+        preset: Preset,
+        allowed: &[Rule],
+    ) -> Judgement {
+        let what = format!("{} {}", effect.kind.word(), effect.path);
+        let matching =
+            || self.rules.iter().enumerate().filter(|(_, rule)| rule.matches(origin, effect));
+        let strictest = matching().max_by(|(at, a), (other, b)| {
+            // Of equally strict rules the first one is named.
+            a.then().cmp(&b.then()).then(other.cmp(at))
+        });
+        let named = |at: usize, rule: &Rule| format!("rule {} ({rule})", at + 1);
+        if let Some((at, rule)) = strictest.filter(|(_, rule)| rule.then() == Then::Deny) {
+            let because = named(at, rule);
+            let why = rule.written.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+            let reason = format!("{because} of this workspace's policy forbids to {what}{why}");
+            return Judgement { verdict: Verdict::Deny(reason), because };
+        }
+        let mut granted = allowed.iter().chain(&self.saved);
+        if let Some(rule) = granted.find(|rule| rule.allows(origin, effect)) {
+            let because = format!("a person allowed it ({rule})");
+            return Judgement { verdict: Verdict::Allow, because };
+        }
+        if let Some((at, rule)) = strictest {
+            let because = named(at, rule);
+            let verdict = match rule.then() {
+                Then::Allow if effect.with_contents && !rule.allows(origin, effect) => None,
+                Then::Allow => Some(Verdict::Allow),
+                _ => {
+                    let why = rule.written.why.as_deref();
+                    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                    Some(Verdict::Ask(format!("{because} asks before: {what}{why}")))
+                }
+            };
+            if let Some(verdict) = verdict {
+                return Judgement { verdict, because };
+            }
+        }
+        by_preset(origin, effect, preset, &what)
+    }
+}
+
+fn by_preset(origin: Origin<'_>, effect: &PathEffect, preset: Preset, what: &str) -> Judgement {
+    let because = match preset {
+        Preset::Guarded => format!(
+            "no rule matches, and under `guarded` {}.{} {}",
+            origin.toolset,
+            origin.tool,
+            origin.asks.about()
+        ),
+        Preset::Open => "no rule matches, and under `open` everything may happen".to_owned(),
+        Preset::Strict => "no rule matches, and under `strict` every effect asks".to_owned(),
+    };
+    if !preset.asks(origin.asks, effect.kind) {
+        return Judgement { verdict: Verdict::Allow, because };
+    }
+    let reason = match preset {
+        Preset::Strict => format!("the policy is strict, where every effect asks: {what}"),
+        _ => format!("{}.{} {}: {what}", origin.toolset, origin.tool, origin.asks.about()),
+    };
+    Judgement { verdict: Verdict::Ask(reason), because }
+}
+
+fn preset(value: &Value) -> Result<Option<Preset>, String> {
+    let known = || Preset::WORDS.map(|(_, own, _)| own).join(", ");
+    match value {
+        Value::Null => Ok(None),
+        Value::String(word) => match Preset::from_word(word) {
+            Some(preset) => Ok(Some(preset)),
+            None => Err(format!("preset: unknown {word:?}; known: {}", known())),
+        },
+        _ => Err(format!("preset: expected one of {}", known())),
+    }
+}
+
+fn list(value: &Value, name: &str) -> Result<Vec<Rule>, String> {
+    let Value::Array(rules) = value else {
+        return Err(format!("{name}: expected a list of rules"));
+    };
+    if rules.len() > MOST_RULES {
+        return Err(format!("{name}: at most {MOST_RULES} rules"));
+    }
+    let parsed = rules
+        .iter()
+        .enumerate()
+        .map(|(at, rule)| Rule::parse(rule).map_err(|error| format!("{name}[{at}]: {error}")));
+    parsed.collect()
+}
+
+/// The kinds of effect that a yes to an effect is meant for.
+pub(crate) fn kinds_meant(asks: Asks, effect: &Effect) -> Vec<EffectKind> {
+    match asks {
+        Asks::OnceToRead => vec![EffectKind::Read],
+        Asks::OnceToChange => EffectKind::ALL[1..].to_vec(),
+        _ => EffectKind::ALL
+            .into_iter()
+            .filter(|kind| effect.paths.iter().any(|one| one.kind == *kind))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ORIGIN: Origin<'static> =
+        Origin { toolset: "assistant", tool: "write_file", asks: Asks::ToOverwrite };
+
+    fn rules(value: &Value) -> Rules {
+        Rules::parse(value).unwrap()
+    }
+
+    fn effect(kind: EffectKind, path: &str) -> Effect {
+        Effect::one(kind, WsPath::parse(path).unwrap())
+    }
+
+    fn word(rules: &Rules, effect: &Effect, preset: Preset) -> &'static str {
+        match rules.judge(ORIGIN, effect, preset, &[]).verdict {
+            Verdict::Allow => "allow",
+            Verdict::Ask(_) => "ask",
+            Verdict::Deny(_) => "deny",
+        }
+    }
+
+    #[test]
+    fn the_strictest_rule_that_matches_counts_and_else_the_preset() {
+        let rules = rules(&json!({"rules": [
+            {"effect": "change", "path": "src/**", "then": "allow"},
+            {"effect": ["modify", "remove"], "path": "src/gen/**", "then": "ask"},
+            {"path": "*.key", "then": "deny", "why": "keys stay"},
+            {"effect": "create", "tool": "codex.*", "then": "deny"},
+        ]}));
+        use EffectKind::{Create, Modify, Read, Remove};
+        for (kind, path, expected) in [
+            (Modify, "/src/a.rs", "allow"),
+            (Modify, "/src/gen/a.rs", "ask"),
+            (Create, "/src/gen/a.rs", "allow"),
+            (Read, "/src/gen/x.key", "deny"),
+            (Remove, "/x.key", "deny"),
+            (Modify, "/docs/a.md", "ask"),
+            (Create, "/docs/a.md", "allow"),
+        ] {
+            assert_eq!(word(&rules, &effect(kind, path), Preset::Guarded), expected, "{path}");
+        }
+        assert_eq!(word(&rules, &effect(Read, "/docs/a.md"), Preset::Strict), "ask");
+        assert_eq!(word(&rules, &effect(Remove, "/docs/a.md"), Preset::Open), "allow");
+        let denied = rules.judge(ORIGIN, &effect(Read, "/x.key"), Preset::Open, &[]);
+        let Verdict::Deny(reason) = denied.verdict else { panic!("{denied:?}") };
+        assert!(
+            reason.contains("rule 3 (deny every effect on *.key)") && reason.ends_with("keys stay")
+        );
+    }
+
+    #[test]
+    fn a_person_s_word_beats_every_rule_but_a_deny() {
+        let rules = rules(&json!({"rules": [
+            {"effect": "modify", "path": "a", "then": "ask"},
+            {"effect": "modify", "path": "b", "then": "deny"},
+        ]}));
+        let value = Rule::allowing(&[EffectKind::Modify], "assistant.write_file", None);
+        let allowed = [Rule::parse(&value).unwrap()];
+        let judge = |path: &str| {
+            rules.judge(ORIGIN, &effect(EffectKind::Modify, path), Preset::Strict, &allowed).verdict
+        };
+        assert_eq!(judge("/a"), Verdict::Allow);
+        assert!(matches!(judge("/b"), Verdict::Deny(_)));
+        let other = Origin { tool: "move_file", ..ORIGIN };
+        let asked = rules.judge(other, &effect(EffectKind::Modify, "/a"), Preset::Open, &allowed);
+        assert!(matches!(asked.verdict, Verdict::Ask(_)));
+    }
+
+    #[test]
+    fn what_takes_a_tree_along_meets_every_rule_inside_it() {
+        let rules = rules(&json!({"rules": [
+            {"path": "a/secret/**", "then": "deny"},
+            {"effect": "read", "path": "a/**", "then": "allow"},
+        ]}));
+        let search = |path: &str| effect(EffectKind::Read, path).with_contents();
+        for (path, expected) in [
+            ("/", "deny"),
+            ("/a", "deny"),
+            ("/a/secret/x", "deny"),
+            ("/a/b", "allow"),
+            ("/b", "ask"),
+        ] {
+            assert_eq!(word(&rules, &search(path), Preset::Strict), expected, "{path}");
+        }
+        assert_eq!(word(&rules, &effect(EffectKind::Read, "/a"), Preset::Open), "allow");
+        let anywhere =
+            Rules::parse(&json!({"rules": [{"path": "*.key", "then": "deny"}]})).unwrap();
+        assert_eq!(word(&anywhere, &search("/b"), Preset::Open), "deny");
+    }
+
+    #[test]
+    fn what_does_not_parse_is_refused_whole_and_named() {
+        for (text, expected) in [
+            (json!([]), "expected an object"),
+            (json!({"preset": "loose"}), "known: open, guarded, strict"),
+            (json!({"rule": []}), "unknown member \"rule\""),
+            (json!({"rules": [{"then": "allow"}, {"then": "maybe"}]}), "rules[1]: "),
+            (json!({"rules": [{"effect": "modfy", "then": "deny"}]}), "unknown effect \"modfy\""),
+            (json!({"rules": [{"path": "a[", "then": "deny"}]}), "is no glob"),
+            (json!({"rules": [{"paths": "a", "then": "deny"}]}), "unknown field `paths`"),
+            (json!({"rules": [{"path": "a"}]}), "missing field `then`"),
+        ] {
+            let error = Rules::parse(&text).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+        let read = rules(&json!({"preset": "always", "rules": [{"path": "a", "then": "deny"}]}));
+        let again = Rules::parse(&serde_json::from_str(&read.to_text()).unwrap()).unwrap();
+        assert_eq!((again.preset, again.rules.len()), (Some(Preset::Strict), 1));
+    }
+}

@@ -1,0 +1,158 @@
+//! What a proposal would do, for a person who decides whether it may: the hash that says whether it is
+//! still the same, and the diff. Nothing here changes anything.
+
+use std::fmt::Write as _;
+
+use yard_core::{ContentHash, FileKind, FileState, WsPath, diff};
+use yard_store::NewChange;
+
+use crate::content::read_all;
+use crate::draft::Draft;
+use crate::workspace::Workspace;
+use crate::{Deed, Proposal};
+
+/// A content above this size is not shown.
+const LARGEST_SHOWN: u64 = 4 << 20;
+
+impl<A> Proposal<A> {
+    /// The hash of everything that it would change, before and after: equal hashes, equal changes.
+    pub fn state(&self) -> ContentHash {
+        let mut text = String::new();
+        match &self.deed {
+            Deed::Step { draft, .. } => {
+                for change in &draft.changes {
+                    let (from, to) = (change.from.as_ref(), change.to.as_ref());
+                    side(&mut text, "from", from, change.before.as_ref());
+                    side(&mut text, "to", to, change.after.as_ref());
+                }
+            }
+            Deed::Purge { files, .. } => {
+                for file in files {
+                    let _ = writeln!(text, "purge {file}");
+                }
+            }
+        }
+        ContentHash::of(text.as_bytes())
+    }
+
+    /// The change as unified diffs, cut after the last line that fits into `max_bytes`; what is no text,
+    /// or too large, is named and not shown.
+    pub fn diff(&self, workspace: &Workspace, max_bytes: usize) -> String {
+        let Deed::Step { draft, .. } = &self.deed else { return String::new() };
+        let mut text = String::new();
+        for change in &draft.changes {
+            let left = max_bytes.saturating_sub(text.len());
+            let shown = match left {
+                0 => None,
+                _ => one(workspace, draft, change, left),
+            };
+            let Some((diff, cut)) = shown else {
+                text.push_str("\\ the rest is not shown here\n");
+                break;
+            };
+            text.push_str(&diff);
+            if cut {
+                text.push_str("\\ the diff goes on\n");
+            }
+        }
+        text
+    }
+}
+
+/// Paths in their shown form hold no line break, so that no two changes are written alike.
+fn side(text: &mut String, word: &str, path: Option<&WsPath>, state: Option<&FileState>) {
+    let shown = path.map(|path| path.to_string().escape_debug().to_string()).unwrap_or_default();
+    let _ = write!(text, "{word} {shown}");
+    if let Some(state) = state {
+        let content = state.content.map(|hash| hash.to_string()).unwrap_or_default();
+        let FileState { kind, file_type, mode, json, .. } = state;
+        let _ = write!(text, " {kind:?} {file_type:?} {mode:o} {json} {content}");
+    }
+    text.push('\n');
+}
+
+/// The diff of one change; `None` if it does not fit.
+fn one(
+    workspace: &Workspace,
+    draft: &Draft,
+    change: &NewChange,
+    left: usize,
+) -> Option<(String, bool)> {
+    let head = headline(change);
+    let content = |state: &Option<FileState>| state.as_ref().and_then(|state| state.content);
+    if content(&change.before) == content(&change.after) {
+        return (head.len() <= left).then_some((head, false));
+    }
+    let label = |path: Option<&WsPath>, side: &str| match path {
+        Some(path) => format!("{side}{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    let (from, to) = (label(change.from.as_ref(), "a"), label(change.to.as_ref(), "b"));
+    let diff = match (before(workspace, draft, change), after(workspace, draft, change)) {
+        (Some(old), Some(new)) => diff::unified(&from, &to, &old, &new, left),
+        _ => None,
+    };
+    match diff {
+        Some((text, cut)) => Some((text, cut)),
+        None => {
+            let text = format!("{head}\\ not shown: no text, or too large\n");
+            (text.len() <= left).then_some((text, false))
+        }
+    }
+}
+
+/// What happens, in a line that readers of diffs skip.
+fn headline(change: &NewChange) -> String {
+    let size = |state: &Option<FileState>| state.as_ref().map_or(0, |state| state.size);
+    match (&change.from, &change.to) {
+        (Some(from), Some(to)) if from != to => format!("\\ moved {from} to {to}\n"),
+        (_, Some(to)) if change.before.is_none() => {
+            format!("\\ new {to} ({} bytes)\n", size(&change.after))
+        }
+        (_, Some(to)) => match (&change.before, &change.after) {
+            (Some(before), Some(after)) if before.mode != after.mode => {
+                format!("\\ mode of {to}: {:o} to {:o}\n", before.mode, after.mode)
+            }
+            _ => format!("\\ {to} ({} bytes)\n", size(&change.after)),
+        },
+        (Some(from), None) => format!("\\ removed {from} ({} bytes)\n", size(&change.before)),
+        (None, None) => String::new(),
+    }
+}
+
+/// The bytes before; `None` where they cannot be shown.
+fn before(workspace: &Workspace, draft: &Draft, change: &NewChange) -> Option<Vec<u8>> {
+    let Some(state) = &change.before else { return Some(Vec::new()) };
+    if state.kind != FileKind::File || state.size > LARGEST_SHOWN {
+        return None;
+    }
+    if let Some(bytes) = draft.displacing.get(&change.file) {
+        return Some(bytes.to_vec());
+    }
+    let hash = state.content?;
+    if let Ok(Some(bytes)) = workspace.store().content(&hash) {
+        return Some(bytes);
+    }
+    // It is new to the store, and goes: its bytes are where they were.
+    let path = change.from.as_ref()?;
+    let (mut file, stat) = workspace.disk.open_file(path).ok()?;
+    let bytes = read_all(&mut file, stat.size(), path).ok()?;
+    (ContentHash::of(&bytes) == hash).then_some(bytes)
+}
+
+/// The bytes after; `None` where they cannot be shown.
+fn after(workspace: &Workspace, draft: &Draft, change: &NewChange) -> Option<Vec<u8>> {
+    let Some(state) = &change.after else { return Some(Vec::new()) };
+    if state.kind != FileKind::File || state.size > LARGEST_SHOWN {
+        return None;
+    }
+    let hash = state.content?;
+    if let Some((_, bytes)) = draft.written.iter().find(|(written, _)| *written == hash) {
+        return Some(bytes.clone());
+    }
+    let Some(staged) = draft.staged.get(&change.file) else {
+        return workspace.store().content(&hash).ok().flatten();
+    };
+    let path = change.to.as_ref()?;
+    read_all(&mut staged.open(path).ok()?, state.size, path).ok()
+}

@@ -1,0 +1,78 @@
+//! The policy of a workspace over HTTP: people see and set what may happen without them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use yard_gate::Settings;
+
+use super::ask::Ask;
+use super::problem::Problem;
+use super::reply::Reply;
+
+/// What shall hold from now on; what is left out stays.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct NewPolicy {
+    /// `open`, `guarded` or `strict`: what holds where no rule says otherwise.
+    preset: Option<String>,
+    /// Rules, each with `then` (`allow`, `ask` or `deny`) and any of `effect`, `path`, `tool` and `why`.
+    rules: Option<Vec<Value>>,
+    /// What persons allowed for every chat: sent back without some of them, those are forgotten.
+    saved: Option<Vec<Value>>,
+}
+
+/// Something that a person allowed for every chat.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SavedRule {
+    /// What is allowed.
+    rule: Value,
+    /// Who allowed it, as `person:ID`.
+    by: String,
+    at: String,
+}
+
+/// The policy.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PolicyShown {
+    /// The preset that was set, if one was.
+    preset: Option<&'static str>,
+    /// The preset that holds: the one that was set, else the server's own.
+    effective_preset: &'static str,
+    /// The rules, as they were written.
+    rules: Vec<Value>,
+    /// What persons allowed for every chat, by approving it with a rule.
+    saved: Vec<SavedRule>,
+}
+
+impl From<Settings> for PolicyShown {
+    fn from(settings: Settings) -> Self {
+        let saved = settings.saved.into_iter().map(|saved| SavedRule {
+            rule: saved.rule,
+            by: saved.by,
+            at: saved.at.to_string(),
+        });
+        Self {
+            preset: settings.preset.map(yard_gate::Preset::word),
+            effective_preset: settings.effective.word(),
+            rules: settings.rules,
+            saved: saved.collect(),
+        }
+    }
+}
+
+pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
+    Reply::ok(&PolicyShown::from(ask.session()?.settings()?))
+}
+
+pub(super) fn set(ask: &Ask) -> Result<Reply, Problem> {
+    let NewPolicy { preset, rules, saved } = ask.json()?;
+    let mut wanted = Map::new();
+    let mut want = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            wanted.insert(name.to_owned(), value);
+        }
+    };
+    want("preset", preset.map(Value::String));
+    want("rules", rules.map(Value::Array));
+    want("saved", saved.map(Value::Array));
+    Reply::ok(&PolicyShown::from(ask.session()?.change_settings(&ask.call, &wanted)?))
+}

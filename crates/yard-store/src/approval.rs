@@ -1,0 +1,166 @@
+//! What waits for a person's word, and what persons have said: requests with what they would do,
+//! decisions, and what was allowed for good. It holds plain values; JSON is text here, and who may
+//! decide is decided above.
+
+use yard_core::{ApprovalId, ChatId, ContentHash, StepId, Timestamp};
+
+/// What a person is shown: a call, and exactly what it would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The dialect of the tool.
+    pub toolset: String,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments, as JSON.
+    pub args: String,
+    /// Why it is asked.
+    pub reason: String,
+    /// What it would do, path by path, as JSON.
+    pub effect: String,
+    /// The same as a unified diff, where texts change; bounded.
+    pub diff: String,
+    /// The hash of what it would do and of the state that it was planned on.
+    pub state: ContentHash,
+}
+
+/// A request about to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewApproval {
+    /// Its id.
+    pub id: ApprovalId,
+    /// The chat that the call belongs to.
+    pub chat: ChatId,
+    /// Who asks.
+    pub asked_by: String,
+    /// When.
+    pub at: Timestamp,
+    /// For what.
+    pub request: Request,
+}
+
+/// How far a request has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ApprovalStatus {
+    /// It waits for a person.
+    Pending,
+    /// A person allowed it; it has not happened yet.
+    Approved,
+    /// A person said no.
+    Denied,
+    /// It happened, once.
+    Executed,
+    /// A person allowed it, and it could not be done.
+    Failed,
+}
+
+impl ApprovalStatus {
+    /// Every status with its one spelling.
+    pub const WORDS: [(ApprovalStatus, &'static str); 5] = [
+        (Self::Pending, "pending"),
+        (Self::Approved, "approved"),
+        (Self::Denied, "denied"),
+        (Self::Executed, "executed"),
+        (Self::Failed, "failed"),
+    ];
+
+    /// Its spelling.
+    pub fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(status, _)| *status == self).map_or("pending", |(_, word)| word)
+    }
+
+    /// The status of that spelling.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(_, known)| *known == word).map(|(status, _)| *status)
+    }
+}
+
+/// How far a person's yes reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// This call.
+    Once,
+    /// Every such call of this chat.
+    Chat,
+    /// Every such call on the same paths, by a saved rule.
+    Rule,
+}
+
+impl Scope {
+    /// Every scope with its one spelling.
+    pub const WORDS: [(Scope, &'static str); 3] =
+        [(Self::Once, "once"), (Self::Chat, "chat"), (Self::Rule, "rule")];
+
+    /// Its spelling.
+    pub fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(scope, _)| *scope == self).map_or("once", |(_, word)| word)
+    }
+
+    /// The scope of that spelling.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(_, known)| *known == word).map(|(scope, _)| *scope)
+    }
+}
+
+/// What a person said to a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Yes or no.
+    pub approves: bool,
+    /// How far a yes reaches.
+    pub scope: Scope,
+    /// A word to the agent.
+    pub reason: Option<String>,
+    /// The arguments that the person wants instead, as JSON.
+    pub args: Option<String>,
+    /// Who.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A request, with what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// Its id.
+    pub id: ApprovalId,
+    /// The chat that the call belongs to.
+    pub chat: ChatId,
+    /// Who asked.
+    pub asked_by: String,
+    /// When.
+    pub at: Timestamp,
+    /// For what, as it was last shown.
+    pub request: Request,
+    /// How far it has come.
+    pub status: ApprovalStatus,
+    /// What a person said, once one did.
+    pub decision: Option<Decision>,
+    /// The step in which it happened, if it changed anything.
+    pub step: Option<StepId>,
+    /// What the call answered, as JSON, once it was made.
+    pub answer: Option<String>,
+}
+
+/// Which requests are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApprovalFilter {
+    /// Only those that have come that far.
+    pub status: Option<ApprovalStatus>,
+    /// Only those of this actor.
+    pub asked_by: Option<String>,
+    /// Only those of this chat.
+    pub chat: Option<ChatId>,
+}
+
+/// Something that a person allowed for longer than one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The chat for which it is allowed; none for all of them.
+    pub chat: Option<ChatId>,
+    /// What is allowed, as JSON.
+    pub rule: String,
+    /// Who allowed it.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}

@@ -1,0 +1,228 @@
+//! Requests for approval and what persons allowed, one row each; and the policy, one row.
+
+use rusqlite::{Connection, Row, params};
+use yard_core::{ApprovalId, ChatId, ContentHash, StepId};
+
+use super::value::{self, get, limit, moment, number};
+use super::{all, one};
+use crate::{
+    Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, Request, Result, Seq,
+    StoreError,
+};
+
+macro_rules! approvals {
+    ($rest:literal) => {
+        concat!(
+            "SELECT a.uuid, c.uuid, a.asked_by, a.at, a.toolset, a.tool, a.args, a.reason, a.effect, \
+             a.diff, a.state, a.status, s.id, a.answer, a.approves, a.scope, a.word, a.other_args, \
+             a.decided_by, a.decided_at \
+             FROM approval a JOIN chat c ON c.id = a.chat LEFT JOIN step s ON s.seq = a.step ",
+            $rest
+        )
+    };
+}
+
+pub(super) fn insert(connection: &Connection, asked: &NewApproval) -> Result<()> {
+    let sql = "INSERT INTO approval (uuid, chat, asked_by, at, toolset, tool, args, reason, effect, \
+               diff, state, status) \
+               SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 FROM chat WHERE uuid = ?2";
+    let Request { toolset, tool, args, reason, effect, diff, state } = &asked.request;
+    let made = connection.prepare_cached(sql)?.execute(params![
+        asked.id.as_bytes(),
+        asked.chat.as_bytes(),
+        asked.asked_by,
+        asked.at.as_millis(),
+        toolset,
+        tool,
+        args,
+        reason,
+        effect,
+        diff,
+        state.as_bytes(),
+        value::status_number(ApprovalStatus::Pending),
+    ])?;
+    match made {
+        0 => Err(StoreError::Misfit(format!("there is no chat {}", asked.chat))),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a decision where there is none yet; the request's chat.
+pub(super) fn decide(
+    connection: &Connection,
+    id: ApprovalId,
+    decision: &Decision,
+) -> Result<ChatId> {
+    let sql = "UPDATE approval SET status = ?2, approves = ?3, scope = ?4, word = ?5, \
+               other_args = ?6, decided_by = ?7, decided_at = ?8 \
+               WHERE uuid = ?1 AND status = ?9 \
+               RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
+    let status = match decision.approves {
+        true => ApprovalStatus::Approved,
+        false => ApprovalStatus::Denied,
+    };
+    let values = params![
+        id.as_bytes(),
+        value::status_number(status),
+        decision.approves,
+        value::scope_number(decision.scope),
+        decision.reason,
+        decision.args,
+        decision.by,
+        decision.at.as_millis(),
+        value::status_number(ApprovalStatus::Pending),
+    ];
+    let chat = one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))?;
+    chat.ok_or_else(|| StoreError::Misfit(format!("approval {id} does not wait for a decision")))
+}
+
+/// Asks again: what was allowed would no longer be what happens. The request's chat.
+pub(super) fn renew(connection: &Connection, id: ApprovalId, request: &Request) -> Result<ChatId> {
+    let sql = "UPDATE approval SET reason = ?2, effect = ?3, diff = ?4, state = ?5, args = ?6, \
+               status = ?7, approves = NULL, scope = NULL, word = NULL, other_args = NULL, \
+               decided_by = NULL, decided_at = NULL WHERE uuid = ?1 AND status = ?8 \
+               RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
+    let values = params![
+        id.as_bytes(),
+        request.reason,
+        request.effect,
+        request.diff,
+        request.state.as_bytes(),
+        request.args,
+        value::status_number(ApprovalStatus::Pending),
+        value::status_number(ApprovalStatus::Approved),
+    ];
+    let chat = one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))?;
+    chat.ok_or_else(|| StoreError::Misfit(format!("approval {id} is not about to be executed")))
+}
+
+/// Marks a request as done by the step `head`; a misfit unless it was allowed and is not done yet. The
+/// request's chat.
+pub(super) fn execute(connection: &Connection, head: Seq, id: ApprovalId) -> Result<ChatId> {
+    let sql = "UPDATE approval SET status = ?2, step = ?3 WHERE uuid = ?1 AND status = ?4 \
+               RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
+    let values = params![
+        id.as_bytes(),
+        value::status_number(ApprovalStatus::Executed),
+        number(head),
+        value::status_number(ApprovalStatus::Approved),
+    ];
+    let chat = one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))?;
+    chat.ok_or_else(|| StoreError::Misfit(format!("approval {id} was executed already")))
+}
+
+/// Keeps the answer of a call that was allowed. One that happened in a step stays executed; one that
+/// changed nothing gets `status` now. The request's chat, if its status changed.
+pub(super) fn conclude(
+    connection: &Connection,
+    id: ApprovalId,
+    status: ApprovalStatus,
+    answer: &str,
+) -> Result<Option<ChatId>> {
+    let sql = "UPDATE approval SET answer = ?2 WHERE uuid = ?1 AND status = ?3 AND answer IS NULL";
+    let executed = value::status_number(ApprovalStatus::Executed);
+    if connection.prepare_cached(sql)?.execute(params![id.as_bytes(), answer, executed])? > 0 {
+        return Ok(None);
+    }
+    let sql = "UPDATE approval SET answer = ?2, status = ?3 WHERE uuid = ?1 AND status = ?4 \
+               RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
+    let approved = value::status_number(ApprovalStatus::Approved);
+    let values = params![id.as_bytes(), answer, value::status_number(status), approved];
+    one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))
+}
+
+pub(super) fn by_id(connection: &Connection, id: ApprovalId) -> Result<Option<Approval>> {
+    one(connection, approvals!("WHERE a.uuid = ?1"), [id.as_bytes()], approval)
+}
+
+pub(super) fn list(
+    connection: &Connection,
+    filter: &ApprovalFilter,
+    before: Option<ApprovalId>,
+    count: usize,
+) -> Result<Vec<Approval>> {
+    let sql = approvals!(
+        "WHERE a.id < COALESCE((SELECT id FROM approval WHERE uuid = ?1), 9223372036854775807) \
+         AND (?2 IS NULL OR a.status = ?2) AND (?3 IS NULL OR a.asked_by = ?3) \
+         AND (?4 IS NULL OR c.uuid = ?4) ORDER BY a.id DESC LIMIT ?5"
+    );
+    let wanted = params![
+        before.as_ref().map(ApprovalId::as_bytes),
+        filter.status.map(value::status_number),
+        filter.asked_by,
+        filter.chat.as_ref().map(ChatId::as_bytes),
+        limit(count),
+    ];
+    all(connection, sql, wanted, approval)
+}
+
+fn approval(row: &Row<'_>) -> Result<Approval> {
+    let step: Option<[u8; 16]> = get(row, 12)?;
+    Ok(Approval {
+        id: ApprovalId::from_bytes(get(row, 0)?),
+        chat: ChatId::from_bytes(get(row, 1)?),
+        asked_by: get(row, 2)?,
+        at: moment(get(row, 3)?),
+        request: Request {
+            toolset: get(row, 4)?,
+            tool: get(row, 5)?,
+            args: get(row, 6)?,
+            reason: get(row, 7)?,
+            effect: get(row, 8)?,
+            diff: get(row, 9)?,
+            state: ContentHash::from_bytes(get(row, 10)?),
+        },
+        status: value::status(get(row, 11)?)?,
+        step: step.map(StepId::from_bytes),
+        answer: get(row, 13)?,
+        decision: decision(row)?,
+    })
+}
+
+fn decision(row: &Row<'_>) -> Result<Option<Decision>> {
+    let Some(approves) = get(row, 14)? else { return Ok(None) };
+    Ok(Some(Decision {
+        approves,
+        scope: value::scope(get(row, 15)?)?,
+        reason: get(row, 16)?,
+        args: get(row, 17)?,
+        by: get(row, 18)?,
+        at: moment(get(row, 19)?),
+    }))
+}
+
+pub(super) fn grant(connection: &Connection, grant: &Grant) -> Result<()> {
+    let sql = "INSERT INTO allowed (chat, rule, by, at) VALUES (?1, ?2, ?3, ?4)";
+    let chat = grant.chat.as_ref().map(ChatId::as_bytes);
+    let values = params![chat, grant.rule, grant.by, grant.at.as_millis()];
+    connection.prepare_cached(sql)?.execute(values)?;
+    Ok(())
+}
+
+/// What is allowed for every chat, and for this one.
+pub(super) fn grants(connection: &Connection, chat: Option<ChatId>) -> Result<Vec<Grant>> {
+    let sql = "SELECT chat, rule, by, at FROM allowed WHERE chat IS NULL OR chat = ?1 ORDER BY id";
+    let chat = chat.as_ref().map(ChatId::as_bytes);
+    all(connection, sql, [chat], |row| {
+        let chat: Option<[u8; 16]> = get(row, 0)?;
+        let chat = chat.map(ChatId::from_bytes);
+        Ok(Grant { chat, rule: get(row, 1)?, by: get(row, 2)?, at: moment(get(row, 3)?) })
+    })
+}
+
+/// Replaces what is allowed for every chat.
+pub(super) fn replace_saved(connection: &Connection, saved: &[Grant]) -> Result<()> {
+    connection.prepare_cached("DELETE FROM allowed WHERE chat IS NULL")?.execute([])?;
+    saved.iter().try_for_each(|saved| grant(connection, saved))
+}
+
+pub(super) fn policy(connection: &Connection) -> Result<Option<String>> {
+    one(connection, "SELECT text FROM policy", [], |row| get(row, 0))
+}
+
+pub(super) fn set_policy(connection: &Connection, text: &str) -> Result<()> {
+    let sql = "INSERT INTO policy (id, text) VALUES (1, ?1) \
+               ON CONFLICT (id) DO UPDATE SET text = excluded.text";
+    connection.prepare_cached(sql)?.execute([text])?;
+    Ok(())
+}

@@ -167,7 +167,9 @@ fn a_yes_for_the_chat_or_by_rule_is_remembered_and_a_deny_still_denies() {
     asked(&call(&yard, &agent, "edit", edit));
     let denied = call(&yard, &agent, "write", overwrite("/secret", "2\n"));
     assert_eq!((denied.status, &denied.body["code"]), (403, &json!("FORBIDDEN")));
-    assert!(denied.body["error"].as_str().unwrap().contains("rule 2 (deny every effect on secret)"));
+    assert!(
+        denied.body["error"].as_str().unwrap().contains("rule 2 (deny every effect on secret)")
+    );
 
     let other = yard.session();
     let id = asked(&call(&yard, &other, "write", overwrite("/a", "3\n")));

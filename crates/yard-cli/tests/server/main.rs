@@ -9,6 +9,7 @@
     reason = "tests drive the binary from outside"
 )]
 
+mod approvals;
 mod attacks;
 mod bodies;
 mod files;

@@ -1,0 +1,166 @@
+//! `toolyard approve` and `toolyard policy`, and that a process which is killed between a request, its
+//! decision and its execution loses nothing and does nothing twice.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "tests drive the binary from outside"
+)]
+
+mod support;
+
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use support::Yard;
+
+const ASK: &str = r#"{"rules": [{"effect": "modify", "then": "ask", "why": "look first"}]}"#;
+
+fn asking() -> Yard {
+    let yard = Yard::new();
+    fs::write(yard.file("log"), "").unwrap();
+    let rules = yard.temp.path().join("rules.json");
+    fs::write(&rules, ASK).unwrap();
+    let set = yard.run(&["policy", "set", rules.to_str().unwrap()]);
+    assert_eq!(set.exit, 0, "{}", set.stderr);
+    yard
+}
+
+fn insert(line: &str) -> String {
+    json!({"path": "/log", "insert_line": 0, "insert_content": line}).to_string()
+}
+
+/// What waits, newest first.
+fn pending(yard: &Yard) -> Vec<Value> {
+    yard.json(&["approve"])["approvals"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_person_sees_the_diff_and_decides() {
+    let yard = asking();
+    let called = yard.run(&["call", "edit", &insert("hello")]);
+    assert_eq!(called.exit, 0, "{}", called.stdout);
+    let id = called.json()["result"]["approval_id"].as_str().unwrap().to_owned();
+    assert_eq!(called.json()["result"]["status"], "approval_pending");
+    let listed = yard.run(&["approve"]);
+    assert!(
+        listed.stdout.contains(&id) && listed.stdout.contains("modify /log"),
+        "{}",
+        listed.stdout
+    );
+    let shown = yard.run(&["approve", &id, "--color", "always"]);
+    assert!(shown.stdout.contains("\u{1b}[32m+hello"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("look first"), "{}", shown.stdout);
+    assert_eq!(yard.text("log"), "");
+    let done = yard.json(&["approve", &id, "--yes"]);
+    assert_eq!(
+        (&done["status"], &done["decided_by"]),
+        (&json!("executed"), &json!("person:local"))
+    );
+    assert_eq!(done["answer"]["success"], true);
+    assert_eq!(yard.text("log"), "hello\n");
+    assert_eq!(yard.run(&["approve", &id, "--no"]).exit, 1, "a decision is not changed");
+    assert_eq!(yard.run(&["approve"]).stdout, "nothing waits for approval\n");
+    let called = yard.run(&["call", "edit", &insert("again")]).json();
+    let id = called["result"]["approval_id"].as_str().unwrap().to_owned();
+    let denied = yard.json(&["approve", &id, "--no", "--reason", "not now"]);
+    assert_eq!(
+        (&denied["status"], &denied["decision_reason"]),
+        (&json!("denied"), &json!("not now"))
+    );
+    assert_eq!(yard.text("log"), "hello\n");
+}
+
+#[test]
+fn a_policy_is_set_shown_and_explained() {
+    let yard = asking();
+    let shown = yard.run(&["policy"]);
+    assert!(shown.stdout.contains("preset: open") && shown.stdout.contains("look first"));
+    assert_eq!(yard.json(&["policy", "preset", "on-request"])["preset"], "guarded");
+    let explained = yard.run(&["policy", "explain", "edit", &insert("x")]);
+    let line = "  ask: rule 1 (ask modify on every path)";
+    assert!(explained.stdout.contains("modify /log") && explained.stdout.contains(line));
+    assert_eq!(pending(&yard), Vec::<Value>::new(), "explaining asks nobody");
+    let before = yard.json(&["policy"]);
+    let broken = yard.temp.path().join("broken.json");
+    for text in [r#"{"rules": [{"then": "sometimes"}]}"#, "{", r#"{"preset": "wild"}"#] {
+        fs::write(&broken, text).unwrap();
+        let refused = yard.run(&["policy", "set", broken.to_str().unwrap()]);
+        assert_ne!(refused.exit, 0, "{text}");
+        assert_eq!(yard.json(&["policy"]), before, "{text}");
+    }
+    let again = yard.run_with_input(&["policy", "set", "-"], before.to_string().as_bytes());
+    assert_eq!(again.exit, 0, "what is printed can be set: {}", again.stderr);
+}
+
+/// Runs the binary and kills it after a while; whether it was still running.
+fn run_and_kill(yard: &Yard, arguments: &[&str], after: Duration) -> bool {
+    let mut command = yard.command(arguments);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let end = Instant::now() + after;
+    while Instant::now() < end {
+        if child.try_wait().unwrap().is_some() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    let killed = child.kill().is_ok();
+    child.wait().unwrap();
+    killed
+}
+
+/// How long a command takes that nobody kills.
+fn duration(run: impl FnOnce()) -> Duration {
+    let began = Instant::now();
+    run();
+    began.elapsed()
+}
+
+#[test]
+fn killed_between_request_decision_and_execution_nothing_is_lost_and_nothing_runs_twice() {
+    let wanted = if std::env::var_os("YARD_SOAK").is_some() { 500 } else { 50 };
+    let yard = asking();
+    let usual = duration(|| {
+        yard.run(&["call", "edit", &insert("first")]);
+    });
+    let mut dice = 7_u64;
+    // Anywhere between the start of the process and a little after its usual end.
+    let mut moment = || {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usual.mul_f64((dice >> 33) as f64 / f64::from(1_u32 << 31) * 1.3)
+    };
+    let first = pending(&yard)[0]["id"].as_str().unwrap().to_owned();
+    yard.json(&["approve", &first, "--yes"]);
+    let (mut kills, mut lines) = (0, vec!["first".to_owned()]);
+    while kills < wanted {
+        let line = format!("line {}", lines.len());
+        kills += u32::from(run_and_kill(&yard, &["call", "edit", &insert(&line)], moment()));
+        // Whether the request arrived or not, the same call asks for the same once.
+        let called = yard.run(&["call", "edit", &insert(&line)]).json();
+        let id = called["result"]["approval_id"].as_str().expect("it asks").to_owned();
+        let waiting = pending(&yard);
+        assert_eq!(waiting.len(), 1, "{waiting:?}");
+        let shown = waiting[0]["diff"].clone();
+        kills += u32::from(run_and_kill(&yard, &["approve", &id, "--yes"], moment()));
+        kills += u32::from(run_and_kill(&yard, &["approve", &id], moment()));
+        let mut row = yard.json(&["approve", &id]);
+        if row["status"] == "pending" {
+            row = yard.json(&["approve", &id, "--yes"]);
+        }
+        assert_eq!(row["status"], "executed", "{row}");
+        assert_eq!(row["diff"], shown, "what ran is what was shown");
+        lines.push(line);
+        let newest_first: Vec<&String> = lines.iter().rev().collect();
+        let text: String = newest_first.iter().map(|line| format!("{line}\n")).collect();
+        assert_eq!(yard.text("log"), text, "once, and nothing else");
+    }
+    let verified = yard.json(&["verify"]);
+    assert_eq!(verified["problems"], json!([]), "{verified}");
+    eprintln!("{kills} kills, {} approvals", lines.len());
+}

@@ -1,0 +1,139 @@
+//! Approvals and policy over HTTP: who may decide, what a call that asks answers, and how it goes on.
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Server, Someone};
+
+/// A person in a workspace where changing what is there asks, an agent in it, and the path of its routes.
+fn at_work(server: &Server) -> (Someone<'_>, Someone<'_>, String) {
+    let ada = server.person();
+    let workspace = ada.workspace();
+    let base = format!("/api/v1/workspaces/{workspace}");
+    let agent = ada.agent(&workspace, "member");
+    let rules = json!({"rules": [{"effect": "modify", "then": "ask"}]});
+    ada.ask("PUT", &format!("{base}/policy"), &rules).expect(200);
+    agent.tool(&workspace, "write", json!({"path": "/a.txt", "content": "one\n"})).expect(200);
+    (ada, agent, base)
+}
+
+fn overwrite(agent: &Someone<'_>, base: &str, content: &str, wait_ms: u64) -> (u16, Value) {
+    let args = json!({"path": "/a.txt", "content": content, "overwrite": true});
+    let body = json!({"tool": "write", "args": args, "wait_ms": wait_ms});
+    let answer = agent.post(&format!("{base}/tools"), body);
+    (answer.status, answer.json())
+}
+
+fn id(answer: &Value) -> String {
+    answer["result"]["approval_id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+}
+
+fn content(someone: &Someone<'_>, base: &str) -> Value {
+    let body = json!({"tool": "read", "args": {"path": "/a.txt"}});
+    someone.post(&format!("{base}/tools"), body).expect(200)["result"]["content"].clone()
+}
+
+#[test]
+fn r16_a_call_that_asks_answers_202_and_its_result_is_fetched_once_decided() {
+    let server = Server::start();
+    let (ada, agent, base) = at_work(&server);
+    let (status, answer) = overwrite(&agent, &base, "two\n", 0);
+    assert_eq!((status, &answer["result"]["status"]), (202, &json!("approval_pending")));
+    let one = format!("{base}/approvals/{}", id(&answer));
+    let waiting = ada.get(&format!("{base}/approvals?status=pending")).expect(200);
+    let row = &waiting["approvals"][0];
+    assert_eq!((&row["tool"], &row["args"]["content"]), (&json!("write"), &json!("two\n")));
+    assert!(row["diff"].as_str().unwrap().contains("-one\n+two\n"), "{row}");
+    assert_eq!(row["effect"]["paths"][0]["kind"], "modify");
+    assert!(row["state_hash"].as_str().is_some_and(|hash| hash.len() == 64));
+    assert_eq!(agent.get(&one).expect(200)["status"], "pending", "an agent may read its own");
+    let decision = format!("{one}/decision");
+    let yes = json!({"decision": "approve", "scope": "once"});
+    agent.post(&decision, yes.clone()).expect(403);
+    let done = ada.post(&decision, yes.clone()).expect(200);
+    assert_eq!(
+        (&done["status"], &done["approval"]["decision"]),
+        (&json!("executed"), &json!("approve"))
+    );
+    assert_eq!(content(&ada, &base), "two\n");
+    let fetched = agent.get(&one).expect(200);
+    assert_eq!(fetched["result"]["path"], "/a.txt", "in the dialect's own words: {fetched}");
+    ada.post(&decision, yes).expect(409);
+    ada.post(&decision, json!({"decision": "maybe"})).expect(400);
+    let none = ada.get(&format!("{base}/approvals?status=pending")).expect(200);
+    assert_eq!(none["approvals"], json!([]));
+}
+
+#[test]
+fn r16_a_call_waits_for_its_person() {
+    let server = Server::start();
+    let (ada, agent, base) = at_work(&server);
+    thread::scope(|scope| {
+        let called = scope.spawn(|| overwrite(&agent, &base, "two\n", 20_000));
+        let waiting = loop {
+            let found = ada.get(&format!("{base}/approvals?status=pending")).expect(200);
+            if let Some(row) = found["approvals"].get(0) {
+                break row["id"].as_str().unwrap().to_owned();
+            }
+            thread::sleep(Duration::from_millis(20));
+        };
+        let decision = format!("{base}/approvals/{waiting}/decision");
+        let edited = json!({"path": "/a.txt", "content": "edited\n", "overwrite": true});
+        ada.post(&decision, json!({"decision": "approve", "args": edited})).expect(200);
+        let (status, answer) = called.join().unwrap();
+        assert_eq!((status, &answer["result"]["path"]), (200, &json!("/a.txt")), "{answer}");
+    });
+    assert_eq!(content(&ada, &base), "edited\n");
+    thread::scope(|scope| {
+        let called = scope.spawn(|| overwrite(&agent, &base, "three\n", 20_000));
+        let waiting = loop {
+            let found = ada.get(&format!("{base}/approvals?status=pending")).expect(200);
+            if let Some(row) = found["approvals"].get(0) {
+                break row["id"].as_str().unwrap().to_owned();
+            }
+            thread::sleep(Duration::from_millis(20));
+        };
+        let decision = format!("{base}/approvals/{waiting}/decision");
+        ada.post(&decision, json!({"decision": "deny", "reason": "no more"})).expect(200);
+        let (status, answer) = called.join().unwrap();
+        assert_eq!((status, &answer["code"]), (403, &json!("FORBIDDEN")));
+        assert_eq!(answer["error"], "a person said no: no more");
+    });
+    assert_eq!(content(&ada, &base), "edited\n");
+}
+
+#[test]
+fn only_people_see_and_set_the_policy_and_what_does_not_parse_changes_nothing() {
+    let server = Server::start();
+    let (ada, agent, base) = at_work(&server);
+    let path = format!("{base}/policy");
+    let before = ada.get(&path).expect(200);
+    assert_eq!((&before["preset"], &before["effective_preset"]), (&json!(null), &json!("guarded")));
+    agent.get(&path).expect(403);
+    agent.ask("PUT", &path, &json!({"preset": "open"})).expect(403);
+    let wrong = json!({"preset": "open", "rules": [{"effect": "modify", "then": "never"}]});
+    let refused = ada.ask("PUT", &path, &wrong).expect(400);
+    assert!(refused["error"].as_str().unwrap().contains("rules[0]"), "{refused}");
+    assert_eq!(ada.get(&path).expect(200), before);
+    let set = ada.ask("PUT", &path, &json!({"preset": "never"})).expect(200);
+    assert_eq!((&set["preset"], set["rules"].as_array().unwrap().len()), (&json!("open"), 1));
+}
+
+#[test]
+fn approvals_survive_a_crash_of_the_server() {
+    let mut server = Server::start();
+    let (base, token, one) = {
+        let (ada, agent, base) = at_work(&server);
+        let (status, answer) = overwrite(&agent, &base, "two\n", 0);
+        assert_eq!(status, 202);
+        (base.clone(), ada.token.clone(), format!("{base}/approvals/{}", id(&answer)))
+    };
+    server.crash_and_restart();
+    let ada = server.holder(&token);
+    assert_eq!(ada.get(&one).expect(200)["status"], "pending");
+    let done = ada.post(&format!("{one}/decision"), json!({"decision": "approve"})).expect(200);
+    assert_eq!(done["status"], "executed");
+    assert_eq!(content(&ada, &base), "two\n");
+}

@@ -62,7 +62,10 @@ impl Execute for FetchVersion {
         let (hash, size) = (content_of(self.version, &row)?, row.state.size);
         let length = self.length.min(FETCH_BYTES).min(size.saturating_sub(self.offset));
         let bytes = part(workspace, &hash, self.offset, length)?;
-        let effect = Effect::one(EffectKind::Read, WsPath::root());
+        // Judged as what the file is called now: a rule on it holds for its past too.
+        let node = workspace.store().node(row.file).map_err(store_fault)?;
+        let path = node.map_or_else(WsPath::root, |node| node.path);
+        let effect = Effect::one(EffectKind::Read, path);
         Ok(Planned::Answer { effect, answer: FetchedVersion { bytes, size, hash } })
     }
 }

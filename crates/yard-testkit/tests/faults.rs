@@ -79,6 +79,8 @@ const ACTS: &[Act] = &[
     ("undo a removed folder", |hand| undo(hand, "remove", "/gone/deep/old.txt")),
     ("undo an old edit", |hand| undo(hand, "edit", "/merge.txt")),
     ("undo a created folder", |hand| undo(hand, "write", "/made")),
+    ("patch a file to a folder", act!(patch(ROOM))),
+    ("undo a file's patch to a folder", |hand| undo(hand, "patch", "/p/room")),
     ("undo a patch", |hand| undo(hand, "patch", "/p/delete")),
     ("undo a move over a file", |hand| undo(hand, "move", "/p/over")),
     ("undo a moved folder", |hand| undo(hand, "move", "/there")),
@@ -157,6 +159,15 @@ const UNDONE: &str = "\
 *** End Patch
 ";
 
+/// A file that makes room for a folder of its name.
+const ROOM: &str = "\
+*** Begin Patch
+*** Delete File: a.txt
+*** Add File: a.txt/b/c
++below
+*** End Patch
+";
+
 fn patch(text: &str) -> ApplyPatch {
     let patch = yard_core::patch::parse(text);
     ApplyPatch { patch: patch.unwrap_or_else(|error| panic!("{error}")) }
@@ -231,7 +242,9 @@ fn template() -> Arc<Folders> {
     }
     put("/p/both", "1\n2\n");
     put("/p/carried", "1\n2\n");
+    put("/p/room", "room\n");
     done(hand.perform(patch(UNDONE)).map(|_| ()));
+    done(hand.perform(patch(&ROOM.replace("a.txt", "p/room"))).map(|_| ()));
     done(hand.perform(mv_over("/p/under", "/p/over")).map(|_| ()));
     drop(hand);
     save(&place, "changed.txt", "behind your back\n");

@@ -95,7 +95,7 @@ impl<'a> Tree<'a> {
     fn remove(&mut self, change: &Change) -> Result<()> {
         let current = self.source_itself(change)?;
         self.planner.check_writable_above(&current.path)?;
-        self.planner.remove(&current);
+        self.planner.vacate(&current);
         Ok(())
     }
 
@@ -152,11 +152,16 @@ impl<'a> Tree<'a> {
     /// Where a file comes to be; the links above it are followed.
     fn target(&mut self, change: &Change) -> Result<WsPath> {
         let text = change.new_path.as_deref().unwrap_or_default();
-        match self.planner.workspace.locate_to_change(&parsed(text)?, false)? {
-            Spot::Present { path, .. } => Err(super::write::exists(&path)),
-            Spot::Missing { path } => self.name(&path, text).map(|()| path),
-            Spot::Blocked { by } => Err(not_a_folder(&by)),
-        }
+        let named = parsed(text)?;
+        let path = match self.planner.workspace.locate_to_change(&named, false)? {
+            Spot::Present { path, .. } => return Err(super::write::exists(&path)),
+            Spot::Missing { path } => path,
+            // A file that the patch deletes makes room for a folder.
+            Spot::Blocked { by } if self.planner.is_vacated(&by) && named.is_within(&by) => named,
+            Spot::Blocked { by } => return Err(not_a_folder(&by)),
+        };
+        self.name(&path, text)?;
+        Ok(path)
     }
 
     fn create(&mut self, change: &Change, copied: Option<&Current>) -> Result<WsPath> {

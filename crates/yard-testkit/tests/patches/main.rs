@@ -14,6 +14,7 @@ mod kills;
 mod links;
 mod pairs;
 mod places;
+mod reboots;
 mod refusals;
 mod replaced;
 mod rivals;

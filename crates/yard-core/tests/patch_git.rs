@@ -24,11 +24,9 @@ mod support;
 use std::collections::BTreeMap;
 use std::fs;
 
-use support::{Dice, cases, without_lines};
+use support::{Dice, Drifted, cases, drifted, has_bare_end, unified, without_lines};
 use yard_core::FaultCode;
-use yard_core::patch::{
-    Action, HunkLine, Pass, Patch, Sign, Transfer, apply, apply_all, parse, reverse,
-};
+use yard_core::patch::{Action, Pass, Patch, Transfer, apply, apply_all, parse, reverse};
 use yard_testkit::trees::{File, Git, Tree, changed, commit, has_mixed_endings, tree};
 
 fn done(patch: &Patch, tree: &Tree) -> Tree {
@@ -94,37 +92,6 @@ fn c3_git_diffs_give_the_second_tree_and_reversed_the_first() {
     assert!(compared * 10 > pairs.len() * 8, "{compared}");
 }
 
-/// A file with a hunk's worth of edits, and the same file after somebody else changed it.
-struct Drifted {
-    before: String,
-    after: String,
-    now: String,
-}
-
-fn drifted(dice: &mut Dice) -> Drifted {
-    let rows = 20 + dice.roll(60);
-    // Few different lines, so that context repeats itself.
-    let spread = *dice.pick(&[4, 12, 200]);
-    let lines: Vec<String> = (0..rows).map(|_| format!("  row {}\n", dice.roll(spread))).collect();
-    let mut after = lines.clone();
-    for _ in 0..=dice.roll(2) {
-        let at = dice.roll(after.len());
-        after[at] = format!("  changed {}\n", dice.roll(1000));
-    }
-    let mut now = lines.clone();
-    for _ in 0..=dice.roll(3) {
-        let at = dice.roll(now.len());
-        match dice.roll(6) {
-            0 => drop(now.remove(at)),
-            1 => now[at] = now[at].trim_start().to_owned(),
-            2 => now[at] = format!("{}  \n", now[at].trim_end()),
-            3 => now[at] = "  stale\n".to_owned(),
-            _ => now.insert(at, format!("  row {}\n", dice.roll(spread))),
-        }
-    }
-    Drifted { before: lines.concat(), after: after.concat(), now: now.concat() }
-}
-
 #[test]
 fn x3_drifted_files_land_where_git_puts_them_or_say_why_not() {
     let git = Git::new();
@@ -164,23 +131,4 @@ fn x3_drifted_files_land_where_git_puts_them_or_say_why_not() {
     }
     eprintln!("{tally:#?}");
     assert!(tally["both place it alike"] * 5 > cases(), "{tally:?}");
-}
-
-/// Whether a hunk has no context at one of its ends.
-fn has_bare_end(patch: &Patch) -> bool {
-    let is_bare = |line: Option<&HunkLine>| line.is_some_and(|line| line.sign != Sign::Context);
-    let mut hunks = patch.files.iter().flat_map(|file| &file.hunks);
-    hunks.any(|hunk| is_bare(hunk.lines.first()) || is_bare(hunk.lines.last()))
-}
-
-/// The diff of two texts, as git would write it.
-fn unified(before: &str, after: &str) -> String {
-    let diff = yard_core::diff::unified(
-        "a/file",
-        "b/file",
-        before.as_bytes(),
-        after.as_bytes(),
-        usize::MAX,
-    );
-    diff.unwrap().0
 }

@@ -1,7 +1,10 @@
 //! What the tests of patches share: how many cases, files that drifted, and a patch to be compared.
 
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
+pub(crate) mod properties;
+
+pub(crate) use properties::without_lines;
 use yard_core::patch::{HunkLine, Patch, Sign};
 pub(crate) use yard_testkit::Dice;
 
@@ -11,15 +14,6 @@ const SOAK: u64 = 2_000;
 /// How many cases a test makes.
 pub(crate) fn cases() -> u64 {
     if std::env::var_os("YARD_SOAK").is_some() { SOAK } else { PLAIN }
-}
-
-/// The same patch, wherever its lines stood.
-pub(crate) fn without_lines(mut patch: Patch) -> Patch {
-    for file in &mut patch.files {
-        file.line = 0;
-        file.hunks.iter_mut().for_each(|hunk| hunk.line = 0);
-    }
-    patch
 }
 
 /// A file with a hunk's worth of edits, and the same file after somebody else changed it.

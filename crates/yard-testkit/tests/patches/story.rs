@@ -34,11 +34,11 @@ fn x3_a_history_is_paged_without_losing_or_repeating_such_a_step() {
     for round in 0..6 {
         let (from, to) =
             if round % 2 == 0 { ("sub/b.txt", "a.txt") } else { ("a.txt", "sub/b.txt") };
+        let was = if round == 0 { String::new() } else { format!(" {round}") };
+        let now = round + 1;
         let text = format!(
-            "*** Begin Patch\n*** Update File: {from}\n*** Move to: {to}\n@@\n-three{}\n+three{}\n\
-             *** End Patch\n",
-            if round == 0 { String::new() } else { format!(" {round}") },
-            format!(" {}", round + 1)
+            "*** Begin Patch\n*** Update File: {from}\n*** Move to: {to}\n@@\n-three{was}\n\
+             +three {now}\n*** End Patch\n"
         );
         hand.perform(patch(&text)).unwrap();
     }

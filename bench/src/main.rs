@@ -1,6 +1,6 @@
 //! Toolyard's speed, side by side with what one would use instead, in one run, as one table.
 //!
-//! `yard-bench all` measures everything; `read`, `write`, `search`, `history` and `http` one
+//! `yard-bench all` measures everything; `read`, `write`, `patch`, `search`, `history` and `http` one
 //! part each. What
 //! has to be measured in a process of its own is a command here too (`slice`, `storm`, `bare`);
 //! `spin` does one thing of ours for some seconds, for a profiler.
@@ -19,6 +19,7 @@ mod clock;
 mod counted;
 mod history;
 mod http;
+mod patch;
 mod place;
 mod read;
 mod search;
@@ -38,9 +39,11 @@ fn main() {
         }
         ["spin", what, seconds] => spin::run(what, seconds.parse().expect("a number")),
         ["bare"] => http::serve_bare(),
-        [part @ ("all" | "read" | "write" | "search" | "history" | "http")] => measure(part),
+        [part @ ("all" | "read" | "write" | "patch" | "search" | "history" | "http")] => {
+            measure(part)
+        }
         _ => {
-            eprintln!("yard-bench all|read|write|search|history|http");
+            eprintln!("yard-bench all|read|write|patch|search|history|http");
             std::process::exit(2);
         }
     }
@@ -48,9 +51,10 @@ fn main() {
 
 type Part = (&'static str, &'static str, fn() -> Vec<table::Row>);
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("read", "Reading", read::rows),
     ("write", "Writing", write::rows),
+    ("patch", "Patches", patch::rows),
     ("search", "Searching 50,000 files", search::rows),
     ("history", "Listings and the past", history::rows),
     ("http", "Over HTTP", http::rows),

@@ -23,228 +23,11 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use support::{Dice, cases, without_lines};
+use support::{Dice, Drifted, cases, drifted, has_bare_end, unified, without_lines};
 use yard_core::FaultCode;
-use yard_core::patch::{
-    Action, HunkLine, Pass, Patch, Sign, Transfer, apply, apply_all, parse, reverse,
-};
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct File {
-    text: String,
-    executable: bool,
-}
-
-type Tree = BTreeMap<String, File>;
-
-const NAMES: [&str; 14] = [
-    "plain.txt",
-    "src/main.rs",
-    "src/lib.rs",
-    "with space.txt",
-    "trailing space ",
-    "deep/er/and/deeper.md",
-    "quote\"d.txt",
-    "back\\slash",
-    "tab\there",
-    "new\nline",
-    "ünïcödé/日本語.txt",
-    "a/b/c",
-    "b/a",
-    "-dash",
-];
-
-const WORDS: [&str; 12] = [
-    "fn main() {",
-    "}",
-    "",
-    "    return x;",
-    "\treturn x;",
-    "--- a/fake",
-    "+++ b/fake",
-    "@@ -1,2 +1,2 @@",
-    "ünïcödé “quotes”",
-    "*** Begin Patch",
-    "  trailing  ",
-    "\\ No newline at end of file",
-];
-
-fn line(dice: &mut Dice) -> String {
-    match dice.roll(3) {
-        0 => (*dice.pick(&WORDS)).to_owned(),
-        _ => format!("line {}", dice.roll(500)),
-    }
-}
-
-fn text(dice: &mut Dice) -> String {
-    let count = [0, 1, 2, 5, 12, 40][dice.roll(6)];
-    let crlf = dice.roll(4);
-    let mut text = String::from(if count > 0 && dice.one_in(12) { "\u{feff}" } else { "" });
-    for _ in 0..count {
-        text.push_str(&line(dice));
-        let with_cr = crlf == 0 || crlf == 1 && dice.one_in(3);
-        text.push_str(if with_cr { "\r\n" } else { "\n" });
-    }
-    if dice.one_in(4) {
-        text.truncate(text.trim_end_matches('\n').len());
-    }
-    text
-}
-
-/// A text after some edits. A byte order mark stays where it is, or goes.
-fn edited(dice: &mut Dice, text: &str) -> String {
-    match text.strip_prefix('\u{feff}') {
-        Some(body) if dice.one_in(4) => edited_lines(dice, body),
-        Some(body) => format!("\u{feff}{}", edited_lines(dice, body)),
-        None => edited_lines(dice, text),
-    }
-}
-
-fn edited_lines(dice: &mut Dice, text: &str) -> String {
-    let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
-    let ending = if text.contains("\r\n") && !dice.one_in(4) { "\r\n" } else { "\n" };
-    for _ in 0..=dice.roll(3) {
-        let at = dice.roll(lines.len() + 1);
-        match dice.roll(4) {
-            0 if at < lines.len() => drop(lines.remove(at)),
-            1 if at < lines.len() => lines[at] = format!("{}{ending}", line(dice)),
-            2 if at < lines.len() => lines[at] = lines[at].replace("\r\n", "\n"),
-            _ => lines.insert(at, format!("{}{ending}", line(dice))),
-        }
-    }
-    // An unfinished line in the middle would be one line with the next.
-    let last = lines.len().saturating_sub(1);
-    for line in lines.iter_mut().take(last).filter(|line| !line.ends_with('\n')) {
-        line.push_str(ending);
-    }
-    let mut text = lines.concat();
-    match dice.roll(6) {
-        0 => text.truncate(text.trim_end_matches('\n').len()),
-        1 if !text.is_empty() && !text.ends_with('\n') => text.push_str(ending),
-        _ => {}
-    }
-    text
-}
-
-fn has_mixed_endings(file: &File) -> bool {
-    file.text.contains("\r\n") && file.text.replace("\r\n", "").contains('\n')
-}
-
-fn tree(dice: &mut Dice) -> Tree {
-    let mut tree = Tree::new();
-    for _ in 0..1 + dice.roll(6) {
-        let name = *dice.pick(&NAMES);
-        put(&mut tree, name, File { text: text(dice), executable: dice.one_in(4) });
-    }
-    tree
-}
-
-/// Puts a file where no other is in its way.
-fn put(tree: &mut Tree, name: &str, file: File) {
-    let clashes = |other: &String| {
-        other.starts_with(&format!("{name}/")) || name.starts_with(&format!("{other}/"))
-    };
-    if !tree.keys().any(clashes) {
-        tree.insert(name.to_owned(), file);
-    }
-}
-
-fn changed(dice: &mut Dice, tree: &Tree) -> Tree {
-    let mut changed = tree.clone();
-    for (name, file) in tree {
-        match dice.roll(8) {
-            0 => drop(changed.remove(name)),
-            1 => {
-                let file = changed.remove(name).unwrap();
-                let text = if dice.one_in(2) { edited(dice, &file.text) } else { file.text };
-                let name = format!("moved {}", dice.roll(100));
-                put(&mut changed, &name, File { text, executable: file.executable });
-            }
-            2 => changed.get_mut(name).unwrap().executable = !file.executable,
-            3 => {
-                let name = format!("copy/{}", dice.roll(100));
-                put(&mut changed, &name, file.clone());
-            }
-            4 => {}
-            _ => changed.get_mut(name).unwrap().text = edited(dice, &file.text),
-        }
-    }
-    for _ in 0..dice.roll(3) {
-        let name = *dice.pick(&NAMES);
-        if !changed.contains_key(name) {
-            put(&mut changed, name, File { text: text(dice), executable: dice.one_in(4) });
-        }
-    }
-    changed
-}
-
-/// A folder of this test, with a git that knows nothing of the machine.
-struct Git {
-    folder: PathBuf,
-}
-
-impl Git {
-    fn new(name: &str) -> Self {
-        let name = format!("patch-git-{name}-{}", std::process::id());
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        fs::create_dir_all(&folder).unwrap();
-        Self { folder }
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new("git");
-        command
-            .current_dir(&self.folder)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("HOME", &self.folder)
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CEILING_DIRECTORIES", self.folder.parent().unwrap())
-            .args(["-c", "core.autocrlf=false", "-c", "core.quotepath=true"])
-            .args(args);
-        command
-    }
-
-    fn run(&self, args: &[&str], input: &[u8]) -> Result<Vec<u8>, String> {
-        let mut command = self.command(args);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("git is there");
-        child.stdin.take().unwrap().write_all(input).unwrap();
-        let output = child.wait_with_output().unwrap();
-        let words = String::from_utf8_lossy(&output.stderr).into_owned();
-        if output.status.success() { Ok(output.stdout) } else { Err(words) }
-    }
-}
-
-impl Drop for Git {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
-fn quoted(name: &str) -> String {
-    let escaped: String = name.bytes().map(|byte| format!("\\{byte:03o}")).collect();
-    format!("\"{escaped}\"")
-}
-
-fn commit(stream: &mut Vec<u8>, branch: &str, tree: &Tree) {
-    let head = format!(
-        "commit refs/heads/{branch}\ncommitter t <t@example.org> 0 +0000\ndata 0\ndeleteall\n"
-    );
-    stream.extend(head.as_bytes());
-    for (name, file) in tree {
-        let mode = if file.executable { "100755" } else { "100644" };
-        let length = file.text.len();
-        let head = format!("M {mode} inline {}\ndata {length}\n", quoted(name));
-        stream.extend(head.as_bytes());
-        stream.extend(file.text.as_bytes());
-        stream.push(b'\n');
-    }
-}
+use yard_core::patch::{Action, Pass, Patch, Transfer, apply, apply_all, parse, reverse};
+use yard_testkit::trees::{File, Git, Tree, changed, commit, has_mixed_endings, tree};
 
 fn done(patch: &Patch, tree: &Tree) -> Tree {
     let read = |path: &str| Ok(tree.get(path).map(|file| file.text.clone().into_bytes()));
@@ -268,7 +51,7 @@ fn done(patch: &Patch, tree: &Tree) -> Tree {
 
 #[test]
 fn c3_git_diffs_give_the_second_tree_and_reversed_the_first() {
-    let git = Git::new("trees");
+    let git = Git::new();
     git.run(&["init", "-q", "--bare", "."], b"").unwrap();
     let mut stream = Vec::new();
     let pairs: Vec<(Tree, Tree)> = (0..cases())
@@ -309,40 +92,9 @@ fn c3_git_diffs_give_the_second_tree_and_reversed_the_first() {
     assert!(compared * 10 > pairs.len() * 8, "{compared}");
 }
 
-/// A file with a hunk's worth of edits, and the same file after somebody else changed it.
-struct Drifted {
-    before: String,
-    after: String,
-    now: String,
-}
-
-fn drifted(dice: &mut Dice) -> Drifted {
-    let rows = 20 + dice.roll(60);
-    // Few different lines, so that context repeats itself.
-    let spread = *dice.pick(&[4, 12, 200]);
-    let lines: Vec<String> = (0..rows).map(|_| format!("  row {}\n", dice.roll(spread))).collect();
-    let mut after = lines.clone();
-    for _ in 0..=dice.roll(2) {
-        let at = dice.roll(after.len());
-        after[at] = format!("  changed {}\n", dice.roll(1000));
-    }
-    let mut now = lines.clone();
-    for _ in 0..=dice.roll(3) {
-        let at = dice.roll(now.len());
-        match dice.roll(6) {
-            0 => drop(now.remove(at)),
-            1 => now[at] = now[at].trim_start().to_owned(),
-            2 => now[at] = format!("{}  \n", now[at].trim_end()),
-            3 => now[at] = "  stale\n".to_owned(),
-            _ => now.insert(at, format!("  row {}\n", dice.roll(spread))),
-        }
-    }
-    Drifted { before: lines.concat(), after: after.concat(), now: now.concat() }
-}
-
 #[test]
 fn x3_drifted_files_land_where_git_puts_them_or_say_why_not() {
-    let git = Git::new("drift");
+    let git = Git::new();
     let mut tally: BTreeMap<String, u64> = BTreeMap::new();
     for seed in 0..cases() {
         let dice = &mut Dice(seed ^ 0xdead_0000);
@@ -351,10 +103,10 @@ fn x3_drifted_files_land_where_git_puts_them_or_say_why_not() {
         if diff.is_empty() {
             continue;
         }
-        fs::write(git.folder.join("file"), &now).unwrap();
+        fs::write(git.folder().join("file"), &now).unwrap();
         let theirs = git
             .run(&["apply", "-"], diff.as_bytes())
-            .map(|_| fs::read_to_string(git.folder.join("file")).unwrap());
+            .map(|_| fs::read_to_string(git.folder().join("file")).unwrap());
         let patch = parse(&diff).unwrap_or_else(|error| panic!("{error}\n{diff}"));
         let ours = apply(now.as_bytes(), &patch.files[0]);
         let case = format!("seed {seed}\n{diff}\n{now}");
@@ -379,23 +131,4 @@ fn x3_drifted_files_land_where_git_puts_them_or_say_why_not() {
     }
     eprintln!("{tally:#?}");
     assert!(tally["both place it alike"] * 5 > cases(), "{tally:?}");
-}
-
-/// Whether a hunk has no context at one of its ends.
-fn has_bare_end(patch: &Patch) -> bool {
-    let is_bare = |line: Option<&HunkLine>| line.is_some_and(|line| line.sign != Sign::Context);
-    let mut hunks = patch.files.iter().flat_map(|file| &file.hunks);
-    hunks.any(|hunk| is_bare(hunk.lines.first()) || is_bare(hunk.lines.last()))
-}
-
-/// The diff of two texts, as git would write it.
-fn unified(before: &str, after: &str) -> String {
-    let diff = yard_core::diff::unified(
-        "a/file",
-        "b/file",
-        before.as_bytes(),
-        after.as_bytes(),
-        usize::MAX,
-    );
-    diff.unwrap().0
 }

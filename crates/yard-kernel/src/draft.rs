@@ -173,6 +173,8 @@ pub(crate) struct Planner<'a> {
     revived: HashMap<FileId, WsPath>,
     /// Folders that were found to be writable.
     writable: HashSet<WsPath>,
+    /// Places of files that this plan has removed, where folders may be made.
+    vacated: HashSet<WsPath>,
 }
 
 impl<'a> Planner<'a> {
@@ -202,6 +204,7 @@ impl<'a> Planner<'a> {
             folders: HashMap::new(),
             revived: HashMap::new(),
             writable: HashSet::new(),
+            vacated: HashSet::new(),
         }
     }
 
@@ -263,7 +266,8 @@ impl<'a> Planner<'a> {
         let mut id = FileId::ROOT;
         for folder in path.lineage() {
             let known = self.folders.contains_key(&folder);
-            id = if known || self.workspace.disk.stat(&folder)?.is_some() {
+            let vacated = self.vacated.contains(&folder);
+            id = if known || (!vacated && self.workspace.disk.stat(&folder)?.is_some()) {
                 self.folder_in(id, &folder)?
             } else {
                 self.make_folder_in(id, &folder)?
@@ -274,9 +278,13 @@ impl<'a> Planner<'a> {
 
     fn make_folder_in(&mut self, parent: FileId, path: &WsPath) -> Result<FileId> {
         let name = path.name().ok_or_else(|| not_found(path))?;
-        self.forget_gone(parent, path)?;
-        self.expect(path, Was::Absent);
+        // What is at a vacated place is expected already, as something that goes.
+        if !self.vacated.contains(path) {
+            self.forget_gone(parent, path)?;
+            self.expect(path, Was::Absent);
+        }
         self.check_writable_above(path)?;
+        self.writable.insert(path.clone());
         let id = FileId::new(self.call.world());
         let after = FileState {
             parent,
@@ -693,6 +701,17 @@ impl<'a> Planner<'a> {
         let from = Some(current.path.clone());
         self.push_change(current.id, Some(current.state.clone()), None, from, None);
         self.effect.push(EffectKind::Remove, current.path.clone(), current.state.file_type);
+    }
+
+    /// Plans that a file goes away and makes room for a folder.
+    pub(crate) fn vacate(&mut self, current: &Current) {
+        self.remove(current);
+        self.vacated.insert(current.path.clone());
+    }
+
+    /// Whether this plan has removed the file at that place.
+    pub(crate) fn is_vacated(&self, path: &WsPath) -> bool {
+        self.vacated.contains(path)
     }
 
     /// Adds a change; the version that it makes if it brings a content.

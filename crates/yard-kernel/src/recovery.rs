@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use yard_core::{Author, Call, ContentHash, FileId, FileKind, FileState, Result, WsPath};
-use yard_store::{Change, Seq, StepRow};
+use yard_store::{Change, Node, Seq, StepRow};
 
 use crate::content::read_all;
 use crate::disk::{Displaced, Shape, Staged, Stat};
@@ -57,6 +57,7 @@ struct Redo<'a> {
 struct Newest {
     by_us: bool,
     makes: bool,
+    /// It or a step before it set the mode.
     sets_mode: bool,
 }
 
@@ -82,7 +83,10 @@ impl<'a> Redo<'a> {
                 }
                 let mode = |state: &Option<FileState>| state.as_ref().map(|state| state.mode);
                 let makes = change.before.is_none();
-                let sets_mode = !makes && mode(&change.before) != mode(&change.after);
+                // A mode that an earlier step set may be lost as much as the newest one's.
+                let set_before = redo.newest.get(&change.file).is_some_and(|last| last.sets_mode);
+                let differs = mode(&change.before) != mode(&change.after);
+                let sets_mode = !makes && (differs || set_before);
                 let by_us = row.author != Author::External;
                 redo.newest.insert(change.file, Newest { by_us, makes, sets_mode });
             }
@@ -174,7 +178,11 @@ impl<'a> Redo<'a> {
         let Some(stat) = disk.stat(path)? else { return Ok(()) };
         let node = self.workspace.store().node(change.file).map_err(store_fault)?;
         let revived = node.is_some_and(|node| node.state.is_some());
-        if revived || self.is_taken(change.file, path)? {
+        let heir = self.workspace.store().lookup(path).map_err(store_fault)?;
+        // A folder that took a file's place, or the reverse, is not what is there.
+        let is_heir =
+            |heir: Node| (heir.last.kind == FileKind::Folder) == stat.is(FileKind::Folder);
+        if revived || heir.filter(|heir| heir.id != change.file).is_some_and(is_heir) {
             return Ok(());
         }
         if stat.is(FileKind::Folder) {

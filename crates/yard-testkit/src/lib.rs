@@ -12,6 +12,7 @@
 pub mod alike;
 pub mod contract;
 pub mod desk_contract;
+mod dice;
 pub mod failing;
 mod model;
 pub mod probe;
@@ -20,9 +21,11 @@ pub mod replay;
 pub mod rival;
 mod scribe;
 mod transcripts;
+pub mod trees;
 mod world;
 mod yard;
 
+pub use dice::Dice;
 pub use model::ModelStore;
 pub use scribe::Scribe;
 pub use transcripts::Transcripts;

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use yard_core::op::{Import, Mkdir, Restore, Touch, Undo};
+use yard_core::op::{ApplyPatch, Import, Mkdir, Move, OnExisting, Restore, Touch, Undo};
 use yard_core::{Limits, Result, StepId};
 use yard_store::StoreError;
 use yard_testkit::failing::{Answer, FailingStore, When};
@@ -63,6 +63,9 @@ const ACTS: &[Act] = &[
     ("overwrite a large file", act!(write("/big.bin", "small now\n", None))),
     ("edit", act!(replace("/a.txt", "two", "zwei"))),
     ("move a file", act!(mv("/a.txt", "/d/a.txt"))),
+    ("move over a file", act!(mv_over("/a.txt", "/d/x.txt"))),
+    ("move an unknown file over one that changed", act!(mv_over("/ext/e.txt", "/changed.txt"))),
+    ("patch", act!(patched())),
     ("move a folder", act!(mv("/d", "/moved"))),
     ("move an unknown folder", act!(mv("/ext", "/d/ext"))),
     ("remove a file", act!(rm("/a.txt"))),
@@ -76,12 +79,108 @@ const ACTS: &[Act] = &[
     ("undo a removed folder", |hand| undo(hand, "remove", "/gone/deep/old.txt")),
     ("undo an old edit", |hand| undo(hand, "edit", "/merge.txt")),
     ("undo a created folder", |hand| undo(hand, "write", "/made")),
+    ("patch a file to a folder", act!(patch(ROOM))),
+    ("undo a file's patch to a folder", |hand| undo(hand, "patch", "/p/room")),
+    ("undo a patch", |hand| undo(hand, "patch", "/p/delete")),
+    ("undo a move over a file", |hand| undo(hand, "move", "/p/over")),
     ("undo a moved folder", |hand| undo(hand, "move", "/there")),
     ("restore a folder", act!(Restore::RemovedAt(at("/gone")))),
     ("restore a file below it", act!(Restore::RemovedAt(at("/gone/deep/old.txt")))),
     ("restore a large file", act!(Restore::RemovedAt(at("/big2.bin")))),
     ("import", act!(Import { path: at("/"), include_ignored: true })),
 ];
+
+/// A patch that adds, deletes, moves with other lines, moves, copies, changes a mode, and edits.
+const PATCH: &str = "\
+diff --git a/new/made b/new/made
+new file mode 100755
+--- /dev/null
++++ b/new/made
+@@ -0,0 +1 @@
++made
+diff --git a/p/gone b/p/gone
+deleted file mode 100644
+--- a/p/gone
++++ /dev/null
+@@ -1 +0,0 @@
+-gone
+diff --git a/p/both b/q/both
+old mode 100644
+new mode 100755
+similarity index 50%
+rename from p/both
+rename to q/both
+--- a/p/both
++++ b/q/both
+@@ -1,2 +1,2 @@
+-1
++one
+ 2
+diff --git a/p/moved b/q/moved
+similarity index 100%
+rename from p/moved
+rename to q/moved
+diff --git a/a.txt b/p/copy
+similarity index 100%
+copy from a.txt
+copy to p/copy
+diff --git a/p/mode b/p/mode
+old mode 100644
+new mode 100755
+--- a/changed.txt
++++ b/changed.txt
+@@ -1 +1,2 @@
+ behind your back
++and ours
+--- a/a.txt
++++ b/a.txt
+@@ -1,3 +1,3 @@
+ one
+-two
++zwei
+ three
+";
+
+/// A patch of the template's past, to be undone.
+const UNDONE: &str = "\
+*** Begin Patch
+*** Delete File: p/delete
+*** Update File: p/carried
+*** Move to: r/carried
+@@
+-1
++one
+*** Add File: r/added
++added
+*** Update File: merge.txt
+@@
+-4
++four
+*** End Patch
+";
+
+/// A file that makes room for a folder of its name.
+const ROOM: &str = "\
+*** Begin Patch
+*** Delete File: a.txt
+*** Add File: a.txt/b/c
++below
+*** End Patch
+";
+
+fn patch(text: &str) -> ApplyPatch {
+    let patch = yard_core::patch::parse(text);
+    ApplyPatch { patch: patch.unwrap_or_else(|error| panic!("{error}")) }
+}
+
+fn patched() -> ApplyPatch {
+    patch(PATCH)
+}
+
+/// A move that may replace a file.
+fn mv_over(from: &str, to: &str) -> Move {
+    Move { on_existing: OnExisting::Replace, ..mv(from, to) }
+}
 
 fn limits() -> Limits {
     Limits { load_bytes: LOAD_BYTES, ..Limits::default() }
@@ -138,6 +237,15 @@ fn template() -> Arc<Folders> {
     done(hand.perform(mv("/here", "/there")).map(|_| ()));
     done(hand.perform(rm("/gone")).map(|_| ()));
     done(hand.perform(rm("/big2.bin")).map(|_| ()));
+    for name in ["gone", "moved", "mode", "delete", "over", "under"] {
+        put(&format!("/p/{name}"), &format!("{name}\n"));
+    }
+    put("/p/both", "1\n2\n");
+    put("/p/carried", "1\n2\n");
+    put("/p/room", "room\n");
+    done(hand.perform(patch(UNDONE)).map(|_| ()));
+    done(hand.perform(patch(&ROOM.replace("a.txt", "p/room"))).map(|_| ()));
+    done(hand.perform(mv_over("/p/under", "/p/over")).map(|_| ()));
     drop(hand);
     save(&place, "changed.txt", "behind your back\n");
     save(&place, "ext/e.txt", "e\n");

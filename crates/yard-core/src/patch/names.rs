@@ -23,8 +23,8 @@ pub(super) fn read(rest: &str) -> Option<Named> {
         unquote(rest)?
     } else {
         match rest.split_once('\t') {
-            Some((name, stamp)) => (name.to_owned(), stamp),
-            None => (rest.trim_end().to_owned(), ""),
+            Some((name, stamp)) => (unquoted(name), stamp),
+            None => (unquoted(rest.trim_end()), ""),
         }
     };
     let stamp = stamp.trim_start();
@@ -38,7 +38,13 @@ pub(super) fn read_bare(rest: &str) -> Option<String> {
     if rest.starts_with('"') {
         return unquote(rest).map(|(name, _)| name);
     }
-    Some(rest.trim_end_matches('\r').to_owned()).filter(|name| !name.is_empty())
+    Some(unquoted(rest.trim_end_matches('\r'))).filter(|name| !name.is_empty())
+}
+
+/// A name without quotes, spelt as [`crate::WsPath`] shows it: `\x5c` for a backslash is spelt so only
+/// where it must be.
+fn unquoted(name: &str) -> String {
+    path::shown(&path::unshow(name))
 }
 
 /// The name within the quotes at the start, and what follows them. Bytes that are no UTF-8 are
@@ -114,7 +120,7 @@ pub(super) fn split_git_line(rest: &str) -> Option<(String, String)> {
     if rest.ends_with('"') {
         let (old, new) = rest.split_once(" \"")?;
         let (new, _) = unquote(&format!("\"{new}"))?;
-        return Some((old.to_owned(), new));
+        return Some((unquoted(old), new));
     }
     // Both names are the same but for prefixes of one length, so the middle is the only candidate.
     let middle = rest.len() / 2;
@@ -125,7 +131,7 @@ pub(super) fn split_git_line(rest: &str) -> Option<(String, String)> {
     };
     let only = || rest.split_once(' ').filter(|(_, new)| !new.contains(' '));
     let (old, new) = halves.filter(same).or_else(only)?;
-    Some((old.to_owned(), new.to_owned()))
+    Some((unquoted(old), unquoted(new)))
 }
 
 /// The letter of git's prefix and the name behind it.

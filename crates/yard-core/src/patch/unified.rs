@@ -214,8 +214,10 @@ fn git_section(reader: &mut Reader<'_>, names: &str) -> Result<FilePatch> {
         hunks,
         ..empty_section()
     };
+    // A file that is renamed to what it is called already goes nowhere.
+    let stays = section.old_path == section.new_path && section.transfer != Some(Transfer::Copy);
     let says_nothing = section.hunks.is_empty()
-        && section.transfer.is_none()
+        && (section.transfer.is_none() || stays)
         && section.old_mode.is_none()
         && section.new_mode.is_none();
     if says_nothing {
@@ -360,6 +362,9 @@ fn finish(mut section: FilePatch) -> Result<FilePatch> {
     if section.transfer == Some(Transfer::Rename) && section.old_path == section.new_path {
         section.transfer = None;
     }
+    // What is not there has no mode, whatever a line above it says.
+    section.old_mode = section.old_mode.filter(|_| section.action != Action::Add);
+    section.new_mode = section.new_mode.filter(|_| section.action != Action::Delete);
     let forbidden = match section.action {
         Action::Add => Sign::Add,
         Action::Delete => Sign::Remove,

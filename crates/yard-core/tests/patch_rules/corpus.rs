@@ -1,18 +1,17 @@
 //! Inputs that are worth keeping, and inputs that chance makes: none may make a parser panic, and
 //! what parses prints as something that parses as the same.
 //!
-//! The corpus is replayed and mutated by a plain test: a coverage-guided fuzzer would need a
-//! toolchain and a build of its own for two parsers that take one pass over their lines.
+//! `fuzz.rs` makes many more of them from the same corpus, and so does `fuzz/` with a fuzzer's help.
 
 use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
 use yard_core::patch::{
-    Action, FilePatch, Form, Hunk, HunkLine, Patch, Sign, Stated, Transfer, apply, check, parse,
-    reverse,
+    Action, FilePatch, Form, Hunk, HunkLine, Patch, Sign, Stated, Transfer, check, parse,
 };
 
+use super::support::properties::patch as exercise;
 use super::support::without_lines;
 
 fn corpus() -> Vec<(String, String)> {
@@ -28,20 +27,6 @@ fn corpus() -> Vec<(String, String)> {
     inputs.sort();
     assert!(inputs.len() >= 12, "{}", inputs.len());
     inputs
-}
-
-/// Parses and, where that succeeds, does everything else that can be done with a patch.
-fn exercise(text: &str) -> bool {
-    let Ok(patch) = parse(text) else { return false };
-    let printed = patch.to_string();
-    let again = parse(&printed).unwrap_or_else(|error| panic!("{error}\n{text}\n{printed}"));
-    assert_eq!(without_lines(again), without_lines(patch.clone()), "{text}\n{printed}");
-    for file in &patch.files {
-        let _ = apply(b"a\nb\r\n\nc", file);
-        let _ = apply(text.as_bytes(), file);
-    }
-    let _ = reverse(&patch).map(|reversed| reversed.to_string());
-    true
 }
 
 /// A file's name says what becomes of it: `ok-` parses, `no-` is refused.

@@ -1,8 +1,12 @@
-//! What the tests of patches share: how many cases, the dice, and a patch to be compared.
+//! What the tests of patches share: how many cases, files that drifted, and a patch to be compared.
 
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
-use yard_core::patch::Patch;
+pub(crate) mod properties;
+
+pub(crate) use properties::without_lines;
+use yard_core::patch::{HunkLine, Patch, Sign};
+pub(crate) use yard_testkit::Dice;
 
 const PLAIN: u64 = 200;
 const SOAK: u64 = 2_000;
@@ -12,32 +16,52 @@ pub(crate) fn cases() -> u64 {
     if std::env::var_os("YARD_SOAK").is_some() { SOAK } else { PLAIN }
 }
 
-/// The same numbers on every machine (splitmix64).
-pub(crate) struct Dice(pub(crate) u64);
-
-impl Dice {
-    pub(crate) fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % sides as u64).unwrap()
-    }
-
-    pub(crate) fn one_in(&mut self, sides: usize) -> bool {
-        self.roll(sides) == 0
-    }
-
-    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.roll(from.len())]
-    }
+/// A file with a hunk's worth of edits, and the same file after somebody else changed it.
+pub(crate) struct Drifted {
+    pub(crate) before: String,
+    pub(crate) after: String,
+    pub(crate) now: String,
 }
 
-/// The same patch, wherever its lines stood.
-pub(crate) fn without_lines(mut patch: Patch) -> Patch {
-    for file in &mut patch.files {
-        file.line = 0;
-        file.hunks.iter_mut().for_each(|hunk| hunk.line = 0);
+pub(crate) fn drifted(dice: &mut Dice) -> Drifted {
+    let rows = 20 + dice.roll(60);
+    // Few different lines, so that context repeats itself.
+    let spread = *dice.pick(&[4, 12, 200]);
+    let lines: Vec<String> = (0..rows).map(|_| format!("  row {}\n", dice.roll(spread))).collect();
+    let mut after = lines.clone();
+    for _ in 0..=dice.roll(2) {
+        let at = dice.roll(after.len());
+        after[at] = format!("  changed {}\n", dice.roll(1000));
     }
-    patch
+    let mut now = lines.clone();
+    for _ in 0..=dice.roll(3) {
+        let at = dice.roll(now.len());
+        match dice.roll(6) {
+            0 => drop(now.remove(at)),
+            1 => now[at] = now[at].trim_start().to_owned(),
+            2 => now[at] = format!("{}  \n", now[at].trim_end()),
+            3 => now[at] = "  stale\n".to_owned(),
+            _ => now.insert(at, format!("  row {}\n", dice.roll(spread))),
+        }
+    }
+    Drifted { before: lines.concat(), after: after.concat(), now: now.concat() }
+}
+
+/// Whether a hunk has no context at one of its ends.
+pub(crate) fn has_bare_end(patch: &Patch) -> bool {
+    let is_bare = |line: Option<&HunkLine>| line.is_some_and(|line| line.sign != Sign::Context);
+    let mut hunks = patch.files.iter().flat_map(|file| &file.hunks);
+    hunks.any(|hunk| is_bare(hunk.lines.first()) || is_bare(hunk.lines.last()))
+}
+
+/// The diff of two texts, as git would write it.
+pub(crate) fn unified(before: &str, after: &str) -> String {
+    let diff = yard_core::diff::unified(
+        "a/file",
+        "b/file",
+        before.as_bytes(),
+        after.as_bytes(),
+        usize::MAX,
+    );
+    diff.unwrap().0
 }

@@ -60,8 +60,38 @@ fn of_file(
     before: Option<Seq>,
     count: usize,
 ) -> Result<Vec<HistoryEntry>> {
-    let changes = workspace.store().file_changes(file, before, count).map_err(store_fault)?;
-    Ok(changes.into_iter().map(|(row, change)| entry(row, Some(change))).collect())
+    // A step that moves a file and changes it does so in two changes.
+    let rows = count.saturating_mul(2);
+    let changes = workspace.store().file_changes(file, before, rows).map_err(store_fault)?;
+    let mut told: Vec<(StepRow, Change)> = Vec::with_capacity(changes.len());
+    for (row, earlier) in changes {
+        match told.last_mut().filter(|(last, _)| last.seq == row.seq) {
+            Some((_, change)) => {
+                change.before = earlier.before;
+                change.from = earlier.from;
+                change.version = change.version.or(earlier.version);
+            }
+            None => told.push((row, earlier)),
+        }
+    }
+    Ok(told.into_iter().take(count).map(|(row, change)| entry(row, Some(change))).collect())
+}
+
+/// What a step did to an entry in several changes, one right after the other, as one change: a file that
+/// was moved and edited, say.
+pub(crate) fn together(changes: Vec<Change>) -> Vec<Change> {
+    let mut all: Vec<Change> = Vec::with_capacity(changes.len());
+    for change in changes {
+        match all.last_mut().filter(|last| last.file == change.file) {
+            Some(last) => {
+                last.after = change.after;
+                last.to = change.to;
+                last.version = change.version.or(last.version);
+            }
+            None => all.push(change),
+        }
+    }
+    all
 }
 
 fn no_history(path: &WsPath) -> Fault {

@@ -22,7 +22,7 @@ const EXECUTABLE: u32 = 0o111;
 
 impl Execute for ApplyPatch {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Patched>> {
-        let mut tree = Tree { planner: Planner::new(workspace, call), found: HashMap::new() };
+        let mut tree = Tree::new(workspace, call);
         let changes = patch::apply_all(&self.patch, |path| tree.read(path))?;
         let mut files = Vec::with_capacity(changes.len());
         // What goes away makes room for what comes.
@@ -51,9 +51,29 @@ struct Tree<'a> {
     planner: Planner<'a>,
     /// By the text of the path, as the patch has it.
     found: HashMap<String, Current>,
+    /// How the patch names what is at a place: links may lead two names to one.
+    names: HashMap<WsPath, String>,
 }
 
-impl Tree<'_> {
+impl<'a> Tree<'a> {
+    fn new(workspace: &'a Workspace, call: &'a Call) -> Self {
+        let planner = Planner::new(workspace, call);
+        Self { planner, found: HashMap::new(), names: HashMap::new() }
+    }
+
+    /// Notes by which name the patch means a place.
+    fn name(&mut self, place: &WsPath, text: &str) -> Result<()> {
+        let first = self.names.entry(place.clone()).or_insert_with(|| text.to_owned());
+        if first == text {
+            return Ok(());
+        }
+        let message = format!(
+            "the patch names {place} twice, as {first} and as {text}: links lead there. Nothing \
+             was changed. Name it once, as {place}."
+        );
+        Err(Fault::new(FaultCode::BadArgument, message).about(Subject::Patch))
+    }
+
     /// The bytes of a file that the patch starts from, or finds in its way.
     fn read(&mut self, text: &str) -> Result<Option<Arc<Vec<u8>>>> {
         if let Some(known) = self.found.get(text) {
@@ -70,6 +90,7 @@ impl Tree<'_> {
             EntryKind::Special(what) => return Err(special(&path, what)),
             EntryKind::Known(_) => check_loadable(stat.size(), workspace.limits(), &path)?,
         }
+        self.name(&path, text)?;
         let current = self.planner.current_as(&path, &stat, Large::Keep)?;
         let bytes = Arc::clone(&current.bytes);
         self.found.insert(text.to_owned(), current);
@@ -77,9 +98,9 @@ impl Tree<'_> {
     }
 
     fn remove(&mut self, change: &Change) -> Result<()> {
-        let current = self.source(change)?;
+        let current = self.source_itself(change)?;
         self.planner.check_writable_above(&current.path)?;
-        self.planner.remove(&current);
+        self.planner.vacate(&current);
         Ok(())
     }
 
@@ -92,7 +113,7 @@ impl Tree<'_> {
                 (self.create(&change, Some(&source))?, None)
             }
             (Action::Update, Some(Transfer::Rename)) => {
-                let source = self.source(&change)?;
+                let source = self.source_itself(&change)?;
                 let to = self.target(&change)?;
                 let moved = carry(&mut self.planner, &source, &to)?;
                 self.rewrite(&moved, &change)?;
@@ -116,14 +137,36 @@ impl Tree<'_> {
         })
     }
 
-    /// Where a file comes to be; the links above it are followed.
-    fn target(&self, change: &Change) -> Result<WsPath> {
-        let path = parsed(change.new_path.as_deref().unwrap_or_default())?;
-        match self.planner.workspace.locate_to_change(&path, false)? {
-            Spot::Present { path, .. } => Err(super::write::exists(&path)),
-            Spot::Missing { path } => Ok(path),
-            Spot::Blocked { by } => Err(not_a_folder(&by)),
+    /// As [`Tree::source`], for one that leaves its place: a link would stay behind, leading nowhere.
+    fn source_itself(&self, change: &Change) -> Result<Current> {
+        let current = self.source(change)?;
+        let named = parsed(change.old_path.as_deref().unwrap_or_default())?;
+        match self.planner.workspace.locate_to_change(&named, false)? {
+            Spot::Present { path, .. } if path != current.path => {
+                let message = format!(
+                    "{path} is a link to {}, and a patch moves and deletes files only. Nothing was \
+                     changed. Name the file itself.",
+                    current.path
+                );
+                Err(Fault::new(FaultCode::BadArgument, message).about(Subject::Path))
+            }
+            _ => Ok(current),
         }
+    }
+
+    /// Where a file comes to be; the links above it are followed.
+    fn target(&mut self, change: &Change) -> Result<WsPath> {
+        let text = change.new_path.as_deref().unwrap_or_default();
+        let named = parsed(text)?;
+        let path = match self.planner.workspace.locate_to_change(&named, false)? {
+            Spot::Present { path, .. } => return Err(super::write::exists(&path)),
+            Spot::Missing { path } => path,
+            // A file that the patch deletes makes room for a folder.
+            Spot::Blocked { by } if self.planner.is_vacated(&by) && named.is_within(&by) => named,
+            Spot::Blocked { by } => return Err(not_a_folder(&by)),
+        };
+        self.name(&path, text)?;
+        Ok(path)
     }
 
     fn create(&mut self, change: &Change, copied: Option<&Current>) -> Result<WsPath> {

@@ -4,7 +4,7 @@ use yard_core::op::{Show, Shown, ShownChange};
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, FileState, Result, WsPath, diff};
 use yard_store::Change;
 
-use crate::op::history::{entry, find_step};
+use crate::op::history::{entry, find_step, together};
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
@@ -14,13 +14,16 @@ impl Execute for Show {
         let mut left = usize::try_from(self.max_bytes).unwrap_or(usize::MAX);
         let mut truncated = false;
         let mut changes = Vec::new();
-        for change in workspace.store().changes(row.seq).map_err(store_fault)? {
+        let recorded = workspace.store().changes(row.seq).map_err(store_fault)?;
+        for change in together(recorded) {
             call.check()?;
             let shown = show(workspace, change, &mut left, &mut truncated)?;
             changes.push(shown);
         }
         let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
-        Ok(Planned::Answer { effect, answer: Shown { step: entry(row, None), changes, truncated } })
+        let mut step = entry(row, None);
+        step.files = changes.len() as u64;
+        Ok(Planned::Answer { effect, answer: Shown { step, changes, truncated } })
     }
 }
 

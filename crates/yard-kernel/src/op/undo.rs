@@ -16,7 +16,7 @@ use yard_store::{Change, StepRow};
 
 use crate::disk::Shape;
 use crate::draft::{Current, Large, Planner, Was, join};
-use crate::op::history::find_step;
+use crate::op::history::{find_step, together};
 use crate::op::version::purged;
 use crate::recovery::image;
 use crate::workspace::{Workspace, store_fault};
@@ -48,29 +48,12 @@ impl Execute for Undo {
     }
 }
 
-/// What a step did to an entry in several changes, one right after the other, as one change: a file that
-/// was moved and edited, say.
-fn together(changes: Vec<Change>) -> Vec<Change> {
-    let mut all: Vec<Change> = Vec::with_capacity(changes.len());
-    for change in changes {
-        match all.last_mut().filter(|last| last.file == change.file) {
-            Some(last) => {
-                last.after = change.after;
-                last.to = change.to;
-                last.version = change.version.or(last.version);
-            }
-            None => all.push(change),
-        }
-    }
-    all
-}
-
 struct Undoing<'a> {
     planner: Planner<'a>,
     step: StepRow,
     /// Where entries are that this undo brings back or moves.
     places: HashMap<FileId, WsPath>,
-    /// How many entries this undo takes out of a folder.
+    /// How many entries this undo takes out of a folder, away or elsewhere.
     removed: HashMap<WsPath, usize>,
     /// The places that this undo empties.
     vacated: HashSet<WsPath>,
@@ -282,8 +265,11 @@ impl Undoing<'_> {
                 "the folder that it was in is inside it now",
             ));
         }
-        let parent = to.parent().unwrap_or_else(WsPath::root);
-        self.planner.folder(&parent)?;
+        // A folder that this undo brings back is not there yet.
+        if !self.places.contains_key(&theirs.parent) {
+            let parent = to.parent().unwrap_or_else(WsPath::root);
+            self.planner.folder(&parent)?;
+        }
         self.planner.forget_gone(theirs.parent, &to)?;
         self.planner.expect(&to, Was::Absent);
         self.planner.check_writable_above(&current.path)?;
@@ -295,6 +281,9 @@ impl Undoing<'_> {
         let file_type = after.file_type;
         self.planner.effect.push(EffectKind::MoveFrom, current.path.clone(), file_type);
         self.planner.effect.push(EffectKind::MoveTo, to.clone(), file_type);
+        if let Some(folder) = current.path.parent() {
+            *self.removed.entry(folder).or_default() += 1;
+        }
         self.places.insert(current.id, to.clone());
         current.state = after;
         current.path = to;

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use yard_core::op::{LineStart, Read, Slice, Want};
-use yard_dialects::{Answer, Catalog, Context, Dialect, Format, Stop, Tool, workspace};
+use yard_dialects::{Answer, Catalog, Context, Dialect, Format, Paths, Stop, Tool, workspace};
 use yard_testkit::Yard;
 
 /// Shouts the first line of a file.
@@ -55,6 +55,8 @@ impl Tool for Shout {
 const LOUD: Dialect = Dialect {
     name: "loud",
     about: "Shouting.",
+    paths: Paths::Rooted,
+    word: |_, _| "NO",
     done: |reply| Answer {
         ok: true,
         status: 200,
@@ -88,7 +90,8 @@ fn a_tool_of_an_embedder_is_a_tool_like_any_other() {
         call(&catalog, &yard, "loud", "shout", args).body,
         json!({"LOUD": {"shout": "HEYHEY"}})
     );
-    assert_eq!(call(&catalog, &yard, "loud", "read", json!({})).status, 418);
+    assert_eq!(call(&catalog, &yard, "loud", "shout", json!({})).status, 418);
+    assert_eq!(call(&catalog, &yard, "loud", "read", json!({})).status, 404, "F1");
 
     let wrong = call(&catalog, &yard, "workspace", "shout", json!({"pth": "/a.txt"}));
     assert!(wrong.body["fields"]["pth"].as_str().unwrap().contains("`path`"));

@@ -470,7 +470,7 @@ fn tools_are_listed_in_every_format() {
         assert!(table.lines().any(|line| line.starts_with(&format!("{tool} "))), "{table}");
     }
     let count = table.lines().count() - 1;
-    for format in ["json", "openai", "anthropic"] {
+    for format in ["json", "functions", "openai", "openai-chat", "anthropic"] {
         let ran = yard.run(&["tools", "--format", format]);
         assert_eq!(ran.json().as_array().map(Vec::len), Some(count), "{format}");
     }

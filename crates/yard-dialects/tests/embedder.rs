@@ -7,6 +7,11 @@
     reason = "a test prepares a disk and fails loudly"
 )]
 
+// The example is a test too; its `main` is for people.
+#[allow(dead_code)]
+#[path = "../examples/embed.rs"]
+mod embed;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -101,4 +106,17 @@ fn a_tool_of_an_embedder_is_a_tool_like_any_other() {
     assert_eq!(definitions[0]["description"], "Shouts the first line of a file.");
     assert!(yard_dialects::docs::markdown(&catalog).contains("## Toolset `loud`"));
     assert_eq!(call(&catalog, &yard, "loudd", "shout", json!({})).status, 404);
+}
+
+#[test]
+fn the_example_does_what_it_says() {
+    let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let said = embed::run(root.path(), state.path()).unwrap();
+    let expected = [
+        r#"{"success":true,"result":{"success":true,"bytes_written":18},"error":null}"#,
+        r#"{"success":true,"result":{"words":3},"error":null}"#,
+    ];
+    assert_eq!(said, expected.join("\n"));
+    let written = root.path().join("notes/today.txt");
+    assert_eq!(std::fs::read_to_string(written).unwrap(), "three short words\n");
 }

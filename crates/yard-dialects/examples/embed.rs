@@ -83,7 +83,7 @@ fn open(root: &Path, state: &Path, world: Arc<dyn World>) -> Result<Session, Box
 }
 
 /// Writes a file by a tool of Toolyard's, then reads it by our own; the answer of that.
-pub fn run(root: &Path, state: &Path) -> Result<String, Box<dyn Error>> {
+pub(crate) fn run(root: &Path, state: &Path) -> Result<String, Box<dyn Error>> {
     let world: Arc<dyn World> = Arc::new(RealWorld);
     let session = open(root, state, Arc::clone(&world))?;
     let mut catalog = Catalog::standard();

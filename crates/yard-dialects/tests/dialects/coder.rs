@@ -158,8 +158,7 @@ fn c3_multiedit_is_all_or_nothing() {
     fails(&yard, "multiedit", json!({"filePath": "a.txt", "edits": []}), "INVALID_ARGUMENTS");
 }
 
-/// The example of `apply_patch`: two names, so that a file is updated and moved. The hunk counts one
-/// line more than it has on its old side (C3: such a patch is taken as it is meant).
+/// The example of `apply_patch`: two names, so that a file is updated and moved.
 #[test]
 fn c3_the_patch_of_the_document() {
     let yard = Yard::new();

@@ -167,6 +167,7 @@ fn f4_a_listing_is_of_the_directory_or_of_the_files_below_it() {
     fails(&yard, "file.list", json!({"path": "none"}), "file_not_found");
     fails(&yard, "file.list", json!({"path": "none", "pattern": "*"}), "file_not_found");
     fails(&yard, "file.list", json!({"path": "src/a.py"}), "not_a_directory");
+    fails(&yard, "file.list", json!({"path": "src/a.py", "pattern": "*"}), "not_a_directory");
     fails(&yard, "file.list", json!({"path": "../.."}), "path_outside_workspace");
     fails(&yard, "file.list", json!({"pattern": "[a"}), "invalid_pattern");
     fails(&yard, "file.list", json!({"pattern": "../*"}), "path_outside_workspace");

@@ -15,6 +15,7 @@ mod catalog;
 mod coder;
 mod codex;
 mod file;
+mod fuzzed;
 mod paths;
 
 use serde_json::{Value, json};

@@ -341,7 +341,7 @@ fn tools_are_listed_in_every_format() {
         assert!(table.lines().any(|line| line.starts_with(&format!("{tool} "))), "{table}");
     }
     let count = table.lines().count() - 1;
-    for format in ["json", "openai", "anthropic"] {
+    for format in ["json", "functions", "openai", "openai-chat", "anthropic"] {
         let ran = yard.run(&["tools", "--format", format]);
         assert_eq!(ran.json().as_array().map(Vec::len), Some(count), "{format}");
     }
@@ -501,12 +501,12 @@ fn names_cannot_play_with_the_terminal() {
 #[test]
 fn the_reference_is_what_the_catalog_generates() {
     let yard = Yard::new();
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tools.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/dialects.md");
     let generated = yard.run(&["tools", "--format", "markdown"]).stdout;
     let kept = fs::read_to_string(page).unwrap();
     assert!(
         kept == generated,
-        "run: cargo run -p yard-cli -- tools --format markdown > docs/tools.md"
+        "run: cargo run -p yard-cli -- tools --format markdown > docs/dialects.md"
     );
 }
 

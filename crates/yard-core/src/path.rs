@@ -14,6 +14,8 @@ pub const MAX_PATH_BYTES: usize = 4096;
 /// The folder at the root where changes are staged when the data folder is on another file system.
 /// No tool shows or takes it.
 pub const RESERVED_NAME: &str = ".toolyard-staging";
+/// Where a box shows the workspace to the processes in it (R2).
+pub const BOX_ROOT: &str = "/workspace";
 
 /// Why a text is not a path of the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,6 +23,9 @@ pub enum PathError {
     /// `..` climbs above the root.
     #[error("the path climbs above the root of the workspace")]
     Outside,
+    /// An absolute path, where paths are relative, that is not in the workspace.
+    #[error("the path is absolute and not in the workspace")]
+    Elsewhere,
     /// A NUL byte.
     #[error("a path cannot hold a NUL byte")]
     Nul,
@@ -116,6 +121,28 @@ impl WsPath {
         }
     }
 
+    /// As [`WsPath::parse`], for callers whose paths are relative to the root of the workspace (R2): an
+    /// absolute path must lie in the workspace's own directory on the host, or in [`BOX_ROOT`].
+    pub fn parse_relative(text: &str, host_root: &[u8]) -> Result<Self, PathError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(PathError::Empty);
+        }
+        Self::relative_shown(text, host_root)
+    }
+
+    /// As [`WsPath::parse_relative`], white space and all: nothing is trimmed.
+    pub fn relative_shown(text: &str, host_root: &[u8]) -> Result<Self, PathError> {
+        let bytes = unshow(text);
+        if !bytes.starts_with(b"/") {
+            return Self::from_bytes(&bytes);
+        }
+        let parts = resolved(&bytes)?;
+        let roots = [host_root, BOX_ROOT.as_bytes()];
+        let below = roots.iter().find_map(|root| parts.strip_prefix(&resolved(root).ok()?[..]));
+        Self::from_bytes(&below.ok_or(PathError::Elsewhere)?.join(&b'/'))
+    }
+
     /// Reads a path as it is shown, white space and all: as [`WsPath::parse`], but nothing is trimmed.
     pub fn parse_shown(text: &str) -> Result<Self, PathError> {
         Self::from_bytes(&unshow(text))
@@ -123,20 +150,7 @@ impl WsPath {
 
     /// Validates bytes: folds slashes, resolves `.` and `..`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, PathError> {
-        if bytes.contains(&0) {
-            return Err(PathError::Nul);
-        }
-        let mut parts: Vec<&[u8]> = Vec::new();
-        for part in bytes.split(|byte| *byte == b'/') {
-            match part {
-                b"" | b"." => {}
-                b".." => {
-                    parts.pop().ok_or(PathError::Outside)?;
-                }
-                _ if part.len() > MAX_NAME_BYTES => return Err(PathError::NameTooLong),
-                _ => parts.push(part),
-            }
-        }
+        let parts = resolved(bytes)?;
         if parts.first().is_some_and(|first| *first == RESERVED_NAME.as_bytes()) {
             return Err(PathError::Reserved);
         }
@@ -225,6 +239,25 @@ impl WsPath {
         let slashes = self.relative.iter().enumerate().filter(|(_, byte)| **byte == b'/');
         slashes.map(|(at, _)| Self { relative: self.relative[..at].into() }).collect()
     }
+}
+
+/// The names of a path: slashes folded, `.` and `..` resolved.
+fn resolved(bytes: &[u8]) -> Result<Vec<&[u8]>, PathError> {
+    if bytes.contains(&0) {
+        return Err(PathError::Nul);
+    }
+    let mut parts: Vec<&[u8]> = Vec::new();
+    for part in bytes.split(|byte| *byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => {
+                parts.pop().ok_or(PathError::Outside)?;
+            }
+            _ if part.len() > MAX_NAME_BYTES => return Err(PathError::NameTooLong),
+            _ => parts.push(part),
+        }
+    }
+    Ok(parts)
 }
 
 impl fmt::Display for WsPath {
@@ -343,6 +376,37 @@ mod tests {
         assert_eq!(under("/srv/job").as_deref(), Ok("/"));
         assert_eq!(under("/srv/jobs/a.txt").as_deref(), Ok("/srv/jobs/a.txt"));
         assert_eq!(under("srv/job/a").as_deref(), Ok("/srv/job/a"));
+    }
+
+    #[test]
+    fn r2_where_paths_are_relative_an_absolute_one_must_be_in_the_workspace() {
+        let read = |text| WsPath::parse_relative(text, b"/srv/job").map(|path| path.to_string());
+        for (given, meant) in [
+            ("a/b.txt", "/a/b.txt"),
+            (" ./a//b/../c ", "/a/c"),
+            (".", "/"),
+            ("/srv/job/a.txt", "/a.txt"),
+            ("/srv//job/./x/../a.txt", "/a.txt"),
+            ("/srv/job", "/"),
+            ("/workspace/src/", "/src"),
+            ("/workspace", "/"),
+            ("srv/job/a", "/srv/job/a"),
+        ] {
+            assert_eq!(read(given).as_deref(), Ok(meant), "{given:?}");
+        }
+        for elsewhere in ["/", "/etc/passwd", "/srv/jobs/a", "/srv/job/../x", "/workspaces/a"] {
+            assert_eq!(read(elsewhere), Err(PathError::Elsewhere), "{elsewhere:?}");
+        }
+        for climbing in ["..", "a/../../b", "/../srv/job/a"] {
+            assert_eq!(read(climbing), Err(PathError::Outside), "{climbing:?}");
+        }
+        assert_eq!(read("  "), Err(PathError::Empty));
+        assert_eq!(read("/workspace/.toolyard-staging/x"), Err(PathError::Reserved));
+        assert_eq!(read("/srv/job/a\0b"), Err(PathError::Nul));
+        let whole_host = WsPath::parse_relative("/etc/hosts", b"/");
+        assert_eq!(whole_host.map(|path| path.to_string()).as_deref(), Ok("/etc/hosts"));
+        let spaced = WsPath::relative_shown("/srv/job/ a ", b"/srv/job");
+        assert_eq!(spaced.map(|path| path.to_string()).as_deref(), Ok("/ a "));
     }
 
     #[test]

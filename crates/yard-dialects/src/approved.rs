@@ -9,7 +9,7 @@ use yard_gate::{
 };
 
 use crate::catalog::{Answer, Catalog, outcome_word};
-use crate::tool::{Context, Stop};
+use crate::tool::Stop;
 
 impl Catalog {
     /// A request as it stands now. One that was approved, and that whoever approved it could not finish,
@@ -63,7 +63,7 @@ impl Catalog {
         let (dialect, found) = self.find(toolset, tool)?;
         let (notes, outcome) = session.explain(|session| {
             let session = session.calling(args.clone());
-            let context = Context::new(&session, call, dialect.name, found);
+            let context = dialect.context(found, &session, call);
             found.run(args, &context)
         });
         match outcome {
@@ -114,7 +114,7 @@ impl Catalog {
         };
         let origin = Origin { toolset: dialect.name, tool: found.name(), asks: found.asks() };
         let log = CallLog::begin(&acting, origin, call, &args);
-        let context = Context::new(log.session(), call, dialect.name, found);
+        let context = dialect.context(found, log.session(), call);
         let outcome = log.within(|| found.run(args.clone(), &context));
         let word = outcome_word(&outcome);
         let answer = dialect.answer(found, outcome);

@@ -52,6 +52,16 @@ impl Fields {
     }
 }
 
+impl fmt::Display for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (name, message)) in self.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "; " };
+            write!(f, "{comma}{name}: {message}")?;
+        }
+        Ok(())
+    }
+}
+
 /// What a schema wants, ready to read arguments by: nothing has to be looked up in the schema at a call.
 #[derive(Clone, Debug)]
 pub struct Shape {

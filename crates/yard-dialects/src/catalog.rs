@@ -9,8 +9,8 @@ use yard_gate::{Asks, Awaited, CallLog, Origin, Pending, Session};
 
 use crate::json::Json;
 use crate::nearest::nearest;
-use crate::tool::{AnyTool, Context, Replied, Stop, Tool};
-use crate::workspace;
+use crate::tool::{AnyTool, Context, Paths, Replied, Stop, Tool};
+use crate::{assistant, coder, codex, file, workspace};
 
 /// What a caller gets, in the words of its dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,10 @@ pub struct Dialect {
     pub name: &'static str,
     /// What it is, for people.
     pub about: &'static str,
+    /// What a path means.
+    pub paths: Paths,
+    /// Its word for a fault of the tool of that name.
+    pub word: fn(&str, FaultCode) -> &'static str,
     /// Wraps a reply.
     pub done: fn(Json) -> Answer,
     /// Wraps the reason why the tool of that name has no reply.
@@ -39,6 +43,22 @@ pub struct Dialect {
 }
 
 impl Dialect {
+    pub(crate) fn context<'a>(
+        &'a self,
+        tool: &'a AnyTool,
+        session: &'a Session,
+        call: &'a Call,
+    ) -> Context<'a> {
+        Context {
+            session,
+            call,
+            toolset: self.name,
+            tool: tool.name(),
+            asks: tool.asks(),
+            paths: self.paths,
+        }
+    }
+
     pub(crate) fn answer(&self, tool: &AnyTool, outcome: Result<Replied, Stop>) -> Answer {
         match outcome {
             Ok(Replied { reply, pending }) => Answer { pending, ..(self.done)(reply) },
@@ -65,6 +85,13 @@ struct Toolset {
     tools: Vec<AnyTool>,
 }
 
+impl Toolset {
+    fn get(&self, name: &str) -> Option<&AnyTool> {
+        let exact = self.tools.iter().find(|tool| tool.name() == name);
+        exact.or_else(|| self.tools.iter().find(|tool| tool.function_name() == name))
+    }
+}
+
 impl Catalog {
     /// A catalog without tools.
     pub fn empty() -> Self {
@@ -74,8 +101,14 @@ impl Catalog {
     /// Every tool that Toolyard has.
     pub fn standard() -> Self {
         let mut catalog = Self::empty();
-        for tool in workspace::tools() {
-            catalog.add(&workspace::DIALECT, tool);
+        for (dialect, tools) in [
+            (&workspace::DIALECT, workspace::tools()),
+            (&file::DIALECT, file::tools()),
+            (&coder::DIALECT, coder::tools()),
+            (&assistant::DIALECT, assistant::tools()),
+            (&codex::DIALECT, codex::tools()),
+        ] {
+            tools.into_iter().for_each(|tool| catalog.add(dialect, tool));
         }
         catalog
     }
@@ -113,9 +146,9 @@ impl Catalog {
         self.toolset(toolset).into_iter().flat_map(|toolset| &toolset.tools)
     }
 
-    /// One tool.
+    /// One tool, by its name or by the one under which it is exported (F6).
     pub fn get(&self, toolset: &str, name: &str) -> Option<&AnyTool> {
-        self.list(toolset).find(|tool| tool.name() == name)
+        self.toolset(toolset)?.get(name)
     }
 
     fn toolset(&self, name: &str) -> Option<&Toolset> {
@@ -155,7 +188,7 @@ impl Catalog {
         };
         let log = CallLog::begin(asking.as_ref().unwrap_or(session), origin, call, &args);
         let sent = session.records_calls().then(|| args.clone());
-        let context = Context::new(log.session(), call, dialect.name, found);
+        let context = dialect.context(found, log.session(), call);
         let outcome = log.within(|| found.run(args, &context));
         let word = outcome_word(&outcome);
         let answer = dialect.answer(found, outcome);
@@ -182,7 +215,7 @@ impl Catalog {
             Ok(found) => found,
             Err(answer) => return *answer,
         };
-        let context = Context::new(session, call, dialect.name, found);
+        let context = dialect.context(found, session, call);
         let outcome = found.resume(pending, &context);
         let word = outcome_word(&outcome);
         let answer = dialect.answer(found, outcome);
@@ -200,18 +233,19 @@ impl Catalog {
         (dialect.stopped)(tool, stop)
     }
 
+    /// What was never run is no matter of a dialect: every caller reads it in the same words (F1).
     pub(crate) fn find(
         &self,
         toolset: &str,
         tool: &str,
     ) -> Result<(&Dialect, &AnyTool), Box<Answer>> {
-        let Some(Toolset { dialect, tools }) = self.toolset(toolset) else {
-            let answer = (workspace::DIALECT.stopped)(tool, &self.no_toolset(toolset));
-            return Err(Box::new(answer));
+        let refused = |stop| Box::new((workspace::DIALECT.stopped)(tool, &stop));
+        let Some(known) = self.toolset(toolset) else {
+            return Err(refused(self.no_toolset(toolset)));
         };
-        match tools.iter().find(|known| known.name() == tool) {
-            Some(found) => Ok((dialect, found)),
-            None => Err(Box::new((dialect.stopped)(tool, &no_tool(tool, tools)))),
+        match known.get(tool) {
+            Some(found) => Ok((&known.dialect, found)),
+            None => Err(refused(no_tool(tool, &known.tools))),
         }
     }
 

@@ -11,8 +11,12 @@ use crate::tool::AnyTool;
 pub enum Format {
     /// People and our own doors: everything that is known of a tool.
     Json,
+    /// Whoever wants a function and no more: name, description, parameters (A7).
+    Functions,
     /// OpenAI's Responses API.
     OpenAi,
+    /// OpenAI's Chat Completions API, and those that speak it.
+    OpenAiChat,
     /// Anthropic's Messages API.
     Anthropic,
     /// Google's Gemini API.
@@ -21,9 +25,11 @@ pub enum Format {
 
 impl Format {
     /// Every format with its one spelling.
-    pub const WORDS: [(Format, &'static str); 4] = [
+    pub const WORDS: [(Format, &'static str); 6] = [
         (Self::Json, "json"),
+        (Self::Functions, "functions"),
         (Self::OpenAi, "openai"),
+        (Self::OpenAiChat, "openai-chat"),
         (Self::Anthropic, "anthropic"),
         (Self::Gemini, "gemini"),
     ];
@@ -48,7 +54,9 @@ impl Catalog {
         let tools = self.list(toolset);
         match format {
             Format::Json => tools.map(|tool| plain(toolset, tool)).collect(),
+            Format::Functions => tools.map(function).collect(),
             Format::OpenAi => tools.map(openai).collect(),
+            Format::OpenAiChat => tools.map(openai_chat).collect(),
             Format::Anthropic => tools.map(anthropic).collect(),
             Format::Gemini => json!({"functionDeclarations": tools.map(gemini).collect::<Value>()}),
         }
@@ -62,23 +70,66 @@ fn plain(toolset: &str, tool: &AnyTool) -> Value {
         "description": tool.about(),
         "input_schema": tool.input_schema(),
         "output_schema": tool.output_schema(),
+        "approval": tool.asks().about(),
+    })
+}
+
+fn function(tool: &AnyTool) -> Value {
+    json!({
+        "name": tool.function_name(),
+        "description": tool.about(),
+        "parameters": tool.input_schema(),
     })
 }
 
 fn openai(tool: &AnyTool) -> Value {
+    let (parameters, strict) = openai_parameters(tool);
     json!({
         "type": "function",
-        "name": tool.name(),
+        "name": tool.function_name(),
         "description": tool.about(),
-        "parameters": tool.input_schema(),
-        // Strict calling wants every argument required; ours have defaults.
-        "strict": false,
+        "parameters": parameters,
+        "strict": strict,
     })
+}
+
+fn openai_chat(tool: &AnyTool) -> Value {
+    let (parameters, strict) = openai_parameters(tool);
+    let function = json!({
+        "name": tool.function_name(),
+        "description": tool.about(),
+        "parameters": parameters,
+        "strict": strict,
+    });
+    json!({"type": "function", "function": function})
+}
+
+/// Strict calling wants every argument required (A7); a tool whose arguments may be left out is not.
+fn openai_parameters(tool: &AnyTool) -> (Value, bool) {
+    let mut parameters = tool.input_schema().clone();
+    let strict = schema::is_strict(&parameters);
+    if strict {
+        defaults_in_words(&mut parameters);
+    }
+    (parameters, strict)
+}
+
+/// Some of those who serve strict calling refuse a schema that says `default`.
+fn defaults_in_words(schema: &mut Value) {
+    let Value::Object(object) = schema else { return };
+    if let Some(default) = object.shift_remove("default")
+        && let Some(Value::String(about)) = object.get_mut("description")
+    {
+        about.push_str(&format!(" Default: {default}."));
+    }
+    for schema in schema::below(object) {
+        defaults_in_words(schema);
+    }
 }
 
 fn anthropic(tool: &AnyTool) -> Value {
     json!({
-        "name": tool.name(),
+        "name": tool.function_name(),
         "description": tool.about(),
         "input_schema": tool.input_schema(),
     })
@@ -87,7 +138,7 @@ fn anthropic(tool: &AnyTool) -> Value {
 fn gemini(tool: &AnyTool) -> Value {
     let mut parameters = tool.input_schema().clone();
     to_gemini(&mut parameters);
-    let mut declaration = json!({"name": tool.name(), "description": tool.about()});
+    let mut declaration = json!({"name": tool.function_name(), "description": tool.about()});
     // A function without arguments has no parameters: an empty object is refused.
     if parameters["properties"].as_object().is_some_and(|properties| !properties.is_empty()) {
         declaration["parameters"] = parameters;
@@ -141,53 +192,122 @@ fn to_gemini(schema: &mut Value) {
 mod tests {
     use super::*;
 
-    fn names(definitions: &Value) -> Vec<&str> {
-        definitions
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|tool| tool["name"].as_str())
-            .collect()
+    /// The definitions of a toolset, one a tool.
+    fn each(catalog: &Catalog, toolset: &str, format: Format) -> Vec<Value> {
+        let definitions = catalog.definitions(toolset, format);
+        let list = match format {
+            Format::Gemini => definitions["functionDeclarations"].clone(),
+            _ => definitions,
+        };
+        list.as_array().unwrap().clone()
+    }
+
+    fn name(format: Format, definition: &Value) -> String {
+        let holder = match format {
+            Format::OpenAiChat => &definition["function"],
+            _ => definition,
+        };
+        holder["name"].as_str().unwrap().to_owned()
+    }
+
+    fn names(catalog: &Catalog, toolset: &str, format: Format) -> Vec<String> {
+        let definitions = each(catalog, toolset, format);
+        definitions.iter().map(|definition| name(format, definition)).collect()
     }
 
     #[test]
     fn every_format_declares_every_tool() {
         let catalog = Catalog::standard();
-        let all: Vec<&str> = catalog.list("workspace").map(AnyTool::name).collect();
-        assert_eq!(all.len(), 20);
-        for format in [Format::Json, Format::OpenAi, Format::Anthropic] {
-            assert_eq!(names(&catalog.definitions("workspace", format)), all, "{format:?}");
+        assert_eq!(catalog.list("workspace").count(), 20);
+        for dialect in catalog.dialects() {
+            for (format, _) in Format::WORDS {
+                let tools = catalog.list(dialect.name);
+                let all: Vec<String> = match format {
+                    Format::Json => tools.map(|tool| tool.name().to_owned()).collect(),
+                    _ => tools.map(AnyTool::function_name).collect(),
+                };
+                assert_eq!(names(&catalog, dialect.name, format), all, "{format:?}");
+            }
         }
-        let gemini = catalog.definitions("workspace", Format::Gemini);
-        assert_eq!(names(&gemini["functionDeclarations"]), all);
         assert_eq!(catalog.definitions("nowhere", Format::Json), json!([]));
     }
 
     #[test]
-    fn each_vendor_gets_its_own_shape() {
+    fn f6_an_exported_name_is_a_legal_function_name() {
         let catalog = Catalog::standard();
-        let first = |format| {
-            let definitions = catalog.definitions("workspace", format);
-            match format {
-                Format::Gemini => definitions["functionDeclarations"][0].clone(),
-                _ => definitions[0].clone(),
-            }
+        let legal = |name: &str| {
+            name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
         };
+        for dialect in catalog.dialects() {
+            for (format, _) in Format::WORDS.into_iter().filter(|(it, _)| *it != Format::Json) {
+                assert!(names(&catalog, dialect.name, format).iter().all(|name| legal(name)));
+            }
+        }
+        assert_eq!(names(&catalog, "file", Format::OpenAi)[0], "file_read");
+        assert_eq!(names(&catalog, "file", Format::Json)[0], "file.read");
+        for name in ["file.read", "file_read"] {
+            assert_eq!(catalog.get("file", name).map(AnyTool::name), Some("file.read"));
+        }
+        assert!(catalog.get("file", "read").is_none());
+    }
+
+    #[test]
+    fn a7_each_vendor_gets_its_own_shape() {
+        let catalog = Catalog::standard();
         let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        let first = |format| keys(&each(&catalog, "workspace", format)[0]);
         assert_eq!(
-            keys(&first(Format::Json)),
-            ["name", "toolset", "description", "input_schema", "output_schema"]
+            first(Format::Json),
+            ["name", "toolset", "description", "input_schema", "output_schema", "approval"]
         );
+        assert_eq!(first(Format::Functions), ["name", "description", "parameters"]);
+        assert_eq!(first(Format::OpenAi), ["type", "name", "description", "parameters", "strict"]);
+        assert_eq!(first(Format::OpenAiChat), ["type", "function"]);
         assert_eq!(
-            keys(&first(Format::OpenAi)),
-            ["type", "name", "description", "parameters", "strict"]
+            keys(&each(&catalog, "workspace", Format::OpenAiChat)[0]["function"]),
+            ["name", "description", "parameters", "strict"]
         );
-        assert_eq!(keys(&first(Format::Anthropic)), ["name", "description", "input_schema"]);
-        assert_eq!(keys(&first(Format::Gemini)), ["name", "description", "parameters"]);
+        assert_eq!(first(Format::Anthropic), ["name", "description", "input_schema"]);
+        assert_eq!(first(Format::Gemini), ["name", "description", "parameters"]);
         for (format, word) in Format::WORDS {
             assert_eq!(Format::from_word(&word.to_uppercase()), Some(format));
             assert_eq!(format.word(), word);
         }
+    }
+
+    #[test]
+    fn a7_a_tool_whose_arguments_may_be_left_out_is_not_strict() {
+        let catalog = Catalog::standard();
+        let strict = |toolset, format, at: &str| -> Vec<(String, bool)> {
+            let definitions = each(&catalog, toolset, format);
+            let one = |tool: &Value| {
+                (name(format, tool), tool.pointer(at).and_then(Value::as_bool).unwrap())
+            };
+            definitions.iter().map(one).collect()
+        };
+        for (format, at) in [(Format::OpenAi, "/strict"), (Format::OpenAiChat, "/function/strict")]
+        {
+            assert!(strict("codex", format, at).iter().all(|(_, strict)| *strict));
+            let file = strict("file", format, at);
+            assert!(file.contains(&("file_patch".to_owned(), true)));
+            assert!(file.contains(&("file_read".to_owned(), false)));
+            assert!(strict("coder", format, at).contains(&("multiedit".to_owned(), false)));
+        }
+        let list_dir = &each(&catalog, "codex", Format::OpenAi)[0]["parameters"];
+        assert!(!list_dir.to_string().contains("\"default\""), "strict callers may refuse it");
+        assert!(list_dir["properties"]["depth"]["description"].as_str().unwrap().ends_with("2."));
+    }
+
+    #[test]
+    fn a7_the_approval_default_is_told() {
+        let catalog = Catalog::standard();
+        let approval = |toolset: &str, at: usize| {
+            each(&catalog, toolset, Format::Json)[at]["approval"].clone()
+        };
+        assert_eq!(approval("assistant", 1), "never asks");
+        assert_eq!(approval("assistant", 3), "asks before it replaces or removes what is there");
+        assert_eq!(approval("coder", 0), "asks once a chat before reading");
+        assert_eq!(approval("codex", 3), "asks before each change");
     }
 
     #[test]

@@ -1,23 +1,132 @@
-//! The reference of all tools, generated from the catalog. `docs/tools.md` is this text; a test
-//! compares them.
+//! The reference of all dialects and their tools, generated from the catalog. `docs/dialects.md` is this
+//! text; a test compares them.
 
 use serde_json::{Map, Value};
+use yard_core::FaultCode;
 
 use crate::catalog::{Catalog, Dialect};
+use crate::definitions::Format;
 use crate::tool::AnyTool;
 
-const HEAD: &str = "# Tools
+const HEAD: &str = "# Dialects
 
 <!-- Generated from the catalog: edit the doc comments in crates/yard-dialects, not this page. -->
+
+A dialect is a set of tools with names, arguments and answers that models already know. All of them
+work on the same workspace: whatever one changes, the others see, with the same history, the same
+trash and the same undo. A call names its dialect as `toolset`.
 ";
 
-/// The reference of every tool in `catalog`, as Markdown.
+const WHICH: &str = "
+## Which dialect for which model
+
+- Claude models edit by exact text: `workspace` (everything, with plans and questions) or `coder` (seven
+  tools, camel case, line numbers with an arrow).
+- GPT models of the Codex line write patches from memory, and follow strict schemas: `codex`.
+- Gemini models, and others with plain function calling: `workspace` or `file`, whose schemas use no
+  keyword that Gemini refuses in its export.
+- Small and local models: `file`. Six tools, few arguments, errors as answers with one word each.
+- Assistants that handle files besides text (images, archives): `assistant`, which reads and writes base64.
+
+A model that is in none of these rows does best with the dialect whose names it was trained on; if that
+is not known, with `workspace`.
+";
+
+const ANSWERS: &str = "
+## Answers
+
+Over HTTP every answer is JSON. `workspace` says by the HTTP status what happened: 200 with `{\"success\": true,
+\"result\": ..., \"error\": null}`, or a status of its own with `{\"success\": false, \"error\": message,
+\"code\": ...}` and, for wrong arguments, `fields`.
+
+Every other dialect answers 200 whenever the tool ran: `{\"success\": bool, \"result\": ..., \"error\": message or
+null}`, where `result` is the dialect's own answer, also to a failure. `file`, `coder` and `codex` answer a failure
+with `{\"error\": word, \"message\": ...}`; `assistant` answers `{\"ok\": true, \"value\": ...}` or `{\"ok\": false,
+\"error\": {\"code\", \"message\", \"details\"}}`. A tool or toolset that does not exist is a 404 in the words of
+`workspace`.
+
+Where a person must agree first, and did not in the time that the call may wait, the answer of every dialect is
+202 with `{\"status\": \"approval_pending\", \"approval_id\": ...}` as its `result`.
+
+The tables below show what is in `result` (of `assistant`: in its `value`).
+";
+
+/// The reference of every dialect in `catalog`, as Markdown.
 pub fn markdown(catalog: &Catalog) -> String {
     let mut page = HEAD.to_owned();
+    page.push_str(WHICH);
+    page.push_str(ANSWERS);
+    page.push_str(&exports());
+    page.push_str(&faults(catalog));
     for dialect in catalog.dialects() {
         page.push_str(&toolset(catalog, dialect));
     }
     page
+}
+
+fn exports() -> String {
+    let words = Format::WORDS.map(|(_, word)| format!("`{word}`")).join(", ");
+    format!(
+        "\n## Definitions for models\n\n`toolyard tools --toolset NAME --format FORMAT` prints the \
+         definitions of a dialect; FORMAT is one of {words}. A tool that has no argument which may \
+         be left out is exported to OpenAI as strict. Where a dot is no part of a legal name, it is \
+         an underscore (`file_read`); either name can be called.\n"
+    )
+}
+
+/// What went wrong, for people: one row a fault.
+fn about_fault(code: FaultCode) -> &'static str {
+    match code {
+        FaultCode::BadArgument => "an argument is missing, unknown or wrong",
+        FaultCode::TextNotFound => "the text to be replaced does not occur",
+        FaultCode::TextNotUnique => "the text to be replaced occurs more than once",
+        FaultCode::NoChange => "the edit would change nothing",
+        FaultCode::BadPattern => "a regular expression or glob is wrong, or takes too much work",
+        FaultCode::Binary => "the file is no text, or no regular file",
+        FaultCode::TooLarge => "too large to load or to write",
+        FaultCode::BadPath => "the path is malformed or reserved",
+        FaultCode::PathOutside => "the path leaves the workspace",
+        FaultCode::NotFound => "there is no such file",
+        FaultCode::IsFolder => "a directory where a file is wanted",
+        FaultCode::NotFolder => "a file where a directory is wanted",
+        FaultCode::Exists => "something is already there",
+        FaultCode::NotEmpty => "the directory is not empty",
+        FaultCode::Stale => "the file has changed since it was read",
+        FaultCode::MergeConflict => "an undo collides with a later change",
+        FaultCode::Denied => "policy, plan mode or role says no",
+        FaultCode::ReadRefused => "the operating system refuses to read",
+        FaultCode::WriteRefused => "the operating system refuses to write",
+        FaultCode::DiskFull => "the disk is full",
+        FaultCode::Io => "another I/O error",
+        FaultCode::Timeout => "out of time, or cancelled",
+        FaultCode::Unavailable => "not available on this machine or in this configuration",
+    }
+}
+
+fn faults(catalog: &Catalog) -> String {
+    let dialects: Vec<&Dialect> = catalog.dialects().collect();
+    let head: String = dialects.iter().map(|dialect| format!(" `{}` |", dialect.name)).collect();
+    let mut text = format!(
+        "\n## Errors\n\nEach dialect has its own word for what went wrong.\n\n| What |{head}\n|---|{}\n",
+        "---|".repeat(dialects.len())
+    );
+    for code in FaultCode::ALL {
+        let words = dialects.iter().map(|dialect| format!(" {} |", words(catalog, dialect, code)));
+        text.push_str(&format!("| {} |{}\n", about_fault(code), words.collect::<String>()));
+    }
+    text
+}
+
+/// A dialect's word for a fault, or both where it depends on the tool.
+fn words(catalog: &Catalog, dialect: &Dialect, code: FaultCode) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    for tool in catalog.list(dialect.name) {
+        let word = (dialect.word)(tool.name(), code);
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or ")
 }
 
 fn toolset(catalog: &Catalog, dialect: &Dialect) -> String {
@@ -30,9 +139,10 @@ fn toolset(catalog: &Catalog, dialect: &Dialect) -> String {
 
 fn section(tool: &AnyTool) -> String {
     format!(
-        "\n### `{}`\n\n{}\n\n{}\n{}",
+        "\n### `{}`\n\n{}\n\nApproval: {}.\n\n{}\n{}",
         tool.name(),
         tool.about(),
+        tool.asks().about(),
         arguments(tool.input_schema()),
         reply(tool.output_schema())
     )
@@ -41,6 +151,7 @@ fn section(tool: &AnyTool) -> String {
 fn arguments(schema: &Value) -> String {
     let rows = properties(schema).map(|(name, property)| {
         let default = match property.get("default") {
+            Some(Value::Null) => "-".to_owned(),
             Some(default) => format!("`{default}`"),
             None if is_required(schema, name) => "required".to_owned(),
             None => "-".to_owned(),
@@ -89,7 +200,12 @@ fn kind(property: &Value) -> String {
         Some(Value::Array(names)) => {
             names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")
         }
-        _ => "any".to_owned(),
+        _ => match property.get("anyOf").and_then(Value::as_array) {
+            Some(alternatives) => {
+                return alternatives.iter().map(kind).collect::<Vec<_>>().join(" or ");
+            }
+            None => "any".to_owned(),
+        },
     };
     let of = property.get("items").map(kind).filter(|of| of != "object");
     of.map_or_else(|| name.clone(), |of| format!("{name} of {of}"))
@@ -109,9 +225,11 @@ mod tests {
     fn every_tool_argument_and_reply_field_is_described() {
         let catalog = Catalog::standard();
         let page = markdown(&catalog);
-        for tool in catalog.list("workspace") {
-            assert!(page.contains(&format!("\n### `{}`\n", tool.name())), "{}", tool.name());
-            assert!(!tool.about().is_empty(), "{}", tool.name());
+        for dialect in catalog.dialects() {
+            for tool in catalog.list(dialect.name) {
+                assert!(page.contains(&format!("\n### `{}`\n", tool.name())), "{}", tool.name());
+                assert!(!tool.about().is_empty(), "{}", tool.name());
+            }
         }
         for row in page.lines().filter(|line| line.starts_with("| `")) {
             assert!(!row.ends_with("|  |"), "no meaning: {row}");
@@ -119,5 +237,12 @@ mod tests {
         assert!(page.contains("| `entries[].path` | string |"));
         assert!(page.contains("| `limit` | integer | `50` |"));
         assert!(page.contains("| `path` | string | required |"));
+        assert!(page.contains("| `include` | array of string or null | - |"));
+        assert!(
+            page.contains(
+                "| another I/O error | `INTERNAL_ERROR` | `io_error` or `write_failed` |"
+            )
+        );
+        assert!(page.contains("Approval: asks once a chat before reading."));
     }
 }

@@ -9,12 +9,22 @@
 
 mod approved;
 pub mod args;
+pub mod assistant;
 mod catalog;
+pub mod coder;
+pub mod codex;
 mod definitions;
 pub mod docs;
+pub mod envelope;
+pub mod file;
 pub mod form;
 mod json;
 mod nearest;
+mod pages;
+mod paging;
+mod patches;
+mod patterns;
+mod relative;
 mod schema;
 mod tool;
 pub mod workspace;
@@ -23,4 +33,4 @@ pub use args::Fields;
 pub use catalog::{Answer, Catalog, Dialect};
 pub use definitions::Format;
 pub use json::Json;
-pub use tool::{AnyTool, Context, Replied, Stop, Tool, Work};
+pub use tool::{AnyTool, Calling, Context, Paths, Replied, Stop, Tool, Work};

@@ -3,7 +3,7 @@
 
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::{JsonSchema, Schema};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The schema of a tool's arguments, and the description that their doc comment gives the tool.
 pub(crate) fn input<T: JsonSchema>() -> (Value, String) {
@@ -14,6 +14,58 @@ pub(crate) fn input<T: JsonSchema>() -> (Value, String) {
         _ => String::new(),
     };
     (schema, about)
+}
+
+/// Makes every argument one that is to be sent (X1). One that has no value to be left at takes null.
+pub(crate) fn require_all(schema: &mut Value) {
+    let Some(object) = schema.as_object_mut() else { return };
+    let required = object.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+    let Some(Value::Object(properties)) = object.get_mut("properties") else { return };
+    for (name, property) in properties.iter_mut() {
+        let is_required = required.iter().any(|known| known == name);
+        if !is_required && property.get("default").is_none() {
+            or_null(property);
+        }
+    }
+    let all = properties.keys().map(|name| Value::from(name.as_str())).collect();
+    object.insert("required".to_owned(), all);
+}
+
+/// The same schema, or null, which is its default.
+fn or_null(property: &mut Value) {
+    let mut inner = std::mem::take(property);
+    let about = inner.as_object_mut().and_then(|inner| inner.shift_remove("description"));
+    *property = json!({"anyOf": [inner, {"type": "null"}], "default": null});
+    if let (Some(object), Some(about)) = (property.as_object_mut(), about) {
+        object.shift_insert(0, "description".to_owned(), about);
+    }
+}
+
+/// Whether a caller who sends every argument, and no others, is all that a schema of arguments asks
+/// for: then a vendor can hold its model to it.
+pub(crate) fn is_strict(schema: &Value) -> bool {
+    let Some(object) = schema.as_object() else { return false };
+    if let Some(alternatives) = object.get("anyOf").and_then(Value::as_array) {
+        return alternatives.iter().all(is_strict);
+    }
+    match object.get("type").and_then(Value::as_str) {
+        None => false,
+        Some("array") => object.get("items").is_some_and(is_strict),
+        Some("object") => is_strict_object(object),
+        Some(_) => true,
+    }
+}
+
+fn is_strict_object(object: &Map<String, Value>) -> bool {
+    let required = object.get("required").and_then(Value::as_array);
+    let is_required =
+        |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
+    let properties = object.get("properties").and_then(Value::as_object);
+    object.get("additionalProperties") == Some(&Value::Bool(false))
+        && properties
+            .into_iter()
+            .flatten()
+            .all(|(name, property)| is_required(name) && is_strict(property))
 }
 
 /// The schema of a tool's reply. A field that may be null says so.
@@ -138,10 +190,8 @@ fn close(object: &mut Map<String, Value>) {
 
 #[cfg(test)]
 mod tests {
-    use serde::{Deserialize, Serialize};
-    use serde_json::json;
-
     use super::*;
+    use serde::{Deserialize, Serialize};
 
     fn ten() -> u64 {
         10
@@ -204,6 +254,27 @@ mod tests {
             "additionalProperties": false,
         });
         assert_eq!(schema, expected);
+    }
+
+    #[test]
+    fn x1_a_strict_schema_lists_every_argument() {
+        let (mut schema, _) = input::<Inner>();
+        assert!(!is_strict(&schema));
+        require_all(&mut schema);
+        let depth = json!({
+            "description": "Depth.",
+            "anyOf": [{"type": "integer"}, {"type": "null"}],
+            "default": null,
+        });
+        let expected = json!({
+            "type": "object",
+            "properties": {"depth": depth},
+            "additionalProperties": false,
+            "required": ["depth"],
+        });
+        assert_eq!(schema, expected);
+        assert!(is_strict(&schema));
+        assert!(!is_strict(&input::<Sample>().0), "an object inside has an optional member");
     }
 
     #[test]

@@ -23,6 +23,57 @@ pub enum Work {
     Change,
 }
 
+/// What a tool's schema asks of a caller. Either way an argument that is left out gets its default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calling {
+    /// Arguments with a default may be left out.
+    Lenient,
+    /// Every argument is to be sent (X1): what vendors call strict function calling.
+    Strict,
+}
+
+/// What a path means that a caller of a dialect writes (R2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paths {
+    /// `/` is the root of the workspace.
+    Rooted,
+    /// Paths are relative to the root of the workspace; an absolute one is taken only if it lies in
+    /// the workspace's own directory.
+    Relative,
+}
+
+impl Paths {
+    fn read(self, text: &str, host_root: &[u8]) -> Result<WsPath, PathError> {
+        match self {
+            Self::Rooted => WsPath::parse_under(text, host_root),
+            Self::Relative => WsPath::parse_relative(text, host_root),
+        }
+    }
+
+    /// How a path is to be written.
+    fn advice(self) -> &'static str {
+        match self {
+            Self::Rooted => "Every path starts at /, the root of the workspace",
+            Self::Relative => {
+                "Send a path relative to the root of the workspace, without a leading slash, such \
+                 as src/main.rs; the root itself is ."
+            }
+        }
+    }
+
+    fn fault(self, text: &str, error: PathError) -> Fault {
+        let code = match error {
+            PathError::Outside | PathError::Elsewhere => FaultCode::PathOutside,
+            _ => FaultCode::BadPath,
+        };
+        let wrong = match error {
+            PathError::Empty => "the path is empty".to_owned(),
+            error => format!("{error} ({})", args::shown(text)),
+        };
+        Fault::new(code, format!("{wrong}. {}", self.advice()))
+    }
+}
+
 /// One tool of one dialect.
 ///
 /// What a model reads about it is derived: the doc comment of `Args` is its description, the doc
@@ -39,6 +90,8 @@ pub trait Tool: 'static {
     const WORK: Work = Work::Change;
     /// What it asks a person for first, where the policy leaves that to its dialect.
     const ASKS: Asks = Asks::Never;
+    /// What its schema asks of a caller.
+    const CALLING: Calling = Calling::Lenient;
 
     /// Does the work.
     fn run(args: Self::Args, context: &Context<'_>) -> Result<Self::Reply, Stop>;
@@ -108,18 +161,8 @@ pub struct Context<'a> {
     pub tool: &'a str,
     /// What it asks a person for by itself.
     pub asks: Asks,
-}
-
-impl<'a> Context<'a> {
-    /// What a tool of a toolset may reach for one call.
-    pub(crate) fn new(
-        session: &'a Session,
-        call: &'a Call,
-        toolset: &'a str,
-        tool: &AnyTool,
-    ) -> Self {
-        Self { session, call, toolset, tool: tool.name(), asks: tool.asks() }
-    }
+    /// What a path means.
+    pub paths: Paths,
 }
 
 impl Context<'_> {
@@ -153,23 +196,23 @@ impl Context<'_> {
 
     /// As [`Context::path`], for a path that is another argument.
     pub fn path_about(&self, text: &str, subject: Subject) -> Result<WsPath, Stop> {
-        WsPath::parse_under(text, self.session.host_root())
-            .map_err(|error| Stop::Fault(path_fault(text, error).about(subject)))
+        self.paths
+            .read(text, self.session.host_root())
+            .map_err(|error| self.path_stop(text, error, subject))
     }
-}
 
-fn path_fault(text: &str, error: PathError) -> Fault {
-    let code = match error {
-        PathError::Outside => FaultCode::PathOutside,
-        _ => FaultCode::BadPath,
-    };
-    Fault::new(
-        code,
-        format!(
-            "{error} ({}). Every path starts at /, the root of the workspace",
-            args::shown(text)
-        ),
-    )
+    /// A path of a patch: white space is part of its name.
+    pub(crate) fn patch_path(&self, text: &str) -> Result<WsPath, Stop> {
+        let path = match self.paths {
+            Paths::Rooted => WsPath::parse_shown(text),
+            Paths::Relative => WsPath::relative_shown(text, self.session.host_root()),
+        };
+        path.map_err(|error| self.path_stop(text, error, Subject::Patch))
+    }
+
+    fn path_stop(&self, text: &str, error: PathError, subject: Subject) -> Stop {
+        Stop::Fault(self.paths.fault(text, error).about(subject))
+    }
 }
 
 /// A tool with its types erased.
@@ -198,13 +241,17 @@ pub struct Replied {
 impl AnyTool {
     /// The tool `T`, with its schemas derived.
     pub fn of<T: Tool>() -> Self {
-        let (input, about) = schema::input::<T::Args>();
+        let (mut input, about) = schema::input::<T::Args>();
+        let shape = Shape::of(&input);
+        if T::CALLING == Calling::Strict {
+            schema::require_all(&mut input);
+        }
         Self {
             name: T::NAME,
             work: T::WORK,
             asks: T::ASKS,
             about,
-            shape: Shape::of(&input),
+            shape,
             input,
             output: schema::output::<T::Reply>(),
             run: run::<T>,
@@ -215,6 +262,11 @@ impl AnyTool {
     /// Its name in its toolset.
     pub fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Its name where only letters, digits, `_` and `-` make a name (F6).
+    pub fn function_name(&self) -> String {
+        self.name.replace('.', "_")
     }
 
     /// What its work is like.
@@ -296,8 +348,12 @@ mod tests {
 
     #[test]
     fn r2_a_path_that_climbs_out_is_told_from_a_malformed_one() {
-        assert_eq!(path_fault("/..", PathError::Outside).code(), FaultCode::PathOutside);
-        assert_eq!(path_fault("", PathError::Empty).code(), FaultCode::BadPath);
-        assert!(path_fault("/../x", PathError::Outside).message().contains("/../x"));
+        let fault = |text, error| Paths::Rooted.fault(text, error);
+        assert_eq!(fault("/..", PathError::Outside).code(), FaultCode::PathOutside);
+        assert_eq!(fault("", PathError::Empty).code(), FaultCode::BadPath);
+        assert!(fault("/../x", PathError::Outside).message().contains("/../x"));
+        let fault = Paths::Relative.fault("/etc/passwd", PathError::Elsewhere);
+        assert_eq!(fault.code(), FaultCode::PathOutside);
+        assert!(fault.message().contains("without a leading slash"), "{fault}");
     }
 }

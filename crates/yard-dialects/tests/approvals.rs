@@ -318,6 +318,88 @@ fn explaining_says_what_decides_and_does_nothing() {
     assert_eq!(Asks::ToChange.about(), "asks before each change");
 }
 
+/// A call under the policy of a server.
+fn guarded(yard: &Yard, toolset: &str, tool: &str, args: Value) -> Answer {
+    let agent = yard.session_of(Actor::LocalAgent, Policy::Guarded);
+    yard.catalog().call(toolset, tool, args, &agent, &yard.surroundings())
+}
+
+#[test]
+fn a1_the_assistant_asks_before_it_overwrites_and_deletes() {
+    let yard = Yard::new();
+    yard.put("a.txt", "one\n");
+    yard.put("b.txt", "two\n");
+    let call = |tool: &str, args: Value| guarded(&yard, "assistant", tool, args);
+    let new = call("write_file", json!({"path": "new.txt", "content": "x"}));
+    assert_eq!((new.status, &new.body["result"]["ok"]), (200, &json!(true)), "{}", new.body);
+    assert_eq!(call("read_file", json!({"path": "a.txt"})).status, 200);
+    assert_eq!(call("move_file", json!({"from": "new.txt", "to": "moved.txt"})).status, 200);
+    let id = asked(&call("write_file", json!({"path": "a.txt", "content": "2\n"})));
+    let done = decide(&yard, id, &yes(Scope::Once)).unwrap();
+    let kept: Value = serde_json::from_str(done.answer.as_deref().unwrap()).unwrap();
+    assert_eq!(kept["body"]["result"]["ok"], json!(true), "in its own words: {kept}");
+    asked(&call("write_file", json!({"path": "a.txt", "content": "3\n"})));
+    let over = json!({"from": "a.txt", "to": "b.txt", "overwrite": true});
+    let id = asked(&call("move_file", over));
+    assert_eq!(decide(&yard, id, &yes(Scope::Once)).unwrap().status, ApprovalStatus::Executed);
+    assert_eq!((text(&yard, "b.txt").as_str(), yard.has("a.txt")), ("2\n", false));
+    let called = call("delete_file", json!({"path": "b.txt"}));
+    let id = asked(&called);
+    let no = Ruling { approves: false, ..yes(Scope::Once) };
+    decide(&yard, id, &no).unwrap();
+    let agent = yard.session_of(Actor::LocalAgent, Policy::Guarded);
+    let answer = yard.catalog().resume(
+        "assistant",
+        "delete_file",
+        &called.pending.unwrap(),
+        &agent,
+        &yard.surroundings(),
+    );
+    assert_eq!(answer.body["result"]["error"]["code"], json!("PERMISSION_DENIED"));
+}
+
+#[test]
+fn c5_reading_and_editing_are_asked_once_a_chat_each() {
+    let yard = Yard::new();
+    yard.put("a.txt", "one\n");
+    let call = |tool: &str, args: Value| guarded(&yard, "coder", tool, args);
+    assert_eq!(call("ls", json!({"dirPath": "."})).status, 200, "listing never asks");
+    assert_eq!(call("glob", json!({"pattern": "*"})).status, 200);
+    let id = asked(&call("read", json!({"filePath": "a.txt"})));
+    decide(&yard, id, &yes(Scope::Once)).unwrap();
+    let read = call("read", json!({"filePath": "a.txt"}));
+    assert_eq!(read.status, 200, "remembered for the chat: {}", read.body);
+    let edit = json!({"filePath": "a.txt", "oldString": "one", "newString": "two"});
+    let id = asked(&call("edit", edit));
+    decide(&yard, id, &yes(Scope::Once)).unwrap();
+    assert_eq!(text(&yard, "a.txt"), "two\n");
+    assert_eq!(call("write", json!({"filePath": "b.txt", "content": "x"})).status, 200);
+    let patch = "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-x\n+y\n";
+    assert_eq!(call("apply_patch", json!({"patchText": patch})).status, 200);
+    let chat = yard.person().chats().make(&yard.surroundings(), "t", None).unwrap().id;
+    let other = yard.session_of(Actor::LocalAgent, Policy::Guarded).in_chat(chat).unwrap();
+    let args = json!({"filePath": "a.txt"});
+    asked(&yard.catalog().call("coder", "read", args, &other, &yard.surroundings()));
+}
+
+#[test]
+fn x6_codex_asks_before_each_patch_unless_the_policy_lets_it() {
+    let yard = Yard::new();
+    yard.put("a.txt", "one\n");
+    let patch = |from: &str, to: &str| {
+        let text = format!("--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-{from}\n+{to}\n");
+        guarded(&yard, "codex", "apply_patch_json", json!({"patch": text}))
+    };
+    let id = asked(&patch("one", "two"));
+    decide(&yard, id, &yes(Scope::Once)).unwrap();
+    assert_eq!(text(&yard, "a.txt"), "two\n");
+    asked(&patch("two", "three"));
+    under(&yard, r#"{"preset": "never"}"#);
+    assert_eq!(patch("two", "three").status, 200);
+    under(&yard, r#"{"preset": "always"}"#);
+    asked(&guarded(&yard, "codex", "read_file", json!({"path": "a.txt"})));
+}
+
 #[test]
 fn whoever_decides_or_waits_it_happens_once() {
     for round in 0..20 {

@@ -7,11 +7,16 @@
     reason = "a test prepares a disk and fails loudly"
 )]
 
+// The example is a test too; its `main` is for people.
+#[allow(dead_code)]
+#[path = "../examples/embed.rs"]
+mod embed;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use yard_core::op::{LineStart, Read, Slice, Want};
-use yard_dialects::{Answer, Catalog, Context, Dialect, Format, Stop, Tool, workspace};
+use yard_dialects::{Answer, Catalog, Context, Dialect, Format, Paths, Stop, Tool, workspace};
 use yard_testkit::Yard;
 
 /// Shouts the first line of a file.
@@ -55,6 +60,8 @@ impl Tool for Shout {
 const LOUD: Dialect = Dialect {
     name: "loud",
     about: "Shouting.",
+    paths: Paths::Rooted,
+    word: |_, _| "NO",
     done: |reply| Answer {
         ok: true,
         status: 200,
@@ -88,7 +95,8 @@ fn a_tool_of_an_embedder_is_a_tool_like_any_other() {
         call(&catalog, &yard, "loud", "shout", args).body,
         json!({"LOUD": {"shout": "HEYHEY"}})
     );
-    assert_eq!(call(&catalog, &yard, "loud", "read", json!({})).status, 418);
+    assert_eq!(call(&catalog, &yard, "loud", "shout", json!({})).status, 418);
+    assert_eq!(call(&catalog, &yard, "loud", "read", json!({})).status, 404, "F1");
 
     let wrong = call(&catalog, &yard, "workspace", "shout", json!({"pth": "/a.txt"}));
     assert!(wrong.body["fields"]["pth"].as_str().unwrap().contains("`path`"));
@@ -98,4 +106,17 @@ fn a_tool_of_an_embedder_is_a_tool_like_any_other() {
     assert_eq!(definitions[0]["description"], "Shouts the first line of a file.");
     assert!(yard_dialects::docs::markdown(&catalog).contains("## Toolset `loud`"));
     assert_eq!(call(&catalog, &yard, "loudd", "shout", json!({})).status, 404);
+}
+
+#[test]
+fn the_example_does_what_it_says() {
+    let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let said = embed::run(root.path(), state.path()).unwrap();
+    let expected = [
+        r#"{"success":true,"result":{"success":true,"bytes_written":18},"error":null}"#,
+        r#"{"success":true,"result":{"words":3},"error":null}"#,
+    ];
+    assert_eq!(said, expected.join("\n"));
+    let written = root.path().join("notes/today.txt");
+    assert_eq!(std::fs::read_to_string(written).unwrap(), "three short words\n");
 }

@@ -32,8 +32,12 @@ pub(crate) struct Options {
 enum Wanted {
     /// With input and output schemas
     Json,
-    /// As OpenAI takes them
+    /// Name, description and parameters, and no more
+    Functions,
+    /// As OpenAI's Responses API takes them
     Openai,
+    /// As OpenAI's Chat Completions API takes them
+    OpenaiChat,
     /// As Anthropic takes them
     Anthropic,
     /// As Gemini takes them
@@ -55,7 +59,9 @@ impl Options {
             Some(Wanted::Markdown) => return Ok(Reply::text(docs::markdown(&catalog))),
             Some(Wanted::Openapi) => return Ok(openapi(&catalog)),
             Some(Wanted::Json) => Format::Json,
+            Some(Wanted::Functions) => Format::Functions,
             Some(Wanted::Openai) => Format::OpenAi,
+            Some(Wanted::OpenaiChat) => Format::OpenAiChat,
             Some(Wanted::Anthropic) => Format::Anthropic,
             Some(Wanted::Gemini) => Format::Gemini,
         };

@@ -13,6 +13,9 @@ pub struct SizeRange {
 }
 
 impl SizeRange {
+    /// Every size: everything but folders matches.
+    pub const FILES: Self = Self { min: Some(0), max: None };
+
     /// Whether either bound is set; folders then never match.
     pub fn is_set(&self) -> bool {
         self.min.is_some() || self.max.is_some()

@@ -121,8 +121,10 @@ fn plain_section(reader: &mut Reader<'_>) -> Result<FilePatch> {
     } else if new.epoch && whole(|stated| stated.new) {
         new.name = None;
     }
-    let (old, new) = plain_paths(old.name, new.name, line)?;
-    finish(FilePatch { line, old_path: old, new_path: new, hunks, ..empty_section() })
+    let (old_path, new_path) = plain_paths(old.name, new.name, line)?;
+    let is_move = old_path.is_some() && new_path.is_some() && old_path != new_path;
+    let transfer = is_move.then_some(Transfer::Rename);
+    finish(FilePatch { line, old_path, new_path, transfer, hunks, ..empty_section() })
 }
 
 type Paths = (Option<String>, Option<String>);
@@ -131,6 +133,10 @@ fn plain_paths(old: Option<String>, new: Option<String>, line: usize) -> Result<
     match (old, new) {
         (Some(old), Some(new)) if names::have_prefixes(&old, &new) => {
             let (bare_old, bare_new) = (names::without_prefix(&old), names::without_prefix(&new));
+            if old.starts_with("a/") && names::one_file(&bare_old, &bare_new).is_none() {
+                // Who writes git's prefixes by hand, and two names, means a move.
+                return Ok((Some(bare_old), Some(bare_new)));
+            }
             one_path(&bare_old, &bare_new, line)
         }
         (Some(old), Some(new)) => one_path(&old, &new, line),

@@ -57,7 +57,10 @@ fn c3_names_with_and_without_prefixes() {
         assert_eq!(file.old_path.as_deref(), Some(path), "{old}");
         assert_eq!(file.new_path.as_deref(), Some(path), "{new}");
     }
-    refused(&format!("--- a/x\n+++ b/y\n{HUNK}"), 1, &["two files", "rename from"]);
+    refused(&format!("--- x\n+++ y\n{HUNK}"), 1, &["two files", "rename from"]);
+    let moved = one(&format!("--- a/x\n+++ b/y\n{HUNK}"));
+    assert_eq!((moved.action, moved.transfer), (Action::Update, Some(Transfer::Rename)));
+    assert_eq!((moved.old_path.as_deref(), moved.name()), (Some("x"), "y"));
     refused("--- \n+++ x\n@@ -1 +1 @@\n-a\n+b\n", 1, &["name of a file"]);
     refused(&format!("--- \"x\n+++ x\n{HUNK}"), 1, &["name of a file"]);
     refused(&format!("--- /dev/null\n+++ /dev/null\n{HUNK}"), 1, &["name of a file"]);

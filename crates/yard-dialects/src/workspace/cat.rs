@@ -6,7 +6,7 @@ use yard_core::op::{self, LineStart, ReadAnswer, Slice, Want};
 use yard_core::{Fault, WsPath};
 
 use super::display::{self, Displayed, Marks};
-use super::paging;
+use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Cat;

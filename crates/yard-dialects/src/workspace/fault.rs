@@ -2,11 +2,10 @@
 
 use serde_json::json;
 use yard_core::{Fault, FaultCode, Subject};
-use yard_gate::{Awaited, Pending};
 
 use crate::args::{Fields, WHOLE};
 use crate::catalog::Answer;
-use crate::json::Json;
+use crate::envelope;
 use crate::tool::Stop;
 
 const VALIDATION: (u16, &str) = (400, "VALIDATION_ERROR");
@@ -16,7 +15,7 @@ const FORBIDDEN: (u16, &str) = (403, "FORBIDDEN");
 const INTERNAL: (u16, &str) = (500, "INTERNAL_ERROR");
 
 /// HTTP status and code, one row a fault.
-fn words(code: FaultCode) -> (u16, &'static str) {
+pub(super) fn words(code: FaultCode) -> (u16, &'static str) {
     match code {
         FaultCode::BadArgument
         | FaultCode::TextNotFound
@@ -39,18 +38,12 @@ fn words(code: FaultCode) -> (u16, &'static str) {
     }
 }
 
-/// The envelope of a reply.
-pub(super) fn done(result: Json) -> Answer {
-    let body = result.within(r#"{"success":true,"result":"#, r#","error":null}"#);
-    Answer { ok: true, status: 200, body, pending: None }
-}
-
 /// The envelope of everything else.
 pub(super) fn stopped(tool: &str, stop: &Stop) -> Answer {
     match stop {
         Stop::Arguments(fields) => invalid(fields),
         Stop::Fault(fault) => failed(tool, fault),
-        Stop::Pending(pending) => waiting(pending),
+        Stop::Pending(pending) => envelope::waiting(pending),
     }
 }
 
@@ -65,24 +58,10 @@ fn failed(tool: &str, fault: &Fault) -> Answer {
 
 /// A model that reads only `error` reads everything.
 fn invalid(fields: &Fields) -> Answer {
-    let messages = fields.iter().map(|(name, message)| format!("{name}: {message}"));
-    let error = format!("Validation failed: {}", messages.collect::<Vec<_>>().join("; "));
+    let error = format!("Validation failed: {fields}");
     let (status, code) = VALIDATION;
     let body = json!({"success": false, "error": error, "code": code, "fields": fields.to_value()});
     Answer { ok: false, status, body: body.into(), pending: None }
-}
-
-/// R16: nothing failed, a person has to decide.
-fn waiting(pending: &Pending) -> Answer {
-    let result = match &pending.awaited {
-        Awaited::Approval(id) => {
-            json!({"status": "approval_pending", "approval_id": id.to_string()})
-        }
-        Awaited::Question(id) => {
-            json!({"status": "question_pending", "question_id": id.to_string()})
-        }
-    };
-    Answer { status: 202, ..done(result.into()) }
 }
 
 /// The argument that a fault is about, as the tool calls it.
@@ -122,7 +101,10 @@ fn usual_subject(code: FaultCode) -> Option<Subject> {
 
 #[cfg(test)]
 mod tests {
+    use yard_gate::{Awaited, Pending};
+
     use super::*;
+    use crate::json::Json;
 
     fn answer(tool: &str, fault: Fault) -> (u16, Json) {
         let answer = stopped(tool, &Stop::Fault(fault));
@@ -206,7 +188,7 @@ mod tests {
     #[test]
     fn w1_envelopes() {
         assert_eq!(
-            done(json!({"a": 1}).into()).body,
+            envelope::done(json!({"a": 1}).into()).body,
             json!({"success": true, "result": {"a": 1}, "error": null})
         );
         let mut fields = Fields::one("path", "missing");

@@ -6,7 +6,8 @@ use yard_core::FileType;
 use yard_core::op::{self, FindBy, SizeRange};
 
 use super::entry::{self, Entry};
-use super::{paging, write};
+use super::write;
+use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Find;

@@ -6,7 +6,7 @@ use yard_core::op::{self, FindBy, SizeRange};
 use yard_core::{Fault, Subject};
 
 use super::entry::{self, Entry};
-use super::paging;
+use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Glob;

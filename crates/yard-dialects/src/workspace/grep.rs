@@ -2,10 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{self, GrepAnswer, GrepMatch, MatchCursor, PathFilter, RegexFlavor};
-use yard_core::{Fault, FaultCode, Subject};
+use yard_core::op::{self, GrepAnswer, GrepMatch, PathFilter, RegexFlavor};
 
-use super::paging;
+use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Grep;
@@ -106,7 +105,7 @@ impl Tool for Grep {
             after: lines(args.after_context.or(args.context)),
             include_ignored: args.include_ignored,
             limit: paging::entries(args.limit, context.limits()),
-            cursor: args.cursor.as_deref().map(cursor).transpose()?,
+            cursor: args.cursor.as_deref().map(paging::match_cursor).transpose()?,
             pattern: args.pattern,
         })?;
         Ok(reply(answer))
@@ -124,21 +123,9 @@ fn lines(context: Option<u64>) -> usize {
     usize::try_from(context.unwrap_or(0)).unwrap_or(usize::MAX)
 }
 
-/// A cursor is `path:line` of the last match that was given.
-fn cursor(text: &str) -> Result<MatchCursor, Stop> {
-    let parts =
-        text.rsplit_once(':').and_then(|(path, line)| Some((path, line.trim().parse().ok()?)));
-    let (path, line) = parts.ok_or_else(|| {
-        let message = "expected the `next` of the answer that was cut (path:line)";
-        Stop::Fault(Fault::new(FaultCode::BadArgument, message).about(Subject::Cursor))
-    })?;
-    Ok(MatchCursor { path: paging::path_cursor(path)?, line })
-}
-
 fn reply(answer: GrepAnswer) -> Reply {
-    let last = answer.matches.last().filter(|_| answer.truncated);
     Reply {
-        next: last.map(|found| format!("{}:{}", found.path, found.line)),
+        next: paging::next_match(&answer),
         truncated: answer.truncated,
         ignored: answer.ignored,
         matches: answer.matches.into_iter().map(Match::from).collect(),
@@ -147,27 +134,7 @@ fn reply(answer: GrepAnswer) -> Reply {
 
 #[cfg(test)]
 mod tests {
-    use yard_core::WsPath;
-
     use super::*;
-
-    fn found(path: &str, line: u64, text: &str) -> GrepMatch {
-        let path = WsPath::parse(path).unwrap();
-        GrepMatch { path, line, text: text.to_owned(), before: Vec::new(), after: Vec::new() }
-    }
-
-    #[test]
-    fn r8_a_cut_answer_carries_next_and_takes_it_back() {
-        let matches = vec![found("/a:b /c", 7, "x")];
-        let answer = GrepAnswer { matches, truncated: true, ignored: 0 };
-        let path = answer.matches[0].path.clone();
-        let next = reply(answer).next.unwrap();
-        assert_eq!(next, "/a:b /c:7");
-        assert_eq!(cursor(&next), Ok(MatchCursor { path, line: 7 }));
-        for bad in ["", "/a", "/a:", "/a:x", "/../b:1"] {
-            assert!(cursor(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn w10_an_empty_path_pattern_is_none() {

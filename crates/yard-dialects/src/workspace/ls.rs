@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use yard_core::op::{self, Depth, ListOrder};
 
 use super::entry::{self, Entry};
-use super::paging;
+use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Ls;

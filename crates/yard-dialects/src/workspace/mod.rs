@@ -18,7 +18,6 @@ mod grep;
 mod ls;
 mod mkdir;
 mod mv;
-mod paging;
 mod plan_edit;
 mod plan_file;
 mod plan_list;
@@ -32,13 +31,16 @@ mod touch;
 mod write;
 
 use crate::catalog::Dialect;
-use crate::tool::AnyTool;
+use crate::envelope;
+use crate::tool::{AnyTool, Paths};
 
 /// How this dialect answers (W1).
 pub const DIALECT: Dialect = Dialect {
     name: "workspace",
     about: "Files, folders, search, plans and questions in a workspace whose root is `/`.",
-    done: fault::done,
+    paths: Paths::Rooted,
+    word: |_, code| fault::words(code).1,
+    done: envelope::done,
     stopped: fault::stopped,
 };
 

@@ -8,7 +8,8 @@ use yard_core::op::{Entry, Find, FindBy, LineStart, Read, SizeRange, Slice, Want
 use yard_core::{FaultCode, FileKind, Timestamp, WsPath};
 
 use super::front_matter::{Metadata, Plan, Status};
-use super::{paging, plan_file};
+use super::plan_file;
+use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
 /// Lines and bytes in which a front matter is looked for.

@@ -6,7 +6,8 @@ use yard_core::lines::{self, LineSlice};
 use yard_core::op::LineStart;
 
 use super::front_matter::{Metadata, Plan};
-use super::{paging, plan_file};
+use super::plan_file;
+use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct PlanRead;

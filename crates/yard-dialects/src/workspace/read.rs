@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yard_core::op::{self, LineStart, ReadAnswer, Slice};
 
-use super::{content, paging};
+use super::content;
 use crate::args::Fields;
+use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Read;

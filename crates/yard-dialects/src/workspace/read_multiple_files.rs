@@ -6,7 +6,8 @@ use serde_json::Value;
 use yard_core::op::{self, LineStart, ReadAnswer, Slice};
 use yard_core::{Fault, WsPath};
 
-use super::{content, paging, read};
+use super::{content, read};
+use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ReadMultipleFiles;

@@ -1,0 +1,59 @@
+//! How a file's content is written as a string.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::tool::Stop;
+
+/// How content is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub(super) enum Encoding {
+    /// As text.
+    #[default]
+    #[serde(rename = "utf-8")]
+    Utf8,
+    /// As bytes, in base64.
+    #[serde(rename = "base64")]
+    Base64,
+}
+
+/// Bytes in base64.
+pub(super) fn to_base64(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+impl Encoding {
+    /// The bytes that `content` stands for.
+    pub(super) fn bytes(self, content: String) -> Result<Vec<u8>, Stop> {
+        match self {
+            Self::Utf8 => Ok(content.into_bytes()),
+            Self::Base64 => {
+                // Encoders break lines; no byte is meant by that.
+                let packed: String = content.split_ascii_whitespace().collect();
+                STANDARD.decode(packed).map_err(|error| {
+                    let wrong = format!(
+                        "expected base64 (standard alphabet, padded), as `encoding` says: {error}"
+                    );
+                    Stop::argument("content", wrong)
+                })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_survive_base64() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let mut text = to_base64(&bytes);
+        text.insert(76, '\n');
+        assert_eq!(Encoding::Base64.bytes(text), Ok(bytes));
+        assert!(Encoding::Base64.bytes("no base64!".to_owned()).is_err());
+        assert_eq!(Encoding::Utf8.bytes("é".to_owned()), Ok(vec![0xc3, 0xa9]));
+    }
+}

@@ -1,0 +1,61 @@
+//! `write_file`: a whole file, from text or from bytes (A2).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::op::{self, OnExisting, OnMissingFolder};
+use yard_gate::Asks;
+
+use super::encoding::Encoding;
+use crate::relative;
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct WriteFile;
+
+/// Creates a file, or replaces all that an existing one holds.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Args {
+    /// Path of the file, relative to the workspace root.
+    path: String,
+    /// All that the file shall hold.
+    content: String,
+    /// How `content` is written: `utf-8` for text, `base64` for bytes.
+    #[serde(default)]
+    encoding: Encoding,
+    /// Make the directories above the file that are missing; otherwise a missing one is an error.
+    #[serde(default)]
+    create_dirs: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The file, relative to the workspace root.
+    path: String,
+    /// Its size in bytes.
+    size: usize,
+}
+
+impl Tool for WriteFile {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "write_file";
+    const ASKS: Asks = Asks::ToOverwrite;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let content = args.encoding.bytes(args.content)?;
+        let size = content.len();
+        let changed = context.perform(op::Write {
+            path: context.path(&args.path)?,
+            content,
+            json: false,
+            file_type: None,
+            on_existing: OnExisting::Replace,
+            on_missing_folder: match args.create_dirs {
+                true => OnMissingFolder::Make,
+                false => OnMissingFolder::Refuse,
+            },
+            expected: None,
+        })?;
+        Ok(Reply { path: relative::shown(&changed.path), size })
+    }
+}

@@ -1,0 +1,78 @@
+//! `glob`: files by name pattern.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::WsPath;
+use yard_core::op::{self, FindBy, SizeRange};
+
+use crate::tool::{Context, Stop, Tool, Work};
+use crate::{paging, patterns, relative};
+
+pub(super) struct Glob;
+
+/// Finds files by glob pattern in the whole workspace, ordered by path. Without a slash a pattern
+/// matches the name at any depth (`*.ts`); with one, the path from the workspace root (`src/**/*.ts`).
+/// Skips `.git` and what ignore files exclude.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Args {
+    /// The pattern: `*`, `**`, `?`, `[]` and `{}`.
+    pattern: String,
+    /// Most files to return.
+    #[serde(default = "limit")]
+    #[schemars(range(min = 1, max = 1000))]
+    limit: u64,
+    /// Find also what ignore files exclude.
+    #[serde(default)]
+    include_ignored: bool,
+    /// Where a cut answer goes on: its `next`.
+    cursor: Option<String>,
+}
+
+fn limit() -> u64 {
+    100
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The files, relative to the workspace root.
+    files: Vec<String>,
+    /// How many files these are.
+    count: usize,
+    /// The pattern, as it was sent.
+    pattern: String,
+    /// Whether files remain after these.
+    truncated: bool,
+    /// The `cursor` that gives the files that remain; null if none do.
+    next: Option<String>,
+    /// How many files and folders were left out because ignore files exclude them.
+    ignored: u64,
+}
+
+impl Tool for Glob {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "glob";
+    const WORK: Work = Work::Walk;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let found = context.perform(op::Find {
+            path: WsPath::root(),
+            by: FindBy::Globs(vec![patterns::glob(context, &args.pattern)?]),
+            file_type: None,
+            size: SizeRange::FILES,
+            recursive: true,
+            include_ignored: args.include_ignored,
+            limit: paging::entries(args.limit, context.limits()),
+            after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
+        })?;
+        Ok(Reply {
+            files: found.entries.iter().map(|entry| relative::shown(&entry.path)).collect(),
+            count: found.entries.len(),
+            pattern: args.pattern,
+            truncated: found.truncated,
+            next: paging::next(&found),
+            ignored: found.ignored,
+        })
+    }
+}

@@ -1,0 +1,111 @@
+//! `ls`: what is in a directory (C6).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::op::{self, Depth, ListOrder, Want};
+use yard_core::{FaultCode, FileKind, WsPath};
+
+use crate::tool::{Context, Stop, Tool, Work};
+use crate::{paging, relative};
+
+pub(super) struct Ls;
+
+/// Lists the files and directories in a directory, level by level, files first. A directory that does
+/// not exist is empty. A link is listed as what it points to.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Args {
+    /// Path of the directory, relative to the workspace root; `.` is the root.
+    dir_path: String,
+    /// List everything below it too (links are not followed, `.git` is skipped).
+    #[serde(default)]
+    recursive: bool,
+    /// Where a cut answer goes on: its `next`.
+    cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// What is there.
+    entries: Vec<Entry>,
+    /// How many entries these are.
+    count: usize,
+    /// Whether entries remain after these.
+    truncated: bool,
+    /// The `cursor` that gives the entries that remain; null if none do.
+    next: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Entry {
+    /// Its name.
+    name: String,
+    /// Its path, relative to the workspace root.
+    path: String,
+    /// What it is: `file` or `directory`.
+    r#type: &'static str,
+}
+
+impl Tool for Ls {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "ls";
+    const WORK: Work = Work::Walk;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let skip = paging::skip(args.cursor.as_deref())?;
+        let listed = context.perform(op::List {
+            path: context.path(&args.dir_path)?,
+            depth: if args.recursive { Depth::All } else { Depth::Own },
+            hidden: true,
+            order: ListOrder::BreadthFirst,
+            limit: None,
+            skip,
+        });
+        let listing = match listed {
+            Err(Stop::Fault(fault)) if fault.code() == FaultCode::NotFound => {
+                return Ok(Reply { entries: Vec::new(), count: 0, truncated: false, next: None });
+            }
+            listed => listed?,
+        };
+        let mut entries = Vec::with_capacity(listing.entries.len());
+        for entry in &listing.entries {
+            entries.push((entry.path.clone(), is_directory(entry, context)?));
+        }
+        entries.sort_by_cached_key(|(path, is_directory)| place(path, *is_directory));
+        Ok(Reply {
+            count: entries.len(),
+            truncated: listing.truncated,
+            next: paging::next_skip(&listing, skip),
+            entries: entries.into_iter().map(Entry::from).collect(),
+        })
+    }
+}
+
+/// Level by level, folder by folder, files first.
+fn place(path: &WsPath, is_directory: bool) -> (usize, Option<WsPath>, bool, WsPath) {
+    (path.names().count(), path.parent(), is_directory, path.clone())
+}
+
+/// A link that leads nowhere, or out of the workspace, is a file.
+fn is_directory(entry: &op::Entry, context: &Context<'_>) -> Result<bool, Stop> {
+    if entry.kind != Some(FileKind::Link) {
+        return Ok(entry.kind == Some(FileKind::Folder));
+    }
+    let path = entry.path.clone();
+    match context.perform(op::Stat { path, want: Want::default(), follow: true }) {
+        Ok(target) => Ok(target.entry.kind == Some(FileKind::Folder)),
+        Err(Stop::Fault(fault)) if fault.code() != FaultCode::Timeout => Ok(false),
+        Err(stop) => Err(stop),
+    }
+}
+
+impl From<(WsPath, bool)> for Entry {
+    fn from((path, is_directory): (WsPath, bool)) -> Self {
+        Self {
+            name: relative::name(&path),
+            path: relative::shown(&path),
+            r#type: if is_directory { "directory" } else { "file" },
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The dialect `coder`: seven tools of a coding agent, with arguments in camel case.
+//!
+//! One line a tool below, one file a tool beside it; its words for faults are in `fault.rs`.
+
+mod apply_patch;
+mod edit;
+mod fault;
+mod glob;
+mod ls;
+mod multiedit;
+mod read;
+mod write;
+
+use crate::catalog::Dialect;
+use crate::envelope;
+use crate::tool::{AnyTool, Paths};
+
+/// How this dialect answers (F1).
+pub const DIALECT: Dialect = Dialect {
+    name: "coder",
+    about: "Reading, writing, editing, patching and finding files, for coding. Paths are relative \
+        to the root of the workspace, or absolute inside it.",
+    paths: Paths::Relative,
+    word: fault::word,
+    done: envelope::done,
+    stopped: fault::stopped,
+};
+
+/// Every tool of the dialect, in the order of its specification.
+pub(crate) fn tools() -> Vec<AnyTool> {
+    vec![
+        AnyTool::of::<read::Read>(),
+        AnyTool::of::<write::Write>(),
+        AnyTool::of::<edit::Edit>(),
+        AnyTool::of::<multiedit::MultiEdit>(),
+        AnyTool::of::<apply_patch::ApplyPatch>(),
+        AnyTool::of::<ls::Ls>(),
+        AnyTool::of::<glob::Glob>(),
+    ]
+}

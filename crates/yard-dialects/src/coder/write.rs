@@ -1,0 +1,73 @@
+//! `write`: a whole file, and what that changed in it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::VersionId;
+use yard_core::op::{self, OnExisting, OnMissingFolder};
+use yard_gate::Asks;
+
+use crate::relative;
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct Write;
+
+/// Creates a file, or replaces all that an existing one holds; folders that are missing are made.
+/// Answers with a unified diff of what changed. Use `edit` to change a part of a file.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Args {
+    /// All that the file shall hold.
+    content: String,
+    /// Path of the file, relative to the workspace root.
+    file_path: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Reply {
+    /// Always true: a failure is an error.
+    success: bool,
+    /// The file, relative to the workspace root.
+    file_path: String,
+    /// What changed, as a unified diff; empty if nothing did, or if it was or is no text.
+    diff: String,
+    /// Whether the diff is longer than one answer and was cut.
+    diff_truncated: bool,
+    /// Whether the file is new.
+    created: bool,
+}
+
+impl Tool for Write {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "write";
+    const ASKS: Asks = Asks::OnceToChange;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let changed = context.perform(op::Write {
+            path: context.path(&args.file_path)?,
+            content: args.content.into_bytes(),
+            json: false,
+            file_type: None,
+            on_existing: OnExisting::Replace,
+            on_missing_folder: OnMissingFolder::Make,
+            expected: None,
+        })?;
+        let (diff, diff_truncated) = match changed.version {
+            Some(version) => diff_of(version, context),
+            None => (String::new(), false),
+        };
+        let file_path = relative::shown(&changed.path);
+        Ok(Reply { success: true, file_path, diff, diff_truncated, created: changed.created })
+    }
+}
+
+/// The file is written by now: that its diff cannot be shown is no reason to call that a failure.
+fn diff_of(version: VersionId, context: &Context<'_>) -> (String, bool) {
+    let max_bytes = context.limits().answer_bytes;
+    let shown = context.perform(op::ShowVersion { version, of: None, max_bytes });
+    match shown {
+        Ok(shown) => (shown.diff.unwrap_or_default(), shown.truncated),
+        Err(_) => (String::new(), true),
+    }
+}

@@ -1,0 +1,97 @@
+//! `apply_patch_json` and `apply_patch_freeform`: any number of files changed by one patch, all or none.
+//! Each takes both forms (X3); a model sends what it was taught.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::op::PatchedFile;
+use yard_core::patch::Action;
+use yard_gate::Asks;
+
+use crate::patches::{self, Done, Placed};
+use crate::relative;
+use crate::tool::{Calling, Context, Stop, Tool};
+
+pub(super) struct Json;
+
+/// Applies a unified diff, of git or of `diff -u`, to any number of files: all of it, or nothing.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct JsonArgs {
+    /// The unified diff, or an envelope from `*** Begin Patch` to `*** End Patch`.
+    patch: String,
+}
+
+pub(super) struct Freeform;
+
+/// Applies an envelope, from `*** Begin Patch` to `*** End Patch`, with a section for each file
+/// (`*** Add File: `, `*** Update File: `, `*** Delete File: `): all of it, or nothing.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct FreeformArgs {
+    /// The envelope, or a unified diff.
+    patch: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// File by file, in the order of the patch.
+    results: Vec<File>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct File {
+    /// Where the file is, or was if it was deleted; relative to the workspace root.
+    path: String,
+    /// Bytes that it holds now; 0 if it was deleted.
+    bytes_written: u64,
+    /// Whether the file is new.
+    created: bool,
+    /// Whether the file is gone.
+    deleted: bool,
+    /// Where it was, if it was moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_from: Option<String>,
+    /// The hunks that were not found exactly where the patch says, and what was needed to place them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    placed: Vec<Placed>,
+}
+
+impl Tool for Json {
+    type Args = JsonArgs;
+    type Reply = Reply;
+    const NAME: &'static str = "apply_patch_json";
+    const ASKS: Asks = Asks::ToChange;
+    const CALLING: Calling = Calling::Strict;
+
+    fn run(args: JsonArgs, context: &Context<'_>) -> Result<Reply, Stop> {
+        patches::apply(context, &args.patch).map(Reply::from)
+    }
+}
+
+impl Tool for Freeform {
+    type Args = FreeformArgs;
+    type Reply = Reply;
+    const NAME: &'static str = "apply_patch_freeform";
+    const ASKS: Asks = Asks::ToChange;
+    const CALLING: Calling = Calling::Strict;
+
+    fn run(args: FreeformArgs, context: &Context<'_>) -> Result<Reply, Stop> {
+        patches::apply(context, &args.patch).map(Reply::from)
+    }
+}
+
+impl From<Done> for Reply {
+    fn from(done: Done) -> Self {
+        let results = done.files.iter().map(|file| shown(file, &done)).collect();
+        Self { results }
+    }
+}
+
+fn shown(file: &PatchedFile, done: &Done) -> File {
+    File {
+        path: relative::shown(&file.path),
+        bytes_written: file.size,
+        created: file.action == Action::Add,
+        deleted: file.action == Action::Delete,
+        moved_from: file.moved_from.as_ref().map(relative::shown),
+        placed: done.placed(file),
+    }
+}

@@ -1,0 +1,114 @@
+//! `grep_files`: lines that match a regular expression, file by file (X2).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::WsPath;
+use yard_core::op::{self, GrepMatch, PathFilter, RegexFlavor};
+
+use crate::tool::{Calling, Context, Stop, Tool, Work};
+use crate::{paging, patterns, relative};
+
+pub(super) struct GrepFiles;
+
+/// Searches files for a regular expression, line by line. Files come in the order of their paths.
+/// Skips `.git` and what ignore files exclude.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// The regular expression, in Rust's syntax; look-around and back-references work too.
+    pattern: String,
+    /// Directory or file to search, relative to the workspace root.
+    #[serde(default = "root")]
+    path: String,
+    /// Globs; a file must match one of them. Without a slash a glob is for the name (`*.py`), with one
+    /// for the path.
+    include: Option<Vec<String>>,
+    /// Most matches to return.
+    #[serde(default = "limit")]
+    #[schemars(range(min = 1))]
+    limit: u64,
+}
+
+fn root() -> String {
+    ".".to_owned()
+}
+
+fn limit() -> u64 {
+    200
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// File by file.
+    results: Vec<File>,
+    /// Whether matches remain after these.
+    truncated: bool,
+    /// How many files and folders were left out because ignore files exclude them.
+    ignored: u64,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+struct File {
+    /// The file, relative to the workspace root.
+    file: String,
+    /// Its matching lines.
+    matches: Vec<Line>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+struct Line {
+    /// The line's number, counted from 1.
+    line_num: u64,
+    /// The line, without its end.
+    line: String,
+}
+
+impl Tool for GrepFiles {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "grep_files";
+    const WORK: Work = Work::Walk;
+    const CALLING: Calling = Calling::Strict;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let answer = context.perform(op::Grep {
+            pattern: args.pattern,
+            flavor: RegexFlavor::Plain,
+            case_sensitive: true,
+            path: context.path(&args.path)?,
+            filter: filter(&args.include.unwrap_or_default(), context)?,
+            before: 0,
+            after: 0,
+            include_ignored: false,
+            limit: paging::entries(args.limit, context.limits()),
+            cursor: None,
+        })?;
+        Ok(Reply {
+            results: by_file(answer.matches),
+            truncated: answer.truncated,
+            ignored: answer.ignored,
+        })
+    }
+}
+
+fn filter(include: &[String], context: &Context<'_>) -> Result<PathFilter, Stop> {
+    if include.is_empty() {
+        return Ok(PathFilter::All);
+    }
+    let globs = include.iter().map(|glob| patterns::glob(context, glob));
+    Ok(PathFilter::Globs(globs.collect::<Result<_, _>>()?))
+}
+
+/// Matches come file by file already.
+fn by_file(matches: Vec<GrepMatch>) -> Vec<File> {
+    let mut files: Vec<File> = Vec::new();
+    let mut last: Option<WsPath> = None;
+    for found in matches {
+        let line = Line { line_num: found.line, line: found.text };
+        match files.last_mut() {
+            Some(file) if last.as_ref() == Some(&found.path) => file.matches.push(line),
+            _ => files.push(File { file: relative::shown(&found.path), matches: vec![line] }),
+        }
+        last = Some(found.path);
+    }
+    files
+}

@@ -1,0 +1,85 @@
+//! `list_dir`: a directory, level by level (X2).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::FileKind;
+use yard_core::op::{self, Depth, ListOrder};
+
+use crate::tool::{Calling, Context, Stop, Tool, Work};
+use crate::{paging, relative};
+
+pub(super) struct ListDir;
+
+/// Lists a directory level by level, in each directory its directories first. A directory ends in `/`,
+/// a symbolic link in `@`.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Directory to list, relative to the workspace root.
+    #[serde(default = "root")]
+    path: String,
+    /// How many levels to list; 0 and 1 are the directory's own entries.
+    #[serde(default = "depth")]
+    depth: u64,
+    /// How many entries to skip first.
+    #[serde(default)]
+    offset: u64,
+    /// Most entries to return.
+    #[serde(default = "limit")]
+    #[schemars(range(min = 1))]
+    limit: u64,
+}
+
+fn root() -> String {
+    ".".to_owned()
+}
+
+fn depth() -> u64 {
+    2
+}
+
+fn limit() -> u64 {
+    200
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The entries, relative to the workspace root.
+    entries: Vec<String>,
+    /// Whether entries remain after these: skip them with `offset`.
+    truncated: bool,
+    /// How many entries there are in all.
+    total: usize,
+}
+
+impl Tool for ListDir {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "list_dir";
+    const WORK: Work = Work::Walk;
+    const CALLING: Calling = Calling::Strict;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let listing = context.perform(op::List {
+            path: context.path(&args.path)?,
+            depth: Depth::Levels(u32::try_from(args.depth).unwrap_or(u32::MAX)),
+            hidden: true,
+            order: ListOrder::BreadthFirst,
+            limit: paging::entries(args.limit, context.limits()),
+            skip: usize::try_from(args.offset).unwrap_or(usize::MAX),
+        })?;
+        Ok(Reply {
+            entries: listing.entries.iter().map(shown).collect(),
+            truncated: listing.truncated,
+            total: listing.total,
+        })
+    }
+}
+
+fn shown(entry: &op::Entry) -> String {
+    let mark = match entry.kind {
+        Some(FileKind::Folder) => "/",
+        Some(FileKind::Link) => "@",
+        Some(FileKind::File) | None => "",
+    };
+    format!("{}{mark}", relative::shown(&entry.path))
+}

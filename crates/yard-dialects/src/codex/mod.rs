@@ -1,0 +1,36 @@
+//! The dialect `codex`: tools with strict schemas, and patches in two forms.
+//!
+//! One line a tool below, one file a tool beside it; its words for faults are in `fault.rs`.
+
+mod apply_patch;
+mod fault;
+mod grep_files;
+mod list_dir;
+mod read_file;
+
+use crate::catalog::Dialect;
+use crate::envelope;
+use crate::tool::{AnyTool, Paths};
+
+/// How this dialect answers (F1).
+pub const DIALECT: Dialect = Dialect {
+    name: "codex",
+    about: "Listing, reading, searching and patching files, with strict schemas: every argument is \
+        listed as required, and one that is left out has its default. Paths are relative to the \
+        root of the workspace.",
+    paths: Paths::Relative,
+    word: fault::word,
+    done: envelope::done,
+    stopped: fault::stopped,
+};
+
+/// Every tool of the dialect, in the order of its specification.
+pub(crate) fn tools() -> Vec<AnyTool> {
+    vec![
+        AnyTool::of::<list_dir::ListDir>(),
+        AnyTool::of::<read_file::ReadFile>(),
+        AnyTool::of::<grep_files::GrepFiles>(),
+        AnyTool::of::<apply_patch::Json>(),
+        AnyTool::of::<apply_patch::Freeform>(),
+    ]
+}

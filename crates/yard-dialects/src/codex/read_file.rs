@@ -1,0 +1,101 @@
+//! `read_file`: a slice of a file, as it is or indented.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::pages::{self, Cut, Margin, Wanted};
+use crate::tool::{Calling, Context, Stop, Tool, Work};
+
+/// The longest indentation.
+const MAX_INDENT: usize = 1_000;
+
+pub(super) struct ReadFile;
+
+/// Reads a slice of a text file.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// File to read, relative to the workspace root.
+    path: String,
+    /// First line to read, counted from 0.
+    #[serde(default)]
+    offset: u64,
+    /// Most lines to return.
+    #[serde(default = "limit")]
+    #[schemars(range(min = 1))]
+    limit: u64,
+    /// Either `slice`, the lines as they are, or `indentation`, each line after `indent`.
+    #[serde(default = "mode")]
+    mode: String,
+    /// What is put before each line when `mode` is `indentation`.
+    #[serde(default = "indent")]
+    indent: String,
+}
+
+fn limit() -> u64 {
+    400
+}
+
+fn mode() -> String {
+    "slice".to_owned()
+}
+
+fn indent() -> String {
+    "    ".to_owned()
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The lines, their ends included.
+    text: String,
+    /// Whether something remains after `text`.
+    truncated: bool,
+    /// Lines of the whole file.
+    total_lines: u64,
+    /// That a line is longer than one answer and was cut, if one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+impl Tool for ReadFile {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "read_file";
+    const WORK: Work = Work::Look;
+    const CALLING: Calling = Calling::Strict;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let wanted = Wanted {
+            path: context.path(&args.path)?,
+            skip: args.offset,
+            limit: Some(args.limit),
+            max_bytes: context.limits().answer_bytes,
+            margin: margin(&args.mode, &args.indent)?,
+        };
+        let page = pages::read(context, wanted)?;
+        Ok(Reply {
+            truncated: page.truncated,
+            total_lines: page.total_lines,
+            note: page.cut.map(note),
+            text: page.text,
+        })
+    }
+}
+
+fn margin<'a>(mode: &str, indent: &'a str) -> Result<Margin<'a>, Stop> {
+    match mode.trim() {
+        "slice" => Ok(Margin::Text("")),
+        "indentation" if indent.len() > MAX_INDENT => {
+            Err(Stop::argument("indent", format!("expected at most {MAX_INDENT} bytes")))
+        }
+        "indentation" => Ok(Margin::Text(indent)),
+        _ => Err(Stop::argument("mode", "expected slice or indentation")),
+    }
+}
+
+fn note(cut: Cut) -> String {
+    format!(
+        "line {} is longer than one answer and was cut at byte {} of the file; search it with \
+         grep_files",
+        cut.line, cut.byte
+    )
+}

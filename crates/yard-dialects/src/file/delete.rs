@@ -1,0 +1,34 @@
+//! `file.delete`: one file goes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::op::{self, OnFolder};
+
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct Delete;
+
+/// Deletes a file. Does not delete directories.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Path of the file, relative to the workspace root.
+    path: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// Always true: a failure is an error.
+    success: bool,
+}
+
+impl Tool for Delete {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "file.delete";
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let path = context.path(&args.path)?;
+        context.perform(op::Remove { path, on_folder: OnFolder::Refuse })?;
+        Ok(Reply { success: true })
+    }
+}

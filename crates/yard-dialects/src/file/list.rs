@@ -1,0 +1,118 @@
+//! `file.list`: a directory's own entries, or the files below it that match a pattern (F4).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::FileKind;
+use yard_core::op::{self, Depth, FindBy, ListOrder, SizeRange};
+
+use crate::tool::{Context, Stop, Tool, Work};
+use crate::{paging, patterns, relative};
+
+pub(super) struct List;
+
+/// Lists a directory. Without `pattern`: its own files and directories. With `pattern`: the files below
+/// it, at any depth, that match; `.git` and what ignore files exclude is then skipped.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Directory, relative to the workspace root.
+    #[serde(default = "root")]
+    path: String,
+    /// Glob that files must match: without a slash the name at any depth (`*.py`), with one the path
+    /// relative to the directory (`src/**/*.ts`).
+    pattern: Option<String>,
+    /// With `pattern`: list also what ignore files exclude.
+    #[serde(default)]
+    include_ignored: bool,
+    /// Where a cut answer goes on: its `next`.
+    cursor: Option<String>,
+}
+
+fn root() -> String {
+    ".".to_owned()
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// What was found.
+    files: Vec<Entry>,
+    /// Whether entries remain after these.
+    truncated: bool,
+    /// The `cursor` that gives the entries that remain; null if none do.
+    next: Option<String>,
+    /// How many files and folders were left out because ignore files exclude them.
+    ignored: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Entry {
+    /// Its path, relative to the workspace root.
+    path: String,
+    /// Its size in bytes; 0 for a directory.
+    size: u64,
+    /// When it was last changed (RFC 3339, UTC).
+    modified: String,
+    /// Whether it is a directory.
+    is_directory: bool,
+}
+
+impl From<&op::Entry> for Entry {
+    fn from(entry: &op::Entry) -> Self {
+        Self {
+            path: relative::shown(&entry.path),
+            size: entry.size.unwrap_or(0),
+            modified: entry.updated_at.to_string(),
+            is_directory: entry.kind == Some(FileKind::Folder),
+        }
+    }
+}
+
+impl Tool for List {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "file.list";
+    const WORK: Work = Work::Walk;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        match &args.pattern {
+            Some(pattern) => matching(pattern, &args, context),
+            None => own(&args, context),
+        }
+    }
+}
+
+fn own(args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    let skip = paging::skip(args.cursor.as_deref())?;
+    let listing = context.perform(op::List {
+        path: context.path(&args.path)?,
+        depth: Depth::Own,
+        hidden: true,
+        order: ListOrder::FoldersFirst,
+        limit: None,
+        skip,
+    })?;
+    Ok(Reply {
+        next: paging::next_skip(&listing, skip),
+        truncated: listing.truncated,
+        files: listing.entries.iter().map(Entry::from).collect(),
+        ignored: 0,
+    })
+}
+
+fn matching(pattern: &str, args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
+    let found = context.perform(op::Find {
+        path: context.path(&args.path)?,
+        by: FindBy::Globs(vec![patterns::glob(context, pattern)?]),
+        file_type: None,
+        size: SizeRange::FILES,
+        recursive: true,
+        include_ignored: args.include_ignored,
+        limit: None,
+        after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
+    })?;
+    Ok(Reply {
+        next: paging::next(&found),
+        truncated: found.truncated,
+        ignored: found.ignored,
+        files: found.entries.iter().map(Entry::from).collect(),
+    })
+}

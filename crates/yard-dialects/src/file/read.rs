@@ -1,0 +1,78 @@
+//! `file.read`: a file's lines, numbered as `cat -n` does (F2).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::pages::{self, Margin, Wanted};
+use crate::tool::{Context, Stop, Tool, Work};
+
+pub(super) struct Read;
+
+/// Reads a text file. Each line comes with its number, right-aligned in six columns, and a tab; the
+/// number and the tab are not part of the file. Read a long file in parts with `offset` and `limit`.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Path of the file, relative to the workspace root.
+    path: String,
+    /// First line to read, counted from 1.
+    #[serde(default = "first")]
+    #[schemars(range(min = 1))]
+    offset: u64,
+    /// Most lines to return; all that one answer may hold if not given.
+    #[schemars(range(min = 1))]
+    limit: Option<u64>,
+    /// Read bytes from here on instead of lines, without numbers: for a line that is longer than one
+    /// answer, where the answer says so.
+    byte_offset: Option<u64>,
+}
+
+fn first() -> u64 {
+    1
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The lines, each with its number.
+    content: String,
+    /// Lines of the whole file.
+    total_lines: u64,
+    /// Whether something remains after `content`.
+    truncated: bool,
+    /// The `byte_offset` that reads on, after a line that was cut or bytes; else null.
+    next_byte: Option<u64>,
+}
+
+impl Tool for Read {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "file.read";
+    const WORK: Work = Work::Look;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let path = context.path(&args.path)?;
+        let max_bytes = context.limits().answer_bytes;
+        if let Some(offset) = args.byte_offset {
+            let piece = pages::read_bytes(context, path, offset, max_bytes)?;
+            return Ok(Reply {
+                content: piece.text,
+                total_lines: piece.total_lines,
+                truncated: piece.truncated,
+                next_byte: piece.next_byte,
+            });
+        }
+        let wanted = Wanted {
+            path,
+            skip: args.offset.saturating_sub(1),
+            limit: args.limit,
+            max_bytes,
+            margin: Margin::Numbers("\t"),
+        };
+        let page = pages::read(context, wanted)?;
+        Ok(Reply {
+            content: page.with_notice("byte_offset"),
+            total_lines: page.total_lines,
+            truncated: page.truncated,
+            next_byte: page.cut.map(|cut| cut.byte),
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! `file.search`: lines that match a regular expression, marked among their neighbours (F5).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::op::{self, GrepMatch, PathFilter, RegexFlavor};
+
+use crate::tool::{Context, Stop, Tool, Work};
+use crate::{paging, patterns, relative};
+
+pub(super) struct Search;
+
+/// Searches the text of files for a regular expression, line by line. Matches come ordered by path,
+/// then line. Skips `.git` and what ignore files exclude.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// The regular expression, in Rust's syntax; look-around and back-references work too.
+    pattern: String,
+    /// Directory or file to search, relative to the workspace root.
+    #[serde(default = "root")]
+    path: String,
+    /// Glob that files must match: without a slash the name (`*.py`), with one the path (`src/**/*.py`).
+    glob: Option<String>,
+    /// Whether upper and lower case differ.
+    #[serde(default = "yes")]
+    case_sensitive: bool,
+    /// Lines to show on both sides of each match.
+    #[serde(default)]
+    #[schemars(range(max = 100))]
+    context_lines: u64,
+    /// Most matches to return.
+    #[serde(default = "most")]
+    #[schemars(range(min = 1))]
+    max_results: u64,
+    /// Search also what ignore files exclude.
+    #[serde(default)]
+    include_ignored: bool,
+    /// Where a cut answer goes on: its `next`.
+    cursor: Option<String>,
+}
+
+fn root() -> String {
+    ".".to_owned()
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn most() -> u64 {
+    100
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The matching lines.
+    matches: Vec<Match>,
+    /// Whether matches remain after these.
+    truncated: bool,
+    /// The `cursor` that gives the matches that remain; null if none do.
+    next: Option<String>,
+    /// How many files and folders were left out because ignore files exclude them.
+    ignored: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Match {
+    /// The file, relative to the workspace root.
+    path: String,
+    /// The line's number, counted from 1.
+    line: u64,
+    /// The line after `--> `, with its neighbours, each after four spaces.
+    content: String,
+}
+
+impl From<GrepMatch> for Match {
+    fn from(found: GrepMatch) -> Self {
+        Self { path: relative::shown(&found.path), line: found.line, content: marked(&found) }
+    }
+}
+
+fn marked(found: &GrepMatch) -> String {
+    let neighbour = |line: &String| format!("    {line}");
+    let before = found.before.iter().map(neighbour);
+    let this = std::iter::once(format!("--> {}", found.text));
+    let after = found.after.iter().map(neighbour);
+    before.chain(this).chain(after).collect::<Vec<_>>().join("\n")
+}
+
+impl Tool for Search {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "file.search";
+    const WORK: Work = Work::Walk;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let around = usize::try_from(args.context_lines).unwrap_or(usize::MAX);
+        let filter = match &args.glob {
+            Some(glob) => PathFilter::Globs(vec![patterns::glob(context, glob)?]),
+            None => PathFilter::All,
+        };
+        let answer = context.perform(op::Grep {
+            pattern: args.pattern,
+            flavor: RegexFlavor::Plain,
+            case_sensitive: args.case_sensitive,
+            path: context.path(&args.path)?,
+            filter,
+            before: around,
+            after: around,
+            include_ignored: args.include_ignored,
+            limit: paging::entries(args.max_results, context.limits()),
+            cursor: args.cursor.as_deref().map(paging::match_cursor).transpose()?,
+        })?;
+        Ok(Reply {
+            next: paging::next_match(&answer),
+            truncated: answer.truncated,
+            ignored: answer.ignored,
+            matches: answer.matches.into_iter().map(Match::from).collect(),
+        })
+    }
+}

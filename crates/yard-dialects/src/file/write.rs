@@ -1,0 +1,47 @@
+//! `file.write`: a whole file, with the folders above it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::op::{self, OnExisting, OnMissingFolder};
+
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct Write;
+
+/// Creates a file, or replaces all that an existing one holds. Folders that are missing are made. Use
+/// `file.patch` to change a part of a file.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Path of the file, relative to the workspace root.
+    path: String,
+    /// All that the file shall hold.
+    content: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// Always true: a failure is an error.
+    success: bool,
+    /// Bytes that the file holds now.
+    bytes_written: usize,
+}
+
+impl Tool for Write {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "file.write";
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let bytes_written = args.content.len();
+        context.perform(op::Write {
+            path: context.path(&args.path)?,
+            content: args.content.into_bytes(),
+            json: false,
+            file_type: None,
+            on_existing: OnExisting::Replace,
+            on_missing_folder: OnMissingFolder::Make,
+            expected: None,
+        })?;
+        Ok(Reply { success: true, bytes_written })
+    }
+}

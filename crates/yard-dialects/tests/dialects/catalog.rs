@@ -184,11 +184,12 @@ fn f1_every_fault_has_the_word_of_its_dialect() {
 #[test]
 fn r16_every_dialect_says_alike_that_a_person_is_asked() {
     for dialect in Catalog::standard().dialects() {
-        let awaited = Awaited::Approval("a1".to_owned());
+        let id = yard_core::ApprovalId::from_bytes([7; 16]);
+        let awaited = Awaited::Approval(id);
         let stop = Stop::Pending(Pending { awaited, wait_ms: None });
         let answer = (dialect.stopped)("write", &stop);
         assert_eq!((answer.ok, answer.status), (true, 202), "{}", dialect.name);
-        let expected = json!({"status": "approval_pending", "approval_id": "a1"});
+        let expected = json!({"status": "approval_pending", "approval_id": id.to_string()});
         assert_eq!(answer.body["result"], expected, "{}", dialect.name);
     }
 }

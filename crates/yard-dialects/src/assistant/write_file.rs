@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op::{self, OnExisting, OnMissingFolder};
+use yard_core::{Fault, FaultCode, Subject};
 use yard_gate::Asks;
 
 use super::encoding::Encoding;
@@ -55,7 +56,17 @@ impl Tool for WriteFile {
                 false => OnMissingFolder::Refuse,
             },
             expected: None,
-        })?;
+        });
+        let changed = changed.map_err(|stop| stop.map_fault(naming_create_dirs))?;
         Ok(Reply { path: relative::shown(&changed.path), size })
     }
+}
+
+/// A missing folder is made by asking for it: this dialect has no tool that does nothing else.
+fn naming_create_dirs(fault: Fault) -> Stop {
+    if fault.code() != FaultCode::NotFound {
+        return Stop::Fault(fault);
+    }
+    let message = format!("{}; send `createDirs`: true to make it", fault.message());
+    Stop::Fault(Fault::new(FaultCode::NotFound, message).about(Subject::Path))
 }

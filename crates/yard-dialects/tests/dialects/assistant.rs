@@ -64,7 +64,8 @@ fn a2_folders_are_made_only_if_asked_for() {
     let yard = Yard::new();
     let args = |create| json!({"path": "a/b.txt", "content": "x", "createDirs": create});
     fails(&yard, "write_file", json!({"path": "a/b.txt", "content": "x"}), "FILE_NOT_FOUND");
-    fails(&yard, "write_file", args(false), "FILE_NOT_FOUND");
+    let message = fails(&yard, "write_file", args(false), "FILE_NOT_FOUND");
+    assert!(message.contains("createDirs"), "it says what to send: {message}");
     assert!(!yard.has("/a"));
     assert_eq!(ok(&yard, "write_file", args(true)), json!({"path": "a/b.txt", "size": 1}));
     let again = json!({"path": "a/b.txt", "content": "é"});

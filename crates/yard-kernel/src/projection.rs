@@ -447,8 +447,8 @@ pub(crate) fn retire_displaced(
     displaced: &Displaced,
     content: Option<ContentHash>,
 ) {
-    let purged = content.is_some_and(|hash| workspace.store().is_purged(&hash) == Ok(true));
-    if is_large(workspace, displaced) && !purged {
+    let purged = || content.is_some_and(|hash| workspace.store().is_purged(&hash) == Ok(true));
+    if is_large(workspace, displaced) && !purged() {
         // Unless the store says that it has the content, this may be the only copy: what cannot be
         // settled now stays where it is, and the next opening tries again.
         let located = content.map(|hash| workspace.store().locate(&hash));

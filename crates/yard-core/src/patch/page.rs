@@ -7,7 +7,12 @@ use std::cell::OnceCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
+use memchr::memmem;
+
 use crate::lines;
+
+/// Lines that are looked for in the whole body before an index of it is built.
+const LOOKED_UP_LINES: usize = 16;
 
 /// How two lines are compared. Line endings are never part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,15 +141,31 @@ impl<'a> Page<'a> {
         at + wanted.len() <= self.len() && wanted.iter().enumerate().all(fits)
     }
 
-    fn index(&self, fold: Fold) -> &Index {
+    fn cell(&self, fold: Fold) -> &OnceCell<Index> {
         let [exact, trailing, surrounding, punctuation] = &self.indexes;
-        let index = match fold {
+        match fold {
             Fold::Exact => exact,
             Fold::Trailing => trailing,
             Fold::Surrounding => surrounding,
             Fold::Punctuation => punctuation,
+        }
+    }
+
+    /// Whether a look at the whole body shows that one of the lines is nowhere in it: then there is no
+    /// need for an index. Characters that are folded are left to the index.
+    fn lacks_any(&self, fold: Fold, wanted: &[&[u8]]) -> bool {
+        if fold == Fold::Punctuation && !self.body.is_ascii() {
+            return false;
+        }
+        let lacks = |line: &&[u8]| {
+            let text = std::str::from_utf8(line).ok().filter(|text| text.is_ascii());
+            text.is_some_and(|text| memmem::find(self.body, text.trim().as_bytes()).is_none())
         };
-        index.get_or_init(|| {
+        wanted.iter().take(LOOKED_UP_LINES).any(lacks)
+    }
+
+    fn index(&self, fold: Fold) -> &Index {
+        self.cell(fold).get_or_init(|| {
             let keys = (0..self.len()).map(|line| hash(&fold.key(self.content(line))));
             let hashes: Vec<u64> = keys.collect();
             let mut sorted: Vec<(u64, usize)> =
@@ -160,6 +181,9 @@ impl<'a> Page<'a> {
     pub(super) fn places(&self, fold: Fold, wanted: &[&[u8]], region: &Range<usize>) -> Vec<usize> {
         let last = region.end.min(self.len()).checked_sub(wanted.len());
         let Some(last) = last.filter(|last| *last >= region.start) else { return Vec::new() };
+        if self.cell(fold).get().is_none() && self.lacks_any(fold, wanted) {
+            return Vec::new();
+        }
         let index = self.index(fold);
         let hashes: Vec<u64> = wanted.iter().map(|line| hash(&fold.key(line))).collect();
         let starts = region.start..last + 1;

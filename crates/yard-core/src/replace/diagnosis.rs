@@ -2,6 +2,8 @@
 //! explains; it never edits at a place that is merely similar. The work is bounded: one pass over
 //! the text, and a close look at a few places.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -69,8 +71,10 @@ pub(crate) fn explain_as(body: &str, old: &str, wording: &Wording<'_>) -> String
 
 /// The text is there once what a tool or a transport added is taken away again.
 fn misquoted(body: &str, old: &str) -> Option<&'static str> {
-    let body = body.replace("\r\n", "\n");
-    let stands = |text: &str| !text.trim().is_empty() && body.contains(text);
+    let plain = OnceCell::new();
+    let plain = || plain.get_or_init(|| with_plain_endings(body));
+    let holds = |text: &str| memmem::find(plain().as_bytes(), text.as_bytes()).is_some();
+    let stands = |text: &str| !text.trim().is_empty() && holds(text);
     if without_line_numbers(old).is_some_and(|text| stands(&text)) {
         return Some(
             "without the line numbers in front of its lines. They are not part of the file.",
@@ -89,6 +93,13 @@ fn misquoted(body: &str, old: &str) -> Option<&'static str> {
         return Some("with plain characters: send <, >, &, quotes, not &lt;, &gt;, &amp;, &quot;.");
     }
     None
+}
+
+fn with_plain_endings(body: &str) -> Cow<'_, str> {
+    match memchr::memchr(b'\r', body.as_bytes()) {
+        Some(_) => Cow::Owned(body.replace("\r\n", "\n")),
+        None => Cow::Borrowed(body),
+    }
 }
 
 /// The lines without `12: `, `12\t`, `12→` or `12|`, if all have such a start.

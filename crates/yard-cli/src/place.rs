@@ -8,7 +8,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -19,6 +19,15 @@ use crate::failure::Failure;
 
 /// Hex digits of the root's hash that name its state folder.
 const STATE_NAME_DIGITS: usize = 32;
+
+/// The text of a file that a person names; `-` is standard input.
+pub(crate) fn text_of(file: &Path) -> Result<String, Failure> {
+    let text = match file == Path::new("-") {
+        true => io::read_to_string(io::stdin().lock()),
+        false => fs::read_to_string(file),
+    };
+    text.map_err(|error| Failure::io(&format!("{} could not be read", file.display()), &error))
+}
 
 /// One root and the folder that keeps its history.
 #[derive(Debug)]

@@ -1,8 +1,6 @@
 //! `toolyard policy`: what may happen without a person, and which rule would decide a call and why.
 
-use std::fs;
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 use yard_core::FaultCode;
@@ -11,6 +9,7 @@ use yard_gate::{Actor, Explained, Settings, Verdict};
 
 use crate::door::Door;
 use crate::failure::Failure;
+use crate::place;
 use crate::reply::{Body, Reply};
 use crate::table::Table;
 use crate::terminal::{BOLD, FAINT, Terminal, visible_cell};
@@ -72,7 +71,7 @@ impl Options {
             }
             None => door.open(Actor::LocalPerson)?.session.settings()?,
             Some(Action::Preset { preset }) => set(door, json!({"preset": preset}))?,
-            Some(Action::Set { file }) => set(door, read(file)?)?,
+            Some(Action::Set { file }) => set(door, parsed(&place::text_of(file)?)?)?,
         };
         Ok(match self.json {
             true => Reply::json(to_json(&settings)),
@@ -123,17 +122,6 @@ fn known(mut wanted: Map<String, Value>) -> Map<String, Value> {
         }
     }
     wanted
-}
-
-fn read(file: &Path) -> Result<Value, Failure> {
-    let text = if file == Path::new("-") {
-        let mut text = String::new();
-        io::stdin().lock().read_to_string(&mut text).map(|_| text)
-    } else {
-        fs::read_to_string(file)
-    };
-    let told = |error| Failure::io(&format!("{} could not be read", file.display()), &error);
-    parsed(&text.map_err(told)?)
 }
 
 fn parsed(text: &str) -> Result<Value, Failure> {

@@ -30,8 +30,11 @@ pub struct Outcome {
 pub fn edit(bytes: &[u8], actions: &[EditAction]) -> Result<Outcome> {
     let mut text = Text::parse(bytes).map_err(not_text)?;
     let mut places = Vec::with_capacity(actions.len());
+    // What an edit leaves may have no line break to learn from: the file had.
+    let usual = file_ending(&text.body);
     for (at, action) in actions.iter().enumerate() {
-        let (body, count) = act(&text.body, action).map_err(|fault| nth(fault, at, actions))?;
+        let done = act(&text.body, action, usual);
+        let (body, count) = done.map_err(|fault| nth(fault, at, actions))?;
         text.body = body;
         places.push(count);
     }
@@ -52,10 +55,10 @@ pub fn edit(bytes: &[u8], actions: &[EditAction]) -> Result<Outcome> {
     Ok(Outcome { bytes: after, places })
 }
 
-fn act(body: &str, action: &EditAction) -> Result<(String, u64)> {
+fn act(body: &str, action: &EditAction, usual: Option<LineEnding>) -> Result<(String, u64)> {
     match action {
-        EditAction::Replace { old, new, all } => replace(body, old, new, *all),
-        EditAction::Insert { line, text } => Ok((insert(body, *line, text)?, 1)),
+        EditAction::Replace { old, new, all } => replace(body, old, new, *all, usual),
+        EditAction::Insert { line, text } => Ok((insert(body, *line, text, usual)?, 1)),
     }
 }
 
@@ -81,7 +84,13 @@ fn not_text(reason: NotText) -> Fault {
     Fault::new(FaultCode::Binary, format!("the file is {reason}; it cannot be edited as text"))
 }
 
-fn replace(body: &str, old: &str, new: &str, all: bool) -> Result<(String, u64)> {
+fn replace(
+    body: &str,
+    old: &str,
+    new: &str,
+    all: bool,
+    usual: Option<LineEnding>,
+) -> Result<(String, u64)> {
     if old.is_empty() {
         let message = "the text to be replaced is empty; send text that stands in the file once, \
                        or insert by line number";
@@ -100,7 +109,8 @@ fn replace(body: &str, old: &str, new: &str, all: bool) -> Result<(String, u64)>
     let mut at = 0;
     for place in &places {
         text.push_str(&body[at..place.start]);
-        text.push_str(&adapt(new, ending_at(body, place), old.contains("\r\n")));
+        let ending = ending_at(body, place).or(usual);
+        text.push_str(&adapt(new, ending, old.contains("\r\n")));
         at = place.end;
     }
     text.push_str(&body[at..]);
@@ -250,7 +260,7 @@ fn adapt(new: &str, ending: Option<LineEnding>, spelled_out: bool) -> String {
     adapted
 }
 
-fn insert(body: &str, line: u64, new: &str) -> Result<String> {
+fn insert(body: &str, line: u64, new: &str, usual: Option<LineEnding>) -> Result<String> {
     let total = lines::count(body.as_bytes());
     if line > total {
         let message = format!(
@@ -263,7 +273,7 @@ fn insert(body: &str, line: u64, new: &str) -> Result<String> {
         let message = "the text to be inserted is empty; send \"\\n\" for an empty line";
         return Err(Fault::new(FaultCode::BadArgument, message).about(Subject::Content));
     }
-    let ending = file_ending(body);
+    let ending = file_ending(body).or(usual);
     let mut lines = adapt(new, ending, false);
     let ending = ending.unwrap_or_else(|| dominant_ending(new)).as_str();
     if !lines.ends_with('\n') {
@@ -368,6 +378,8 @@ mod tests {
         assert!(failed.message().ends_with("Nothing was changed."), "{failed}");
         let twice = done("a a", &[replace("a a", "b b"), replace("b", "c")]).unwrap_err();
         assert_eq!(twice.code(), FaultCode::TextNotUnique);
+        let joined = [replace("a\nb", "c"), replace("c", "d\ne")];
+        assert_eq!(done("a\r\nb", &joined).as_deref(), Ok("d\r\ne"), "the file's own ending");
         let in_a_circle = done("a", &[replace("a", "b"), replace("b", "a")]).unwrap_err();
         assert_eq!(in_a_circle.code(), FaultCode::NoChange);
     }

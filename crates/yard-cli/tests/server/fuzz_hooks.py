@@ -4,7 +4,7 @@ answer that is always a refusal shows little. Every fourth guess stays as it is.
 import schemathesis
 
 PATHS = ["/a.txt", "/b.txt", "/folder", "/", "/folder/new.txt", "/plans/a.plan", "missing"]
-ONE_PATH = ("path", "source", "destination", "plan_file_path")
+ONE_PATH = ("path", "source", "destination", "plan_file_path", "filePath", "dirPath", "from", "to")
 
 
 def stays(guess):
@@ -27,6 +27,8 @@ def map_body(context, body):
             args[name] = likelier(args[name])
     if isinstance(args.get("paths"), list):
         args["paths"] = [likelier(path) for path in args["paths"]]
+    # Nobody is there who could decide or answer.
+    body["wait_ms"] = min(body["wait_ms"], 20) if isinstance(body.get("wait_ms"), int) else 0
     if not stays(body.get("chat_id")):
         del body["chat_id"]
     return body

@@ -8,7 +8,7 @@ use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::route::{Access, BodyShape, ReplyShape, Route};
-use super::routes;
+use super::{routes, tools};
 
 pub(super) fn serve(ask: &Ask) -> Result<Reply, Problem> {
     Ok(Reply::text("application/json", document(&ask.app.catalog).to_string()))
@@ -75,6 +75,13 @@ fn operation(route: &Route) -> Value {
         operation["responses"]["206"] = part;
         operation["responses"]["304"] =
             json!({"description": "The caller has it (If-None-Match)."});
+    }
+    if tools::is_call(route) {
+        let schema = tools::waiting_schema();
+        operation["responses"]["202"] = json!({
+            "description": "A person is asked; the result comes once they have spoken.",
+            "content": {"application/json": {"schema": schema}},
+        });
     }
     match (&route.shown_body, &route.body) {
         (Some(schema), _) => operation["requestBody"] = body(schema, true),

@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use yard_core::{ChatId, Role};
-use yard_dialects::{Answer, AnyTool, Catalog, Format, form};
+use serde_json::{Map, Value, json};
+use yard_core::{ChatId, Fault, FaultCode, Role};
+use yard_dialects::{Answer, AnyTool, Catalog, Dialect, Format, Stop, form};
 use yard_gate::Session;
 
 use super::ask::Ask;
@@ -40,7 +40,7 @@ pub(super) struct Envelope {
 pub(super) struct Which {
     /// The dialect (default `workspace`).
     toolset: Option<String>,
-    /// Who reads them: `json` (default), `openai`, `anthropic` or `gemini`.
+    /// Who reads them: `json` (default), `functions`, `openai`, `openai-chat`, `anthropic` or `gemini`.
     format: Option<String>,
 }
 
@@ -58,19 +58,9 @@ pub(super) fn route(catalog: &Catalog) -> Route {
     let tools: Vec<(&str, &AnyTool)> = dialects
         .flat_map(|toolset| catalog.list(toolset).map(move |tool| (toolset, tool)))
         .collect();
-    let (bodies, results): (Vec<Value>, Vec<Value>) = tools
-        .iter()
-        .map(|(toolset, tool)| (one_call(toolset, tool), tool.output_schema().clone()))
-        .unzip();
-    let reply = json!({
-        "type": "object",
-        "required": ["success", "result", "error"],
-        "properties": {
-            "success": {"const": true},
-            "result": {"anyOf": results},
-            "error": {"type": "null"},
-        },
-    });
+    let bodies: Vec<Value> = tools.iter().map(|(toolset, tool)| one_call(toolset, tool)).collect();
+    let reply = json!({"anyOf": catalog.dialects().flat_map(|dialect| answers(catalog, dialect))
+        .collect::<Vec<_>>()});
     Route::post(PATH, call)
         .about("Calls a tool")
         .access(Access::Inside(Role::Viewer))
@@ -88,6 +78,59 @@ fn one_call(toolset: &str, tool: &AnyTool) -> Value {
     known["args"] = tool.input_schema().clone();
     schema["title"] = format!("{toolset}.{}", tool.name()).into();
     schema
+}
+
+/// What stands for a tool's reply in the answer whose shape is looked at.
+const MARK: &str = "reply";
+
+/// The answers with status 200 that a dialect has: to calls that did what was asked, and, where a failure
+/// is an answer like any other (F1), to those that did not.
+fn answers(catalog: &Catalog, dialect: &Dialect) -> Vec<Value> {
+    let replies: Vec<&Value> = catalog.list(dialect.name).map(AnyTool::output_schema).collect();
+    let done = (dialect.done)(json!(MARK).into());
+    let failed = (dialect.stopped)("", &Stop::Fault(Fault::new(FaultCode::Io, "why")));
+    let mut schemas = vec![shape_of(&done.body, &json!({"anyOf": replies}))];
+    if failed.status == done.status {
+        schemas.push(shape_of(&failed.body, &json!({})));
+    }
+    schemas
+}
+
+/// The schema of everything that is made like `sample`, with `reply` where the mark stands.
+fn shape_of(sample: &Value, reply: &Value) -> Value {
+    match sample {
+        Value::String(text) if text == MARK => reply.clone(),
+        Value::Object(members) => {
+            let properties: Map<String, Value> = members
+                .iter()
+                .map(|(name, value)| (name.clone(), shape_of(value, reply)))
+                .collect();
+            let required: Vec<&String> = members.keys().collect();
+            json!({"type": "object", "required": required, "properties": properties})
+        }
+        Value::Null => json!({"type": "null"}),
+        Value::Bool(truth) => json!({"const": truth}),
+        Value::String(_) => json!({"type": "string"}),
+        Value::Number(_) | Value::Array(_) => json!({}),
+    }
+}
+
+/// The answer to a call that waits for a person (R16).
+pub(super) fn waiting_schema() -> Value {
+    let result = json!({
+        "type": "object",
+        "required": ["status"],
+        "properties": {
+            "status": {"enum": ["approval_pending", "question_pending"]},
+            "approval_id": {"type": "string", "format": "uuid"},
+            "question_id": {"type": "string", "format": "uuid"},
+        },
+    });
+    json!({
+        "type": "object",
+        "required": ["success", "result", "error"],
+        "properties": {"success": {"const": true}, "result": result, "error": {"type": "null"}},
+    })
 }
 
 /// Whether a route is the one that calls tools.

@@ -11,6 +11,9 @@ use yard_gate::{
 use crate::catalog::{Answer, Catalog, outcome_word};
 use crate::tool::Stop;
 
+/// How long after a decision an answer may still be on its way into the store.
+const ANSWERING_MILLIS: i64 = 5_000;
+
 impl Catalog {
     /// A request as it stands now. One that was approved, and that whoever approved it could not finish,
     /// is finished first.
@@ -46,7 +49,7 @@ impl Catalog {
     /// Answers a call that waited for a person's word, as it stands now.
     pub(crate) fn settled(&self, id: ApprovalId, session: &Session, call: &Call) -> Answer {
         match self.approval(id, session, call) {
-            Ok(approval) => self.answer_of(&approval),
+            Ok(approval) => self.answer_of(&approval, call),
             Err(fault) => self.stopped("", "", &Stop::Fault(fault)),
         }
     }
@@ -73,10 +76,10 @@ impl Catalog {
     }
 
     /// What a caller gets for a request, in the words of its dialect.
-    fn answer_of(&self, approval: &Approval) -> Answer {
+    fn answer_of(&self, approval: &Approval, call: &Call) -> Answer {
         let (toolset, tool) = (approval.request.toolset.as_str(), approval.request.tool.as_str());
         match approval.status {
-            ApprovalStatus::Pending | ApprovalStatus::Approved => {
+            status if is_under_way(status) || is_being_answered(approval, call) => {
                 let awaited = Awaited::Approval(approval.id);
                 let pending = Pending { awaited, wait_ms: None };
                 let answer = self.stopped(toolset, tool, &Stop::Pending(pending.clone()));
@@ -91,7 +94,7 @@ impl Catalog {
                 let denied = Fault::new(FaultCode::Denied, message);
                 self.stopped(toolset, tool, &Stop::Fault(denied))
             }
-            ApprovalStatus::Executed | ApprovalStatus::Failed => kept(approval),
+            _ => kept(approval),
         }
     }
 
@@ -130,6 +133,19 @@ impl Catalog {
         let now = session.approvals().get(id).map(|approval| approval.status);
         answer.ok || now == Ok(ApprovalStatus::Approved)
     }
+}
+
+fn is_under_way(status: ApprovalStatus) -> bool {
+    matches!(status, ApprovalStatus::Pending | ApprovalStatus::Approved)
+}
+
+/// Whether it happened a moment ago and its answer is on the way. Who made the call may also have died
+/// before it could keep one: nobody waits for that long.
+fn is_being_answered(approval: &Approval, call: &Call) -> bool {
+    let decided = approval.decision.as_ref().map_or(0, |decision| decision.at.as_millis());
+    approval.status == ApprovalStatus::Executed
+        && approval.answer.is_none()
+        && call.world().now().as_millis().saturating_sub(decided) < ANSWERING_MILLIS
 }
 
 fn conclude(session: &Session, call: &Call, id: ApprovalId, answer: &Answer) {

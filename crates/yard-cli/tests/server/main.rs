@@ -12,6 +12,7 @@
 mod approvals;
 mod attacks;
 mod bodies;
+mod dialects;
 mod files;
 mod fuzzed;
 mod harness;

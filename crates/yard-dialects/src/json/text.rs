@@ -8,8 +8,9 @@ const HIGHS: u64 = ONES << 7;
 
 /// Writes a text, quoted and escaped.
 pub(super) fn write(out: &mut String, text: &str) {
-    // About one character in sixteen is escaped, in source.
-    out.reserve(text.len() + text.len() / 16 + 2);
+    // About one character in sixteen is escaped, in source. What comes after a long text is short: with
+    // room for it the text is not copied again.
+    out.reserve(text.len() + text.len() / 16 + super::ROOM);
     out.push('"');
     let mut rest = text;
     loop {

@@ -155,14 +155,8 @@ fn to_text(settings: &Settings, terminal: Terminal) -> String {
     for (name, rule) in rules.chain(saved) {
         any = true;
         let cell = |member: &str| words(&rule[member]);
-        table.push(vec![
-            name,
-            cell("then"),
-            cell("effect"),
-            cell("path"),
-            cell("tool"),
-            cell("why"),
-        ]);
+        let why = rule["why"].as_str().unwrap_or_default().to_owned();
+        table.push(vec![name, cell("then"), cell("effect"), cell("path"), cell("tool"), why]);
     }
     if any {
         text.push_str(&table.render(terminal));

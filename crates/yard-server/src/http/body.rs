@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt as _;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
+use hyper::body::{Frame, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -79,10 +80,17 @@ impl Reading {
         Ok((self.read.freeze(), Some(permit)))
     }
 
+    /// What comes next. A small body is there already, mostly: a clock is set only for one that is not.
+    async fn next_frame(&mut self) -> Result<Option<hyper::Result<Frame<Bytes>>>, Problem> {
+        match self.body.frame().now_or_never() {
+            Some(frame) => Ok(frame),
+            None => timeout(PATIENCE, self.body.frame()).await.map_err(|_| too_slow()),
+        }
+    }
+
     async fn read_until(&mut self, enough: usize) -> Result<(), Problem> {
         while !self.ended && self.read.len() <= enough {
-            let frame = timeout(PATIENCE, self.body.frame()).await.map_err(|_| too_slow())?;
-            match frame {
+            match self.next_frame().await? {
                 None => self.ended = true,
                 Some(Err(_)) => return Err(Problem::invalid("body", "the body broke off")),
                 Some(Ok(frame)) => {

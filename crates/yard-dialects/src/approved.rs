@@ -116,12 +116,17 @@ impl Catalog {
             Err(answer) => return conclude(session, call, approval.id, &answer),
         };
         let origin = Origin { toolset: dialect.name, tool: found.name(), asks: found.asks() };
+        // Whoever waits or decides may go away meanwhile: what was approved is done all the same.
+        let millis = session.limits().call_millis;
+        let call = &Call::new(call.shared_world()).within_millis(millis);
         let log = CallLog::begin(&acting, origin, call, &args);
         let context = dialect.context(found, log.session(), call);
         let outcome = log.within(|| found.run(args.clone(), &context));
         let word = outcome_word(&outcome);
+        let passes = matches!(&outcome, Err(Stop::Fault(fault)) if may_pass(fault.code()));
         let answer = dialect.answer(found, outcome);
-        if answer.pending.is_none() && self.is_still_ours(approval.id, session, &answer) {
+        let is_final = answer.pending.is_none() && !passes;
+        if is_final && self.is_still_ours(approval.id, session, &answer) {
             acting.record_call(origin, call, &args, answer.ok, &answer.body);
             conclude(session, call, approval.id, &answer);
         }
@@ -133,6 +138,14 @@ impl Catalog {
         let now = session.approvals().get(id).map(|approval| approval.status);
         answer.ok || now == Ok(ApprovalStatus::Approved)
     }
+}
+
+/// Whether a fault says nothing about the call: the yes stands, and the next look tries again.
+fn may_pass(code: FaultCode) -> bool {
+    matches!(
+        code,
+        FaultCode::Timeout | FaultCode::DiskFull | FaultCode::Io | FaultCode::Unavailable
+    )
 }
 
 fn is_under_way(status: ApprovalStatus) -> bool {

@@ -47,7 +47,7 @@ fn asked(answer: &Answer) -> ApprovalId {
 }
 
 fn yes(scope: Scope) -> Ruling {
-    Ruling { approves: true, scope, reason: None, args: None }
+    Ruling { approves: true, scope, reason: None, args: None, state: None }
 }
 
 fn decide(yard: &Yard, id: ApprovalId, ruling: &Ruling) -> Result<Approval, FaultCode> {
@@ -316,6 +316,98 @@ fn explaining_says_what_decides_and_does_nothing() {
     let none = yard.person().approvals().list(ApprovalFilter::default(), None, 9).unwrap();
     assert!(none.rows.is_empty());
     assert_eq!(Asks::ToChange.about(), "asks before each change");
+}
+
+#[test]
+fn a_yes_for_the_chat_is_also_for_what_was_shown() {
+    let yard = Yard::new();
+    yard.put("/a", "one\n");
+    under(&yard, ASK_TO_MODIFY);
+    let agent = yard.session();
+    let id = asked(&call(&yard, &agent, "write", overwrite("/a", "mine\n")));
+    yard.put("/a", "somebody's\n");
+    assert_eq!(decide(&yard, id, &yes(Scope::Chat)).unwrap().status, ApprovalStatus::Pending);
+    assert_eq!(text(&yard, "/a"), "somebody's\n");
+    assert_eq!(decide(&yard, id, &yes(Scope::Once)).unwrap().status, ApprovalStatus::Executed);
+}
+
+#[test]
+fn a_decision_is_about_what_was_shown_and_a_rule_about_plain_paths() {
+    let yard = Yard::new();
+    yard.put("/a", "one\n");
+    yard.put("/odd\\", "one\n");
+    under(&yard, ASK_TO_MODIFY);
+    let agent = yard.session();
+    let id = asked(&call(&yard, &agent, "write", overwrite("/a", "2\n")));
+    let seen = yard_core::ContentHash::of(b"another state");
+    let unseen = Ruling { state: Some(seen), ..yes(Scope::Once) };
+    assert_eq!(decide(&yard, id, &unseen), Err(FaultCode::Stale));
+    for scope in [Scope::Chat, Scope::Rule] {
+        let edited = Ruling { args: Some(overwrite("/b", "x")), ..yes(scope) };
+        assert_eq!(decide(&yard, id, &edited), Err(FaultCode::BadArgument));
+    }
+    let odd = asked(&call(&yard, &agent, "write", overwrite("/odd\\x5c", "2\n")));
+    assert_eq!(decide(&yard, odd, &yes(Scope::Rule)), Err(FaultCode::BadArgument));
+    assert_eq!(decide(&yard, odd, &yes(Scope::Once)).unwrap().status, ApprovalStatus::Executed);
+    assert_eq!(yard.person().approvals().get(id).unwrap().status, ApprovalStatus::Pending);
+}
+
+#[test]
+fn an_agent_sees_no_diff_and_a_viewer_asks_for_nothing() {
+    let yard = Yard::new();
+    yard.put("/a", "what stands there\n");
+    under(&yard, ASK_TO_MODIFY);
+    let agent = yard.session();
+    let id = asked(&call(&yard, &agent, "write", overwrite("/a", "2\n")));
+    assert_eq!(agent.approvals().get(id).unwrap().request.diff, "");
+    assert!(yard.person().approvals().get(id).unwrap().request.diff.contains("-what stands there"));
+    under(&yard, r#"{"preset": "strict"}"#);
+    let viewer = yard.session_of(Actor::LocalAgent, Policy::ReadOnly);
+    let refused = call(&yard, &viewer, "read", json!({"path": "/a"}));
+    assert_eq!((refused.status, &refused.body["code"]), (403, &json!("FORBIDDEN")));
+}
+
+#[test]
+fn each_thing_that_is_read_is_shown_and_what_was_changed_asks_no_more() {
+    let yard = Yard::new();
+    yard.put("/a", "aaa\n");
+    yard.put("/b", "bbb\n");
+    let strict = yard.session_of(Actor::LocalAgent, Policy::Strict);
+    let id = asked(&call(&yard, &strict, "cat", json!({"paths": ["/a", "/b"]})));
+    let again = decide(&yard, id, &yes(Scope::Once)).unwrap();
+    assert_eq!(again.status, ApprovalStatus::Pending, "the second file was not shown yet");
+    assert!(again.request.effect.contains("/a") && again.request.effect.contains("/b"));
+    let done = decide(&yard, id, &yes(Scope::Once)).unwrap();
+    assert_eq!(done.status, ApprovalStatus::Executed);
+    assert!(done.answer.unwrap().contains("bbb"));
+    under(&yard, r#"{"preset": "open", "rules": [{"effect": "read", "then": "ask"}]}"#);
+    let args = json!({"filePath": "new.txt", "content": "x"});
+    let written =
+        yard.catalog().call("coder", "write", args, &yard.session(), &yard.surroundings());
+    assert_eq!(written.status, 200, "{}", written.body);
+    let waiting = ApprovalFilter { status: Some(ApprovalStatus::Pending), ..Default::default() };
+    assert_eq!(yard.person().approvals().list(waiting, None, 9).unwrap().rows.len(), 0);
+}
+
+#[test]
+fn w16_a_rule_on_reading_is_no_bar_to_plans_and_explaining_asks_nobody() {
+    let yard = Yard::new();
+    under(&yard, r#"{"rules": [{"effect": "read", "path": "secret/**", "then": "deny"}]}"#);
+    let question = json!({"questions": [{
+        "name": "approval", "question": "Ready?",
+        "schema": {"type": "string", "enum": ["Accept", "Reject"]}
+    }]});
+    let (agent, surroundings) = (yard.session(), yard.surroundings());
+    let catalog = yard.catalog();
+    let explained =
+        catalog.explain("workspace", "ask_user", question.clone(), &agent, &surroundings);
+    assert!(explained.is_err() || explained.is_ok_and(|notes| notes.len() < 3));
+    let waits = |session: &Session| {
+        session.questions().list(Default::default(), None, 9).unwrap().rows.len()
+    };
+    assert_eq!(waits(&yard.person()), 0, "explaining asks nobody");
+    assert_eq!(call(&yard, &agent, "ask_user", question).status, 200);
+    assert_eq!(waits(&yard.person()), 1);
 }
 
 /// A call under the policy of a server.

@@ -16,7 +16,7 @@ use yard_store::{
 
 use crate::rules::kinds_meant;
 use crate::session::{Asking, Awaited, Pending};
-use crate::{Actor, Asks, Origin, Page, Rule, Session, transcript};
+use crate::{Actor, Asks, Origin, Page, Policy, Preset, Rule, Session, transcript};
 
 /// Bytes of diff that a request keeps.
 pub(crate) const DIFF_BYTES: usize = 256 << 10;
@@ -24,15 +24,42 @@ pub(crate) const DIFF_BYTES: usize = 256 << 10;
 const MOST_EFFECTS: usize = 500;
 /// Paths that a saved rule may name.
 const MOST_RULE_PATHS: usize = 50;
-/// Requests that are looked at for one that asks the same already.
-const MOST_ALIKE: usize = 50;
+/// Requests of one asker that may wait at the same time, in one chat.
+const MOST_WAITING: usize = 100;
 
 /// What a session may do because a person said yes.
 #[derive(Debug)]
 pub(crate) struct Permit {
     id: ApprovalId,
-    /// What was shown; `None` where the person gave other arguments.
+    /// The state that was shown; `None` where the person gave other arguments.
     state: Option<ContentHash>,
+    /// The effect that was shown.
+    shown: Effect,
+}
+
+impl Permit {
+    /// Whether a change is the one that was shown.
+    fn permits_change(&self, planned: &Planned<'_>) -> bool {
+        self.state.is_none_or(|state| state == planned.state)
+    }
+
+    /// Whether everything that is read was shown.
+    fn permits_reading(&self, effect: &Effect) -> bool {
+        let was_shown = |one: &PathEffect| {
+            self.shown.paths.iter().any(|shown| {
+                (shown.kind, &shown.path, shown.with_contents)
+                    == (one.kind, &one.path, one.with_contents)
+            })
+        };
+        self.state.is_none() || effect.paths.iter().all(was_shown)
+    }
+
+    /// What is shown when it is asked again: also what was read before, which is read again then.
+    fn shown_with(&self, effect: &Effect) -> Effect {
+        let read = self.shown.paths.iter().filter(|shown| shown.kind == EffectKind::Read);
+        let read = read.filter(|shown| !effect.paths.contains(shown)).cloned();
+        Effect { paths: read.chain(effect.paths.iter().cloned()).collect() }
+    }
 }
 
 /// What is about to happen, as a request tells it.
@@ -53,6 +80,8 @@ pub struct Ruling {
     pub reason: Option<String>,
     /// Other arguments, if the person wants others.
     pub args: Option<Value>,
+    /// The state that the person saw; without it, the one that is asked for now.
+    pub state: Option<ContentHash>,
 }
 
 /// The requests of a workspace, as one session sees them: an agent its own (R16), a person all.
@@ -62,7 +91,16 @@ impl Approvals<'_> {
     /// A request.
     pub fn get(&self, id: ApprovalId) -> Result<Approval> {
         let row = self.0.open().desk.approval(id).map_err(store_fault)?;
-        row.filter(|row| self.may_see(row)).ok_or_else(|| no_approval(id))
+        let row = row.filter(|row| self.may_see(row)).ok_or_else(|| no_approval(id))?;
+        Ok(self.as_seen(row))
+    }
+
+    /// A diff may quote what an agent may not read: people see it.
+    fn as_seen(&self, mut row: Approval) -> Approval {
+        if !self.0.actor().is_person() {
+            row.request.diff.clear();
+        }
+        row
     }
 
     /// Requests, newest first; those made before `before`.
@@ -78,7 +116,8 @@ impl Approvals<'_> {
         if !self.0.actor().is_person() {
             filter.asked_by = Some(self.0.actor().name());
         }
-        Page::read(limit, |count| self.0.open().desk.approvals(&filter, before, count))
+        let page = Page::read(limit, |count| self.0.open().desk.approvals(&filter, before, count))?;
+        page.try_map(|row| Ok(self.as_seen(row)))
     }
 
     /// Says yes or no, as a person. A second decision is a conflict. `asks` is what the tool asks for by
@@ -101,6 +140,10 @@ impl Approvals<'_> {
         if approval.status != ApprovalStatus::Pending {
             return Err(decided_already(&approval));
         }
+        let state = ruling.state.unwrap_or(approval.request.state);
+        if state != approval.request.state {
+            return Err(shown_otherwise(id));
+        }
         let audit = session.desk_audit(call, "decide", decision_detail(id, ruling));
         let decision = Decision {
             approves: ruling.approves,
@@ -113,8 +156,14 @@ impl Approvals<'_> {
         let grant = granted(&approval, &decision, asks)?;
         let turn = transcript::decision(&approval, &decision);
         let desk = &session.open().desk;
-        match desk.decide(id, &decision, grant.as_ref(), &turn, &audit) {
-            Err(StoreError::Misfit(_)) => return Err(decided_already(&self.get(id)?)),
+        match desk.decide(id, &state, &decision, grant.as_ref(), &turn, &audit) {
+            Err(StoreError::Misfit(_)) => {
+                let now = self.get(id)?;
+                return Err(match now.status {
+                    ApprovalStatus::Pending => shown_otherwise(id),
+                    _ => decided_already(&now),
+                });
+            }
             done => done.map_err(store_fault)?,
         }
         session.open().rules_changed();
@@ -130,7 +179,9 @@ impl Approvals<'_> {
         })?;
         let edited = approval.decision.as_ref().is_some_and(|decision| decision.args.is_some());
         let state = Some(approval.request.state).filter(|_| !edited);
-        Ok(self.0.permitted(actor, approval.chat, Permit { id: approval.id, state }))
+        let shown = effect_of(&approval.request.effect);
+        let permit = Permit { id: approval.id, state, shown };
+        Ok(self.0.permitted(actor, policy_of(&approval.request.effect), approval.chat, permit))
     }
 
     /// Keeps what an approved call answered.
@@ -159,16 +210,14 @@ impl Session {
         &self,
         call: &Call,
         permit: &Permit,
-        planned: Option<&Planned<'_>>,
+        planned: &Planned<'_>,
     ) -> Option<Vec<Rider>> {
-        let Some(planned) = planned else { return Some(Vec::new()) };
-        let is_same = permit.state.is_none_or(|state| state == planned.state);
-        is_same.then(|| vec![self.executes(call, permit)])
-    }
-
-    /// The mark that goes into the transaction of a permitted change.
-    pub(crate) fn executes(&self, call: &Call, permit: &Permit) -> Rider {
-        Rider::Execute { approval: permit.id, at: call.world().now() }
+        if !planned.effect.changes_anything() {
+            return permit.permits_reading(planned.effect).then(Vec::new);
+        }
+        // The mark goes into the transaction of the change.
+        let executes = Rider::Execute { approval: permit.id, at: call.world().now() };
+        permit.permits_change(planned).then(|| vec![executes])
     }
 
     /// A fault if what was permitted has happened meanwhile.
@@ -190,17 +239,24 @@ impl Session {
         reason: String,
         planned: Planned<'_>,
     ) -> Result<Pending> {
-        let request = request_of(origin, asking, reason, planned);
+        let request = self.request_of(origin, asking, reason, planned);
         let chat = self.needed_chat(call)?;
         let asked_by = self.actor().name();
-        let alike = ApprovalFilter {
+        let waiting = ApprovalFilter {
             status: Some(ApprovalStatus::Pending),
             asked_by: Some(asked_by.clone()),
             chat: Some(chat.id),
         };
-        let waiting = self.open().desk.approvals(&alike, None, MOST_ALIKE).map_err(store_fault)?;
-        if let Some(same) = waiting.into_iter().find(|row| row.request == request) {
+        let desk = &self.open().desk;
+        let waiting = desk.approvals(&waiting, None, MOST_WAITING).map_err(store_fault)?;
+        if let Some(same) = waiting.iter().find(|row| row.request == request) {
             return Ok(pending(same.id));
+        }
+        if waiting.len() >= MOST_WAITING {
+            let message = format!(
+                "{MOST_WAITING} requests of this chat wait for a person already; wait for a decision"
+            );
+            return Err(Fault::new(FaultCode::Denied, message));
         }
         let id = ApprovalId::new(call.world());
         let detail = format!("{}.{} approval {id}", origin.toolset, origin.tool);
@@ -210,6 +266,27 @@ impl Session {
         self.open().desk.request(&asked, &turn, &audit).map_err(store_fault)?;
         self.open().bell.ring();
         Ok(pending(id))
+    }
+
+    fn request_of(
+        &self,
+        origin: Origin<'_>,
+        asking: &Asking,
+        reason: String,
+        planned: Planned<'_>,
+    ) -> Request {
+        let mut effect = effect_json(planned.effect);
+        // Whoever executes it may come through a door where another one holds.
+        effect["preset"] = self.policy().preset().word().into();
+        Request {
+            toolset: origin.toolset.to_owned(),
+            tool: origin.tool.to_owned(),
+            args: asking.args.to_string(),
+            reason,
+            effect: effect.to_string(),
+            diff: planned.diff,
+            state: planned.state,
+        }
     }
 
     /// Asks again: what was permitted is no longer what would happen.
@@ -222,8 +299,10 @@ impl Session {
         reason: String,
         planned: Planned<'_>,
     ) -> Result<Pending> {
-        let reason = format!("{reason} (asked again: the files changed since it was approved)");
-        let request = request_of(origin, asking, reason, planned);
+        let reason = format!("{reason} (asked again: this is not what was approved)");
+        let shown = permit.shown_with(planned.effect);
+        let planned = Planned { effect: &shown, ..planned };
+        let request = self.request_of(origin, asking, reason, planned);
         let detail = format!("{}.{} approval {} again", origin.toolset, origin.tool, permit.id);
         let audit = self.desk_audit(call, "request approval", detail);
         let turn = transcript::request(audit.at, audit.actor.clone(), permit.id, &request);
@@ -243,23 +322,6 @@ impl Session {
 
 fn pending(id: ApprovalId) -> Pending {
     Pending { awaited: Awaited::Approval(id), wait_ms: None }
-}
-
-fn request_of(
-    origin: Origin<'_>,
-    asking: &Asking,
-    reason: String,
-    planned: Planned<'_>,
-) -> Request {
-    Request {
-        toolset: origin.toolset.to_owned(),
-        tool: origin.tool.to_owned(),
-        args: asking.args.to_string(),
-        reason,
-        effect: effect_json(planned.effect).to_string(),
-        diff: planned.diff,
-        state: planned.state,
-    }
 }
 
 fn effect_json(effect: &Effect) -> Value {
@@ -289,6 +351,16 @@ fn granted(approval: &Approval, decision: &Decision, asks: Asks) -> Result<Optio
     let Request { toolset, tool, .. } = &approval.request;
     let effect = effect_of(&approval.request.effect);
     let kinds = kinds_meant(asks, &effect);
+    if decision.args.is_some() {
+        // What was shown is not what happens: it is no measure for other calls.
+        return match decision.scope {
+            Scope::Once => Ok(None),
+            Scope::Chat | Scope::Rule => Err(Fault::new(
+                FaultCode::BadArgument,
+                "a yes with other arguments is for this call only: leave the scope out",
+            )),
+        };
+    }
     let (chat, rule) = match decision.scope {
         Scope::Once if !asks.is_remembered() => return Ok(None),
         Scope::Rule => {
@@ -302,6 +374,7 @@ fn granted(approval: &Approval, decision: &Decision, asks: Asks) -> Result<Optio
             (Some(approval.chat), Rule::allowing(&kinds, &format!("{toolset}.{tool}"), None))
         }
     };
+    Rule::parse(&rule).map_err(|error| Fault::new(FaultCode::BadArgument, error))?;
     let (by, at) = (decision.by.clone(), decision.at);
     Ok(Some(Grant { chat, rule: rule.to_string(), by, at }))
 }
@@ -310,10 +383,13 @@ fn granted(approval: &Approval, decision: &Decision, asks: Asks) -> Result<Optio
 fn exact_paths(approval: &Approval, effect: &Effect) -> Result<Vec<String>> {
     let told: Value = serde_json::from_str(&approval.request.effect).unwrap_or_default();
     let has_more = told["more"].as_u64().is_some_and(|more| more > 0);
-    if has_more || effect.paths.len() > MOST_RULE_PATHS {
+    let paths = effect.paths.iter().map(|one| one.path.to_string());
+    // What is no plain text, or could be read as a glob's own sign, is no name for a rule.
+    let is_odd = { paths }.any(|path| path.contains('\\') || path == "/");
+    if has_more || is_odd || effect.paths.is_empty() || effect.paths.len() > MOST_RULE_PATHS {
         let message = format!(
-            "this changes more than {MOST_RULE_PATHS} paths, too many for a rule of its own: approve it \
-             once or for the chat, or write a rule (PUT .../policy, `toolyard policy set`)"
+            "a rule of its own names at most {MOST_RULE_PATHS} paths, each a plain text below the root: \
+             approve this once or for the chat, or write a rule (PUT .../policy, `toolyard policy set`)"
         );
         return Err(Fault::new(FaultCode::BadArgument, message));
     }
@@ -322,6 +398,16 @@ fn exact_paths(approval: &Approval, effect: &Effect) -> Result<Vec<String>> {
         if with_contents { format!("{}/**", exact.trim_end_matches('/')) } else { exact }
     };
     Ok(effect.paths.iter().map(|one| glob(&one.path, one.with_contents)).collect())
+}
+
+/// What the door of who asked lets happen.
+fn policy_of(text: &str) -> Policy {
+    let told: Value = serde_json::from_str(text).unwrap_or_default();
+    match told["preset"].as_str().and_then(Preset::from_word) {
+        Some(Preset::Open) => Policy::Open,
+        Some(Preset::Guarded) => Policy::Guarded,
+        Some(Preset::Strict) | None => Policy::Strict,
+    }
 }
 
 /// The effect that a request tells.
@@ -346,6 +432,13 @@ fn decision_detail(id: ApprovalId, ruling: &Ruling) -> String {
 
 fn no_approval(id: ApprovalId) -> Fault {
     Fault::new(FaultCode::NotFound, format!("there is no approval {id} in this workspace"))
+}
+
+fn shown_otherwise(id: ApprovalId) -> Fault {
+    let message = format!(
+        "approval {id} is not any more what was shown: the files changed. Look at it again"
+    );
+    Fault::new(FaultCode::Stale, message)
 }
 
 fn decided_already(approval: &Approval) -> Fault {

@@ -72,8 +72,9 @@ impl OpenWorkspace {
             None => Rules::default(),
         };
         for saved in self.desk.grants(None).map_err(store_fault)? {
+            // One that cannot be read allows nothing: that is the safe side.
             let value = serde_json::from_str(&saved.rule).unwrap_or_default();
-            rules.saved.push(Rule::parse(&value).map_err(damaged)?);
+            rules.saved.extend(Rule::parse(&value));
         }
         Ok(rules)
     }

@@ -97,6 +97,15 @@ impl Rule {
 
     fn of(written: Written) -> Result<Self, String> {
         let words = |words: &Option<Words>| words.as_ref().map(|words| words.all().to_vec());
+        for (name, list) in
+            [("effect", &written.effect), ("path", &written.path), ("tool", &written.tool)]
+        {
+            // A list of nothing would mean everything.
+            let is_empty = |word: &String| word.trim().is_empty();
+            if words(list).is_some_and(|list| list.is_empty() || list.iter().any(is_empty)) {
+                return Err(format!("{name}: empty; leave it out for every {name}"));
+            }
+        }
         let kinds = match words(&written.effect) {
             None => EffectKind::ALL.to_vec(),
             Some(words) => {
@@ -122,7 +131,11 @@ impl Rule {
     }
 
     fn matches(&self, origin: Origin<'_>, effect: &PathEffect) -> bool {
-        self.kinds.contains(&effect.kind)
+        // What may not be read may not be moved to where it may.
+        let reads_by_moving = effect.kind == EffectKind::MoveFrom
+            && self.written.then != Then::Allow
+            && self.kinds.contains(&EffectKind::Read);
+        (self.kinds.contains(&effect.kind) || reads_by_moving)
             && self.matches_tool(origin)
             && (self.paths.is_empty() || self.paths.iter().any(|path| path.matches(effect)))
     }
@@ -182,19 +195,28 @@ struct PathPattern {
     glob: GlobMatcher,
     /// The folders that every path it matches lies in, as far as they are spelled out.
     base: Option<WsPath>,
+    /// It matches everything below its base, and the base is all that it spells out.
+    is_tree: bool,
 }
 
 impl PathPattern {
     fn parse(text: &str) -> Result<Self, String> {
         let from_root = text.strip_prefix('/').unwrap_or(text);
+        let odd = |part: &str| matches!(part, "" | "." | "..");
+        if from_root.split('/').any(odd) {
+            return Err(format!(
+                "path {text:?}: no empty name, `.` or `..`; for what is in a folder write `folder/**`"
+            ));
+        }
         let anywhere = !text.contains('/');
         let pattern = if anywhere { format!("**/{text}") } else { from_root.to_owned() };
         let glob = matcher(&pattern, "path")?;
         let is_plain = |part: &&str| !part.contains(['*', '?', '[', '{', '\\']);
         let plain: Vec<&str> = from_root.split('/').take_while(is_plain).collect();
+        let rest: Vec<&str> = from_root.split('/').skip(plain.len()).collect();
         let base =
             if anywhere { None } else { WsPath::from_bytes(plain.join("/").as_bytes()).ok() };
-        Ok(Self { glob, base })
+        Ok(Self { glob, base, is_tree: rest == ["**"] && !anywhere })
     }
 
     /// Whether it matches the path, or could match something below it that the effect takes along.
@@ -207,9 +229,9 @@ impl PathPattern {
         if !effect.with_contents {
             return self.covers_path(&effect.path);
         }
-        let is_all = matches!(self.glob.glob().glob(), "**" | "**/*" | "**/**");
-        let ends_in_all = self.glob.glob().glob().ends_with("/**");
-        is_all || ends_in_all && self.base.as_ref().is_some_and(|base| effect.path.is_within(base))
+        let is_all = self.glob.glob().glob() == "**/**";
+        let is_below = |base: &WsPath| effect.path.is_within(base);
+        is_all || self.is_tree && self.base.as_ref().is_some_and(is_below)
     }
 
     fn covers_path(&self, path: &WsPath) -> bool {
@@ -489,6 +511,16 @@ mod tests {
             assert_eq!(word(&rules, &search(path), Preset::Strict), expected, "{path}");
         }
         assert_eq!(word(&rules, &effect(EffectKind::Read, "/a"), Preset::Open), "allow");
+        let partly = Rules::parse(&json!({"rules": [
+            {"path": "src/*/gen/**", "then": "allow"},
+            {"path": "**/target/**", "then": "allow"},
+        ]}))
+        .unwrap();
+        for path in ["/", "/src", "/src/a", "/src/a/gen"] {
+            assert_eq!(word(&partly, &search(path), Preset::Strict), "ask", "{path}");
+        }
+        let moved = effect(EffectKind::MoveFrom, "/a/secret/x");
+        assert_eq!(word(&rules, &moved, Preset::Open), "deny");
         let anywhere =
             Rules::parse(&json!({"rules": [{"path": "*.key", "then": "deny"}]})).unwrap();
         assert_eq!(word(&anywhere, &search("/b"), Preset::Open), "deny");
@@ -505,6 +537,10 @@ mod tests {
             (json!({"rules": [{"path": "a[", "then": "deny"}]}), "is no glob"),
             (json!({"rules": [{"paths": "a", "then": "deny"}]}), "unknown field `paths`"),
             (json!({"rules": [{"path": "a"}]}), "missing field `then`"),
+            (json!({"rules": [{"path": "a/", "then": "deny"}]}), "write `folder/**`"),
+            (json!({"rules": [{"path": "/a/../b", "then": "deny"}]}), "no empty name"),
+            (json!({"rules": [{"path": [], "then": "deny"}]}), "path: empty"),
+            (json!({"rules": [{"tool": "", "then": "deny"}]}), "tool: empty"),
         ] {
             let error = Rules::parse(&text).unwrap_err();
             assert!(error.contains(expected), "{error}");

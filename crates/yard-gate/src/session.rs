@@ -1,6 +1,7 @@
 //! One caller's way to one workspace: plan, judge, commit; and again if the state moved in between.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 use yard_core::op::Operation;
@@ -63,6 +64,8 @@ pub enum Awaited {
 pub(crate) struct Asking {
     /// What the tool was sent.
     pub(crate) args: Value,
+    /// It has changed something by now: calling it again would change it twice.
+    has_changed: AtomicBool,
 }
 
 /// One caller's way to one workspace.
@@ -121,7 +124,8 @@ impl Session {
     /// The same session for one call of a tool with these arguments, which can wait for a person.
     #[must_use]
     pub fn calling(&self, args: Value) -> Self {
-        Self { asking: Some(Arc::new(Asking { args })), ..self.clone() }
+        let has_changed = AtomicBool::new(false);
+        Self { asking: Some(Arc::new(Asking { args, has_changed })), ..self.clone() }
     }
 
     /// Whether a call of such a tool may have to wait for a person.
@@ -136,11 +140,13 @@ impl Session {
     }
 
     /// The session of `actor` in one chat, for what a person permitted.
-    pub(crate) fn permitted(&self, actor: Actor, chat: ChatId, permit: Permit) -> Self {
-        let policy = match self.policy {
-            Policy::ReadOnly => Policy::Guarded,
-            policy => policy,
-        };
+    pub(crate) fn permitted(
+        &self,
+        actor: Actor,
+        policy: Policy,
+        chat: ChatId,
+        permit: Permit,
+    ) -> Self {
         let (chat, permit) = (Some(chat), Some(Arc::new(permit)));
         Self { actor, policy, chat, permit, is_bound: false, effects: None, ..self.clone() }
     }
@@ -253,6 +259,9 @@ impl Session {
                     if let Committed::Done(answer) =
                         self.open.workspace.commit(*proposal, signed, call)?
                     {
+                        if let Some(asking) = &self.asking {
+                            asking.has_changed.store(true, Ordering::Relaxed);
+                        }
                         self.open.bell.ring();
                         return Ok(Outcome::Done(answer));
                     }
@@ -279,11 +288,19 @@ impl Session {
             notebook.note(self.explained(origin, call, effect)?);
             return match proposal {
                 None => Ok(Admission::Go(Vec::new())),
-                Some(_) => Err(Fault::new(FaultCode::Unavailable, "this call is only explained")),
+                Some(_) => Err(only_explained()),
             };
         }
+        if self.is_inner {
+            // What the gate sees for its own decisions reaches no caller.
+            return Ok(Admission::Go(Vec::new()));
+        }
         let reason = match self.judge(origin, call, effect)? {
-            Verdict::Allow => return self.go(call, proposal.is_some()),
+            Verdict::Allow if self.permit.is_none() || proposal.is_none() => {
+                return Ok(Admission::Go(Vec::new()));
+            }
+            // What was permitted is what was shown, also where nobody would be asked any more.
+            Verdict::Allow => "the files changed".to_owned(),
             Verdict::Ask(reason) => reason,
             Verdict::Deny(reason) => {
                 let mut entry = self.audit_entry::<O>(origin, call, effect);
@@ -303,16 +320,7 @@ impl Session {
                 approvals::Planned { effect, state, diff: String::new() }
             }
         };
-        self.ask(origin, call, reason, planned, proposal.is_some())
-    }
-
-    /// Nobody has to be asked. What was permitted is marked as done all the same.
-    fn go(&self, call: &Call, changes: bool) -> Result<Admission> {
-        let Some(permit) = self.permit.as_ref().filter(|_| changes) else {
-            return Ok(Admission::Go(Vec::new()));
-        };
-        self.check_not_executed(permit)?;
-        Ok(Admission::Go(vec![self.executes(call, permit)]))
+        self.ask(origin, call, reason, planned)
     }
 
     /// Asks a person, unless one has said yes to exactly this.
@@ -322,17 +330,22 @@ impl Session {
         call: &Call,
         reason: String,
         planned: approvals::Planned<'_>,
-        changes: bool,
     ) -> Result<Admission> {
         let Some(asking) = &self.asking else { return self.ask_nobody(&reason) };
-        if self.is_inner {
-            return Ok(Admission::Go(Vec::new()));
+        if asking.has_changed.load(Ordering::Relaxed) {
+            let message =
+                format!("{reason}. The call has done its change already, and asks no more");
+            return Err(Fault::new(FaultCode::Denied, message));
+        }
+        if self.policy == Policy::ReadOnly {
+            let message = format!("{reason}. Who may only read does not ask for more");
+            return Err(Fault::new(FaultCode::Denied, message));
         }
         let Some(permit) = &self.permit else {
             return self.request(origin, call, asking, reason, planned).map(Admission::Wait);
         };
         self.check_not_executed(permit)?;
-        match self.permitted_riders(call, permit, Some(&planned).filter(|_| changes)) {
+        match self.permitted_riders(call, permit, &planned) {
             Some(riders) => Ok(Admission::Go(riders)),
             None => {
                 let again = self.request_again(origin, call, permit, asking, reason, planned);
@@ -343,7 +356,7 @@ impl Session {
 
     /// What is no call of a tool cannot be made again later: a person does it at once, an agent does not.
     fn ask_nobody(&self, reason: &str) -> Result<Admission> {
-        if self.actor.is_person() || self.is_inner {
+        if self.actor.is_person() {
             return Ok(Admission::Go(Vec::new()));
         }
         let message = format!("{reason}. Only a tool can wait for a person's approval: call one");
@@ -453,6 +466,9 @@ impl Session {
 
     /// A fault if this session may not write into chats and questions.
     pub(crate) fn check_desk_write(&self, call: &Call, action: &str) -> Result<()> {
+        if self.notebook.is_some() {
+            return Err(only_explained());
+        }
         match self.policy.judge_desk_write() {
             Verdict::Allow => Ok(()),
             Verdict::Ask(reason) | Verdict::Deny(reason) => self.refuse(call, action, "", &reason),
@@ -518,6 +534,11 @@ impl Session {
             detail: format!("{}.{} {}", origin.toolset, origin.tool, summary(effect)),
         }
     }
+}
+
+/// Nothing happens where it is only asked what would decide.
+fn only_explained() -> Fault {
+    Fault::new(FaultCode::Unavailable, "this call is only explained")
 }
 
 /// The effect in one line: kinds and paths, never contents.

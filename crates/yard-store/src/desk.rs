@@ -444,10 +444,11 @@ pub trait Desk: Send + Sync {
     fn request(&self, asked: &NewApproval, turn: &NewTurn, audit: &AuditEntry) -> Result<()>;
 
     /// Says yes or no to a request, and keeps what is allowed for longer; a misfit if the request does
-    /// not wait.
+    /// not wait, or asks for something else than `state` by now.
     fn decide(
         &self,
         id: ApprovalId,
+        state: &ContentHash,
         decision: &Decision,
         grant: Option<&Grant>,
         turn: &NewTurn,

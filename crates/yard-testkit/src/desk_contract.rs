@@ -283,7 +283,11 @@ fn decide(
         at: world.now(),
     };
     let turn = turn(world, TurnKind::Decision, "said\n");
-    sides.desk.decide(id, &decision, grant, &turn, &audit(world, "decide"))?;
+    let state = sides.desk.approval(id)?.map_or(asked_for("first"), |row| row.request).state;
+    let other = ContentHash::of(b"not what was shown");
+    let unseen = sides.desk.decide(id, &other, &decision, grant, &turn, &audit(world, "decide"));
+    assert!(matches!(unseen, Err(StoreError::Misfit(_))), "what was not shown is not decided");
+    sides.desk.decide(id, &state, &decision, grant, &turn, &audit(world, "decide"))?;
     assert_eq!(sides.desk.approval(id)?.unwrap().decision, Some(decision));
     Ok(())
 }

@@ -107,7 +107,7 @@ impl Options {
             Failure::misuse(FaultCode::BadArgument, message)
         })?;
         let (scope, reason) = (self.scope.scope(), self.reason.clone());
-        Ok(Some(Ruling { approves: self.yes, scope, reason, args }))
+        Ok(Some(Ruling { approves: self.yes, scope, reason, args, state: None }))
     }
 
     fn pending(&self, desk: &Desk, terminal: Terminal, asks: bool) -> Result<Reply, Failure> {
@@ -161,7 +161,7 @@ fn interview(desk: &Desk, requests: &[Approval], terminal: Terminal) -> Result<R
         let word = ask(&mut input, &mut output);
         let word = word.map_err(|error| Failure::io("the terminal could not be used", &error))?;
         let ruling = match word {
-            Word::Ruling(ruling) => ruling,
+            Word::Ruling(ruling) => Ruling { state: Some(request.request.state), ..ruling },
             Word::Later => continue,
             Word::End => break,
         };
@@ -197,14 +197,20 @@ fn ask(input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<Word> {
         }
         let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
         let reason = Some(rest.trim().to_owned()).filter(|reason| !reason.is_empty());
-        let yes = |scope| Word::Ruling(Ruling { approves: true, scope, reason: None, args: None });
+        let yes = |scope| {
+            Word::Ruling(Ruling { approves: true, scope, reason: None, args: None, state: None })
+        };
         return Ok(match word {
             "y" | "yes" => yes(Scope::Once),
             "c" | "chat" => yes(Scope::Chat),
             "r" | "rule" => yes(Scope::Rule),
-            "n" | "no" => {
-                Word::Ruling(Ruling { approves: false, scope: Scope::Once, reason, args: None })
-            }
+            "n" | "no" => Word::Ruling(Ruling {
+                approves: false,
+                scope: Scope::Once,
+                reason,
+                args: None,
+                state: None,
+            }),
             "s" | "skip" => Word::Later,
             "q" | "quit" => Word::End,
             _ => continue,
@@ -336,7 +342,9 @@ mod tests {
     #[test]
     fn a_person_s_word_is_a_letter_or_a_word_and_a_no_takes_a_reason() {
         let said = |typed: &str| ask(&mut typed.as_bytes(), &mut Vec::new()).unwrap();
-        let yes = |scope| Word::Ruling(Ruling { approves: true, scope, reason: None, args: None });
+        let yes = |scope| {
+            Word::Ruling(Ruling { approves: true, scope, reason: None, args: None, state: None })
+        };
         assert_eq!(said("y\n"), yes(Scope::Once));
         assert_eq!(said("what\nchat\n"), yes(Scope::Chat));
         assert_eq!(said("r\n"), yes(Scope::Rule));

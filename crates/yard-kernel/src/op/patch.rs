@@ -7,7 +7,8 @@ use std::sync::Arc;
 use yard_core::op::{ApplyPatch, Patched, PatchedFile};
 use yard_core::patch::{self, Action, Change, Transfer};
 use yard_core::{
-    Call, Fault, FaultCode, FileKind, FileState, FileType, PathError, Result, Subject, WsPath,
+    Call, EffectKind, Fault, FaultCode, FileKind, FileState, FileType, PathError, Result, Subject,
+    WsPath,
 };
 
 use crate::content::check_loadable;
@@ -110,6 +111,9 @@ impl<'a> Tree<'a> {
             (Action::Add, _) => (self.create(&change, None)?, None),
             (Action::Update, Some(Transfer::Copy)) => {
                 let source = self.source(&change)?;
+                // A copy shows what it was made of.
+                let (path, file_type) = (source.path.clone(), source.state.file_type);
+                self.planner.effect.push(EffectKind::Read, path, file_type);
                 (self.create(&change, Some(&source))?, None)
             }
             (Action::Update, Some(Transfer::Rename)) => {

@@ -128,6 +128,7 @@ fn replace(
         ..moved.state.clone()
     };
     planner.check_writable_above(from)?;
+    planner.effect.push(EffectKind::Read, from.clone(), moved.state.file_type);
     planner.rewrite(&replaced, Some(moved.bytes.to_vec()), after)?;
     planner.remove(&moved);
     Ok(Moved { from: from.clone(), to: to.clone(), file: replaced.id })

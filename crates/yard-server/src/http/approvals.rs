@@ -12,6 +12,9 @@ use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 
+/// Bytes of a diff, of arguments and of a result that a list shows.
+const BRIEF_BYTES: usize = 4 << 10;
+
 /// How far a request has come.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -87,6 +90,9 @@ pub(super) struct NewDecision {
     args: Option<Map<String, Value>>,
     /// A word to the agent.
     reason: Option<String>,
+    /// The `state_hash` of the request as it was shown: if it asks for something else by now, nothing is
+    /// decided.
+    state_hash: Option<String>,
 }
 
 /// A request, with what became of it.
@@ -101,7 +107,7 @@ pub(super) struct ApprovalRow {
     asked_at: String,
     toolset: String,
     tool: String,
-    /// The arguments of the call.
+    /// The arguments of the call; null in a list where they are long.
     args: Value,
     /// Why a person is asked.
     reason: String,
@@ -142,7 +148,7 @@ impl From<&Approval> for ApprovalRow {
             tool: request.tool.clone(),
             args: json(&request.args),
             reason: request.reason.clone(),
-            effect: json(&request.effect),
+            effect: told(&request.effect),
             diff: request.diff.clone(),
             state_hash: request.state.to_string(),
             decision: said.map(|said| if said.approves { "approve" } else { "deny" }),
@@ -155,6 +161,15 @@ impl From<&Approval> for ApprovalRow {
             result: approval.answer.as_deref().map(own_words),
         }
     }
+}
+
+/// The effect as people are told it.
+fn told(effect: &str) -> Value {
+    let mut effect: Value = serde_json::from_str(effect).unwrap_or_default();
+    if let Some(members) = effect.as_object_mut() {
+        members.shift_remove("preset");
+    }
+    effect
 }
 
 /// The dialect's own answer: what is inside the envelope, or the envelope of a failure.
@@ -202,7 +217,23 @@ pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
     let limit = paging.limit()?.min(MOST_ROWS);
     let page = ask.session()?.approvals().list(filter, paging.cursor()?, limit)?;
     let next = page.rows.last().filter(|_| page.truncated).map(|row| row.id.to_string());
-    Reply::ok(&ApprovalList { approvals: page.rows.iter().map(ApprovalRow::from).collect(), next })
+    Reply::ok(&ApprovalList { approvals: page.rows.iter().map(brief).collect(), next })
+}
+
+/// A request in a list: what is long is cut, and the request by itself shows it.
+fn brief(approval: &Approval) -> ApprovalRow {
+    let mut row = ApprovalRow::from(approval);
+    if row.diff.len() > BRIEF_BYTES {
+        row.diff.truncate(row.diff.floor_char_boundary(BRIEF_BYTES));
+        row.diff.push_str("\n\\ cut here: the request by itself shows the rest\n");
+    }
+    if approval.request.args.len() > BRIEF_BYTES {
+        row.args = Value::Null;
+    }
+    row.result = row
+        .result
+        .filter(|_| approval.answer.as_ref().is_some_and(|answer| answer.len() <= BRIEF_BYTES));
+    row
 }
 
 pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
@@ -213,7 +244,9 @@ pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
 }
 
 pub(super) fn decide(ask: &Ask) -> Result<Reply, Problem> {
-    let NewDecision { decision, scope, args, reason } = ask.json()?;
+    let NewDecision { decision, scope, args, reason, state_hash } = ask.json()?;
+    let state = state_hash.map(|hash| hash.parse()).transpose();
+    let state = state.map_err(|_| Problem::invalid("state_hash", "expected a `state_hash`"))?;
     let ruling = Ruling {
         approves: matches!(decision, Word::Approve),
         scope: match scope {
@@ -223,6 +256,7 @@ pub(super) fn decide(ask: &Ask) -> Result<Reply, Problem> {
         },
         reason,
         args: args.map(Value::Object),
+        state,
     };
     let id = ask.id("approval_id", "approval")?;
     let session = ask.session()?;

@@ -70,10 +70,12 @@ async fn resumed(ask: &Arc<Ask>, waiting: &Arc<Waiting>) -> Option<Answer> {
     let (ask, waiting) = (Arc::clone(ask), Arc::clone(waiting));
     let app = Arc::clone(&ask.app);
     let resume = move || {
+        // A key that was revoked, or a member who was removed, gets nothing any more.
+        ask.is_still_in().ok()?;
         let Waiting { session, toolset, tool, pending, .. } = &*waiting;
-        ask.app.catalog.resume(toolset, tool, pending, session, &ask.call)
+        Some(ask.app.catalog.resume(toolset, tool, pending, session, &ask.call))
     };
     // What was approved may be left to be done by who waits for it.
     let work = if changes { Work::Change } else { Work::Look };
-    app.pools.run(work, resume).await
+    app.pools.run(work, resume).await.flatten()
 }

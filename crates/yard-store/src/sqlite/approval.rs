@@ -51,11 +51,12 @@ pub(super) fn insert(connection: &Connection, asked: &NewApproval) -> Result<()>
 pub(super) fn decide(
     connection: &Connection,
     id: ApprovalId,
+    state: &ContentHash,
     decision: &Decision,
 ) -> Result<ChatId> {
     let sql = "UPDATE approval SET status = ?2, approves = ?3, scope = ?4, word = ?5, \
                other_args = ?6, decided_by = ?7, decided_at = ?8 \
-               WHERE uuid = ?1 AND status = ?9 \
+               WHERE uuid = ?1 AND status = ?9 AND state = ?10 \
                RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
     let status = match decision.approves {
         true => ApprovalStatus::Approved,
@@ -71,6 +72,7 @@ pub(super) fn decide(
         decision.by,
         decision.at.as_millis(),
         value::status_number(ApprovalStatus::Pending),
+        state.as_bytes(),
     ];
     let chat = one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))?;
     chat.ok_or_else(|| StoreError::Misfit(format!("approval {id} does not wait for a decision")))

@@ -2,7 +2,7 @@
 //! `approval.rs`, the sequence of events in `event.rs`.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{ApprovalId, ChatId, Name, QuestionId, Timestamp, WsPath};
+use yard_core::{ApprovalId, ChatId, ContentHash, Name, QuestionId, Timestamp, WsPath};
 
 use super::connections::Flush;
 use super::error::corrupt;
@@ -140,6 +140,7 @@ impl Desk for SqliteStore {
     fn decide(
         &self,
         id: ApprovalId,
+        state: &ContentHash,
         decision: &Decision,
         grant: Option<&Grant>,
         turn: &NewTurn,
@@ -150,7 +151,7 @@ impl Desk for SqliteStore {
             false => ApprovalStatus::Denied,
         };
         self.db.write(Flush::Now, |connection| {
-            let chat = approval::decide(connection, id, decision)?;
+            let chat = approval::decide(connection, id, state, decision)?;
             grant.map_or(Ok(()), |grant| approval::grant(connection, grant))?;
             add_turn(connection, chat, turn)?;
             event::add(connection, decision.at, &Tidings::Decided(chat, id, status))?;

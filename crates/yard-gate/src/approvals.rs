@@ -400,6 +400,16 @@ fn exact_paths(approval: &Approval, effect: &Effect) -> Result<Vec<String>> {
     Ok(effect.paths.iter().map(|one| glob(&one.path, one.with_contents)).collect())
 }
 
+/// The effect of a request, as people are told it.
+pub fn effect_told(approval: &Approval) -> Value {
+    let mut effect: Value = serde_json::from_str(&approval.request.effect).unwrap_or_default();
+    if let Some(members) = effect.as_object_mut() {
+        // That is for who executes it.
+        members.shift_remove("preset");
+    }
+    effect
+}
+
 /// What the door of who asked lets happen.
 fn policy_of(text: &str) -> Policy {
     let told: Value = serde_json::from_str(text).unwrap_or_default();

@@ -25,7 +25,7 @@ mod settings;
 mod transcript;
 
 pub use actor::Actor;
-pub use approvals::{Approvals, Ruling};
+pub use approvals::{Approvals, Ruling, effect_told};
 pub use bell::{Bell, Listener, Listening};
 pub use call_log::{CALL_SPAN, CallLog, LOG_TARGET};
 pub use chats::{Chats, MESSAGE_BYTES, Role};

@@ -125,6 +125,11 @@ impl Rule {
         self.written.then
     }
 
+    /// Why it is there, behind what it says; nothing if nobody wrote that down.
+    fn why(&self) -> String {
+        self.written.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default()
+    }
+
     /// The rule as JSON.
     pub fn to_value(&self) -> Value {
         serde_json::to_value(&self.written).unwrap_or_default()
@@ -337,7 +342,7 @@ impl Rules {
         let named = |at: usize, rule: &Rule| format!("rule {} ({rule})", at + 1);
         if let Some((at, rule)) = strictest.filter(|(_, rule)| rule.then() == Then::Deny) {
             let because = named(at, rule);
-            let why = rule.written.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+            let why = rule.why();
             let reason = format!("{because} of this workspace's policy forbids to {what}{why}");
             return Judgement { verdict: Verdict::Deny(reason), because };
         }
@@ -351,11 +356,7 @@ impl Rules {
             let verdict = match rule.then() {
                 Then::Allow if effect.with_contents && !rule.allows(origin, effect) => None,
                 Then::Allow => Some(Verdict::Allow),
-                _ => {
-                    let why = rule.written.why.as_deref();
-                    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-                    Some(Verdict::Ask(format!("{because} asks before: {what}{why}")))
-                }
+                _ => Some(Verdict::Ask(format!("{because} asks before: {what}{}", rule.why()))),
             };
             if let Some(verdict) = verdict {
                 return Judgement { verdict, because };

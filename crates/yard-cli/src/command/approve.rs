@@ -6,7 +6,9 @@ use std::io::{self, BufRead, IsTerminal as _, Write};
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, FaultCode};
 use yard_dialects::Catalog;
-use yard_gate::{Actor, Approval, ApprovalFilter, ApprovalStatus, Page, Ruling, Scope};
+use yard_gate::{
+    Actor, Approval, ApprovalFilter, ApprovalStatus, Page, Ruling, Scope, effect_told,
+};
 
 use crate::door::{Door, Seat};
 use crate::failure::Failure;
@@ -270,7 +272,7 @@ fn bounded(text: &str) -> String {
 }
 
 fn effects(approval: &Approval) -> Vec<(String, String)> {
-    let told: Value = serde_json::from_str(&approval.request.effect).unwrap_or_default();
+    let told = effect_told(approval);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let paths = told["paths"].as_array().into_iter().flatten();
     let mut effects: Vec<_> =
@@ -322,7 +324,7 @@ fn to_json(approval: &Approval) -> Value {
         "tool": request.tool,
         "args": json(&request.args),
         "reason": request.reason,
-        "effect": json(&request.effect),
+        "effect": effect_told(approval),
         "diff": request.diff,
         "state_hash": request.state.to_string(),
         "decision": said.map(|said| if said.approves { "approve" } else { "deny" }),

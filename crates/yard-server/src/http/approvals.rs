@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use yard_core::ChatId;
-use yard_gate::{Approval, ApprovalFilter, ApprovalStatus, MOST_ROWS, Ruling, Scope};
+use yard_gate::{Approval, ApprovalFilter, ApprovalStatus, MOST_ROWS, Ruling, Scope, effect_told};
 
 use super::ask::Ask;
 use super::paging::Paging;
@@ -148,7 +148,7 @@ impl From<&Approval> for ApprovalRow {
             tool: request.tool.clone(),
             args: json(&request.args),
             reason: request.reason.clone(),
-            effect: told(&request.effect),
+            effect: effect_told(approval),
             diff: request.diff.clone(),
             state_hash: request.state.to_string(),
             decision: said.map(|said| if said.approves { "approve" } else { "deny" }),
@@ -161,15 +161,6 @@ impl From<&Approval> for ApprovalRow {
             result: approval.answer.as_deref().map(own_words),
         }
     }
-}
-
-/// The effect as people are told it.
-fn told(effect: &str) -> Value {
-    let mut effect: Value = serde_json::from_str(effect).unwrap_or_default();
-    if let Some(members) = effect.as_object_mut() {
-        members.shift_remove("preset");
-    }
-    effect
 }
 
 /// The dialect's own answer: what is inside the envelope, or the envelope of a failure.

@@ -1,5 +1,9 @@
 //! Bodies that nobody should send: always a JSON error, and bounded memory.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Server};
@@ -118,4 +122,28 @@ pub(crate) fn resident(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+}
+
+#[test]
+fn w1_who_is_refused_before_the_body_came_still_hears_why() {
+    let server = Server::start();
+    let ada = server.person();
+    let path = format!(
+        "/api/v1/workspaces/{}/files/01a1ded5-dd8a-77da-afc2-e0984d8b1839/content",
+        ada.workspace()
+    );
+    let mut client = TcpStream::connect(&server.address).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    for (method, path) in [("PUT", path.as_str()), ("POST", "/nowhere"), ("PATCH", path.as_str())] {
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 70000\r\n\r\n");
+        client.write_all(head.as_bytes()).unwrap();
+        // Far longer than it takes to refuse.
+        std::thread::sleep(Duration::from_millis(50));
+        client.write_all(&[b'x'; 70_000]).unwrap();
+        let mut answer = [0; 4096];
+        let length = client.read(&mut answer).unwrap();
+        let answer = String::from_utf8_lossy(&answer[..length]);
+        assert!(answer.starts_with("HTTP/1.1 40"), "{method} {path}: {answer}");
+    }
 }

@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use http::header::{
     ACCEPT_RANGES, ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH,
-    CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue,
+    CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, EXPECT, HeaderName, HeaderValue,
     RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span, field};
@@ -46,28 +46,35 @@ pub(crate) async fn respond(
     peer: IpAddr,
     request: Request<Incoming>,
 ) -> Response<Body> {
-    match table.find(request.method(), request.uri().path()) {
-        Meant::Route(route, params) => answer(app, route, params, peer, request).await,
+    let (parts, mut body) = request.into_parts();
+    // Who asks first whether to send the body has not sent it.
+    let comes = !parts.headers.contains_key(EXPECT);
+    let response = match table.find(&parts.method, parts.uri.path()) {
+        Meant::Route(route, params) => answer(app, route, params, peer, parts, &mut body).await,
         Meant::OtherMethods(allowed) => {
             let message = "this route takes other methods; the header Allow names them";
             let problem = Problem::new(405, "METHOD_NOT_ALLOWED", message);
-            let mut response = outside(&app, &request, problem);
+            let mut response = outside(&app, &parts, problem);
             set(response.headers_mut(), ALLOW, Some(allowed));
             response
         }
         Meant::Nothing => {
             let message = "no such route; GET /openapi.json lists all of them";
-            outside(&app, &request, Problem::not_found(message))
+            outside(&app, &parts, Problem::not_found(message))
         }
+    };
+    if comes && !body.is_end_stream() {
+        body::hear_out(&mut body).await;
     }
+    response
 }
 
 /// What no route answers.
-fn outside(app: &App, request: &Request<Incoming>, problem: Problem) -> Response<Body> {
-    let checked = guard::check(&app.settings, request.uri(), request.headers());
+fn outside(app: &App, parts: &Parts, problem: Problem) -> Response<Body> {
+    let checked = guard::check(&app.settings, &parts.uri, &parts.headers);
     let problem = checked.err().unwrap_or(problem);
-    let id = request_id(app, request.headers());
-    tracing::info!(id, method = %request.method(), status = problem.status, "no route");
+    let id = request_id(app, &parts.headers);
+    tracing::info!(id, method = %parts.method, status = problem.status, "no route");
     told(app, &id, Err(problem))
 }
 
@@ -76,10 +83,10 @@ async fn answer(
     route: Arc<Route>,
     params: Vec<(String, String)>,
     peer: IpAddr,
-    request: Request<Incoming>,
+    parts: Parts,
+    body: &mut Incoming,
 ) -> Response<Body> {
     let began = Instant::now();
-    let (parts, body) = request.into_parts();
     let id = request_id(&app, &parts.headers);
     let span = request_span(&app, &route, &id, &parts.headers);
     let result = run(&app, &route, params, peer, parts, body).instrument(span.clone()).await;
@@ -132,7 +139,7 @@ async fn run(
     params: Vec<(String, String)>,
     peer: IpAddr,
     parts: Parts,
-    body: Incoming,
+    body: &mut Incoming,
 ) -> Result<(Reply, Alive), Problem> {
     guard::check(&app.settings, &parts.uri, &parts.headers)?;
     let token = credentials(&parts)?;

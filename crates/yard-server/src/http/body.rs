@@ -19,6 +19,9 @@ use super::problem::Problem;
 pub(crate) const SMALL: usize = 64 << 10;
 /// How long a client may take to send a body.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// What is still read of a body that nobody wants, and for how long: see [`hear_out`].
+const UNWANTED: usize = 1 << 20;
+const SOON: Duration = Duration::from_secs(1);
 /// KiB that all large bodies together may take.
 const ROOM: u32 = 256 << 10;
 
@@ -33,8 +36,8 @@ impl Default for Room {
 }
 
 /// A body that is being read.
-pub(crate) struct Reading {
-    body: Incoming,
+pub(crate) struct Reading<'a> {
+    body: &'a mut Incoming,
     read: BytesMut,
     most: u64,
     ended: bool,
@@ -43,11 +46,11 @@ pub(crate) struct Reading {
 /// A body with the memory that was set aside for it.
 pub(crate) type WholeBody = (Bytes, Option<OwnedSemaphorePermit>);
 
-impl Reading {
+impl<'a> Reading<'a> {
     /// Reads what is small; refuses what says that it is too large.
     pub(crate) async fn begin(
         headers: &HeaderMap,
-        body: Incoming,
+        body: &'a mut Incoming,
         most: u64,
     ) -> Result<Self, Problem> {
         if said_length(headers).is_some_and(|length| length > most) {
@@ -104,6 +107,21 @@ impl Reading {
         }
         Ok(())
     }
+}
+
+/// Reads on for a client that was refused before its body was read. A connection that is closed while its
+/// client still writes is reset, and the client sees that instead of the answer.
+pub(crate) async fn hear_out(body: &mut Incoming) {
+    let mut left = UNWANTED;
+    let rest = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+            if left == 0 {
+                return;
+            }
+        }
+    };
+    let _ = timeout(SOON, rest).await;
 }
 
 fn said_length(headers: &HeaderMap) -> Option<u64> {

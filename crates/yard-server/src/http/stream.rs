@@ -83,12 +83,12 @@ impl Chunks {
 }
 
 /// A way for the pieces of a body to a handler, and what sends them there.
-pub(super) fn incoming(body: Incoming) -> (Chunks, impl Future<Output = ()>) {
+pub(super) fn incoming(body: &mut Incoming) -> (Chunks, impl Future<Output = ()>) {
     let (sender, receiver) = mpsc::channel(WAITING);
     (Chunks(Mutex::new(Some(receiver))), pump(body, sender))
 }
 
-async fn pump(mut body: Incoming, sender: mpsc::Sender<Result<Bytes, Problem>>) {
+async fn pump(body: &mut Incoming, sender: mpsc::Sender<Result<Bytes, Problem>>) {
     loop {
         let piece = match timeout(PATIENCE, body.frame()).await {
             Ok(None) => return,

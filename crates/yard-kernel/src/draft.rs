@@ -17,8 +17,8 @@ use yard_store::{Base, Effort, NewChange, Node, Prepared, Signature, Store};
 
 use crate::content::{check_loadable, hash_all, read_all};
 use crate::disk::{EntryKind, NewlyKept, Shape, Staged, Stat, Taking, not_found, special};
+use crate::making::{Made, Wanted};
 use crate::op::version::purged;
-use crate::recent;
 use crate::recovery::image;
 use crate::virtual_files::check_free;
 use crate::workspace::{Workspace, store_fault};
@@ -521,10 +521,10 @@ impl<'a> Planner<'a> {
     ) -> Result<(FileId, VersionId, ContentHash)> {
         check_loadable(new.bytes.len() as u64, self.workspace.limits(), path)?;
         self.create_image(path, new.file_type, new.json, |planner, shape| {
-            let hash = planner.bring(new.bytes, None)?;
-            let workspace = planner.workspace;
-            let staged = workspace.stage.file(&workspace.disk, new.bytes, shape, path)?;
-            Ok(Image { hash, size: new.bytes.len() as u64, staged })
+            let (bytes, kind) = (new.bytes, FileKind::File);
+            let wanted = Wanted { bytes, base: None, kind, shape: *shape, path: path.clone() };
+            let made = wanted.make(planner.workspace, planner.effort)?;
+            Ok(planner.accept(made))
         })
     }
 
@@ -606,18 +606,36 @@ impl<'a> Planner<'a> {
         bytes: &[u8],
         after: FileState,
     ) -> Result<(VersionId, ContentHash)> {
-        let kind = after.kind;
-        self.put_image(current, after, |planner, shape| {
-            let base = current.state.content.filter(|_| !current.bytes.is_empty());
-            let base = base.map(|hash| Base { hash, bytes: &current.bytes });
-            let hash = planner.bring(bytes, base)?;
-            let (disk, stage) = (&planner.workspace.disk, &planner.workspace.stage);
-            let staged = match kind {
-                FileKind::Link => stage.link(disk, bytes, &current.path)?,
-                _ => stage.file(disk, bytes, shape, &current.path)?,
-            };
-            Ok(Image { hash, size: bytes.len() as u64, staged })
-        })
+        let made = self.wanted(current, bytes, &after).make(self.workspace, self.effort)?;
+        self.put_made(current, after, made)
+    }
+
+    /// What it takes to give an entry those bytes.
+    pub(crate) fn wanted<'b>(
+        &self,
+        current: &'b Current,
+        bytes: &'b [u8],
+        after: &FileState,
+    ) -> Wanted<'b> {
+        let base = current.state.content.filter(|_| !current.bytes.is_empty());
+        let base = base.map(|hash| Base { hash, bytes: &current.bytes });
+        let (kind, shape) = (after.kind, self.shape(current, after));
+        Wanted { bytes, base, kind, shape, path: current.path.clone() }
+    }
+
+    fn shape(&self, current: &Current, after: &FileState) -> Shape {
+        let taking = Some(Taking { file: current.id, step: self.draft.id });
+        Shape { mode: Some(after.mode), owner: Some(current.stat.owner), taking }
+    }
+
+    /// Plans another state for a file or link that is there, with what was made for it.
+    pub(crate) fn put_made(
+        &mut self,
+        current: &Current,
+        after: FileState,
+        made: Made,
+    ) -> Result<(VersionId, ContentHash)> {
+        self.put_image(current, after, |planner, _| Ok(planner.accept(made)))
     }
 
     /// Plans another state for a file or link that is there, with the image that `make` stages.
@@ -628,8 +646,7 @@ impl<'a> Planner<'a> {
         make: impl FnOnce(&mut Self, &Shape) -> Result<Image>,
     ) -> Result<(VersionId, ContentHash)> {
         self.check_writable_above(&current.path)?;
-        let taking = Some(Taking { file: current.id, step: self.draft.id });
-        let shape = Shape { mode: Some(after.mode), owner: Some(current.stat.owner), taking };
+        let shape = self.shape(current, &after);
         let Image { hash, size, staged } = make(self, &shape)?;
         (after.content, after.size) = (Some(hash), size);
         if current.bytes.len() as u64 == current.stat.size() {
@@ -685,15 +702,12 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Makes a content that the step writes ready for the store; its hash.
-    pub(crate) fn bring(&mut self, bytes: &[u8], base: Option<Base<'_>>) -> Result<ContentHash> {
-        let hash = ContentHash::of(bytes);
-        let prepared = self.store().prepare(hash, bytes, base, self.effort).map_err(store_fault)?;
+    /// Takes a content that was made for this plan.
+    pub(crate) fn accept(&mut self, made: Made) -> Image {
+        let Made { hash, size, prepared, staged, written } = made;
         self.draft.contents.push(prepared);
-        if bytes.len() <= recent::LARGEST {
-            self.draft.written.push((hash, bytes.to_vec()));
-        }
-        Ok(hash)
+        self.draft.written.extend(written.map(|bytes| (hash, bytes)));
+        Image { hash, size, staged }
     }
 
     /// Plans that an entry goes away.

@@ -10,6 +10,7 @@ mod disk;
 mod draft;
 mod glimpse;
 mod journal;
+mod making;
 mod op;
 mod preview;
 mod projection;

@@ -72,6 +72,7 @@ pub(crate) struct Taking {
 }
 
 /// What a staged file shall be.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// Its mode; `None` is what a new file gets here.
     pub(crate) mode: Option<u32>,

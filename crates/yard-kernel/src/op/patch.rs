@@ -13,7 +13,8 @@ use yard_core::{
 
 use crate::content::check_loadable;
 use crate::disk::{EntryKind, Shape, Spot, is_folder, not_found, special};
-use crate::draft::{Current, Image, Large, Planner, not_a_folder};
+use crate::draft::{Current, Large, Planner, not_a_folder};
+use crate::making::{self, Made, Wanted};
 use crate::op::relocate::carry;
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
@@ -30,9 +31,10 @@ impl Execute for ApplyPatch {
         for change in changes.iter().filter(|change| change.action == Action::Delete) {
             tree.remove(change)?;
         }
-        for change in changes {
+        let contents = tree.contents(&changes)?;
+        for (change, content) in changes.iter().zip(contents) {
             call.check()?;
-            files.push(tree.make(change)?);
+            files.push(tree.make(change, content)?);
         }
         if tree.planner.draft.changes.is_empty() {
             let message = "the patch changes nothing: what it asks for is there already";
@@ -105,31 +107,60 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    fn make(&mut self, change: Change) -> Result<PatchedFile> {
+    /// The new contents of files that come and of those that stay in their place, all made at once: most
+    /// patches are nothing else.
+    fn contents(&self, changes: &[Change]) -> Result<Vec<Option<Made>>> {
+        let Planner { workspace, call, effort, .. } = self.planner;
+        let wanted: Vec<_> = changes.iter().map(|change| self.wanted(change)).collect();
+        let is_wanted: Vec<bool> = wanted.iter().map(Option::is_some).collect();
+        let wanted: Vec<_> = wanted.into_iter().flatten().collect();
+        let mut made = making::make_all(workspace, &wanted, effort, call)?.into_iter();
+        Ok(is_wanted.into_iter().map(|is| is.then(|| made.next()).flatten()).collect())
+    }
+
+    fn wanted<'b>(&'b self, change: &'b Change) -> Option<Wanted<'b>> {
+        let bytes = change.content.as_slice();
+        match (change.action, change.transfer) {
+            (Action::Add, _) => {
+                let path = parsed(change.new_path.as_deref()?).ok()?;
+                let shape = Shape { mode: self.new_mode(change, None), owner: None, taking: None };
+                Some(Wanted { bytes, base: None, kind: FileKind::File, shape, path })
+            }
+            (Action::Update, None) => {
+                let current = self.found.get(change.old_path.as_deref()?)?;
+                let differs = *current.bytes != change.content;
+                differs.then(|| self.planner.wanted(current, bytes, &rewritten(current, change)))
+            }
+            _ => None,
+        }
+    }
+
+    fn make(&mut self, change: &Change, content: Option<Made>) -> Result<PatchedFile> {
         let (path, moved_from) = match (change.action, change.transfer) {
-            (Action::Delete, _) => (self.source(&change)?.path, None),
-            (Action::Add, _) => (self.create(&change, None)?, None),
+            (Action::Delete, _) => (self.source(change)?.path, None),
+            (Action::Add, _) => (self.create(change, None, content)?, None),
             (Action::Update, Some(Transfer::Copy)) => {
-                let source = self.source(&change)?;
+                let source = self.source(change)?;
                 // A copy shows what it was made of.
                 let (path, file_type) = (source.path.clone(), source.state.file_type);
                 self.planner.effect.push(EffectKind::Read, path, file_type);
-                (self.create(&change, Some(&source))?, None)
+                (self.create(change, Some(&source), content)?, None)
             }
             (Action::Update, Some(Transfer::Rename)) => {
-                let source = self.source_itself(&change)?;
-                let to = self.target(&change)?;
+                let source = self.source_itself(change)?;
+                let to = self.target(change)?;
                 let moved = carry(&mut self.planner, &source, &to)?;
-                self.rewrite(&moved, &change)?;
+                self.rewrite(&moved, change, content)?;
                 (moved.path, Some(source.path))
             }
             (Action::Update, None) => {
-                let source = self.source(&change)?;
-                self.rewrite(&source, &change)?;
+                let source = self.source(change)?;
+                self.rewrite(&source, change, content)?;
                 (source.path, None)
             }
         };
-        let (action, size, hunks) = (change.action, change.content.len() as u64, change.hunks);
+        let (action, size) = (change.action, change.content.len() as u64);
+        let hunks = change.hunks.clone();
         Ok(PatchedFile { action, path, moved_from, size, hunks })
     }
 
@@ -173,45 +204,55 @@ impl<'a> Tree<'a> {
         Ok(path)
     }
 
-    fn create(&mut self, change: &Change, copied: Option<&Current>) -> Result<WsPath> {
+    fn create(
+        &mut self,
+        change: &Change,
+        copied: Option<&Current>,
+        content: Option<Made>,
+    ) -> Result<WsPath> {
         let path = self.target(change)?;
         let bytes = change.content.as_slice();
         check_loadable(bytes.len() as u64, self.planner.workspace.limits(), &path)?;
         let file_type = copied.map_or(FileType::Document, |source| source.state.file_type);
-        // A new file gets the mode that the process's mask leaves, with git's bits.
-        let usual = self.planner.workspace.folder_mode;
-        let mode = match (change.mode, copied) {
-            (Some(mode), _) => Some(with_git_mode(usual & 0o666, mode, usual)),
-            (None, Some(source)) => Some(source.state.mode),
-            (None, None) => None,
-        };
+        let mode = self.new_mode(change, copied);
         self.planner.create_image(&path, file_type, false, |planner, shape| {
-            let hash = planner.bring(bytes, None)?;
-            let shape = Shape { mode, ..*shape };
-            let workspace = planner.workspace;
-            let staged = workspace.stage.file(&workspace.disk, bytes, &shape, &path)?;
-            Ok(Image { hash, size: bytes.len() as u64, staged })
+            let (base, kind, shape) = (None, FileKind::File, Shape { mode, ..*shape });
+            let wanted = Wanted { bytes, base, kind, shape, path: path.clone() };
+            let made = content.map_or_else(|| wanted.make(planner.workspace, planner.effort), Ok);
+            Ok(planner.accept(made?))
         })?;
         Ok(path)
     }
 
+    /// A new file gets the mode that the process's mask leaves, with git's bits; a copy its source's.
+    fn new_mode(&self, change: &Change, copied: Option<&Current>) -> Option<u32> {
+        let usual = self.planner.workspace.folder_mode;
+        let asked = change.mode.map(|mode| with_git_mode(usual & 0o666, mode, usual));
+        asked.or_else(|| copied.map(|source| source.state.mode))
+    }
+
     /// Gives a file the content and the mode that the patch says, if either is another.
-    fn rewrite(&mut self, current: &Current, change: &Change) -> Result<()> {
-        let mode = current.state.mode;
-        let mode = change.mode.map_or(mode, |asked| with_git_mode(mode, asked, mode | mode >> 2));
+    fn rewrite(&mut self, current: &Current, change: &Change, content: Option<Made>) -> Result<()> {
+        let (limits, size) = (self.planner.workspace.limits(), change.content.len() as u64);
+        check_loadable(size, limits, &current.path)?;
+        let after = rewritten(current, change);
+        if let Some(content) = content {
+            return self.planner.put_made(current, after, content).map(|_| ());
+        }
         let differs = *current.bytes != change.content;
-        if !differs && mode == current.state.mode {
+        if !differs && after == current.state {
             return Ok(());
         }
-        check_loadable(
-            change.content.len() as u64,
-            self.planner.workspace.limits(),
-            &current.path,
-        )?;
-        let after = FileState { mode, ..current.state.clone() };
         let bytes = differs.then(|| change.content.clone());
         self.planner.rewrite(current, bytes, after)
     }
+}
+
+/// A file as the patch leaves it, but for its content.
+fn rewritten(current: &Current, change: &Change) -> FileState {
+    let mode = current.state.mode;
+    let mode = change.mode.map_or(mode, |asked| with_git_mode(mode, asked, mode | mode >> 2));
+    FileState { mode, ..current.state.clone() }
 }
 
 /// A mode with the bits of a mode of git's: whoever may read may run what is executable, as far as

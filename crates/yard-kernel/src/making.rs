@@ -1,0 +1,87 @@
+//! New contents made ready: named by their hash, made small for the store, staged for the disk. Nothing
+//! of that needs the plan that wants them, so that many are made at once, on all cores.
+
+use std::num::NonZero;
+use std::thread;
+
+use yard_core::{Call, ContentHash, FileKind, Result, WsPath};
+use yard_store::{Base, Effort, Prepared};
+
+use crate::disk::{Shape, Staged};
+use crate::recent;
+use crate::workspace::{Workspace, store_fault};
+
+/// Fewer than this are made sooner than a thread starts.
+const FEW: usize = 16;
+/// Threads beyond this wait for each other in the staging folder.
+const MOST_THREADS: usize = 4;
+
+/// A content, and the file or link that it is going to be.
+pub(crate) struct Wanted<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// The version before it.
+    pub(crate) base: Option<Base<'a>>,
+    pub(crate) kind: FileKind,
+    pub(crate) shape: Shape,
+    pub(crate) path: WsPath,
+}
+
+/// A content that is ready.
+pub(crate) struct Made {
+    pub(crate) hash: ContentHash,
+    pub(crate) size: u64,
+    pub(crate) prepared: Prepared,
+    pub(crate) staged: Staged,
+    /// Its bytes, where the next plan shall know them again.
+    pub(crate) written: Option<Vec<u8>>,
+}
+
+impl Wanted<'_> {
+    pub(crate) fn make(&self, workspace: &Workspace, effort: Effort) -> Result<Made> {
+        let Self { bytes, base, kind, shape, path } = self;
+        let hash = ContentHash::of(bytes);
+        let prepared =
+            workspace.store().prepare(hash, bytes, *base, effort).map_err(store_fault)?;
+        let (disk, stage) = (&workspace.disk, &workspace.stage);
+        let staged = match kind {
+            FileKind::Link => stage.link(disk, bytes, path)?,
+            _ => stage.file(disk, bytes, shape, path)?,
+        };
+        let written = (bytes.len() <= recent::LARGEST).then(|| bytes.to_vec());
+        Ok(Made { hash, size: bytes.len() as u64, prepared, staged, written })
+    }
+}
+
+/// Makes all of them; of several faults, the one of the first.
+pub(crate) fn make_all(
+    workspace: &Workspace,
+    wanted: &[Wanted<'_>],
+    effort: Effort,
+    call: &Call,
+) -> Result<Vec<Made>> {
+    let make = |part: &[Wanted<'_>]| {
+        let made = part.iter().map(|wanted| {
+            call.check()?;
+            wanted.make(workspace, effort)
+        });
+        made.collect::<Result<Vec<_>>>()
+    };
+    let cores = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+    if cores == 1 || wanted.len() < FEW {
+        return make(wanted);
+    }
+    let (mine, others) = wanted.split_at(wanted.len().div_ceil(cores));
+    thread::scope(|scope| {
+        let parts = others.chunks(mine.len());
+        let others: Vec<_> = parts.map(|part| scope.spawn(move || make(part))).collect();
+        let mut all = make(mine);
+        for part in others {
+            let part = part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            all = all.and_then(|mut all| {
+                all.extend(part?);
+                Ok(all)
+            });
+        }
+        all
+    })
+}

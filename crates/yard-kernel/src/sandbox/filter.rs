@@ -1,0 +1,234 @@
+//! The filter of system calls: what a command has no business with answers EPERM, and what programs know
+//! how to do without answers ENOSYS. Nothing kills.
+//!
+//! A call whose arguments the filter cannot see through (a pointer to flags, say) is one of those that
+//! must not exist. So is a call of another architecture, of the x32 numbers, or newer than this list.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, sock_filter,
+};
+
+use super::task::Task;
+
+/// Refused whatever the arguments.
+const REFUSED: &[i64] = &[
+    // Looking into or steering other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_process_mrelease,
+    libc::SYS_kcmp,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_move_pages,
+    libc::SYS_migrate_pages,
+    // The kernel's own machinery.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_reboot,
+    libc::SYS_syslog,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_vhangup,
+    libc::SYS_fanotify_init,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_nfsservctl,
+    libc::SYS_personality,
+    // Keyrings, which belong to the user and not to the box.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // What is mounted where, and ways around it.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_setns,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    // Names and clocks.
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_uselib,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ustat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_sysfs,
+];
+
+/// Said not to exist, and libraries then take the older way: flags behind a pointer cannot be judged.
+const ABSENT: &[i64] = &[
+    libc::SYS_clone3,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+];
+
+/// The newest call that was looked at: Linux 6.18.
+const NEWEST: u32 = 469;
+
+/// `CLONE_NEW*`, each of which is a new namespace.
+const NEW_NAMESPACES: [i32; 8] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    0x80, // CLONE_NEWTIME; for `clone` these bits are the signal of the child's end.
+];
+
+/// Keys typed into a terminal by a program, and a console's selection pasted by one.
+const TERMINAL_INPUT: [u64; 3] =
+    [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */, 0x541d /* TIOCCONS */];
+
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xc000_00b7;
+
+/// Puts the filter over this process and all that it starts.
+pub(super) fn install(task: &Task) -> io::Result<()> {
+    let invalid = |_| io::Error::from_raw_os_error(libc::EINVAL);
+    let program = program(task.named_sockets).map_err(invalid)?;
+    seccompiler::apply_filter(&program).map_err(|error| match error {
+        seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => error,
+        _ => io::Error::from_raw_os_error(libc::EINVAL),
+    })
+}
+
+fn program(named_sockets: bool) -> Result<BpfProgram, seccompiler::BackendError> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+        REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    let bit = |flag: &i32| both(0, *flag as u64, *flag as u64);
+    let namespaces = NEW_NAMESPACES.iter().map(bit).collect::<Result<_, _>>()?;
+    rules.insert(libc::SYS_unshare, namespaces);
+    let namespaces = NEW_NAMESPACES[..7].iter().map(bit).collect::<Result<_, _>>()?;
+    rules.insert(libc::SYS_clone, namespaces);
+    let typed = TERMINAL_INPUT.iter().map(|code| all(&[(1, SeccompCmpOp::Eq, *code)]));
+    rules.insert(libc::SYS_ioctl, typed.collect::<Result<_, _>>()?);
+    rules.insert(libc::SYS_socket, sockets(named_sockets)?);
+    rules.insert(libc::SYS_socketpair, pairs(named_sockets)?);
+    let filter = SeccompFilter::new(
+        rules,
+        SeccompAction::Allow,
+        SeccompAction::Errno(libc::EPERM as u32),
+        std::env::consts::ARCH.try_into()?,
+    )?;
+    let rest: BpfProgram = filter.try_into()?;
+    Ok(prologue().into_iter().chain(rest).collect())
+}
+
+/// Families by an allow-list: a vsock, say, passes through a network namespace.
+fn sockets(named: bool) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+    let other: Vec<_> =
+        families.iter().map(|family| (0, SeccompCmpOp::Ne, *family as u64)).collect();
+    // Of netlink only what lists interfaces and addresses.
+    let netlink = [
+        (0, SeccompCmpOp::Eq, libc::AF_NETLINK as u64),
+        (2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE as u64),
+    ];
+    let mut rules = vec![all(&other)?, all(&netlink)?];
+    if !named {
+        rules.push(all(&[(0, SeccompCmpOp::Eq, libc::AF_UNIX as u64)])?);
+    }
+    Ok(rules)
+}
+
+/// A pair of streams stays a pair. One of datagrams (and a raw one is of datagrams) can be sent, or
+/// connected, to any name: without names, there are none.
+fn pairs(named: bool) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let mut rules = vec![all(&[(0, SeccompCmpOp::Ne, libc::AF_UNIX as u64)])?];
+    if !named {
+        rules.push(both(1, 0xf, libc::SOCK_DGRAM as u64)?);
+        rules.push(both(1, 0xf, libc::SOCK_RAW as u64)?);
+    }
+    Ok(rules)
+}
+
+/// Holds when all of these do. The kernel reads these arguments as 32 bits, and so does the filter.
+fn all(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, seccompiler::BackendError> {
+    let condition = |(argument, operator, value): &(u8, SeccompCmpOp, u64)| {
+        SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, operator.clone(), *value)
+    };
+    SeccompRule::new(conditions.iter().map(condition).collect::<Result<_, _>>()?)
+}
+
+/// Holds when the bits of `mask` are those of `value`.
+fn both(argument: u8, mask: u64, value: u64) -> Result<SeccompRule, seccompiler::BackendError> {
+    all(&[(argument, SeccompCmpOp::MaskedEq(mask), value)])
+}
+
+/// Comes before the rules, which would kill on a foreign architecture and know nothing of numbers that
+/// are not in their list.
+fn prologue() -> Vec<sock_filter> {
+    let refuse = |errno: i32| statement(0x06, 0x0005_0000 | errno as u32);
+    let mut program = vec![
+        statement(0x20, 4), // load the architecture
+        jump(0x15, ARCHITECTURE, 1, 0),
+        refuse(libc::EPERM),
+        statement(0x20, 0), // load the number
+        jump(0x25, NEWEST, 0, 1),
+        refuse(libc::ENOSYS),
+    ];
+    for call in ABSENT {
+        program.push(jump(0x15, *call as u32, 0, 1));
+        program.push(refuse(libc::ENOSYS));
+    }
+    program
+}
+
+fn statement(code: u16, k: u32) -> sock_filter {
+    jump(code, k, 0, 0)
+}
+
+fn jump(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
+    sock_filter { code, jt, jf, k }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_filter_fits_into_the_kernels_bounds_and_knows_its_calls() {
+        for named in [false, true] {
+            let program = program(named).unwrap();
+            assert!((100..4096).contains(&program.len()), "{} instructions", program.len());
+        }
+        assert!(REFUSED.iter().chain(ABSENT).all(|call| *call <= i64::from(NEWEST)));
+    }
+}

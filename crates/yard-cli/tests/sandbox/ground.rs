@@ -35,7 +35,7 @@ pub(crate) fn as_root_and_user(name: &str, body: impl Fn()) {
         to
     });
     let ran = Command::new(test)
-        .args(["--exact", name, "--nocapture"])
+        .args(["--exact", name, "--nocapture", "--include-ignored"])
         .env_clear()
         .env("SECRET_CANARY", "server-secret")
         .env(AS_USER, helper)
@@ -48,6 +48,7 @@ pub(crate) fn as_root_and_user(name: &str, body: impl Fn()) {
     let errors = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "as an ordinary user:\n{words}\n{errors}");
     assert!(words.contains("1 passed"), "no test ran as an ordinary user: {words}");
+    print!("{words}");
 }
 
 pub(crate) fn helper() -> PathBuf {
@@ -70,6 +71,7 @@ pub(crate) struct Ground {
     temp: TempDir,
     pub(crate) limits: Limits,
     pub(crate) stdin: Vec<u8>,
+    pub(crate) env: Vec<(OsString, OsString)>,
     pub(crate) hidden: Vec<PathBuf>,
     pub(crate) scripts: Vec<(String, Vec<u8>)>,
 }
@@ -104,7 +106,8 @@ impl Ground {
             grace: Duration::from_millis(300),
             ..Limits::default()
         };
-        Self { temp, limits, stdin: Vec::new(), hidden: Vec::new(), scripts: Vec::new() }
+        let env = vec![];
+        Self { temp, limits, stdin: Vec::new(), env, hidden: Vec::new(), scripts: Vec::new() }
     }
 
     pub(crate) fn workspace(&self) -> PathBuf {
@@ -155,7 +158,7 @@ impl Ground {
         let workspace = self.workspace();
         let order = Order {
             argv: argv.iter().map(OsString::from).collect(),
-            env: vec![("GREETING".into(), "hello".into())],
+            env: [vec![("GREETING".into(), "hello".into())], self.env.clone()].concat(),
             stdin: self.stdin.clone(),
             scripts: self.scripts.clone(),
             workspace: &workspace,

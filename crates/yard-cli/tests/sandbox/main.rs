@@ -11,4 +11,7 @@
 )]
 
 mod basics;
+mod cases;
+mod cost;
+mod escapes;
 mod ground;

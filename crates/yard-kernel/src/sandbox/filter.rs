@@ -12,8 +12,6 @@ use seccompiler::{
     SeccompRule, sock_filter,
 };
 
-use super::task::Task;
-
 /// Refused whatever the arguments.
 const REFUSED: &[i64] = &[
     // Looking into or steering other processes.
@@ -93,7 +91,29 @@ const ABSENT: &[i64] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
+    libc::SYS_openat2,
 ];
+
+/// Calls that set a file's mode: the argument that is the mode, and the one whose flags say whether it
+/// counts. A file that runs as its owner would, once landed, run as the server's user.
+const MODES: &[(i64, u8, Option<u8>)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 2, Some(1)),
+    (libc::SYS_fchmod, 1, None),
+    (libc::SYS_fchmodat, 2, None),
+    (FCHMODAT2, 2, None),
+    (libc::SYS_mknodat, 2, None),
+    (libc::SYS_openat, 3, Some(2)),
+];
+
+/// `fchmodat2`, the same on all architectures.
+const FCHMODAT2: i64 = 452;
 
 /// The newest call that was looked at: Linux 6.18.
 const NEWEST: u32 = 469;
@@ -119,10 +139,11 @@ const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
 
-/// Puts the filter over this process and all that it starts.
-pub(super) fn install(task: &Task) -> io::Result<()> {
+/// Puts the filter over this process and all that it starts. `named_sockets` may be made where every
+/// folder that is shown hides those of the host: a name behind a pointer cannot be judged.
+pub(super) fn install(named_sockets: bool) -> io::Result<()> {
     let invalid = |_| io::Error::from_raw_os_error(libc::EINVAL);
-    let program = program(task.named_sockets).map_err(invalid)?;
+    let program = program(named_sockets).map_err(invalid)?;
     seccompiler::apply_filter(&program).map_err(|error| match error {
         seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => error,
         _ => io::Error::from_raw_os_error(libc::EINVAL),
@@ -141,6 +162,9 @@ fn program(named_sockets: bool) -> Result<BpfProgram, seccompiler::BackendError>
     rules.insert(libc::SYS_ioctl, typed.collect::<Result<_, _>>()?);
     rules.insert(libc::SYS_socket, sockets(named_sockets)?);
     rules.insert(libc::SYS_socketpair, pairs(named_sockets)?);
+    for (call, mode, flags) in MODES {
+        rules.insert(*call, modes(*mode, *flags)?);
+    }
     let filter = SeccompFilter::new(
         rules,
         SeccompAction::Allow,
@@ -177,6 +201,20 @@ fn pairs(named: bool) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
         rules.push(both(1, 0xf, libc::SOCK_RAW as u64)?);
     }
     Ok(rules)
+}
+
+/// A mode with the bit of the owner's or of the group's rights.
+fn modes(mode: u8, flags: Option<u8>) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let rule = |bit: u32| {
+        let set = |value: u64| SeccompCmpOp::MaskedEq(value);
+        let bit = u64::from(bit);
+        let mut conditions = vec![(mode, set(bit), bit)];
+        if let Some(flags) = flags {
+            conditions.push((flags, set(libc::O_CREAT as u64), libc::O_CREAT as u64));
+        }
+        all(&conditions)
+    };
+    [libc::S_ISUID, libc::S_ISGID].into_iter().map(rule).collect()
 }
 
 /// Holds when all of these do. The kernel reads these arguments as 32 bits, and so does the filter.

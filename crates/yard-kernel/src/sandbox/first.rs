@@ -32,11 +32,11 @@ pub(super) fn in_namespaces(
         Some(trees) => trees,
         None => Trees::take(task).at(Step::Folders)?,
     };
-    mounts::build(task, trees)?;
+    let built = mounts::build(task, trees)?;
     loopback::bring_up().at(Step::Network)?;
     rustix::system::sethostname(b"box").at(Step::Network)?;
     let start = task.shown_at.join(&task.folder);
-    confine(task)?;
+    confine(task, built.hides_sockets)?;
     // Behind the namespace, whatever is left ends with this process.
     let exit = run(task, &start, words)?;
     finish(exit, socket)
@@ -50,7 +50,7 @@ pub(super) fn behind_walls(
 ) -> Result<(), Trouble> {
     die_with_parent().at(Step::Session)?;
     let start = task.workspace.join(&task.folder);
-    confine(task)?;
+    confine(task, false)?;
     let exit = run(task, &start, words)?;
     finish(exit, socket)
 }
@@ -63,7 +63,7 @@ fn die_with_parent() -> io::Result<()> {
 }
 
 /// Raises every wall around this process, which needs nothing more than to start one other and to wait.
-fn confine(task: &Task) -> Result<(), Trouble> {
+fn confine(task: &Task, named_sockets: bool) -> Result<(), Trouble> {
     let walls = task.walls.walls();
     capacity::limit(task).at(Step::Limits)?;
     capacity::drop_capabilities().at(Step::Capabilities)?;
@@ -72,7 +72,7 @@ fn confine(task: &Task) -> Result<(), Trouble> {
         landlocked::restrict(task).at(Step::Landlock)?;
     }
     if walls.seccomp {
-        filter::install(task).at(Step::Seccomp)?;
+        filter::install(named_sockets).at(Step::Seccomp)?;
     }
     // The command has the same user: what is dumpable it could write to through /proc.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Step::Capabilities)

@@ -30,13 +30,16 @@ const READ_ONLY: u64 = NO_DEVICES | libc::MOUNT_ATTR_RDONLY;
 /// any more.
 const SITE: &str = "/tmp";
 
-/// Where the layers are, while the overlay is made.
+/// Where the layers are, while an overlay is made.
 const LOWER: &str = ".lower";
+const EMPTY: &str = ".empty";
+const VEILED: &str = ".lower:.empty";
 const LAYERS: &str = ".layers";
 
 /// Everything of the host that the box will show, held by hand.
 pub(super) struct Trees {
     folders: Vec<Shown>,
+    hides_sockets: bool,
     devices: Vec<(&'static str, OwnedFd)>,
     workspace: OwnedFd,
     layers: Option<OwnedFd>,
@@ -50,8 +53,10 @@ struct Shown {
 
 enum What {
     Link(PathBuf),
-    Folder(OwnedFd),
     File(OwnedFd),
+    Folder(OwnedFd),
+    /// A folder in which somebody may have put a socket.
+    Veiled(OwnedFd),
 }
 
 impl Trees {
@@ -63,15 +68,20 @@ impl Trees {
             Some(rustix::fs::open(&task.owners, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
         };
         let owners = owners.as_ref().map(|owners| owners.as_fd());
+        let mounts = fs::read_to_string("/proc/self/mountinfo")?;
         let mut folders = Vec::new();
-        let system = system::FOLDERS.iter().map(PathBuf::from);
-        let etc = system::ETC.iter().map(|name| Path::new("/etc").join(name));
-        for at in system.chain(etc) {
-            folders.extend(look(&at, None)?);
+        for name in system::ETC {
+            folders.extend(look(&Path::new("/etc").join(name), None)?);
+        }
+        for at in system::FOLDERS {
+            folders.extend(look(Path::new(at), None)?.map(|shown| shown.veiled(&mounts)));
         }
         for at in &task.shown {
-            folders.extend(look(at, owners)?);
+            folders.extend(look(at, owners)?.map(|shown| shown.veiled(&mounts)));
         }
+        let bare =
+            |shown: &Shown| matches!(shown.what, What::Folder(_)) && !shown.at.starts_with("/etc");
+        let hides_sockets = !folders.iter().any(bare) && !has_mounts(&mounts, &task.workspace);
         let device = |name: &&'static str| {
             let tree = clone_tree(&Path::new("/dev").join(name), OpenTreeFlags::empty())?;
             private(&tree, libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC)?;
@@ -86,8 +96,26 @@ impl Trees {
             }
             _ => None,
         };
-        Ok(Self { folders, devices, workspace, layers })
+        Ok(Self { folders, hides_sockets, devices, workspace, layers })
     }
+}
+
+impl Shown {
+    /// The same behind a veil, where that would not hide what is mounted below it.
+    fn veiled(self, mounts: &str) -> Self {
+        let covers = has_mounts(mounts, &self.at);
+        let what = match self.what {
+            What::Folder(tree) if !covers => What::Veiled(tree),
+            other => other,
+        };
+        Self { what, ..self }
+    }
+}
+
+/// Whether something is mounted below a folder: the fifth field of each line is where.
+fn has_mounts(mounts: &str, folder: &Path) -> bool {
+    let mut places = mounts.lines().filter_map(|line| line.split(' ').nth(4));
+    places.any(|place| Path::new(place).starts_with(folder) && Path::new(place) != folder)
 }
 
 /// What is at a path of the host; nothing, where nothing is.
@@ -131,29 +159,48 @@ fn map_owners(tree: &OwnedFd, owners: Option<BorrowedFd<'_>>) -> io::Result<()> 
     }
 }
 
+/// What a built root is like.
+pub(super) struct Built {
+    /// No socket of the host can be reached by its name.
+    pub(super) hides_sockets: bool,
+}
+
 /// Builds the new root and changes into it.
-pub(super) fn build(task: &Task, trees: Trees) -> Result<(), Trouble> {
+pub(super) fn build(task: &Task, trees: Trees) -> Result<Built, Trouble> {
     // First of all, while the host's /proc is still there to vouch for it.
     let proc = new_mount("proc", &[], libc::MOUNT_ATTR_NOEXEC | NO_DEVICES).at(Step::Proc)?;
     let mask = clone_tree(Path::new("/dev/null"), OpenTreeFlags::empty()).at(Step::Proc)?;
     let root = begin_root().at(Step::Tmp)?;
-    show(&trees.folders).at(Step::Show)?;
+    let mut hides_sockets = trees.hides_sockets;
+    hides_sockets &= show(&trees.folders).at(Step::Show)?;
     make_proc(proc, &mask).at(Step::Proc)?;
     make_devices(task, trees.devices).at(Step::Devices)?;
     make_tmp(task).at(Step::Tmp)?;
     write_etc().at(Step::Etc)?;
     write_scripts(task).at(Step::Scripts)?;
-    let workspace = match trees.layers {
-        Some(layers) => overlay(task, &trees.workspace, &layers).at(Step::Overlay)?,
-        None => trees.workspace,
+    let workspace = match (trees.layers, task.kind) {
+        (Some(layers), _) => overlay(task, &trees.workspace, &layers).at(Step::Overlay)?,
+        (None, Kind::InPlace) => {
+            hides_sockets = false;
+            trees.workspace
+        }
+        (None, _) => veil(&trees.workspace).unwrap_or_else(|_| {
+            hides_sockets = false;
+            trees.workspace
+        }),
     };
     put(&workspace, &below(&task.shown_at)).at(Step::Workspace)?;
     for hidden in &task.hidden {
         hide(task, hidden).at(Step::Hide)?;
     }
+    for scratch in [LOWER, LAYERS, EMPTY] {
+        // Those that were not needed are not there.
+        let _ = fs::remove_dir(scratch);
+    }
     let wanted = TreeAttributes { set: READ_ONLY, ..TreeAttributes::default() };
     mount_setattr(&root, wanted).at(Step::Pivot)?;
-    pivot(root).at(Step::Pivot)
+    pivot(root).at(Step::Pivot)?;
+    Ok(Built { hides_sockets })
 }
 
 /// A path of the box, as seen from the new root, in which this process stands.
@@ -206,7 +253,9 @@ fn put_file(tree: &OwnedFd, at: &Path) -> io::Result<()> {
     attach(tree, at)
 }
 
-fn show(folders: &[Shown]) -> io::Result<()> {
+/// Shows them where they are on the host; whether the host's sockets in them are hidden.
+fn show(folders: &[Shown]) -> io::Result<bool> {
+    let mut hides_sockets = true;
     for Shown { at, what } in folders {
         let at = below(at);
         if let Some(parent) = at.parent() {
@@ -214,11 +263,31 @@ fn show(folders: &[Shown]) -> io::Result<()> {
         }
         match what {
             What::Link(target) => symlink(target, &at)?,
-            What::Folder(tree) => put(tree, &at)?,
             What::File(tree) => put_file(tree, &at)?,
+            What::Folder(tree) => put(tree, &at)?,
+            What::Veiled(tree) => match veil(tree) {
+                Ok(veiled) => put(&veiled, &at)?,
+                Err(_) => {
+                    hides_sockets = false;
+                    put(tree, &at)?;
+                }
+            },
         }
     }
-    Ok(())
+    Ok(hides_sockets)
+}
+
+/// The same folder below an overlay of nothing. A socket in it is then another file than the one that
+/// somebody on the host listens on, and dialling it reaches nobody; likewise a named pipe.
+fn veil(tree: &OwnedFd) -> io::Result<OwnedFd> {
+    put(tree, Path::new(LOWER))?;
+    fs::create_dir_all(EMPTY)?;
+    let veiled = new_mount("overlay", &[("lowerdir", VEILED), ("userxattr", "")], READ_ONLY);
+    // Without the veil, the folder is moved from here to its place.
+    if veiled.is_ok() {
+        rustix::mount::unmount(LOWER, UnmountFlags::DETACH)?;
+    }
+    veiled
 }
 
 fn make_proc(proc: OwnedFd, mask: &OwnedFd) -> io::Result<()> {
@@ -297,7 +366,6 @@ fn overlay(task: &Task, workspace: &OwnedFd, layers: &OwnedFd) -> io::Result<Own
     let merged = new_mount("overlay", &options, NO_DEVICES)?;
     for at in [LOWER, LAYERS] {
         rustix::mount::unmount(at, UnmountFlags::DETACH)?;
-        fs::remove_dir(at)?;
     }
     Ok(merged)
 }

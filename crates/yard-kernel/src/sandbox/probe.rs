@@ -38,7 +38,6 @@ pub(super) fn probe(helper: PathBuf, wish: Wish) -> Shared {
         findings: Vec::new(),
         owners,
         groups: groups.ok(),
-        named_sockets: false,
     };
     let full = match owners_error {
         Some(error) => Err(error),

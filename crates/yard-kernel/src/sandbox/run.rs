@@ -38,8 +38,6 @@ pub(super) struct Shared {
     /// Maps what root owns to the box's user, where the server is root.
     pub(super) owners: Option<OwnedFd>,
     pub(super) groups: Option<Groups>,
-    /// Whether every tree that a box shows hides the host's sockets.
-    pub(super) named_sockets: bool,
 }
 
 impl Sandbox {
@@ -155,7 +153,6 @@ impl Shared {
             processes: order.limits.processes,
             open_files: order.limits.open_files,
             file_bytes: order.limits.file_bytes,
-            named_sockets: self.named_sockets && kind == Kind::Overlay,
         })
     }
 }
@@ -210,6 +207,14 @@ fn check(order: &Order<'_>, walls: Walls) -> io::Result<()> {
         )),
         Layer::Overlay { upper, work } if upper.parent() != work.parent() || upper == work => {
             wrong("the layer's two folders are not in one parent")
+        }
+        _ if !walls.namespaces
+            && order.hidden.iter().any(|hidden| hidden.starts_with(order.workspace)) =>
+        {
+            Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "a folder below the workspace cannot be hidden without namespaces",
+            ))
         }
         _ if !walls.namespaces && !order.scripts.is_empty() => Err(io::Error::new(
             io::ErrorKind::Unsupported,

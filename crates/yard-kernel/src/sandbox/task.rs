@@ -38,8 +38,6 @@ pub(super) struct Task {
     pub(super) processes: u64,
     pub(super) open_files: u64,
     pub(super) file_bytes: u64,
-    /// Sockets with names in the file system may be used: every shown tree hides those of the host.
-    pub(super) named_sockets: bool,
 }
 
 /// What becomes of what is written in the workspace.
@@ -93,7 +91,6 @@ impl Task {
             out.number(number);
         }
         out.number(self.file_bytes);
-        out.number(u64::from(self.named_sockets));
         let length = (out.0.len() - 8) as u64;
         out.0[..8].copy_from_slice(&length.to_le_bytes());
         out.0
@@ -167,7 +164,6 @@ impl Reader<'_> {
             processes: self.number()?,
             open_files: self.number()?,
             file_bytes: self.number()?,
-            named_sockets: self.number()? != 0,
         })
     }
 
@@ -234,7 +230,6 @@ mod tests {
             walls: WallBits::of(Walls { namespaces: true, landlock: false, seccomp: true }),
             user: Some(7),
             file_bytes: u64::MAX,
-            named_sockets: true,
             ..Task::default()
         };
         let bytes = task.to_bytes();

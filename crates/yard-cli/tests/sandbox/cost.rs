@@ -1,0 +1,45 @@
+//! What a box costs over a bare command. Run by hand, in release:
+//! `cargo test --release -p yard-cli --test sandbox -- --ignored --nocapture cost::`.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::ground::{Ground, as_root_and_user, sandbox};
+
+const ROUNDS: usize = 200;
+
+fn median(mut round: impl FnMut()) -> Duration {
+    let time = |()| {
+        let before = Instant::now();
+        round();
+        before.elapsed()
+    };
+    let mut took: Vec<Duration> = std::iter::repeat_n((), ROUNDS).map(time).collect();
+    took.sort();
+    took[ROUNDS / 2]
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn a_boxed_true_costs_little_whatever_the_workspace_holds() {
+    as_root_and_user("cost::a_boxed_true_costs_little_whatever_the_workspace_holds", || {
+        let (sandbox, ground) = (sandbox(), Ground::new());
+        let bare = median(|| {
+            let ran = Command::new("true").stdout(Stdio::piped()).output();
+            assert!(ran.unwrap().status.success());
+        });
+        let boxed = median(|| assert_eq!(ground.run(&sandbox, &["true"]).unwrap().code(), Some(0)));
+        for folder in 0..100 {
+            let folder = ground.workspace().join(format!("folder-{folder}"));
+            fs::create_dir(&folder).unwrap();
+            for file in 0..500 {
+                fs::write(folder.join(format!("file-{file}")), "").unwrap();
+            }
+        }
+        let full = median(|| assert_eq!(ground.run(&sandbox, &["true"]).unwrap().code(), Some(0)));
+        let user = rustix::process::geteuid().as_raw();
+        println!("uid {user}: bare {bare:?}, boxed {boxed:?}, with 50,000 files {full:?}");
+        assert!(full - bare < Duration::from_millis(if cfg!(debug_assertions) { 40 } else { 10 }));
+    });
+}

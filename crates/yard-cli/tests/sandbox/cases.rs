@@ -59,8 +59,14 @@ pub(crate) const CASES: &[Case] = &[
     Case(
         "change the system's files",
         N | W,
-        "refused(lambda: os.chmod('/usr/bin/env', 0o777), lambda: open('/usr/bin/env', 'ab'), \
-         lambda: os.utime('/usr/bin/env') or os.unlink('/usr/bin/env'))",
+        "refused(lambda: open('/usr/bin/env', 'ab'), lambda: open('/usr/bin/env', 'r+b'), \
+         lambda: open('/etc/ld.so.cache', 'ab'))",
+    ),
+    Case(
+        "change what is said about a file outside",
+        N | W,
+        "refused(lambda: os.chmod(E['SECRET'], 0o777), lambda: os.utime(E['SECRET'], (1, 1)), \
+         lambda: os.setxattr(E['SECRET'], 'user.x', b'x'), lambda: os.chown(E['SECRET'], -1, -1))",
     ),
     Case("what is hidden below the workspace", N, "refused(lambda: open('.data/secret').read())"),
     Case(
@@ -129,7 +135,7 @@ pub(crate) const CASES: &[Case] = &[
     Case(
         "settings of the kernel",
         N | W,
-        "refused(*[lambda at=at: open('/proc/' + at, 'w').write('1') for at in \
+        "refused(*[lambda at=at: put('/proc/' + at, '1') for at in \
          ['sys/kernel/core_pattern', 'sys/kernel/hostname', 'sys/vm/drop_caches', \
          'sys/net/ipv4/ip_forward', 'sys/kernel/modprobe', 'irq/0/smp_affinity']])",
     ),
@@ -143,13 +149,13 @@ pub(crate) const CASES: &[Case] = &[
     Case(
         "a new map of users",
         N | W,
-        "refused(lambda: open('/proc/self/uid_map', 'w').write('0 0 1'), \
-         lambda: open('/proc/self/setgroups', 'w').write('allow'))",
+        "refused(lambda: put('/proc/self/uid_map', '0 0 1'), \
+         lambda: put('/proc/self/setgroups', 'allow'))",
     ),
     Case(
         "be spared when memory runs out",
         N | W,
-        "refused(lambda: open('/proc/self/oom_score_adj', 'w').write('-1000'))",
+        "refused(lambda: put('/proc/self/oom_score_adj', '-1000'))",
     ),
     Case(
         "mounts do not name the host's folders",
@@ -241,9 +247,14 @@ pub(crate) const CASES: &[Case] = &[
     ),
     Case(
         "a datagram to the host",
-        N,
-        "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
-         s.sendto(b'x', ('127.0.0.1', int(E['UDP_PORT'])))\nheld('sent into the void')",
+        N | W,
+        "try: socket.socket(2, 2).sendto(b'x', ('127.0.0.1', int(E['UDP_PORT'])))\n\
+         except OSError as error: held(error)\nheld('or sent into the void')",
+    ),
+    Case(
+        "dial without dialling",
+        N | W,
+        "refused(lambda: socket.socket(2, 1).sendto(b'x', 0x20000000, ('127.0.0.1', int(E['PORT']))))",
     ),
     Case("dial a named socket outside", N | W, "refused(lambda: dial(E['OUTSIDE'] + '/stream'))"),
     Case("dial a named socket in the workspace", N | W, "refused(lambda: dial('stream'))"),
@@ -355,8 +366,7 @@ pub(crate) const CASES: &[Case] = &[
         "clocks, names, swap, quotas and logs of the machine",
         N | W,
         "denied(('settimeofday', bytes(16), 0), ('clock_settime', 0, bytes(16)), ('sethostname', b'x', 1), \
-         ('swapon', b'file', 0), ('swapoff', b'file'), ('acct', b'file'), ('syslog', 3, bytes(8), 8), \
-         ('quotactl', 0x800002, b'/dev/vda', 0, 0))\n\
+         ('swapon', b'file', 0), ('swapoff', b'file'), ('acct', b'file'), ('syslog', 3, bytes(8), 8),)\n\
          check(E['NAMESPACES'] == '0' or socket.gethostname() == 'box', 'name')",
     ),
     Case(
@@ -368,7 +378,7 @@ pub(crate) const CASES: &[Case] = &[
     Case(
         "ports and segments of the processor",
         W,
-        "denied(('iopl', 3), ('ioperm', 0x60, 1, 1), ('modify_ldt', 0, 0, 0), ('personality', 0x40000))",
+        "denied(('quotactl', 0x800002, b'/dev/vda', 0, 0), ('iopl', 3), ('ioperm', 0x60, 1, 1), ('modify_ldt', 0, 0, 0), ('personality', 0x40000))",
     ),
     Case(
         "calls of the 32-bit numbers",

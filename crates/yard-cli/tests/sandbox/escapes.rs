@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{ErrorKind, Read as _};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::process::{Child, Command, Stdio};
 
@@ -67,6 +67,10 @@ impl Host {
         let secret = fs::read_to_string(self.ground.outside().join("secret"));
         if secret.ok().as_deref() != Some("host-secret\n") {
             noticed.push("the file outside changed".to_owned());
+        }
+        let metadata = fs::metadata(self.ground.outside().join("secret")).unwrap();
+        if metadata.mode() & 0o7777 != 0o644 || metadata.mtime() < 1000 {
+            noticed.push("what is said about the file outside changed".to_owned());
         }
         if fs::read_dir(self.ground.outside()).unwrap().count() != 2 {
             noticed.push("there is something new outside".to_owned());
@@ -248,7 +252,8 @@ fn daemons_do_not_outlive_the_call() {
     });
 }
 
-fn running(marker: &str) -> Vec<String> {
+/// Processes of the host that sleep for just so long.
+pub(crate) fn running(marker: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let mut line = String::new();

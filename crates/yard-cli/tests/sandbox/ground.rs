@@ -101,6 +101,8 @@ impl Ground {
         }
         fs::write(temp.path().join("workspace/file"), "lower\n").unwrap();
         fs::write(temp.path().join("outside/secret"), "host-secret\n").unwrap();
+        let secret = temp.path().join("outside/secret");
+        fs::set_permissions(secret, fs::Permissions::from_mode(0o644)).unwrap();
         let limits = Limits {
             wall: Duration::from_secs(20),
             grace: Duration::from_millis(300),
@@ -156,22 +158,43 @@ impl Ground {
         call: &Call,
     ) -> io::Result<Ran> {
         let workspace = self.workspace();
-        let order = Order {
+        let mut ears = Ears::default();
+        let order = self.order(&workspace, layer, shown_at, argv);
+        let ended = sandbox.run(&order, call, &mut ears)?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok(Ran { ended, stdout: text(&ears.0), stderr: text(&ears.1) })
+    }
+
+    /// Read-only, with ears of one's own.
+    pub(crate) fn run_heard(
+        &self,
+        sandbox: &Sandbox,
+        argv: &[&str],
+        ears: &mut dyn Hear,
+    ) -> io::Result<Ended> {
+        let workspace = self.workspace();
+        sandbox.run(&self.order(&workspace, Layer::ReadOnly, &workspace, argv), &call(), ears)
+    }
+
+    fn order<'a>(
+        &self,
+        workspace: &'a Path,
+        layer: Layer<'a>,
+        shown_at: &'a Path,
+        argv: &[&str],
+    ) -> Order<'a> {
+        Order {
             argv: argv.iter().map(OsString::from).collect(),
             env: [vec![("GREETING".into(), "hello".into())], self.env.clone()].concat(),
             stdin: self.stdin.clone(),
             scripts: self.scripts.clone(),
-            workspace: &workspace,
+            workspace,
             shown_at,
             folder: PathBuf::new(),
             layer,
             hidden: self.hidden.clone(),
             limits: self.limits,
-        };
-        let mut ears = Ears::default();
-        let ended = sandbox.run(&order, call, &mut ears)?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ok(Ran { ended, stdout: text(&ears.0), stderr: text(&ears.1) })
+        }
     }
 }
 

@@ -11,6 +11,7 @@
 )]
 
 mod basics;
+mod bombs;
 mod cases;
 mod cost;
 mod escapes;

@@ -85,6 +85,68 @@ const REFUSED: &[i64] = &[
     libc::SYS_sysfs,
 ];
 
+/// Refused where no namespace is around the command: Landlock does not hold what is changed about a
+/// file rather than in it, nor what processes share by number.
+const REFUSED_ALONE: &[i64] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    463, // setxattrat
+    466, // removexattrat
+    469, // file_setattr
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_setpriority,
+    libc::SYS_ioprio_set,
+    // Landlock holds neither datagrams nor the oldest ways of dialling.
+    libc::SYS_socket,
+];
+
+/// Refused there unless the first argument is zero, which is the caller itself.
+const OWN_ALONE: &[i64] = &[
+    libc::SYS_prlimit64,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setattr,
+];
+
+/// Attributes of a file that are set through any handle of it.
+const FILE_ATTRIBUTES: [u64; 2] =
+    [0x4008_6602 /* FS_IOC_SETFLAGS */, 0x401c_5820 /* FS_IOC_FSSETXATTR */];
+
 /// Said not to exist, and libraries then take the older way: flags behind a pointer cannot be judged.
 const ABSENT: &[i64] = &[
     libc::SYS_clone3,
@@ -139,18 +201,29 @@ const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
 
-/// Puts the filter over this process and all that it starts. `named_sockets` may be made where every
-/// folder that is shown hides those of the host: a name behind a pointer cannot be judged.
-pub(super) fn install(named_sockets: bool) -> io::Result<()> {
+/// What stands around the command beside this filter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Around {
+    /// Namespaces, in which every folder that is shown hides the host's sockets: names are harmless.
+    Veils,
+    /// Namespaces. A socket's name is behind a pointer, which the filter cannot follow.
+    Namespaces,
+    /// Nothing.
+    Nothing,
+}
+
+/// Puts the filter over this process and all that it starts.
+pub(super) fn install(around: Around) -> io::Result<()> {
     let invalid = |_| io::Error::from_raw_os_error(libc::EINVAL);
-    let program = program(named_sockets).map_err(invalid)?;
+    let program = program(around).map_err(invalid)?;
     seccompiler::apply_filter(&program).map_err(|error| match error {
         seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => error,
         _ => io::Error::from_raw_os_error(libc::EINVAL),
     })
 }
 
-fn program(named_sockets: bool) -> Result<BpfProgram, seccompiler::BackendError> {
+fn program(around: Around) -> Result<BpfProgram, seccompiler::BackendError> {
+    let named_sockets = around == Around::Veils;
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let bit = |flag: &i32| both(0, *flag as u64, *flag as u64);
@@ -164,6 +237,15 @@ fn program(named_sockets: bool) -> Result<BpfProgram, seccompiler::BackendError>
     rules.insert(libc::SYS_socketpair, pairs(named_sockets)?);
     for (call, mode, flags) in MODES {
         rules.insert(*call, modes(*mode, *flags)?);
+    }
+    if around == Around::Nothing {
+        rules.extend(REFUSED_ALONE.iter().map(|call| (*call, Vec::new())));
+        for call in OWN_ALONE {
+            rules.insert(*call, vec![all(&[(0, SeccompCmpOp::Ne, 0)])?]);
+        }
+        for code in FILE_ATTRIBUTES {
+            rules.entry(libc::SYS_ioctl).or_default().push(all(&[(1, SeccompCmpOp::Eq, code)])?);
+        }
     }
     let filter = SeccompFilter::new(
         rules,
@@ -263,8 +345,8 @@ mod tests {
 
     #[test]
     fn the_filter_fits_into_the_kernels_bounds_and_knows_its_calls() {
-        for named in [false, true] {
-            let program = program(named).unwrap();
+        for around in [Around::Veils, Around::Namespaces, Around::Nothing] {
+            let program = program(around).unwrap();
             assert!((100..4096).contains(&program.len()), "{} instructions", program.len());
         }
         assert!(REFUSED.iter().chain(ABSENT).all(|call| *call <= i64::from(NEWEST)));

@@ -15,6 +15,7 @@ use std::thread;
 use rustix::fs::MemfdFlags;
 use rustix::process::{DumpableBehavior, Signal, WaitOptions};
 
+use super::filter::Around;
 use super::mounts::Trees;
 use super::report::{At as _, Report, Step, Trouble};
 use super::task::Task;
@@ -36,7 +37,7 @@ pub(super) fn in_namespaces(
     loopback::bring_up().at(Step::Network)?;
     rustix::system::sethostname(b"box").at(Step::Network)?;
     let start = task.shown_at.join(&task.folder);
-    confine(task, built.hides_sockets)?;
+    confine(task, if built.hides_sockets { Around::Veils } else { Around::Namespaces })?;
     // Behind the namespace, whatever is left ends with this process.
     let exit = run(task, &start, words)?;
     finish(exit, socket)
@@ -50,7 +51,7 @@ pub(super) fn behind_walls(
 ) -> Result<(), Trouble> {
     die_with_parent().at(Step::Session)?;
     let start = task.workspace.join(&task.folder);
-    confine(task, false)?;
+    confine(task, Around::Nothing)?;
     let exit = run(task, &start, words)?;
     finish(exit, socket)
 }
@@ -63,7 +64,7 @@ fn die_with_parent() -> io::Result<()> {
 }
 
 /// Raises every wall around this process, which needs nothing more than to start one other and to wait.
-fn confine(task: &Task, named_sockets: bool) -> Result<(), Trouble> {
+fn confine(task: &Task, around: Around) -> Result<(), Trouble> {
     let walls = task.walls.walls();
     capacity::limit(task).at(Step::Limits)?;
     capacity::drop_capabilities().at(Step::Capabilities)?;
@@ -72,7 +73,7 @@ fn confine(task: &Task, named_sockets: bool) -> Result<(), Trouble> {
         landlocked::restrict(task).at(Step::Landlock)?;
     }
     if walls.seccomp {
-        filter::install(named_sockets).at(Step::Seccomp)?;
+        filter::install(around).at(Step::Seccomp)?;
     }
     // The command has the same user: what is dumpable it could write to through /proc.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Step::Capabilities)

@@ -14,5 +14,6 @@ mod basics;
 mod bombs;
 mod cases;
 mod cost;
+mod doctor;
 mod escapes;
 mod ground;

@@ -17,9 +17,9 @@ pub(super) fn limit(task: &Task) -> io::Result<()> {
     set(Resource::Core, 0, 0)?;
     set(Resource::Msgqueue, 0, 0)?;
     if task.walls.walls().namespaces {
-        // The first process and its listening thread count too. Outside of a namespace the number is
+        // The helper, the first process and its listening thread count too. Outside of a namespace the number is
         // that of all processes of the user, and would hit the wrong ones.
-        let processes = task.processes.saturating_add(2);
+        let processes = task.processes.saturating_add(3);
         set(Resource::Nproc, processes, processes)?;
     }
     Ok(())

@@ -13,6 +13,8 @@ mod capacity;
 #[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
+mod findings;
+#[cfg(target_os = "linux")]
 mod first;
 #[cfg(target_os = "linux")]
 mod group;

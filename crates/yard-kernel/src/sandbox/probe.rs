@@ -17,20 +17,21 @@ use yard_core::{Call, Timestamp, World};
 use super::group::Groups;
 use super::inner::HOLD;
 use super::run::{BOX_USER, Shared};
-use super::{Ended, Exit, Finding, HELPER, Hear, Layer, Level, Limits, Order, Wish, landlocked};
+use super::{Ended, Exit, HELPER, Hear, Layer, Level, Limits, Order, Wish, findings, landlocked};
 
 /// Looks at everything, and takes the best level that was seen to work.
 pub(super) fn probe(helper: PathBuf, wish: Wish) -> Shared {
-    let is_root = rustix::process::geteuid().is_root();
-    let mut findings = Vec::new();
-    let owners = if is_root { Some(hold_owners(&helper)) } else { None };
-    let (owners, owners_error) = match owners {
-        Some(Ok(owners)) => (Some(owners), None),
-        Some(Err(error)) => (None, Some(error)),
-        None => (None, None),
+    let owners = if rustix::process::geteuid().is_root() {
+        hold_owners(&helper).map(Some)
+    } else {
+        Ok(None)
+    };
+    let (owners, no_owners) = match owners {
+        Ok(owners) => (owners, None),
+        Err(error) => (None, Some(error)),
     };
     let groups = Groups::find();
-    findings.push(about_groups(&groups));
+    let about_groups = findings::groups(&groups);
     let mut shared = Shared {
         helper,
         wish,
@@ -39,16 +40,19 @@ pub(super) fn probe(helper: PathBuf, wish: Wish) -> Shared {
         owners,
         groups: groups.ok(),
     };
-    let full = match owners_error {
+    let full = match no_owners {
         Some(error) => Err(error),
         None => try_full(&shared),
     };
-    findings.insert(0, about_full(&full));
+    let programs = full.as_ref().ok().map(|()| look_for_programs(&shared).unwrap_or_default());
     shared.level = Level::Walls;
     let walls = try_walls(&shared);
-    findings.insert(1, about_walls(&walls));
     shared.level = level(&shared.wish, full.is_ok(), walls.is_ok());
-    shared.findings = findings;
+    let mut all = findings::full(&full);
+    all.extend(findings::walls(&walls));
+    all.push(about_groups);
+    all.extend(programs.map(|programs| findings::programs(&programs)));
+    shared.findings = all;
     shared
 }
 
@@ -133,7 +137,7 @@ fn try_full(shared: &Shared) -> io::Result<()> {
 
 fn try_walls(shared: &Shared) -> io::Result<()> {
     if landlocked::version() < landlocked::SCOPES {
-        return Err(io::Error::other("Landlock is absent or holds no signals (Linux 6.12 does)"));
+        return Err(io::Error::other("Landlock is absent, or too old to hold signals"));
     }
     let ground = Ground::make(&shared.wish.scratch)?;
     let script = "cat lower && ! echo x > lower && ! cat ../toolyard-absent && exit 7";
@@ -144,7 +148,31 @@ fn try_walls(shared: &Shared) -> io::Result<()> {
     }
 }
 
+/// Which of the programs that tools start are shown in a box.
+fn look_for_programs(shared: &Shared) -> io::Result<String> {
+    let ground = Ground::make(&shared.wish.scratch)?;
+    let mut ears = Ears::default();
+    try_heard(
+        shared,
+        &ground,
+        Layer::ReadOnly,
+        "for name in bash python3 git; do command -v $name; done",
+        &mut ears,
+    )?;
+    Ok(String::from_utf8_lossy(&ears.0).into_owned())
+}
+
 fn try_out(shared: &Shared, ground: &Ground, layer: Layer<'_>, script: &str) -> io::Result<Ended> {
+    try_heard(shared, ground, layer, script, &mut Ears::default())
+}
+
+fn try_heard(
+    shared: &Shared,
+    ground: &Ground,
+    layer: Layer<'_>,
+    script: &str,
+    ears: &mut Ears,
+) -> io::Result<Ended> {
     let workspace = ground.0.join("workspace");
     let order = Order {
         argv: ["/bin/sh", "-c", script].map(Into::into).to_vec(),
@@ -158,13 +186,16 @@ fn try_out(shared: &Shared, ground: &Ground, layer: Layer<'_>, script: &str) -> 
         hidden: Vec::new(),
         limits: Limits { wall: Duration::from_secs(10), ..Limits::default() },
     };
-    shared.run(&order, &Call::new(Arc::new(Nowhere)), &mut Deaf)
+    shared.run(&order, &Call::new(Arc::new(Nowhere)), ears)
 }
 
-struct Deaf;
+/// Remembers what was said, within reason.
+#[derive(Default)]
+struct Ears(Vec<u8>);
 
-impl Hear for Deaf {
-    fn stdout(&mut self, _: &[u8]) -> io::Result<()> {
+impl Hear for Ears {
+    fn stdout(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.extend(bytes.iter().take(4096));
         Ok(())
     }
 
@@ -192,51 +223,4 @@ impl World for Nowhere {
     fn boot_id(&self) -> u128 {
         0
     }
-}
-
-fn about_full(full: &io::Result<()>) -> Finding {
-    let (found, remedy) = match full {
-        Ok(()) => ("a boxed command ran on an overlay".to_owned(), String::new()),
-        Err(error) => (error.to_string(), remedy_for_namespaces()),
-    };
-    Finding { name: "namespaces and overlay", ok: full.is_ok(), needed: true, found, remedy }
-}
-
-fn about_walls(walls: &io::Result<()>) -> Finding {
-    let (found, remedy) = match walls {
-        Ok(()) => (format!("Landlock {:?} and seccomp hold", landlocked::version()), String::new()),
-        Err(error) => {
-            (error.to_string(), "boot with lsm=landlock,... on Linux 6.12 or newer".to_owned())
-        }
-    };
-    Finding { name: "Landlock and seccomp", ok: walls.is_ok(), needed: true, found, remedy }
-}
-
-fn about_groups(groups: &Result<Groups, String>) -> Finding {
-    let (found, remedy) = match groups {
-        Ok(groups) => (groups.words(), String::new()),
-        Err(why) => (
-            format!("{why}; memory is counted by looking, ten times a second"),
-            "run as a systemd service with Delegate=yes, or as root".to_owned(),
-        ),
-    };
-    Finding { name: "control groups", ok: groups.is_ok(), needed: false, found, remedy }
-}
-
-/// The settings by which distributions switch user namespaces off.
-fn remedy_for_namespaces() -> String {
-    let set =
-        |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
-    if set("/proc/sys/kernel/unprivileged_userns_clone", "0") {
-        return "sysctl kernel.unprivileged_userns_clone=1".to_owned();
-    }
-    if set("/proc/sys/user/max_user_namespaces", "0") {
-        return "sysctl user.max_user_namespaces=10000".to_owned();
-    }
-    if set("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
-        return "an AppArmor profile that allows userns, or \
-                sysctl kernel.apparmor_restrict_unprivileged_userns=0"
-            .to_owned();
-    }
-    "in a container: allow user namespaces and mounts, and do not mask /proc".to_owned()
 }

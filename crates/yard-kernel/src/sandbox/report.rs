@@ -1,6 +1,7 @@
 //! What the helper tells the server: over its own socket and in numbers, never among the words that the
 //! command prints.
 
+use std::fmt;
 use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
 
@@ -16,8 +17,6 @@ pub(super) enum Report {
     Broken(Step, i32),
     /// The command could not be started, for this reason.
     NotStarted(i32),
-    /// The command runs.
-    Started,
     /// The command ended.
     Ended(Exit),
 }
@@ -25,7 +24,7 @@ pub(super) enum Report {
 macro_rules! steps {
     ($($(#[$about:meta])* $name:ident = $words:literal,)*) => {
         /// A step of making a box.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub(super) enum Step { $($(#[$about])* $name,)* }
 
         impl Step {
@@ -73,6 +72,15 @@ pub(super) struct Trouble {
     pub(super) errno: i32,
 }
 
+impl fmt::Display for Trouble {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let why = io::Error::from_raw_os_error(self.errno);
+        write!(out, "the box could not {}: {why}", self.step.words())
+    }
+}
+
+impl std::error::Error for Trouble {}
+
 /// Names the step of what failed.
 pub(super) trait At<T> {
     /// The same, with the step where it happened.
@@ -93,9 +101,8 @@ impl Report {
         let (tag, first, second) = match self {
             Self::Broken(step, errno) => (1_i32, step as i32, errno),
             Self::NotStarted(errno) => (2, errno, 0),
-            Self::Started => (3, 0, 0),
-            Self::Ended(Exit::Code(code)) => (4, code, 0),
-            Self::Ended(Exit::Signal(signal)) => (5, signal, 0),
+            Self::Ended(Exit::Code(code)) => (3, code, 0),
+            Self::Ended(Exit::Signal(signal)) => (4, signal, 0),
         };
         let mut bytes = [0; LENGTH];
         for (slot, number) in bytes.chunks_exact_mut(4).zip([tag, first, second, 0]) {
@@ -111,9 +118,8 @@ impl Report {
         Some(match tag {
             1 => Self::Broken(*Step::ALL.get(usize::try_from(first).ok()?)?, second),
             2 => Self::NotStarted(first),
-            3 => Self::Started,
-            4 => Self::Ended(Exit::Code(first)),
-            5 => Self::Ended(Exit::Signal(first)),
+            3 => Self::Ended(Exit::Code(first)),
+            4 => Self::Ended(Exit::Signal(first)),
             _ => return None,
         })
     }
@@ -151,7 +157,6 @@ mod tests {
         let sent = [
             Report::Broken(Step::Folder, 13),
             Report::NotStarted(2),
-            Report::Started,
             Report::Ended(Exit::Code(-3)),
             Report::Ended(Exit::Signal(9)),
         ];

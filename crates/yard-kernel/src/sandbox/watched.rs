@@ -16,7 +16,7 @@ use yard_core::Call;
 
 use super::group::Group;
 use super::inner::{KILL, TERMINATE};
-use super::report::{Report, Reports};
+use super::report::{Report, Reports, Trouble};
 use super::usage;
 use super::{Ended, Exit, Hear, Layer, Limits, Order, Stopped};
 
@@ -136,15 +136,12 @@ impl<'a> Watched<'a> {
         self.reports.push(&bytes[..count]);
         while let Some(report) = self.reports.next() {
             match report {
-                Report::Started => {}
                 Report::Ended(exit) => self.exit = Some(exit),
                 Report::NotStarted(errno) => {
                     self.failure = Some(io::Error::from_raw_os_error(errno));
                 }
                 Report::Broken(step, errno) => {
-                    let why = io::Error::from_raw_os_error(errno);
-                    let what = format!("the box could not {}: {why}", step.words());
-                    self.failure = Some(io::Error::other(what));
+                    self.failure = Some(io::Error::other(Trouble { step, errno }));
                 }
             }
         }

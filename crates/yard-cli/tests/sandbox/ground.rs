@@ -14,7 +14,8 @@ use tempfile::TempDir;
 use yard_core::{Call, Timestamp, World};
 use yard_kernel::sandbox::{Ended, Exit, Hear, Layer, Limits, Order, Sandbox, Wish};
 
-/// Set for the copy of a test that runs as the ordinary user: where the helper is.
+/// Where the helper is: set for the copy of a test that runs as the ordinary user, and by hand to
+/// measure another build.
 const AS_USER: &str = "TOOLYARD_TEST_HELPER";
 /// An ordinary user whom nobody is.
 const USER: u32 = 61_234;
@@ -28,7 +29,7 @@ pub(crate) fn as_root_and_user(name: &str, body: impl Fn()) {
     }
     let reach = TempDir::new().unwrap();
     fs::set_permissions(reach.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let copies = [std::env::current_exe().unwrap(), PathBuf::from(env!("CARGO_BIN_EXE_toolyard"))];
+    let copies = [std::env::current_exe().unwrap(), helper()];
     let [test, helper] = copies.map(|from| {
         let to = reach.path().join(from.file_name().unwrap());
         fs::copy(from, &to).unwrap();

@@ -3,12 +3,14 @@
 
 #![allow(clippy::disallowed_methods, reason = "the sandbox is the one place that starts processes")]
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 
@@ -109,9 +111,23 @@ fn run(task: &Task, start: &Path, words: OwnedFd) -> Result<Came, Trouble> {
 fn start_command(task: &Task, stdin: Stdio) -> io::Result<Child> {
     let (program, arguments) =
         task.argv.split_first().ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
-    let mut command = Command::new(program);
+    let mut command = Command::new(find_program(program, &task.env)?);
+    command.arg0(program);
     command.args(arguments).env_clear().envs(task.env.iter().map(|(name, value)| (name, value)));
     command.stdin(stdin).process_group(0).spawn()
+}
+
+/// Looked up here: a program with a path is started without copying this process first.
+fn find_program(name: &OsStr, env: &[(OsString, OsString)]) -> io::Result<PathBuf> {
+    if name.as_bytes().contains(&b'/') {
+        return Ok(PathBuf::from(name));
+    }
+    let path = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_bytes());
+    let folders = path.unwrap_or_default().split(|byte| *byte == b':');
+    let candidates = folders.map(|folder| Path::new(OsStr::from_bytes(folder)).join(name));
+    let runs =
+        |at: &PathBuf| at.is_file() && rustix::fs::access(at, rustix::fs::Access::EXEC_OK).is_ok();
+    candidates.into_iter().find(runs).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
 }
 
 /// The bytes as a file that nobody else has; nothing, where there are none.

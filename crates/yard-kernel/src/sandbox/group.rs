@@ -19,8 +19,10 @@ pub(super) struct Groups {
     version: Version,
     /// One folder for version 2; those of memory and of processes for version 1.
     homes: Vec<PathBuf>,
-    next: AtomicU64,
 }
+
+/// Numbers the groups of this process, of whichever sandbox.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
@@ -45,7 +47,7 @@ impl Groups {
             (Version::Two, of_version_two(&mounts, &own)),
         ] {
             let Some(homes) = homes else { continue };
-            let groups = Self { version, homes, next: AtomicU64::new(0) };
+            let groups = Self { version, homes };
             match groups.try_out() {
                 Ok(()) => return Ok(groups),
                 Err(error) => {
@@ -70,21 +72,20 @@ impl Groups {
         if self.version == Version::Two {
             delegate(&self.homes[0])?;
         }
-        drop(self.make(&Limits::default())?);
-        Ok(())
+        self.make()?.limit(&Limits::default())
     }
 
-    /// Makes a group with these limits and moves a process into it.
-    pub(super) fn join(&self, pid: u32, limits: &Limits) -> io::Result<Option<Group>> {
-        let group = self.make(limits)?;
+    /// Makes a group and moves a process into it.
+    pub(super) fn join(&self, pid: u32) -> io::Result<Group> {
+        let group = self.make()?;
         for folder in &group.folders {
             fs::write(folder.join("cgroup.procs"), pid.to_string())?;
         }
-        Ok(Some(group))
+        Ok(group)
     }
 
-    fn make(&self, limits: &Limits) -> io::Result<Group> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
+    fn make(&self) -> io::Result<Group> {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}", std::process::id());
         let mut group = Group { version: self.version, folders: Vec::new() };
         for home in &self.homes {
@@ -92,28 +93,32 @@ impl Groups {
             fs::create_dir(&folder)?;
             group.folders.push(folder);
         }
-        let memory = limits.memory_bytes.to_string();
-        // The two processes of the helper count too, and the thread that listens.
-        let processes = limits.processes.saturating_add(3).to_string();
-        match self.version {
-            Version::One => {
-                fs::write(group.folders[0].join("memory.limit_in_bytes"), memory)?;
-                fs::write(group.folders[1].join("pids.max"), processes)?;
-            }
-            Version::Two => {
-                fs::write(group.folders[0].join("memory.max"), memory)?;
-                fs::write(group.folders[0].join("pids.max"), processes)?;
-                // Older kernels have no swap to limit, or do not end a group as a whole: then the next
-                // look does.
-                let _ = fs::write(group.folders[0].join("memory.swap.max"), "0");
-                let _ = fs::write(group.folders[0].join("memory.oom.group"), "1");
-            }
-        }
         Ok(group)
     }
 }
 
 impl Group {
+    /// Sets its limits.
+    pub(super) fn limit(&self, limits: &Limits) -> io::Result<()> {
+        let memory = limits.memory_bytes.to_string();
+        // The two processes of the helper count too, and the thread that listens.
+        let processes = limits.processes.saturating_add(3).to_string();
+        match self.version {
+            Version::One => {
+                fs::write(self.folders[0].join("memory.limit_in_bytes"), memory)?;
+                fs::write(self.folders[1].join("pids.max"), processes)
+            }
+            Version::Two => {
+                // Older kernels have no swap to limit, or do not end a group as a whole: then the next
+                // look does.
+                let _ = fs::write(self.folders[0].join("memory.swap.max"), "0");
+                let _ = fs::write(self.folders[0].join("memory.oom.group"), "1");
+                fs::write(self.folders[0].join("memory.max"), memory)?;
+                fs::write(self.folders[0].join("pids.max"), processes)
+            }
+        }
+    }
+
     /// Whether the kernel had to end a process because the group had no more memory.
     pub(super) fn ran_out_of_memory(&self) -> bool {
         let file = match self.version {

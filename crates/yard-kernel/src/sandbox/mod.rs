@@ -33,6 +33,8 @@ mod report;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
+mod spare;
+#[cfg(target_os = "linux")]
 mod syscall;
 #[cfg(target_os = "linux")]
 mod system;

@@ -39,6 +39,9 @@ pub struct Wish {
     pub lowest: Level,
     /// More host folders that every box shows, read-only, where they are (a toolchain, say).
     pub shown: Vec<PathBuf>,
+    /// How many helpers wait for an order, once a server runs: a command then starts sooner. None for a
+    /// program that ends after one.
+    pub spares: usize,
     /// A folder in which boxes are tried out at start, on the file system that layers will lie on.
     pub scratch: PathBuf,
     /// Which walls stand. All of them, but in tests that try each alone.
@@ -51,6 +54,7 @@ impl Default for Wish {
             allow_unconfined: false,
             lowest: Level::Walls,
             shown: Vec::new(),
+            spares: 0,
             scratch: PathBuf::from("/tmp"),
             walls: Walls::default(),
         }

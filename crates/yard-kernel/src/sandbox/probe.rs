@@ -38,7 +38,7 @@ pub(super) fn probe(helper: PathBuf, wish: Wish) -> Shared {
         level: Level::Full,
         findings: Vec::new(),
         owners,
-        groups: groups.ok(),
+        groups: groups.ok().map(Arc::new),
     };
     let full = match no_owners {
         Some(error) => Err(error),
@@ -186,7 +186,7 @@ fn try_heard(
         hidden: Vec::new(),
         limits: Limits { wall: Duration::from_secs(10), ..Limits::default() },
     };
-    shared.run(&order, &Call::new(Arc::new(Nowhere)), ears)
+    shared.run(&order, &Call::new(Arc::new(Nowhere)), ears, None)
 }
 
 /// Remembers what was said, within reason.

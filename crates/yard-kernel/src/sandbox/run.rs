@@ -7,9 +7,7 @@ use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::UnixStream;
 use std::path::{Component, Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -17,9 +15,10 @@ use yard_core::Call;
 
 use super::group::Groups;
 use super::probe;
+use super::spare::{Parts, Spares, Waiting};
 use super::task::{Kind, Task, WallBits};
 use super::watched::Watched;
-use super::{Ended, Finding, HELPER, Hear, Layer, Level, Order, Walls, Wish, default_environment};
+use super::{Ended, Finding, Hear, Layer, Level, Order, Walls, Wish, default_environment};
 
 /// The user that a box of root's is, outside: one that owns nothing and that nobody else is.
 pub(super) const BOX_USER: u32 = 65_333;
@@ -28,6 +27,7 @@ pub(super) const BOX_USER: u32 = 65_333;
 #[derive(Clone)]
 pub struct Sandbox {
     shared: Arc<Shared>,
+    spares: Option<Arc<Spares>>,
 }
 
 pub(super) struct Shared {
@@ -37,14 +37,18 @@ pub(super) struct Shared {
     pub(super) findings: Vec<Finding>,
     /// Maps what root owns to the box's user, where the server is root.
     pub(super) owners: Option<OwnedFd>,
-    pub(super) groups: Option<Groups>,
+    pub(super) groups: Option<Arc<Groups>>,
 }
 
 impl Sandbox {
     /// Finds out what this machine can do, by running boxed commands. `helper` is the program that
     /// knows [`HELPER`]: this one's binary.
     pub fn probe(helper: PathBuf, wish: Wish) -> Self {
-        Self { shared: Arc::new(probe::probe(helper, wish)) }
+        let shared = Arc::new(probe::probe(helper, wish));
+        let wanted = if shared.level == Level::Refuse { 0 } else { shared.wish.spares };
+        let spares = (wanted > 0)
+            .then(|| Arc::new(Spares::keep(wanted, shared.helper.clone(), shared.groups.clone())));
+        Self { shared, spares }
     }
 
     /// How much holds a command here.
@@ -60,7 +64,7 @@ impl Sandbox {
     /// Runs a command to its end, on this thread. When it returns, no process of the command is left.
     /// An error is of the box or of `heard`, never the command's: it did not start, or was ended.
     pub fn run(&self, order: &Order<'_>, call: &Call, heard: &mut dyn Hear) -> io::Result<Ended> {
-        self.shared.run(order, call, heard)
+        self.shared.run(order, call, heard, self.spares.as_deref())
     }
 }
 
@@ -70,22 +74,18 @@ impl Shared {
         order: &Order<'_>,
         call: &Call,
         heard: &mut dyn Hear,
+        spares: Option<&Spares>,
     ) -> io::Result<Ended> {
         let started = Instant::now();
         let task = self.task(order)?;
-        let (socket, theirs) = UnixStream::pair()?;
-        let mut helper = self.start(theirs)?;
-        let pid = helper.id();
-        let group = match &self.groups {
-            Some(groups) => groups.join(pid, &order.limits),
-            None => Ok(None),
-        };
-        let group = group.inspect_err(|_| end(&mut helper))?;
+        let Parts { helper, socket, group } = self.helper(spares)?;
+        if let Some(group) = &group {
+            group.limit(&order.limits).inspect_err(|_| end(helper.id()))?;
+        }
         // A helper that is gone already has said why.
         let _ = (&socket).write_all(&task.to_bytes());
         drop(task);
-        let watched = Watched::new(helper, socket, group, order, call, started)
-            .inspect_err(|_| rustix_kill(pid))?;
+        let watched = Watched::new(helper, socket, group, order, call, started);
         let ended = watched.to_the_end(heard);
         if let Layer::Overlay { work, .. } = order.layer {
             empty_scratch(work)?;
@@ -93,16 +93,12 @@ impl Shared {
         ended
     }
 
-    /// Whoever waits for the helper reaps it; without an order it ends by itself.
-    fn start(&self, theirs: UnixStream) -> io::Result<Child> {
-        Command::new(&self.helper)
-            .arg(HELPER)
-            .env_clear()
-            .current_dir("/")
-            .stdin(OwnedFd::from(theirs))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
+    fn helper(&self, spares: Option<&Spares>) -> io::Result<Parts> {
+        if let Some(parts) = spares.and_then(Spares::take) {
+            return Ok(parts);
+        }
+        let waiting = Waiting::start(&self.helper, self.groups.as_deref())?;
+        waiting.take().ok_or_else(|| io::ErrorKind::BrokenPipe.into())
     }
 
     fn walls(&self) -> io::Result<Walls> {
@@ -239,13 +235,8 @@ fn empty_scratch(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn end(helper: &mut Child) {
-    // It has no order yet, and nothing to clean up.
-    let _ = helper.kill();
-    let _ = helper.wait();
-}
-
-fn rustix_kill(pid: u32) {
+/// Ends a helper that has no order yet, and nothing to clean up.
+fn end(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }

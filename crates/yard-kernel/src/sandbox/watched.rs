@@ -58,7 +58,7 @@ impl<'a> Watched<'a> {
         order: &Order<'_>,
         call: &'a Call,
         started: Instant,
-    ) -> io::Result<Self> {
+    ) -> Self {
         let (stdout, stderr) = (helper.stdout.take(), helper.stderr.take());
         let streams = [stdout.map(OwnedFd::from), stderr.map(OwnedFd::from)];
         for stream in streams.iter().flatten() {
@@ -69,7 +69,7 @@ impl<'a> Watched<'a> {
             Layer::Overlay { upper, .. } => Some(upper.to_owned()),
             _ => None,
         };
-        Ok(Self {
+        Self {
             helper,
             socket,
             streams,
@@ -87,7 +87,7 @@ impl<'a> Watched<'a> {
             stopped: None,
             kill_at: None,
             killed: false,
-        })
+        }
     }
 
     /// Until no process of the command is left.

@@ -3,13 +3,14 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use yard_kernel::sandbox::{Exit, Layer, Level, Stopped};
+use yard_kernel::sandbox::{Exit, Layer, Level, Stopped, Wish};
 
-use crate::ground::{Ground, as_root_and_user, call, sandbox};
+use crate::ground::{Ground, as_root_and_user, call, sandbox, sandbox_with};
 
 #[test]
 fn a_command_runs_on_a_layer_and_the_workspace_stays_as_it_was() {
@@ -100,4 +101,62 @@ fn input_scripts_and_another_place_are_handed_in() {
         assert_ne!(ran.code(), Some(0));
         assert_eq!(fs::read_to_string(ground.workspace().join("file")).unwrap(), "lower\n");
     });
+}
+
+/// A data folder may lie in the workspace, or the workspace in the data folder.
+#[test]
+fn what_is_hidden_around_the_workspace_is_hidden() {
+    as_root_and_user("basics::what_is_hidden_around_the_workspace_is_hidden", || {
+        let mut ground = Ground::new();
+        let data = ground.workspace().parent().unwrap().to_owned();
+        let wish = Wish { shown: vec![data.clone()], ..Wish::default() };
+        let sandbox = sandbox_with(wish);
+        let script = format!("ls /usr | grep bin; cat file; ls {}", data.display());
+        let ran = ground.sh(&sandbox, &script);
+        assert_eq!(ran.stdout, "bin\nsbin\nlower\nlayers\noutside\nworkspace\n", "{ran:?}");
+        ground.hidden = vec![data];
+        let ran = ground.sh(&sandbox, &script);
+        assert_eq!(ran.stdout, "bin\nsbin\nlower\nworkspace\n", "{ran:?}");
+    });
+}
+
+/// Helpers that wait are used, replaced, and gone with the sandbox; one that was ended does no harm.
+#[test]
+fn helpers_wait_for_an_order() {
+    as_root_and_user("basics::helpers_wait_for_an_order", || {
+        let ground = Ground::new();
+        let sandbox = sandbox_with(Wish { spares: 2, ..Wish::default() });
+        for round in 0..6 {
+            let ran = ground.sh(&sandbox, "cat file; echo x > new");
+            assert_eq!((ran.code(), ran.stdout.as_str()), (Some(0), "lower\n"), "{round}");
+        }
+        let waiting = || helpers_of(std::process::id());
+        let before = Instant::now();
+        while waiting().len() < 2 && before.elapsed() < Duration::from_secs(5) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(waiting().len(), 2);
+        for pid in waiting() {
+            Command::new("kill").args(["-9", &pid]).status().unwrap();
+        }
+        thread::sleep(Duration::from_millis(50));
+        for _ in 0..4 {
+            assert_eq!(ground.sh(&sandbox, "exit 4").code(), Some(4));
+        }
+        drop(sandbox);
+        assert_eq!(waiting(), Vec::<String>::new());
+    });
+}
+
+/// The helpers that a process started.
+fn helpers_of(parent: u32) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let read = |name| fs::read_to_string(entry.path().join(name)).unwrap_or_default();
+        let parents = read("status").contains(&format!("PPid:\t{parent}\n"));
+        if parents && read("cmdline").contains("box-inner") {
+            found.push(entry.file_name().into_string().unwrap());
+        }
+    }
+    found
 }

@@ -171,11 +171,13 @@ pub(super) fn build(task: &Task, trees: Trees) -> Result<Built, Trouble> {
     let proc = new_mount("proc", &[], libc::MOUNT_ATTR_NOEXEC | NO_DEVICES).at(Step::Proc)?;
     let mask = clone_tree(Path::new("/dev/null"), OpenTreeFlags::empty()).at(Step::Proc)?;
     let root = begin_root().at(Step::Tmp)?;
-    let mut hides_sockets = trees.hides_sockets;
-    hides_sockets &= show(&trees.folders).at(Step::Show)?;
     make_proc(proc, &mask).at(Step::Proc)?;
     make_devices(task, trees.devices).at(Step::Devices)?;
     make_tmp(task).at(Step::Tmp)?;
+    put(&empty().at(Step::Show)?, Path::new(EMPTY)).at(Step::Show)?;
+    // After /tmp: what the operator shows may lie in the host's.
+    let mut hides_sockets = trees.hides_sockets;
+    hides_sockets &= show(&trees.folders).at(Step::Show)?;
     write_etc().at(Step::Etc)?;
     write_scripts(task).at(Step::Scripts)?;
     let workspace = match (trees.layers, task.kind) {
@@ -189,10 +191,17 @@ pub(super) fn build(task: &Task, trees: Trees) -> Result<Built, Trouble> {
             trees.workspace
         }),
     };
+    let covers = hide_above(task).at(Step::Hide)?;
     put(&workspace, &below(&task.shown_at)).at(Step::Workspace)?;
-    for hidden in &task.hidden {
+    for cover in covers {
+        mount_setattr(&cover, TreeAttributes { set: READ_ONLY, ..Default::default() })
+            .at(Step::Hide)?;
+    }
+    for hidden in task.hidden.iter().filter(|hidden| !is_above(task, hidden)) {
         hide(task, hidden).at(Step::Hide)?;
     }
+    // Let go, not removed: a folder that was removed cannot be listed any more, nor can a veil over it.
+    rustix::mount::unmount(EMPTY, UnmountFlags::DETACH).at(Step::Pivot)?;
     for scratch in [LOWER, LAYERS, EMPTY] {
         // Those that were not needed are not there.
         let _ = fs::remove_dir(scratch);
@@ -222,6 +231,11 @@ fn begin_root() -> io::Result<OwnedFd> {
 /// A file system in memory that holds at most `size`.
 fn memory(size: &str, mode: &str) -> io::Result<OwnedFd> {
     new_mount("tmpfs", &[("size", size), ("mode", mode)], NO_DEVICES)
+}
+
+/// A folder in which nothing is, nor will be.
+fn empty() -> io::Result<OwnedFd> {
+    new_mount("tmpfs", &[("size", "4k"), ("mode", "0555")], READ_ONLY)
 }
 
 fn new_mount(kind: &str, options: &[(&str, &str)], attributes: u64) -> io::Result<OwnedFd> {
@@ -281,7 +295,6 @@ fn show(folders: &[Shown]) -> io::Result<bool> {
 /// somebody on the host listens on, and dialling it reaches nobody; likewise a named pipe.
 fn veil(tree: &OwnedFd) -> io::Result<OwnedFd> {
     put(tree, Path::new(LOWER))?;
-    fs::create_dir_all(EMPTY)?;
     let veiled = new_mount("overlay", &[("lowerdir", VEILED), ("userxattr", "")], READ_ONLY);
     // Without the veil, the folder is moved from here to its place.
     if veiled.is_ok() {
@@ -370,14 +383,31 @@ fn overlay(task: &Task, workspace: &OwnedFd, layers: &OwnedFd) -> io::Result<Own
     Ok(merged)
 }
 
+fn is_above(task: &Task, host: &Path) -> bool {
+    task.shown_at.starts_with(shown_path(task, host))
+}
+
+/// Covers the hidden folders that the workspace itself lies in, with room for its own place in them.
+fn hide_above(task: &Task) -> io::Result<Vec<OwnedFd>> {
+    let mut covers = Vec::new();
+    for hidden in task.hidden.iter().filter(|hidden| is_above(task, hidden)) {
+        let at = below(hidden);
+        if fs::symlink_metadata(&at).is_ok_and(|metadata| metadata.is_dir()) {
+            let cover = memory("64k", "0755")?;
+            attach(&cover, &at)?;
+            covers.push(cover);
+        }
+    }
+    Ok(covers)
+}
+
 /// Covers a folder or file of the host, where the box would show it. Links on the way are not followed:
 /// the box's own tree is not to be trusted with that.
 fn hide(task: &Task, host: &Path) -> io::Result<()> {
     let at = below(&shown_path(task, host));
     let Ok(metadata) = fs::symlink_metadata(&at) else { return Ok(()) };
     if metadata.is_dir() {
-        let cover = new_mount("tmpfs", &[("size", "4k"), ("mode", "0555")], READ_ONLY)?;
-        attach(&cover, &at)
+        attach(&empty()?, &at)
     } else if metadata.is_symlink() {
         Ok(())
     } else {

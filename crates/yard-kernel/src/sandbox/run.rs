@@ -86,7 +86,7 @@ impl Shared {
         let _ = (&socket).write_all(&task.to_bytes());
         drop(task);
         let watched = Watched::new(helper, socket, group, order, call, started);
-        let ended = watched.to_the_end(heard);
+        let ended = watched.see_through(heard);
         if let Layer::Overlay { work, .. } = order.layer {
             empty_scratch(work)?;
         }

@@ -234,7 +234,7 @@ mod tests {
         };
         let bytes = task.to_bytes();
         assert_eq!(Task::read(&bytes[..]).unwrap(), task);
-        assert_eq!(task.walls.walls().landlock, false);
+        assert!(!task.walls.walls().landlock);
         for cut in [4, 9, bytes.len() - 1] {
             assert!(Task::read(&bytes[..cut]).is_err(), "cut at {cut}");
         }

@@ -91,7 +91,7 @@ impl<'a> Watched<'a> {
     }
 
     /// Until no process of the command is left.
-    pub(super) fn to_the_end(mut self, heard: &mut dyn Hear) -> io::Result<Ended> {
+    pub(super) fn see_through(mut self, heard: &mut dyn Hear) -> io::Result<Ended> {
         let mut piece = vec![0; PIECE];
         while self.wait(heard, &mut piece, TICK)? {
             self.look_around();

@@ -189,3 +189,22 @@ fn a_killed_command_is_told_as_such() {
         assert_eq!((ran.ended.exit, ran.ended.stopped), (Exit::Signal(9), None));
     });
 }
+
+/// Without namespaces the kernel counts all of a user's processes, and not root's: looking bounds them.
+#[test]
+fn processes_are_bounded_without_namespaces() {
+    as_root_and_user("bombs::processes_are_bounded_without_namespaces", || {
+        let walls = Walls { namespaces: false, ..Walls::default() };
+        let (sandbox, mut ground) =
+            (sandbox_with(Wish { walls, ..Wish::default() }), Ground::new());
+        ground.limits.processes = 30;
+        let script = "import os, time\nmade = 0\nfor _ in range(120):\n    try:\n        \
+                      if os.fork() == 0:\n            time.sleep(3)\n            os._exit(0)\n        \
+                      made += 1\n    except OSError:\n        break\ntime.sleep(3)\nprint(made)";
+        let workspace = ground.workspace();
+        let argv = ["python3", "-c", script];
+        let ran = ground.run_on(&sandbox, Layer::ReadOnly, &workspace, &argv).unwrap();
+        let refused = ran.stdout.trim().parse().is_ok_and(|made: u32| made < 35);
+        assert!(ran.ended.stopped == Some(Stopped::Processes) || refused, "{ran:?}");
+    });
+}

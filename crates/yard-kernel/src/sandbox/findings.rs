@@ -34,7 +34,10 @@ pub(super) fn full(tried: &io::Result<()>) -> Vec<Finding> {
         let (found, remedy) = match tried {
             Err(error) if !reached && !told => {
                 told = true;
-                (error.to_string(), remedy(last))
+                (
+                    error.to_string(),
+                    remedy(broken(error).filter(|step| *step == Step::Folders).unwrap_or(last)),
+                )
             }
             _ if !reached => ("not reached".to_owned(), String::new()),
             _ => (fine.to_owned(), String::new()),
@@ -114,6 +117,10 @@ fn remedy(part: Step) -> String {
     let set =
         |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
     let words = match part {
+        Step::Folders => {
+            "as root, workspaces and data lie on a file system that can show other owners (ext4, \
+             xfs, btrfs, tmpfs); or run as an ordinary user"
+        }
         Step::Proc => "do not mask /proc: in a container, set systempaths=unconfined",
         Step::Overlay => "Linux 5.11 or newer, and data on a file system with user attributes",
         Step::Fork if set("/proc/sys/kernel/unprivileged_userns_clone", "0") => {

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
-    PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, Scope,
+    PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetStatus,
+    Scope,
 };
 
 use super::system;
@@ -35,15 +36,16 @@ pub(super) fn version() -> ABI {
 
 /// Puts this process and all that it starts behind the wall.
 pub(super) fn restrict(task: &Task) -> io::Result<()> {
-    build(task).map_err(|error| {
-        io::Error::from_raw_os_error(match error {
-            landlock::RulesetError::RestrictSelf(_) => libc::EPERM,
-            _ => libc::ENOSYS,
-        })
-    })
+    let errno = match build(task) {
+        // Older kernels hold less of it; one that holds nothing is no wall.
+        Ok(RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced) => return Ok(()),
+        Err(landlock::RulesetError::RestrictSelf(_)) => libc::EPERM,
+        _ => libc::ENOSYS,
+    };
+    Err(io::Error::from_raw_os_error(errno))
 }
 
-fn build(task: &Task) -> Result<(), landlock::RulesetError> {
+fn build(task: &Task) -> Result<RulesetStatus, landlock::RulesetError> {
     let files = AccessFs::from_all(KNOWN);
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
@@ -64,8 +66,7 @@ fn build(task: &Task) -> Result<(), landlock::RulesetError> {
         let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
         rules = allow(rules, &Path::new("/dev").join(name), device)?;
     }
-    rules.restrict_self()?;
-    Ok(())
+    Ok(rules.restrict_self()?.ruleset)
 }
 
 /// What is not there needs no rule.

@@ -195,6 +195,8 @@ pub enum Stopped {
     Memory,
     /// Out of processor time.
     Cpu,
+    /// Too many processes, where nothing but looking bounds them; elsewhere one more is just refused.
+    Processes,
     /// It wrote too much.
     Written,
     /// The file system below the layer was about to be full.

@@ -25,6 +25,13 @@ pub(super) struct Used {
     pub(super) cpu: Duration,
 }
 
+impl Used {
+    /// How many there are.
+    pub(super) fn processes(&self) -> u64 {
+        self.pids.len() as u64
+    }
+}
+
 /// What the processes below this one use.
 pub(super) fn of(pid: u32) -> Used {
     let mut used = Used { pids: descendants(pid), ..Used::default() };

@@ -214,6 +214,8 @@ impl<'a> Watched<'a> {
             self.end(Stopped::Memory);
         } else if used.cpu > cpu {
             self.end(Stopped::Cpu);
+        } else if used.processes() > self.limits.processes.saturating_add(3) {
+            self.end(Stopped::Processes);
         }
     }
 

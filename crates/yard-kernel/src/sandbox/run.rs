@@ -15,7 +15,7 @@ use yard_core::Call;
 
 use super::group::Groups;
 use super::probe;
-use super::spare::{Parts, Spares, Waiting};
+use super::spare::{Spares, Waiting};
 use super::task::{Kind, Task, WallBits};
 use super::watched::Watched;
 use super::{Ended, Finding, Hear, Layer, Level, Order, Walls, Wish, default_environment};
@@ -78,14 +78,14 @@ impl Shared {
     ) -> io::Result<Ended> {
         let started = Instant::now();
         let task = self.task(order)?;
-        let Parts { helper, socket, group } = self.helper(spares)?;
-        if let Some(group) = &group {
-            group.limit(&order.limits).inspect_err(|_| end(helper.id()))?;
+        let mut helper = self.helper(spares)?;
+        if let Some(group) = &helper.group {
+            group.limit(&order.limits)?;
         }
         // A helper that is gone already has said why.
-        let _ = (&socket).write_all(&task.to_bytes());
+        let _ = helper.socket.write_all(&task.to_bytes());
         drop(task);
-        let watched = Watched::new(helper, socket, group, order, call, started);
+        let watched = Watched::new(helper, order, call, started);
         let ended = watched.see_through(heard);
         if let Layer::Overlay { work, .. } = order.layer {
             empty_scratch(work)?;
@@ -93,12 +93,11 @@ impl Shared {
         ended
     }
 
-    fn helper(&self, spares: Option<&Spares>) -> io::Result<Parts> {
-        if let Some(parts) = spares.and_then(Spares::take) {
-            return Ok(parts);
+    fn helper(&self, spares: Option<&Spares>) -> io::Result<Waiting> {
+        match spares.and_then(Spares::take) {
+            Some(waiting) => Ok(waiting),
+            None => Waiting::start(&self.helper, self.groups.as_deref()),
         }
-        let waiting = Waiting::start(&self.helper, self.groups.as_deref())?;
-        waiting.take().ok_or_else(|| io::ErrorKind::BrokenPipe.into())
     }
 
     fn walls(&self) -> io::Result<Walls> {
@@ -233,11 +232,4 @@ fn empty_scratch(folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Ends a helper that has no order yet, and nothing to clean up.
-fn end(pid: u32) {
-    if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-    }
 }

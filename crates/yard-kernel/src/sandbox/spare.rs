@@ -18,17 +18,21 @@ use std::thread::{self, JoinHandle};
 use super::HELPER;
 use super::group::{Group, Groups};
 
-/// A helper without an order.
+/// A helper without an order. Dropped, it ends: the socket goes first, and nothing is left of it when its
+/// group goes.
 pub(super) struct Waiting {
-    /// Taken apart by whoever gives it an order.
-    parts: Option<Parts>,
+    pub(super) socket: UnixStream,
+    pub(super) helper: Reaped,
+    pub(super) group: Option<Group>,
 }
 
-/// What a helper is to the server.
-pub(super) struct Parts {
-    pub(super) helper: Child,
-    pub(super) socket: UnixStream,
-    pub(super) group: Option<Group>,
+/// A helper that is waited for, whatever happens to who started it. Its socket must be closed before.
+pub(super) struct Reaped(pub(super) Child);
+
+impl Drop for Reaped {
+    fn drop(&mut self) {
+        let _ = self.0.wait();
+    }
 }
 
 impl Waiting {
@@ -43,26 +47,11 @@ impl Waiting {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        let mut waiting = Self { parts: Some(Parts { helper, socket, group: None }) };
-        if let (Some(groups), Some(parts)) = (groups, &mut waiting.parts) {
-            parts.group = Some(groups.join(parts.helper.id())?);
+        let mut waiting = Self { socket, helper: Reaped(helper), group: None };
+        if let Some(groups) = groups {
+            waiting.group = Some(groups.join(waiting.helper.0.id())?);
         }
         Ok(waiting)
-    }
-
-    /// For an order.
-    pub(super) fn take(mut self) -> Option<Parts> {
-        self.parts.take()
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        if let Some(Parts { mut helper, socket, group }) = self.parts.take() {
-            drop(socket);
-            let _ = helper.wait();
-            drop(group);
-        }
     }
 }
 
@@ -89,17 +78,14 @@ impl Spares {
     }
 
     /// One that waits, if there is one; another takes its place.
-    pub(super) fn take(&self) -> Option<Parts> {
-        let waiting = self.ready.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+    pub(super) fn take(&self) -> Option<Waiting> {
+        let mut waiting = self.ready.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
         if let Some(asks) = &self.asks {
             let _ = asks.send(());
         }
-        let mut parts = waiting.take()?;
         // One that somebody ended meanwhile is no good.
-        match parts.helper.try_wait() {
-            Ok(None) => Some(parts),
-            _ => None,
-        }
+        let waits = matches!(waiting.helper.0.try_wait(), Ok(None));
+        waits.then_some(waiting)
     }
 }
 

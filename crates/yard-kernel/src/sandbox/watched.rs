@@ -7,7 +7,6 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::Child;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -17,6 +16,7 @@ use yard_core::Call;
 use super::group::Group;
 use super::inner::{KILL, TERMINATE};
 use super::report::{Report, Reports, Trouble};
+use super::spare::{Reaped, Waiting};
 use super::usage;
 use super::{Ended, Exit, Hear, Layer, Limits, Order, Stopped};
 
@@ -29,9 +29,10 @@ const KEPT_FREE: u64 = 64 << 20;
 /// What one read of a pipe takes at most, and what a pipe holds.
 const PIECE: usize = 256 << 10;
 
+/// Should this be dropped early, the socket goes first: the helper then ends the command.
 pub(super) struct Watched<'a> {
-    helper: Child,
     socket: UnixStream,
+    helper: Reaped,
     streams: [Option<OwnedFd>; 2],
     group: Option<Group>,
     limits: Limits,
@@ -52,14 +53,13 @@ pub(super) struct Watched<'a> {
 
 impl<'a> Watched<'a> {
     pub(super) fn new(
-        mut helper: Child,
-        socket: UnixStream,
-        group: Option<Group>,
+        waiting: Waiting,
         order: &Order<'_>,
         call: &'a Call,
         started: Instant,
     ) -> Self {
-        let (stdout, stderr) = (helper.stdout.take(), helper.stderr.take());
+        let Waiting { socket, mut helper, group } = waiting;
+        let (stdout, stderr) = (helper.0.stdout.take(), helper.0.stderr.take());
         let streams = [stdout.map(OwnedFd::from), stderr.map(OwnedFd::from)];
         for stream in streams.iter().flatten() {
             // A larger pipe is a matter of speed only; there is a limit for all of a user's together.
@@ -70,8 +70,8 @@ impl<'a> Watched<'a> {
             _ => None,
         };
         Self {
-            helper,
             socket,
+            helper,
             streams,
             group,
             limits: order.limits,
@@ -96,7 +96,7 @@ impl<'a> Watched<'a> {
         while self.wait(heard, &mut piece, TICK)? {
             self.look_around();
         }
-        self.helper.wait()?;
+        self.helper.0.wait()?;
         // Nobody writes any more: what is in the pipes is all.
         while self.streams.iter().any(Option::is_some) {
             if !self.hear_ready(heard, &mut piece) {
@@ -204,7 +204,7 @@ impl<'a> Watched<'a> {
     }
 
     fn look_at_use(&mut self) {
-        let used = usage::of(self.helper.id());
+        let used = usage::of(self.helper.0.id());
         let cpu = Duration::from_secs(self.limits.cpu_seconds);
         let memory = match &self.group {
             Some(group) => group.ran_out_of_memory(),

@@ -78,6 +78,10 @@ struct Globals {
 }
 
 fn main() -> ExitCode {
+    // Before anything else: the box's helper must have one thread, and reads no arguments of ours.
+    if let Some(helper) = boxed_helper() {
+        return helper;
+    }
     let Arguments { globals, command } = Arguments::parse();
     let terminal = Terminal::of_this_process(globals.color);
     let Some(command) = command else {
@@ -91,6 +95,14 @@ fn main() -> ExitCode {
         speech.reply_to(&failure)
     });
     finish(terminal, reply)
+}
+
+/// Runs as the helper of a box, if that is what this process was started for.
+fn boxed_helper() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    let is_helper = arguments.next()? == yard_kernel::sandbox::HELPER;
+    let word = arguments.next();
+    is_helper.then(|| yard_kernel::sandbox::inner(word.as_deref().and_then(|word| word.to_str())))
 }
 
 /// Prints the reply. A reader that went away is not an error: it has read what it wanted.

@@ -17,6 +17,7 @@ mod projection;
 mod recent;
 mod recovery;
 mod regex;
+pub mod sandbox;
 mod upload;
 mod virtual_files;
 mod walk;

@@ -32,6 +32,7 @@ const FILES: &[&str] = &[
     "crates/yard-store/src/blobs",
     "crates/yard-store/src/sqlite",
     "crates/yard-kernel/src/disk",
+    "crates/yard-kernel/src/sandbox",
     "crates/yard-cli/src/place.rs",
     "crates/yard-cli/src/world.rs",
     "crates/yard-testkit/",
@@ -44,8 +45,14 @@ const WORLDLY: [(&str, &[&str]); 12] = [
     ("File::create", FILES),
     ("File::options", FILES),
     ("OpenOptions", FILES),
-    ("rustix::fs", &["crates/yard-kernel/src/disk", "crates/yard-testkit/"]),
-    ("std::process", &["crates/yard-cli/src/main.rs", "crates/yard-testkit/"]),
+    (
+        "rustix::fs",
+        &["crates/yard-kernel/src/disk", "crates/yard-kernel/src/sandbox", "crates/yard-testkit/"],
+    ),
+    (
+        "std::process",
+        &["crates/yard-kernel/src/sandbox", "crates/yard-cli/src/main.rs", "crates/yard-testkit/"],
+    ),
     (
         "std::net",
         &[
@@ -54,7 +61,11 @@ const WORLDLY: [(&str, &[&str]); 12] = [
             "crates/yard-cli/src/config.rs",
         ],
     ),
-    ("std::env", &["crates/yard-cli/", "crates/yard-testkit/"]),
+    // The filter asks which processor this was built for.
+    (
+        "std::env",
+        &["crates/yard-cli/", "crates/yard-kernel/src/sandbox/filter.rs", "crates/yard-testkit/"],
+    ),
     (
         "SystemTime",
         // The time that stands before a line of the log.
@@ -69,6 +80,7 @@ const WORLDLY: [(&str, &[&str]); 12] = [
         "Instant::now",
         &[
             "crates/yard-testkit/",
+            "crates/yard-kernel/src/sandbox",
             "crates/yard-server/src/http/answer.rs",
             "crates/yard-server/src/http/waiting.rs",
             "crates/yard-cli/src/telemetry.rs",
@@ -306,6 +318,21 @@ fn only_named_places_touch_the_world() {
         "Files, processes, network, environment and clock have one place each (invariant 2).",
         &broken,
     );
+}
+
+#[test]
+fn one_file_alone_is_unsafe() {
+    const UNSAFE: &str = "crates/yard-kernel/src/sandbox/syscall.rs";
+    let sources = sources();
+    let broken: Vec<String> = [concat!("unsafe", " {"), concat!("unsafe", "_code")]
+        .iter()
+        .flat_map(|word| mentions(&sources, "crates/", word))
+        .filter(|at| !at.starts_with(UNSAFE))
+        .collect();
+    check("System calls without a safe wrapper have one small file.", &broken);
+    let home = sources.iter().find(|source| source.path == UNSAFE).unwrap();
+    let reasons = home.text.matches("// SAFETY: ").count();
+    assert_eq!(home.text.matches(concat!("unsafe", " {")).count(), reasons);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod approve;
 mod call;
 mod chats;
 mod completions;
+mod doctor;
 mod history;
 mod import;
 mod policy;
@@ -39,6 +40,7 @@ pub(crate) enum Command {
     Restore(restore::Options),
     Verify(verify::Options),
     Import(import::Options),
+    Doctor(doctor::Options),
     Serve(serve::Options),
     Completions(completions::Options),
 }
@@ -60,6 +62,7 @@ impl Command {
             Self::Restore(options) => options.run(door),
             Self::Verify(options) => options.run(door),
             Self::Import(options) => options.run(door),
+            Self::Doctor(options) => options.run(door),
             Self::Serve(options) => options.run(door),
             Self::Completions(options) => Ok(options.run()),
         }
@@ -81,6 +84,7 @@ impl Command {
             Self::Restore(options) => options.json,
             Self::Verify(options) => options.json,
             Self::Import(options) => options.json,
+            Self::Doctor(options) => options.json,
         };
         if json { Speech::Json } else { Speech::Words }
     }

@@ -1,0 +1,162 @@
+//! What a box does for a command that means no harm.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use yard_kernel::sandbox::{Exit, Layer, Level, Stopped, Wish};
+
+use crate::ground::{Ground, as_root_and_user, call, sandbox, sandbox_with};
+
+#[test]
+fn a_command_runs_on_a_layer_and_the_workspace_stays_as_it_was() {
+    as_root_and_user("basics::a_command_runs_on_a_layer_and_the_workspace_stays_as_it_was", || {
+        let (sandbox, ground) = (sandbox(), Ground::new());
+        assert_eq!(sandbox.level(), Level::Full, "{:#?}", sandbox.findings());
+        fs::write(ground.workspace().join("gone"), "x").unwrap();
+        let script = "cat file; echo upper > file; echo new > new; rm gone; mkdir -p a/b; pwd; \
+                      echo $GREETING $SECRET_CANARY >&2; exit 3";
+        let ran = ground.sh(&sandbox, script);
+        assert_eq!(ran.code(), Some(3), "{ran:?}");
+        assert_eq!(ran.stdout, format!("lower\n{}\n", ground.workspace().display()));
+        assert_eq!(ran.stderr, "hello\n");
+        assert_eq!(fs::read_to_string(ground.workspace().join("file")).unwrap(), "lower\n");
+        assert!(ground.workspace().join("gone").exists());
+        let upper = ground.upper();
+        assert_eq!(fs::read_to_string(upper.join("file")).unwrap(), "upper\n");
+        let me = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        for name in ["file", "new", "a/b"] {
+            let metadata = fs::metadata(upper.join(name)).unwrap();
+            assert_eq!((metadata.uid(), metadata.gid()), me, "{name} is not the server's");
+        }
+        assert_eq!(fs::symlink_metadata(upper.join("gone")).unwrap().rdev(), 0);
+    });
+}
+
+#[test]
+fn the_end_is_told_in_numbers() {
+    as_root_and_user("basics::the_end_is_told_in_numbers", || {
+        let (sandbox, ground) = (sandbox(), Ground::new());
+        let ran = ground.sh(&sandbox, "kill -SEGV $$");
+        assert_eq!(ran.ended.exit, Exit::Signal(11));
+        let error = ground.run(&sandbox, &["no-such-program"]).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(2), "{error}");
+    });
+}
+
+#[test]
+fn time_runs_out_for_all_of_a_commands_processes() {
+    as_root_and_user("basics::time_runs_out_for_all_of_a_commands_processes", || {
+        let (sandbox, mut ground) = (sandbox(), Ground::new());
+        ground.limits.wall = Duration::from_millis(300);
+        let before = Instant::now();
+        let script = "trap 'echo asked; exit 5' TERM; (trap '' TERM; setsid sleep 30) & \
+                      echo here; while :; do sleep 0.05; done";
+        let ran = ground.sh(&sandbox, script);
+        assert_eq!(ran.ended.stopped, Some(Stopped::Wall));
+        assert!(ran.stdout.starts_with("here\n"), "{ran:?}");
+        assert!(ran.stdout.contains("asked"), "it was not asked: {ran:?}");
+        let ran = ground.sh(&sandbox, "trap '' TERM; while :; do sleep 0.05; done");
+        assert_eq!((ran.ended.stopped, ran.ended.exit), (Some(Stopped::Wall), Exit::Signal(9)));
+        assert!(before.elapsed() < Duration::from_secs(5));
+    });
+}
+
+#[test]
+fn a_cancelled_call_ends_its_command() {
+    as_root_and_user("basics::a_cancelled_call_ends_its_command", || {
+        let (sandbox, ground) = (sandbox(), Ground::new());
+        let call = call();
+        let flag = call.cancel_flag();
+        let canceller = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(200));
+            flag.store(true, Ordering::Relaxed);
+        });
+        let workspace = ground.workspace();
+        let argv = ["sleep", "20"];
+        let ran = ground.run_in(&sandbox, Layer::ReadOnly, &workspace, &argv, &call).unwrap();
+        canceller.join().unwrap();
+        assert_eq!(ran.ended.stopped, Some(Stopped::Cancelled));
+        assert_eq!(ran.ended.exit, Exit::Signal(15));
+    });
+}
+
+#[test]
+fn input_scripts_and_another_place_are_handed_in() {
+    as_root_and_user("basics::input_scripts_and_another_place_are_handed_in", || {
+        let (sandbox, mut ground) = (sandbox(), Ground::new());
+        ground.stdin = vec![b'x'; 300_000];
+        ground.scripts = vec![("main.sh".into(), b"pwd; wc -c; ls; echo in > place\n".to_vec())];
+        let argv = ["sh", "/run/toolyard/main.sh"];
+        let at = Path::new("/workspace");
+        let ran = ground.run_on(&sandbox, Layer::InPlace, at, &argv).unwrap();
+        assert_eq!(ran.stdout, "/workspace\n300000\nfile\n", "{ran:?}");
+        assert_eq!(fs::read_to_string(ground.workspace().join("place")).unwrap(), "in\n");
+        let argv = ["sh", "-c", "echo changed > file"];
+        let ran = ground.run_on(&sandbox, Layer::ReadOnly, at, &argv).unwrap();
+        assert_ne!(ran.code(), Some(0));
+        assert_eq!(fs::read_to_string(ground.workspace().join("file")).unwrap(), "lower\n");
+    });
+}
+
+/// A data folder may lie in the workspace, or the workspace in the data folder.
+#[test]
+fn what_is_hidden_around_the_workspace_is_hidden() {
+    as_root_and_user("basics::what_is_hidden_around_the_workspace_is_hidden", || {
+        let mut ground = Ground::new();
+        let data = ground.workspace().parent().unwrap().to_owned();
+        let wish = Wish { shown: vec![data.clone()], ..Wish::default() };
+        let sandbox = sandbox_with(wish);
+        let script = format!("ls /usr | grep bin; cat file; ls {}", data.display());
+        let ran = ground.sh(&sandbox, &script);
+        assert_eq!(ran.stdout, "bin\nsbin\nlower\nlayers\noutside\nworkspace\n", "{ran:?}");
+        ground.hidden = vec![data];
+        let ran = ground.sh(&sandbox, &script);
+        assert_eq!(ran.stdout, "bin\nsbin\nlower\nworkspace\n", "{ran:?}");
+    });
+}
+
+/// Helpers that wait are used, replaced, and gone with the sandbox; one that was ended does no harm.
+#[test]
+fn helpers_wait_for_an_order() {
+    as_root_and_user("basics::helpers_wait_for_an_order", || {
+        let ground = Ground::new();
+        let sandbox = sandbox_with(Wish { spares: 2, ..Wish::default() });
+        for round in 0..6 {
+            let ran = ground.sh(&sandbox, "cat file; echo x > new");
+            assert_eq!((ran.code(), ran.stdout.as_str()), (Some(0), "lower\n"), "{round}");
+        }
+        let waiting = || helpers_of(std::process::id());
+        let before = Instant::now();
+        while waiting().len() < 2 && before.elapsed() < Duration::from_secs(5) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(waiting().len(), 2);
+        for pid in waiting() {
+            Command::new("kill").args(["-9", &pid]).status().unwrap();
+        }
+        thread::sleep(Duration::from_millis(50));
+        for _ in 0..4 {
+            assert_eq!(ground.sh(&sandbox, "exit 4").code(), Some(4));
+        }
+        drop(sandbox);
+        assert_eq!(waiting(), Vec::<String>::new());
+    });
+}
+
+/// The helpers that a process started.
+fn helpers_of(parent: u32) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let read = |name| fs::read_to_string(entry.path().join(name)).unwrap_or_default();
+        let parents = read("status").contains(&format!("PPid:\t{parent}\n"));
+        if parents && read("cmdline").contains("box-inner") {
+            found.push(entry.file_name().into_string().unwrap());
+        }
+    }
+    found
+}

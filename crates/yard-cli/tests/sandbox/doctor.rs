@@ -1,0 +1,31 @@
+//! `toolyard doctor`, on this machine.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::ground::{as_root_and_user, helper};
+
+#[test]
+fn the_doctor_says_line_by_line_what_the_box_can_do() {
+    as_root_and_user("doctor::the_doctor_says_line_by_line_what_the_box_can_do", || {
+        let doctor = |arguments: &[&str]| {
+            let mut command = Command::new(helper());
+            command.arg("doctor").args(arguments).env_clear().current_dir("/").output().unwrap()
+        };
+        let told = doctor(&[]);
+        let text = String::from_utf8(told.stdout).unwrap();
+        assert!(told.status.success(), "{text}");
+        for line in
+            ["✓ namespaces      user,", "✓ overlay ", "✓ Landlock ", "\nfull - commands run"]
+        {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+        let told: Value = serde_json::from_slice(&doctor(&["--json"]).stdout).unwrap();
+        assert_eq!((&told["ok"], &told["level"]), (&Value::Bool(true), &Value::from("full")));
+        let findings = told["findings"].as_array().unwrap();
+        assert!(findings.len() >= 7 && findings.iter().all(|one| one["found"] != ""), "{told:#}");
+        let needed = findings.iter().filter(|one| one["needed"] == true);
+        assert!(needed.clone().count() >= 5 && needed.clone().all(|one| one["ok"] == true));
+    });
+}

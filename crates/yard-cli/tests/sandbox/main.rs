@@ -1,0 +1,19 @@
+//! The box, driven through the real binary as its helper, as root and as an ordinary user.
+
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "tests that watch a box from outside"
+)]
+
+mod basics;
+mod bombs;
+mod cases;
+mod cost;
+mod doctor;
+mod escapes;
+mod ground;

@@ -1,0 +1,59 @@
+//! What a process of the box may use and do: limits that the kernel keeps, and no capabilities.
+
+#![allow(clippy::disallowed_methods, reason = "the kernel counts processes in a file")]
+
+use std::fs;
+use std::io;
+
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use super::task::Task;
+
+/// Sets the limits of each process. What holds for all together is watched from outside.
+pub(super) fn limit(task: &Task) -> io::Result<()> {
+    // The soft limit is told by SIGXCPU; who does not listen is killed a second later.
+    set(Resource::Cpu, task.cpu_seconds, task.cpu_seconds.saturating_add(1))?;
+    set(Resource::Nofile, task.open_files, task.open_files)?;
+    set(Resource::Fsize, task.file_bytes, task.file_bytes)?;
+    set(Resource::Core, 0, 0)?;
+    set(Resource::Msgqueue, 0, 0)?;
+    // The helper, the first process and its listening thread count too. Outside of a namespace the
+    // number is that of all processes of the user, of whom there are no more than there are of all.
+    let others = if task.walls.walls().namespaces { 0 } else { running() };
+    let processes = task.processes.saturating_add(3).saturating_add(others);
+    set(Resource::Nproc, processes, processes)
+}
+
+/// How many threads this machine runs: `0.10 0.20 0.30 2/345 6789`.
+fn running() -> u64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let all = text.split(' ').nth(3).and_then(|both| both.split('/').nth(1)?.parse().ok());
+    all.unwrap_or(1000)
+}
+
+/// Never above what this process itself was given.
+fn set(resource: Resource, soft: u64, hard: u64) -> io::Result<()> {
+    let now = rustix::process::getrlimit(resource);
+    let hard = now.maximum.map_or(hard, |most| most.min(hard));
+    let limit = Rlimit { current: Some(soft.min(hard)), maximum: Some(hard) };
+    Ok(rustix::process::setrlimit(resource, limit)?)
+}
+
+/// Empties every set, the bounding one included.
+pub(super) fn drop_capabilities() -> io::Result<()> {
+    rustix::thread::clear_ambient_capability_set()?;
+    for number in 0..64 {
+        let capability = CapabilitySet::from_bits_retain(1 << number);
+        match rustix::thread::remove_capability_from_bounding_set(capability) {
+            // The first number that the kernel has no capability for; or none may be dropped, which
+            // no_new_privs makes up for.
+            Err(Errno::INVAL | Errno::PERM) => break,
+            other => other?,
+        }
+    }
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    Ok(rustix::thread::set_capabilities(None, sets)?)
+}

@@ -1,0 +1,50 @@
+//! Where there is no box: nothing runs, unless the operator configured that it may run unconfined, which
+//! this platform does not offer either.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use yard_core::Call;
+
+use super::{Ended, Finding, Hear, Level, Order, Wish};
+
+/// Refuses every command.
+#[derive(Clone)]
+pub struct Sandbox {
+    findings: Vec<Finding>,
+}
+
+impl Sandbox {
+    /// Nothing to find out.
+    pub fn probe(_: PathBuf, _: Wish) -> Self {
+        let finding = Finding {
+            name: "Linux",
+            ok: false,
+            needed: true,
+            found: "commands run in a box on Linux only".to_owned(),
+            remedy: "run the server on Linux".to_owned(),
+        };
+        Self { findings: vec![finding] }
+    }
+
+    /// Always [`Level::Refuse`].
+    pub fn level(&self) -> Level {
+        Level::Refuse
+    }
+
+    /// Why.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Refuses.
+    pub fn run(&self, _: &Order<'_>, _: &Call, _: &mut dyn Hear) -> io::Result<Ended> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// There is no helper.
+pub fn inner(_: Option<&str>) -> ExitCode {
+    ExitCode::FAILURE
+}

@@ -1,0 +1,156 @@
+//! What a probe came to, a line a thing, and how to get what is missing.
+
+#![allow(clippy::disallowed_methods, reason = "distributions say in files what they switched off")]
+
+use std::fs;
+use std::io;
+
+use super::group::Groups;
+use super::report::{Step, Trouble};
+use super::{Finding, landlocked};
+
+/// The parts of a full box, each with the last step that belongs to it.
+const PARTS: [(&str, Step, &str); 4] = [
+    ("namespaces", Step::Fork, "user, mount, pid, ipc, uts, net and cgroup, all its own"),
+    ("/proc", Step::Proc, "a new one, of the box's processes alone"),
+    ("overlay", Step::Overlay, "changes are kept in a layer; the workspace stays as it was"),
+    ("full box", Step::Folder, "a command ran in it and came back"),
+];
+
+/// What the trial of a full box came to.
+pub(super) fn full(tried: &io::Result<()>) -> Vec<Finding> {
+    let broken = |error: &io::Error| {
+        error
+            .get_ref()
+            .and_then(|inner| inner.downcast_ref::<Trouble>())
+            .map(|trouble| trouble.step)
+    };
+    let mut told = false;
+    let finding = |(name, last, fine): (&'static str, Step, &str)| {
+        let reached = match tried {
+            Ok(()) => true,
+            Err(error) => broken(error).is_some_and(|step| step > last),
+        };
+        let (found, remedy) = match tried {
+            Err(error) if !reached && !told => {
+                told = true;
+                (
+                    error.to_string(),
+                    remedy(broken(error).filter(|step| *step == Step::Folders).unwrap_or(last)),
+                )
+            }
+            _ if !reached => ("not reached".to_owned(), String::new()),
+            _ => (fine.to_owned(), String::new()),
+        };
+        Finding { name, ok: reached, needed: true, found, remedy }
+    };
+    PARTS.into_iter().map(finding).collect()
+}
+
+/// What the trial of Landlock and seccomp alone came to.
+pub(super) fn walls(tried: &io::Result<()>) -> Vec<Finding> {
+    let version = landlocked::version();
+    let new_enough = version >= landlocked::SCOPES;
+    let landlock = Finding {
+        name: "Landlock",
+        ok: new_enough,
+        needed: true,
+        found: format!(
+            "version {} or newer, {}",
+            version as i32,
+            if new_enough {
+                "which holds files, signals and abstract sockets"
+            } else {
+                "which is too old to hold signals"
+            }
+        ),
+        remedy: if new_enough {
+            ""
+        } else {
+            "Linux 6.12 or newer, started with landlock among lsm="
+        }
+        .to_owned(),
+    };
+    let alone = Finding {
+        name: "walls alone",
+        ok: tried.is_ok(),
+        needed: false,
+        found: match tried {
+            Ok(()) => "without namespaces a command would run read-only or in place".to_owned(),
+            Err(error) => error.to_string(),
+        },
+        remedy: String::new(),
+    };
+    vec![landlock, alone]
+}
+
+/// Who counts the memory of a command's processes together.
+pub(super) fn groups(groups: &Result<Groups, String>) -> Finding {
+    let (found, remedy) = match groups {
+        Ok(groups) => (groups.words(), String::new()),
+        Err(why) => (
+            format!("{why}; memory is counted by looking, ten times a second"),
+            "run as a systemd service with Delegate=yes, or as root".to_owned(),
+        ),
+    };
+    Finding { name: "control groups", ok: groups.is_ok(), needed: false, found, remedy }
+}
+
+/// Where a box shows the programs that tools start.
+pub(super) fn programs(listed: &str) -> Finding {
+    let missing: Vec<&str> = ["bash", "python3"]
+        .into_iter()
+        .filter(|name| !listed.contains(&format!("/{name}\n")))
+        .collect();
+    let found = listed.split_whitespace().collect::<Vec<_>>().join(", ");
+    let remedy = match missing.as_slice() {
+        [] => String::new(),
+        missing => {
+            format!("install {}, below /usr or a folder that boxes show", missing.join(" and "))
+        }
+    };
+    Finding { name: "programs", ok: missing.is_empty(), needed: false, found, remedy }
+}
+
+/// The settings by which distributions and containers take parts away.
+fn remedy(part: Step) -> String {
+    let set =
+        |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
+    let words = match part {
+        Step::Folders => {
+            "as root, workspaces and data lie on a file system that can show other owners (ext4, \
+             xfs, btrfs, tmpfs); or run as an ordinary user"
+        }
+        Step::Proc => "do not mask /proc: in a container, set systempaths=unconfined",
+        Step::Overlay => "Linux 5.11 or newer, and data on a file system with user attributes",
+        Step::Fork if set("/proc/sys/kernel/unprivileged_userns_clone", "0") => {
+            "sysctl kernel.unprivileged_userns_clone=1"
+        }
+        Step::Fork if set("/proc/sys/user/max_user_namespaces", "0") => {
+            "sysctl user.max_user_namespaces=10000"
+        }
+        Step::Fork if set("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") => {
+            "an AppArmor profile with userns, or sysctl \
+             kernel.apparmor_restrict_unprivileged_userns=0"
+        }
+        Step::Fork => "in a container: let it make user namespaces, and mounts in them",
+        _ => "",
+    };
+    words.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_part_that_failed_says_why_and_the_rest_is_not_reached() {
+        let error = io::Error::other(Trouble { step: Step::Proc, errno: libc::EPERM });
+        let found = full(&Err(error));
+        assert_eq!(found.iter().map(|one| one.ok).collect::<Vec<_>>(), [true, false, false, false]);
+        assert!(found[1].found.contains("mount a new /proc") && !found[1].remedy.is_empty());
+        assert_eq!(found[2].found, "not reached");
+        assert!(full(&Ok(())).iter().all(|one| one.ok && one.remedy.is_empty()));
+        assert!(full(&Err(io::Error::other("x"))).iter().all(|one| !one.ok));
+    }
+}

@@ -1,0 +1,239 @@
+//! Control groups: memory and number of all processes of a command together, kept by the kernel. Used
+//! where this user may make groups; where not, `usage` counts.
+//!
+//! A group is removed when its command ended. What a killed server left is removed by the next one.
+
+#![allow(clippy::disallowed_methods, reason = "control groups are folders of the kernel's")]
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Limits;
+
+const PREFIX: &str = "toolyard-";
+
+/// Where groups can be made.
+pub(super) struct Groups {
+    version: Version,
+    /// One folder for version 2; those of memory and of processes for version 1.
+    homes: Vec<PathBuf>,
+}
+
+/// Numbers the groups of this process, of whichever sandbox.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    One,
+    Two,
+}
+
+/// The group of one command; removed when dropped.
+pub(super) struct Group {
+    version: Version,
+    folders: Vec<PathBuf>,
+}
+
+impl Groups {
+    /// Looks for a place where groups can be made, and makes one to see; removes what is stale.
+    pub(super) fn find() -> Result<Self, String> {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let mut why = "no control groups are mounted".to_owned();
+        for (version, homes) in [
+            (Version::One, of_version_one(&mounts, &own)),
+            (Version::Two, of_version_two(&mounts, &own)),
+        ] {
+            let Some(homes) = homes else { continue };
+            let groups = Self { version, homes };
+            match groups.try_out() {
+                Ok(()) => return Ok(groups),
+                Err(error) => {
+                    why =
+                        format!("a group cannot be made in {}: {error}", groups.homes[0].display())
+                }
+            }
+        }
+        Err(why)
+    }
+
+    /// In words.
+    pub(super) fn words(&self) -> String {
+        let version = if self.version == Version::One { 1 } else { 2 };
+        format!("version {version}, {}", self.homes[0].display())
+    }
+
+    fn try_out(&self) -> io::Result<()> {
+        for home in &self.homes {
+            sweep(home);
+        }
+        if self.version == Version::Two {
+            delegate(&self.homes[0])?;
+        }
+        self.make()?.limit(&Limits::default())
+    }
+
+    /// Makes a group and moves a process into it.
+    pub(super) fn join(&self, pid: u32) -> io::Result<Group> {
+        let group = self.make()?;
+        for folder in &group.folders {
+            fs::write(folder.join("cgroup.procs"), pid.to_string())?;
+        }
+        Ok(group)
+    }
+
+    fn make(&self) -> io::Result<Group> {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{}-{number}", std::process::id());
+        let mut group = Group { version: self.version, folders: Vec::new() };
+        for home in &self.homes {
+            let folder = home.join(&name);
+            fs::create_dir(&folder)?;
+            group.folders.push(folder);
+        }
+        Ok(group)
+    }
+}
+
+impl Group {
+    /// Sets its limits.
+    pub(super) fn limit(&self, limits: &Limits) -> io::Result<()> {
+        let memory = limits.memory_bytes.to_string();
+        // The two processes of the helper count too, and the thread that listens.
+        let processes = limits.processes.saturating_add(3).to_string();
+        match self.version {
+            Version::One => {
+                fs::write(self.folders[0].join("memory.limit_in_bytes"), memory)?;
+                fs::write(self.folders[1].join("pids.max"), processes)
+            }
+            Version::Two => {
+                // Older kernels have no swap to limit, or do not end a group as a whole: then the next
+                // look does.
+                let _ = fs::write(self.folders[0].join("memory.swap.max"), "0");
+                let _ = fs::write(self.folders[0].join("memory.oom.group"), "1");
+                fs::write(self.folders[0].join("memory.max"), memory)?;
+                fs::write(self.folders[0].join("pids.max"), processes)
+            }
+        }
+    }
+
+    /// Whether the kernel had to end a process because the group had no more memory.
+    pub(super) fn ran_out_of_memory(&self) -> bool {
+        let file = match self.version {
+            Version::One => "memory.oom_control",
+            Version::Two => "memory.events",
+        };
+        let text = fs::read_to_string(self.folders[0].join(file)).unwrap_or_default();
+        let kills = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
+        kills.is_some_and(|count| count.trim() != "0")
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for folder in &self.folders {
+            // A group that a dying process is still in is swept at the next start.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+/// Removes the groups of servers that are no more. One with processes in it cannot be removed.
+fn sweep(home: &Path) {
+    let Ok(entries) = fs::read_dir(home) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else { continue };
+        let server = rest.split('-').next().unwrap_or_default();
+        if !Path::new("/proc").join(server).exists() {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// Where controllers of version 1 are mounted, and this process is.
+fn of_version_one(mounts: &str, own: &str) -> Option<Vec<PathBuf>> {
+    let home = |controller: &str| {
+        let of_line = |line: &str| {
+            let mut parts = line.splitn(3, ':');
+            let names = parts.nth(1)?;
+            let path = parts.next()?;
+            names.split(',').any(|name| name == controller).then(|| path.to_owned())
+        };
+        let path = own.lines().find_map(of_line)?;
+        mounts.lines().find_map(|line| {
+            let (place, kind) = line.split_once(" - ")?;
+            let mut kind = kind.split(' ');
+            let options = kind.clone().nth(2)?;
+            let fits =
+                kind.next()? == "cgroup" && options.split(',').any(|name| name == controller);
+            fits.then(|| home_in(place, &path)).flatten()
+        })
+    };
+    Some(vec![home("memory")?, home("pids")?])
+}
+
+fn of_version_two(mounts: &str, own: &str) -> Option<Vec<PathBuf>> {
+    let path = own.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let home = mounts.lines().find_map(|line| {
+        let (place, kind) = line.split_once(" - ")?;
+        kind.starts_with("cgroup2 ").then(|| home_in(place, path)).flatten()
+    })?;
+    Some(vec![home])
+}
+
+/// The folder of a group, from the fields of a mount: its root is the fourth, its place the fifth.
+fn home_in(place: &str, path: &str) -> Option<PathBuf> {
+    let fields: Vec<&str> = place.split(' ').collect();
+    let (root, at) = (fields.get(3)?, fields.get(4)?);
+    let below = Path::new(path).strip_prefix(root).ok()?;
+    Some(Path::new(at).join(below))
+}
+
+/// A group of version 2 that has processes cannot pass its controllers on: alone in a group that was
+/// delegated to it, the server moves into one of its own below.
+fn delegate(home: &Path) -> io::Result<()> {
+    let controllers = fs::read_to_string(home.join("cgroup.controllers"))?;
+    let has = |name| controllers.split_whitespace().any(|one| one == name);
+    if !has("memory") || !has("pids") {
+        return Err(io::Error::other(
+            "its controllers of memory and of processes are not passed on",
+        ));
+    }
+    let control = home.join("cgroup.subtree_control");
+    if fs::write(&control, "+memory +pids").is_ok() {
+        return Ok(());
+    }
+    let me = std::process::id().to_string();
+    if fs::read_to_string(home.join("cgroup.procs"))?.trim() != me {
+        return Err(io::Error::other("other processes are in it too"));
+    }
+    let leaf = home.join("server");
+    match fs::create_dir(&leaf) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => fs::write(leaf.join("cgroup.procs"), me)?,
+    }
+    fs::write(&control, "+memory +pids")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn homes_are_found_in_either_version() {
+        let one = "31 25 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
+                   35 25 0:32 /inner /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n";
+        let own = "8:pids:/inner/a\n4:memory:/b\n0::/\n";
+        let homes = of_version_one(one, own).unwrap();
+        assert_eq!(homes, ["/sys/fs/cgroup/memory/b", "/sys/fs/cgroup/pids/a"].map(PathBuf::from));
+        let two = "31 25 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        assert_eq!(
+            of_version_two(two, "0::/user/x\n").unwrap(),
+            [PathBuf::from("/sys/fs/cgroup/user/x")]
+        );
+        assert_eq!(of_version_one(two, own), None);
+    }
+}

@@ -1,0 +1,38 @@
+//! Brings up `lo` in a new network namespace, so that a test inside can talk to a server inside.
+
+use std::io;
+
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+
+/// `RTM_NEWLINK` with `IFF_UP` for the interface of index 1, which `lo` is in every namespace.
+const UP: [u8; 32] = {
+    let mut message = [0; 32];
+    message[0] = 32; // nlmsg_len
+    message[4] = 16; // nlmsg_type: RTM_NEWLINK
+    message[6] = 1 | 4; // nlmsg_flags: NLM_F_REQUEST | NLM_F_ACK
+    message[20] = 1; // ifi_index
+    message[24] = 1; // ifi_flags: IFF_UP
+    message[28] = 1; // ifi_change: IFF_UP
+    message
+};
+
+/// Brings it up.
+pub(super) fn bring_up() -> io::Result<()> {
+    let socket = rustix::net::socket_with(
+        AddressFamily::NETLINK,
+        SocketType::RAW,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    rustix::net::sendto(&socket, &UP, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+    let mut answer = [0; 64];
+    let (_, length) = rustix::net::recv(&socket, &mut answer, RecvFlags::empty())?;
+    // The answer is a header of 16 bytes and a negated errno.
+    let errno = answer.get(16..20).and_then(|four| four.first_chunk()).filter(|_| length >= 20);
+    match errno.map(|four| i32::from_le_bytes(*four)) {
+        Some(0) => Ok(()),
+        Some(errno) => Err(io::Error::from_raw_os_error(-errno)),
+        None => Err(io::ErrorKind::InvalidData.into()),
+    }
+}

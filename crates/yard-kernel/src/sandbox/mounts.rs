@@ -1,0 +1,424 @@
+//! What a box shows: a new root in memory, onto which the system's folders, the workspace with its
+//! layer and private /tmp, /dev and /proc are mounted, before the old root is let go.
+//!
+//! Sources are taken hold of as detached mounts ([`Trees::take`]): as root that must happen before root
+//! is left, else after the namespaces are made. Nothing on the host is mounted, changed or left behind.
+
+#![allow(clippy::disallowed_methods, reason = "the sandbox builds its own root")]
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
+    OpenTreeFlags, UnmountFlags,
+};
+
+use super::report::{At as _, Step, Trouble};
+use super::syscall::{TreeAttributes, mount_setattr};
+use super::system;
+use super::task::{Kind, Task, shown_path};
+
+const NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+const READ_ONLY: u64 = NO_DEVICES | libc::MOUNT_ATTR_RDONLY;
+
+/// Where the new root is put together: any folder that is there will do, what it held is not needed
+/// any more.
+const SITE: &str = "/tmp";
+
+/// Where the layers are, while an overlay is made.
+const LOWER: &str = ".lower";
+const EMPTY: &str = ".empty";
+const VEILED: &str = ".lower:.empty";
+const LAYERS: &str = ".layers";
+
+/// Everything of the host that the box will show, held by hand.
+pub(super) struct Trees {
+    folders: Vec<Shown>,
+    hides_sockets: bool,
+    devices: Vec<(&'static str, OwnedFd)>,
+    workspace: OwnedFd,
+    layers: Option<OwnedFd>,
+}
+
+/// One thing that is shown where it is on the host.
+struct Shown {
+    at: PathBuf,
+    what: What,
+}
+
+enum What {
+    Link(PathBuf),
+    File(OwnedFd),
+    Folder(OwnedFd),
+    /// A folder in which somebody may have put a socket.
+    Veiled(OwnedFd),
+}
+
+impl Trees {
+    /// Takes hold of them.
+    pub(super) fn take(task: &Task) -> io::Result<Self> {
+        let owners = if task.owners.as_os_str().is_empty() {
+            None
+        } else {
+            Some(rustix::fs::open(&task.owners, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
+        };
+        let owners = owners.as_ref().map(|owners| owners.as_fd());
+        let mounts = fs::read_to_string("/proc/self/mountinfo")?;
+        let mut folders = Vec::new();
+        for name in system::ETC {
+            folders.extend(look(&Path::new("/etc").join(name), None)?);
+        }
+        for at in system::FOLDERS {
+            folders.extend(look(Path::new(at), None)?.map(|shown| shown.veiled(&mounts)));
+        }
+        for at in &task.shown {
+            folders.extend(look(at, owners)?.map(|shown| shown.veiled(&mounts)));
+        }
+        let bare =
+            |shown: &Shown| matches!(shown.what, What::Folder(_)) && !shown.at.starts_with("/etc");
+        let hides_sockets = !folders.iter().any(bare) && !has_mounts(&mounts, &task.workspace);
+        let device = |name: &&'static str| {
+            let tree = clone_tree(&Path::new("/dev").join(name), OpenTreeFlags::empty())?;
+            private(&tree, libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC)?;
+            Ok((*name, tree))
+        };
+        let devices = system::DEVICES.iter().map(device).collect::<io::Result<_>>()?;
+        let attributes = if task.kind == Kind::InPlace { NO_DEVICES } else { READ_ONLY };
+        let workspace = owned_tree(&task.workspace, attributes, owners)?;
+        let layers = match task.upper.parent() {
+            Some(parent) if task.kind == Kind::Overlay => {
+                Some(owned_tree(parent, NO_DEVICES, owners)?)
+            }
+            _ => None,
+        };
+        Ok(Self { folders, hides_sockets, devices, workspace, layers })
+    }
+}
+
+impl Shown {
+    /// The same behind a veil, where that would not hide what is mounted below it.
+    fn veiled(self, mounts: &str) -> Self {
+        let covers = has_mounts(mounts, &self.at);
+        let what = match self.what {
+            What::Folder(tree) if !covers => What::Veiled(tree),
+            other => other,
+        };
+        Self { what, ..self }
+    }
+}
+
+/// Whether something is mounted below a folder: the fifth field of each line is where.
+fn has_mounts(mounts: &str, folder: &Path) -> bool {
+    let mut places = mounts.lines().filter_map(|line| line.split(' ').nth(4));
+    places.any(|place| Path::new(place).starts_with(folder) && Path::new(place) != folder)
+}
+
+/// What is at a path of the host; nothing, where nothing is.
+fn look(at: &Path, owners: Option<BorrowedFd<'_>>) -> io::Result<Option<Shown>> {
+    let Ok(metadata) = fs::symlink_metadata(at) else { return Ok(None) };
+    let what = if metadata.is_symlink() {
+        What::Link(fs::read_link(at)?)
+    } else {
+        let tree = clone_tree(at, OpenTreeFlags::AT_RECURSIVE)?;
+        private(&tree, READ_ONLY)?;
+        map_owners(&tree, owners)?;
+        if metadata.is_dir() { What::Folder(tree) } else { What::File(tree) }
+    };
+    Ok(Some(Shown { at: at.to_owned(), what }))
+}
+
+/// A tree of the server's user, whose files the box's user owns.
+fn owned_tree(at: &Path, attributes: u64, owners: Option<BorrowedFd<'_>>) -> io::Result<OwnedFd> {
+    // Without root's rights, what is mounted below cannot be taken off: it comes along.
+    let deep = if owners.is_some() { OpenTreeFlags::empty() } else { OpenTreeFlags::AT_RECURSIVE };
+    let tree = clone_tree(at, deep)?;
+    private(&tree, attributes)?;
+    map_owners(&tree, owners)?;
+    Ok(tree)
+}
+
+fn clone_tree(at: &Path, deep: OpenTreeFlags) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | deep;
+    Ok(rustix::mount::open_tree(CWD, at, flags)?)
+}
+
+fn private(tree: &OwnedFd, set: u64) -> io::Result<()> {
+    let wanted = TreeAttributes { set, private: true, recursive: true, mapped_by: None };
+    mount_setattr(tree, wanted)
+}
+
+fn map_owners(tree: &OwnedFd, owners: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    match owners {
+        Some(_) => mount_setattr(tree, TreeAttributes { mapped_by: owners, ..Default::default() }),
+        None => Ok(()),
+    }
+}
+
+/// What a built root is like.
+pub(super) struct Built {
+    /// No socket of the host can be reached by its name.
+    pub(super) hides_sockets: bool,
+}
+
+/// Builds the new root and changes into it.
+pub(super) fn build(task: &Task, trees: Trees) -> Result<Built, Trouble> {
+    // First of all, while the host's /proc is still there to vouch for it.
+    let proc = new_mount("proc", &[], libc::MOUNT_ATTR_NOEXEC | NO_DEVICES).at(Step::Proc)?;
+    let mask = clone_tree(Path::new("/dev/null"), OpenTreeFlags::empty()).at(Step::Proc)?;
+    let root = begin_root().at(Step::Tmp)?;
+    make_proc(proc, &mask).at(Step::Proc)?;
+    make_devices(task, trees.devices).at(Step::Devices)?;
+    make_tmp(task).at(Step::Tmp)?;
+    put(&empty().at(Step::Show)?, Path::new(EMPTY)).at(Step::Show)?;
+    // After /tmp: what the operator shows may lie in the host's.
+    let mut hides_sockets = trees.hides_sockets;
+    hides_sockets &= show(&trees.folders).at(Step::Show)?;
+    write_etc().at(Step::Etc)?;
+    write_scripts(task).at(Step::Scripts)?;
+    let workspace = match (trees.layers, task.kind) {
+        (Some(layers), _) => overlay(task, &trees.workspace, &layers).at(Step::Overlay)?,
+        (None, Kind::InPlace) => {
+            hides_sockets = false;
+            trees.workspace
+        }
+        (None, _) => veil(&trees.workspace).unwrap_or_else(|_| {
+            hides_sockets = false;
+            trees.workspace
+        }),
+    };
+    let covers = hide_above(task).at(Step::Hide)?;
+    put(&workspace, &below(&task.shown_at)).at(Step::Workspace)?;
+    for cover in covers {
+        mount_setattr(&cover, TreeAttributes { set: READ_ONLY, ..Default::default() })
+            .at(Step::Hide)?;
+    }
+    for hidden in task.hidden.iter().filter(|hidden| !is_above(task, hidden)) {
+        hide(task, hidden).at(Step::Hide)?;
+    }
+    // Let go, not removed: a folder that was removed cannot be listed any more, nor can a veil over it.
+    rustix::mount::unmount(EMPTY, UnmountFlags::DETACH).at(Step::Pivot)?;
+    for scratch in [LOWER, LAYERS, EMPTY] {
+        // Those that were not needed are not there.
+        let _ = fs::remove_dir(scratch);
+    }
+    let wanted = TreeAttributes { set: READ_ONLY, ..TreeAttributes::default() };
+    mount_setattr(&root, wanted).at(Step::Pivot)?;
+    pivot(root).at(Step::Pivot)?;
+    Ok(Built { hides_sockets })
+}
+
+/// A path of the box, as seen from the new root, in which this process stands.
+fn below(path: &Path) -> PathBuf {
+    path.strip_prefix("/").unwrap_or(path).to_owned()
+}
+
+/// The new root, empty; this process stands in it afterwards.
+fn begin_root() -> io::Result<OwnedFd> {
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    rustix::mount::mount_change("/", private)?;
+    let root = memory("16m", "0755")?;
+    attach(&root, Path::new(SITE))?;
+    rustix::process::fchdir(&root)?;
+    rustix::process::umask(Mode::from_raw_mode(0o022));
+    Ok(root)
+}
+
+/// A file system in memory that holds at most `size`.
+fn memory(size: &str, mode: &str) -> io::Result<OwnedFd> {
+    new_mount("tmpfs", &[("size", size), ("mode", mode)], NO_DEVICES)
+}
+
+/// A folder in which nothing is, nor will be.
+fn empty() -> io::Result<OwnedFd> {
+    new_mount("tmpfs", &[("size", "4k"), ("mode", "0555")], READ_ONLY)
+}
+
+fn new_mount(kind: &str, options: &[(&str, &str)], attributes: u64) -> io::Result<OwnedFd> {
+    let context = rustix::mount::fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (key, value) in options {
+        if value.is_empty() {
+            rustix::mount::fsconfig_set_flag(&context, *key)?;
+        } else {
+            rustix::mount::fsconfig_set_string(&context, *key, *value)?;
+        }
+    }
+    rustix::mount::fsconfig_create(&context)?;
+    let attributes = MountAttrFlags::from_bits_retain(attributes as u32);
+    Ok(rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
+}
+
+fn attach(tree: &OwnedFd, at: &Path) -> io::Result<()> {
+    Ok(rustix::mount::move_mount(tree, "", CWD, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
+}
+
+/// Mounts a folder, making the place for it where there is none.
+fn put(tree: &OwnedFd, at: &Path) -> io::Result<()> {
+    fs::create_dir_all(at)?;
+    attach(tree, at)
+}
+
+fn put_file(tree: &OwnedFd, at: &Path) -> io::Result<()> {
+    fs::write(at, "")?;
+    attach(tree, at)
+}
+
+/// Shows them where they are on the host; whether the host's sockets in them are hidden.
+fn show(folders: &[Shown]) -> io::Result<bool> {
+    let mut hides_sockets = true;
+    for Shown { at, what } in folders {
+        let at = below(at);
+        if let Some(parent) = at.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        match what {
+            What::Link(target) => symlink(target, &at)?,
+            What::File(tree) => put_file(tree, &at)?,
+            What::Folder(tree) => put(tree, &at)?,
+            What::Veiled(tree) => match veil(tree) {
+                Ok(veiled) => put(&veiled, &at)?,
+                Err(_) => {
+                    hides_sockets = false;
+                    put(tree, &at)?;
+                }
+            },
+        }
+    }
+    Ok(hides_sockets)
+}
+
+/// The same folder below an overlay of nothing. A socket in it is then another file than the one that
+/// somebody on the host listens on, and dialling it reaches nobody; likewise a named pipe.
+fn veil(tree: &OwnedFd) -> io::Result<OwnedFd> {
+    put(tree, Path::new(LOWER))?;
+    let veiled = new_mount("overlay", &[("lowerdir", VEILED), ("userxattr", "")], READ_ONLY);
+    // Without the veil, the folder is moved from here to its place.
+    if veiled.is_ok() {
+        rustix::mount::unmount(LOWER, UnmountFlags::DETACH)?;
+    }
+    veiled
+}
+
+fn make_proc(proc: OwnedFd, mask: &OwnedFd) -> io::Result<()> {
+    put(&proc, Path::new("proc"))?;
+    for name in system::MASKED {
+        let at = Path::new("proc").join(name);
+        if !at.exists() {
+            continue;
+        }
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_EMPTY_PATH;
+        attach(&rustix::mount::open_tree(mask, "", flags)?, &at)?;
+    }
+    Ok(())
+}
+
+fn make_devices(task: &Task, devices: Vec<(&'static str, OwnedFd)>) -> io::Result<()> {
+    fs::create_dir("dev")?;
+    for (name, device) in devices {
+        put_file(&device, &Path::new("dev").join(name))?;
+    }
+    for (name, target) in system::DEVICE_LINKS {
+        symlink(target, Path::new("dev").join(name))?;
+    }
+    put(&memory(&share(task, 4), "1777")?, Path::new("dev/shm"))
+}
+
+fn make_tmp(task: &Task) -> io::Result<()> {
+    put(&memory(&share(task, 2), "1777")?, Path::new("tmp"))?;
+    fs::create_dir("tmp/home")
+}
+
+/// A part of the memory that the box may use: files in memory are counted there too.
+fn share(task: &Task, part: u64) -> String {
+    (task.memory_bytes / part).max(1 << 20).to_string()
+}
+
+fn write_etc() -> io::Result<()> {
+    fs::create_dir_all("etc")?;
+    let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    for (name, text) in system::made_up(uid, gid) {
+        fs::write(Path::new("etc").join(name), text)?;
+    }
+    symlink("/proc/self/mounts", "etc/mtab")
+}
+
+fn write_scripts(task: &Task) -> io::Result<()> {
+    let folder = Path::new("run/toolyard");
+    fs::create_dir_all(folder)?;
+    for (name, body) in &task.scripts {
+        let at = folder.join(name);
+        fs::write(&at, body)?;
+        fs::set_permissions(&at, Permissions::from_mode(0o555))?;
+    }
+    Ok(())
+}
+
+/// The workspace below a layer that takes every change. Its flushes are left out: what a crash leaves
+/// of a command is never landed.
+fn overlay(task: &Task, workspace: &OwnedFd, layers: &OwnedFd) -> io::Result<OwnedFd> {
+    put(workspace, Path::new(LOWER))?;
+    put(layers, Path::new(LAYERS))?;
+    let layer = |path: &Path| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.map(|name| format!("{LAYERS}/{name}")).ok_or(io::ErrorKind::InvalidInput)
+    };
+    let (upper, work) = (layer(&task.upper)?, layer(&task.work)?);
+    let options = [
+        ("lowerdir", LOWER),
+        ("upperdir", upper.as_str()),
+        ("workdir", work.as_str()),
+        ("userxattr", ""),
+        ("volatile", ""),
+    ];
+    let merged = new_mount("overlay", &options, NO_DEVICES)?;
+    for at in [LOWER, LAYERS] {
+        rustix::mount::unmount(at, UnmountFlags::DETACH)?;
+    }
+    Ok(merged)
+}
+
+fn is_above(task: &Task, host: &Path) -> bool {
+    task.shown_at.starts_with(shown_path(task, host))
+}
+
+/// Covers the hidden folders that the workspace itself lies in, with room for its own place in them.
+fn hide_above(task: &Task) -> io::Result<Vec<OwnedFd>> {
+    let mut covers = Vec::new();
+    for hidden in task.hidden.iter().filter(|hidden| is_above(task, hidden)) {
+        let at = below(hidden);
+        if fs::symlink_metadata(&at).is_ok_and(|metadata| metadata.is_dir()) {
+            let cover = memory("64k", "0755")?;
+            attach(&cover, &at)?;
+            covers.push(cover);
+        }
+    }
+    Ok(covers)
+}
+
+/// Covers a folder or file of the host, where the box would show it. Links on the way are not followed:
+/// the box's own tree is not to be trusted with that.
+fn hide(task: &Task, host: &Path) -> io::Result<()> {
+    let at = below(&shown_path(task, host));
+    let Ok(metadata) = fs::symlink_metadata(&at) else { return Ok(()) };
+    if metadata.is_dir() {
+        attach(&empty()?, &at)
+    } else if metadata.is_symlink() {
+        Ok(())
+    } else {
+        attach(&clone_tree(Path::new("dev/null"), OpenTreeFlags::empty())?, &at)
+    }
+}
+
+fn pivot(root: OwnedFd) -> io::Result<()> {
+    rustix::process::fchdir(&root)?;
+    rustix::process::pivot_root(".", ".")?;
+    rustix::mount::unmount(".", UnmountFlags::DETACH)?;
+    rustix::process::chdir("/")?;
+    Ok(())
+}

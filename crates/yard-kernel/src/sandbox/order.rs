@@ -1,0 +1,235 @@
+//! What is asked of the box and what it answers, as plain data on every platform.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How much holds a command, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Nothing at all: only where the operator configured it.
+    Unconfined,
+    /// Nothing runs.
+    Refuse,
+    /// Landlock and seccomp, without namespaces: no layer over the workspace.
+    Walls,
+    /// Namespaces, a layer over the workspace, Landlock and seccomp.
+    Full,
+}
+
+impl Level {
+    /// One word for people and configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unconfined => "unconfined",
+            Self::Refuse => "refuse",
+            Self::Walls => "walls",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// What the operator set.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// Commands may run with nothing around them where no wall holds.
+    pub allow_unconfined: bool,
+    /// A level below this one is no good: nothing runs then.
+    pub lowest: Level,
+    /// More host folders that every box shows, read-only, where they are (a toolchain, say).
+    pub shown: Vec<PathBuf>,
+    /// How many helpers wait for an order, once a server runs: a command then starts sooner. None for a
+    /// program that ends after one.
+    pub spares: usize,
+    /// A folder in which boxes are tried out at start, on the file system that layers will lie on.
+    pub scratch: PathBuf,
+    /// Which walls stand. All of them, but in tests that try each alone.
+    pub walls: Walls,
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        Self {
+            allow_unconfined: false,
+            lowest: Level::Walls,
+            shown: Vec::new(),
+            spares: 0,
+            scratch: PathBuf::from("/tmp"),
+            walls: Walls::default(),
+        }
+    }
+}
+
+/// Which walls stand around a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Walls {
+    /// User, mount, pid, ipc, uts, net and cgroup namespaces.
+    pub namespaces: bool,
+    /// Landlock's rules over files, signals and abstract sockets.
+    pub landlock: bool,
+    /// The filter of system calls.
+    pub seccomp: bool,
+}
+
+impl Default for Walls {
+    fn default() -> Self {
+        Self { namespaces: true, landlock: true, seccomp: true }
+    }
+}
+
+/// One command to run.
+#[derive(Clone, Debug)]
+pub struct Order<'a> {
+    /// The program and its arguments; a name without a slash is looked for in `PATH`.
+    pub argv: Vec<OsString>,
+    /// The environment, over [`default_environment`] and nothing else.
+    pub env: Vec<(OsString, OsString)>,
+    /// What the command reads from its standard input.
+    pub stdin: Vec<u8>,
+    /// Small files that the box shows read-only as `/run/toolyard/<name>`. Only at [`Level::Full`].
+    pub scripts: Vec<(String, Vec<u8>)>,
+    /// The workspace's folder on the host.
+    pub workspace: &'a Path,
+    /// Where the box shows it: its real path, or `/workspace`.
+    pub shown_at: &'a Path,
+    /// Where the command starts, relative to the workspace.
+    pub folder: PathBuf,
+    /// What becomes of what the command writes.
+    pub layer: Layer<'a>,
+    /// Host folders that must not be seen, even below something shown.
+    pub hidden: Vec<PathBuf>,
+    /// What the command may use.
+    pub limits: Limits,
+}
+
+/// What becomes of what a command writes in the workspace.
+#[derive(Clone, Copy, Debug)]
+pub enum Layer<'a> {
+    /// It is kept in `upper`; the workspace does not change. Both folders must be there, empty, in the
+    /// same parent folder, on a file system that can be an upper layer.
+    Overlay {
+        /// What was changed.
+        upper: &'a Path,
+        /// Scratch of the overlay; empty again afterwards.
+        work: &'a Path,
+    },
+    /// Nothing can be written.
+    ReadOnly,
+    /// It is written to the workspace.
+    InPlace,
+}
+
+/// What a command may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// From start to end.
+    pub wall: Duration,
+    /// Between SIGTERM and SIGKILL.
+    pub grace: Duration,
+    /// Seconds of processor time, of all its processes together.
+    pub cpu_seconds: u64,
+    /// Memory of all its processes together.
+    pub memory_bytes: u64,
+    /// Processes and threads at a time.
+    pub processes: u64,
+    /// Open files of a process.
+    pub open_files: u64,
+    /// The largest file.
+    pub file_bytes: u64,
+    /// Everything that it wrote into the layer.
+    pub written_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            wall: Duration::from_secs(120),
+            grace: Duration::from_secs(2),
+            cpu_seconds: 600,
+            memory_bytes: 2 << 30,
+            processes: 512,
+            open_files: 4096,
+            file_bytes: 4 << 30,
+            written_bytes: 8 << 30,
+        }
+    }
+}
+
+/// Hears what a command says while it runs. An error ends the command and is what the run answers.
+pub trait Hear {
+    /// Bytes of its standard output.
+    fn stdout(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Bytes of its standard error.
+    fn stderr(&mut self, bytes: &[u8]) -> io::Result<()>;
+}
+
+/// How a command ended. By then no process of it is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// What became of the command itself.
+    pub exit: Exit,
+    /// Why it was ended, if it was.
+    pub stopped: Option<Stopped>,
+    /// From the order to the end.
+    pub took: Duration,
+}
+
+/// What became of the command itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It ended with this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+/// Why a command was ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// Out of wall time: its own, or the call's deadline.
+    Wall,
+    /// The call was cancelled.
+    Cancelled,
+    /// All its processes together took too much memory.
+    Memory,
+    /// Out of processor time.
+    Cpu,
+    /// Too many processes, where nothing but looking bounds them; elsewhere one more is just refused.
+    Processes,
+    /// It wrote too much.
+    Written,
+    /// The file system below the layer was about to be full.
+    DiskFull,
+}
+
+/// One line of `toolyard doctor`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What was looked for, in a word or three.
+    pub name: &'static str,
+    /// Whether it is to be had.
+    pub ok: bool,
+    /// Whether the level falls without it.
+    pub needed: bool,
+    /// What was found.
+    pub found: String,
+    /// How to get it; empty where there is nothing to get.
+    pub remedy: String,
+}
+
+/// What every command finds in its environment unless the order says otherwise.
+pub fn default_environment() -> Vec<(OsString, OsString)> {
+    [
+        ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+        ("HOME", "/tmp/home"),
+        ("TMPDIR", "/tmp"),
+        ("LANG", "C.UTF-8"),
+        ("USER", "user"),
+        ("LOGNAME", "user"),
+        ("TERM", "dumb"),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.into(), value.into()))
+    .collect()
+}

@@ -1,0 +1,226 @@
+//! What this machine can do, found out by making boxes: a version number or a setting says little about
+//! what a container or a policy takes away again.
+
+#![allow(clippy::disallowed_methods, reason = "the sandbox is the one place that starts processes")]
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use yard_core::{Call, Timestamp, World};
+
+use super::group::Groups;
+use super::inner::HOLD;
+use super::run::{BOX_USER, Shared};
+use super::{Ended, Exit, HELPER, Hear, Layer, Level, Limits, Order, Wish, findings, landlocked};
+
+/// Looks at everything, and takes the best level that was seen to work.
+pub(super) fn probe(helper: PathBuf, wish: Wish) -> Shared {
+    let owners = if rustix::process::geteuid().is_root() {
+        hold_owners(&helper).map(Some)
+    } else {
+        Ok(None)
+    };
+    let (owners, no_owners) = match owners {
+        Ok(owners) => (owners, None),
+        Err(error) => (None, Some(error)),
+    };
+    let groups = Groups::find();
+    let about_groups = findings::groups(&groups);
+    let mut shared = Shared {
+        helper,
+        wish,
+        level: Level::Full,
+        findings: Vec::new(),
+        owners,
+        groups: groups.ok().map(Arc::new),
+    };
+    let full = match no_owners {
+        Some(error) => Err(error),
+        None => try_full(&shared),
+    };
+    let programs = full.as_ref().ok().map(|()| look_for_programs(&shared).unwrap_or_default());
+    shared.level = Level::Walls;
+    let walls = try_walls(&shared);
+    shared.level = level(&shared.wish, full.is_ok(), walls.is_ok());
+    let mut all = findings::full(&full);
+    all.extend(findings::walls(&walls));
+    all.push(about_groups);
+    all.extend(programs.map(|programs| findings::programs(&programs)));
+    shared.findings = all;
+    shared
+}
+
+/// The best that works, if that is good enough; nothing at all only where the operator said so.
+fn level(wish: &Wish, full: bool, walls: bool) -> Level {
+    let best = match (full, walls) {
+        (true, _) => Level::Full,
+        (false, true) => Level::Walls,
+        (false, false) => Level::Refuse,
+    };
+    match best {
+        best if best > Level::Refuse && best >= wish.lowest => best,
+        _ if wish.allow_unconfined => Level::Unconfined,
+        _ => Level::Refuse,
+    }
+}
+
+/// A user namespace in which root is the box's user, for mounts that show owners so. It lives for as
+/// long as it is held.
+fn hold_owners(helper: &Path) -> io::Result<OwnedFd> {
+    let mut holder = Command::new(helper)
+        .args([HELPER, HOLD])
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let held = take_owners(&mut holder);
+    drop(holder.stdin.take());
+    holder.wait()?;
+    held
+}
+
+fn take_owners(holder: &mut std::process::Child) -> io::Result<OwnedFd> {
+    let mut told = [0];
+    holder.stdout.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.read_exact(&mut told)?;
+    let folder = PathBuf::from(format!("/proc/{}", holder.id()));
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    fs::write(folder.join("uid_map"), format!("{uid} {BOX_USER} 1"))?;
+    fs::write(folder.join("gid_map"), format!("{gid} {BOX_USER} 1"))?;
+    Ok(fs::File::open(folder.join("ns/user"))?.into())
+}
+
+/// A workspace to try boxes on; removed when dropped.
+struct Ground(PathBuf);
+
+static GROUNDS: AtomicU64 = AtomicU64::new(0);
+
+impl Ground {
+    fn make(scratch: &Path) -> io::Result<Self> {
+        let number = GROUNDS.fetch_add(1, Ordering::Relaxed);
+        let folder = scratch.join(format!("toolyard-probe-{}-{number}", std::process::id()));
+        fs::create_dir(&folder)?;
+        let ground = Self(folder);
+        for name in ["workspace", "upper", "work"] {
+            fs::create_dir(ground.0.join(name))?;
+        }
+        fs::write(ground.0.join("workspace/lower"), "lower\n")?;
+        Ok(ground)
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        // The overlay leaves a folder of mode 0 in its scratch.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn try_full(shared: &Shared) -> io::Result<()> {
+    let ground = Ground::make(&shared.wish.scratch)?;
+    let (upper, work) = (ground.0.join("upper"), ground.0.join("work"));
+    let script =
+        "cat lower && echo upper > lower && test $$ != 1 && test -r /proc/1/stat && exit 7";
+    let ended = try_out(shared, &ground, Layer::Overlay { upper: &upper, work: &work }, script)?;
+    let landed = fs::read_to_string(upper.join("lower")).unwrap_or_default();
+    let kept = fs::read_to_string(ground.0.join("workspace/lower")).unwrap_or_default();
+    if ended.exit != Exit::Code(7) || landed != "upper\n" || kept != "lower\n" {
+        return Err(io::Error::other("a box was made and did not hold what it should"));
+    }
+    Ok(())
+}
+
+fn try_walls(shared: &Shared) -> io::Result<()> {
+    if landlocked::version() < landlocked::SCOPES {
+        return Err(io::Error::other("Landlock is absent, or too old to hold signals"));
+    }
+    let ground = Ground::make(&shared.wish.scratch)?;
+    let script = "cat lower && ! echo x > lower && ! cat ../toolyard-absent && exit 7";
+    let ended = try_out(shared, &ground, Layer::ReadOnly, script)?;
+    match ended.exit {
+        Exit::Code(7) => Ok(()),
+        _ => Err(io::Error::other("the walls stood and did not hold what they should")),
+    }
+}
+
+/// Which of the programs that tools start are shown in a box.
+fn look_for_programs(shared: &Shared) -> io::Result<String> {
+    let ground = Ground::make(&shared.wish.scratch)?;
+    let mut ears = Ears::default();
+    try_heard(
+        shared,
+        &ground,
+        Layer::ReadOnly,
+        "for name in bash python3 git; do command -v $name; done",
+        &mut ears,
+    )?;
+    Ok(String::from_utf8_lossy(&ears.0).into_owned())
+}
+
+fn try_out(shared: &Shared, ground: &Ground, layer: Layer<'_>, script: &str) -> io::Result<Ended> {
+    try_heard(shared, ground, layer, script, &mut Ears::default())
+}
+
+fn try_heard(
+    shared: &Shared,
+    ground: &Ground,
+    layer: Layer<'_>,
+    script: &str,
+    ears: &mut Ears,
+) -> io::Result<Ended> {
+    let workspace = ground.0.join("workspace");
+    let order = Order {
+        argv: ["/bin/sh", "-c", script].map(Into::into).to_vec(),
+        env: Vec::new(),
+        stdin: Vec::new(),
+        scripts: Vec::new(),
+        workspace: &workspace,
+        shown_at: &workspace,
+        folder: PathBuf::new(),
+        layer,
+        hidden: Vec::new(),
+        limits: Limits { wall: Duration::from_secs(10), ..Limits::default() },
+    };
+    shared.run(&order, &Call::new(Arc::new(Nowhere)), ears, None)
+}
+
+/// Remembers what was said, within reason.
+#[derive(Default)]
+struct Ears(Vec<u8>);
+
+impl Hear for Ears {
+    fn stdout(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.extend(bytes.iter().take(4096));
+        Ok(())
+    }
+
+    fn stderr(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A trial needs no clock but its own limit.
+struct Nowhere;
+
+impl World for Nowhere {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(0)
+    }
+
+    fn random(&self) -> u128 {
+        0
+    }
+
+    fn secret(&self) -> Option<[u8; 32]> {
+        None
+    }
+
+    fn boot_id(&self) -> u128 {
+        0
+    }
+}

@@ -1,0 +1,235 @@
+//! One boxed command, from the server's side: the helper is started and handed its order; its end, its
+//! words and its use of the machine are watched (`watched`).
+
+#![allow(clippy::disallowed_methods, reason = "the sandbox is the one place that starts processes")]
+
+use std::fs::{self, Permissions};
+use std::io::{self, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use yard_core::Call;
+
+use super::group::Groups;
+use super::probe;
+use super::spare::{Spares, Waiting};
+use super::task::{Kind, Task, WallBits};
+use super::watched::Watched;
+use super::{Ended, Finding, Hear, Layer, Level, Order, Walls, Wish, default_environment};
+
+/// The user that a box of root's is, outside: one that owns nothing and that nobody else is.
+pub(super) const BOX_USER: u32 = 65_333;
+
+/// Runs commands in boxes. A copy is the same one.
+#[derive(Clone)]
+pub struct Sandbox {
+    shared: Arc<Shared>,
+    spares: Option<Arc<Spares>>,
+}
+
+pub(super) struct Shared {
+    pub(super) helper: PathBuf,
+    pub(super) wish: Wish,
+    pub(super) level: Level,
+    pub(super) findings: Vec<Finding>,
+    /// Maps what root owns to the box's user, where the server is root.
+    pub(super) owners: Option<OwnedFd>,
+    pub(super) groups: Option<Arc<Groups>>,
+}
+
+impl Sandbox {
+    /// Finds out what this machine can do, by running boxed commands. `helper` is the program that
+    /// knows [`HELPER`]: this one's binary.
+    pub fn probe(helper: PathBuf, wish: Wish) -> Self {
+        let shared = Arc::new(probe::probe(helper, wish));
+        let wanted = if shared.level == Level::Refuse { 0 } else { shared.wish.spares };
+        let spares = (wanted > 0)
+            .then(|| Arc::new(Spares::keep(wanted, shared.helper.clone(), shared.groups.clone())));
+        Self { shared, spares }
+    }
+
+    /// How much holds a command here.
+    pub fn level(&self) -> Level {
+        self.shared.level
+    }
+
+    /// What was found, line by line.
+    pub fn findings(&self) -> &[Finding] {
+        &self.shared.findings
+    }
+
+    /// Runs a command to its end, on this thread. When it returns, no process of the command is left.
+    /// An error is of the box or of `heard`, never the command's: it did not start, or was ended.
+    pub fn run(&self, order: &Order<'_>, call: &Call, heard: &mut dyn Hear) -> io::Result<Ended> {
+        self.shared.run(order, call, heard, self.spares.as_deref())
+    }
+}
+
+impl Shared {
+    pub(super) fn run(
+        &self,
+        order: &Order<'_>,
+        call: &Call,
+        heard: &mut dyn Hear,
+        spares: Option<&Spares>,
+    ) -> io::Result<Ended> {
+        let started = Instant::now();
+        let task = self.task(order)?;
+        let mut helper = self.helper(spares)?;
+        if let Some(group) = &helper.group {
+            group.limit(&order.limits)?;
+        }
+        // A helper that is gone already has said why.
+        let _ = helper.socket.write_all(&task.to_bytes());
+        drop(task);
+        let watched = Watched::new(helper, order, call, started);
+        let ended = watched.see_through(heard);
+        if let Layer::Overlay { work, .. } = order.layer {
+            empty_scratch(work)?;
+        }
+        ended
+    }
+
+    fn helper(&self, spares: Option<&Spares>) -> io::Result<Waiting> {
+        match spares.and_then(Spares::take) {
+            Some(waiting) => Ok(waiting),
+            None => Waiting::start(&self.helper, self.groups.as_deref()),
+        }
+    }
+
+    fn walls(&self) -> io::Result<Walls> {
+        let wished = self.wish.walls;
+        match self.level {
+            Level::Full => Ok(wished),
+            Level::Walls => Ok(Walls { namespaces: false, ..wished }),
+            Level::Unconfined => Ok(Walls { namespaces: false, landlock: false, seccomp: false }),
+            Level::Refuse => Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "no box can be made on this machine: `toolyard doctor` says why",
+            )),
+        }
+    }
+
+    fn task(&self, order: &Order<'_>) -> io::Result<Task> {
+        let walls = self.walls()?;
+        check(order, walls)?;
+        let (kind, upper, work) = match order.layer {
+            Layer::Overlay { upper, work } => (Kind::Overlay, upper.to_owned(), work.to_owned()),
+            Layer::ReadOnly => (Kind::ReadOnly, PathBuf::new(), PathBuf::new()),
+            Layer::InPlace => (Kind::InPlace, PathBuf::new(), PathBuf::new()),
+        };
+        let boxed_by_root = walls.namespaces && rustix::process::geteuid().is_root();
+        let me = rustix::process::getpid().as_raw_nonzero();
+        let owners = match &self.owners {
+            Some(owners) if boxed_by_root => format!("/proc/{me}/fd/{}", owners.as_raw_fd()),
+            _ => String::new(),
+        };
+        Ok(Task {
+            argv: order.argv.clone(),
+            env: environment(order, walls),
+            stdin: order.stdin.clone(),
+            scripts: order.scripts.iter().map(|(name, body)| (name.into(), body.clone())).collect(),
+            workspace: order.workspace.to_owned(),
+            shown_at: order.shown_at.to_owned(),
+            folder: order.folder.clone(),
+            kind,
+            upper,
+            work,
+            hidden: order.hidden.clone(),
+            shown: self.wish.shown.clone(),
+            walls: WallBits::of(walls),
+            owners: owners.into(),
+            user: boxed_by_root.then_some(BOX_USER),
+            cpu_seconds: order.limits.cpu_seconds,
+            memory_bytes: order.limits.memory_bytes,
+            processes: order.limits.processes,
+            open_files: order.limits.open_files,
+            file_bytes: order.limits.file_bytes,
+        })
+    }
+}
+
+/// The default, then the order's own. Where there is no private /tmp, the workspace must do.
+fn environment(order: &Order<'_>, walls: Walls) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+    let mut env = default_environment();
+    if !walls.namespaces {
+        for (name, value) in &mut env {
+            if name == "HOME" || name == "TMPDIR" {
+                *value = order.workspace.into();
+            }
+        }
+    }
+    env.extend(order.env.iter().cloned());
+    env
+}
+
+/// What would make a box that is none.
+fn check(order: &Order<'_>, walls: Walls) -> io::Result<()> {
+    let wrong = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, what.to_owned()));
+    let plain = |path: &Path| {
+        path.is_absolute() && path.components().all(|part| part != Component::ParentDir)
+    };
+    if order.argv.is_empty() {
+        return wrong("no command");
+    }
+    if !plain(order.workspace) || !plain(order.shown_at) {
+        return wrong("the workspace is not named by an absolute path");
+    }
+    let private = ["/", "/tmp", "/dev", "/proc", "/run", "/etc", "/sys"].map(Path::new);
+    if order.workspace == Path::new("/") || private.contains(&order.shown_at) {
+        return wrong("the workspace would be shown in place of the box's own folders");
+    }
+    if ["/dev", "/proc", "/etc"].iter().any(|folder| order.shown_at.starts_with(folder)) {
+        return wrong("the workspace would be shown below the box's own folders");
+    }
+    if !order
+        .folder
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+    {
+        return wrong("the folder to start in is not one of the workspace");
+    }
+    if order.scripts.iter().any(|(name, _)| name.contains(['/', '\0']) || name.starts_with('.')) {
+        return wrong("a script's name is not a plain name");
+    }
+    match order.layer {
+        Layer::Overlay { .. } if !walls.namespaces => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "no layer can be laid over the workspace without namespaces",
+        )),
+        Layer::Overlay { upper, work } if upper.parent() != work.parent() || upper == work => {
+            wrong("the layer's two folders are not in one parent")
+        }
+        _ if !walls.namespaces
+            && order.hidden.iter().any(|hidden| hidden.starts_with(order.workspace)) =>
+        {
+            Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "a folder below the workspace cannot be hidden without namespaces",
+            ))
+        }
+        _ if !walls.namespaces && !order.scripts.is_empty() => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "scripts cannot be shown without namespaces",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The overlay leaves folders in its scratch that their own user may not enter, let alone remove.
+fn empty_scratch(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::set_permissions(entry.path(), Permissions::from_mode(0o700))?;
+            empty_scratch(&entry.path())?;
+            fs::remove_dir(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}

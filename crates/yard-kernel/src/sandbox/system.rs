@@ -1,0 +1,72 @@
+//! Which parts of the host every box shows, read-only: what programs need to run, and nothing that
+//! tells of people, of other programs' state or of this machine's secrets.
+
+/// Folders (or links to such) with programs and libraries.
+pub(super) const FOLDERS: &[&str] =
+    &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt"];
+
+/// Of `/etc`, what the libraries and interpreters read. Neither accounts nor names of machines: those
+/// are made up below.
+pub(super) const ETC: &[&str] = &[
+    "alternatives",
+    "bash.bashrc",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "crypto-policies",
+    "debian_version",
+    "fonts",
+    "gai.conf",
+    "inputrc",
+    "java-11-openjdk",
+    "java-17-openjdk",
+    "java-21-openjdk",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "locale.alias",
+    "localtime",
+    "magic",
+    "magic.mime",
+    "mime.types",
+    "nsswitch.conf",
+    "os-release",
+    "perl",
+    "pki",
+    "protocols",
+    "python3",
+    "python3.11",
+    "python3.12",
+    "python3.13",
+    "services",
+    "shells",
+    "ssl",
+    "terminfo",
+    "timezone",
+];
+
+/// Devices that give nothing away.
+pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
+
+/// Links of `/dev`.
+pub(super) const DEVICE_LINKS: &[(&str, &str)] = &[
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+];
+
+/// Of `/proc`, what tells of the host rather than of the box: shown as an empty file.
+pub(super) const MASKED: &[&str] =
+    &["keys", "key-users", "kcore", "kallsyms", "sysrq-trigger", "timer_list"];
+
+/// Files of `/etc` that are made up: the box has one user, whoever runs the server.
+pub(super) fn made_up(uid: u32, gid: u32) -> [(&'static str, String); 4] {
+    let passwd = format!(
+        "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n\
+         user:x:{uid}:{gid}:user:/tmp/home:/bin/sh\n\
+         nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+    );
+    let group = format!("root:x:0:\nuser:x:{gid}:\nnogroup:x:65534:\n");
+    let hosts = "127.0.0.1 localhost box\n::1 localhost box\n".to_owned();
+    [("passwd", passwd), ("group", group), ("hosts", hosts), ("hostname", "box\n".to_owned())]
+}

@@ -1,0 +1,139 @@
+//! What a command's processes use, counted from outside, and their end where no namespace brings it.
+
+#![allow(clippy::disallowed_methods, reason = "the sandbox counts the processes that it starts")]
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitOptions};
+
+/// No tree of processes is followed further; the limits are far below.
+const MOST: usize = 20_000;
+/// How often what is left is ended before it is given up: each time takes a millisecond.
+const ROUNDS: usize = 2_000;
+
+/// What a tree of processes uses.
+#[derive(Debug, Default)]
+pub(super) struct Used {
+    pids: Vec<u32>,
+    /// Resident memory of each, added: memory that they share is counted more than once.
+    resident: u64,
+    /// Of all of them and of those that ended.
+    pub(super) cpu: Duration,
+}
+
+impl Used {
+    /// How many there are.
+    pub(super) fn processes(&self) -> u64 {
+        self.pids.len() as u64
+    }
+}
+
+/// What the processes below this one use.
+pub(super) fn of(pid: u32) -> Used {
+    let mut used = Used { pids: descendants(pid), ..Used::default() };
+    let mut ticks = 0;
+    for pid in &used.pids {
+        let Some((cpu, pages)) = stat(*pid) else { continue };
+        ticks += cpu;
+        used.resident += pages * rustix::param::page_size() as u64;
+    }
+    used.cpu = Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1));
+    used
+}
+
+/// Whether their memory is above the limit. What is shared is divided up only if it may matter, since
+/// that takes the kernel a while.
+pub(super) fn is_above(used: &Used, limit: u64) -> bool {
+    used.resident > limit
+        && used.pids.iter().filter_map(|pid| proportional(*pid)).sum::<u64>() > limit
+}
+
+fn descendants(root: u32) -> Vec<u32> {
+    let mut found: Vec<u32> = children(root);
+    let mut next = 0;
+    while next < found.len() && found.len() < MOST {
+        let more = children(found[next]);
+        found.extend(more);
+        next += 1;
+    }
+    found
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let lists =
+        tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split(' ').filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Ticks of the processor (with those of reaped children) and resident pages.
+fn stat(pid: u32) -> Option<(u64, u64)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name is in parentheses and may hold anything; after it, the third field is the first.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let number = |field: usize| fields.get(field - 3).and_then(|text| text.parse::<i64>().ok());
+    let ticks: i64 = (14..=17).filter_map(number).sum();
+    Some((ticks.max(0).unsigned_abs(), number(24)?.max(0).unsigned_abs()))
+}
+
+fn proportional(pid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+/// Whether what is in a folder takes more than `limit` bytes of the disk. Stops as soon as it does.
+pub(super) fn is_larger(folder: &Path, limit: u64) -> bool {
+    let mut total = 0;
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(folder) = waiting.pop() {
+        let Ok(entries) = fs::read_dir(folder) else { continue };
+        for entry in entries.flatten() {
+            let Ok(metadata) = entry.metadata() else { continue };
+            // A file of no length takes an inode all the same.
+            total += metadata.blocks() * 512 + 256;
+            if total > limit {
+                return true;
+            }
+            if metadata.is_dir() {
+                waiting.push(entry.path());
+            }
+        }
+    }
+    false
+}
+
+/// Free bytes of the file system that a folder is on.
+pub(super) fn free(folder: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(folder).ok()?;
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// Ends every process below this one, which inherits those whose parent is gone.
+pub(super) fn end_descendants(me: Pid) {
+    let me = me.as_raw_nonzero().get().unsigned_abs();
+    for _ in 0..ROUNDS {
+        reap();
+        let left = descendants(me);
+        if left.is_empty() {
+            return;
+        }
+        // Stopped first, so that none starts another while the rest is ended.
+        for signal in [Signal::STOP, Signal::KILL] {
+            for pid in left.iter().filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?)) {
+                let _ = rustix::process::kill_process(pid, signal);
+            }
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn reap() {
+    while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
+}

@@ -1,0 +1,275 @@
+//! A command that runs: its words are handed on as they come, its limits are watched, and it is ended
+//! when one is reached, when the call is cancelled or when the listener has enough.
+
+#![allow(clippy::disallowed_methods, reason = "the sandbox times the processes that it starts")]
+
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use yard_core::Call;
+
+use super::group::Group;
+use super::inner::{KILL, TERMINATE};
+use super::report::{Report, Reports, Trouble};
+use super::spare::{Reaped, Waiting};
+use super::usage;
+use super::{Ended, Exit, Hear, Layer, Limits, Order, Stopped};
+
+/// How often the call and the clock are looked at.
+const TICK: Duration = Duration::from_millis(20);
+/// How often the use of the machine is.
+const LOOK: Duration = Duration::from_millis(100);
+/// As much of a file system stays free for everybody else.
+const KEPT_FREE: u64 = 64 << 20;
+/// What one read of a pipe takes at most, and what a pipe holds.
+const PIECE: usize = 256 << 10;
+
+/// Should this be dropped early, the socket goes first: the helper then ends the command.
+pub(super) struct Watched<'a> {
+    socket: UnixStream,
+    helper: Reaped,
+    streams: [Option<OwnedFd>; 2],
+    group: Option<Group>,
+    limits: Limits,
+    upper: Option<PathBuf>,
+    call: &'a Call,
+    started: Instant,
+    looked: Instant,
+    measured: Instant,
+    pause: Duration,
+    reports: Reports,
+    exit: Option<Exit>,
+    failure: Option<io::Error>,
+    stopped: Option<Stopped>,
+    /// When words are not enough any more.
+    kill_at: Option<Instant>,
+    killed: bool,
+}
+
+impl<'a> Watched<'a> {
+    pub(super) fn new(
+        waiting: Waiting,
+        order: &Order<'_>,
+        call: &'a Call,
+        started: Instant,
+    ) -> Self {
+        let Waiting { socket, mut helper, group } = waiting;
+        let (stdout, stderr) = (helper.0.stdout.take(), helper.0.stderr.take());
+        let streams = [stdout.map(OwnedFd::from), stderr.map(OwnedFd::from)];
+        for stream in streams.iter().flatten() {
+            // A larger pipe is a matter of speed only; there is a limit for all of a user's together.
+            let _ = rustix::pipe::fcntl_setpipe_size(stream, PIECE);
+        }
+        let upper = match order.layer {
+            Layer::Overlay { upper, .. } => Some(upper.to_owned()),
+            _ => None,
+        };
+        Self {
+            socket,
+            helper,
+            streams,
+            group,
+            limits: order.limits,
+            upper,
+            call,
+            started,
+            looked: started,
+            measured: started,
+            pause: LOOK,
+            reports: Reports::default(),
+            exit: None,
+            failure: None,
+            stopped: None,
+            kill_at: None,
+            killed: false,
+        }
+    }
+
+    /// Until no process of the command is left.
+    pub(super) fn see_through(mut self, heard: &mut dyn Hear) -> io::Result<Ended> {
+        let mut piece = vec![0; PIECE];
+        while self.wait(heard, &mut piece, TICK)? {
+            self.look_around();
+        }
+        self.helper.0.wait()?;
+        // Nobody writes any more: what is in the pipes is all.
+        while self.streams.iter().any(Option::is_some) {
+            if !self.hear_ready(heard, &mut piece) {
+                break;
+            }
+        }
+        self.judge()
+    }
+
+    /// Waits for something to happen, for as long as a tick; whether the helper is still there.
+    fn wait(&mut self, heard: &mut dyn Hear, piece: &mut [u8], tick: Duration) -> io::Result<bool> {
+        let mut ready = vec![PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN)];
+        let open = self.streams.iter().flatten();
+        ready.extend(open.map(|stream| PollFd::new(stream, PollFlags::IN)));
+        let timeout = Timespec { tv_sec: 0, tv_nsec: tick.subsec_nanos().into() };
+        match poll(&mut ready, Some(&timeout)) {
+            Err(rustix::io::Errno::INTR) => return Ok(true),
+            other => other?,
+        };
+        let told = !ready[0].revents().is_empty();
+        let spoke = ready[1..].iter().any(|one| !one.revents().is_empty());
+        drop(ready);
+        if spoke {
+            self.hear_ready(heard, piece);
+        }
+        Ok(!told || self.take_reports()?)
+    }
+
+    fn take_reports(&mut self) -> io::Result<bool> {
+        let mut bytes = [0; 256];
+        let count = match self.socket.read(&mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
+            // A helper that was killed with an order unread.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => 0,
+            other => other?,
+        };
+        self.reports.push(&bytes[..count]);
+        while let Some(report) = self.reports.next() {
+            match report {
+                Report::Ended(exit) => self.exit = Some(exit),
+                Report::NotStarted(errno) => {
+                    self.failure = Some(io::Error::from_raw_os_error(errno));
+                }
+                Report::Broken(step, errno) => {
+                    self.failure = Some(io::Error::other(Trouble { step, errno }));
+                }
+            }
+        }
+        Ok(count > 0)
+    }
+
+    /// Hands on what the streams have ready; whether there was anything.
+    fn hear_ready(&mut self, heard: &mut dyn Hear, piece: &mut [u8]) -> bool {
+        let mut any = false;
+        for number in 0..self.streams.len() {
+            let Some(stream) = &self.streams[number] else { continue };
+            let mut ready = [PollFd::new(stream, PollFlags::IN)];
+            let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+            if poll(&mut ready, Some(&now)).is_err() || ready[0].revents().is_empty() {
+                continue;
+            }
+            let count = match rustix::io::read(stream, &mut *piece) {
+                Ok(count) => count,
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(_) => 0,
+            };
+            any = true;
+            if count == 0 {
+                self.streams[number] = None;
+                continue;
+            }
+            let hear = match number {
+                0 => heard.stdout(&piece[..count]),
+                _ => heard.stderr(&piece[..count]),
+            };
+            if let Err(error) = hear {
+                self.failure.get_or_insert(error);
+                self.streams[number] = None;
+                self.kill();
+            }
+        }
+        any
+    }
+
+    fn look_around(&mut self) {
+        let now = Instant::now();
+        if self.call.cancel_flag().load(Ordering::Relaxed) {
+            self.ask(Stopped::Cancelled, now);
+        } else if now - self.started >= self.limits.wall || self.call.check().is_err() {
+            self.ask(Stopped::Wall, now);
+        }
+        if now - self.looked >= LOOK {
+            self.looked = now;
+            self.look_at_use();
+        }
+        if now - self.measured >= self.pause {
+            self.look_at_layer();
+            self.measured = Instant::now();
+            // A large layer is measured less often: never more than a twentieth of the time.
+            self.pause = LOOK.max((self.measured - now) * 20);
+        }
+        if self.kill_at.is_some_and(|at| now >= at) {
+            self.kill();
+        }
+    }
+
+    fn look_at_use(&mut self) {
+        let used = usage::of(self.helper.0.id());
+        let cpu = Duration::from_secs(self.limits.cpu_seconds);
+        let memory = match &self.group {
+            Some(group) => group.ran_out_of_memory(),
+            None => usage::is_above(&used, self.limits.memory_bytes),
+        };
+        if memory {
+            self.end(Stopped::Memory);
+        } else if used.cpu > cpu {
+            self.end(Stopped::Cpu);
+        } else if used.processes() > self.limits.processes.saturating_add(3) {
+            self.end(Stopped::Processes);
+        }
+    }
+
+    fn look_at_layer(&mut self) {
+        let Some(upper) = &self.upper else { return };
+        if usage::is_larger(upper, self.limits.written_bytes) {
+            self.end(Stopped::Written);
+        } else if usage::free(upper).is_some_and(|free| free < KEPT_FREE) {
+            self.end(Stopped::DiskFull);
+        }
+    }
+
+    /// Asks first, and ends it after the grace.
+    fn ask(&mut self, why: Stopped, now: Instant) {
+        if self.stopped.is_none() {
+            self.stopped = Some(why);
+            self.kill_at = Some(now + self.limits.grace);
+            self.say(TERMINATE);
+        }
+    }
+
+    /// Ends it at once: asking would let it go on with what it has too much of.
+    fn end(&mut self, why: Stopped) {
+        self.stopped.get_or_insert(why);
+        self.kill();
+    }
+
+    fn kill(&mut self) {
+        if !self.killed {
+            self.killed = true;
+            self.say(KILL);
+        }
+    }
+
+    fn say(&mut self, word: u8) {
+        // A helper that is gone needs no word.
+        let _ = self.socket.write_all(&[word]);
+    }
+
+    fn judge(mut self) -> io::Result<Ended> {
+        if self.group.as_ref().is_some_and(Group::ran_out_of_memory) {
+            self.stopped.get_or_insert(Stopped::Memory);
+        }
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        let exit = match self.exit {
+            Some(exit) => exit,
+            None if self.killed => Exit::Signal(libc::SIGKILL),
+            None => return Err(io::Error::other("the box ended without a word")),
+        };
+        if exit == Exit::Signal(libc::SIGXCPU) {
+            self.stopped.get_or_insert(Stopped::Cpu);
+        }
+        Ok(Ended { exit, stopped: self.stopped, took: self.started.elapsed() })
+    }
+}

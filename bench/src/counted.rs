@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Mark, Node, Prepared, Purged,
-    Remembered, Result, Seq, SqliteStore, StepRow, Store, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Maker, Mark, Node, Prepared,
+    Purged, Remembered, Result, Seq, SqliteStore, StepRow, Store, VersionRow,
 };
 
 /// Batches and steps that went through.
@@ -111,6 +111,10 @@ impl Store for Counted {
         limit: usize,
     ) -> Result<Vec<(StepRow, Change)>> {
         self.store.file_changes(file, before, limit)
+    }
+
+    fn maker(&self, file: FileId) -> Result<Option<Maker>> {
+        self.store.maker(file)
     }
 
     fn version(&self, id: VersionId) -> Result<Option<VersionRow>> {

@@ -22,11 +22,13 @@ pub enum EffectKind {
     Remove,
     /// What was there is removed from the past too, for good.
     Purge,
+    /// A command starts there, in a box.
+    Run,
 }
 
 impl EffectKind {
     /// Every kind, reading first.
-    pub const ALL: [EffectKind; 8] = [
+    pub const ALL: [EffectKind; 9] = [
         Self::Read,
         Self::Create,
         Self::Modify,
@@ -35,11 +37,17 @@ impl EffectKind {
         Self::MoveTo,
         Self::Remove,
         Self::Purge,
+        Self::Run,
     ];
 
     /// The kind of that word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// Whether what is at the path is another thing afterwards.
+    pub fn changes(self) -> bool {
+        !matches!(self, Self::Read | Self::Run)
     }
 
     /// The word for it in audit rows and on a terminal.
@@ -53,6 +61,7 @@ impl EffectKind {
             Self::MoveTo => "move-to",
             Self::Remove => "remove",
             Self::Purge => "purge",
+            Self::Run => "run",
         }
     }
 }
@@ -68,6 +77,8 @@ pub struct PathEffect {
     pub file_type: Option<FileType>,
     /// The same happens to everything below it, and is not named entry by entry.
     pub with_contents: bool,
+    /// It is the caller's own to change: its chat made it, or tools make it again whenever it is needed.
+    pub own: bool,
 }
 
 /// Everything that one operation would do.
@@ -80,7 +91,15 @@ pub struct Effect {
 impl Effect {
     /// An effect on one path whose type does not matter.
     pub fn one(kind: EffectKind, path: WsPath) -> Self {
-        Self { paths: vec![PathEffect { kind, path, file_type: None, with_contents: false }] }
+        Self {
+            paths: vec![PathEffect {
+                kind,
+                path,
+                file_type: None,
+                with_contents: false,
+                own: false,
+            }],
+        }
     }
 
     /// The same effect, on everything below its paths too.
@@ -95,11 +114,12 @@ impl Effect {
         // A folder that moves takes along what is in it.
         let moves = matches!(kind, EffectKind::MoveFrom | EffectKind::MoveTo);
         let with_contents = moves && file_type == FileType::Folder;
-        self.paths.push(PathEffect { kind, path, file_type: Some(file_type), with_contents });
+        let file_type = Some(file_type);
+        self.paths.push(PathEffect { kind, path, file_type, with_contents, own: false });
     }
 
-    /// Whether anything but reading happens.
+    /// Whether any path changes.
     pub fn changes_anything(&self) -> bool {
-        self.paths.iter().any(|effect| effect.kind != EffectKind::Read)
+        self.paths.iter().any(|effect| effect.kind.changes())
     }
 }

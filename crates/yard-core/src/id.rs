@@ -97,6 +97,10 @@ id!(
     /// A request that something may happen.
     ApprovalId
 );
+id!(
+    /// One run of a command.
+    RunId
+);
 
 impl FileId {
     /// The workspace's root folder, which no step ever makes or removes.

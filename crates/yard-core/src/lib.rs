@@ -27,8 +27,8 @@ pub use effect::{Effect, EffectKind, PathEffect};
 pub use fault::{Fault, FaultCode, Subject};
 pub use hash::ContentHash;
 pub use id::{
-    ApprovalId, ChatId, FileId, KeyId, LoginId, QuestionId, StepId, UploadId, UserId, VersionId,
-    WorkspaceId,
+    ApprovalId, ChatId, FileId, KeyId, LoginId, QuestionId, RunId, StepId, UploadId, UserId,
+    VersionId, WorkspaceId,
 };
 pub use limits::Limits;
 pub use path::{Name, PathError, WsPath};

@@ -15,6 +15,8 @@ pub struct Limits {
     pub replans: u32,
     /// Milliseconds that one call may take.
     pub call_millis: i64,
+    /// Milliseconds that a command may run.
+    pub run_millis: i64,
 }
 
 impl Default for Limits {
@@ -26,6 +28,7 @@ impl Default for Limits {
             match_line_bytes: 4 << 10,
             replans: 1_000,
             call_millis: 120_000,
+            run_millis: 600_000,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! decisions, and what was allowed for good. It holds plain values; JSON is text here, and who may
 //! decide is decided above.
 
-use yard_core::{ApprovalId, ChatId, ContentHash, StepId, Timestamp};
+use yard_core::{ApprovalId, ChatId, ContentHash, RunId, StepId, Timestamp};
 
 /// What a person is shown: a call, and exactly what it would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,10 @@ pub struct Request {
     pub diff: String,
     /// The hash of what it would do and of the state that it was planned on.
     pub state: ContentHash,
+    /// What holds at the door that it came through: whoever executes it may come through another.
+    pub preset: String,
+    /// The run of a command that is over, and whose changes it is about.
+    pub run: Option<RunId>,
 }
 
 /// A request about to be made.

@@ -4,7 +4,8 @@
 
 use yard_core::op::ChangeSummary;
 use yard_core::{
-    ApprovalId, Author, ChatId, ContentHash, FileId, Name, QuestionId, StepId, Timestamp, WsPath,
+    ApprovalId, Author, ChatId, ContentHash, FileId, Name, QuestionId, RunId, StepId, Timestamp,
+    WsPath,
 };
 
 use crate::{
@@ -464,6 +465,9 @@ pub trait Desk: Send + Sync {
         turn: &NewTurn,
         audit: &AuditEntry,
     ) -> Result<()>;
+
+    /// Uses up the yes that a command starts with; a misfit unless it was allowed and not used yet.
+    fn start(&self, id: ApprovalId, run: RunId) -> Result<()>;
 
     /// Keeps what an approved call answered. One that was done by a step stays executed; another that was
     /// approved gets `status`; in any other state nothing changes.

@@ -24,8 +24,8 @@ pub use desk::{
 };
 pub use prepared::{Base, Effort, Prepared};
 pub use record::{
-    Batch, Change, Located, Mark, NewChange, NewStep, Node, Purged, Remembered, Seq, StepRow,
-    VersionRow, step_digest,
+    Batch, Change, Located, Maker, Mark, NewChange, NewStep, Node, Purged, Remembered, Seq,
+    StepRow, VersionRow, step_digest,
 };
 pub use registry::Registry;
 pub use sqlite::{SqliteRegistry, SqliteStore};
@@ -145,6 +145,9 @@ pub trait Store: Send + Sync {
         before: Option<Seq>,
         limit: usize,
     ) -> Result<Vec<(StepRow, Change)>>;
+
+    /// Who made a file; `None` if the store does not know the file.
+    fn maker(&self, file: FileId) -> Result<Option<Maker>>;
 
     /// One version of a file.
     fn version(&self, id: VersionId) -> Result<Option<VersionRow>>;

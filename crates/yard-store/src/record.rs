@@ -3,8 +3,8 @@
 use yard_core::hash::ContentHasher;
 use yard_core::op::ChangeSummary;
 use yard_core::{
-    Author, ContentHash, FileId, FileKind, FileState, Signature, StepId, Timestamp, VersionId,
-    WsPath,
+    Author, ChatId, ContentHash, FileId, FileKind, FileState, Signature, StepId, Timestamp,
+    VersionId, WsPath,
 };
 
 use crate::{AuditEntry, Prepared, Rider};
@@ -32,6 +32,8 @@ pub struct NewStep {
     pub author: Author,
     /// The operation.
     pub verb: String,
+    /// The chat that it belongs to.
+    pub chat: Option<ChatId>,
     /// The step that it undoes.
     pub undoes: Option<StepId>,
     /// File by file, in the order in which they are made.
@@ -122,6 +124,15 @@ pub struct Node {
     pub signature: Option<Signature>,
     /// It was removed, and what only it held was purged: it cannot come back as it was.
     pub purged: bool,
+}
+
+/// Who made a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Maker {
+    /// The chat in which it was, if it was in one.
+    pub chat: Option<ChatId>,
+    /// The actor of the audit row.
+    pub actor: String,
 }
 
 /// What a purge removed for good.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Mark, Node, Prepared, Purged,
-    Remembered, Result, Seq, StepRow, Store, StoreError, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Maker, Mark, Node, Prepared,
+    Purged, Remembered, Result, Seq, StepRow, Store, StoreError, VersionRow,
 };
 
 use crate::probe::Fuse;
@@ -134,6 +134,10 @@ impl Store for FailingStore {
         limit: usize,
     ) -> Result<Vec<(StepRow, Change)>> {
         self.pass(|store| store.file_changes(file, before, limit))
+    }
+
+    fn maker(&self, file: FileId) -> Result<Option<Maker>> {
+        self.pass(|store| store.maker(file))
     }
 
     fn version(&self, id: VersionId) -> Result<Option<VersionRow>> {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use yard_core::{ContentHash, FileId, FileState, Name, StepId, VersionId, WsPath};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Mark, NewChange, NewStep, Node,
-    Prepared, Purged, Remembered, Result, Seq, StepRow, Store, StoreError, VersionRow, chain,
+    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Maker, Mark, NewChange, NewStep,
+    Node, Prepared, Purged, Remembered, Result, Seq, StepRow, Store, StoreError, VersionRow, chain,
     step_digest,
 };
 
@@ -310,6 +310,13 @@ impl Store for ModelStore {
             own.map(|change| (inner.row(seq), change.clone())).collect::<Vec<_>>()
         });
         Ok(rows.take(limit).collect())
+    }
+
+    fn maker(&self, file: FileId) -> Result<Option<Maker>> {
+        let inner = self.inner();
+        let mut steps = inner.steps.iter();
+        let first = steps.find(|step| step.changes.iter().any(|change| change.file == file));
+        Ok(first.map(|step| Maker { chat: step.chat, actor: step.audit.actor.clone() }))
     }
 
     fn version(&self, id: VersionId) -> Result<Option<VersionRow>> {

@@ -273,6 +273,7 @@ impl Hand {
             probe: plan.probe,
             resolution: plan.resolution,
             virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
+            boxed: None,
         })?;
         Ok(Self { open: OpenWorkspace::new(Arc::new(workspace), store), world })
     }

@@ -113,6 +113,7 @@ impl<'a> Scribe<'a> {
             at,
             author: Author::Agent,
             verb: verb.into(),
+            chat: None,
             undoes: None,
             changes,
             audit,

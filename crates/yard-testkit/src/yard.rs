@@ -12,7 +12,7 @@ use yard_dialects::{Answer, Catalog};
 use yard_gate::{
     Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts,
 };
-use yard_kernel::{Opening, Probe, Resolution, VirtualFiles, Workspace};
+use yard_kernel::{Boxed, Opening, Probe, Resolution, VirtualFiles, Workspace};
 use yard_store::{SqliteStore, Store};
 
 use crate::RealWorld;
@@ -32,6 +32,8 @@ pub struct Plan {
     pub store: Box<dyn Fn(Arc<SqliteStore>) -> Arc<dyn Store>>,
     /// Files that are not on disk, instead of the transcripts of chats.
     pub virtual_files: Option<Arc<dyn VirtualFiles>>,
+    /// Where commands run, if they do.
+    pub boxed: Option<Boxed>,
 }
 
 impl Default for Plan {
@@ -43,6 +45,7 @@ impl Default for Plan {
             resolution: Resolution::Auto,
             store: Box::new(|store| store),
             virtual_files: None,
+            boxed: None,
         }
     }
 }
@@ -117,6 +120,7 @@ impl Yard {
             probe: plan.probe,
             resolution: plan.resolution,
             virtual_files: Some(virtual_files),
+            boxed: plan.boxed,
         })?;
         let catalog = Catalog::standard();
         let open = OpenWorkspace::new(Arc::new(workspace), store);
@@ -125,9 +129,14 @@ impl Yard {
 
     /// Closes it and opens it again, as another process would.
     pub fn reopen(self) -> Self {
+        self.reopen_as(Plan::default())
+    }
+
+    /// The same, opened as `plan` says.
+    pub fn reopen_as(self, plan: Plan) -> Self {
         let folders = Arc::clone(&self.folders);
         drop(self);
-        Self::open(&folders, Plan::default()).expect("a yard opens again")
+        Self::open(&folders, plan).expect("a yard opens again")
     }
 
     /// The directory that agents work in.

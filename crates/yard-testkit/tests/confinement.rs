@@ -607,6 +607,7 @@ fn open(root: &Path, state: &Path) -> yard_core::Result<Arc<OpenWorkspace>> {
         probe: None,
         resolution: Resolution::Auto,
         virtual_files: None,
+        boxed: None,
     })?;
     Ok(OpenWorkspace::new(Arc::new(workspace), store))
 }

@@ -80,6 +80,7 @@ impl Opener for Shared {
             probe: None,
             resolution: Resolution::Auto,
             virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
+            boxed: None,
         })?;
         let open = OpenWorkspace::new(Arc::new(workspace), store);
         rooms.alive.lock().unwrap().push(Arc::downgrade(&open));

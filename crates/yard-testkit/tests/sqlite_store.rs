@@ -379,6 +379,29 @@ impl Times {
 
 /// A database from before there was a desk, as the first migration left it.
 #[test]
+fn a_request_of_an_older_database_keeps_the_preset_of_its_door() {
+    let folder = TempDir::new().unwrap();
+    drop(open(folder.path()));
+    raw(folder.path())
+        .execute_batch(
+            "INSERT INTO chat VALUES (1, x'00000000000000000000000000000001', 't', x'74', 0, 'a', NULL, 0,
+             0, 0, '');
+             ALTER TABLE step DROP COLUMN chat; ALTER TABLE approval DROP COLUMN preset;
+             ALTER TABLE approval DROP COLUMN run;
+             INSERT INTO approval (uuid, chat, asked_by, at, toolset, tool, args, reason, effect, diff,
+             state, status) VALUES (zeroblob(16), 1, 'a', 0, 's', 't', '{}', 'r',
+             '{\"paths\":[],\"more\":0,\"preset\":\"guarded\"}', '', zeroblob(32), 0);
+             PRAGMA user_version = 4;",
+        )
+        .unwrap();
+    let store = open(folder.path());
+    let request =
+        store.approval(yard_core::ApprovalId::from_bytes([0; 16])).unwrap().unwrap().request;
+    assert_eq!((request.preset.as_str(), request.run), ("guarded", None));
+    assert_eq!(request.effect, "{\"paths\":[],\"more\":0}");
+}
+
+#[test]
 fn an_older_database_gets_its_desk_and_keeps_its_history() {
     let folder = TempDir::new().unwrap();
     let world = FakeWorld::new(5);
@@ -388,6 +411,7 @@ fn an_older_database_gets_its_desk_and_keeps_its_history() {
             "DROP TABLE approval; DROP TABLE allowed; DROP TABLE policy;
              DROP TABLE event; DROP TABLE question; DROP TABLE turn; DROP TABLE chat;
              DROP TABLE doomed; ALTER TABLE file DROP COLUMN purged;
+             ALTER TABLE step DROP COLUMN chat;
              PRAGMA user_version = 1;",
         )
         .unwrap();

@@ -2,6 +2,7 @@
 //! explicit values and have no defaults: a default is a dialect's word, not ours.
 
 mod change;
+mod command;
 mod files;
 mod journal;
 mod look;
@@ -11,6 +12,7 @@ pub use change::{
     ApplyPatch, Changed, Edit, EditAction, Edited, Mkdir, Move, Moved, OnExisting, OnFolder,
     OnMissingFolder, Patched, PatchedFile, Remove, Removed, Touch, Write,
 };
+pub use command::{Land, Landed};
 pub use files::{
     FETCH_BYTES, Fetch, FetchVersion, Fetched, FetchedVersion, Fingerprint, Fingerprinted, Locate,
     Place, Purge, PurgeAnswer, Removal, ShowVersion, ShownVersion, Whereabouts,
@@ -73,4 +75,5 @@ operations! {
     FetchVersion => FetchedVersion, "fetch-version";
     Place => Changed, "place";
     Purge => PurgeAnswer, "purge";
+    Land => Landed, "run";
 }

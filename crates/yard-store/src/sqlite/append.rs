@@ -111,9 +111,9 @@ impl Appender<'_> {
     fn insert_step(&self, step: &NewStep, first: i64) -> Result<()> {
         let sql =
             "INSERT INTO step (seq, id, at, author, verb, undoes, first, files, audit_at, actor,
-                   action, detail, hash)
+                   action, detail, hash, chat)
                    VALUES (?1, ?2, ?3, ?4, ?5, COALESCE((SELECT row FROM named WHERE id = ?6), ?6),
-                   ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+                   ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
         let audit = &step.audit;
         self.connection.prepare_cached(sql)?.execute(params![
             value::number(self.tip.head),
@@ -129,6 +129,7 @@ impl Appender<'_> {
             (audit.action != step.verb).then_some(&audit.action),
             audit.detail,
             self.tip.hash,
+            step.chat.as_ref().map(|chat| chat.as_bytes()),
         ])?;
         self.name(step.id.as_bytes(), value::number(self.tip.head), || {
             format!("step {} happened already", step.id)

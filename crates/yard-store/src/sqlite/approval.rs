@@ -1,7 +1,7 @@
 //! Requests for approval and what persons allowed, one row each; and the policy, one row.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{ApprovalId, ChatId, ContentHash, StepId};
+use yard_core::{ApprovalId, ChatId, ContentHash, RunId, StepId};
 
 use super::value::{self, get, limit, moment, number};
 use super::{all, one};
@@ -15,7 +15,7 @@ macro_rules! approvals {
         concat!(
             "SELECT a.uuid, c.uuid, a.asked_by, a.at, a.toolset, a.tool, a.args, a.reason, a.effect, \
              a.diff, a.state, a.status, s.id, a.answer, a.approves, a.scope, a.word, a.other_args, \
-             a.decided_by, a.decided_at \
+             a.decided_by, a.decided_at, a.preset, a.run \
              FROM approval a JOIN chat c ON c.id = a.chat LEFT JOIN step s ON s.seq = a.step ",
             $rest
         )
@@ -24,9 +24,10 @@ macro_rules! approvals {
 
 pub(super) fn insert(connection: &Connection, asked: &NewApproval) -> Result<()> {
     let sql = "INSERT INTO approval (uuid, chat, asked_by, at, toolset, tool, args, reason, effect, \
-               diff, state, status) \
-               SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 FROM chat WHERE uuid = ?2";
-    let Request { toolset, tool, args, reason, effect, diff, state } = &asked.request;
+               diff, state, status, preset, run) \
+               SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14 \
+               FROM chat WHERE uuid = ?2";
+    let Request { toolset, tool, args, reason, effect, diff, state, preset, run } = &asked.request;
     let made = connection.prepare_cached(sql)?.execute(params![
         asked.id.as_bytes(),
         asked.chat.as_bytes(),
@@ -40,6 +41,8 @@ pub(super) fn insert(connection: &Connection, asked: &NewApproval) -> Result<()>
         diff,
         state.as_bytes(),
         value::status_number(ApprovalStatus::Pending),
+        preset,
+        run.as_ref().map(RunId::as_bytes),
     ])?;
     match made {
         0 => Err(StoreError::Misfit(format!("there is no chat {}", asked.chat))),
@@ -82,7 +85,7 @@ pub(super) fn decide(
 pub(super) fn renew(connection: &Connection, id: ApprovalId, request: &Request) -> Result<ChatId> {
     let sql = "UPDATE approval SET reason = ?2, effect = ?3, diff = ?4, state = ?5, args = ?6, \
                status = ?7, approves = NULL, scope = NULL, word = NULL, other_args = NULL, \
-               decided_by = NULL, decided_at = NULL WHERE uuid = ?1 AND status = ?8 \
+               decided_by = NULL, decided_at = NULL, run = ?9 WHERE uuid = ?1 AND status = ?8 \
                RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
     let values = params![
         id.as_bytes(),
@@ -93,6 +96,7 @@ pub(super) fn renew(connection: &Connection, id: ApprovalId, request: &Request) 
         request.args,
         value::status_number(ApprovalStatus::Pending),
         value::status_number(ApprovalStatus::Approved),
+        request.run.as_ref().map(RunId::as_bytes),
     ];
     let chat = one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))?;
     chat.ok_or_else(|| StoreError::Misfit(format!("approval {id} is not about to be executed")))
@@ -111,6 +115,20 @@ pub(super) fn execute(connection: &Connection, head: Seq, id: ApprovalId) -> Res
     ];
     let chat = one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))?;
     chat.ok_or_else(|| StoreError::Misfit(format!("approval {id} was executed already")))
+}
+
+/// Notes the run that a yes is used up by.
+pub(super) fn start(connection: &Connection, id: ApprovalId, run: RunId) -> Result<()> {
+    let sql = "UPDATE approval SET run = ?2 WHERE uuid = ?1 AND status = ?3 AND run IS NULL";
+    let approved = value::status_number(ApprovalStatus::Approved);
+    match connection.prepare_cached(sql)?.execute(params![
+        id.as_bytes(),
+        run.as_bytes(),
+        approved
+    ])? {
+        0 => Err(StoreError::Misfit(format!("approval {id} was used already"))),
+        _ => Ok(()),
+    }
 }
 
 /// Keeps the answer of a call that was allowed. One that happened in a step stays executed; one that
@@ -160,6 +178,7 @@ pub(super) fn list(
 
 fn approval(row: &Row<'_>) -> Result<Approval> {
     let step: Option<[u8; 16]> = get(row, 12)?;
+    let run: Option<[u8; 16]> = get(row, 21)?;
     Ok(Approval {
         id: ApprovalId::from_bytes(get(row, 0)?),
         chat: ChatId::from_bytes(get(row, 1)?),
@@ -173,6 +192,8 @@ fn approval(row: &Row<'_>) -> Result<Approval> {
             effect: get(row, 8)?,
             diff: get(row, 9)?,
             state: ContentHash::from_bytes(get(row, 10)?),
+            preset: get(row, 20)?,
+            run: run.map(RunId::from_bytes),
         },
         status: value::status(get(row, 11)?)?,
         step: step.map(StepId::from_bytes),

@@ -2,7 +2,7 @@
 //! `approval.rs`, the sequence of events in `event.rs`.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{ApprovalId, ChatId, ContentHash, Name, QuestionId, Timestamp, WsPath};
+use yard_core::{ApprovalId, ChatId, ContentHash, Name, QuestionId, RunId, Timestamp, WsPath};
 
 use super::connections::Flush;
 use super::error::corrupt;
@@ -172,6 +172,10 @@ impl Desk for SqliteStore {
             event::add(connection, turn.at, &Tidings::Requested(chat, id))?;
             append::note(connection, audit)
         })
+    }
+
+    fn start(&self, id: ApprovalId, run: RunId) -> Result<()> {
+        self.db.write(Flush::Now, |connection| approval::start(connection, id, run))
     }
 
     fn conclude(

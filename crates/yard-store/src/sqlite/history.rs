@@ -1,12 +1,12 @@
 //! Reading history: steps, their changes, versions and the audit chain.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{FileId, FileState, StepId, VersionId, WsPath};
+use yard_core::{ChatId, FileId, FileState, StepId, VersionId, WsPath};
 
 use super::error::corrupt;
 use super::value::{self, StateColumns, get, limit, moment, number, unsigned};
 use super::{all, one};
-use crate::{AuditEntry, AuditRow, Change, Result, Seq, StepRow, VersionRow, step_digest};
+use crate::{AuditEntry, AuditRow, Change, Maker, Result, Seq, StepRow, VersionRow, step_digest};
 
 // The columns of a step `s`, beside the step `u` that it undid and its first change `x`.
 macro_rules! step_columns {
@@ -196,6 +196,16 @@ fn parent(row: &Row<'_>, at: usize) -> Result<FileId> {
     }
     let id = value::link(row, at, at + 1)?.map(FileId::from_bytes);
     id.ok_or_else(|| corrupt("a change has no parent"))
+}
+
+/// Who made a file: its first step says so.
+pub(super) fn maker(connection: &Connection, file: FileId) -> Result<Option<Maker>> {
+    let sql = "SELECT s.chat, s.actor FROM change c JOIN step s ON s.seq = c.seq \
+               WHERE c.file = (SELECT row FROM named WHERE id = ?1) ORDER BY c.seq LIMIT 1";
+    one(connection, sql, [file.as_bytes()], |row| {
+        let chat: Option<[u8; 16]> = get(row, 0)?;
+        Ok(Maker { chat: chat.map(ChatId::from_bytes), actor: get(row, 1)? })
+    })
 }
 
 pub(super) fn file_changes(

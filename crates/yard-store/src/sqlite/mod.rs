@@ -26,8 +26,8 @@ use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
 
 use crate::blobs::{Against, Blobs, create_folder, lock_file};
 use crate::{
-    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Mark, Node, Prepared, Purged,
-    Remembered, Result, Seq, StepRow, Store, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Maker, Mark, Node, Prepared,
+    Purged, Remembered, Result, Seq, StepRow, Store, VersionRow,
 };
 use connections::{Connections, Flush};
 use content::{Anchor, Places};
@@ -220,6 +220,10 @@ impl Store for SqliteStore {
         limit: usize,
     ) -> Result<Vec<(StepRow, Change)>> {
         self.db.read_at_once(|connection| history::file_changes(connection, file, before, limit))
+    }
+
+    fn maker(&self, file: FileId) -> Result<Option<Maker>> {
+        self.db.read(|connection| history::maker(connection, file))
     }
 
     fn version(&self, id: VersionId) -> Result<Option<VersionRow>> {

@@ -16,7 +16,7 @@ pub(super) struct Schema {
 }
 
 /// A workspace's journal.
-pub(super) const JOURNAL: Schema = Schema { migrations: &[FIRST, PURGING, DESK, APPROVALS] };
+pub(super) const JOURNAL: Schema = Schema { migrations: &[FIRST, PURGING, DESK, APPROVALS, RUNS] };
 /// The people of a server.
 pub(super) const PEOPLE: Schema = Schema { migrations: &[FIRST_PEOPLE] };
 
@@ -238,6 +238,17 @@ CREATE TABLE policy (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     text TEXT NOT NULL
 ) STRICT;
+";
+
+const RUNS: &str = "
+-- The chat that a step belongs to.
+ALTER TABLE step ADD COLUMN chat BLOB;
+
+-- The preset of the door that a request came through, and the run of a command that it is about.
+ALTER TABLE approval ADD COLUMN preset TEXT NOT NULL DEFAULT 'strict';
+ALTER TABLE approval ADD COLUMN run BLOB;
+UPDATE approval SET preset = COALESCE(json_extract(effect, '$.preset'), 'strict'),
+    effect = json_remove(effect, '$.preset');
 ";
 
 const PURGING: &str = "

@@ -241,7 +241,7 @@ impl Drop for Server {
     }
 }
 
-fn sibling(name: &str) -> PathBuf {
+pub(crate) fn sibling(name: &str) -> PathBuf {
     std::env::current_exe().expect("this program").with_file_name(name)
 }
 

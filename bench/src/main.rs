@@ -1,8 +1,7 @@
 //! Toolyard's speed, side by side with what one would use instead, in one run, as one table.
 //!
-//! `yard-bench all` measures everything; `read`, `write`, `patch`, `search`, `history` and `http` one
-//! part each. What
-//! has to be measured in a process of its own is a command here too (`slice`, `storm`, `bare`);
+//! `yard-bench all` measures everything; `read`, `write`, `patch`, `search`, `history`, `commands` and
+//! `http` one part each. What has to be measured in a process of its own is a command here too (`slice`, `storm`, `bare`);
 //! `spin` does one thing of ours for some seconds, for a profiler.
 
 #![allow(
@@ -16,6 +15,7 @@
 )]
 
 mod clock;
+mod commands;
 mod counted;
 mod history;
 mod http;
@@ -39,11 +39,9 @@ fn main() {
         }
         ["spin", what, seconds] => spin::run(what, seconds.parse().expect("a number")),
         ["bare"] => http::serve_bare(),
-        [part @ ("all" | "read" | "write" | "patch" | "search" | "history" | "http")] => {
-            measure(part)
-        }
+        [part] if *part == "all" || PARTS.iter().any(|(name, ..)| name == part) => measure(part),
         _ => {
-            eprintln!("yard-bench all|read|write|patch|search|history|http");
+            eprintln!("yard-bench all|{}", PARTS.map(|(name, ..)| name).join("|"));
             std::process::exit(2);
         }
     }
@@ -51,12 +49,13 @@ fn main() {
 
 type Part = (&'static str, &'static str, fn() -> Vec<table::Row>);
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     ("read", "Reading", read::rows),
     ("write", "Writing", write::rows),
     ("patch", "Patches", patch::rows),
     ("search", "Searching 50,000 files", search::rows),
     ("history", "Listings and the past", history::rows),
+    ("commands", "Commands in the box", commands::rows),
     ("http", "Over HTTP", http::rows),
 ];
 

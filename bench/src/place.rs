@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use yard_core::op::Operation;
 use yard_core::{Call, Limits, WsPath};
 use yard_gate::{
-    Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts,
+    Actor, Asks, Boxed, Execute, Finished, OpenWorkspace, Origin, Outcome, Policy, Session,
+    Transcripts,
 };
 use yard_kernel::{Opening, Resolution, Workspace};
 use yard_store::sqlite::Options;
@@ -72,11 +73,12 @@ pub(crate) struct Plan<'a> {
     pub(crate) limits: Limits,
     pub(crate) flush: bool,
     pub(crate) store: &'a dyn Fn(Arc<SqliteStore>) -> Arc<dyn Store>,
+    pub(crate) boxed: Option<Boxed>,
 }
 
 impl Default for Plan<'_> {
     fn default() -> Self {
-        Self { limits: Limits::default(), flush: true, store: &|store| store }
+        Self { limits: Limits::default(), flush: true, store: &|store| store, boxed: None }
     }
 }
 
@@ -102,9 +104,21 @@ impl Bench {
             probe: None,
             resolution: Resolution::Auto,
             virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
+            boxed: plan.boxed.clone(),
         });
         let open = OpenWorkspace::new(Arc::new(workspace.expect("a workspace")), store);
         Self { session: Session::new(open, Actor::LocalAgent, Policy::Open), world }
+    }
+
+    /// Runs a command through the gate.
+    pub(crate) fn run(&self, command: &yard_gate::Command) -> Finished {
+        let origin = Origin { toolset: "bench", tool: "run", asks: Asks::Never };
+        let call = Call::new(Arc::clone(&self.world) as _).within_millis(600_000);
+        match self.session.run(origin, &call, command) {
+            Ok(Outcome::Done(finished)) => finished,
+            Ok(Outcome::Pending(_)) => panic!("the open policy asks nobody"),
+            Err(fault) => panic!("run: {}", fault.message()),
+        }
     }
 
     /// Performs one operation through the gate.

@@ -1,0 +1,152 @@
+//! Commands: what the box and the layer cost beside a bare command, and how fast an effect lands.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command as Bare, Stdio};
+use std::time::Duration;
+
+use yard_core::WsPath;
+use yard_gate::{Boxed, Command};
+use yard_kernel::sandbox::{Sandbox, Wish};
+
+use crate::clock::{Duel, Solo, duel, solo};
+use crate::http::sibling;
+use crate::place::{Bench, Plan, Scratch};
+use crate::table::{Row, Target, time};
+
+const ROUNDS: usize = 41;
+/// What a boxed `true` may take over a bare one.
+const OVER_BARE: Duration = Duration::from_millis(10);
+const LANDED: Duration = Duration::from_millis(500);
+const CROWD: usize = 50_000;
+const OUTPUT: &str = "head -c 100000000 /dev/zero";
+
+/// Every row about commands.
+pub(crate) fn rows() -> Vec<Row> {
+    vec![
+        nothing("a boxed `true` over a bare one, small workspace", 10),
+        nothing("a boxed `true` over a bare one, 50,000 files", CROWD),
+        landing(),
+        output(),
+        build(),
+    ]
+}
+
+struct Ground {
+    _scratch: Scratch,
+    root: PathBuf,
+    bench: Bench,
+}
+
+impl Ground {
+    fn new(files: usize) -> Self {
+        let scratch = Scratch::new();
+        let (root, state) = (scratch.folder("root"), scratch.folder("state"));
+        for number in 0..files {
+            let folder = root.join(format!("d{}", number / 100));
+            if number % 100 == 0 {
+                std::fs::create_dir_all(&folder).expect("a folder");
+            }
+            std::fs::write(folder.join(format!("f{number}")), "x").expect("a file");
+        }
+        let (helper, data) = (sibling("toolyard"), state.clone());
+        let wish = Wish { scratch: data, ..Wish::default() };
+        let boxed = Boxed::new(move || Sandbox::probe(helper, wish));
+        let bench = Bench::open(&root, &state, &Plan { boxed: Some(boxed), ..Plan::default() });
+        Self { _scratch: scratch, root, bench }
+    }
+
+    fn run_on(&self, script: &str) {
+        self.run(script);
+    }
+
+    fn run(&self, script: &str) -> Duration {
+        let finished = self.bench.run(&command(script));
+        assert_eq!(finished.dropped, None);
+        finished.ran.ended.took
+    }
+}
+
+fn command(script: &str) -> Command {
+    let argv = ["sh", "-c", script].map(OsString::from).to_vec();
+    let wall = Duration::from_secs(300);
+    Command { argv, env: Vec::new(), scripts: Vec::new(), folder: WsPath::root(), wall }
+}
+
+fn bare(script: &str, folder: &Path) {
+    let mut command = Bare::new("sh");
+    command.args(["-c", script]).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
+    assert!(command.stderr(Stdio::null()).status().expect("a shell").success());
+}
+
+fn nothing(what: &str, files: usize) -> Row {
+    let ground = Ground::new(files);
+    let Duel { ours, peer, .. } =
+        duel(ROUNDS, 5, || ground.run_on("true"), || bare("true", &ground.root));
+    let over = ours.saturating_sub(peer);
+    let cells =
+        [time(ours), time(peer), format!("+{}", time(over)), format!("< +{}", time(OVER_BARE))];
+    Row::words(what, cells, Some(over < OVER_BARE))
+}
+
+/// From the end of the command to the step.
+fn landing() -> Row {
+    let ground = Ground::new(10);
+    let mut runs = Vec::new();
+    for round in 0..9 {
+        let script = format!(
+            "mkdir -p m; i=0; while [ $i -lt 1000 ]; do echo {round} $i > m/$i; i=$((i+1)); done"
+        );
+        let start = std::time::Instant::now();
+        let took = ground.run(&script);
+        runs.push(Solo { wall: start.elapsed().saturating_sub(took), ..Solo::default() });
+    }
+    Row::bound("1,000 files that a command wrote, as a step", solo(runs), Some(LANDED))
+}
+
+fn output() -> Row {
+    let ground = Ground::new(10);
+    let pipe = format!("{OUTPUT} | cat > /dev/null");
+    let duel = duel(9, 1, || ground.run_on(OUTPUT), || bare(&pipe, &ground.root));
+    Row::times("100 MB of output, beside cat to a pipe", &duel, Target::AtMost(3.0))
+}
+
+/// A small crate, built from nothing.
+fn build() -> Row {
+    let ground = Ground::new(0);
+    let outside = Scratch::new();
+    let outside = outside.folder("crate");
+    for folder in [&ground.root, &outside] {
+        std::fs::create_dir_all(folder.join("src")).expect("a folder");
+        let manifest =
+            "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
+        std::fs::write(folder.join("Cargo.toml"), manifest).expect("a manifest");
+        std::fs::write(folder.join(".gitignore"), "target/\n").expect("an ignore file");
+        std::fs::write(folder.join("src/main.rs"), source()).expect("a source");
+    }
+    let cargo = cargo();
+    let script = format!("rm -rf target && {cargo} build --offline -q");
+    let duel = duel(5, 1, || ground.run_on(&script), || bare(&script, &outside));
+    Row::times("cargo build of a small crate, from nothing", &duel, Target::AtMost(1.15))
+}
+
+fn source() -> String {
+    let mut text = String::from("fn main() {\n");
+    (0..300).for_each(|n| text.push_str(&format!("    println!(\"{{}}\", f{n}({n}));\n")));
+    text.push_str("}\n");
+    (0..300).for_each(|n| {
+        text.push_str(&format!(
+            "fn f{n}(x: u64) -> String {{ format!(\"{{:?}}\", vec![x; {n}]) }}\n"
+        ));
+    });
+    text
+}
+
+/// Where the toolchain is, which a box does not look for in anybody's home.
+fn cargo() -> String {
+    let found = Bare::new("sh").args(["-c", "rustup which cargo || command -v cargo"]).output();
+    let text = String::from_utf8(found.expect("a shell").stdout).expect("a path");
+    let cargo = PathBuf::from(text.trim());
+    let folder = cargo.parent().expect("a folder").display().to_string();
+    format!("PATH={folder}:$PATH CARGO_HOME=/tmp/cargo-home cargo")
+}

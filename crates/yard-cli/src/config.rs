@@ -20,6 +20,7 @@ pub(crate) struct Config {
     pub(crate) jwt: Jwt,
     pub(crate) registration: Registration,
     pub(crate) workspaces: Workspaces,
+    pub(crate) commands: Commands,
     pub(crate) log: Log,
     pub(crate) otel: Otel,
 }
@@ -73,6 +74,28 @@ pub(crate) struct Registration {
 pub(crate) struct Workspaces {
     /// Folders of this machine at or below which people may place workspaces.
     pub(crate) folders: Vec<PathBuf>,
+}
+
+/// What commands may use, and what holds them. What is left out is as `toolyard doctor` shows it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Commands {
+    /// Commands may run with nothing around them where no wall holds.
+    pub(crate) allow_unconfined: bool,
+    /// Folders of this machine that every box shows, read-only: a toolchain, say.
+    pub(crate) show: Vec<PathBuf>,
+    /// Memory of all processes of a command together.
+    pub(crate) memory_mib: Option<u64>,
+    /// Processes and threads of a command at a time.
+    pub(crate) processes: Option<u64>,
+    /// Processor time of a command.
+    pub(crate) cpu_seconds: Option<u64>,
+    /// Open files of a process.
+    pub(crate) open_files: Option<u64>,
+    /// The largest file that a command may write.
+    pub(crate) file_mib: Option<u64>,
+    /// Everything that a command may write.
+    pub(crate) written_mib: Option<u64>,
 }
 
 /// What is logged.

@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use yard_core::op::Operation;
 use yard_core::{Call, FaultCode, Limits, World, WsPath};
+use yard_dialects::AnyTool;
 use yard_gate::{
     Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts, Workspace,
 };
-use yard_kernel::{Opening, Resolution};
+use yard_kernel::{Boxed, Opening, Resolution};
 use yard_store::SqliteStore;
 
+use crate::boxes;
 use crate::failure::Failure;
 use crate::place::{self, Place};
 use crate::terminal::Terminal;
@@ -48,7 +50,8 @@ impl Door {
     /// Opens the workspace for `actor`. Recovery, if a crash left work, happens here.
     pub(crate) fn open(&self, actor: Actor) -> Result<Seat, Failure> {
         let place = Place::prepare(&self.root, self.data_dir.as_deref())?;
-        let open = open_workspace(&place, Arc::clone(&self.world))?;
+        let boxed = boxes::local(&place.state_dir);
+        let open = open_workspace(&place, boxed, Arc::clone(&self.world))?;
         let session = Session::new(open, actor, Policy::Open);
         Ok(Seat { session, root: place.root, world: Arc::clone(&self.world) })
     }
@@ -58,6 +61,7 @@ impl Door {
 /// program.
 pub(crate) fn open_workspace(
     place: &Place,
+    boxed: Boxed,
     world: Arc<dyn World>,
 ) -> Result<Arc<OpenWorkspace>, Failure> {
     let store = Arc::new(SqliteStore::open(&place.state_dir)?);
@@ -70,6 +74,7 @@ pub(crate) fn open_workspace(
         probe: None,
         resolution: Resolution::Auto,
         virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
+        boxed: Some(boxed),
     })?;
     Ok(OpenWorkspace::new(Arc::new(workspace), store))
 }
@@ -86,6 +91,13 @@ impl Seat {
     /// The surroundings of a call that answers soon or not at all.
     pub(crate) fn call(&self) -> Call {
         self.patient_call().within_millis(self.session.limits().call_millis)
+    }
+
+    /// The surroundings of a call of a tool.
+    pub(crate) fn call_of(&self, tool: Option<&AnyTool>) -> Call {
+        let limits = self.session.limits();
+        let millis = tool.map_or(limits.call_millis, |tool| tool.millis(limits));
+        self.patient_call().within_millis(millis)
     }
 
     /// The surroundings of a call that may take as long as it needs.

@@ -8,6 +8,7 @@ use yard_core::{Fault, FaultCode, Result, World};
 use yard_gate::OpenWorkspace;
 use yard_gate::admin::Opener;
 use yard_gate::registry::WorkspaceRow;
+use yard_kernel::Boxed;
 
 use crate::door::open_workspace;
 use crate::failure::Failure;
@@ -17,6 +18,7 @@ use crate::place::{DataFolder, Place, allowed_folder};
 pub(crate) struct Rooms {
     pub(crate) data: DataFolder,
     pub(crate) folders: Vec<PathBuf>,
+    pub(crate) boxed: Boxed,
     pub(crate) world: Arc<dyn World>,
 }
 
@@ -50,7 +52,8 @@ impl Opener for Rooms {
             self.admit_folder(folder)?;
         }
         let place = self.place(workspace);
-        let open = place.and_then(|place| open_workspace(&place, Arc::clone(&self.world)));
+        let open = |place| open_workspace(&place, self.boxed.clone(), Arc::clone(&self.world));
+        let open = place.and_then(open);
         // What is wrong may name paths of the host: that is for the log, not for the caller (R13).
         open.map_err(|failure| Fault::new(FaultCode::Io, failure.message()))
     }

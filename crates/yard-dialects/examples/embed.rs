@@ -77,6 +77,7 @@ fn open(root: &Path, state: &Path, world: Arc<dyn World>) -> Result<Session, Box
         probe: None,
         resolution: Resolution::Auto,
         virtual_files: None,
+        boxed: None,
     })?;
     let open = OpenWorkspace::new(Arc::new(workspace), store);
     Ok(Session::new(open, Actor::LocalAgent, Policy::Open))

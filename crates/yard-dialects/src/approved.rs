@@ -117,7 +117,7 @@ impl Catalog {
         };
         let origin = Origin { toolset: dialect.name, tool: found.name(), asks: found.asks() };
         // Whoever waits or decides may go away meanwhile: what was approved is done all the same.
-        let millis = session.limits().call_millis;
+        let millis = found.millis(session.limits());
         let call = &Call::new(call.shared_world()).within_millis(millis);
         let log = CallLog::begin(&acting, origin, call, &args);
         let context = dialect.context(found, log.session(), call);

@@ -260,7 +260,7 @@ pub(crate) fn outcome_word(outcome: &Result<Replied, Stop>) -> Cow<'static, str>
         Ok(Replied { pending: Some(_), .. }) | Err(Stop::Pending(_)) => "pending".into(),
         Ok(_) => "ok".into(),
         Err(Stop::Arguments(_)) => "BadArguments".into(),
-        Err(Stop::Fault(fault)) => format!("{:?}", fault.code()).into(),
+        Err(Stop::Fault(fault) | Stop::Detailed(fault, _)) => format!("{:?}", fault.code()).into(),
     }
 }
 

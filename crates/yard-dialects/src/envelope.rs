@@ -19,6 +19,8 @@ pub struct Failure<'a> {
     pub message: &'a str,
     /// What is wrong with the arguments, if it is they.
     pub fields: Option<&'a Fields>,
+    /// What else there is to tell.
+    pub details: Option<&'a Value>,
 }
 
 /// The envelope of a reply.
@@ -29,10 +31,15 @@ pub fn done(result: Json) -> Answer {
 
 /// The envelope of everything else; `say` is the dialect's own answer to a failure.
 pub fn stopped(stop: &Stop, say: impl Fn(&Failure<'_>) -> Value) -> Answer {
-    let told = |code, message: &str, fields| failed(&Failure { code, message, fields }, &say);
+    let told = |code, message: &str, fields, details| {
+        failed(&Failure { code, message, fields, details }, &say)
+    };
     match stop {
-        Stop::Arguments(fields) => told(FaultCode::BadArgument, &fields.to_string(), Some(fields)),
-        Stop::Fault(fault) => told(fault.code(), fault.message(), None),
+        Stop::Arguments(fields) => {
+            told(FaultCode::BadArgument, &fields.to_string(), Some(fields), None)
+        }
+        Stop::Fault(fault) => told(fault.code(), fault.message(), None, None),
+        Stop::Detailed(fault, details) => told(fault.code(), fault.message(), None, Some(details)),
         Stop::Pending(pending) => waiting(pending),
     }
 }

@@ -13,6 +13,7 @@ pub mod assistant;
 mod catalog;
 pub mod coder;
 pub mod codex;
+mod commands;
 mod definitions;
 pub mod docs;
 pub mod envelope;

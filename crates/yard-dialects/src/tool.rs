@@ -21,6 +21,8 @@ pub enum Work {
     Walk,
     /// It may change something, and waits for the disk.
     Change,
+    /// It runs a command, for as long as that takes.
+    Run,
 }
 
 /// What a tool's schema asks of a caller. Either way an argument that is left out gets its default.
@@ -116,6 +118,8 @@ pub enum Stop {
     Arguments(Fields),
     /// The operation did not happen.
     Fault(Fault),
+    /// The same, with more to tell.
+    Detailed(Fault, Value),
     /// A person is asked first.
     Pending(Pending),
 }
@@ -272,6 +276,15 @@ impl AnyTool {
     /// What its work is like.
     pub fn work(&self) -> Work {
         self.work
+    }
+
+    /// Milliseconds that a call of it may take.
+    pub fn millis(&self, limits: &Limits) -> i64 {
+        match self.work {
+            // What it changed has to land, after it ran for as long as it may.
+            Work::Run => limits.run_millis.saturating_add(limits.call_millis),
+            Work::Look | Work::Walk | Work::Change => limits.call_millis,
+        }
     }
 
     /// What it asks a person for first.

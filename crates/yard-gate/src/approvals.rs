@@ -6,7 +6,8 @@
 
 use serde_json::{Value, json};
 use yard_core::{
-    ApprovalId, Call, ContentHash, Effect, EffectKind, Fault, FaultCode, PathEffect, Result, WsPath,
+    ApprovalId, Call, ContentHash, Effect, EffectKind, Fault, FaultCode, PathEffect, Result, RunId,
+    WsPath,
 };
 use yard_kernel::store_fault;
 use yard_store::{
@@ -30,7 +31,9 @@ const MOST_WAITING: usize = 100;
 /// What a session may do because a person said yes.
 #[derive(Debug)]
 pub(crate) struct Permit {
-    id: ApprovalId,
+    pub(crate) id: ApprovalId,
+    /// The run of a command whose changes were shown.
+    pub(crate) run: Option<RunId>,
     /// The state that was shown; `None` where the person gave other arguments.
     state: Option<ContentHash>,
     /// The effect that was shown.
@@ -140,6 +143,11 @@ impl Approvals<'_> {
         if approval.status != ApprovalStatus::Pending {
             return Err(decided_already(&approval));
         }
+        if ruling.args.is_some() && approval.request.run.is_some() {
+            let message = "the command is over, and this is what it changed: say yes or no to that, \
+                           without other arguments";
+            return Err(Fault::new(FaultCode::BadArgument, message));
+        }
         let state = ruling.state.unwrap_or(approval.request.state);
         if state != approval.request.state {
             return Err(shown_otherwise(id));
@@ -166,6 +174,9 @@ impl Approvals<'_> {
             }
             done => done.map_err(store_fault)?,
         }
+        if let Some(run) = approval.request.run.filter(|_| !ruling.approves) {
+            session.open().workspace.drop_run(run);
+        }
         session.open().rules_changed();
         session.open().bell.ring();
         self.get(id)
@@ -180,8 +191,8 @@ impl Approvals<'_> {
         let edited = approval.decision.as_ref().is_some_and(|decision| decision.args.is_some());
         let state = Some(approval.request.state).filter(|_| !edited);
         let shown = effect_of(&approval.request.effect);
-        let permit = Permit { id: approval.id, state, shown };
-        Ok(self.0.permitted(actor, policy_of(&approval.request.effect), approval.chat, permit))
+        let permit = Permit { id: approval.id, run: approval.request.run, state, shown };
+        Ok(self.0.permitted(actor, policy_of(&approval.request), approval.chat, permit))
     }
 
     /// Keeps what an approved call answered.
@@ -189,6 +200,10 @@ impl Approvals<'_> {
         let status = if ok { ApprovalStatus::Executed } else { ApprovalStatus::Failed };
         let (desk, at) = (&self.0.open().desk, call.world().now());
         desk.conclude(id, status, &answer.to_string(), at).map_err(store_fault)?;
+        let row = desk.approval(id).map_err(store_fault)?;
+        if let Some(run) = row.and_then(|row| row.request.run) {
+            self.0.open().workspace.drop_run(run);
+        }
         self.0.open().bell.ring();
         Ok(())
     }
@@ -210,10 +225,15 @@ impl Session {
         &self,
         call: &Call,
         permit: &Permit,
+        asking: &Asking,
         planned: &Planned<'_>,
     ) -> Option<Vec<Rider>> {
         if !planned.effect.changes_anything() {
             return permit.permits_reading(planned.effect).then(Vec::new);
+        }
+        // A yes to the start of a command is none to what it did.
+        if asking.run() != permit.run {
+            return None;
         }
         // The mark goes into the transaction of the change.
         let executes = Rider::Execute { approval: permit.id, at: call.world().now() };
@@ -239,6 +259,7 @@ impl Session {
         reason: String,
         planned: Planned<'_>,
     ) -> Result<Pending> {
+        self.keep_run(asking)?;
         let request = self.request_of(origin, asking, reason, planned);
         let chat = self.needed_chat(call)?;
         let asked_by = self.actor().name();
@@ -268,6 +289,14 @@ impl Session {
         Ok(pending(id))
     }
 
+    /// What a command changed has to be there when a person says yes to it.
+    fn keep_run(&self, asking: &Asking) -> Result<()> {
+        match asking.run() {
+            Some(run) => self.open().workspace.keep_run(run),
+            None => Ok(()),
+        }
+    }
+
     fn request_of(
         &self,
         origin: Origin<'_>,
@@ -275,9 +304,7 @@ impl Session {
         reason: String,
         planned: Planned<'_>,
     ) -> Request {
-        let mut effect = effect_json(planned.effect);
-        // Whoever executes it may come through a door where another one holds.
-        effect["preset"] = self.policy().preset().word().into();
+        let effect = effect_json(planned.effect);
         Request {
             toolset: origin.toolset.to_owned(),
             tool: origin.tool.to_owned(),
@@ -286,6 +313,8 @@ impl Session {
             effect: effect.to_string(),
             diff: planned.diff,
             state: planned.state,
+            preset: self.policy().preset().word().to_owned(),
+            run: asking.run(),
         }
     }
 
@@ -299,7 +328,11 @@ impl Session {
         reason: String,
         planned: Planned<'_>,
     ) -> Result<Pending> {
-        let reason = format!("{reason} (asked again: this is not what was approved)");
+        self.keep_run(asking)?;
+        let reason = match (asking.run(), permit.run) {
+            (Some(_), None) => format!("{reason} (it was approved that the command starts)"),
+            _ => format!("{reason} (asked again: this is not what was approved)"),
+        };
         let shown = permit.shown_with(planned.effect);
         let planned = Planned { effect: &shown, ..planned };
         let request = self.request_of(origin, asking, reason, planned);
@@ -402,18 +435,12 @@ fn exact_paths(approval: &Approval, effect: &Effect) -> Result<Vec<String>> {
 
 /// The effect of a request, as people are told it.
 pub fn effect_told(approval: &Approval) -> Value {
-    let mut effect: Value = serde_json::from_str(&approval.request.effect).unwrap_or_default();
-    if let Some(members) = effect.as_object_mut() {
-        // That is for who executes it.
-        members.shift_remove("preset");
-    }
-    effect
+    serde_json::from_str(&approval.request.effect).unwrap_or_default()
 }
 
 /// What the door of who asked lets happen.
-fn policy_of(text: &str) -> Policy {
-    let told: Value = serde_json::from_str(text).unwrap_or_default();
-    match told["preset"].as_str().and_then(Preset::from_word) {
+fn policy_of(request: &Request) -> Policy {
+    match Preset::from_word(&request.preset) {
         Some(Preset::Open) => Policy::Open,
         Some(Preset::Guarded) => Policy::Guarded,
         Some(Preset::Strict) | None => Policy::Strict,
@@ -429,6 +456,7 @@ fn effect_of(text: &str) -> Effect {
             path: WsPath::parse_shown(told["path"].as_str()?).ok()?,
             file_type: None,
             with_contents: told["with_contents"].as_bool().unwrap_or_default(),
+            own: false,
         })
     };
     Effect { paths: told["paths"].as_array().into_iter().flatten().filter_map(one).collect() }
@@ -442,6 +470,12 @@ fn decision_detail(id: ApprovalId, ruling: &Ruling) -> String {
 
 fn no_approval(id: ApprovalId) -> Fault {
     Fault::new(FaultCode::NotFound, format!("there is no approval {id} in this workspace"))
+}
+
+/// A yes that was used up.
+pub(crate) fn no_longer_waits(id: ApprovalId) -> Fault {
+    let message = format!("approval {id} was used already: a command is started once");
+    Fault::new(FaultCode::Denied, message)
 }
 
 fn shown_otherwise(id: ApprovalId) -> Fault {

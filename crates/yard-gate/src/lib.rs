@@ -11,6 +11,7 @@ mod approvals;
 mod bell;
 mod call_log;
 mod chats;
+mod commands;
 mod events;
 mod form;
 mod open;
@@ -29,6 +30,7 @@ pub use approvals::{Approvals, Ruling, effect_told};
 pub use bell::{Bell, Listener, Listening};
 pub use call_log::{CALL_SPAN, CallLog, LOG_TARGET};
 pub use chats::{Chats, MESSAGE_BYTES, Role};
+pub use commands::Finished;
 pub use events::MOST_EVENTS;
 pub use form::{Button, Flaw, Form, Item};
 pub use open::OpenWorkspace;
@@ -39,7 +41,8 @@ pub use rules::{Judgement, Rule, Rules, Then};
 pub use session::{Awaited, Origin, Outcome, Pending, Session};
 pub use settings::{Explained, Saved, Settings};
 pub use transcript::Transcripts;
-pub use yard_kernel::{Execute, Upload, Uploaded, Workspace};
+pub use yard_kernel::sandbox::{Exit, Level, Stopped};
+pub use yard_kernel::{Boxed, Command, Execute, Ran, Said, Upload, Uploaded, Workspace};
 pub use yard_store::registry;
 pub use yard_store::{
     Approval, ApprovalFilter, ApprovalStatus, ChangedFile, Chat, Decision, Desk, Event, EventRow,

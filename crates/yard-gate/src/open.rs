@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use yard_core::{Call, Fault, FaultCode, Result, Timestamp};
 use yard_kernel::{Watch, Workspace, store_fault};
-use yard_store::Desk;
+use yard_store::{ApprovalFilter, ApprovalStatus, Desk};
 
 use crate::{Bell, Rule, Rules};
 
@@ -28,13 +28,30 @@ pub struct OpenWorkspace {
 impl OpenWorkspace {
     /// A workspace and its desk, with a bell that nobody hears yet.
     pub fn new(workspace: Arc<Workspace>, desk: Arc<dyn Desk>) -> Arc<Self> {
-        Arc::new(Self {
+        let open = Self {
             workspace,
             desk,
             bell: Bell::default(),
             watching: Mutex::default(),
             rules: Mutex::default(),
-        })
+        };
+        open.forget_settled_runs();
+        Arc::new(open)
+    }
+
+    /// Drops what commands changed and nobody waits for any more: a crash may have come between the end
+    /// of a request and that of its run. What cannot be told now stays, and the next opening tries again.
+    fn forget_settled_runs(&self) {
+        for run in self.workspace.waiting_runs() {
+            let awaited = [ApprovalStatus::Pending, ApprovalStatus::Approved].map(|status| {
+                let filter = ApprovalFilter { status: Some(status), ..ApprovalFilter::default() };
+                let rows = self.desk.approvals(&filter, None, usize::MAX);
+                rows.map_or(true, |rows| rows.iter().any(|row| row.request.run == Some(run)))
+            });
+            if awaited == [false, false] {
+                self.workspace.drop_run(run);
+            }
+        }
     }
 
     /// The policy. What this process sets holds at once, what another one sets within a second.

@@ -23,7 +23,7 @@ const HOW_OUT: &str = "Write the plan (plan_write), ask a person with ask_user, 
 
 /// Judges what an operation would do in a chat in plan mode.
 pub(crate) fn judge(effect: &Effect) -> Verdict {
-    let mut changes = effect.paths.iter().filter(|effect| effect.kind != EffectKind::Read);
+    let mut changes = effect.paths.iter().filter(|effect| effect.kind.changes());
     match changes.find(|change| !may_change(change, effect)) {
         None => Verdict::Allow,
         Some(change) => Verdict::Deny(format!(
@@ -37,7 +37,7 @@ pub(crate) fn judge(effect: &Effect) -> Verdict {
 fn may_change(change: &PathEffect, effect: &Effect) -> bool {
     let named = is_plan_name(&change.path);
     match (change.kind, change.file_type) {
-        (EffectKind::Read, _) => true,
+        (EffectKind::Read | EffectKind::Run, _) => true,
         // A folder comes to be only on the way to a plan.
         (EffectKind::Create, Some(FileType::Folder)) => effect.paths.iter().any(|other| {
             other.file_type != Some(FileType::Folder)
@@ -65,6 +65,7 @@ fn verb(kind: EffectKind) -> &'static str {
         EffectKind::MoveTo => "be moved to",
         EffectKind::Remove => "be removed",
         EffectKind::Purge => "be purged",
+        EffectKind::Run => "be run in",
     }
 }
 

@@ -1,6 +1,6 @@
 //! What may happen, where no rule says it: presets, and what each dialect asks for by itself.
 
-use yard_core::{Effect, EffectKind};
+use yard_core::{Effect, EffectKind, PathEffect};
 
 /// What is said of one effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +59,9 @@ pub enum Asks {
     OnceToChange,
     /// Changing or removing what is there; making something new needs no word.
     ToOverwrite,
+    /// Changing or removing what its chat did not make, and changing what decides about others. What a
+    /// command does is judged by that, after it ran and before it counts.
+    ToTouchOthers,
     /// Changing anything, each time.
     ToChange,
 }
@@ -71,6 +74,7 @@ impl Asks {
             Self::OnceToRead => "asks once a chat before reading",
             Self::OnceToChange => "asks once a chat before changing anything",
             Self::ToOverwrite => "asks before it replaces or removes what is there",
+            Self::ToTouchOthers => "asks before it replaces or removes what its chat did not make",
             Self::ToChange => "asks before each change",
         }
     }
@@ -80,15 +84,36 @@ impl Asks {
         matches!(self, Self::OnceToRead | Self::OnceToChange)
     }
 
-    fn concerns(self, kind: EffectKind) -> bool {
+    fn concerns(self, effect: &PathEffect) -> bool {
+        let kind = effect.kind;
         match self {
             Self::Never => false,
             Self::OnceToRead => kind == EffectKind::Read,
-            Self::OnceToChange | Self::ToChange => kind != EffectKind::Read,
-            Self::ToOverwrite => {
-                matches!(kind, EffectKind::Modify | EffectKind::Remove | EffectKind::Purge)
+            Self::OnceToChange | Self::ToChange => kind.changes(),
+            Self::ToOverwrite => overwrites(kind),
+            Self::ToTouchOthers => {
+                let takes = overwrites(kind) || kind == EffectKind::MoveFrom;
+                kind.changes() && is_protected(effect) || takes && !effect.own
             }
         }
+    }
+}
+
+fn overwrites(kind: EffectKind) -> bool {
+    matches!(kind, EffectKind::Modify | EffectKind::Remove | EffectKind::Purge)
+}
+
+/// Whether what is there decides what others do: git runs hooks and obeys its configuration, and a ref
+/// that is gone takes along what only it led to.
+fn is_protected(effect: &PathEffect) -> bool {
+    let path = effect.path.relative();
+    let mut parts = path.split(|byte| *byte == b'/').skip_while(|part| *part != b".git").skip(1);
+    match parts.next() {
+        Some(b"hooks" | b"config" | b"config.worktree" | b"info") => true,
+        Some(b"refs") => effect.kind == EffectKind::Remove,
+        // Where .git itself goes, everything in it does.
+        None => path.ends_with(b".git") && effect.kind != EffectKind::Create,
+        _ => false,
     }
 }
 
@@ -118,7 +143,9 @@ impl Policy {
     /// What the caller's role says of an effect, before anybody else is heard.
     pub(crate) fn judge_role(self, effect: &Effect) -> Verdict {
         match self {
-            Self::ReadOnly if effect.changes_anything() => self.judge_desk_write(),
+            Self::ReadOnly if effect.paths.iter().any(|one| one.kind != EffectKind::Read) => {
+                self.judge_desk_write()
+            }
             _ => Verdict::Allow,
         }
     }
@@ -136,10 +163,10 @@ impl Policy {
 
 impl Preset {
     /// Whether it asks before such a thing happens.
-    pub(crate) fn asks(self, asks: Asks, kind: EffectKind) -> bool {
+    pub(crate) fn asks(self, asks: Asks, effect: &PathEffect) -> bool {
         match self {
             Self::Open => false,
-            Self::Guarded => asks.concerns(kind),
+            Self::Guarded => asks.concerns(effect),
             Self::Strict => true,
         }
     }
@@ -164,14 +191,39 @@ mod tests {
         use EffectKind::{Create, Modify, MoveTo, Read, Remove};
         let asked = |asks: Asks| {
             let kinds = [Read, Create, Modify, MoveTo, Remove].into_iter();
-            kinds.filter(|kind| Preset::Guarded.asks(asks, *kind)).collect::<Vec<_>>()
+            kinds.filter(|kind| Preset::Guarded.asks(asks, &at(*kind, "/a"))).collect::<Vec<_>>()
         };
         assert_eq!(asked(Asks::Never), []);
         assert_eq!(asked(Asks::OnceToRead), [Read]);
         assert_eq!(asked(Asks::OnceToChange), [Create, Modify, MoveTo, Remove]);
         assert_eq!(asked(Asks::ToOverwrite), [Modify, Remove]);
         assert_eq!(asked(Asks::ToChange), [Create, Modify, MoveTo, Remove]);
-        assert!(Preset::Strict.asks(Asks::Never, Read));
-        assert!(!Preset::Open.asks(Asks::ToChange, Remove));
+        assert!(Preset::Strict.asks(Asks::Never, &at(Read, "/a")));
+        assert!(!Preset::Open.asks(Asks::ToChange, &at(Remove, "/a")));
+    }
+
+    fn at(kind: EffectKind, path: &str) -> PathEffect {
+        Effect::one(kind, yard_core::WsPath::parse(path).unwrap()).paths.remove(0)
+    }
+
+    #[test]
+    fn a_command_asks_for_what_is_not_its_own() {
+        use EffectKind::{Create, Modify, MoveFrom, MoveTo, Remove, Run, Touch};
+        let asks = |effect: &PathEffect| Preset::Guarded.asks(Asks::ToTouchOthers, effect);
+        for kind in [Modify, Remove, MoveFrom] {
+            assert!(asks(&at(kind, "/a")), "{kind:?}");
+            assert!(!asks(&PathEffect { own: true, ..at(kind, "/a") }), "{kind:?}");
+        }
+        for kind in [Create, MoveTo, Touch, Run] {
+            assert!(!asks(&at(kind, "/a")), "{kind:?}");
+        }
+        let own = |kind, path| PathEffect { own: true, ..at(kind, path) };
+        for path in ["/.git/hooks/pre-commit", "/sub/.git/config", "/.git/info/attributes"] {
+            assert!(asks(&own(Create, path)), "{path}");
+        }
+        assert!(asks(&own(Remove, "/.git/refs/heads/main")));
+        assert!(asks(&own(Remove, "/.git")));
+        assert!(!asks(&own(Modify, "/.git/refs/heads/main")));
+        assert!(!asks(&own(Create, "/.git/objects/ab/cd")));
     }
 }

@@ -177,7 +177,7 @@ impl fmt::Display for Rule {
 fn kinds_of(word: &str) -> Result<Vec<EffectKind>, String> {
     let group: Option<Vec<EffectKind>> = match word {
         "*" | "any" => Some(EffectKind::ALL.to_vec()),
-        "change" => Some(EffectKind::ALL[1..].to_vec()),
+        "change" => Some(every_change()),
         "move" => Some(vec![EffectKind::MoveFrom, EffectKind::MoveTo]),
         _ => None,
     };
@@ -186,6 +186,11 @@ fn kinds_of(word: &str) -> Result<Vec<EffectKind>, String> {
         let known = EffectKind::ALL.map(EffectKind::word).join(", ");
         format!("unknown effect {word:?}; known: {known}, change, move, any")
     })
+}
+
+/// Every kind after which something is another thing.
+fn every_change() -> Vec<EffectKind> {
+    EffectKind::ALL.into_iter().filter(|kind| kind.changes()).collect()
 }
 
 fn matcher(pattern: &str, what: &str) -> Result<GlobMatcher, String> {
@@ -377,7 +382,7 @@ fn by_preset(origin: Origin<'_>, effect: &PathEffect, preset: Preset, what: &str
         Preset::Open => "no rule matches, and under `open` everything may happen".to_owned(),
         Preset::Strict => "no rule matches, and under `strict` every effect asks".to_owned(),
     };
-    if !preset.asks(origin.asks, effect.kind) {
+    if !preset.asks(origin.asks, effect) {
         return Judgement { verdict: Verdict::Allow, because };
     }
     let reason = match preset {
@@ -417,7 +422,7 @@ fn list(value: &Value, name: &str) -> Result<Vec<Rule>, String> {
 pub(crate) fn kinds_meant(asks: Asks, effect: &Effect) -> Vec<EffectKind> {
     match asks {
         Asks::OnceToRead => vec![EffectKind::Read],
-        Asks::OnceToChange => EffectKind::ALL[1..].to_vec(),
+        Asks::OnceToChange => every_change(),
         _ => EffectKind::ALL
             .into_iter()
             .filter(|kind| effect.paths.iter().any(|one| one.kind == *kind))

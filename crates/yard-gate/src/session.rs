@@ -1,11 +1,13 @@
 //! One caller's way to one workspace: plan, judge, commit; and again if the state moved in between.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use yard_core::op::Operation;
-use yard_core::{ApprovalId, Call, ChatId, Effect, Fault, FaultCode, Limits, QuestionId, Result};
+use yard_core::{
+    ApprovalId, Call, ChatId, Effect, Fault, FaultCode, Limits, QuestionId, Result, RunId,
+};
 use yard_kernel::{Committed, Execute, Planned, Proposal, Signed, Upload, store_fault};
 use yard_store::{AuditEntry, Mode, Rider};
 
@@ -66,6 +68,14 @@ pub(crate) struct Asking {
     pub(crate) args: Value,
     /// It has changed something by now: calling it again would change it twice.
     has_changed: AtomicBool,
+    /// The run of a command whose changes it is about by now.
+    run: Mutex<Option<RunId>>,
+}
+
+impl Asking {
+    pub(crate) fn run(&self) -> Option<RunId> {
+        *self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// One caller's way to one workspace.
@@ -87,7 +97,7 @@ pub struct Session {
 }
 
 /// What becomes of an operation that was judged and not refused.
-enum Admission {
+pub(crate) enum Admission {
     /// It goes on, with what has to become so together with it.
     Go(Vec<Rider>),
     /// A person is asked.
@@ -124,8 +134,30 @@ impl Session {
     /// The same session for one call of a tool with these arguments, which can wait for a person.
     #[must_use]
     pub fn calling(&self, args: Value) -> Self {
-        let has_changed = AtomicBool::new(false);
-        Self { asking: Some(Arc::new(Asking { args, has_changed })), ..self.clone() }
+        let asking = Asking { args, has_changed: AtomicBool::new(false), run: Mutex::default() };
+        Self { asking: Some(Arc::new(asking)), ..self.clone() }
+    }
+
+    /// From now on the call is about what this run changed.
+    pub(crate) fn asks_about(&self, run: RunId) {
+        if let Some(asking) = &self.asking {
+            *asking.run.lock().unwrap_or_else(PoisonError::into_inner) = Some(run);
+        }
+    }
+
+    /// The run of a command that is over, and whose changes a person said yes to.
+    pub(crate) fn permitted_run(&self) -> Option<RunId> {
+        self.permit.as_ref().and_then(|permit| permit.run)
+    }
+
+    /// The yes that a command starts with.
+    pub(crate) fn permitted_start(&self) -> Option<ApprovalId> {
+        self.permit.as_ref().map(|permit| permit.id)
+    }
+
+    /// Whether nothing happens here, because it is only asked what would decide.
+    pub(crate) fn only_explains(&self) -> bool {
+        self.notebook.is_some()
     }
 
     /// Whether a call of such a tool may have to wait for a person.
@@ -253,7 +285,7 @@ impl Session {
                         Admission::Go(riders) => riders,
                         Admission::Wait(pending) => return Ok(Outcome::Pending(pending)),
                     };
-                    let mut signed = self.sign::<O>(origin, call, &proposal.effect);
+                    let mut signed = self.sign::<O>(origin, call, &proposal.effect)?;
                     signed.riders = riders;
                     signed.riders.extend(rider()?);
                     if let Committed::Done(answer) =
@@ -274,7 +306,7 @@ impl Session {
         ))
     }
 
-    fn admit<O: Operation>(
+    pub(crate) fn admit<O: Operation>(
         &self,
         origin: Origin<'_>,
         call: &Call,
@@ -305,7 +337,7 @@ impl Session {
             Verdict::Deny(reason) => {
                 let mut entry = self.audit_entry::<O>(origin, call, effect);
                 entry.action = format!("deny {}", entry.action);
-                self.open.workspace.record_denial(&entry)?;
+                self.open.workspace.record_audit(&entry)?;
                 return Err(Fault::new(FaultCode::Denied, reason));
             }
         };
@@ -345,7 +377,7 @@ impl Session {
             return self.request(origin, call, asking, reason, planned).map(Admission::Wait);
         };
         self.check_not_executed(permit)?;
-        match self.permitted_riders(call, permit, &planned) {
+        match self.permitted_riders(call, permit, asking, &planned) {
             Some(riders) => Ok(Admission::Go(riders)),
             None => {
                 let again = self.request_again(origin, call, permit, asking, reason, planned);
@@ -484,7 +516,7 @@ impl Session {
         reason: &str,
     ) -> Result<T> {
         let entry = self.desk_audit(call, &format!("deny {action}"), detail.to_owned());
-        self.open.workspace.record_denial(&entry)?;
+        self.open.workspace.record_audit(&entry)?;
         Err(Fault::new(FaultCode::Denied, reason))
     }
 
@@ -516,12 +548,18 @@ impl Session {
         let _ = self.open.desk.record(chat, &turn);
     }
 
-    fn sign<O: Operation>(&self, origin: Origin<'_>, call: &Call, effect: &Effect) -> Signed {
+    fn sign<O: Operation>(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        effect: &Effect,
+    ) -> Result<Signed> {
         let audit = self.audit_entry::<O>(origin, call, effect);
-        Signed { author: self.actor.author(), audit, riders: Vec::new() }
+        let chat = self.current_chat()?.map(|chat| chat.id);
+        Ok(Signed { author: self.actor.author(), chat, audit, riders: Vec::new() })
     }
 
-    fn audit_entry<O: Operation>(
+    pub(crate) fn audit_entry<O: Operation>(
         &self,
         origin: Origin<'_>,
         call: &Call,
@@ -537,7 +575,7 @@ impl Session {
 }
 
 /// Nothing happens where it is only asked what would decide.
-fn only_explained() -> Fault {
+pub(crate) fn only_explained() -> Fault {
     Fault::new(FaultCode::Unavailable, "this call is only explained")
 }
 

@@ -7,6 +7,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "the one place of the kernel that opens files")]
 
+mod capture;
+mod layer;
 mod lock;
 mod resolve;
 mod stage;
@@ -25,6 +27,9 @@ use yard_core::path::RESERVED_NAME;
 use yard_core::{Fault, FaultCode, FileKind, Name, Result, Subject, Timestamp, WsPath};
 use yard_store::Signature;
 
+pub(crate) use capture::Capture;
+pub use capture::Said;
+pub(crate) use layer::{Layer, RunFolder, Runs};
 pub(crate) use lock::Locks;
 pub(crate) use resolve::Spot;
 pub(crate) use stage::{Displaced, Incoming, NewlyKept, Shape, Stage, Staged, Taking, looks_like};

@@ -4,6 +4,8 @@
 //! Wherever a plan meets the disk it first makes the store's view agree with it: what changed behind
 //! our back is adopted as a step of author `external` that goes in right before the planned one.
 
+mod folders;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -227,143 +229,6 @@ impl<'a> Planner<'a> {
         self.draft.expects.push(Expect { path: path.clone(), was });
     }
 
-    /// The id of a folder that exists on disk; adopted if the store does not know it.
-    pub(crate) fn folder(&mut self, path: &WsPath) -> Result<FileId> {
-        let mut id = FileId::ROOT;
-        for folder in path.lineage() {
-            id = self.folder_in(id, &folder)?;
-        }
-        Ok(id)
-    }
-
-    fn folder_in(&mut self, parent: FileId, path: &WsPath) -> Result<FileId> {
-        if let Some(id) = self.folders.get(path) {
-            return Ok(*id);
-        }
-        let name = path.name().ok_or_else(|| not_found(path))?;
-        let stat = self.workspace.disk.stat(path)?.ok_or_else(|| not_found(path))?;
-        if !stat.is(FileKind::Folder) {
-            return Err(not_a_folder(path));
-        }
-        self.expect(path, Was::Folder { inode: stat.signature.inode });
-        let node = self.store().child(parent, &name).map_err(store_fault)?;
-        let id = match node {
-            Some(node) if node.last.kind == FileKind::Folder => node.id,
-            other => {
-                if let Some(node) = other {
-                    self.adopt_gone(&node, path)?;
-                }
-                let observed = Observed::folder(stat);
-                self.adopt_new(parent, path, &observed, Large::Leave)?.0
-            }
-        };
-        self.folders.insert(path.clone(), id);
-        Ok(id)
-    }
-
-    /// The id of a folder, made with those above it where they are missing.
-    pub(crate) fn make_folders(&mut self, path: &WsPath) -> Result<FileId> {
-        let mut id = FileId::ROOT;
-        for folder in path.lineage() {
-            let known = self.folders.contains_key(&folder);
-            let vacated = self.vacated.contains(&folder);
-            id = if known || (!vacated && self.workspace.disk.stat(&folder)?.is_some()) {
-                self.folder_in(id, &folder)?
-            } else {
-                self.make_folder_in(id, &folder)?
-            };
-        }
-        Ok(id)
-    }
-
-    fn make_folder_in(&mut self, parent: FileId, path: &WsPath) -> Result<FileId> {
-        let name = path.name().ok_or_else(|| not_found(path))?;
-        // What is at a vacated place is expected already, as something that goes.
-        if !self.vacated.contains(path) {
-            self.forget_gone(parent, path)?;
-            self.expect(path, Was::Absent);
-        }
-        self.check_writable_above(path)?;
-        self.writable.insert(path.clone());
-        let id = FileId::new(self.call.world());
-        let after = FileState {
-            parent,
-            name,
-            kind: FileKind::Folder,
-            file_type: FileType::Folder,
-            mode: self.workspace.folder_mode,
-            content: None,
-            size: 0,
-            json: false,
-        };
-        self.push_change(id, None, Some(after), None, Some(path.clone()));
-        self.effect.push(EffectKind::Create, path.clone(), FileType::Folder);
-        self.folders.insert(path.clone(), id);
-        Ok(id)
-    }
-
-    /// A fault if the nearest existing folder above `path` cannot be written to.
-    pub(crate) fn check_writable_above(&mut self, path: &WsPath) -> Result<()> {
-        let above = path.parent().unwrap_or_else(WsPath::root);
-        if self.writable.contains(&above) {
-            return Ok(());
-        }
-        let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
-        let mut nearest = above.clone();
-        loop {
-            match (disk.check_writable(&nearest, stage), nearest.parent()) {
-                (Err(fault), Some(parent)) if fault.code() == FaultCode::NotFound => {
-                    nearest = parent
-                }
-                (checked, _) => {
-                    checked?;
-                    break;
-                }
-            }
-        }
-        self.writable.insert(above);
-        Ok(())
-    }
-
-    /// Adopts that an entry of the store is no longer on disk.
-    pub(crate) fn forget_gone(&mut self, parent: FileId, path: &WsPath) -> Result<()> {
-        let Some(name) = path.name() else { return Ok(()) };
-        match self.store().child(parent, &name).map_err(store_fault)? {
-            Some(node) => self.adopt_gone(&node, path),
-            None => Ok(()),
-        }
-    }
-
-    /// Adopts that `node` and everything below it went away.
-    pub(crate) fn adopt_gone(&mut self, node: &Node, path: &WsPath) -> Result<()> {
-        let adopted = |change: &NewChange| change.file == node.id && change.after.is_none();
-        if self.draft.adopted.iter().any(adopted) {
-            return Ok(());
-        }
-        let mut gone = Vec::new();
-        let mut ahead = vec![(node.clone(), path.clone())];
-        while let Some((node, path)) = ahead.pop() {
-            self.call.check()?;
-            if node.last.kind == FileKind::Folder {
-                for child in self.store().children(node.id).map_err(store_fault)? {
-                    let below = join(&path, &child.last.name)?;
-                    ahead.push((child, below));
-                }
-            }
-            gone.push(NewChange {
-                file: node.id,
-                before: node.state,
-                after: None,
-                from: Some(path),
-                to: None,
-                version: None,
-            });
-        }
-        // Every folder was found before what is in it, and goes after it.
-        self.draft.adopted.extend(gone.into_iter().rev());
-        Ok(())
-    }
-
     /// Adopts an entry that the store does not know.
     fn adopt_new(
         &mut self,
@@ -522,7 +387,8 @@ impl<'a> Planner<'a> {
         check_loadable(new.bytes.len() as u64, self.workspace.limits(), path)?;
         self.create_image(path, new.file_type, new.json, |planner, shape| {
             let (bytes, kind) = (new.bytes, FileKind::File);
-            let wanted = Wanted { bytes, base: None, kind, shape: *shape, path: path.clone() };
+            let (shape, path) = (*shape, path.clone());
+            let wanted = Wanted { bytes, base: None, kind, shape, path, from: None };
             let made = wanted.make(planner.workspace, planner.effort)?;
             Ok(planner.accept(made))
         })
@@ -539,15 +405,14 @@ impl<'a> Planner<'a> {
         let above = path.parent().ok_or_else(|| not_found(path))?;
         let name = path.name().ok_or_else(|| not_found(path))?;
         let parent = self.make_folders(&above)?;
-        self.forget_gone(parent, path)?;
-        self.expect(path, Was::Absent);
+        self.expect_free(parent, path)?;
         self.check_writable_above(path)?;
         let Image { hash, size, staged } =
             make(self, &Shape { mode: None, owner: None, taking: None })?;
         let after = FileState {
             parent,
             name,
-            kind: FileKind::File,
+            kind: staged.stat.kind.known().unwrap_or(FileKind::File),
             file_type,
             mode: staged.stat.mode,
             content: Some(hash),
@@ -620,7 +485,7 @@ impl<'a> Planner<'a> {
         let base = current.state.content.filter(|_| !current.bytes.is_empty());
         let base = base.map(|hash| Base { hash, bytes: &current.bytes });
         let (kind, shape) = (after.kind, self.shape(current, after));
-        Wanted { bytes, base, kind, shape, path: current.path.clone() }
+        Wanted { bytes, base, kind, shape, path: current.path.clone(), from: None }
     }
 
     fn shape(&self, current: &Current, after: &FileState) -> Shape {
@@ -715,17 +580,6 @@ impl<'a> Planner<'a> {
         let from = Some(current.path.clone());
         self.push_change(current.id, Some(current.state.clone()), None, from, None);
         self.effect.push(EffectKind::Remove, current.path.clone(), current.state.file_type);
-    }
-
-    /// Plans that a file goes away and makes room for a folder.
-    pub(crate) fn vacate(&mut self, current: &Current) {
-        self.remove(current);
-        self.vacated.insert(current.path.clone());
-    }
-
-    /// Whether this plan has removed the file at that place.
-    pub(crate) fn is_vacated(&self, path: &WsPath) -> bool {
-        self.vacated.contains(path)
     }
 
     /// Adds a change; the version that it makes if it brings a content.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use yard_core::{Author, Call, Fault, FileKind, Result, StepId, WsPath};
+use yard_core::{Author, Call, ChatId, Fault, FileKind, Result, StepId, WsPath};
 use yard_store::{AuditEntry, Batch, Mark, NewStep, Prepared, Rider, Seq, StoreError};
 
 use crate::disk::{NewlyKept, Stat};
@@ -32,6 +32,8 @@ const STEPS_BETWEEN_FLUSHES: u64 = 4_096;
 pub struct Signed {
     /// Whom history names.
     pub author: Author,
+    /// The chat that it happens in.
+    pub chat: Option<ChatId>,
     /// The row in the audit chain.
     pub audit: AuditEntry,
     /// What else becomes so with the change, or keeps it from happening.
@@ -353,6 +355,7 @@ fn steps_of(draft: &Draft, signed: &Signed, call: &Call) -> Vec<NewStep> {
         at,
         author: signed.author,
         verb: signed.audit.action.clone(),
+        chat: signed.chat,
         undoes: draft.undoes,
         changes: draft.changes.clone(),
         audit: signed.audit.clone(),
@@ -385,6 +388,7 @@ pub(crate) fn external_step(
         at: signed.audit.at,
         author: Author::External,
         verb: "adopt".to_owned(),
+        chat: None,
         undoes: None,
         changes,
         audit,

@@ -5,6 +5,7 @@
 //! makes it so. `disk` is the only module that opens files. Nothing here knows who is calling, which
 //! policy holds or what a dialect calls things.
 
+mod command;
 mod content;
 mod disk;
 mod draft;
@@ -12,6 +13,7 @@ mod glimpse;
 mod journal;
 mod making;
 mod op;
+mod output;
 mod preview;
 mod projection;
 mod recent;
@@ -24,7 +26,8 @@ mod walk;
 mod watch;
 mod workspace;
 
-pub use disk::{DiskCall, Probe, Resolution};
+pub use command::{Boxed, Command, Ran};
+pub use disk::{DiskCall, Probe, Resolution, Said};
 pub use journal::Signed;
 pub use upload::{Upload, Uploaded};
 pub use virtual_files::{VirtualFile, VirtualFiles};

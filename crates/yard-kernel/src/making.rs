@@ -7,7 +7,7 @@ use std::thread;
 use yard_core::{Call, ContentHash, FileKind, Result, WsPath};
 use yard_store::{Base, Effort, Prepared};
 
-use crate::disk::{Shape, Staged};
+use crate::disk::{Disk, Shape, Staged};
 use crate::recent;
 use crate::workspace::{Workspace, store_fault};
 
@@ -24,6 +24,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) kind: FileKind,
     pub(crate) shape: Shape,
     pub(crate) path: WsPath,
+    /// The layer that has it as a file of its own at that path.
+    pub(crate) from: Option<&'a Disk>,
 }
 
 /// A content that is ready.
@@ -38,14 +40,15 @@ pub(crate) struct Made {
 
 impl Wanted<'_> {
     pub(crate) fn make(&self, workspace: &Workspace, effort: Effort) -> Result<Made> {
-        let Self { bytes, base, kind, shape, path } = self;
+        let Self { bytes, base, kind, shape, path, from } = self;
         let hash = ContentHash::of(bytes);
         let prepared =
             workspace.store().prepare(hash, bytes, *base, effort).map_err(store_fault)?;
         let (disk, stage) = (&workspace.disk, &workspace.stage);
-        let staged = match kind {
-            FileKind::Link => stage.link(disk, bytes, path)?,
-            _ => stage.file(disk, bytes, shape, path)?,
+        let staged = match (kind, from) {
+            (FileKind::Link, _) => stage.link(disk, bytes, path)?,
+            (_, Some(layer)) => stage.adopt(disk, layer, shape, path)?,
+            (_, None) => stage.file(disk, bytes, shape, path)?,
         };
         let written = (bytes.len() <= recent::LARGEST).then(|| bytes.to_vec());
         Ok(Made { hash, size: bytes.len() as u64, prepared, staged, written })

@@ -7,6 +7,7 @@ mod fingerprint;
 mod grep;
 mod history;
 mod import;
+mod land;
 mod list;
 mod locate;
 mod mkdir;

@@ -309,6 +309,7 @@ fn again(
         at: audit.at,
         author: signed.author,
         verb: verb.to_owned(),
+        chat: signed.chat,
         undoes,
         changes,
         audit,
@@ -465,6 +466,7 @@ pub(crate) fn retire_displaced(
 pub(crate) fn recovering(call: &Call) -> Signed {
     Signed {
         author: Author::External,
+        chat: None,
         audit: yard_store::AuditEntry {
             at: call.world().now(),
             actor: "toolyard".to_owned(),

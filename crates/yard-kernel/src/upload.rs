@@ -47,6 +47,11 @@ pub(crate) struct Arrived {
 }
 
 impl Arrived {
+    /// A flushed file with its hash.
+    pub(crate) fn new(hash: ContentHash, size: u64, staged: Staged) -> Self {
+        Self { hash, size, staged }
+    }
+
     /// The bytes, of one that may be loaded.
     pub(crate) fn bytes(&self, path: &WsPath) -> Result<Vec<u8>> {
         read_all(&mut self.staged.open(path)?, self.size, path)

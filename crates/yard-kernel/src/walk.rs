@@ -90,6 +90,13 @@ impl<'a> Walk<'a> {
         Ok(ignores)
     }
 
+    /// The ignore files that count for what is in `folder`.
+    pub(crate) fn ignores_in(&self, folder: &WsPath) -> Result<Ignores> {
+        let ignores = self.ignores_above(folder)?;
+        let named = IGNORE_FILES.into_iter();
+        Ok(named.fold(ignores, |ignores, name| self.with_file(ignores, folder, name)))
+    }
+
     fn folder(
         &mut self,
         folder: &WsPath,
@@ -226,7 +233,7 @@ pub(crate) fn tolerable(code: FaultCode) -> bool {
 
 /// The ignore files that count for a folder: a chain for each rank, the nearest first.
 #[derive(Clone, Default)]
-struct Ignores {
+pub(crate) struct Ignores {
     by_rank: [Option<Arc<Layer>>; IGNORE_FILES.len()],
 }
 
@@ -236,7 +243,7 @@ struct Layer {
 }
 
 impl Ignores {
-    fn exclude(&self, path: &WsPath, is_folder: bool, asked: &mut Vec<u8>) -> bool {
+    pub(crate) fn exclude(&self, path: &WsPath, is_folder: bool, asked: &mut Vec<u8>) -> bool {
         if self.by_rank.iter().all(Option::is_none) {
             return false;
         }

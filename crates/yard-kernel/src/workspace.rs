@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, Limits, Result, World};
 use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 
-use crate::disk::{Disk, Locks, Probe, Resolution, Stage};
+use crate::disk::{Disk, Locks, Probe, Resolution, Runs, Stage};
 use crate::glimpse::Glimpses;
 use crate::journal::{Journal, Signed, Verdict};
 use crate::op::purge;
 use crate::recent::{InParts, Recent};
 use crate::upload::{Uploads, sweep_kept};
-use crate::{Committed, Deed, Proposal, VirtualFiles, recovery};
+use crate::{Boxed, Committed, Deed, Proposal, VirtualFiles, recovery};
 
 /// How many signatures are remembered in memory before they are handed to the store.
 const REMEMBERED: usize = 4_096;
@@ -36,6 +36,8 @@ pub struct Opening {
     pub resolution: Resolution,
     /// Files that are not on disk, if there are any.
     pub virtual_files: Option<Arc<dyn VirtualFiles>>,
+    /// Where commands run, if they do.
+    pub boxed: Option<Boxed>,
 }
 
 /// One workspace.
@@ -48,6 +50,8 @@ pub struct Workspace {
     pub(crate) glimpses: Glimpses,
     pub(crate) in_parts: InParts,
     pub(crate) uploads: Arc<Uploads>,
+    pub(crate) runs: Runs,
+    pub(crate) boxed: Option<Boxed>,
     pub(crate) folder_mode: u32,
     pub(crate) virtual_files: Option<Arc<dyn VirtualFiles>>,
     store: Arc<dyn Store>,
@@ -72,6 +76,8 @@ impl Workspace {
             glimpses: Glimpses::default(),
             in_parts: InParts::default(),
             uploads: Arc::default(),
+            runs: Runs::open(&opening.state_dir)?,
+            boxed: opening.boxed,
             virtual_files: opening.virtual_files,
             store: opening.store,
             limits: opening.limits,
@@ -90,6 +96,7 @@ impl Workspace {
         if alone {
             recovery::rescue(self, call)?;
             sweep_kept(self)?;
+            self.sweep_runs(call)?;
             self.stage.sweep();
         }
         self.locks.share()
@@ -131,8 +138,8 @@ impl Workspace {
         }
     }
 
-    /// Leaves the audit row of something that was not allowed to happen.
-    pub fn record_denial(&self, entry: &AuditEntry) -> Result<()> {
+    /// Leaves the audit row of something that is no step: a denial, the start of a command.
+    pub fn record_audit(&self, entry: &AuditEntry) -> Result<()> {
         self.store.append_audit(entry).map_err(store_fault)
     }
 

@@ -26,6 +26,8 @@ pub(crate) enum Work {
     Change,
     /// Hashes a password: much memory, much processor.
     Password,
+    /// Waits for a command.
+    Run,
 }
 
 /// The pools.
@@ -36,17 +38,21 @@ pub(crate) struct Pools {
     walk: Semaphore,
     change: Semaphore,
     password: Semaphore,
+    run: Semaphore,
 }
 
 impl Pools {
     /// How many blocking threads all of them can use together.
-    pub(crate) const THREADS: usize = Self::LOOK + Self::WALK + Self::CHANGE + Self::PASSWORD;
+    pub(crate) const THREADS: usize =
+        Self::LOOK + Self::WALK + Self::CHANGE + Self::PASSWORD + Self::RUN;
 
     const LOOK: usize = 32;
     const WALK: usize = 4;
     /// Writers of one workspace share a flush, so more of them at once are faster, not slower.
     const CHANGE: usize = 64;
     const PASSWORD: usize = 2;
+    /// Commands share the machine, each with its own limits: the next ones wait for their turn.
+    const RUN: usize = 16;
     /// How long a look waits for those that are done in place: each takes some microseconds, unless a
     /// disk is slow.
     const TURN: Duration = Duration::from_millis(20);
@@ -64,6 +70,7 @@ impl Pools {
             walk: Semaphore::new(Self::WALK),
             change: Semaphore::new(Self::CHANGE),
             password: Semaphore::new(Self::PASSWORD),
+            run: Semaphore::new(Self::RUN),
         }
     }
 
@@ -87,6 +94,7 @@ impl Pools {
             Work::Walk => &self.walk,
             Work::Change => &self.change,
             Work::Password => &self.password,
+            Work::Run => &self.run,
         };
         if kind == Work::Look
             && let Some(_permit) = self.turn().await

@@ -47,7 +47,8 @@ impl Options {
             None => seat.session.clone(),
         };
         let catalog = Catalog::standard();
-        let answer = catalog.call(&self.toolset, &self.tool, arguments, &session, &seat.call());
+        let call = seat.call_of(catalog.get(&self.toolset, &self.tool));
+        let answer = catalog.call(&self.toolset, &self.tool, arguments, &session, &call);
         Ok(Reply { body: Body::Json(answer.body.into_value()), exit: u8::from(!answer.ok) })
     }
 

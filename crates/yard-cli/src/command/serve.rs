@@ -9,9 +9,11 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use yard_core::{ContentHash, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::admin::{House, Refusal, Rules};
+use yard_kernel::sandbox::Level;
 use yard_server::{App, Listening, Settings};
 use yard_store::SqliteRegistry;
 
+use crate::boxes;
 use crate::config::{self, Config};
 use crate::door::Door;
 use crate::failure::Failure;
@@ -32,6 +34,8 @@ Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLY
                   refresh_token_expiration_days (30)
   [registration]  open (on a loopback address it is, unless this says otherwise)
   [workspaces]    folders (of this machine, below which people may place workspaces)
+  [commands]      show (folders that every box shows, read-only), memory_mib (2048), processes (512),
+                  cpu_seconds, open_files, file_mib, written_mib, allow_unconfined (false)
   [log]           level (info; info,session=debug adds answers), format (text or json)
   [otel]          endpoint (as http://127.0.0.1:4318), service_name (toolyard)";
 
@@ -60,8 +64,8 @@ impl Options {
                 .hinting("choose another with --listen, as in --listen 127.0.0.1:3001")
         })?;
         let address = listening.address;
-        let app = app(door, data.clone(), config, address)?;
-        welcome(address, &data);
+        let (app, level) = app(door, data.clone(), config, address)?;
+        welcome(address, &data, level);
         yard_server::serve(listening, app, stop_signal);
         if let Some(exporter) = exporter {
             exporter.finish();
@@ -85,7 +89,7 @@ fn app(
     data: DataFolder,
     config: Config,
     address: SocketAddr,
-) -> Result<Arc<App>, Failure> {
+) -> Result<(Arc<App>, Level), Failure> {
     let world = door.world();
     let secret = match config.jwt.secret {
         Some(secret) => secret,
@@ -100,7 +104,10 @@ fn app(
         open_registration: config.registration.open.unwrap_or(address.ip().is_loopback()),
     };
     let registry = SqliteRegistry::open(data.path())?;
-    let rooms = Rooms { data, folders: config.workspaces.folders, world: Arc::clone(&world) };
+    let boxed = boxes::served(data.path(), &config.commands);
+    let level = boxed.sandbox().level();
+    let (folders, room_world) = (config.workspaces.folders, Arc::clone(&world));
+    let rooms = Rooms { data, folders, boxed, world: room_world };
     let house =
         House::new(Arc::new(registry), Box::new(rooms), world, rules).map_err(|refusal| {
             let why = match refusal {
@@ -117,13 +124,21 @@ fn app(
         origins: config.server.origins,
         secure_cookies: config.server.secure_cookies,
         public_metrics: config.server.public_metrics,
+        commands: level,
         continue_trace: config.otel.endpoint.as_ref().map(|_| telemetry::continue_trace as _),
     };
-    Ok(App::new(house, Catalog::standard(), settings))
+    Ok((App::new(house, Catalog::standard(), settings), level))
 }
 
 /// The address and the first steps, for who started it by hand.
-fn welcome(address: SocketAddr, data: &DataFolder) {
+fn welcome(address: SocketAddr, data: &DataFolder, level: Level) {
+    let commands = match level {
+        Level::Full => "Commands run in boxes (level full)".to_owned(),
+        Level::Unconfined => "Commands run UNCONFINED, as configured".to_owned(),
+        level => {
+            format!("No commands run (level {}): `toolyard doctor` says why", level.name())
+        }
+    };
     let json = "-H 'Content-Type: application/json'";
     let text = format!(
         "Toolyard listens on http://{address} and keeps its data in {}\n\n\
@@ -131,7 +146,7 @@ fn welcome(address: SocketAddr, data: &DataFolder) {
          curl http://{address}/api/v1/auth/register {json} -d '{{\"email\": \"me@example.com\", \"password\": \"at least 12 characters\"}}'\n  \
          curl http://{address}/api/v1/auth/login {json} -d '{{\"email\": \"me@example.com\", \"password\": \"at least 12 characters\"}}'\n  \
          curl http://{address}/api/v1/workspaces {json} -H \"Authorization: Bearer $ACCESS_TOKEN\" -d '{{\"name\": \"First\"}}'\n\n\
-         All routes: http://{address}/docs\n",
+         All routes: http://{address}/docs\n{commands}\n",
         data.path().display()
     );
     // Nobody is left to tell if standard error is gone.

@@ -43,9 +43,10 @@ pub(super) fn stopped(_tool: &str, stop: &Stop) -> Answer {
 }
 
 fn error(failure: &Failure<'_>) -> Value {
-    let details = match failure.fields {
-        Some(fields) => json!({"fields": fields.to_value()}),
-        None => json!({}),
+    let details = match (failure.fields, failure.details) {
+        (Some(fields), _) => json!({"fields": fields.to_value()}),
+        (None, Some(details)) => details.clone(),
+        (None, None) => json!({}),
     };
     let code = word(failure.code);
     json!({"ok": false, "error": {"code": code, "message": failure.message, "details": details}})

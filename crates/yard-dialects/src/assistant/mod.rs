@@ -8,6 +8,7 @@ mod fault;
 mod list_directory;
 mod move_file;
 mod read_file;
+mod run_code;
 mod write_file;
 
 pub(crate) use fault::word;
@@ -18,7 +19,7 @@ use crate::tool::{AnyTool, Paths};
 /// How this dialect answers (A1, within F1).
 pub const DIALECT: Dialect = Dialect {
     name: "assistant",
-    about: "Listing, reading, writing, moving and deleting files and directories. Answers are \
+    about: "Listing, reading, writing, moving and deleting files and directories, and running code. Answers are \
         `{\"ok\": true, \"value\": ...}`, or `{\"ok\": false, \"error\": {\"code\", \"message\", \
         \"details\"}}`. Paths are relative to the root of the workspace.",
     paths: Paths::Relative,
@@ -35,5 +36,6 @@ pub(crate) fn tools() -> Vec<AnyTool> {
         AnyTool::of::<write_file::WriteFile>(),
         AnyTool::of::<delete_file::DeleteFile>(),
         AnyTool::of::<move_file::MoveFile>(),
+        AnyTool::of::<run_code::RunCode>(),
     ]
 }

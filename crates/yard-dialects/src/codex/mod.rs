@@ -7,6 +7,7 @@ mod fault;
 mod grep_files;
 mod list_dir;
 mod read_file;
+mod shell;
 
 use crate::catalog::Dialect;
 use crate::envelope;
@@ -15,7 +16,7 @@ use crate::tool::{AnyTool, Paths};
 /// How this dialect answers (F1).
 pub const DIALECT: Dialect = Dialect {
     name: "codex",
-    about: "Listing, reading, searching and patching files, with strict schemas: every argument is \
+    about: "Listing, reading, searching and patching files, and running commands, with strict schemas: every argument is \
         listed as required, and one that is left out has its default. Paths are relative to the \
         root of the workspace.",
     paths: Paths::Relative,
@@ -32,5 +33,6 @@ pub(crate) fn tools() -> Vec<AnyTool> {
         AnyTool::of::<grep_files::GrepFiles>(),
         AnyTool::of::<apply_patch::Json>(),
         AnyTool::of::<apply_patch::Freeform>(),
+        AnyTool::of::<shell::Shell>(),
     ]
 }

@@ -10,8 +10,21 @@ use yard_gate::{Asks, Awaited, Pending};
 const TOOLS: [(&str, &[&str]); 4] = [
     ("file", &["file.read", "file.write", "file.patch", "file.delete", "file.list", "file.search"]),
     ("coder", &["read", "write", "edit", "multiedit", "apply_patch", "ls", "glob"]),
-    ("assistant", &["list_directory", "read_file", "write_file", "delete_file", "move_file"]),
-    ("codex", &["list_dir", "read_file", "grep_files", "apply_patch_json", "apply_patch_freeform"]),
+    (
+        "assistant",
+        &["list_directory", "read_file", "write_file", "delete_file", "move_file", "run_code"],
+    ),
+    (
+        "codex",
+        &[
+            "list_dir",
+            "read_file",
+            "grep_files",
+            "apply_patch_json",
+            "apply_patch_freeform",
+            "shell",
+        ],
+    ),
 ];
 
 #[test]
@@ -98,6 +111,9 @@ fn each_tool_asks_for_what_its_document_says() {
     let asks = |toolset, tool| catalog.get(toolset, tool).unwrap().asks();
     for tool in ["write_file", "delete_file", "move_file"] {
         assert_eq!(asks("assistant", tool), Asks::ToOverwrite);
+    }
+    for (toolset, tool) in [("assistant", "run_code"), ("codex", "shell")] {
+        assert_eq!(asks(toolset, tool), Asks::ToTouchOthers);
     }
     assert_eq!(asks("coder", "read"), Asks::OnceToRead);
     for tool in ["write", "edit", "multiedit", "apply_patch"] {

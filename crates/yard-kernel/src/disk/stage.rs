@@ -469,6 +469,36 @@ impl Stage {
         rustix::fs::openat(&self.kept, name, flags, Mode::empty()).map(File::from)
     }
 
+    /// A file of a layer, staged to be put in its place: the file itself with its times, which its layer
+    /// shows too until that is dropped; a copy where the layer is on another file system.
+    pub(crate) fn adopt(
+        self: &Arc<Self>,
+        disk: &Disk,
+        layer: &Disk,
+        shape: &Shape,
+        path: &WsPath,
+    ) -> Result<Staged> {
+        let told = |errno| write_fault(errno, path);
+        disk.probe(DiskCall::Stage).map_err(told)?;
+        let (source, _) = layer.open_listed(path)?;
+        let (parent, own) = layer.parent_of(path).map_err(told)?;
+        let name = match shape.taking {
+            Some(Taking { file, step }) => self.swap_name(file, Some(step)),
+            None => self.fresh_name(),
+        };
+        let own = own.as_bytes();
+        match rustix::fs::linkat(&parent, own, &self.folder, &name, AtFlags::empty()) {
+            Ok(()) => {}
+            Err(Errno::XDEV | Errno::MLINK | Errno::PERM) => {
+                return self.copy(disk, source, shape, path);
+            }
+            Err(errno) => return Err(told(errno)),
+        }
+        let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
+        let stat = self.dress(&source, shape).map_err(told)?;
+        Ok(guard.finish(stat))
+    }
+
     /// A copy of a kept file, staged to be put in its place.
     pub(crate) fn copy_of_kept(
         self: &Arc<Self>,
@@ -531,6 +561,11 @@ impl Staged {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(&self.stage.folder, &self.name, flags, Mode::empty());
         opened.map(File::from).map_err(|errno| write_fault(errno, path))
+    }
+
+    /// Makes its bytes durable.
+    pub(crate) fn flush(&self, path: &WsPath) -> Result<()> {
+        rustix::fs::fsync(self.open(path)?).map_err(|errno| write_fault(errno, path))
     }
 
     /// Gives a flushed file a second name among the kept ones, durable when this returns.
@@ -637,7 +672,7 @@ fn names_in(folder: &OwnedFd) -> std::result::Result<Vec<String>, Errno> {
     Ok(names)
 }
 
-fn open_folder<P: rustix::path::Arg + Copy>(
+pub(super) fn open_folder<P: rustix::path::Arg + Copy>(
     at: BorrowedFd<'_>,
     name: P,
 ) -> std::result::Result<OwnedFd, Errno> {

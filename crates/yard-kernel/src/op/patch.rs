@@ -124,7 +124,7 @@ impl<'a> Tree<'a> {
             (Action::Add, _) => {
                 let path = parsed(change.new_path.as_deref()?).ok()?;
                 let shape = Shape { mode: self.new_mode(change, None), owner: None, taking: None };
-                Some(Wanted { bytes, base: None, kind: FileKind::File, shape, path })
+                Some(Wanted { bytes, base: None, kind: FileKind::File, shape, path, from: None })
             }
             (Action::Update, None) => {
                 let current = self.found.get(change.old_path.as_deref()?)?;
@@ -217,7 +217,7 @@ impl<'a> Tree<'a> {
         let mode = self.new_mode(change, copied);
         self.planner.create_image(&path, file_type, false, |planner, shape| {
             let (base, kind, shape) = (None, FileKind::File, Shape { mode, ..*shape });
-            let wanted = Wanted { bytes, base, kind, shape, path: path.clone() };
+            let wanted = Wanted { bytes, base, kind, shape, path: path.clone(), from: None };
             let made = content.map_or_else(|| wanted.make(planner.workspace, planner.effort), Ok);
             Ok(planner.accept(made?))
         })?;

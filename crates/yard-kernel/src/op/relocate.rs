@@ -8,7 +8,7 @@ use yard_core::{
 
 use crate::content::check_loadable;
 use crate::disk::{EntryKind, Spot, Stat, not_found, special};
-use crate::draft::{Current, Large, Planner, Was, join};
+use crate::draft::{Current, Large, Planner, join};
 use crate::virtual_files::{self, is_their_folder};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
@@ -148,8 +148,7 @@ pub(crate) fn carry(planner: &mut Planner<'_>, current: &Current, to: &WsPath) -
     let above = to.parent().ok_or_else(|| not_found(to))?;
     let name = to.name().ok_or_else(|| not_found(to))?;
     let parent = planner.make_folders(&above)?;
-    planner.forget_gone(parent, to)?;
-    planner.expect(to, Was::Absent);
+    planner.expect_free(parent, to)?;
     planner.check_writable_above(&current.path)?;
     planner.check_writable_above(to)?;
     let state = FileState { parent, name, ..current.state.clone() };
@@ -157,6 +156,7 @@ pub(crate) fn carry(planner: &mut Planner<'_>, current: &Current, to: &WsPath) -
     planner.push_change(current.id, before, Some(state.clone()), from, Some(to.clone()));
     planner.effect.push(EffectKind::MoveFrom, current.path.clone(), state.file_type);
     planner.effect.push(EffectKind::MoveTo, to.clone(), state.file_type);
+    planner.leaves(&current.path);
     let mut moved = current.clone();
     (moved.path, moved.state) = (to.clone(), state);
     Ok(moved)

@@ -61,7 +61,11 @@ fn clear(planner: &mut Planner<'_>, folder: &Current, recursive: bool) -> Result
 }
 
 /// The entries of one folder that goes.
-fn inside(planner: &mut Planner<'_>, folder: &Current, recursive: bool) -> Result<Vec<Current>> {
+pub(crate) fn inside(
+    planner: &mut Planner<'_>,
+    folder: &Current,
+    recursive: bool,
+) -> Result<Vec<Current>> {
     let names = planner.workspace.disk.list(&folder.path)?;
     if !names.is_empty() && !recursive {
         return Err(not_empty(&folder.path, names.len()));

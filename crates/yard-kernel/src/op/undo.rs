@@ -197,7 +197,7 @@ impl Undoing<'_> {
             *self.removed.entry(folder).or_default() += 1;
         }
         self.planner.check_writable_above(&current.path)?;
-        self.planner.remove(&current);
+        self.planner.vacate(&current);
         self.vacated.insert(current.path);
         Ok(())
     }
@@ -257,7 +257,10 @@ impl Undoing<'_> {
             return Err(self.conflict(change, &current.path, "it was moved since"));
         }
         let to = self.place_of(change, theirs)?;
-        self.must_be_free(change, &to)?;
+        let vacated = self.is_vacated(&to);
+        if !vacated {
+            self.must_be_free(change, &to)?;
+        }
         if to.is_within(&current.path) {
             return Err(self.conflict(
                 change,
@@ -270,8 +273,11 @@ impl Undoing<'_> {
             let parent = to.parent().unwrap_or_else(WsPath::root);
             self.planner.folder(&parent)?;
         }
-        self.planner.forget_gone(theirs.parent, &to)?;
-        self.planner.expect(&to, Was::Absent);
+        // What is at a vacated place is expected already, as something that goes.
+        if !vacated {
+            self.planner.forget_gone(theirs.parent, &to)?;
+            self.planner.expect(&to, Was::Absent);
+        }
         self.planner.check_writable_above(&current.path)?;
         self.planner.check_writable_above(&to)?;
         let mut after = current.state.clone();
@@ -285,6 +291,8 @@ impl Undoing<'_> {
             *self.removed.entry(folder).or_default() += 1;
         }
         self.places.insert(current.id, to.clone());
+        self.planner.leaves(&current.path);
+        self.vacated.insert(current.path);
         current.state = after;
         current.path = to;
         Ok(current)

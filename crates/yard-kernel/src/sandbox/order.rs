@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How much holds a command, best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing at all: only where the operator configured it.
     Unconfined,
     /// Nothing runs.
+    #[default]
     Refuse,
     /// Landlock and seccomp, without namespaces: no layer over the workspace.
     Walls,
@@ -201,6 +202,37 @@ pub enum Stopped {
     Written,
     /// The file system below the layer was about to be full.
     DiskFull,
+}
+
+impl Stopped {
+    /// Every reason.
+    pub const ALL: [Stopped; 7] = [
+        Self::Wall,
+        Self::Cancelled,
+        Self::Memory,
+        Self::Cpu,
+        Self::Processes,
+        Self::Written,
+        Self::DiskFull,
+    ];
+
+    /// One word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Wall => "wall",
+            Self::Cancelled => "cancelled",
+            Self::Memory => "memory",
+            Self::Cpu => "cpu",
+            Self::Processes => "processes",
+            Self::Written => "written",
+            Self::DiskFull => "disk-full",
+        }
+    }
+
+    /// The reason of that word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.word() == word)
+    }
 }
 
 /// One line of `toolyard doctor`.

@@ -7,6 +7,7 @@ use http::HeaderMap;
 use tokio::sync::Notify;
 use tracing::Span;
 use yard_dialects::Catalog;
+use yard_gate::Level;
 use yard_gate::admin::House;
 
 use super::body::Room;
@@ -25,6 +26,8 @@ pub struct Settings {
     pub secure_cookies: bool,
     /// `/metrics` answers others than this machine.
     pub public_metrics: bool,
+    /// How much holds commands.
+    pub commands: Level,
     /// Tells the span of a request which trace it continues, where traces are exported.
     pub continue_trace: Option<ContinueTrace>,
 }

@@ -14,10 +14,13 @@ pub(super) struct Health {
     status: &'static str,
     /// The program's version.
     version: &'static str,
+    /// How much holds commands here: `full`, `walls`, `refuse` (none runs), or `unconfined`.
+    commands: &'static str,
 }
 
-pub(super) fn health(_: &Ask) -> Result<Reply, Problem> {
-    Reply::ok(&Health { status: "ok", version: env!("CARGO_PKG_VERSION") })
+pub(super) fn health(ask: &Ask) -> Result<Reply, Problem> {
+    let commands = ask.app.settings.commands.name();
+    Reply::ok(&Health { status: "ok", version: env!("CARGO_PKG_VERSION"), commands })
 }
 
 pub(super) fn metrics(ask: &Ask) -> Result<Reply, Problem> {

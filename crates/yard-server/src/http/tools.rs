@@ -151,6 +151,7 @@ pub(super) fn work(ask: &Ask) -> Option<Work> {
     Some(match tool.flatten().map(AnyTool::work) {
         Some(yard_dialects::Work::Look) => Work::Look,
         Some(yard_dialects::Work::Walk) => Work::Walk,
+        Some(yard_dialects::Work::Run) => Work::Run,
         Some(yard_dialects::Work::Change) | None => Work::Change,
     })
 }
@@ -159,10 +160,13 @@ pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {
     let Envelope { tool, args, toolset, chat_id, wait_ms } = ask.json()?;
     let toolset = toolset.unwrap_or_else(|| TOOLSET.to_owned());
     let session = session(ask, chat_id.as_deref())?;
-    let call = ask.call.clone().within_millis(session.limits().call_millis);
+    let known = ask.app.catalog.get(&toolset, &tool);
+    let limits = session.limits();
+    let millis = known.map_or(limits.call_millis, |tool| tool.millis(limits));
+    let call = ask.call.clone().within_millis(millis);
     let answer = ask.app.catalog.call(&toolset, &tool, args, &session, &call);
     let dialect = ask.app.catalog.dialects().find(|dialect| dialect.name == toolset);
-    if let (Some(dialect), Some(known)) = (dialect, ask.app.catalog.get(&toolset, &tool)) {
+    if let (Some(dialect), Some(known)) = (dialect, known) {
         ask.app.metrics.called(dialect.name, known.name(), answer.ok);
     }
     let Answer { status, body, pending, .. } = answer;

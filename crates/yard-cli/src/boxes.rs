@@ -1,0 +1,55 @@
+//! The box of this program: its own binary is the helper. It is tried out when it is first needed, and by
+//! a server when it starts; nothing here starts a process.
+
+use std::path::{Path, PathBuf};
+
+use yard_kernel::Boxed;
+use yard_kernel::sandbox::{Limits, Sandbox, Wish};
+
+use crate::config::Commands;
+
+/// Where a server's boxes show the workspace: no path of the host is for agents from elsewhere (R13).
+const SHOWN_AT: &str = "/workspace";
+
+/// The box of one person's machine, where agents see paths as the person does. `data` is where layers
+/// will lie.
+pub(crate) fn local(data: &Path) -> Boxed {
+    let (data, commands) = (data.to_owned(), Commands::default());
+    Boxed::new(move || probe(&data, &commands))
+}
+
+/// The box of a server.
+pub(crate) fn served(data: &Path, commands: &Commands) -> Boxed {
+    let sandbox = probe(data, commands);
+    let mut boxed = Boxed::new(move || sandbox);
+    boxed.shown_at = Some(PathBuf::from(SHOWN_AT));
+    boxed.limits = limits(commands);
+    boxed
+}
+
+/// Finds out what this machine can do.
+pub(crate) fn probe(data: &Path, commands: &Commands) -> Sandbox {
+    // Without a binary of its own to run, nothing runs: the probe says so.
+    let helper = std::env::current_exe().unwrap_or_default();
+    let wish = Wish {
+        allow_unconfined: commands.allow_unconfined,
+        shown: commands.show.clone(),
+        scratch: data.to_owned(),
+        ..Wish::default()
+    };
+    Sandbox::probe(helper, wish)
+}
+
+fn limits(commands: &Commands) -> Limits {
+    let mib = |count: u64| count.saturating_mul(1 << 20);
+    let usual = Limits::default();
+    Limits {
+        cpu_seconds: commands.cpu_seconds.unwrap_or(usual.cpu_seconds),
+        memory_bytes: commands.memory_mib.map_or(usual.memory_bytes, mib),
+        processes: commands.processes.unwrap_or(usual.processes),
+        open_files: commands.open_files.unwrap_or(usual.open_files),
+        file_bytes: commands.file_mib.map_or(usual.file_bytes, mib),
+        written_bytes: commands.written_mib.map_or(usual.written_bytes, mib),
+        ..usual
+    }
+}

@@ -1,0 +1,39 @@
+//! Many commands at once: bounded, each with its own answer; and files are read and written meanwhile.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::ground::{shell_as, yard};
+
+#[test]
+fn a_hundred_commands_at_once_lose_nothing() {
+    let yard = yard();
+    let session = yard.session();
+    let answers = std::thread::scope(|scope| {
+        let (yard, session) = (&yard, &session);
+        let runs: Vec<_> = (0..100)
+            .map(|number| {
+                scope.spawn(move || {
+                    shell_as(yard, session, &format!("sleep 0.2; echo {number} | tee out-{number}"))
+                })
+            })
+            .collect();
+        let mut slowest = Duration::ZERO;
+        for number in 0..100 {
+            let began = Instant::now();
+            let args = json!({"path": format!("/beside-{number}"), "content": "x"});
+            assert!(yard.call("write", args).ok);
+            let read = yard.call("read", json!({"path": format!("/beside-{number}")}));
+            assert!(read.ok, "{}", read.body);
+            slowest = slowest.max(began.elapsed());
+        }
+        assert!(slowest < Duration::from_secs(20), "files wait for commands: {slowest:?}");
+        runs.into_iter().map(|run| run.join().unwrap()).collect::<Vec<_>>()
+    });
+    for (number, answer) in answers.iter().enumerate() {
+        assert!(answer.ok, "{}", answer.body);
+        assert_eq!(answer.body["result"]["stdout"], format!("{number}\n"), "{}", answer.body);
+        assert_eq!(yard.bytes(&format!("/out-{number}")), format!("{number}\n").into_bytes());
+    }
+}

@@ -1,0 +1,91 @@
+//! A yard whose commands run in the box of the binary under test.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use yard_dialects::Answer;
+use yard_gate::{Actor, Policy, Session};
+use yard_kernel::Boxed;
+use yard_kernel::sandbox::{Sandbox, Wish};
+use yard_testkit::{Folders, Plan, Yard};
+
+/// How often something is tried: the soak ten times as often.
+pub(crate) fn times(soak: usize) -> usize {
+    if std::env::var_os("YARD_SOAK").is_some() { soak } else { soak.div_ceil(10) }
+}
+
+pub(crate) fn plan() -> Plan {
+    let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
+    Plan {
+        boxed: Some(Boxed::new(move || Sandbox::probe(helper, Wish::default()))),
+        ..Plan::default()
+    }
+}
+
+pub(crate) fn yard() -> Yard {
+    let yard = Yard::open(&Folders::new(), plan()).expect("a fresh yard opens");
+    let level = yard.workspace().box_level().unwrap();
+    assert_eq!(level, yard_kernel::sandbox::Level::Full, "these tests need a machine with boxes");
+    yard
+}
+
+pub(crate) fn guarded(yard: &Yard) -> Session {
+    yard.session_of(Actor::LocalAgent, Policy::Guarded)
+}
+
+/// A command of `codex`, as that session's agent runs it.
+pub(crate) fn shell_as(yard: &Yard, session: &Session, command: &str) -> Answer {
+    let args = json!({"command": command, "workdir": null, "timeout_ms": 60_000});
+    yard.catalog().call("codex", "shell", args, session, &yard.surroundings())
+}
+
+/// A command that may do what it likes.
+pub(crate) fn shell(yard: &Yard, command: &str) -> Value {
+    let answer = shell_as(yard, &yard.session(), command);
+    assert!(answer.ok && answer.pending.is_none(), "{command}: {}", answer.body);
+    answer.body["result"].clone()
+}
+
+/// What an entry of a tree is: its kind and mode, and its bytes or where it leads.
+pub(crate) type Picture = BTreeMap<PathBuf, (char, u32, Vec<u8>)>;
+
+pub(crate) fn picture(root: &Path) -> Picture {
+    let mut all = Picture::new();
+    let mut ahead = vec![root.to_owned()];
+    while let Some(folder) = ahead.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let meta = path.symlink_metadata().unwrap();
+            let mode = meta.permissions().mode() & 0o7777;
+            let (kind, mode, bytes) = if meta.is_symlink() {
+                // Nobody can set the mode of a link.
+                ('l', 0, fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes())
+            } else if meta.is_dir() {
+                ahead.push(path.clone());
+                ('d', mode, Vec::new())
+            } else {
+                ('f', mode, fs::read(&path).unwrap())
+            };
+            all.insert(path.strip_prefix(root).unwrap().to_owned(), (kind, mode, bytes));
+        }
+    }
+    all
+}
+
+/// The names in which two trees differ, for a message.
+pub(crate) fn differences(a: &Picture, b: &Picture) -> Vec<String> {
+    let names: std::collections::BTreeSet<_> = a.keys().chain(b.keys()).collect();
+    let shown = |side: Option<&(char, u32, Vec<u8>)>| match side {
+        None => "-".to_owned(),
+        Some((kind, mode, bytes)) => {
+            format!("{kind} {mode:o} {:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(40)]))
+        }
+    };
+    let differing = names.into_iter().filter(|name| a.get(*name) != b.get(*name));
+    differing
+        .map(|name| format!("{}: {} | {}", name.display(), shown(a.get(name)), shown(b.get(name))))
+        .collect()
+}

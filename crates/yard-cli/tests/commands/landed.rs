@@ -1,0 +1,127 @@
+//! What a command did is what lands, and undoing it leaves nothing of it: against a copy on which the
+//! same script ran without any box.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+use yard_testkit::{Dice, Yard};
+
+use crate::ground::{differences, picture, shell, shell_as, times, yard};
+use crate::scripts;
+
+fn bare(folder: &Path, script: &str) {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(script).current_dir(folder).env("LANG", "C.UTF-8");
+    command.status().unwrap();
+}
+
+fn newest_step(yard: &Yard) -> String {
+    let answer = yard.perform(yard_core::op::History {
+        of: yard_core::op::HistoryOf::Workspace,
+        before: None,
+        limit: 1,
+    });
+    answer.unwrap().steps[0].id.to_string()
+}
+
+fn undo(yard: &Yard, step: &str, why: &str) {
+    let step = step.parse().unwrap();
+    if let Err(fault) = yard.perform(yard_core::op::Undo { step }) {
+        panic!("{fault}: {why}");
+    }
+}
+
+#[test]
+fn a_command_lands_as_it_ran_and_is_undone_exactly() {
+    for seed in 0..times(400) {
+        let mut dice = Dice(seed as u64 + 1);
+        let (tree, script) = (scripts::tree(&mut dice), scripts::script(&mut dice));
+        let yard = yard();
+        bare(yard.root(), &tree);
+        let copy = tempfile::tempdir().unwrap();
+        bare(copy.path(), &tree);
+        let before = picture(yard.root());
+        assert_eq!(before, picture(copy.path()));
+        bare(copy.path(), &script);
+        let told = shell(&yard, &script);
+        let (landed, expected) = (picture(yard.root()), picture(copy.path()));
+        let shown = || format!("seed {seed}\n{tree}---\n{script}{told}");
+        assert_eq!(differences(&landed, &expected), [""; 0], "{}", shown());
+        if landed == before {
+            continue;
+        }
+        let step = newest_step(&yard);
+        undo(&yard, &step, &shown());
+        assert_eq!(differences(&picture(yard.root()), &before), [""; 0], "undo: {}", shown());
+        undo(&yard, &newest_step(&yard), &shown());
+        assert_eq!(differences(&picture(yard.root()), &expected), [""; 0], "redo: {}", shown());
+    }
+}
+
+#[test]
+fn a_moved_file_keeps_its_history_and_its_time() {
+    let yard = yard();
+    yard.call("write", json!({"path": "/old.txt", "content": "much to say\n"}));
+    let modified = || {
+        let name = if yard.has("/old.txt") { "old.txt" } else { "far/new.txt" };
+        yard.root().join(name).metadata().unwrap().modified().unwrap()
+    };
+    let before = modified();
+    let told = shell(&yard, "mkdir far && mv old.txt far/new.txt");
+    assert!(told["message"].as_str().unwrap().contains("1 created, 1 moved"), "{told}");
+    assert_eq!(modified(), before);
+    let versions = yard.perform(yard_core::op::History {
+        of: yard_core::op::HistoryOf::Path(yard_core::WsPath::parse("/far/new.txt").unwrap()),
+        before: None,
+        limit: 10,
+    });
+    assert_eq!(versions.unwrap().steps.len(), 2, "the write and the move");
+}
+
+#[test]
+fn what_others_wrote_meanwhile_is_merged_or_is_a_conflict() {
+    let yard = yard();
+    let lines = |change: &[(usize, &str)]| {
+        let mut lines: Vec<String> = (0..20).map(|line| format!("line {line}\n")).collect();
+        change.iter().for_each(|(at, text)| lines[*at] = format!("{text}\n"));
+        lines.concat()
+    };
+    let write = |path: &str, content: String| {
+        assert!(
+            yard.call("write", json!({"path": path, "content": content, "overwrite": true})).ok
+        );
+    };
+    for name in ["/merged", "/torn", "/gone"] {
+        write(name, lines(&[]));
+    }
+    let run_beside = |command: &str, beside: &dyn Fn()| {
+        let session = yard.session();
+        std::thread::scope(|scope| {
+            let ran = scope.spawn(|| shell_as(&yard, &session, command));
+            std::thread::sleep(std::time::Duration::from_millis(700));
+            beside();
+            ran.join().unwrap()
+        })
+    };
+    let merged =
+        run_beside("sed -i 's/line 3$/theirs/' merged; sleep 1.5; echo new > other", &|| {
+            write("/merged", lines(&[(15, "ours")]));
+        });
+    assert!(merged.ok, "{}", merged.body);
+    assert_eq!(yard.bytes("/merged"), lines(&[(3, "theirs"), (15, "ours")]).into_bytes());
+    assert!(yard.has("/other"));
+
+    for (command, path) in [
+        ("sed -i 's/line 3$/theirs/' torn; echo new > more; sleep 1.5", "/torn"),
+        ("rm gone; echo new > more; sleep 1.5", "/gone"),
+        ("echo theirs > fresh; echo new > more; sleep 1.5", "/fresh"),
+    ] {
+        let torn = run_beside(command, &|| write(path, lines(&[(3, "ours")])));
+        let message = torn.body["result"]["message"].as_str().unwrap();
+        assert!(message.contains("nothing that the command changed was kept"), "{message}");
+        assert!(message.contains(path), "{message}");
+        assert_eq!(yard.bytes(path), lines(&[(3, "ours")]).into_bytes());
+        assert!(!yard.has("/more"), "all of it or nothing");
+    }
+}

@@ -1,0 +1,20 @@
+//! Commands with their effects: real boxes on a real workspace, through the catalog, as agents call them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "tests drive real processes"
+)]
+#![cfg(target_os = "linux")]
+
+mod answers;
+mod approved;
+mod crashes;
+mod crowd;
+mod ground;
+mod judged;
+mod landed;
+mod scripts;

@@ -1,0 +1,123 @@
+//! `run_code`: Python or bash, run to its end in a box (A3).
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use yard_core::{Fault, FaultCode, WsPath};
+use yard_gate::{Asks, Command, Finished};
+
+use crate::commands;
+use crate::tool::{Context, Stop, Tool, Work};
+
+pub(super) struct RunCode;
+
+/// Runs Python or bash code in a sandbox that sees the workspace, starts in its root and has no network.
+/// What the code changes in the workspace is kept as one step that can be undone; replacing or deleting
+/// files that this chat did not make may need a person's approval.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// What the code is written in.
+    language: Language,
+    /// The code.
+    code: String,
+    /// Command-line arguments.
+    #[serde(default)]
+    args: Vec<String>,
+    /// Environment variables.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// Seconds that it may take.
+    #[serde(default = "timeout")]
+    timeout: f64,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Language {
+    Python,
+    Bash,
+}
+
+fn timeout() -> f64 {
+    60.0
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Reply {
+    /// What the code wrote to its standard output; of much, the beginning and the end.
+    stdout: String,
+    /// What it wrote to its standard error; of much, the beginning and the end.
+    stderr: String,
+    /// Its exit code; 128 and the signal's number if a signal ended it.
+    exit_code: i32,
+    /// Milliseconds that it took.
+    duration: u64,
+    /// Why it was ended, and what became of what it changed; left out if it changed nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+impl Tool for RunCode {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "run_code";
+    const WORK: Work = Work::Run;
+    const ASKS: Asks = Asks::ToTouchOthers;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let finished = commands::run(context, &command(args, context)?)?;
+        if commands::is_out_of_time(&finished) {
+            return Err(timed_out(finished));
+        }
+        Ok(reply(&finished))
+    }
+}
+
+fn command(args: Args, context: &Context<'_>) -> Result<Command, Stop> {
+    if args.args.iter().any(|argument| argument.contains('\0')) {
+        return Err(Stop::argument("args", "one holds a NUL, which no argument can"));
+    }
+    let (program, name) = match args.language {
+        Language::Python => ("python3", "code.py"),
+        Language::Bash => ("bash", "code.sh"),
+    };
+    // A float that is too large, negative or no number at all becomes one that is refused.
+    let wall = commands::wall(context, "timeout", (args.timeout * 1_000.0) as u64)?;
+    let mut argv = vec![OsString::from(program), format!("/run/toolyard/{name}").into()];
+    argv.extend(args.args.into_iter().map(OsString::from));
+    let env = args.env.iter().map(|(name, value)| commands::variable(name, value));
+    Ok(Command {
+        argv,
+        env: env.collect::<Result<_, _>>()?,
+        scripts: vec![(name.to_owned(), args.code.into_bytes())],
+        folder: WsPath::root(),
+        wall,
+    })
+}
+
+fn reply(finished: &Finished) -> Reply {
+    Reply {
+        stdout: commands::said(&finished.ran.stdout).0,
+        stderr: commands::said(&finished.ran.stderr).0,
+        exit_code: commands::code(finished),
+        duration: u64::try_from(finished.ran.ended.took.as_millis()).unwrap_or(u64::MAX),
+        message: commands::story(finished),
+    }
+}
+
+/// A3: a timeout is a fault, with what was said until then.
+fn timed_out(finished: Finished) -> Stop {
+    let told = reply(&finished);
+    let message = told.message.clone().unwrap_or_default();
+    let details = json!({
+        "stdout": told.stdout,
+        "stderr": told.stderr,
+        "exitCode": told.exit_code,
+        "duration": told.duration,
+    });
+    Stop::Detailed(Fault::new(FaultCode::Timeout, message), details)
+}

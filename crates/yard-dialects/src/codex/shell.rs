@@ -1,0 +1,80 @@
+//! `shell`: a command, run to its end in a box (X4).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::WsPath;
+use yard_gate::Asks;
+
+use crate::commands;
+use crate::tool::{Calling, Context, Stop, Tool, Work};
+
+pub(super) struct Shell;
+
+/// Runs a shell command in a sandbox that sees the workspace and has no network. What it changes in the
+/// workspace is kept as one step that can be undone; replacing or deleting files that this chat did not
+/// make may need a person's approval.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Shell command to run.
+    command: String,
+    /// Working directory (optional), relative to the workspace root.
+    workdir: Option<String>,
+    /// Timeout in milliseconds.
+    #[serde(default = "timeout")]
+    #[schemars(range(min = 1))]
+    timeout_ms: u64,
+}
+
+fn timeout() -> u64 {
+    60_000
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// What the command wrote to its standard output; of much, the beginning and the end.
+    stdout: String,
+    /// What it wrote to its standard error; of much, the beginning and the end.
+    stderr: String,
+    /// Its exit code; 128 and the signal's number if a signal ended it.
+    returncode: i32,
+    /// Whether something of the output is left out; the text says how many bytes.
+    stdout_truncated: bool,
+    /// Whether something of the errors is left out; the text says how many bytes.
+    stderr_truncated: bool,
+    /// Whether it ran out of time.
+    timeout: bool,
+    /// Why it was ended, and what became of what it changed; null if it changed nothing.
+    message: Option<String>,
+}
+
+impl Tool for Shell {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "shell";
+    const WORK: Work = Work::Run;
+    const ASKS: Asks = Asks::ToTouchOthers;
+    const CALLING: Calling = Calling::Strict;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        if args.command.contains('\0') {
+            return Err(Stop::argument("command", "holds a NUL, which no command can"));
+        }
+        let folder = match args.workdir.as_deref() {
+            Some(folder) if !folder.is_empty() => context.path(folder)?,
+            _ => WsPath::root(),
+        };
+        let wall = commands::wall(context, "timeout_ms", args.timeout_ms)?;
+        let finished = commands::run(context, &commands::in_shell(&args.command, folder, wall))?;
+        let (stdout, stdout_truncated) = commands::said(&finished.ran.stdout);
+        let (stderr, stderr_truncated) = commands::said(&finished.ran.stderr);
+        Ok(Reply {
+            stdout,
+            stderr,
+            returncode: commands::code(&finished),
+            stdout_truncated,
+            stderr_truncated,
+            timeout: commands::is_out_of_time(&finished),
+            message: commands::story(&finished),
+        })
+    }
+}

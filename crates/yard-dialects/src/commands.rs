@@ -1,0 +1,118 @@
+//! Commands as every dialect runs them: through the gate, with what was said cut to what an answer may
+//! hold, and with a word on what became of the changes.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use yard_core::WsPath;
+use yard_core::op::Landed;
+use yard_gate::{Command, Exit, Finished, Outcome, Said, Stopped};
+
+use crate::args;
+use crate::tool::{Context, Stop};
+
+/// What a shell says of a command that a signal ended.
+const BY_SIGNAL: i32 = 128;
+
+/// Runs a command.
+pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
+    match context.session.run(context.origin(), context.call, command)? {
+        Outcome::Done(finished) => Ok(finished),
+        Outcome::Pending(pending) => Err(Stop::Pending(pending)),
+    }
+}
+
+/// A command in a shell, started in a folder.
+pub(crate) fn in_shell(text: &str, folder: WsPath, wall: Duration) -> Command {
+    // Where there is no bash, any shell has to do (X4).
+    let choose =
+        "if command -v bash >/dev/null 2>&1; then exec bash -c \"$1\"; fi; exec sh -c \"$1\"";
+    let argv = ["sh", "-c", choose, "sh", text].map(OsString::from).to_vec();
+    Command { argv, env: Vec::new(), scripts: Vec::new(), folder, wall }
+}
+
+/// How long a command may take, as its caller wants it.
+pub(crate) fn wall(context: &Context<'_>, name: &str, millis: u64) -> Result<Duration, Stop> {
+    let most = u64::try_from(context.limits().run_millis).unwrap_or(0);
+    if millis == 0 || millis > most {
+        let message = format!("expected between 1 millisecond and {} seconds", most / 1_000);
+        return Err(Stop::argument(name, message));
+    }
+    Ok(Duration::from_millis(millis))
+}
+
+/// A variable's name and value, as an environment can hold them.
+pub(crate) fn variable(name: &str, value: &str) -> Result<(OsString, OsString), Stop> {
+    let is_name = !name.is_empty() && !name.contains(['=', '\0']);
+    if is_name && !value.contains('\0') {
+        return Ok((name.into(), value.into()));
+    }
+    let message = format!("{} is no name and value of a variable", args::shown(name));
+    Err(Stop::argument("env", message))
+}
+
+/// What a stream said, and whether something of it is left out.
+pub(crate) fn said(said: &Said) -> (String, bool) {
+    let left_out = said.left_out();
+    let mut text = String::from_utf8_lossy(&said.head).into_owned();
+    if left_out > 0 {
+        text.push_str(&format!("\n[... {left_out} bytes are left out here ...]\n"));
+        text.push_str(&String::from_utf8_lossy(&said.tail));
+    }
+    (text, left_out > 0)
+}
+
+/// The code that a shell would see.
+pub(crate) fn code(finished: &Finished) -> i32 {
+    match finished.ran.ended.exit {
+        Exit::Code(code) => code,
+        Exit::Signal(signal) => BY_SIGNAL + signal,
+    }
+}
+
+/// Whether it ran out of time.
+pub(crate) fn is_out_of_time(finished: &Finished) -> bool {
+    finished.ran.ended.stopped == Some(Stopped::Wall)
+}
+
+/// Why it was ended, and what became of what it changed; `None` if it just ran and changed nothing.
+pub(crate) fn story(finished: &Finished) -> Option<String> {
+    let mut parts = Vec::new();
+    parts.extend(finished.ran.ended.stopped.map(|why| stopped(why).to_owned()));
+    parts.extend(finished.dropped.clone());
+    parts.extend(changes(&finished.landed));
+    if !finished.landed.left_out.is_empty() {
+        let names: Vec<String> =
+            finished.landed.left_out.iter().take(5).map(WsPath::to_string).collect();
+        parts.push(format!("no workspace keeps sockets, FIFOs and devices: {}", names.join(", ")));
+    }
+    if parts.is_empty() { None } else { Some(parts.join("; ")) }
+}
+
+fn stopped(why: Stopped) -> &'static str {
+    match why {
+        Stopped::Wall => "it ran out of time and was ended, with everything that it had started",
+        Stopped::Cancelled => "the call was cancelled, and the command ended",
+        Stopped::Memory => "it was ended because it took more memory than it may",
+        Stopped::Cpu => "it was ended because it took more processor time than it may",
+        Stopped::Processes => "it was ended because it had more processes than it may",
+        Stopped::Written => "it was ended because it wrote more than it may",
+        Stopped::DiskFull => "it was ended because the disk is nearly full",
+    }
+}
+
+fn changes(landed: &Landed) -> Option<String> {
+    let step = landed.step?;
+    let kinds = [
+        (landed.created, "created"),
+        (landed.changed, "changed"),
+        (landed.removed, "removed"),
+        (landed.moved, "moved"),
+    ];
+    let kinds: Vec<String> = kinds
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    Some(format!("files: {} (step {step}, which can be undone)", kinds.join(", ")))
+}

@@ -1,0 +1,109 @@
+//! Commands: judged when they start, run in the box, and judged again by what they changed, before it
+//! counts. The text of a command is judged by nobody.
+//!
+//! A yes to a start is used up by it: a command that a crash interrupts is not run again. A landing that
+//! has to wait for a person is kept, and the yes lands it: the command is over by then.
+
+use yard_core::op::{Land, Landed};
+use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, RunId};
+use yard_kernel::{Command, Ran, store_fault};
+use yard_store::{Mode, StoreError};
+
+use crate::approvals::no_longer_waits;
+use crate::session::{Admission, only_explained};
+use crate::{Origin, Outcome, Session};
+
+/// A command that is over, and what became of what it changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// How it ended and what it said.
+    pub ran: Ran,
+    /// What it changed, if that was kept.
+    pub landed: Landed,
+    /// Why nothing of what it changed was kept.
+    pub dropped: Option<String>,
+}
+
+impl Session {
+    /// Runs a command: the only way in for one.
+    pub fn run(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        command: &Command,
+    ) -> Result<Outcome<Finished>> {
+        if let Some(run) = self.permitted_run() {
+            let ran = self.open().workspace.ran(run)?;
+            return self.land(origin, call, ran);
+        }
+        self.open().workspace.check_box()?;
+        let effect = Effect::one(EffectKind::Run, command.folder.clone());
+        if let Admission::Wait(pending) = self.admit::<Land>(origin, call, &effect, None)? {
+            return Ok(Outcome::Pending(pending));
+        }
+        if self.only_explains() {
+            return Err(only_explained());
+        }
+        // What the command makes is its chat's own.
+        self.needed_chat(call)?;
+        let run = RunId::new(call.world());
+        self.start(origin, call, &effect, run)?;
+        let ran = self.open().workspace.run(run, command, call)?;
+        self.land(origin, call, ran)
+    }
+
+    /// What becomes durable before a command starts: its audit row, and that a yes is used up.
+    fn start(&self, origin: Origin<'_>, call: &Call, effect: &Effect, run: RunId) -> Result<()> {
+        let mut entry = self.audit_entry::<Land>(origin, call, effect);
+        entry.action = "start".to_owned();
+        self.open().workspace.record_audit(&entry)?;
+        let Some(approval) = self.permitted_start() else { return Ok(()) };
+        match self.open().desk.start(approval, run) {
+            Err(StoreError::Misfit(_)) => Err(no_longer_waits(approval)),
+            done => done.map_err(store_fault),
+        }
+    }
+
+    /// Makes what a command changed so, if it may be.
+    fn land(&self, origin: Origin<'_>, call: &Call, ran: Ran) -> Result<Outcome<Finished>> {
+        let workspace = &self.open().workspace;
+        let run = ran.run;
+        if self.mode()? == Mode::Plan {
+            workspace.drop_run(run);
+            let why = "this chat is in plan mode: whatever the command changed was dropped";
+            let (landed, dropped) = (Landed::default(), Some(why.to_owned()));
+            return Ok(Outcome::Done(Finished { ran, landed, dropped }));
+        }
+        self.asks_about(run);
+        let chat = self.current_chat()?;
+        let default_of = chat.as_ref().and_then(|chat| chat.default_of.clone());
+        let land = Land { run, chat: chat.map(|chat| chat.id), default_of };
+        let landed = match self.perform(origin, call, land) {
+            Ok(Outcome::Done(landed)) => Ok((landed, None)),
+            Ok(Outcome::Pending(pending)) => return Ok(Outcome::Pending(pending)),
+            // The command is over and has something to say: that its changes are gone is part of it.
+            Err(fault) if self.tells(&fault) => {
+                let why = format!("nothing that the command changed was kept: {}", fault.message());
+                Ok((Landed::default(), Some(why)))
+            }
+            Err(fault) => Err(fault),
+        };
+        // What was approved is kept until its answer is: another process may be landing it.
+        if self.permitted_run().is_none() {
+            workspace.drop_run(run);
+        }
+        let (landed, dropped) = landed?;
+        Ok(Outcome::Done(Finished { ran, landed, dropped }))
+    }
+
+    /// Whether a fault is about what the command changed, and not about this machine or about a yes.
+    fn tells(&self, fault: &Fault) -> bool {
+        match fault.code() {
+            FaultCode::Io | FaultCode::DiskFull | FaultCode::Timeout | FaultCode::Unavailable => {
+                false
+            }
+            FaultCode::Stale => true,
+            _ => self.permitted_run().is_none(),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! What commands wrote: one folder a run in the data folder, with the layer that the box put over the
+//! workspace and with what the command said. A layer is read here and never followed into: it was made
+//! by somebody who may mean harm.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir};
+use rustix::io::Errno;
+use yard_core::{Fault, FaultCode, Result, RunId, WsPath};
+use yard_store::Seq;
+
+use super::stage::open_folder;
+use super::{Disk, Resolution, Stat, read_fault};
+
+const UPPER: &str = "upper";
+const WORK: &str = "work";
+/// Written when a run begins, and never again.
+const BEGAN: &str = "began";
+/// Set on a folder that hides everything below it.
+const OPAQUE: &str = "user.overlay.opaque";
+
+/// The runs of one workspace.
+pub(crate) struct Runs {
+    folder: OwnedFd,
+    path: PathBuf,
+}
+
+/// The folder of one run.
+pub(crate) struct RunFolder {
+    folder: OwnedFd,
+    path: PathBuf,
+}
+
+impl Runs {
+    pub(crate) fn open(state: &Path) -> Result<Self> {
+        let told = |errno: Errno| unusable(errno);
+        let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(told)?;
+        let folder = open_folder(data.as_fd(), "runs").map_err(told)?;
+        Ok(Self { folder, path: state.join("runs") })
+    }
+
+    /// A new run. Its layer has the root's mode: the box shows the two as one.
+    pub(crate) fn begin(&self, run: RunId, disk: &Disk) -> Result<RunFolder> {
+        let name = run.to_string();
+        let made = || {
+            rustix::fs::mkdirat(&self.folder, &name, Mode::RWXU)?;
+            let folder = self.open_run(&name)?;
+            for inside in [UPPER, WORK] {
+                rustix::fs::mkdirat(&folder, inside, Mode::RWXU)?;
+            }
+            let root = rustix::fs::fstat(&disk.root)?;
+            let mode = Mode::from_raw_mode(root.st_mode & 0o7777);
+            rustix::fs::chmodat(&folder, UPPER, mode, AtFlags::empty())?;
+            Ok(folder)
+        };
+        let folder = made().map_err(unusable)?;
+        Ok(RunFolder { folder, path: self.path.join(name) })
+    }
+
+    fn open_run(&self, name: &str) -> std::result::Result<OwnedFd, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.folder, name, flags, Mode::empty())
+    }
+
+    /// A run that is kept.
+    pub(crate) fn find(&self, run: RunId) -> Result<Option<RunFolder>> {
+        let name = run.to_string();
+        match self.open_run(&name) {
+            Ok(folder) => Ok(Some(RunFolder { folder, path: self.path.join(name) })),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(unusable(errno)),
+        }
+    }
+
+    /// The runs that are kept, oldest first.
+    pub(crate) fn all(&self) -> Result<Vec<RunId>> {
+        let names = names_in(&self.folder).map_err(unusable)?;
+        let texts = names.iter().filter_map(|(name, _)| std::str::from_utf8(name).ok());
+        let mut runs: Vec<RunId> = texts.filter_map(|text| text.parse().ok()).collect();
+        runs.sort_unstable();
+        Ok(runs)
+    }
+
+    /// Removes a run with everything in it. What cannot be removed now goes with the next sweep.
+    pub(crate) fn remove(&self, run: RunId) {
+        let name = run.to_string();
+        if let Ok(folder) = self.open_run(&name) {
+            let _ = clear(&folder);
+        }
+        let _ = rustix::fs::unlinkat(&self.folder, &name, AtFlags::REMOVEDIR);
+    }
+}
+
+impl RunFolder {
+    pub(crate) fn upper(&self) -> PathBuf {
+        self.path.join(UPPER)
+    }
+
+    pub(crate) fn work(&self) -> PathBuf {
+        self.path.join(WORK)
+    }
+
+    /// Notes that the run begins now, after a step.
+    pub(crate) fn begins_after(&self, head: Seq) -> Result<()> {
+        self.keep(BEGAN, head.to_string().as_bytes())
+    }
+
+    /// When the run began, by the clock of the file system, and after which step.
+    pub(crate) fn began(&self) -> Result<(i64, Seq)> {
+        let raw = rustix::fs::statat(&self.folder, BEGAN, AtFlags::SYMLINK_NOFOLLOW);
+        let at = Stat::of(&raw.map_err(unusable)?).signature.mtime;
+        let head = self.kept(BEGAN)?.and_then(|text| String::from_utf8(text).ok());
+        Ok((at, head.and_then(|text| text.parse().ok()).unwrap_or(0)))
+    }
+
+    /// The layer, as a tree that can be looked at.
+    pub(crate) fn layer(&self) -> Result<Layer> {
+        let disk = Disk::open(&self.upper(), Resolution::Auto, None)?;
+        Ok(Layer { disk })
+    }
+
+    /// Whether the layer is still there.
+    pub(crate) fn has_layer(&self) -> bool {
+        rustix::fs::statat(&self.folder, UPPER, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// Removes the layer and keeps what the command said.
+    pub(crate) fn drop_layer(&self) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        for name in [UPPER, WORK] {
+            if let Ok(folder) = rustix::fs::openat(&self.folder, name, flags, Mode::empty()) {
+                let _ = clear(&folder);
+            }
+            let _ = rustix::fs::unlinkat(&self.folder, name, AtFlags::REMOVEDIR);
+        }
+    }
+
+    /// A file beside the layer, to be written.
+    pub(crate) fn create(&self, name: &str) -> Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR);
+        file.map(File::from).map_err(unusable)
+    }
+
+    /// A file beside the layer, to be read.
+    pub(crate) fn open(&self, name: &str) -> Result<Option<File>> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::openat(&self.folder, name, flags, Mode::empty()) {
+            Ok(file) => Ok(Some(File::from(file))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(unusable(errno)),
+        }
+    }
+
+    /// Writes a small file beside the layer.
+    pub(crate) fn keep(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.create(name)?.write_all(bytes).map_err(|error| unusable_io(&error))
+    }
+
+    /// A small file beside the layer.
+    pub(crate) fn kept(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let Some(mut file) = self.open(name)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(|error| unusable_io(&error))?;
+        Ok(Some(bytes))
+    }
+
+    /// How old a file beside the layer is, by the clock of the file system.
+    pub(crate) fn age(&self, name: &str) -> Result<Option<Duration>> {
+        let Some(file) = self.open(name)? else { return Ok(None) };
+        let age = file.metadata().and_then(|about| about.modified());
+        Ok(age.ok().and_then(|at| at.elapsed().ok()))
+    }
+
+    /// Makes everything of the run durable.
+    pub(crate) fn flush(&self) -> Result<()> {
+        rustix::fs::syncfs(&self.folder).map_err(unusable)
+    }
+}
+
+/// What a command changed, over the workspace.
+pub(crate) struct Layer {
+    pub(crate) disk: Disk,
+}
+
+impl Layer {
+    /// Whether an entry says that what is below it is gone.
+    pub(crate) fn is_whiteout(&self, path: &WsPath) -> Result<bool> {
+        let handle = self.disk.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW);
+        let raw = handle.and_then(|handle| rustix::fs::fstat(&handle));
+        let raw = raw.map_err(|errno| read_fault(errno, path))?;
+        let is_device = RawType::from_raw_mode(raw.st_mode) == RawType::CharacterDevice;
+        Ok(is_device && raw.st_rdev == 0)
+    }
+
+    /// Whether a folder hides what is below it.
+    pub(crate) fn is_opaque(&self, path: &WsPath) -> Result<bool> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        let told = |errno| read_fault(errno, path);
+        let handle = self.disk.open_beneath(path, flags).map_err(told)?;
+        let mut value = [0; 8];
+        match rustix::fs::fgetxattr(&handle, OPAQUE, &mut value[..]) {
+            Ok(length) => Ok(value.get(..length) == Some(b"y")),
+            Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(false),
+            Err(errno) => Err(told(errno)),
+        }
+    }
+}
+
+type Names = Vec<(Vec<u8>, RawType)>;
+
+fn names_in(folder: &OwnedFd) -> std::result::Result<Names, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let handle = rustix::fs::openat(folder, ".", flags, Mode::empty())?;
+    let mut buffer = Vec::with_capacity(32 * 1024);
+    let mut entries = RawDir::new(handle, buffer.spare_capacity_mut());
+    let mut found = Vec::new();
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            found.push((name.to_vec(), entry.file_type()));
+        }
+    }
+    Ok(found)
+}
+
+/// Removes everything in a folder. A loop, not a recursion: a tree may be deeper than a thread's stack,
+/// and than there are handles; so folders are emptied by bringing what is in them up here.
+fn clear(folder: &OwnedFd) -> std::result::Result<(), Errno> {
+    let mut next = 0_u64;
+    loop {
+        let names = names_in(folder)?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        for (name, kind) in names {
+            let name = OsStr::from_bytes(&name);
+            if kind != RawType::Directory {
+                rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
+                continue;
+            }
+            // What the command made unreadable is removed all the same.
+            let _ = rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty());
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let inside = rustix::fs::openat(folder, name, flags, Mode::empty())?;
+            for (inner, kind) in names_in(&inside)? {
+                let inner = OsStr::from_bytes(&inner);
+                if kind != RawType::Directory {
+                    rustix::fs::unlinkat(&inside, inner, AtFlags::empty())?;
+                    continue;
+                }
+                let _ = rustix::fs::chmodat(&inside, inner, Mode::RWXU, AtFlags::empty());
+                loop {
+                    next += 1;
+                    let aside = format!(".gone-{next}");
+                    match rustix::fs::renameat_with(
+                        &inside,
+                        inner,
+                        folder,
+                        &aside,
+                        rustix::fs::RenameFlags::NOREPLACE,
+                    ) {
+                        Err(Errno::EXIST) => {}
+                        moved => break moved?,
+                    }
+                }
+            }
+            rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?;
+        }
+    }
+}
+
+fn unusable(errno: Errno) -> Fault {
+    unusable_io(&errno.into())
+}
+
+pub(super) fn unusable_io(error: &std::io::Error) -> Fault {
+    let code = match error.kind() {
+        std::io::ErrorKind::StorageFull => FaultCode::DiskFull,
+        _ => FaultCode::Io,
+    };
+    Fault::new(code, format!("the folder of the run cannot be used: {error}"))
+}

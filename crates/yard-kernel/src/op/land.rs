@@ -1,0 +1,564 @@
+//! land: what a command changed on its layer becomes a step. The layer is the effect: what is in it came
+//! to be or changed, and a mark says what is gone. It is read and never changed here, so that a landing
+//! that has to wait, or to be planned again, finds it as it was.
+//!
+//! Somebody may have changed the workspace since the command began. Texts are merged by lines; where that
+//! would be a guess nothing lands, and the fault names the file.
+
+use std::collections::HashMap;
+
+use yard_core::op::{Land, Landed};
+use yard_core::{
+    Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
+    Result, Subject, WsPath, merge,
+};
+use yard_store::Seq;
+
+use crate::content::{hash_all, read_all};
+use crate::disk::{Disk, EntryKind, Layer, RunFolder, Shape, Stat};
+use crate::draft::{Current, Image, Large, Planner};
+use crate::making::{self, Made, Wanted};
+use crate::op::relocate::carry;
+use crate::op::remove::inside;
+use crate::output::Outputs;
+use crate::upload::Arrived;
+use crate::workspace::{Workspace, store_fault};
+use crate::{Execute, Planned};
+
+/// Bytes of new contents that are made ready at a time.
+const AT_A_TIME: u64 = 32 << 20;
+
+impl Execute for Land {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Landed>> {
+        let folder = workspace.runs.find(self.run)?.ok_or_else(|| not_kept(self))?;
+        let mut landing = Landing::begin(workspace, call, &folder, self)?;
+        let found = Found::in_layer(workspace, &landing.layer, call)?;
+        landing.plan(&found)?;
+        let Landing { mut planner, mut landed, .. } = landing;
+        landed.left_out = found.left_out;
+        if planner.draft.changes.is_empty() {
+            return Ok(Planned::Answer { effect: Effect::default(), answer: landed });
+        }
+        landed.step = Some(planner.draft.id);
+        planner.draft.exclusive = true;
+        planner.propose::<Self>(landed)
+    }
+}
+
+fn not_kept(land: &Land) -> Fault {
+    let message = format!("the changes of run {} are not kept any more; run it again", land.run);
+    Fault::new(FaultCode::NotFound, message)
+}
+
+/// What a layer holds, beside what the workspace has by now.
+#[derive(Default)]
+struct Found {
+    /// What is not to be there any more, the uppermost of each.
+    gone: Vec<(WsPath, Stat)>,
+    /// New folders, those above before those below, with their modes.
+    folders: Vec<(WsPath, u32)>,
+    /// Folders that stay, with other modes.
+    modes: Vec<(WsPath, u32)>,
+    /// Files and links as the layer has them, and what of their kind is there.
+    entries: Vec<Entry>,
+    left_out: Vec<WsPath>,
+}
+
+struct Entry {
+    path: WsPath,
+    stat: Stat,
+    below: Option<Stat>,
+}
+
+impl Found {
+    fn in_layer(workspace: &Workspace, layer: &Layer, call: &Call) -> Result<Self> {
+        let mut found = Self::default();
+        // With each folder: whether anything of the workspace shows through it.
+        let mut ahead = vec![(WsPath::root(), true)];
+        while let Some((folder, shows)) = ahead.pop() {
+            call.check()?;
+            let mut names: Vec<Vec<u8>> =
+                layer.disk.list(&folder)?.into_iter().map(|entry| entry.name).collect();
+            names.sort_unstable();
+            let mut below = Vec::new();
+            for name in &names {
+                let Ok(path) = folder.join_bytes(name) else { continue };
+                below.extend(found.entry(workspace, layer, path, shows)?);
+            }
+            if shows && layer.is_opaque(&folder)? {
+                found.hidden(workspace, &folder, &names)?;
+            }
+            // The first one is looked at next.
+            ahead.extend(below.into_iter().rev());
+        }
+        Ok(found)
+    }
+
+    /// Notes one entry; if it is a folder, it is to be looked into.
+    fn entry(
+        &mut self,
+        workspace: &Workspace,
+        layer: &Layer,
+        path: WsPath,
+        shows: bool,
+    ) -> Result<Option<(WsPath, bool)>> {
+        let Some(stat) = layer.disk.stat(&path)? else { return Ok(None) };
+        let below = if shows { workspace.disk.stat(&path)? } else { None };
+        match stat.kind {
+            EntryKind::Special(_) => {
+                match below {
+                    Some(below) if layer.is_whiteout(&path)? => self.gone.push((path, below)),
+                    _ if layer.is_whiteout(&path)? => {}
+                    _ => self.left_out.push(path),
+                }
+                Ok(None)
+            }
+            EntryKind::Known(FileKind::Folder) => Ok(Some(self.folder(path, &stat, below))),
+            EntryKind::Known(_) => {
+                let same = below.filter(|below| below.kind == stat.kind);
+                if let (None, Some(other)) = (&same, below) {
+                    self.gone.push((path.clone(), other));
+                }
+                self.entries.push(Entry { path, stat, below: same });
+                Ok(None)
+            }
+        }
+    }
+
+    fn folder(&mut self, path: WsPath, stat: &Stat, below: Option<Stat>) -> (WsPath, bool) {
+        match below {
+            Some(below) if below.is(FileKind::Folder) => {
+                if below.mode != stat.mode {
+                    self.modes.push((path.clone(), stat.mode));
+                }
+                (path, true)
+            }
+            other => {
+                self.gone.extend(other.map(|other| (path.clone(), other)));
+                self.folders.push((path.clone(), stat.mode));
+                (path, false)
+            }
+        }
+    }
+
+    /// What a folder of the workspace has that its opaque counterpart does not show.
+    fn hidden(&mut self, workspace: &Workspace, folder: &WsPath, shown: &[Vec<u8>]) -> Result<()> {
+        for entry in workspace.disk.list(folder)? {
+            let Ok(path) = folder.join_bytes(&entry.name) else { continue };
+            if shown.binary_search(&entry.name).is_err()
+                && let Some(stat) = workspace.disk.stat(&path)?
+            {
+                self.gone.push((path, stat));
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Landing<'a> {
+    planner: Planner<'a>,
+    layer: Layer,
+    /// The clock of the file system when the command began, and the newest step then.
+    began: (i64, Seq),
+    whose: &'a Land,
+    outputs: Outputs<'a>,
+    landed: Landed,
+}
+
+/// What a file was when the command began, where it is something else by now.
+enum Base {
+    Known(ContentHash),
+    /// It changed before the history had it.
+    Unknown,
+}
+
+/// A file or link that comes to be or changes.
+struct Wish<'b> {
+    entry: &'b Entry,
+    bytes: Vec<u8>,
+    /// The bytes are not those of the layer.
+    merged: bool,
+    current: Option<Current>,
+}
+
+impl<'a> Landing<'a> {
+    fn begin(
+        workspace: &'a Workspace,
+        call: &'a Call,
+        folder: &RunFolder,
+        whose: &'a Land,
+    ) -> Result<Self> {
+        let began = folder.began()?;
+        Ok(Self {
+            planner: Planner::new(workspace, call),
+            layer: folder.layer()?,
+            began,
+            whose,
+            outputs: Outputs::new(workspace, call),
+            landed: Landed::default(),
+        })
+    }
+
+    /// First whatever makes room, so that what comes finds it: entries in the place of folders go,
+    /// folders come, moves happen, the rest goes, files come and change, modes are set.
+    fn plan(&mut self, found: &Found) -> Result<()> {
+        // Looked at before anything in them is, so that each is met once.
+        let modes = found.modes.iter().map(|(path, mode)| {
+            let current = self.planner.current(path, Large::Leave)?;
+            Ok((current, *mode))
+        });
+        let modes = modes.collect::<Result<Vec<_>>>()?;
+        let mut going = self.going(found)?;
+        let blocking =
+            |current: &Current| found.folders.iter().any(|(folder, _)| *folder == current.path);
+        for current in going.extract_if(.., |current| blocking(current)) {
+            self.vacate(&current)?;
+        }
+        for (path, mode) in &found.folders {
+            self.planner.make_folder_as(path, *mode)?;
+            self.landed.created += 1;
+            self.judge_last(None)?;
+        }
+        let wishes = self.moves(found, &mut going)?;
+        for current in going.iter().rev() {
+            self.vacate(current)?;
+        }
+        self.fulfil(wishes)?;
+        for (current, mode) in modes {
+            let after = FileState { mode, ..current.state.clone() };
+            self.planner.rewrite(&current, None, after)?;
+            self.landed.changed += 1;
+            self.judge_last(Some(&current))?;
+        }
+        Ok(())
+    }
+
+    /// Everything that goes, with what is in it; folders before what they hold.
+    fn going(&mut self, found: &Found) -> Result<Vec<Current>> {
+        let mut going = Vec::new();
+        for (path, stat) in &found.gone {
+            if let EntryKind::Special(what) = stat.kind {
+                return Err(crate::disk::special(path, what));
+            }
+            let current = self.planner.current_as(path, stat, Large::Keep)?;
+            self.check_untouched(&current)?;
+            let mut ahead = vec![current];
+            while let Some(current) = ahead.pop() {
+                self.planner.call.check()?;
+                if current.stat.is(FileKind::Folder) {
+                    let below = inside(&mut self.planner, &current, true)?;
+                    below.iter().try_for_each(|current| self.check_untouched(current))?;
+                    ahead.extend(below);
+                }
+                going.push(current);
+            }
+        }
+        Ok(going)
+    }
+
+    fn vacate(&mut self, current: &Current) -> Result<()> {
+        self.planner.check_writable_above(&current.path)?;
+        self.planner.vacate(current);
+        self.landed.removed += 1;
+        self.judge_last(Some(current))
+    }
+
+    /// Makes moves of what goes here and comes there with the same content; what is still to be made.
+    fn moves<'b>(&mut self, found: &'b Found, going: &mut Vec<Current>) -> Result<Vec<&'b Entry>> {
+        let mut leaving: HashMap<(ContentHash, u64), Vec<FileId>> = HashMap::new();
+        for current in going.iter().rev().filter(|current| current.stat.is(FileKind::File)) {
+            // Empty files are all alike: that one goes and another comes says nothing.
+            if let Some(hash) = current.content().filter(|_| current.stat.size() > 0) {
+                leaving.entry((hash, current.stat.size())).or_default().push(current.id);
+            }
+        }
+        let mut wishes = Vec::new();
+        for entry in &found.entries {
+            // What comes in the place of something that goes has to wait for that.
+            let waits = found.gone.iter().any(|(gone, _)| entry.path.is_within(gone));
+            let comes = entry.below.is_none() && entry.stat.is(FileKind::File);
+            let may_move =
+                comes && !waits && leaving.keys().any(|(_, size)| *size == entry.stat.size());
+            let moved = match may_move {
+                true => {
+                    let hash = self.hash(entry)?;
+                    leaving.get_mut(&(hash, entry.stat.size())).and_then(Vec::pop)
+                }
+                false => None,
+            };
+            let at = moved.and_then(|id| going.iter().position(|current| current.id == id));
+            match at {
+                Some(at) => {
+                    let current = going.remove(at);
+                    self.carry(&current, entry)?;
+                }
+                None => wishes.push(entry),
+            }
+        }
+        Ok(wishes)
+    }
+
+    fn carry(&mut self, current: &Current, entry: &Entry) -> Result<()> {
+        let moved = carry(&mut self.planner, current, &entry.path)?;
+        self.landed.moved += 1;
+        let own = self.is_own(Some(current), &current.path)?;
+        for effect in self.planner.effect.paths.iter_mut().rev().take(2) {
+            effect.own = own;
+        }
+        if moved.state.mode != entry.stat.mode {
+            let after = FileState { mode: entry.stat.mode, ..moved.state.clone() };
+            let bytes = self.read(entry)?;
+            self.planner.rewrite(&moved, Some(bytes), after)?;
+            self.judge_last(Some(current))?;
+        }
+        Ok(())
+    }
+
+    /// Makes files and links come to be and change, as many at a time as memory has room for.
+    fn fulfil(&mut self, entries: Vec<&Entry>) -> Result<()> {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        for entry in entries {
+            self.planner.call.check()?;
+            if entry.stat.size() > self.planner.workspace.limits().load_bytes {
+                self.large(entry)?;
+                continue;
+            }
+            let Some(wish) = self.wish(entry)? else { continue };
+            bytes += wish.bytes.len() as u64;
+            batch.push(wish);
+            if bytes > AT_A_TIME {
+                self.make(std::mem::take(&mut batch))?;
+                bytes = 0;
+            }
+        }
+        self.make(batch)
+    }
+
+    /// What an entry of the layer asks for; `None` if it is there already.
+    fn wish<'b>(&mut self, entry: &'b Entry) -> Result<Option<Wish<'b>>> {
+        let bytes = self.read(entry)?;
+        let Some(below) = &entry.below else {
+            return Ok(Some(Wish { entry, bytes, merged: false, current: None }));
+        };
+        let current = self.planner.current_as(&entry.path, below, Large::Keep)?;
+        let theirs = bytes;
+        let bytes = self.merged(&current, theirs.clone())?;
+        let merged = bytes != theirs;
+        if *current.bytes == bytes && current.state.mode == entry.stat.mode {
+            self.touch(entry, &current);
+            return Ok(None);
+        }
+        Ok(Some(Wish { entry, bytes, merged, current: Some(current) }))
+    }
+
+    /// A command that only set a file's time has touched it.
+    fn touch(&mut self, entry: &Entry, current: &Current) {
+        if entry.stat.signature.mtime <= current.stat.signature.mtime {
+            return;
+        }
+        let (state, at) = (Some(current.state.clone()), Some(current.path.clone()));
+        self.planner.push_change(current.id, state.clone(), state, at.clone(), at);
+        let file_type = current.state.file_type;
+        self.planner.effect.push(EffectKind::Touch, current.path.clone(), file_type);
+        self.landed.changed += 1;
+    }
+
+    fn make(&mut self, wishes: Vec<Wish<'_>>) -> Result<()> {
+        let Planner { workspace, call, effort, .. } = self.planner;
+        let wanted: Vec<_> = wishes.iter().map(|wish| self.wanted(wish)).collect();
+        let made = making::make_all(workspace, &wanted, effort, call)?;
+        drop(wanted);
+        for (wish, made) in wishes.into_iter().zip(made) {
+            match &wish.current {
+                Some(current) => {
+                    let after = rewritten(current, wish.entry);
+                    self.planner.put_made(current, after, made)?;
+                    self.landed.changed += 1;
+                }
+                None => {
+                    self.create(&wish.entry.path, made)?;
+                }
+            }
+            self.judge_last(wish.current.as_ref())?;
+        }
+        Ok(())
+    }
+
+    fn wanted<'b>(&'b self, wish: &'b Wish<'b>) -> Wanted<'b> {
+        let Wish { entry, bytes, current, .. } = wish;
+        let from = Some(&self.layer.disk);
+        match current {
+            Some(current) => {
+                let wanted = self.planner.wanted(current, bytes, &rewritten(current, entry));
+                // What was merged is in no layer.
+                Wanted { from: from.filter(|_| !wish.merged), ..wanted }
+            }
+            None => {
+                let kind = entry.stat.kind.known().unwrap_or(FileKind::File);
+                let mode = Some(entry.stat.mode);
+                let shape = Shape { mode, owner: None, taking: None };
+                Wanted { bytes, base: None, kind, shape, path: entry.path.clone(), from }
+            }
+        }
+    }
+
+    fn create(&mut self, path: &WsPath, made: Made) -> Result<()> {
+        let create = |planner: &mut Planner<'a>, _: &Shape| Ok(planner.accept(made));
+        self.planner.create_image(path, FileType::Document, false, create)?;
+        self.landed.created += 1;
+        Ok(())
+    }
+
+    /// A file that is too large to load: the layer's becomes the kept one, and the tree gets a copy.
+    fn large(&mut self, entry: &Entry) -> Result<()> {
+        let (workspace, path) = (self.planner.workspace, &entry.path);
+        let hash = self.hash(entry)?;
+        let shape = Shape { mode: Some(entry.stat.mode), owner: None, taking: None };
+        let staged = workspace.stage.adopt(&workspace.disk, &self.layer.disk, &shape, path)?;
+        staged.flush(path)?;
+        let arrived = Arrived::new(hash, entry.stat.size(), staged);
+        let Some(below) = &entry.below else {
+            self.planner.create_image(path, FileType::Document, false, |planner, _| {
+                planner.receive(&arrived, &shape, path)
+            })?;
+            self.landed.created += 1;
+            return self.judge_last(None);
+        };
+        let current = self.planner.current_as(path, below, Large::Keep)?;
+        self.check_untouched(&current)?;
+        if current.content() == Some(hash) && current.state.mode == entry.stat.mode {
+            return Ok(());
+        }
+        let after = rewritten(&current, entry);
+        self.planner.put_image(&current, after, |planner, shape| -> Result<Image> {
+            planner.receive(&arrived, shape, path)
+        })?;
+        self.landed.changed += 1;
+        self.judge_last(Some(&current))
+    }
+
+    fn read(&self, entry: &Entry) -> Result<Vec<u8>> {
+        let disk: &Disk = &self.layer.disk;
+        if entry.stat.is(FileKind::Link) {
+            return disk.read_link(&entry.path);
+        }
+        let (mut file, stat) = disk.open_listed(&entry.path)?;
+        read_all(&mut file, stat.size(), &entry.path)
+    }
+
+    fn hash(&self, entry: &Entry) -> Result<ContentHash> {
+        let (mut file, _) = self.layer.disk.open_listed(&entry.path)?;
+        hash_all(&mut file, &entry.path, self.planner.call)
+    }
+
+    /// The command's text, with what others changed meanwhile.
+    fn merged(&self, current: &Current, bytes: Vec<u8>) -> Result<Vec<u8>> {
+        let base = match self.moved_base(current)? {
+            None => return Ok(bytes),
+            Some(_) if *current.bytes == bytes => return Ok(bytes),
+            Some(Base::Known(hash)) => {
+                self.planner.workspace.store().content(&hash).map_err(store_fault)?
+            }
+            Some(Base::Unknown) => None,
+        };
+        let base = base.ok_or_else(|| conflict(&current.path))?;
+        merge::merge(&base, &current.bytes, &bytes).map_err(|_| conflict(&current.path))
+    }
+
+    /// Whether nobody can have changed a file since the command began: not by the time of its last change.
+    fn is_untouched(&self, current: &Current) -> bool {
+        current.stat.signature.ctime < self.began.0
+    }
+
+    /// What the command may have started from, where it is not what is there now.
+    fn moved_base(&self, current: &Current) -> Result<Option<Base>> {
+        if self.is_untouched(current) {
+            return Ok(None);
+        }
+        let known = self.base_hash(current)?;
+        // The clock of a file system ticks a few hundred times a second: what changed in the tick in
+        // which the command began changed before, unless the history says otherwise.
+        let same_tick = current.stat.signature.ctime == self.began.0;
+        match known {
+            Some(hash) if Some(hash) == current.content() => Ok(None),
+            Some(hash) => Ok(Some(Base::Known(hash))),
+            None if same_tick => Ok(None),
+            None => Ok(Some(Base::Unknown)),
+        }
+    }
+
+    /// A fault if somebody changed what the command removed or replaced.
+    fn check_untouched(&self, current: &Current) -> Result<()> {
+        // A folder is what is in it.
+        if current.stat.is(FileKind::Folder) || self.moved_base(current)?.is_none() {
+            return Ok(());
+        }
+        Err(conflict(&current.path))
+    }
+
+    /// The content of a file when the command began, as far as the history has it.
+    fn base_hash(&self, current: &Current) -> Result<Option<ContentHash>> {
+        let store = self.planner.workspace.store();
+        let changes = store.file_changes(current.id, Some(self.began.1 + 1), 1);
+        let last = changes.map_err(store_fault)?.into_iter().next();
+        Ok(last.and_then(|(_, change)| change.after).and_then(|after| after.content))
+    }
+
+    /// Says of the effect that was planned last whether it is the caller's own.
+    fn judge_last(&mut self, current: Option<&Current>) -> Result<()> {
+        let Some(path) = self.planner.effect.paths.last().map(|effect| effect.path.clone()) else {
+            return Ok(());
+        };
+        let own = self.is_own(current, &path)?;
+        if let Some(last) = self.planner.effect.paths.last_mut() {
+            last.own = own;
+        }
+        Ok(())
+    }
+
+    fn is_own(&mut self, current: Option<&Current>, path: &WsPath) -> Result<bool> {
+        let Some(current) = current else { return Ok(true) };
+        let last = self.planner.effect.paths.last().map(|effect| effect.kind);
+        if self.outputs.holds(path)? || last.is_some_and(|kind| is_git_at_work(path, kind)) {
+            return Ok(true);
+        }
+        let maker = self.planner.store().maker(current.id).map_err(store_fault)?;
+        let Some(maker) = maker.filter(|_| current.known) else { return Ok(false) };
+        Ok(match maker.chat {
+            Some(chat) => self.whose.chat == Some(chat),
+            None => self.whose.default_of.as_ref() == Some(&maker.actor),
+        })
+    }
+}
+
+/// Whether git itself changes such a file whenever it works, without losing anything by it. What goes
+/// away in there is a lock or the note of something that is over; history and refs do not.
+fn is_git_at_work(path: &WsPath, kind: EffectKind) -> bool {
+    let mut names = path.names().skip_while(|name| name.as_bytes() != b".git").skip(1);
+    let Some(first) = names.next() else { return false };
+    let name = path.name();
+    match (kind, first.as_bytes()) {
+        (EffectKind::Create | EffectKind::Touch, _) => true,
+        (EffectKind::Modify, b"objects" | b"packed-refs" | b"shallow") => false,
+        (EffectKind::Modify, _) => true,
+        (
+            EffectKind::Remove,
+            b"MERGE_HEAD" | b"MERGE_MSG" | b"MERGE_MODE" | b"CHERRY_PICK_HEAD",
+        )
+        | (EffectKind::Remove, b"REVERT_HEAD" | b"SQUASH_MSG" | b"AUTO_MERGE" | b"gc.log") => true,
+        (EffectKind::Remove, _) => name.is_some_and(|name| name.as_bytes().ends_with(b".lock")),
+        _ => false,
+    }
+}
+
+fn rewritten(current: &Current, entry: &Entry) -> FileState {
+    FileState { mode: entry.stat.mode, ..current.state.clone() }
+}
+
+fn conflict(path: &WsPath) -> Fault {
+    let message = format!(
+        "{path} was changed by somebody else while the command ran, and the two changes do not fit \
+         together. Nothing of what the command changed was kept, and their change stays. Run it again"
+    );
+    Fault::new(FaultCode::Stale, message).about(Subject::Path)
+}

@@ -1,0 +1,102 @@
+//! What tools make again whenever it is needed: build output. It is what ignore files exclude *and* lies
+//! in a folder that is known to hold nothing else. That a file is ignored says nothing by itself: `.env`
+//! is, and nobody makes that again.
+
+use std::collections::HashMap;
+
+use yard_core::{Call, Result, WsPath};
+
+use crate::walk::{Ignores, Rules, Walk};
+use crate::workspace::Workspace;
+
+/// Folders that hold what can be made again, where ignore files exclude them.
+const FOLDERS: [&[u8]; 27] = [
+    b"target",
+    b"node_modules",
+    b"__pycache__",
+    b".venv",
+    b"venv",
+    b"dist",
+    b"build",
+    b"out",
+    b".cache",
+    b".pytest_cache",
+    b".mypy_cache",
+    b".ruff_cache",
+    b".tox",
+    b".nox",
+    b".gradle",
+    b".next",
+    b".nuxt",
+    b".svelte-kit",
+    b".parcel-cache",
+    b".turbo",
+    b"coverage",
+    b".nyc_output",
+    b"_build",
+    b"bazel-out",
+    b"cmake-build-debug",
+    b"cmake-build-release",
+    b".eggs",
+];
+
+/// Tells build output from files that somebody wrote.
+pub(crate) struct Outputs<'a> {
+    walk: Walk<'a>,
+    /// What is known of folders: whether they are build output.
+    known: HashMap<WsPath, bool>,
+    ignores: HashMap<WsPath, Ignores>,
+}
+
+impl<'a> Outputs<'a> {
+    pub(crate) fn new(workspace: &'a Workspace, call: &'a Call) -> Self {
+        let rules = Rules { recursive: true, include_ignored: false };
+        let walk = Walk::new(&workspace.disk, call, rules);
+        Self { walk, known: HashMap::new(), ignores: HashMap::new() }
+    }
+
+    /// Whether a path is build output.
+    pub(crate) fn holds(&mut self, path: &WsPath) -> Result<bool> {
+        for folder in path.lineage() {
+            if let Some(known) = self.known.get(&folder) {
+                if *known {
+                    return Ok(true);
+                }
+                continue;
+            }
+            let is_output = self.is_output_folder(&folder)?;
+            self.known.insert(folder, is_output);
+            if is_output {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn is_output_folder(&mut self, folder: &WsPath) -> Result<bool> {
+        let Some(name) = folder.name() else { return Ok(false) };
+        if !FOLDERS.contains(&name.as_bytes()) {
+            return Ok(false);
+        }
+        let above = folder.parent().unwrap_or_else(WsPath::root);
+        if !self.ignores.contains_key(&above) {
+            let ignores = self.walk.ignores_in(&above)?;
+            self.ignores.insert(above.clone(), ignores);
+        }
+        let Some(ignores) = self.ignores.get(&above) else { return Ok(false) };
+        Ok(ignores.exclude(folder, true, &mut Vec::new()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_folder_is_named_twice() {
+        let mut names = FOLDERS.to_vec();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), FOLDERS.len());
+    }
+}

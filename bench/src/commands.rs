@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use yard_core::WsPath;
 use yard_gate::{Boxed, Command};
-use yard_kernel::sandbox::{Sandbox, Wish};
+use yard_kernel::sandbox::{Exit, Sandbox, Wish};
 
 use crate::clock::{Duel, Solo, duel, solo};
 use crate::http::sibling;
@@ -50,7 +50,7 @@ impl Ground {
             std::fs::write(folder.join(format!("f{number}")), "x").expect("a file");
         }
         let (helper, data) = (sibling("toolyard"), state.clone());
-        let wish = Wish { scratch: data, ..Wish::default() };
+        let wish = Wish { scratch: data, shown: toolchain(), ..Wish::default() };
         let boxed = Boxed::new(move || Sandbox::probe(helper, wish));
         let bench = Bench::open(&root, &state, &Plan { boxed: Some(boxed), ..Plan::default() });
         Self { _scratch: scratch, root, bench }
@@ -62,7 +62,7 @@ impl Ground {
 
     fn run(&self, script: &str) -> Duration {
         let finished = self.bench.run(&command(script));
-        assert_eq!(finished.dropped, None);
+        assert_eq!((finished.dropped, finished.ran.ended.exit), (None, Exit::Code(0)));
         finished.ran.ended.took
     }
 }
@@ -142,11 +142,13 @@ fn source() -> String {
     text
 }
 
-/// Where the toolchain is, which a box does not look for in anybody's home.
+/// The toolchain that would build this very program, where a box would not look for it: in a home.
+fn toolchain() -> Vec<PathBuf> {
+    let told = Bare::new("rustc").args(["--print", "sysroot"]).output().expect("a compiler");
+    vec![PathBuf::from(String::from_utf8(told.stdout).expect("a path").trim())]
+}
+
 fn cargo() -> String {
-    let found = Bare::new("sh").args(["-c", "rustup which cargo || command -v cargo"]).output();
-    let text = String::from_utf8(found.expect("a shell").stdout).expect("a path");
-    let cargo = PathBuf::from(text.trim());
-    let folder = cargo.parent().expect("a folder").display().to_string();
+    let folder = toolchain().remove(0).join("bin").display().to_string();
     format!("PATH={folder}:$PATH CARGO_HOME=/tmp/cargo-home cargo")
 }

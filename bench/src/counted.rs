@@ -113,8 +113,8 @@ impl Store for Counted {
         self.store.file_changes(file, before, limit)
     }
 
-    fn maker(&self, file: FileId) -> Result<Option<Maker>> {
-        self.store.maker(file)
+    fn makers(&self, file: FileId) -> Result<Vec<Maker>> {
+        self.store.makers(file)
     }
 
     fn version(&self, id: VersionId) -> Result<Option<VersionRow>> {

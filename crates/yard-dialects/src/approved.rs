@@ -126,7 +126,7 @@ impl Catalog {
         let passes = matches!(&outcome, Err(Stop::Fault(fault)) if may_pass(fault.code()));
         let answer = dialect.answer(found, outcome);
         let is_final = answer.pending.is_none() && !passes;
-        if is_final && self.is_still_ours(approval.id, session, &answer) {
+        if is_final && (acting.has_changed() || self.is_still_ours(approval.id, session, &answer)) {
             acting.record_call(origin, call, &args, answer.ok, &answer.body);
             conclude(session, call, approval.id, &answer);
         }

@@ -1,6 +1,6 @@
 //! What may happen, where no rule says it: presets, and what each dialect asks for by itself.
 
-use yard_core::{Effect, EffectKind, PathEffect};
+use yard_core::{Effect, EffectKind, FileType, PathEffect};
 
 /// What is said of one effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,17 +103,31 @@ fn overwrites(kind: EffectKind) -> bool {
     matches!(kind, EffectKind::Modify | EffectKind::Remove | EffectKind::Purge)
 }
 
-/// Whether what is there decides what others do: git runs hooks and obeys its configuration, and a ref
-/// that is gone takes along what only it led to.
+/// Whether what is there decides what others do: git runs hooks and obeys its configuration, wherever it
+/// keeps them, and a ref that is gone takes along what only it led to. What git makes whenever it works
+/// is not, and nothing else in there is known to be harmless.
 fn is_protected(effect: &PathEffect) -> bool {
-    let path = effect.path.relative();
-    let mut parts = path.split(|byte| *byte == b'/').skip_while(|part| *part != b".git").skip(1);
-    match parts.next() {
-        Some(b"hooks" | b"config" | b"config.worktree" | b"info") => true,
-        Some(b"refs") => effect.kind == EffectKind::Remove,
-        // Where .git itself goes, everything in it does.
-        None => path.ends_with(b".git") && effect.kind != EffectKind::Create,
-        _ => false,
+    let names: Vec<_> = effect.path.names().collect();
+    let Some(git) = names.iter().position(|name| name.as_bytes() == b".git") else { return false };
+    let inside: Vec<&[u8]> = names[git + 1..].iter().map(yard_core::Name::as_bytes).collect();
+    let Some(first) = inside.first() else {
+        // A file of that name leads git elsewhere; where the folder goes, everything in it does.
+        return effect.kind != EffectKind::Create || effect.file_type != Some(FileType::Folder);
+    };
+    let obeyed: [&[u8]; 6] =
+        [b"hooks", b"config", b"config.worktree", b"info", b"commondir", b"gitdir"];
+    if inside.iter().any(|name| obeyed.contains(name)) && *first != b"objects" {
+        return true;
+    }
+    match *first {
+        b"refs" => matches!(effect.kind, EffectKind::Remove | EffectKind::MoveFrom),
+        b"objects" | b"logs" | b"index" | b"HEAD" | b"branches" | b"description" => false,
+        b"packed-refs" | b"gc.log" | b"rebase-merge" | b"rebase-apply" | b"sequencer" => false,
+        name => {
+            let endings: [&[u8]; 4] = [b"_HEAD", b"_MSG", b"_EDITMSG", b".lock"];
+            let other = name == b"MERGE_MODE" || name == b"AUTO_MERGE" || name == b"MERGE_RR";
+            !other && !endings.iter().any(|ending| name.ends_with(ending))
+        }
     }
 }
 
@@ -218,10 +232,23 @@ mod tests {
             assert!(!asks(&at(kind, "/a")), "{kind:?}");
         }
         let own = |kind, path| PathEffect { own: true, ..at(kind, path) };
-        for path in ["/.git/hooks/pre-commit", "/sub/.git/config", "/.git/info/attributes"] {
+        for path in [
+            "/.git/hooks/pre-commit",
+            "/sub/.git/config",
+            "/.git/info/attributes",
+            "/.git/commondir",
+            "/.git/modules/sub/hooks/post-checkout",
+            "/.git/worktrees/w/config.worktree",
+            "/docs/.git",
+            "/.git/whatever",
+        ] {
             assert!(asks(&own(Create, path)), "{path}");
         }
         assert!(asks(&own(Remove, "/.git/refs/heads/main")));
+        assert!(asks(&own(MoveFrom, "/.git/refs/heads/main")));
+        for path in ["/.git/index", "/.git/COMMIT_EDITMSG", "/.git/ORIG_HEAD", "/.git/index.lock"] {
+            assert!(!asks(&own(Create, path)), "{path}");
+        }
         assert!(asks(&own(Remove, "/.git")));
         assert!(!asks(&own(Modify, "/.git/refs/heads/main")));
         assert!(!asks(&own(Create, "/.git/objects/ab/cd")));

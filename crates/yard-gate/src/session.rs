@@ -155,6 +155,11 @@ impl Session {
         self.permit.as_ref().map(|permit| permit.id)
     }
 
+    /// Whether this call has changed something.
+    pub fn has_changed(&self) -> bool {
+        self.asking.as_ref().is_some_and(|asking| asking.has_changed.load(Ordering::Relaxed))
+    }
+
     /// Whether nothing happens here, because it is only asked what would decide.
     pub(crate) fn only_explains(&self) -> bool {
         self.notebook.is_some()

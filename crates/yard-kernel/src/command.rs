@@ -20,9 +20,6 @@ use crate::disk::{Capture, RunFolder, Said};
 use crate::sandbox::{self, Ended, Exit, Hear, Layer, Level, Order, Sandbox, Stopped};
 use crate::workspace::{Workspace, store_fault};
 
-/// Runs whose output is kept for who wants to read on.
-const MOST_RUNS: usize = 64;
-
 /// What it said is kept under these names.
 const STDOUT: &str = "stdout";
 const STDERR: &str = "stderr";
@@ -104,7 +101,6 @@ impl Workspace {
     pub fn run(&self, run: RunId, command: &Command, call: &Call) -> Result<Ran> {
         self.check_box()?;
         let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
-        self.make_room();
         let folder = self.runs.begin(run, &self.disk)?;
         let ran = self.run_in(run, &folder, boxed, command, call);
         ran.inspect_err(|_| self.runs.remove(run))
@@ -133,9 +129,11 @@ impl Workspace {
             hidden: self.hidden(root),
             limits: sandbox::Limits { wall: command.wall, ..boxed.limits },
         };
-        let mut ear = Ear { out: Capture::new(folder, STDOUT), err: Capture::new(folder, STDERR) };
+        let mut ear = Ear::default();
         let ended = boxed.sandbox().run(&order, call, &mut ear).map_err(|error| not_run(&error))?;
         let (stdout, stderr) = (ear.out.finish(), ear.err.finish());
+        stdout.keep(folder, STDOUT)?;
+        stderr.keep(folder, STDERR)?;
         folder.keep(ENDED, told(&ended).as_bytes())?;
         Ok(Ran { run, ended, stdout, stderr })
     }
@@ -152,7 +150,7 @@ impl Workspace {
         let folder = self.runs.find(run)?.ok_or_else(|| interrupted(run))?;
         let ended = folder.kept(ENDED)?.and_then(|text| ended_of(&text));
         let ended = ended.ok_or_else(|| interrupted(run))?;
-        let (stdout, stderr) = (Said::read(&folder, STDOUT)?, Said::read(&folder, STDERR)?);
+        let (stdout, stderr) = (Said::kept(&folder, STDOUT)?, Said::kept(&folder, STDERR)?);
         Ok(Ran { run, ended, stdout, stderr })
     }
 
@@ -165,15 +163,9 @@ impl Workspace {
         folder.flush()
     }
 
-    /// Drops what a run changed; what it said is kept for a while, where an answer cannot show all of it.
+    /// Forgets a run, with what it changed.
     pub fn drop_run(&self, run: RunId) {
-        let Ok(Some(folder)) = self.runs.find(run) else { return };
-        let is_cut = |name| Said::read(&folder, name).is_ok_and(|said| said.left_out() > 0);
-        if is_cut(STDOUT) || is_cut(STDERR) {
-            folder.drop_layer();
-        } else {
-            self.runs.remove(run);
-        }
+        self.runs.remove(run);
     }
 
     /// The runs that somebody waited for an hour ago, and may wait for still. Younger ones may be about to
@@ -188,24 +180,11 @@ impl Workspace {
         runs.filter(is_waiting).collect()
     }
 
-    /// Forgets the oldest runs that nobody waits for.
-    fn make_room(&self) {
-        let runs = self.runs.all().unwrap_or_default();
-        let spare = runs.len().saturating_sub(MOST_RUNS);
-        for run in runs.into_iter().take(spare) {
-            let over =
-                self.runs.find(run).is_ok_and(|found| found.is_some_and(|run| !run.has_layer()));
-            if over {
-                self.runs.remove(run);
-            }
-        }
-    }
-
     /// Removes what commands left that a crash interrupted. The caller is alone with the workspace.
     pub(crate) fn sweep_runs(&self, call: &Call) -> Result<()> {
         for run in self.runs.all()? {
             let Some(folder) = self.runs.find(run)? else { continue };
-            if !folder.has_layer() || folder.kept(WAITING)?.is_some() {
+            if folder.kept(WAITING)?.is_some() {
                 continue;
             }
             let entry = AuditEntry {
@@ -221,19 +200,22 @@ impl Workspace {
     }
 }
 
-/// Hears a command: keeps how each stream begins and ends in memory, and all of it on disk.
-struct Ear<'a> {
-    out: Capture<'a>,
-    err: Capture<'a>,
+/// Hears a command.
+#[derive(Default)]
+struct Ear {
+    out: Capture,
+    err: Capture,
 }
 
-impl Hear for Ear<'_> {
+impl Hear for Ear {
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.out.take(bytes)
+        self.out.take(bytes);
+        Ok(())
     }
 
     fn stderr(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.err.take(bytes)
+        self.err.take(bytes);
+        Ok(())
     }
 }
 

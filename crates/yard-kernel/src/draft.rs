@@ -26,6 +26,11 @@ use crate::virtual_files::check_free;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Deed, Planned, Proposal};
 
+/// Contents that a draft keeps in memory to be known again.
+const MOST_WRITTEN: usize = 512;
+/// Contents that a draft keeps in memory to be compared; what displaces more is hashed instead.
+const MOST_DISPLACING: usize = 1_024;
+
 /// What a path must still be when the draft is committed.
 #[derive(Clone, Debug)]
 pub(crate) struct Expect {
@@ -126,7 +131,7 @@ impl Current {
     }
 
     /// Whether it is a file that is too large for its bytes to be here.
-    fn is_not_loaded(&self) -> bool {
+    pub(crate) fn is_not_loaded(&self) -> bool {
         self.stat.is(FileKind::File) && self.bytes.len() as u64 != self.stat.size()
     }
 }
@@ -514,7 +519,8 @@ impl<'a> Planner<'a> {
         let shape = self.shape(current, &after);
         let Image { hash, size, staged } = make(self, &shape)?;
         (after.content, after.size) = (Some(hash), size);
-        if current.bytes.len() as u64 == current.stat.size() {
+        let has_room = self.draft.displacing.len() < MOST_DISPLACING;
+        if has_room && current.bytes.len() as u64 == current.stat.size() {
             self.draft.displacing.insert(current.id, Arc::clone(&current.bytes));
         }
         self.draft.staged.insert(current.id, staged);
@@ -571,7 +577,10 @@ impl<'a> Planner<'a> {
     pub(crate) fn accept(&mut self, made: Made) -> Image {
         let Made { hash, size, prepared, staged, written } = made;
         self.draft.contents.push(prepared);
-        self.draft.written.extend(written.map(|bytes| (hash, bytes)));
+        // More than a few are forgotten again before anybody asks.
+        if self.draft.written.len() < MOST_WRITTEN {
+            self.draft.written.extend(written.map(|bytes| (hash, bytes)));
+        }
         Image { hash, size, staged }
     }
 

@@ -29,6 +29,7 @@ mod verify;
 pub(crate) mod version;
 mod write;
 
+pub(crate) use land::is_by;
 use yard_core::{Fault, FaultCode};
 
 /// A thread that helped with an answer is gone without a word.

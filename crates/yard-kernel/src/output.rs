@@ -4,10 +4,12 @@
 
 use std::collections::HashMap;
 
+use yard_core::op::Land;
 use yard_core::{Call, Result, WsPath};
 
-use crate::walk::{Ignores, Rules, Walk};
-use crate::workspace::Workspace;
+use crate::op::is_by;
+use crate::walk::{IGNORE_FILES, Ignores, Rules, Walk};
+use crate::workspace::{Workspace, store_fault};
 
 /// Folders that hold what can be made again, where ignore files exclude them.
 const FOLDERS: [&[u8]; 27] = [
@@ -42,6 +44,8 @@ const FOLDERS: [&[u8]; 27] = [
 
 /// Tells build output from files that somebody wrote.
 pub(crate) struct Outputs<'a> {
+    workspace: &'a Workspace,
+    whose: &'a Land,
     walk: Walk<'a>,
     /// What is known of folders: whether they are build output.
     known: HashMap<WsPath, bool>,
@@ -49,15 +53,15 @@ pub(crate) struct Outputs<'a> {
 }
 
 impl<'a> Outputs<'a> {
-    pub(crate) fn new(workspace: &'a Workspace, call: &'a Call) -> Self {
+    pub(crate) fn new(workspace: &'a Workspace, call: &'a Call, whose: &'a Land) -> Self {
         let rules = Rules { recursive: true, include_ignored: false };
         let walk = Walk::new(&workspace.disk, call, rules);
-        Self { walk, known: HashMap::new(), ignores: HashMap::new() }
+        Self { workspace, whose, walk, known: HashMap::new(), ignores: HashMap::new() }
     }
 
-    /// Whether a path is build output.
-    pub(crate) fn holds(&mut self, path: &WsPath) -> Result<bool> {
-        for folder in path.lineage() {
+    /// Whether what is at a path is build output.
+    pub(crate) fn holds(&mut self, path: &WsPath, is_folder: bool) -> Result<bool> {
+        for folder in if is_folder { path.lineage() } else { path.ancestors() } {
             if let Some(known) = self.known.get(&folder) {
                 if *known {
                     return Ok(true);
@@ -84,7 +88,27 @@ impl<'a> Outputs<'a> {
             self.ignores.insert(above.clone(), ignores);
         }
         let Some(ignores) = self.ignores.get(&above) else { return Ok(false) };
-        Ok(ignores.exclude(folder, true, &mut Vec::new()))
+        Ok(ignores.exclude(folder, true, &mut Vec::new()) && !self.ignores_its_own_way(&above)?)
+    }
+
+    /// Whether an ignore file that counts for what is in a folder was written by the very chat whose
+    /// changes are judged: nobody gets leave to destroy by ignoring first.
+    fn ignores_its_own_way(&self, folder: &WsPath) -> Result<bool> {
+        let store = self.workspace.store();
+        let mut folders = folder.lineage();
+        folders.push(WsPath::root());
+        for file in folders
+            .iter()
+            .flat_map(|folder| IGNORE_FILES.map(|name| folder.join_bytes(name.as_bytes())))
+        {
+            let Ok(file) = file else { continue };
+            let Some(node) = store.lookup(&file).map_err(store_fault)? else { continue };
+            let makers = store.makers(node.id).map_err(store_fault)?;
+            if makers.iter().any(|maker| is_by(self.whose, maker)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::disk::{Disk, EntryKind, RawEntry};
 use crate::virtual_files::Shown;
 
 /// Ignore files by rank: a verdict of an earlier one, from however far up, beats one of a later.
-const IGNORE_FILES: [&str; 3] = [".rgignore", ".ignore", ".gitignore"];
+pub(crate) const IGNORE_FILES: [&str; 3] = [".rgignore", ".ignore", ".gitignore"];
 /// An ignore file above this size is not read.
 const LARGEST_IGNORE_FILE: u64 = 1 << 20;
 

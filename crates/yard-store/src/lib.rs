@@ -146,8 +146,8 @@ pub trait Store: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(StepRow, Change)>>;
 
-    /// Who made a file; `None` if the store does not know the file.
-    fn maker(&self, file: FileId) -> Result<Option<Maker>>;
+    /// Who made a file and who changed it last; nobody if the store does not know the file.
+    fn makers(&self, file: FileId) -> Result<Vec<Maker>>;
 
     /// One version of a file.
     fn version(&self, id: VersionId) -> Result<Option<VersionRow>>;

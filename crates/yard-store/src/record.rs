@@ -126,7 +126,7 @@ pub struct Node {
     pub purged: bool,
 }
 
-/// Who made a file.
+/// Who made a file, or changed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Maker {
     /// The chat in which it was, if it was in one.

@@ -136,8 +136,8 @@ impl Store for FailingStore {
         self.pass(|store| store.file_changes(file, before, limit))
     }
 
-    fn maker(&self, file: FileId) -> Result<Option<Maker>> {
-        self.pass(|store| store.maker(file))
+    fn makers(&self, file: FileId) -> Result<Vec<Maker>> {
+        self.pass(|store| store.makers(file))
     }
 
     fn version(&self, id: VersionId) -> Result<Option<VersionRow>> {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use yard_core::{ContentHash, FileId, FileState, Name, StepId, VersionId, WsPath};
+use yard_core::{Author, ContentHash, FileId, FileState, Name, StepId, VersionId, WsPath};
 use yard_store::{
     AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Maker, Mark, NewChange, NewStep,
     Node, Prepared, Purged, Remembered, Result, Seq, StepRow, Store, StoreError, VersionRow, chain,
@@ -312,11 +312,15 @@ impl Store for ModelStore {
         Ok(rows.take(limit).collect())
     }
 
-    fn maker(&self, file: FileId) -> Result<Option<Maker>> {
+    fn makers(&self, file: FileId) -> Result<Vec<Maker>> {
         let inner = self.inner();
-        let mut steps = inner.steps.iter();
-        let first = steps.find(|step| step.changes.iter().any(|change| change.file == file));
-        Ok(first.map(|step| Maker { chat: step.chat, actor: step.audit.actor.clone() }))
+        let names = |step: &NewStep| step.changes.iter().any(|change| change.file == file);
+        let steps: Vec<_> = inner.steps.iter().filter(|step| names(step)).collect();
+        let maker = |step: &&Arc<NewStep>| match step.author {
+            Author::External => Maker { chat: None, actor: Author::External.word().to_owned() },
+            _ => Maker { chat: step.chat, actor: step.audit.actor.clone() },
+        };
+        Ok(steps.first().into_iter().chain(steps.last()).map(maker).collect())
     }
 
     fn version(&self, id: VersionId) -> Result<Option<VersionRow>> {

@@ -277,3 +277,32 @@ fn rules_judge_a_command_by_its_start_and_by_its_effect() {
     let answer = yard.catalog().call("codex", "shell", args, &session, &call);
     assert_eq!(answer.body["result"]["error"], "PERMISSION_DENIED", "{}", answer.body);
 }
+
+#[test]
+fn nobody_gets_leave_to_destroy_by_ignoring_first() {
+    let yard = with_others_files();
+    yard.put("/build/hand-written", "x");
+    yard.put("/dist", "a file that is named like a folder of output");
+    let session = guarded(&yard);
+    let lands = |command: &str| {
+        let answer = shell_as(&yard, &session, command);
+        assert!(answer.ok, "{}", answer.body);
+        answer.pending.is_none()
+    };
+    assert!(lands("echo build/ > .ignore; echo build/ > .rgignore"));
+    assert!(!lands("rm -rf build"), "the agent itself said that it is ignored");
+    assert!(!lands("> dist"), "a file is no folder of output");
+    assert!(lands("echo mine > mine.txt") && lands("echo again > mine.txt"));
+    yard.put("/mine.txt", "what a person wrote into it\n");
+    // In the very tick in which a command begins, a save counts as one beside it.
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    assert!(!lands("echo over > mine.txt"), "what others wrote into a file is theirs");
+    for git in [
+        "echo ../x > .git/commondir",
+        "mkdir -p .git/modules/a/hooks; echo x > .git/modules/a/hooks/post-checkout",
+        "mkdir docs; echo 'gitdir: ../x' > docs/.git",
+        "cp .git/refs/heads/other kept-ref; rm .git/refs/heads/other",
+    ] {
+        assert!(!lands(git), "{git}");
+    }
+}

@@ -125,3 +125,14 @@ fn what_others_wrote_meanwhile_is_merged_or_is_a_conflict() {
         assert!(!yard.has("/more"), "all of it or nothing");
     }
 }
+
+#[test]
+fn what_a_command_closed_lands_closed() {
+    let yard = yard();
+    shell(&yard, "mkdir -p d/e; echo x > d/e/f; chmod 555 d/e d; echo y > g; chmod 000 g");
+    let landed = picture(yard.root());
+    let mode = |name: &str| landed[Path::new(name)].1;
+    assert_eq!((mode("d"), mode("d/e"), mode("d/e/f"), mode("g")), (0o555, 0o555, 0o644, 0));
+    undo(&yard, &newest_step(&yard), "closed");
+    assert_eq!(picture(yard.root()).len(), 0);
+}

@@ -32,7 +32,7 @@ fn name(dice: &mut Dice) -> String {
 fn line(dice: &mut Dice) -> String {
     let (one, other) = (name(dice), name(dice));
     let number = dice.roll(1_000_000);
-    let change = match dice.roll(22) {
+    let change = match dice.roll(24) {
         0..4 => format!("printf 'line {number}\\nand more\\n' > {one}"),
         4 => format!("printf 'added {number}\\n' >> {one}"),
         5 => format!("rm -f {one}"),
@@ -52,6 +52,8 @@ fn line(dice: &mut Dice) -> String {
         15 => format!("head -c {} /dev/zero | tr '\\0' '\\1' > {one}", dice.roll(70_000)),
         16 => format!("rm -rf {one} && mkdir {one} && echo {number} > {one}/new"),
         17 => format!("rm -rf {one} && echo {number} > {one}"),
+        22 => format!("rm -rf sub && mkdir -p sub/deep && echo {number} > sub/deep/new"),
+        23 => format!("rm -rf {one}; mkdir -p {one}/in && echo {number} > {one}/in/f"),
         18 => "rmdir empty || mkdir empty".to_owned(),
         19 => format!("sed -i s/line/LINE/ {one}"),
         20 => format!("mkdir -p m-{number}/n && mv {one} m-{number}/n/"),

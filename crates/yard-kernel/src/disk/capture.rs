@@ -1,19 +1,13 @@
-//! What a command says, as it comes: how each stream begins and ends stays in memory, all of it goes to
-//! disk, and what is too much for that is counted.
+//! What a command says: how each stream begins and ends, and how much there was. What is in between is
+//! counted and not kept.
 
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use yard_core::{Fault, FaultCode, Result};
 
-use yard_core::Result;
-
-use super::layer::{RunFolder, unusable_io};
+use super::layer::RunFolder;
 
 /// Bytes of the beginning and of the end of a stream that an answer may show.
 const HEAD: usize = 24 << 10;
 const TAIL: usize = 40 << 10;
-/// Bytes of a stream that are kept on disk.
-const MOST_KEPT: u64 = 1 << 30;
-
 /// What a command wrote to one of its streams.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
@@ -31,49 +25,41 @@ impl Said {
         self.total - (self.head.len() + self.tail.len()) as u64
     }
 
+    /// Keeps it with its run.
+    pub(crate) fn keep(&self, folder: &RunFolder, name: &str) -> Result<()> {
+        let Self { head, tail, total } = self;
+        if *total == 0 {
+            return Ok(());
+        }
+        let lengths = format!("{total} {}\n", head.len());
+        folder.keep(name, &[lengths.as_bytes(), head, tail].concat())
+    }
+
     /// What a run that is over said.
-    pub(crate) fn read(folder: &RunFolder, name: &str) -> Result<Self> {
-        let Some(mut file) = folder.open(name)? else { return Ok(Self::default()) };
-        let mut read = || -> io::Result<Self> {
-            let total = file.metadata()?.len();
-            let mut head = Vec::new();
-            io::Read::by_ref(&mut file).take(HEAD as u64).read_to_end(&mut head)?;
-            let after = (head.len() as u64).max(total.saturating_sub(TAIL as u64));
-            file.seek(SeekFrom::Start(after))?;
-            let mut tail = Vec::new();
-            file.read_to_end(&mut tail)?;
-            Ok(joined(head, tail, total))
+    pub(crate) fn kept(folder: &RunFolder, name: &str) -> Result<Self> {
+        let Some(bytes) = folder.kept(name)? else { return Ok(Self::default()) };
+        let said = || {
+            let line = bytes.iter().position(|byte| *byte == b'\n')?;
+            let (total, head) = std::str::from_utf8(&bytes[..line]).ok()?.split_once(' ')?;
+            let rest = &bytes[line + 1..];
+            let (head, tail) = rest.split_at_checked(head.parse().ok()?)?;
+            Some(Self { head: head.to_vec(), tail: tail.to_vec(), total: total.parse().ok()? })
         };
-        read().map_err(|error| unusable_io(&error))
+        said().ok_or_else(|| Fault::new(FaultCode::Io, "what the command said cannot be read"))
     }
 }
 
-pub(crate) struct Capture<'a> {
-    folder: &'a RunFolder,
-    name: &'static str,
+/// One stream, while it is heard.
+#[derive(Default)]
+pub(crate) struct Capture {
     head: Vec<u8>,
     /// The last bytes, and up to as many again before they are cut.
     recent: Vec<u8>,
     total: u64,
-    file: Option<File>,
 }
 
-impl<'a> Capture<'a> {
-    pub(crate) fn new(folder: &'a RunFolder, name: &'static str) -> Self {
-        Self { folder, name, head: Vec::new(), recent: Vec::new(), total: 0, file: None }
-    }
-
-    pub(crate) fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.total < MOST_KEPT && !bytes.is_empty() {
-            let file = match &mut self.file {
-                Some(file) => file,
-                none => {
-                    let made = self.folder.create(self.name);
-                    none.insert(made.map_err(|fault| io::Error::other(fault.to_string()))?)
-                }
-            };
-            file.write_all(bytes)?;
-        }
+impl Capture {
+    pub(crate) fn take(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = HEAD.saturating_sub(self.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(room);
@@ -85,7 +71,6 @@ impl<'a> Capture<'a> {
             self.recent.drain(..cut);
         }
         self.recent.extend_from_slice(rest);
-        Ok(())
     }
 
     pub(crate) fn finish(mut self) -> Said {

@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir};
 use rustix::io::Errno;
-use yard_core::{Fault, FaultCode, Result, RunId, WsPath};
+use yard_core::{Fault, FaultCode, FileKind, Result, RunId, WsPath};
 use yard_store::Seq;
 
 use super::stage::open_folder;
-use super::{Disk, Resolution, Stat, read_fault};
+use super::{Disk, EntryKind, Resolution, Stat, read_fault};
 
 const UPPER: &str = "upper";
 const WORK: &str = "work";
@@ -125,31 +125,15 @@ impl RunFolder {
         Ok(Layer { disk })
     }
 
-    /// Whether the layer is still there.
-    pub(crate) fn has_layer(&self) -> bool {
-        rustix::fs::statat(&self.folder, UPPER, AtFlags::SYMLINK_NOFOLLOW).is_ok()
-    }
-
-    /// Removes the layer and keeps what the command said.
-    pub(crate) fn drop_layer(&self) {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        for name in [UPPER, WORK] {
-            if let Ok(folder) = rustix::fs::openat(&self.folder, name, flags, Mode::empty()) {
-                let _ = clear(&folder);
-            }
-            let _ = rustix::fs::unlinkat(&self.folder, name, AtFlags::REMOVEDIR);
-        }
-    }
-
     /// A file beside the layer, to be written.
-    pub(crate) fn create(&self, name: &str) -> Result<File> {
+    fn create(&self, name: &str) -> Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR);
         file.map(File::from).map_err(unusable)
     }
 
     /// A file beside the layer, to be read.
-    pub(crate) fn open(&self, name: &str) -> Result<Option<File>> {
+    fn open(&self, name: &str) -> Result<Option<File>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(&self.folder, name, flags, Mode::empty()) {
             Ok(file) => Ok(Some(File::from(file))),
@@ -197,6 +181,22 @@ impl Layer {
         let raw = raw.map_err(|errno| read_fault(errno, path))?;
         let is_device = RawType::from_raw_mode(raw.st_mode) == RawType::CharacterDevice;
         Ok(is_device && raw.st_rdev == 0)
+    }
+
+    /// Makes sure that what a command closed can be read here. Its mode was noted, and is what it gets.
+    pub(crate) fn open_up(&self, path: &WsPath, stat: &Stat) -> Result<()> {
+        let needed = match stat.kind {
+            EntryKind::Known(FileKind::Folder) => 0o700,
+            EntryKind::Known(FileKind::File) => 0o400,
+            _ => return Ok(()),
+        };
+        if stat.mode & needed == needed {
+            return Ok(());
+        }
+        let told = |errno| read_fault(errno, path);
+        let (parent, name) = self.disk.parent_of(path).map_err(told)?;
+        let mode = Mode::from_raw_mode(stat.mode | needed);
+        rustix::fs::chmodat(&parent, name.as_bytes(), mode, AtFlags::empty()).map_err(told)
     }
 
     /// Whether a folder hides what is below it.
@@ -281,7 +281,7 @@ fn unusable(errno: Errno) -> Fault {
     unusable_io(&errno.into())
 }
 
-pub(super) fn unusable_io(error: &std::io::Error) -> Fault {
+fn unusable_io(error: &std::io::Error) -> Fault {
     let code = match error.kind() {
         std::io::ErrorKind::StorageFull => FaultCode::DiskFull,
         _ => FaultCode::Io,

@@ -5,14 +5,14 @@
 //! Somebody may have changed the workspace since the command began. Texts are merged by lines; where that
 //! would be a guess nothing lands, and the fault names the file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use yard_core::op::{Land, Landed};
 use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
-    Result, Subject, WsPath, merge,
+    PathEffect, Result, Subject, WsPath, merge,
 };
-use yard_store::Seq;
+use yard_store::{Maker, Seq};
 
 use crate::content::{hash_all, read_all};
 use crate::disk::{Disk, EntryKind, Layer, RunFolder, Shape, Stat};
@@ -40,6 +40,9 @@ impl Execute for Land {
             return Ok(Planned::Answer { effect: Effect::default(), answer: landed });
         }
         landed.step = Some(planner.draft.id);
+        // A person who is asked sees first what is asked for.
+        let is_own = |effect: &PathEffect| effect.own || effect.kind == EffectKind::Create;
+        planner.effect.paths.sort_by_key(is_own);
         planner.draft.exclusive = true;
         planner.propose::<Self>(landed)
     }
@@ -73,9 +76,10 @@ struct Entry {
 impl Found {
     fn in_layer(workspace: &Workspace, layer: &Layer, call: &Call) -> Result<Self> {
         let mut found = Self::default();
-        // With each folder: whether anything of the workspace shows through it.
-        let mut ahead = vec![(WsPath::root(), true)];
-        while let Some((folder, shows)) = ahead.pop() {
+        // With each folder: whether the workspace has one there, and whether that one is hidden whole. A
+        // folder that was made in a hidden one hides what is below it too, and does not say so.
+        let mut ahead = vec![(WsPath::root(), true, false)];
+        while let Some((folder, shows, hidden)) = ahead.pop() {
             call.check()?;
             let mut names: Vec<Vec<u8>> =
                 layer.disk.list(&folder)?.into_iter().map(|entry| entry.name).collect();
@@ -85,11 +89,12 @@ impl Found {
                 let Ok(path) = folder.join_bytes(name) else { continue };
                 below.extend(found.entry(workspace, layer, path, shows)?);
             }
-            if shows && layer.is_opaque(&folder)? {
+            let hidden = hidden || layer.is_opaque(&folder)?;
+            if shows && hidden {
                 found.hidden(workspace, &folder, &names)?;
             }
             // The first one is looked at next.
-            ahead.extend(below.into_iter().rev());
+            ahead.extend(below.into_iter().rev().map(|(path, shows)| (path, shows, hidden)));
         }
         Ok(found)
     }
@@ -103,6 +108,7 @@ impl Found {
         shows: bool,
     ) -> Result<Option<(WsPath, bool)>> {
         let Some(stat) = layer.disk.stat(&path)? else { return Ok(None) };
+        layer.open_up(&path, &stat)?;
         let below = if shows { workspace.disk.stat(&path)? } else { None };
         match stat.kind {
             EntryKind::Special(_) => {
@@ -176,6 +182,7 @@ enum Base {
 struct Wish<'b> {
     entry: &'b Entry,
     bytes: Vec<u8>,
+    mode: u32,
     /// The bytes are not those of the layer.
     merged: bool,
     current: Option<Current>,
@@ -194,7 +201,7 @@ impl<'a> Landing<'a> {
             layer: folder.layer()?,
             began,
             whose,
-            outputs: Outputs::new(workspace, call),
+            outputs: Outputs::new(workspace, call, whose),
             landed: Landed::default(),
         })
     }
@@ -209,13 +216,18 @@ impl<'a> Landing<'a> {
         });
         let modes = modes.collect::<Result<Vec<_>>>()?;
         let mut going = self.going(found)?;
-        let blocking =
-            |current: &Current| found.folders.iter().any(|(folder, _)| *folder == current.path);
+        let folders: HashSet<&WsPath> = found.folders.iter().map(|(path, _)| path).collect();
+        let blocking = |current: &Current| folders.contains(&current.path);
         for current in going.extract_if(.., |current| blocking(current)) {
             self.vacate(&current)?;
         }
+        let mut closed = Vec::new();
         for (path, mode) in &found.folders {
-            self.planner.make_folder_as(path, *mode)?;
+            // What is in it has to come first.
+            let id = self.planner.make_folder_as(path, mode | 0o700)?;
+            if mode | 0o700 != *mode {
+                closed.push((id, path, *mode));
+            }
             self.landed.created += 1;
             self.judge_last(None)?;
         }
@@ -224,13 +236,37 @@ impl<'a> Landing<'a> {
             self.vacate(current)?;
         }
         self.fulfil(wishes)?;
+        for (id, path, mode) in closed.into_iter().rev() {
+            self.close(id, path, mode);
+        }
         for (current, mode) in modes {
+            let mode = self.mode_of(&current, mode)?;
+            if mode == current.state.mode {
+                continue;
+            }
             let after = FileState { mode, ..current.state.clone() };
             self.planner.rewrite(&current, None, after)?;
             self.landed.changed += 1;
             self.judge_last(Some(&current))?;
         }
         Ok(())
+    }
+
+    /// Gives a new folder its mode, once everything in it is there.
+    fn close(&mut self, id: FileId, path: &WsPath, mode: u32) {
+        let made = self.planner.draft.changes.iter().find(|change| change.file == id);
+        let Some(before) = made.and_then(|change| change.after.clone()) else { return };
+        let (after, at) = (FileState { mode, ..before.clone() }, Some(path.clone()));
+        self.planner.push_change(id, Some(before), Some(after), at.clone(), at);
+    }
+
+    /// The mode that an entry shall have: the layer's if the command set it, else the one that it has.
+    fn mode_of(&self, current: &Current, mode: u32) -> Result<u32> {
+        if self.is_untouched(current) {
+            return Ok(mode);
+        }
+        let base = self.base_state(current)?.map_or(mode, |state| state.mode);
+        Ok(if mode == base { current.state.mode } else { mode })
     }
 
     /// Everything that goes, with what is in it; folders before what they hold.
@@ -265,36 +301,39 @@ impl<'a> Landing<'a> {
 
     /// Makes moves of what goes here and comes there with the same content; what is still to be made.
     fn moves<'b>(&mut self, found: &'b Found, going: &mut Vec<Current>) -> Result<Vec<&'b Entry>> {
-        let mut leaving: HashMap<(ContentHash, u64), Vec<FileId>> = HashMap::new();
-        for current in going.iter().rev().filter(|current| current.stat.is(FileKind::File)) {
+        let mut leaving: HashMap<(ContentHash, u64), Vec<usize>> = HashMap::new();
+        for (at, current) in going.iter().enumerate().rev() {
             // Empty files are all alike: that one goes and another comes says nothing.
-            if let Some(hash) = current.content().filter(|_| current.stat.size() > 0) {
-                leaving.entry((hash, current.stat.size())).or_default().push(current.id);
+            let is_file = current.stat.is(FileKind::File) && current.stat.size() > 0;
+            if let Some(hash) = current.content().filter(|_| is_file) {
+                leaving.entry((hash, current.stat.size())).or_default().push(at);
             }
         }
-        let mut wishes = Vec::new();
+        let sizes: HashSet<u64> = leaving.keys().map(|(_, size)| *size).collect();
+        let gone: HashSet<&WsPath> = found.gone.iter().map(|(path, _)| path).collect();
+        let (mut wishes, mut moved) = (Vec::new(), HashSet::new());
         for entry in &found.entries {
-            // What comes in the place of something that goes has to wait for that.
-            let waits = found.gone.iter().any(|(gone, _)| entry.path.is_within(gone));
+            self.planner.call.check()?;
             let comes = entry.below.is_none() && entry.stat.is(FileKind::File);
-            let may_move =
-                comes && !waits && leaving.keys().any(|(_, size)| *size == entry.stat.size());
-            let moved = match may_move {
+            // What comes in the place of something that goes has to wait for that.
+            let waits = || entry.path.lineage().iter().any(|above| gone.contains(above));
+            let from = match comes && sizes.contains(&entry.stat.size()) && !waits() {
                 true => {
                     let hash = self.hash(entry)?;
                     leaving.get_mut(&(hash, entry.stat.size())).and_then(Vec::pop)
                 }
                 false => None,
             };
-            let at = moved.and_then(|id| going.iter().position(|current| current.id == id));
-            match at {
+            match from {
                 Some(at) => {
-                    let current = going.remove(at);
-                    self.carry(&current, entry)?;
+                    self.carry(&going[at], entry)?;
+                    moved.insert(at);
                 }
                 None => wishes.push(entry),
             }
         }
+        let mut at = 0..;
+        going.retain(|_| at.next().is_none_or(|at| !moved.contains(&at)));
         Ok(wishes)
     }
 
@@ -338,17 +377,23 @@ impl<'a> Landing<'a> {
     fn wish<'b>(&mut self, entry: &'b Entry) -> Result<Option<Wish<'b>>> {
         let bytes = self.read(entry)?;
         let Some(below) = &entry.below else {
-            return Ok(Some(Wish { entry, bytes, merged: false, current: None }));
+            let mode = entry.stat.mode;
+            return Ok(Some(Wish { entry, bytes, mode, merged: false, current: None }));
         };
         let current = self.planner.current_as(&entry.path, below, Large::Keep)?;
+        let mode = self.mode_of(&current, entry.stat.mode)?;
+        if current.is_not_loaded() {
+            self.check_untouched(&current)?;
+            return Ok(Some(Wish { entry, bytes, mode, merged: false, current: Some(current) }));
+        }
         let theirs = bytes;
         let bytes = self.merged(&current, theirs.clone())?;
         let merged = bytes != theirs;
-        if *current.bytes == bytes && current.state.mode == entry.stat.mode {
+        if *current.bytes == bytes && current.state.mode == mode {
             self.touch(entry, &current);
             return Ok(None);
         }
-        Ok(Some(Wish { entry, bytes, merged, current: Some(current) }))
+        Ok(Some(Wish { entry, bytes, mode, merged, current: Some(current) }))
     }
 
     /// A command that only set a file's time has touched it.
@@ -371,7 +416,7 @@ impl<'a> Landing<'a> {
         for (wish, made) in wishes.into_iter().zip(made) {
             match &wish.current {
                 Some(current) => {
-                    let after = rewritten(current, wish.entry);
+                    let after = rewritten(current, wish.mode);
                     self.planner.put_made(current, after, made)?;
                     self.landed.changed += 1;
                 }
@@ -389,7 +434,7 @@ impl<'a> Landing<'a> {
         let from = Some(&self.layer.disk);
         match current {
             Some(current) => {
-                let wanted = self.planner.wanted(current, bytes, &rewritten(current, entry));
+                let wanted = self.planner.wanted(current, bytes, &rewritten(current, wish.mode));
                 // What was merged is in no layer.
                 Wanted { from: from.filter(|_| !wish.merged), ..wanted }
             }
@@ -429,7 +474,7 @@ impl<'a> Landing<'a> {
         if current.content() == Some(hash) && current.state.mode == entry.stat.mode {
             return Ok(());
         }
-        let after = rewritten(&current, entry);
+        let after = rewritten(&current, entry.stat.mode);
         self.planner.put_image(&current, after, |planner, shape| -> Result<Image> {
             planner.receive(&arrived, shape, path)
         })?;
@@ -475,7 +520,7 @@ impl<'a> Landing<'a> {
         if self.is_untouched(current) {
             return Ok(None);
         }
-        let known = self.base_hash(current)?;
+        let known = self.base_state(current)?.and_then(|state| state.content);
         // The clock of a file system ticks a few hundred times a second: what changed in the tick in
         // which the command began changed before, unless the history says otherwise.
         let same_tick = current.stat.signature.ctime == self.began.0;
@@ -496,12 +541,12 @@ impl<'a> Landing<'a> {
         Err(conflict(&current.path))
     }
 
-    /// The content of a file when the command began, as far as the history has it.
-    fn base_hash(&self, current: &Current) -> Result<Option<ContentHash>> {
+    /// What an entry was when the command began, as far as the history has it.
+    fn base_state(&self, current: &Current) -> Result<Option<FileState>> {
         let store = self.planner.workspace.store();
         let changes = store.file_changes(current.id, Some(self.began.1 + 1), 1);
         let last = changes.map_err(store_fault)?.into_iter().next();
-        Ok(last.and_then(|(_, change)| change.after).and_then(|after| after.content))
+        Ok(last.and_then(|(_, change)| change.after))
     }
 
     /// Says of the effect that was planned last whether it is the caller's own.
@@ -519,15 +564,16 @@ impl<'a> Landing<'a> {
     fn is_own(&mut self, current: Option<&Current>, path: &WsPath) -> Result<bool> {
         let Some(current) = current else { return Ok(true) };
         let last = self.planner.effect.paths.last().map(|effect| effect.kind);
-        if self.outputs.holds(path)? || last.is_some_and(|kind| is_git_at_work(path, kind)) {
+        let is_folder = current.stat.is(FileKind::Folder);
+        if self.outputs.holds(path, is_folder)?
+            || last.is_some_and(|kind| is_git_at_work(path, kind))
+        {
             return Ok(true);
         }
-        let maker = self.planner.store().maker(current.id).map_err(store_fault)?;
-        let Some(maker) = maker.filter(|_| current.known) else { return Ok(false) };
-        Ok(match maker.chat {
-            Some(chat) => self.whose.chat == Some(chat),
-            None => self.whose.default_of.as_ref() == Some(&maker.actor),
-        })
+        let makers = self.planner.store().makers(current.id).map_err(store_fault)?;
+        let adopted = { self.planner.draft.adopted.iter() }.any(|change| change.file == current.id);
+        // Who made it, and who changed it last: what others wrote into a file is theirs.
+        Ok(!adopted && !makers.is_empty() && makers.iter().all(|maker| is_by(self.whose, maker)))
     }
 }
 
@@ -551,8 +597,16 @@ fn is_git_at_work(path: &WsPath, kind: EffectKind) -> bool {
     }
 }
 
-fn rewritten(current: &Current, entry: &Entry) -> FileState {
-    FileState { mode: entry.stat.mode, ..current.state.clone() }
+/// Whether something was done in the chat that a landing belongs to.
+pub(crate) fn is_by(whose: &Land, maker: &Maker) -> bool {
+    match maker.chat {
+        Some(chat) => whose.chat == Some(chat),
+        None => whose.default_of.as_ref() == Some(&maker.actor),
+    }
+}
+
+fn rewritten(current: &Current, mode: u32) -> FileState {
+    FileState { mode, ..current.state.clone() }
 }
 
 fn conflict(path: &WsPath) -> Fault {

@@ -35,6 +35,7 @@ impl Execute for Undo {
             places: HashMap::new(),
             removed: HashMap::new(),
             vacated: HashSet::new(),
+            states: HashMap::new(),
         };
         for change in together(changes).iter().rev() {
             call.check()?;
@@ -57,6 +58,8 @@ struct Undoing<'a> {
     removed: HashMap<WsPath, usize>,
     /// The places that this undo empties.
     vacated: HashSet<WsPath>,
+    /// What folders are whose modes this undo sets.
+    states: HashMap<FileId, FileState>,
 }
 
 impl Undoing<'_> {
@@ -87,7 +90,10 @@ impl Undoing<'_> {
             }
             return Ok(None);
         }
-        let current = self.planner.current(&path, Large::Keep)?;
+        let mut current = self.planner.current(&path, Large::Keep)?;
+        if let Some(state) = self.states.get(&file) {
+            current.state = state.clone();
+        }
         Ok(Some(current).filter(|current| current.id == file))
     }
 
@@ -325,6 +331,9 @@ impl Undoing<'_> {
         let bytes = self.merged(change, current, theirs, base)?;
         if bytes.is_none() && after == current.state {
             return Ok(());
+        }
+        if after.kind == FileKind::Folder {
+            self.states.insert(current.id, after.clone());
         }
         self.planner.rewrite(current, bytes, after)
     }

@@ -1,7 +1,7 @@
 //! Reading history: steps, their changes, versions and the audit chain.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{ChatId, FileId, FileState, StepId, VersionId, WsPath};
+use yard_core::{Author, ChatId, FileId, FileState, StepId, VersionId, WsPath};
 
 use super::error::corrupt;
 use super::value::{self, StateColumns, get, limit, moment, number, unsigned};
@@ -198,14 +198,26 @@ fn parent(row: &Row<'_>, at: usize) -> Result<FileId> {
     id.ok_or_else(|| corrupt("a change has no parent"))
 }
 
-/// Who made a file: its first step says so.
-pub(super) fn maker(connection: &Connection, file: FileId) -> Result<Option<Maker>> {
-    let sql = "SELECT s.chat, s.actor FROM change c JOIN step s ON s.seq = c.seq \
-               WHERE c.file = (SELECT row FROM named WHERE id = ?1) ORDER BY c.seq LIMIT 1";
-    one(connection, sql, [file.as_bytes()], |row| {
-        let chat: Option<[u8; 16]> = get(row, 0)?;
-        Ok(Maker { chat: chat.map(ChatId::from_bytes), actor: get(row, 1)? })
-    })
+/// Who made a file and who changed it last: its first step and its last say so.
+pub(super) fn makers(connection: &Connection, file: FileId) -> Result<Vec<Maker>> {
+    let first = "SELECT s.chat, s.actor, s.author FROM change c JOIN step s ON s.seq = c.seq \
+                 WHERE c.file = (SELECT row FROM named WHERE id = ?1) ORDER BY c.seq LIMIT 1";
+    let last = "SELECT s.chat, s.actor, s.author FROM change c JOIN step s ON s.seq = c.seq \
+                WHERE c.file = (SELECT row FROM named WHERE id = ?1) ORDER BY c.seq DESC LIMIT 1";
+    let mut makers = Vec::with_capacity(2);
+    for sql in [first, last] {
+        makers.extend(one(connection, sql, [file.as_bytes()], maker)?);
+    }
+    Ok(makers)
+}
+
+fn maker(row: &Row<'_>) -> Result<Maker> {
+    // Whoever came upon what somebody else had done did not do it.
+    if value::author(get(row, 2)?)? == Author::External {
+        return Ok(Maker { chat: None, actor: Author::External.word().to_owned() });
+    }
+    let chat: Option<[u8; 16]> = get(row, 0)?;
+    Ok(Maker { chat: chat.map(ChatId::from_bytes), actor: get(row, 1)? })
 }
 
 pub(super) fn file_changes(

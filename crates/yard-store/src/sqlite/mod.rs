@@ -222,8 +222,8 @@ impl Store for SqliteStore {
         self.db.read_at_once(|connection| history::file_changes(connection, file, before, limit))
     }
 
-    fn maker(&self, file: FileId) -> Result<Option<Maker>> {
-        self.db.read(|connection| history::maker(connection, file))
+    fn makers(&self, file: FileId) -> Result<Vec<Maker>> {
+        self.db.read(|connection| history::makers(connection, file))
     }
 
     fn version(&self, id: VersionId) -> Result<Option<VersionRow>> {

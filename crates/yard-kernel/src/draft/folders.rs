@@ -97,7 +97,7 @@ impl Planner<'_> {
         loop {
             match (disk.check_writable(&nearest, stage), nearest.parent()) {
                 (Err(fault), Some(parent))
-                    if fault.code() == FaultCode::NotFound || self.is_vacated(&nearest) =>
+                    if fault.code() == FaultCode::NotFound || self.is_at_vacated(&nearest) =>
                 {
                     nearest = parent
                 }
@@ -114,12 +114,17 @@ impl Planner<'_> {
     /// Expects that nothing is at a path. What is at a vacated place, and below it, is expected already, as
     /// something that goes.
     pub(crate) fn expect_free(&mut self, parent: FileId, path: &WsPath) -> Result<()> {
-        if path.lineage().iter().any(|above| self.vacated.contains(above)) {
+        if self.is_at_vacated(path) {
             return Ok(());
         }
         self.forget_gone(parent, path)?;
         self.expect(path, Was::Absent);
         Ok(())
+    }
+
+    /// Whether a path is a place that this plan empties, or below one.
+    fn is_at_vacated(&self, path: &WsPath) -> bool {
+        !self.vacated.is_empty() && path.lineage().iter().any(|above| self.vacated.contains(above))
     }
 
     /// Adopts that an entry of the store is no longer on disk.

@@ -560,7 +560,10 @@ impl Session {
         effect: &Effect,
     ) -> Result<Signed> {
         let audit = self.audit_entry::<O>(origin, call, effect);
-        let chat = self.current_chat()?.map(|chat| chat.id);
+        let chat = match self.chat {
+            Some(named) => Some(named),
+            None => self.current_chat()?.map(|chat| chat.id),
+        };
         Ok(Signed { author: self.actor.author(), chat, audit, riders: Vec::new() })
     }
 

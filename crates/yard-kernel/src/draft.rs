@@ -584,6 +584,13 @@ impl<'a> Planner<'a> {
         Image { hash, size, staged }
     }
 
+    /// Plans that an entry's times are set to now.
+    pub(crate) fn touch(&mut self, current: &Current) {
+        let (state, at) = (Some(current.state.clone()), Some(current.path.clone()));
+        self.push_change(current.id, state.clone(), state, at.clone(), at);
+        self.effect.push(EffectKind::Touch, current.path.clone(), current.state.file_type);
+    }
+
     /// Plans that an entry goes away.
     pub(crate) fn remove(&mut self, current: &Current) {
         let from = Some(current.path.clone());

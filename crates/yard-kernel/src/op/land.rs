@@ -1,6 +1,6 @@
 //! land: what a command changed on its layer becomes a step. The layer is the effect: what is in it came
-//! to be or changed, and a mark says what is gone. It is read and never changed here, so that a landing
-//! that has to wait, or to be planned again, finds it as it was.
+//! to be or changed, and a mark says what is gone. A plan leaves it as it was, so that a landing that has to
+//! wait, or to be planned again, finds the same.
 //!
 //! Somebody may have changed the workspace since the command began. Texts are merged by lines; where that
 //! would be a guess nothing lands, and the fault names the file.
@@ -401,10 +401,7 @@ impl<'a> Landing<'a> {
         if entry.stat.signature.mtime <= current.stat.signature.mtime {
             return;
         }
-        let (state, at) = (Some(current.state.clone()), Some(current.path.clone()));
-        self.planner.push_change(current.id, state.clone(), state, at.clone(), at);
-        let file_type = current.state.file_type;
-        self.planner.effect.push(EffectKind::Touch, current.path.clone(), file_type);
+        self.planner.touch(current);
         self.landed.changed += 1;
     }
 

@@ -1,7 +1,7 @@
 //! touch: a new empty file, or a step without a version that sets a file's times (W19).
 
 use yard_core::op::{Changed, Touch};
-use yard_core::{Call, EffectKind, FileKind, FileType, Result, WsPath};
+use yard_core::{Call, FileKind, FileType, Result, WsPath};
 
 use crate::disk::{EntryKind, Spot, special};
 use crate::draft::{Large, NewContent, Planner, not_a_folder};
@@ -41,9 +41,7 @@ fn create(path: &WsPath, workspace: &Workspace, call: &Call) -> Result<Planned<C
 fn touch(path: &WsPath, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
     let mut planner = Planner::new(workspace, call);
     let current = planner.current(path, Large::Leave)?;
-    let (state, at) = (Some(current.state.clone()), Some(path.clone()));
-    planner.push_change(current.id, state.clone(), state, at.clone(), at);
-    planner.effect.push(EffectKind::Touch, path.clone(), current.state.file_type);
+    planner.touch(&current);
     let answer = Changed {
         path: path.clone(),
         file: current.id,

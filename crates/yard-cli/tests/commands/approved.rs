@@ -6,7 +6,7 @@ use yard_dialects::Answer;
 use yard_gate::{Actor, ApprovalStatus, Awaited, Policy, Ruling, Scope};
 use yard_testkit::Yard;
 
-use crate::ground::{guarded, plan, shell_as, yard};
+use crate::ground::{guarded, picture, plan, shell_as, yard};
 
 fn asked(answer: &Answer) -> ApprovalId {
     match answer.pending.as_ref().map(|pending| &pending.awaited) {
@@ -124,4 +124,17 @@ fn an_agent_cannot_land_what_waits() {
         Ruling { approves: true, scope: Scope::Once, reason: None, args: None, state: None };
     assert!(yard.catalog().decide(id, &ruling, &session, &yard.surroundings()).is_err());
     assert_eq!(yard.bytes("/a.txt"), b"one\n");
+}
+
+#[test]
+fn what_a_command_closed_waits_closed() {
+    let yard = yard();
+    yard.put("/a.txt", "one\n");
+    let command =
+        "mkdir -p d/e; echo x > d/e/f; echo y > g; chmod 000 g; chmod 555 d/e d; echo two > a.txt";
+    let id = asked(&shell_as(&yard, &guarded(&yard), command));
+    assert_eq!(decide(&yard, id, true).status, ApprovalStatus::Executed, "it is what was shown");
+    let landed = picture(yard.root());
+    let mode = |name: &str| landed[std::path::Path::new(name)].1;
+    assert_eq!((mode("d"), mode("d/e"), mode("g")), (0o555, 0o555, 0));
 }

@@ -2,6 +2,7 @@
 //! workspace and with what the command said. A layer is read here and never followed into: it was made
 //! by somebody who may mean harm.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -122,7 +123,7 @@ impl RunFolder {
     /// The layer, as a tree that can be looked at.
     pub(crate) fn layer(&self) -> Result<Layer> {
         let disk = Disk::open(&self.upper(), Resolution::Auto, None)?;
-        Ok(Layer { disk })
+        Ok(Layer { disk, opened: RefCell::default() })
     }
 
     /// A file beside the layer, to be written.
@@ -171,6 +172,8 @@ impl RunFolder {
 /// What a command changed, over the workspace.
 pub(crate) struct Layer {
     pub(crate) disk: Disk,
+    /// What the command closed and is open while it is looked at, with its own mode.
+    opened: RefCell<Vec<(WsPath, u32)>>,
 }
 
 impl Layer {
@@ -183,7 +186,8 @@ impl Layer {
         Ok(is_device && raw.st_rdev == 0)
     }
 
-    /// Makes sure that what a command closed can be read here. Its mode was noted, and is what it gets.
+    /// Makes sure that what a command closed can be read, until this layer is dropped: whoever looks next
+    /// finds it closed again.
     pub(crate) fn open_up(&self, path: &WsPath, stat: &Stat) -> Result<()> {
         let needed = match stat.kind {
             EntryKind::Known(FileKind::Folder) => 0o700,
@@ -193,10 +197,14 @@ impl Layer {
         if stat.mode & needed == needed {
             return Ok(());
         }
-        let told = |errno| read_fault(errno, path);
-        let (parent, name) = self.disk.parent_of(path).map_err(told)?;
-        let mode = Mode::from_raw_mode(stat.mode | needed);
-        rustix::fs::chmodat(&parent, name.as_bytes(), mode, AtFlags::empty()).map_err(told)
+        self.opened.borrow_mut().push((path.clone(), stat.mode));
+        self.set_mode(path, stat.mode | needed).map_err(|errno| read_fault(errno, path))
+    }
+
+    fn set_mode(&self, path: &WsPath, mode: u32) -> std::result::Result<(), Errno> {
+        let (parent, name) = self.disk.parent_of(path)?;
+        let mode = Mode::from_raw_mode(mode);
+        rustix::fs::chmodat(&parent, name.as_bytes(), mode, AtFlags::empty())
     }
 
     /// Whether a folder hides what is below it.
@@ -213,9 +221,20 @@ impl Layer {
     }
 }
 
+impl Drop for Layer {
+    fn drop(&mut self) {
+        // Those below first: what is above them is about to be closed.
+        for (path, mode) in std::mem::take(self.opened.get_mut()).into_iter().rev() {
+            // What stays open is asked about again, as another change than the one that was shown.
+            let _ = self.set_mode(&path, mode);
+        }
+    }
+}
+
 type Names = Vec<(Vec<u8>, RawType)>;
 
-fn names_in(folder: &OwnedFd) -> std::result::Result<Names, Errno> {
+/// The names in a folder, with what each is.
+pub(super) fn names_in(folder: &OwnedFd) -> std::result::Result<Names, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let handle = rustix::fs::openat(folder, ".", flags, Mode::empty())?;
     let mut buffer = Vec::with_capacity(32 * 1024);

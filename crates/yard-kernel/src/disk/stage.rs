@@ -17,7 +17,7 @@ use yard_store::Signature;
 
 use crate::content::{hash_all, read_all};
 
-use super::{Disk, DiskCall, Stat, write_fault};
+use super::{Disk, DiskCall, Stat, layer, write_fault};
 
 /// Larger files are hashed in pieces.
 const WHOLE: u64 = 1 << 20;
@@ -660,16 +660,8 @@ pub(super) fn rename_new(
 }
 
 fn names_in(folder: &OwnedFd) -> std::result::Result<Vec<String>, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let handle = rustix::fs::openat(folder, ".", flags, Mode::empty())?;
-    let mut names = Vec::new();
-    for entry in rustix::fs::Dir::new(handle)? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if name != "." && name != ".." {
-            names.push(name);
-        }
-    }
-    Ok(names)
+    let names = layer::names_in(folder)?.into_iter();
+    Ok(names.map(|(name, _)| String::from_utf8_lossy(&name).into_owned()).collect())
 }
 
 pub(super) fn open_folder<P: rustix::path::Arg + Copy>(

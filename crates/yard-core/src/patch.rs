@@ -24,7 +24,7 @@ pub use apply::{Applied, Landed, apply};
 pub use check::check;
 pub use place::Pass;
 pub use reverse::reverse;
-pub use tree::{Change, apply_all};
+pub use tree::{Change, Job, apply_all, jobs};
 
 use crate::{Fault, FaultCode};
 

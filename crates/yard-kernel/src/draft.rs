@@ -304,11 +304,42 @@ impl<'a> Planner<'a> {
         seen: &Stat,
         large: Large,
     ) -> Result<Current> {
+        let (parent, node) = self.known_at(path)?;
+        let observed = self.observe(path, seen, node.as_ref())?;
+        self.settle(parent, path, node, observed, large)
+    }
+
+    /// As [`Planner::current`], for a file whose bytes were just read.
+    pub(crate) fn current_read(
+        &mut self,
+        path: &WsPath,
+        stat: Stat,
+        bytes: Vec<u8>,
+    ) -> Result<Current> {
+        let (parent, node) = self.known_at(path)?;
+        let expected = node.as_ref().and_then(|node| node.last.content);
+        let content = Some(self.workspace.recent.hash(&bytes, expected));
+        let observed = Observed { kind: FileKind::File, stat, content, bytes, large: false };
+        self.settle(parent, path, node, observed, Large::Keep)
+    }
+
+    /// The folder above a path, and what the store knows there.
+    fn known_at(&mut self, path: &WsPath) -> Result<(FileId, Option<Node>)> {
         let above = path.parent().ok_or_else(|| not_found(path))?;
         let name = path.name().ok_or_else(|| not_found(path))?;
         let parent = self.folder(&above)?;
         let node = self.store().child(parent, &name).map_err(store_fault)?;
-        let observed = self.observe(path, seen, node.as_ref())?;
+        Ok((parent, node))
+    }
+
+    fn settle(
+        &mut self,
+        parent: FileId,
+        path: &WsPath,
+        node: Option<Node>,
+        observed: Observed,
+        large: Large,
+    ) -> Result<Current> {
         self.expect(path, Was::Seen(observed.stat));
         let known = node.is_some();
         let (id, state) = self.agree(parent, path, node, &observed, large)?;

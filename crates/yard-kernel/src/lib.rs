@@ -20,6 +20,7 @@ mod recent;
 mod recovery;
 mod regex;
 pub mod sandbox;
+mod spread;
 mod upload;
 mod virtual_files;
 mod walk;

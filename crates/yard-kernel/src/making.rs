@@ -1,20 +1,13 @@
 //! New contents made ready: named by their hash, made small for the store, staged for the disk. Nothing
 //! of that needs the plan that wants them, so that many are made at once, on all cores.
 
-use std::num::NonZero;
-use std::thread;
-
 use yard_core::{Call, ContentHash, FileKind, Result, WsPath};
 use yard_store::{Base, Effort, Prepared};
 
 use crate::disk::{Disk, Shape, Staged};
 use crate::recent;
+use crate::spread;
 use crate::workspace::{Workspace, store_fault};
-
-/// Fewer than this are made sooner than a thread starts.
-const FEW: usize = 16;
-/// Threads beyond this wait for each other in the staging folder.
-const MOST_THREADS: usize = 4;
 
 /// A content, and the file or link that it is going to be.
 pub(crate) struct Wanted<'a> {
@@ -62,29 +55,5 @@ pub(crate) fn make_all(
     effort: Effort,
     call: &Call,
 ) -> Result<Vec<Made>> {
-    let make = |part: &[Wanted<'_>]| {
-        let made = part.iter().map(|wanted| {
-            call.check()?;
-            wanted.make(workspace, effort)
-        });
-        made.collect::<Result<Vec<_>>>()
-    };
-    let cores = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
-    if cores == 1 || wanted.len() < FEW {
-        return make(wanted);
-    }
-    let (mine, others) = wanted.split_at(wanted.len().div_ceil(cores));
-    thread::scope(|scope| {
-        let parts = others.chunks(mine.len());
-        let others: Vec<_> = parts.map(|part| scope.spawn(move || make(part))).collect();
-        let mut all = make(mine);
-        for part in others {
-            let part = part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            all = all.and_then(|mut all| {
-                all.extend(part?);
-                Ok(all)
-            });
-        }
-        all
-    })
+    spread::over_cores(wanted, call, |wanted| wanted.make(workspace, effort))
 }

@@ -29,71 +29,107 @@ pub struct Change {
     pub hunks: Vec<Landed>,
 }
 
+/// All that a patch does to one file. The jobs of a patch know nothing of each other.
+#[derive(Clone, Debug)]
+pub struct Job<'a> {
+    first: &'a FilePatch,
+    /// More updates of the same file, in the order of the patch.
+    more: Vec<&'a FilePatch>,
+}
+
 /// Does a patch to the files that `read` gives; it gives none where there is no file. The order of
 /// sections does not matter, but that several updates of one file are done one after the other.
 pub fn apply_all<B: Borrow<Vec<u8>>>(
     patch: &Patch,
     mut read: impl FnMut(&str) -> Result<Option<B>>,
 ) -> Result<Vec<Change>> {
+    jobs(patch)?.iter().map(|job| job.apply(&mut read)).collect()
+}
+
+/// What a patch has to do, file by file; a fault where two of its sections contradict each other.
+pub fn jobs(patch: &Patch) -> Result<Vec<Job<'_>>> {
     check::check(patch)?;
-    let mut changes: Vec<Change> = Vec::with_capacity(patch.files.len());
+    let mut jobs: Vec<Job<'_>> = Vec::with_capacity(patch.files.len());
     let mut updated: HashMap<String, usize> = HashMap::new();
     for file in &patch.files {
         let is_plain = file.action == Action::Update && file.transfer.is_none();
         let key = check::key(file.name());
         let earlier = updated.get(&key).copied().filter(|_| is_plain);
-        if let Some(change) = earlier.and_then(|at| changes.get_mut(at)) {
-            go_on(change, file)?;
+        if let Some(job) = earlier.and_then(|at| jobs.get_mut(at)) {
+            job.more.push(file);
             continue;
         }
         if is_plain {
-            updated.insert(key, changes.len());
+            updated.insert(key, jobs.len());
         }
-        changes.push(change(file, &mut read)?);
+        jobs.push(Job { first: file, more: Vec::new() });
     }
-    Ok(changes)
+    Ok(jobs)
 }
 
-/// One more update of a file that was updated.
-fn go_on(change: &mut Change, file: &FilePatch) -> Result<()> {
-    let applied = apply(&change.content, file)?;
-    change.content = applied.content;
-    change.hunks.extend(applied.hunks);
-    change.mode = file.new_mode.or(change.mode);
-    Ok(())
+impl<'a> Job<'a> {
+    /// The paths that it asks for, as the patch writes them.
+    pub fn reads(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        [self.makes_at(), self.first.old_path.as_deref()].into_iter().flatten()
+    }
+
+    /// Where it makes a file, so that nothing may be there.
+    fn makes_at(&self) -> Option<&'a str> {
+        let makes = self.first.action == Action::Add || self.first.transfer.is_some();
+        self.first.new_path.as_deref().filter(|_| makes)
+    }
+
+    /// Does it to the file that `read` gives.
+    pub fn apply<B: Borrow<Vec<u8>>>(
+        &self,
+        mut read: impl FnMut(&str) -> Result<Option<B>>,
+    ) -> Result<Change> {
+        let mut change = self.begin(&mut read)?;
+        for file in &self.more {
+            let applied = apply(&change.content, file)?;
+            change.content = applied.content;
+            change.hunks.extend(applied.hunks);
+            change.mode = file.new_mode.or(change.mode);
+        }
+        Ok(change)
+    }
+
+    fn begin<B: Borrow<Vec<u8>>>(
+        &self,
+        read: &mut impl FnMut(&str) -> Result<Option<B>>,
+    ) -> Result<Change> {
+        let file = self.first;
+        if let Some(path) = self.makes_at()
+            && read(path)?.is_some()
+        {
+            return Err(in_the_way(path, file));
+        }
+        let applied = match file.old_path.as_deref() {
+            Some(path) => {
+                let bytes = read(path)?.ok_or_else(|| not_there(path, file))?;
+                apply(bytes.borrow(), file)?
+            }
+            None => apply(&[], file)?,
+        };
+        Ok(Change {
+            action: file.action,
+            old_path: file.old_path.clone(),
+            new_path: file.new_path.clone(),
+            transfer: file.transfer,
+            mode: file.new_mode,
+            content: applied.content,
+            hunks: applied.hunks,
+        })
+    }
 }
 
-fn change<B: Borrow<Vec<u8>>>(
-    file: &FilePatch,
-    read: &mut impl FnMut(&str) -> Result<Option<B>>,
-) -> Result<Change> {
-    let makes = file.action == Action::Add || file.transfer.is_some();
-    if let Some(path) = file.new_path.as_deref().filter(|_| makes)
-        && read(path)?.is_some()
-    {
-        let message = format!(
-            "{path} exists, and the patch (line {}) would write over it. Nothing was changed. \
-             Update the file, or delete it first.",
-            file.line
-        );
-        return Err(Fault::new(FaultCode::Exists, message).about(Subject::Destination));
-    }
-    let applied = match file.old_path.as_deref() {
-        Some(path) => {
-            let bytes = read(path)?.ok_or_else(|| not_there(path, file))?;
-            apply(bytes.borrow(), file)?
-        }
-        None => apply(&[], file)?,
-    };
-    Ok(Change {
-        action: file.action,
-        old_path: file.old_path.clone(),
-        new_path: file.new_path.clone(),
-        transfer: file.transfer,
-        mode: file.new_mode,
-        content: applied.content,
-        hunks: applied.hunks,
-    })
+fn in_the_way(path: &str, file: &FilePatch) -> Fault {
+    let message = format!(
+        "{path} exists, and the patch (line {}) would write over it. Nothing was changed. Update \
+         the file, or delete it first.",
+        file.line
+    );
+    Fault::new(FaultCode::Exists, message).about(Subject::Destination)
 }
 
 fn not_there(path: &str, file: &FilePatch) -> Fault {

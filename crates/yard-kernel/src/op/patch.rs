@@ -1,21 +1,21 @@
 //! patch: any number of files come, go, move and change by one patch, in one step. Where any of its
 //! places is a guess nothing is changed (X3).
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
 
 use yard_core::op::{ApplyPatch, Patched, PatchedFile};
-use yard_core::patch::{self, Action, Change, Transfer};
+use yard_core::patch::{self, Action, Change, Job, Transfer};
 use yard_core::{
     Call, EffectKind, Fault, FaultCode, FileKind, FileState, FileType, PathError, Result, Subject,
     WsPath,
 };
 
-use crate::content::check_loadable;
-use crate::disk::{EntryKind, Shape, Spot, is_folder, not_found, special};
-use crate::draft::{Current, Large, Planner, not_a_folder};
+use crate::content::{check_loadable, read_all};
+use crate::disk::{Shape, Spot, Stat, not_found};
+use crate::draft::{Current, Planner, not_a_folder};
 use crate::making::{self, Made, Wanted};
 use crate::op::relocate::carry;
+use crate::spread;
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
@@ -25,7 +25,9 @@ const EXECUTABLE: u32 = 0o111;
 impl Execute for ApplyPatch {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Patched>> {
         let mut tree = Tree::new(workspace, call);
-        let changes = patch::apply_all(&self.patch, |path| tree.read(path))?;
+        let jobs = patch::jobs(&self.patch)?;
+        tree.read_all(&jobs)?;
+        let changes = spread::over_cores(&jobs, call, |job| job.apply(|text| tree.bytes(text)))?;
         let mut files = Vec::with_capacity(changes.len());
         // What goes away makes room for what comes.
         for change in changes.iter().filter(|change| change.action == Action::Delete) {
@@ -77,27 +79,25 @@ impl<'a> Tree<'a> {
         Err(Fault::new(FaultCode::BadArgument, message).about(Subject::Patch))
     }
 
-    /// The bytes of a file that the patch starts from, or finds in its way.
-    fn read(&mut self, text: &str) -> Result<Option<Arc<Vec<u8>>>> {
-        if let Some(known) = self.found.get(text) {
-            return Ok(Some(Arc::clone(&known.bytes)));
+    /// Reads every file that the patch starts from, or finds in its way.
+    fn read_all(&mut self, jobs: &[Job<'_>]) -> Result<()> {
+        let mut asked = HashSet::new();
+        let reads = jobs.iter().flat_map(Job::reads);
+        let texts: Vec<&str> = reads.filter(|text| asked.insert(*text)).collect();
+        let Planner { workspace, call, .. } = self.planner;
+        let sights = spread::over_cores(&texts, call, |text| Sight::of(workspace, text))?;
+        for (text, sight) in texts.into_iter().zip(sights) {
+            let Some(Sight { path, stat, bytes }) = sight else { continue };
+            self.name(&path, text)?;
+            let current = self.planner.current_read(&path, stat, bytes)?;
+            self.found.insert(text.to_owned(), current);
         }
-        let path = parsed(text)?;
-        let workspace = self.planner.workspace;
-        let (path, stat) = match workspace.locate_to_change(&path, true)? {
-            Spot::Missing { .. } | Spot::Blocked { .. } => return Ok(None),
-            Spot::Present { path, stat } => (path, stat),
-        };
-        match stat.kind {
-            EntryKind::Known(FileKind::Folder) => return Err(is_folder(&path)),
-            EntryKind::Special(what) => return Err(special(&path, what)),
-            EntryKind::Known(_) => check_loadable(stat.size(), workspace.limits(), &path)?,
-        }
-        self.name(&path, text)?;
-        let current = self.planner.current_as(&path, &stat, Large::Keep)?;
-        let bytes = Arc::clone(&current.bytes);
-        self.found.insert(text.to_owned(), current);
-        Ok(Some(bytes))
+        Ok(())
+    }
+
+    /// The bytes of a file that was read; none where there is no file.
+    fn bytes(&self, text: &str) -> Result<Option<&Vec<u8>>> {
+        Ok(self.found.get(text).map(|current| &*current.bytes))
     }
 
     fn remove(&mut self, change: &Change) -> Result<()> {
@@ -245,6 +245,27 @@ impl<'a> Tree<'a> {
         }
         let bytes = differs.then(|| change.content.clone());
         self.planner.rewrite(current, bytes, after)
+    }
+}
+
+/// A file that was read, before the plan knows of it.
+struct Sight {
+    path: WsPath,
+    stat: Stat,
+    bytes: Vec<u8>,
+}
+
+impl Sight {
+    /// What a path of a patch leads to, if there is anything.
+    fn of(workspace: &Workspace, text: &str) -> Result<Option<Self>> {
+        let (path, seen) = match workspace.locate_to_change(&parsed(text)?, true)? {
+            Spot::Missing { .. } | Spot::Blocked { .. } => return Ok(None),
+            Spot::Present { path, stat } => (path, stat),
+        };
+        let (mut file, stat) = workspace.disk.open_seen(&path, &seen)?;
+        check_loadable(stat.size(), workspace.limits(), &path)?;
+        let bytes = read_all(&mut file, stat.size(), &path)?;
+        Ok(Some(Self { path, stat, bytes }))
     }
 }
 

@@ -22,7 +22,7 @@ pub enum EffectKind {
     Remove,
     /// What was there is removed from the past too, for good.
     Purge,
-    /// A command starts there, in a box.
+    /// A command starts there.
     Run,
 }
 
@@ -78,6 +78,7 @@ pub struct PathEffect {
     /// The same happens to everything below it, and is not named entry by entry.
     pub with_contents: bool,
     /// It is the caller's own to change: its chat made it, or tools make it again whenever it is needed.
+    /// Of a command that starts: it has a layer of its own, so that nothing happens before it is judged.
     pub own: bool,
 }
 
@@ -106,6 +107,13 @@ impl Effect {
     #[must_use]
     pub fn with_contents(mut self) -> Self {
         self.paths.iter_mut().for_each(|effect| effect.with_contents = true);
+        self
+    }
+
+    /// The same effect, on what is the caller's own if that is so.
+    #[must_use]
+    pub fn on_own(mut self, own: bool) -> Self {
+        self.paths.iter_mut().for_each(|effect| effect.own = own);
         self
     }
 

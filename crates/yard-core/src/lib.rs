@@ -8,6 +8,7 @@ pub mod call;
 pub mod diff;
 pub mod effect;
 pub mod fault;
+pub mod git;
 pub mod hash;
 pub mod id;
 pub mod limits;

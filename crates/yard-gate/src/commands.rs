@@ -1,12 +1,15 @@
 //! Commands: judged when they start, run in the box, and judged again by what they changed, before it
 //! counts. The text of a command is judged by nobody.
 //!
+//! Where there is no layer a command runs in place, so that its start is all that can be judged: what is
+//! there is recorded before it, and what it changed afterwards, as its caller's step.
+//!
 //! A yes to a start is used up by it: a command that a crash interrupts is not run again. A landing that
 //! has to wait for a person is kept, and the yes lands it: the command is over by then.
 
-use yard_core::op::{Land, Landed};
-use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, RunId};
-use yard_kernel::{Command, Ran, store_fault};
+use yard_core::op::{Import, Land, Landed, TakeIn};
+use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
+use yard_kernel::{Command, Ground, Ran, store_fault};
 use yard_store::{Mode, StoreError};
 
 use crate::approvals::no_longer_waits;
@@ -36,8 +39,9 @@ impl Session {
             let ran = self.open().workspace.ran(run)?;
             return self.land(origin, call, ran);
         }
-        self.open().workspace.check_box()?;
-        let effect = Effect::one(EffectKind::Run, command.folder.clone());
+        let workspace = &self.open().workspace;
+        let ground = workspace.ground()?;
+        let effect = self.effect_of_start(command, ground)?;
         if let Admission::Wait(pending) = self.admit::<Land>(origin, call, &effect, None)? {
             return Ok(Outcome::Pending(pending));
         }
@@ -48,8 +52,49 @@ impl Session {
         self.needed_chat(call)?;
         let run = RunId::new(call.world());
         self.start(origin, call, &effect, run)?;
-        let ran = self.open().workspace.run(run, command, call)?;
-        self.land(origin, call, ran)
+        match ground {
+            Ground::Layer => self.land(origin, call, workspace.run(run, command, ground, call)?),
+            _ => self.run_in_place(origin, call, command, run).map(Outcome::Done),
+        }
+    }
+
+    /// What the start of a command does: in place, whatever the command will do, which nobody knows.
+    fn effect_of_start(&self, command: &Command, ground: Ground) -> Result<Effect> {
+        let start = Effect::one(EffectKind::Run, command.folder.clone());
+        if ground == Ground::Layer {
+            return Ok(start.on_own(true));
+        }
+        if self.mode()? == Mode::Plan {
+            return Ok(start);
+        }
+        let kinds = [EffectKind::Create, EffectKind::Modify, EffectKind::Remove];
+        let anything = kinds.map(|kind| Effect::one(kind, WsPath::root()).with_contents().paths);
+        Ok(Effect { paths: start.paths.into_iter().chain(anything.into_iter().flatten()).collect() })
+    }
+
+    /// Runs a command where nothing holds back what it changes.
+    fn run_in_place(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        command: &Command,
+        run: RunId,
+    ) -> Result<Finished> {
+        let workspace = &self.open().workspace;
+        if self.mode()? == Mode::Plan {
+            let ran = workspace.run(run, command, Ground::Nothing, call)?;
+            workspace.drop_run(run);
+            let why = "this chat is in plan mode: the command could change nothing";
+            let (landed, dropped) = (Landed::default(), Some(why.to_owned()));
+            return Ok(Finished { ran, landed, dropped });
+        }
+        let whole = Import { path: WsPath::root(), include_ignored: false };
+        self.look(origin, call, whole)?;
+        let ran = workspace.run(run, command, Ground::Place, call)?;
+        // It is over: that the caller's time is up changes nothing about what it did.
+        let landed = self.look(origin, &Call::new(call.shared_world()), TakeIn { run });
+        workspace.drop_run(run);
+        Ok(Finished { ran, landed: landed?, dropped: None })
     }
 
     /// What becomes durable before a command starts: its audit row, and that a yes is used up.

@@ -1,5 +1,6 @@
 //! What may happen, where no rule says it: presets, and what each dialect asks for by itself.
 
+use yard_core::git::{self, Part};
 use yard_core::{Effect, EffectKind, FileType, PathEffect};
 
 /// What is said of one effect.
@@ -93,7 +94,9 @@ impl Asks {
             Self::ToOverwrite => overwrites(kind),
             Self::ToTouchOthers => {
                 let takes = overwrites(kind) || kind == EffectKind::MoveFrom;
-                kind.changes() && is_protected(effect) || takes && !effect.own
+                // A command without a layer of its own has done what it does before anybody sees it.
+                let acts = kind == EffectKind::Run;
+                kind.changes() && is_protected(effect) || (takes || acts) && !effect.own
             }
         }
     }
@@ -107,27 +110,15 @@ fn overwrites(kind: EffectKind) -> bool {
 /// keeps them, and a ref that is gone takes along what only it led to. What git makes whenever it works
 /// is not, and nothing else in there is known to be harmless.
 fn is_protected(effect: &PathEffect) -> bool {
-    let names: Vec<_> = effect.path.names().collect();
-    let Some(git) = names.iter().position(|name| name.as_bytes() == b".git") else { return false };
-    let inside: Vec<&[u8]> = names[git + 1..].iter().map(yard_core::Name::as_bytes).collect();
-    let Some(first) = inside.first() else {
+    match git::part(&effect.path) {
+        None => false,
         // A file of that name leads git elsewhere; where the folder goes, everything in it does.
-        return effect.kind != EffectKind::Create || effect.file_type != Some(FileType::Folder);
-    };
-    let obeyed: [&[u8]; 6] =
-        [b"hooks", b"config", b"config.worktree", b"info", b"commondir", b"gitdir"];
-    if inside.iter().any(|name| obeyed.contains(name)) && *first != b"objects" {
-        return true;
-    }
-    match *first {
-        b"refs" => matches!(effect.kind, EffectKind::Remove | EffectKind::MoveFrom),
-        b"objects" | b"logs" | b"index" | b"HEAD" | b"branches" | b"description" => false,
-        b"packed-refs" | b"gc.log" | b"rebase-merge" | b"rebase-apply" | b"sequencer" => false,
-        name => {
-            let endings: [&[u8]; 4] = [b"_HEAD", b"_MSG", b"_EDITMSG", b".lock"];
-            let other = name == b"MERGE_MODE" || name == b"AUTO_MERGE" || name == b"MERGE_RR";
-            !other && !endings.iter().any(|ending| name.ends_with(ending))
+        Some(Part::Folder) => {
+            effect.kind != EffectKind::Create || effect.file_type != Some(FileType::Folder)
         }
+        Some(Part::Obeyed | Part::Unknown) => true,
+        Some(Part::Ref) => matches!(effect.kind, EffectKind::Remove | EffectKind::MoveFrom),
+        Some(Part::Past | Part::Refs | Part::Passing | Part::Work) => false,
     }
 }
 
@@ -228,9 +219,11 @@ mod tests {
             assert!(asks(&at(kind, "/a")), "{kind:?}");
             assert!(!asks(&PathEffect { own: true, ..at(kind, "/a") }), "{kind:?}");
         }
-        for kind in [Create, MoveTo, Touch, Run] {
+        for kind in [Create, MoveTo, Touch] {
             assert!(!asks(&at(kind, "/a")), "{kind:?}");
         }
+        assert!(asks(&at(Run, "/")), "in place");
+        assert!(!asks(&PathEffect { own: true, ..at(Run, "/") }), "on a layer");
         let own = |kind, path| PathEffect { own: true, ..at(kind, path) };
         for path in [
             "/.git/hooks/pre-commit",

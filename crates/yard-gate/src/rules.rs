@@ -337,7 +337,7 @@ impl Rules {
         preset: Preset,
         allowed: &[Rule],
     ) -> Judgement {
-        let what = format!("{} {}", effect.kind.word(), effect.path);
+        let what = in_words(effect);
         let matching =
             || self.rules.iter().enumerate().filter(|(_, rule)| rule.matches(origin, effect));
         let strictest = matching().max_by(|(at, a), (other, b)| {
@@ -369,6 +369,14 @@ impl Rules {
         }
         by_preset(origin, effect, preset, &what)
     }
+}
+
+fn in_words(effect: &PathEffect) -> String {
+    let how = match effect.kind {
+        EffectKind::Run if !effect.own => " in place, so that nothing can be shown before it happens",
+        _ => "",
+    };
+    format!("{} {}{how}", effect.kind.word(), effect.path)
 }
 
 fn by_preset(origin: Origin<'_>, effect: &PathEffect, preset: Preset, what: &str) -> Judgement {

@@ -1,6 +1,9 @@
 //! Commands: run in the box, each on a layer of its own over the workspace. A run changes nothing; what is
 //! in its layer afterwards lands by `op/land.rs`, is kept until a person has decided, or is dropped.
 //!
+//! Where there are walls and no layers a command runs in place: what it changes is changed, and is
+//! recorded by `op/import.rs` when it is over.
+//!
 //! A run is a folder (`disk/layer.rs`). One that a crash leaves without a mark that somebody waits for it
 //! was interrupted: the next opening removes it, and the audit chain says so.
 
@@ -17,17 +20,24 @@ use yard_core::{Call, Fault, FaultCode, Result, RunId, WsPath};
 use yard_store::AuditEntry;
 
 use crate::disk::{Capture, RunFolder, Said};
+use crate::refs::{self, Moved, note_rewound};
 use crate::sandbox::{self, Ended, Exit, Hear, Layer, Level, Order, Sandbox, Stopped};
 use crate::workspace::{Workspace, store_fault};
 
 /// What it said is kept under these names.
 const STDOUT: &str = "stdout";
 const STDERR: &str = "stderr";
+/// As long as git may think about a ref.
+const QUESTION: Duration = Duration::from_secs(20);
 const AN_HOUR: Duration = Duration::from_secs(3_600);
 /// Says how a run ended.
 const ENDED: &str = "ended";
 /// Says that a person is asked about a run.
 const WAITING: &str = "waiting";
+/// Says that a run changes the workspace itself.
+const IN_PLACE: &str = "in-place";
+/// Where a box shows the scripts of a command.
+const SCRIPTS: &str = "/run/toolyard/";
 
 /// The box of a workspace. A copy is the same one.
 #[derive(Clone)]
@@ -53,6 +63,17 @@ impl Boxed {
     pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }
+}
+
+/// What becomes of what a command writes in the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// It stays in a layer, until that lands.
+    Layer,
+    /// It is written.
+    Place,
+    /// Nothing can be written; where there are layers they do as well.
+    Nothing,
 }
 
 /// A command to run.
@@ -89,20 +110,23 @@ impl Workspace {
         self.boxed.as_ref().map(|boxed| boxed.sandbox().level())
     }
 
-    /// A fault where no command can run.
-    pub fn check_box(&self) -> Result<()> {
+    /// On what commands run here; a fault where none can.
+    pub fn ground(&self) -> Result<Ground> {
         match self.box_level() {
-            Some(Level::Full) => Ok(()),
-            _ => Err(no_box()),
+            Some(Level::Full) => Ok(Ground::Layer),
+            Some(Level::Walls | Level::Unconfined) => Ok(Ground::Place),
+            Some(Level::Refuse) | None => Err(no_box()),
         }
     }
 
-    /// Runs a command to its end, on a layer of its own.
-    pub fn run(&self, run: RunId, command: &Command, call: &Call) -> Result<Ran> {
-        self.check_box()?;
+    /// Runs a command to its end.
+    pub fn run(&self, run: RunId, command: &Command, ground: Ground, call: &Call) -> Result<Ran> {
         let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
+        if ground == Ground::Nothing && boxed.sandbox().level() == Level::Unconfined {
+            return Err(not_held());
+        }
         let folder = self.runs.begin(run, &self.disk)?;
-        let ran = self.run_in(run, &folder, boxed, command, call);
+        let ran = self.run_in(run, &folder, boxed, command, ground, call);
         ran.inspect_err(|_| self.runs.remove(run))
     }
 
@@ -112,12 +136,13 @@ impl Workspace {
         folder: &RunFolder,
         boxed: &Boxed,
         command: &Command,
+        ground: Ground,
         call: &Call,
     ) -> Result<Ran> {
         folder.begins_after(self.store().head().map_err(store_fault)?)?;
         let root = Path::new(std::ffi::OsStr::from_bytes(self.host_root()));
         let (upper, work) = (folder.upper(), folder.work());
-        let order = Order {
+        let usual = Order {
             argv: command.argv.clone(),
             env: command.env.clone(),
             stdin: Vec::new(),
@@ -126,11 +151,29 @@ impl Workspace {
             shown_at: boxed.shown_at.as_deref().unwrap_or(root),
             folder: PathBuf::from(OsString::from_vec(command.folder.relative().to_vec())),
             layer: Layer::Overlay { upper: &upper, work: &work },
+            scratch: None,
             hidden: self.hidden(root),
             limits: sandbox::Limits { wall: command.wall, ..boxed.limits },
         };
+        let scratch;
+        let order = match ground {
+            Ground::Layer => usual,
+            Ground::Place | Ground::Nothing => {
+                scratch = folder.scratch(&command.scripts)?;
+                without_layer(usual, &scratch, ground)
+            }
+        };
+        if ground == Ground::Place {
+            folder.keep(IN_PLACE, b"")?;
+        }
+        let sandbox = boxed.sandbox();
         let mut ear = Ear::default();
-        let ended = boxed.sandbox().run(&order, call, &mut ear).map_err(|error| not_run(&error))?;
+        let ended = sandbox.run(&order, call, &mut ear).map_err(|error| not_run(&error))?;
+        if ground == Ground::Layer {
+            let after = Call::new(call.shared_world());
+            let asks = |moved: &Moved| is_forward(sandbox, &order, moved, &after);
+            note_rewound(self, folder, &after, asks)?;
+        }
         let (stdout, stderr) = (ear.out.finish(), ear.err.finish());
         stdout.keep(folder, STDOUT)?;
         stderr.keep(folder, STDERR)?;
@@ -187,17 +230,42 @@ impl Workspace {
             if folder.kept(WAITING)?.is_some() {
                 continue;
             }
+            let became = match folder.kept(IN_PLACE)? {
+                None => "nothing of what it changed was kept",
+                Some(_) => "what it had changed by then is on disk, and in no step of its own",
+            };
             let entry = AuditEntry {
                 at: call.world().now(),
                 actor: "toolyard".to_owned(),
                 action: "interrupted".to_owned(),
-                detail: format!("run {run}: nothing of what it changed was kept"),
+                detail: format!("run {run}: {became}"),
             };
             self.record_audit(&entry)?;
             self.runs.remove(run);
         }
         Ok(())
     }
+}
+
+/// Asks git, on the layer of a command that is over, whether a ref was moved forward.
+fn is_forward(sandbox: &Sandbox, over: &Order<'_>, moved: &Moved, call: &Call) -> bool {
+    let Some(argv) = moved.question() else { return false };
+    let env = refs::SURROUNDINGS.map(|(name, value)| (name.into(), value.into())).to_vec();
+    let limits = sandbox::Limits { wall: QUESTION, ..over.limits };
+    let (scripts, folder) = (Vec::new(), PathBuf::new());
+    let order = Order { argv, env, scripts, folder, limits, ..over.clone() };
+    let ended = sandbox.run(&order, call, &mut Ear::default());
+    ended.is_ok_and(|ended| ended.exit == Exit::Code(0))
+}
+
+/// The same order where there is no layer, and no box that could show scripts in a place of its own.
+fn without_layer<'a>(order: Order<'a>, scratch: &'a Path, ground: Ground) -> Order<'a> {
+    let argv = order.argv.into_iter().map(|word| {
+        let script = word.to_str().and_then(|word| word.strip_prefix(SCRIPTS));
+        script.map(|name| scratch.join(name).into_os_string()).unwrap_or(word)
+    });
+    let layer = if ground == Ground::Place { Layer::InPlace } else { Layer::ReadOnly };
+    Order { argv: argv.collect(), scripts: Vec::new(), layer, scratch: Some(scratch), ..order }
 }
 
 /// Hears a command.
@@ -246,6 +314,12 @@ fn ended_of(text: &[u8]) -> Option<Ended> {
 fn no_box() -> Fault {
     let message = "commands cannot be run here, because nothing would hold them: `toolyard doctor` \
                    says what is missing and how to get it";
+    Fault::new(FaultCode::Unavailable, message)
+}
+
+fn not_held() -> Fault {
+    let message = "this chat is in plan mode, and nothing here would keep a command from writing: \
+                   the operator lets commands run unconfined. Look with the file tools";
     Fault::new(FaultCode::Unavailable, message)
 }
 

@@ -66,6 +66,17 @@ impl Drop for Active {
     }
 }
 
+/// Whether a step only records what is on disk already, and whose doing that was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Records {
+    /// It does something itself.
+    Nothing,
+    /// Somebody else's.
+    Others,
+    /// The caller's, who had a command run in place.
+    Callers,
+}
+
 /// A change on paper.
 pub(crate) struct Draft {
     pub(crate) id: StepId,
@@ -74,8 +85,7 @@ pub(crate) struct Draft {
     pub(crate) adopted: Vec<NewChange>,
     /// What the operation itself does.
     pub(crate) changes: Vec<NewChange>,
-    /// The step only records what is on disk already.
-    pub(crate) records_only: bool,
+    pub(crate) records: Records,
     pub(crate) contents: Vec<Prepared>,
     pub(crate) staged: HashMap<FileId, Staged>,
     /// Contents that are kept as whole files, and go again unless the step is recorded.
@@ -191,7 +201,7 @@ impl<'a> Planner<'a> {
             undoes: None,
             adopted: Vec::new(),
             changes: Vec::new(),
-            records_only: false,
+            records: Records::Nothing,
             contents: Vec::new(),
             staged: HashMap::new(),
             kept: Vec::new(),

@@ -15,7 +15,7 @@ use yard_core::{Author, Call, ChatId, Fault, FileKind, Result, StepId, WsPath};
 use yard_store::{AuditEntry, Batch, Mark, NewStep, Prepared, Rider, Seq, StoreError};
 
 use crate::disk::{NewlyKept, Stat};
-use crate::draft::{Draft, Expect, Was};
+use crate::draft::{Draft, Expect, Records, Was};
 use crate::projection::{Landing, Retired, project};
 use crate::recovery;
 use crate::workspace::{Workspace, store_fault};
@@ -361,14 +361,15 @@ fn steps_of(draft: &Draft, signed: &Signed, call: &Call) -> Vec<NewStep> {
         audit: signed.audit.clone(),
         riders: signed.riders.clone(),
     };
-    if draft.records_only {
-        return vec![NewStep { author: Author::External, changes: draft.adopted.clone(), ..own }];
+    let adopted = || draft.adopted.clone();
+    match draft.records {
+        Records::Others => vec![NewStep { author: Author::External, changes: adopted(), ..own }],
+        Records::Callers => vec![NewStep { changes: adopted(), ..own }],
+        Records::Nothing if draft.adopted.is_empty() => vec![own],
+        Records::Nothing => {
+            vec![external_step(StepId::new(call.world()), adopted(), signed), own]
+        }
     }
-    if draft.adopted.is_empty() {
-        return vec![own];
-    }
-    let id = StepId::new(call.world());
-    vec![external_step(id, draft.adopted.clone(), signed), own]
 }
 
 /// A step that records what somebody else did.

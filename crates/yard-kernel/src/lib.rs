@@ -18,6 +18,7 @@ mod preview;
 mod projection;
 mod recent;
 mod recovery;
+mod refs;
 mod regex;
 pub mod sandbox;
 mod spread;
@@ -27,7 +28,7 @@ mod walk;
 mod watch;
 mod workspace;
 
-pub use command::{Boxed, Command, Ran};
+pub use command::{Boxed, Command, Ground, Ran};
 pub use disk::{DiskCall, Probe, Resolution, Said};
 pub use journal::Signed;
 pub use upload::{Upload, Uploaded};

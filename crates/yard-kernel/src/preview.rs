@@ -1,8 +1,10 @@
 //! What a proposal would do, for a person who decides whether it may: the hash that says whether it is
 //! still the same, and the diff. Nothing here changes anything.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use yard_core::git::{self, Part};
 use yard_core::{ContentHash, FileKind, FileState, WsPath, diff};
 use yard_store::NewChange;
 
@@ -13,6 +15,8 @@ use crate::{Deed, Proposal};
 
 /// A content above this size is not shown.
 const LARGEST_SHOWN: u64 = 4 << 20;
+/// That many refs are named where they are summed up.
+const REFS_NAMED: usize = 8;
 
 impl<A> Proposal<A> {
     /// The hash of everything that it would change, before and after: equal hashes, equal changes.
@@ -39,8 +43,15 @@ impl<A> Proposal<A> {
     /// or too large, is named and not shown.
     pub fn diff(&self, workspace: &Workspace, max_bytes: usize) -> String {
         let Deed::Step { draft, .. } = &self.deed else { return String::new() };
+        let (of_git, mut changes): (Vec<_>, Vec<_>) =
+            draft.changes.iter().partition(|change| is_git_s_business(change));
+        let places = self.effect.paths.iter().enumerate();
+        let order: HashMap<&WsPath, usize> =
+            places.rev().map(|(at, effect)| (&effect.path, at)).collect();
+        // As the effect has it: what is asked for comes first.
+        changes.sort_by_key(|change| place(change).and_then(|path| order.get(path)).copied());
         let mut text = String::new();
-        for change in &draft.changes {
+        for change in changes {
             let left = max_bytes.saturating_sub(text.len());
             let shown = match left {
                 0 => None,
@@ -55,8 +66,57 @@ impl<A> Proposal<A> {
                 text.push_str("\\ the diff goes on\n");
             }
         }
+        text.push_str(&git_in_a_line(&of_git));
         text
     }
+}
+
+fn place(change: &NewChange) -> Option<&WsPath> {
+    change.to.as_ref().or(change.from.as_ref())
+}
+
+/// Whether a change is one of those that git makes by the dozen, and that tell a person nothing. What git
+/// obeys, and what nobody knows in there, is shown like any other file.
+fn is_git_s_business(change: &NewChange) -> bool {
+    let part = place(change).and_then(git::part);
+    matches!(part, Some(Part::Ref | Part::Past | Part::Refs | Part::Passing | Part::Work))
+}
+
+/// All of that, with the refs by name.
+fn git_in_a_line(changes: &[&NewChange]) -> String {
+    let Some(first) = changes.first().and_then(|change| place(change)) else {
+        return String::new();
+    };
+    let repository = git::repository(first).unwrap_or_else(WsPath::root);
+    let is_ref = |path: &&WsPath| git::part(path) == Some(Part::Ref);
+    let refs = changes.iter().filter(|change| !is_folder(change)).filter_map(|change| place(change));
+    let mut names: Vec<String> = refs.filter(is_ref).map(|path| ref_name(path)).collect();
+    let more = names.len().saturating_sub(REFS_NAMED);
+    names.truncate(REFS_NAMED);
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    let refs = match names.as_slice() {
+        [] => "no ref among them".to_owned(),
+        names => names.join(", "),
+    };
+    let created = changes.iter().filter(|change| change.before.is_none()).count();
+    let removed = changes.iter().filter(|change| change.after.is_none()).count();
+    let changed = changes.len() - created - removed;
+    format!(
+        "\\ git's own files in {repository}: {created} new, {changed} changed, {removed} removed ({refs})\n"
+    )
+}
+
+fn is_folder(change: &NewChange) -> bool {
+    let state = change.after.as_ref().or(change.before.as_ref());
+    state.is_some_and(|state| state.kind == FileKind::Folder)
+}
+
+/// A ref as git names it.
+fn ref_name(path: &WsPath) -> String {
+    let shown = path.to_string();
+    shown.split_once("/.git/").map_or(shown.clone(), |(_, name)| name.to_owned())
 }
 
 /// Paths in their shown form hold no line break, so that no two changes are written alike.
@@ -93,11 +153,26 @@ fn one(
         _ => None,
     };
     match diff {
-        Some((text, cut)) => Some((text, cut)),
+        Some((text, cut)) => Some((format!("{}{text}", unusual(change)), cut)),
         None => {
             let text = format!("{head}\\ not shown: no text, or too large\n");
             (text.len() <= left).then_some((text, false))
         }
+    }
+}
+
+/// What a diff of texts does not say: that a link is one, that a new file can be run, that a mode changes.
+fn unusual(change: &NewChange) -> String {
+    let Some(after) = &change.after else { return String::new() };
+    let at = place(change).map(WsPath::to_string).unwrap_or_default();
+    let mode = after.mode;
+    match &change.before {
+        _ if after.kind == FileKind::Link => format!("\\ {at} is a link, to the path below\n"),
+        None if mode & 0o7111 != 0 => format!("\\ new {at} with mode {mode:o}\n"),
+        Some(before) if before.mode != mode && before.kind == FileKind::File => {
+            format!("\\ mode of {at}: {:o} to {mode:o}\n", before.mode)
+        }
+        _ => String::new(),
     }
 }
 
@@ -123,7 +198,7 @@ fn headline(change: &NewChange) -> String {
 /// The bytes before; `None` where they cannot be shown.
 fn before(workspace: &Workspace, draft: &Draft, change: &NewChange) -> Option<Vec<u8>> {
     let Some(state) = &change.before else { return Some(Vec::new()) };
-    if state.kind != FileKind::File || state.size > LARGEST_SHOWN {
+    if state.kind == FileKind::Folder || state.size > LARGEST_SHOWN {
         return None;
     }
     if let Some(bytes) = draft.displacing.get(&change.file) {
@@ -143,7 +218,7 @@ fn before(workspace: &Workspace, draft: &Draft, change: &NewChange) -> Option<Ve
 /// The bytes after; `None` where they cannot be shown.
 fn after(workspace: &Workspace, draft: &Draft, change: &NewChange) -> Option<Vec<u8>> {
     let Some(state) = &change.after else { return Some(Vec::new()) };
-    if state.kind != FileKind::File || state.size > LARGEST_SHOWN {
+    if state.kind == FileKind::Folder || state.size > LARGEST_SHOWN {
         return None;
     }
     let hash = state.content?;

@@ -306,3 +306,63 @@ fn nobody_gets_leave_to_destroy_by_ignoring_first() {
         assert!(!lands(git), "{git}");
     }
 }
+
+/// A repository with a history of three commits, and a branch at the first.
+fn with_a_history() -> Yard {
+    let yard = with_others_files();
+    let git = "for n in 2 3; do echo $n > $n.txt; git add $n.txt; git commit -qm $n; done; \
+               git branch behind HEAD~2";
+    let done = std::process::Command::new("sh").args(["-c", git]).current_dir(yard.root()).status();
+    assert!(done.unwrap().success());
+    yard
+}
+
+#[test]
+fn a_ref_that_leaves_commits_behind_asks() {
+    let rewinds = [
+        "git update-ref refs/heads/main HEAD~1",
+        "git reset -q --soft HEAD~1",
+        "git commit -q --amend -m other",
+        "git branch -f main2 HEAD; git update-ref refs/heads/main HEAD~2",
+        "git commit-tree -m x HEAD^{tree} > /tmp/new; git update-ref refs/heads/main $(cat /tmp/new)",
+        // What git could be made to believe.
+        "new=$(git commit-tree -m x HEAD^{tree}); git replace $new HEAD; git update-ref refs/heads/main $new",
+        "new=$(git commit-tree -m x HEAD^{tree}); mkdir -p .git/info; echo $new $(git rev-parse HEAD) \
+         > .git/info/grafts; git update-ref refs/heads/main $new",
+    ];
+    for packed in [false, true] {
+        let yard = with_a_history();
+        if packed {
+            let pack = ["pack-refs", "--all"];
+            let done = std::process::Command::new("git").args(pack).current_dir(yard.root()).status();
+            assert!(done.unwrap().success() && !yard.has("/.git/refs/heads/main"));
+        }
+        let before = picture(yard.root());
+        for command in rewinds {
+            let answer = shell_as(&yard, &guarded(&yard), command);
+            assert!(answer.pending.is_some(), "{packed} {command}: {}", answer.body);
+            assert_eq!(differences(&before, &picture(yard.root())), [""; 0], "{command}");
+        }
+        for command in ["git branch -f behind main", "git checkout -q behind", "git merge -q main"] {
+            let answer = shell_as(&yard, &guarded(&yard), command);
+            assert!(answer.ok && answer.pending.is_none(), "{packed} {command}: {}", answer.body);
+        }
+    }
+}
+
+#[test]
+fn git_s_own_folder_is_one_line_of_what_is_shown() {
+    let yard = with_others_files();
+    let command = "echo x > keep.txt; git commit -qam two; git config user.name B";
+    let answer = shell_as(&yard, &guarded(&yard), command);
+    let Some(yard_gate::Awaited::Approval(id)) = answer.pending.map(|pending| pending.awaited) else {
+        panic!("{}", answer.body)
+    };
+    let diff = yard.person().approvals().get(id).unwrap().request.diff;
+    let of_git: Vec<&str> = diff.lines().filter(|line| line.starts_with('\\')).collect();
+    assert_eq!(of_git.len(), 1, "{diff}");
+    assert!(of_git[0].contains("/.git") && of_git[0].contains("refs/heads/main"), "{diff}");
+    // What git obeys is shown whole, and what asks comes first.
+    assert!(diff.contains("+++ b/.git/config") && diff.contains("+\tname = B"), "{diff}");
+    assert!(diff.find("/keep.txt") < diff.find(of_git[0]), "{diff}");
+}

@@ -15,6 +15,7 @@ mod approved;
 mod crashes;
 mod crowd;
 mod ground;
+mod in_place;
 mod judged;
 mod landed;
 mod scripts;

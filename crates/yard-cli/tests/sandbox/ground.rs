@@ -193,6 +193,7 @@ impl Ground {
             shown_at,
             folder: PathBuf::new(),
             layer,
+            scratch: None,
             hidden: self.hidden.clone(),
             limits: self.limits,
         }

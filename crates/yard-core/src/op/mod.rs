@@ -12,7 +12,7 @@ pub use change::{
     ApplyPatch, Changed, Edit, EditAction, Edited, Mkdir, Move, Moved, OnExisting, OnFolder,
     OnMissingFolder, Patched, PatchedFile, Remove, Removed, Touch, Write,
 };
-pub use command::{Land, Landed};
+pub use command::{Land, Landed, TakeIn};
 pub use files::{
     FETCH_BYTES, Fetch, FetchVersion, Fetched, FetchedVersion, Fingerprint, Fingerprinted, Locate,
     Place, Purge, PurgeAnswer, Removal, ShowVersion, ShownVersion, Whereabouts,
@@ -76,4 +76,5 @@ operations! {
     Place => Changed, "place";
     Purge => PurgeAnswer, "purge";
     Land => Landed, "run";
+    TakeIn => Landed, "run";
 }

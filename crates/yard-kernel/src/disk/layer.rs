@@ -21,6 +21,8 @@ use super::{Disk, EntryKind, Resolution, Stat, read_fault};
 
 const UPPER: &str = "upper";
 const WORK: &str = "work";
+/// What a command has in the place of `/tmp`, where it has none of its own.
+const SCRATCH: &str = "scratch";
 /// Written when a run begins, and never again.
 const BEGAN: &str = "began";
 /// Set on a folder that hides everything below it.
@@ -105,6 +107,15 @@ impl RunFolder {
 
     pub(crate) fn work(&self) -> PathBuf {
         self.path.join(WORK)
+    }
+
+    /// A folder that is the command's own, with files that it can read there.
+    pub(crate) fn scratch(&self, files: &[(String, Vec<u8>)]) -> Result<PathBuf> {
+        rustix::fs::mkdirat(&self.folder, SCRATCH, Mode::RWXU).map_err(unusable)?;
+        for (name, bytes) in files {
+            self.keep(&format!("{SCRATCH}/{name}"), bytes)?;
+        }
+        Ok(self.path.join(SCRATCH))
     }
 
     /// Notes that the run begins now, after a step.

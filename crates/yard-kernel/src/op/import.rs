@@ -1,14 +1,17 @@
 //! import: records what is on disk and differs from what the store knows, as one step of author
-//! `external`. It changes nothing on disk.
+//! `external`; take-in: the same, as a step of whoever had a command run in place. Neither changes
+//! anything on disk.
 
 use std::collections::HashSet;
 
-use yard_core::op::{Import, Imported};
-use yard_core::{Call, EffectKind, FileId, FileKind, Result, WsPath};
-use yard_store::{Effort, Node};
+use yard_core::op::{Import, Imported, Landed, TakeIn};
+use yard_core::{
+    Call, Effect, EffectKind, FileId, FileKind, FileState, FileType, Result, WsPath,
+};
+use yard_store::{Effort, NewChange, Node};
 
 use crate::disk::{EntryKind, Spot, not_found};
-use crate::draft::{Large, Planner, join};
+use crate::draft::{Large, Planner, Records, join};
 use crate::op::list::Lookup;
 use crate::virtual_files::check_free;
 use crate::walk::{Flow, Rules, Visit, Walk};
@@ -28,15 +31,53 @@ impl Execute for Import {
         let mut importing = Importing::new(workspace, call);
         importing.visit(&Visit { path: base.clone(), kind: stat.kind })?;
         if stat.is(FileKind::Folder) {
-            let rules = Rules { recursive: true, include_ignored: self.include_ignored };
-            Walk::new(&workspace.disk, call, rules).run(&base, &mut |visit| {
-                importing.visit(&visit)?;
-                Ok(Flow::Continue(()))
-            })?;
-            importing.look_for_gone(&base)?;
+            importing.visit_all(&base, self.include_ignored)?;
         }
         importing.finish(&base)
     }
+}
+
+impl Execute for TakeIn {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Landed>> {
+        let mut importing = Importing::new(workspace, call);
+        importing.planner.draft.records = Records::Callers;
+        importing.planner.effort = Effort::Quick;
+        importing.visit_all(&WsPath::root(), false)?;
+        let Importing { mut planner, answer, .. } = importing;
+        planner.draft.expects.clear();
+        let effect = effect_of(&planner.draft.adopted);
+        let step = (!planner.draft.adopted.is_empty()).then_some(planner.draft.id);
+        let landed = Landed {
+            step,
+            created: answer.added,
+            changed: answer.changed,
+            removed: answer.removed,
+            ..Landed::default()
+        };
+        if step.is_none() {
+            return Ok(Planned::Answer { effect, answer: landed });
+        }
+        planner.effect = effect;
+        planner.propose::<Self>(landed)
+    }
+}
+
+/// What is recorded, as what happened path by path.
+fn effect_of(changes: &[NewChange]) -> Effect {
+    let mut effect = Effect::default();
+    for change in changes {
+        let kind = match (&change.before, &change.after) {
+            (None, _) => EffectKind::Create,
+            (_, None) => EffectKind::Remove,
+            _ => EffectKind::Modify,
+        };
+        let state: Option<&FileState> = change.after.as_ref().or(change.before.as_ref());
+        let file_type = state.map_or(FileType::Document, |state| state.file_type);
+        if let Some(path) = change.to.as_ref().or(change.from.as_ref()) {
+            effect.push(kind, path.clone(), file_type);
+        }
+    }
+    effect
 }
 
 struct Importing<'a> {
@@ -52,7 +93,7 @@ impl<'a> Importing<'a> {
         let mut planner = Planner::new(workspace, call);
         planner.effort = Effort::Thorough;
         planner.draft.exclusive = true;
-        planner.draft.records_only = true;
+        planner.draft.records = Records::Others;
         let answer = Imported {
             step: None,
             added: 0,
@@ -62,6 +103,17 @@ impl<'a> Importing<'a> {
             skipped: Vec::new(),
         };
         Self { planner, lookup: Lookup::new(workspace), seen: HashSet::new(), done: 0, answer }
+    }
+
+    /// Looks at everything below a folder, and at what is not there any more.
+    fn visit_all(&mut self, base: &WsPath, include_ignored: bool) -> Result<()> {
+        let Planner { workspace, call, .. } = self.planner;
+        let rules = Rules { recursive: true, include_ignored };
+        Walk::new(&workspace.disk, call, rules).run(base, &mut |visit| {
+            self.visit(&visit)?;
+            Ok(Flow::Continue(()))
+        })?;
+        self.look_for_gone(base)
     }
 
     fn visit(&mut self, visit: &Visit) -> Result<()> {

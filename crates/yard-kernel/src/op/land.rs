@@ -7,6 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use yard_core::git::{self, Part};
 use yard_core::op::{Land, Landed};
 use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
@@ -21,6 +22,7 @@ use crate::making::{self, Made, Wanted};
 use crate::op::relocate::carry;
 use crate::op::remove::inside;
 use crate::output::Outputs;
+use crate::refs::rewound;
 use crate::upload::Arrived;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
@@ -168,6 +170,8 @@ struct Landing<'a> {
     began: (i64, Seq),
     whose: &'a Land,
     outputs: Outputs<'a>,
+    /// Refs that left commits behind.
+    rewound: HashSet<WsPath>,
     landed: Landed,
 }
 
@@ -202,6 +206,7 @@ impl<'a> Landing<'a> {
             began,
             whose,
             outputs: Outputs::new(workspace, call, whose),
+            rewound: rewound(folder)?,
             landed: Landed::default(),
         })
     }
@@ -551,20 +556,27 @@ impl<'a> Landing<'a> {
         let Some(path) = self.planner.effect.paths.last().map(|effect| effect.path.clone()) else {
             return Ok(());
         };
-        let own = self.is_own(current, &path)?;
+        let rewound = self.rewound.contains(&path);
+        let own = !rewound && self.is_own(current, &path)?;
         if let Some(last) = self.planner.effect.paths.last_mut() {
             last.own = own;
+            // A ref that was packed with others comes to be as a file, and is changed all the same.
+            last.kind = if rewound { EffectKind::Modify } else { last.kind };
         }
         Ok(())
     }
 
+    /// Whether the effect that was planned last is git's, and loses nothing.
+    fn is_git_at_work(&self, path: &WsPath) -> bool {
+        let last = self.planner.effect.paths.last().map(|effect| effect.kind);
+        let (Some(part), Some(kind)) = (git::part(path), last) else { return false };
+        is_git_at_work(part, kind)
+    }
+
     fn is_own(&mut self, current: Option<&Current>, path: &WsPath) -> Result<bool> {
         let Some(current) = current else { return Ok(true) };
-        let last = self.planner.effect.paths.last().map(|effect| effect.kind);
         let is_folder = current.stat.is(FileKind::Folder);
-        if self.outputs.holds(path, is_folder)?
-            || last.is_some_and(|kind| is_git_at_work(path, kind))
-        {
+        if self.outputs.holds(path, is_folder)? || self.is_git_at_work(path) {
             return Ok(true);
         }
         let makers = self.planner.store().makers(current.id).map_err(store_fault)?;
@@ -576,20 +588,12 @@ impl<'a> Landing<'a> {
 
 /// Whether git itself changes such a file whenever it works, without losing anything by it. What goes
 /// away in there is a lock or the note of something that is over; history and refs do not.
-fn is_git_at_work(path: &WsPath, kind: EffectKind) -> bool {
-    let mut names = path.names().skip_while(|name| name.as_bytes() != b".git").skip(1);
-    let Some(first) = names.next() else { return false };
-    let name = path.name();
-    match (kind, first.as_bytes()) {
+fn is_git_at_work(part: Part, kind: EffectKind) -> bool {
+    match (kind, part) {
+        (_, Part::Folder) => false,
         (EffectKind::Create | EffectKind::Touch, _) => true,
-        (EffectKind::Modify, b"objects" | b"packed-refs" | b"shallow") => false,
-        (EffectKind::Modify, _) => true,
-        (
-            EffectKind::Remove,
-            b"MERGE_HEAD" | b"MERGE_MSG" | b"MERGE_MODE" | b"CHERRY_PICK_HEAD",
-        )
-        | (EffectKind::Remove, b"REVERT_HEAD" | b"SQUASH_MSG" | b"AUTO_MERGE" | b"gc.log") => true,
-        (EffectKind::Remove, _) => name.is_some_and(|name| name.as_bytes().ends_with(b".lock")),
+        (EffectKind::Modify, part) => !matches!(part, Part::Past | Part::Refs),
+        (EffectKind::Remove, part) => part == Part::Passing,
         _ => false,
     }
 }

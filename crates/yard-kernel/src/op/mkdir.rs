@@ -4,7 +4,7 @@ use yard_core::op::{Changed, Mkdir};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Result, Subject};
 
 use crate::disk::Spot;
-use crate::draft::{Planner, not_a_folder};
+use crate::draft::{Planner, Records, not_a_folder};
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
@@ -28,7 +28,9 @@ impl Execute for Mkdir {
             return Ok(Planned::Answer { effect, answer });
         }
         // A folder that exists and is new to the store is adopted, so that its id holds from now on.
-        planner.draft.records_only = planner.draft.changes.is_empty();
+        if planner.draft.changes.is_empty() {
+            planner.draft.records = Records::Others;
+        }
         planner.propose::<Self>(answer)
     }
 }

@@ -93,8 +93,9 @@ fn readable(task: &Task) -> Vec<PathBuf> {
 fn writable(task: &Task) -> Vec<PathBuf> {
     let namespaces = task.walls.walls().namespaces;
     let mut all = Vec::new();
-    if namespaces {
-        all.extend(["/tmp", "/dev/shm"].map(PathBuf::from));
+    match namespaces {
+        true => all.extend(["/tmp", "/dev/shm"].map(PathBuf::from)),
+        false => all.push(task.scratch.clone()),
     }
     if task.kind != Kind::ReadOnly {
         all.push(if namespaces { task.shown_at.clone() } else { task.workspace.clone() });

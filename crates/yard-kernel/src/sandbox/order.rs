@@ -98,6 +98,8 @@ pub struct Order<'a> {
     pub folder: PathBuf,
     /// What becomes of what the command writes.
     pub layer: Layer<'a>,
+    /// A folder of the command's own, where it has no private `/tmp`: without namespaces.
+    pub scratch: Option<&'a Path>,
     /// Host folders that must not be seen, even below something shown.
     pub hidden: Vec<PathBuf>,
     /// What the command may use.

@@ -183,6 +183,7 @@ fn try_heard(
         shown_at: &workspace,
         folder: PathBuf::new(),
         layer,
+        scratch: None,
         hidden: Vec::new(),
         limits: Limits { wall: Duration::from_secs(10), ..Limits::default() },
     };

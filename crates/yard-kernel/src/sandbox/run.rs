@@ -138,6 +138,7 @@ impl Shared {
             kind,
             upper,
             work,
+            scratch: order.scratch.map(Path::to_owned).unwrap_or_default(),
             hidden: order.hidden.clone(),
             shown: self.wish.shown.clone(),
             walls: WallBits::of(walls),
@@ -152,13 +153,15 @@ impl Shared {
     }
 }
 
-/// The default, then the order's own. Where there is no private /tmp, the workspace must do.
+/// The default, then the order's own. Where there is no private /tmp, its own folder is that, or else the
+/// workspace.
 fn environment(order: &Order<'_>, walls: Walls) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
     let mut env = default_environment();
     if !walls.namespaces {
+        let own = order.scratch.unwrap_or(order.workspace);
         for (name, value) in &mut env {
             if name == "HOME" || name == "TMPDIR" {
-                *value = order.workspace.into();
+                *value = own.into();
             }
         }
     }

@@ -24,6 +24,8 @@ pub(super) struct Task {
     pub(super) kind: Kind,
     pub(super) upper: PathBuf,
     pub(super) work: PathBuf,
+    /// Its own folder in the place of `/tmp`; empty without one.
+    pub(super) scratch: PathBuf,
     pub(super) hidden: Vec<PathBuf>,
     /// More folders that are shown read-only.
     pub(super) shown: Vec<PathBuf>,
@@ -79,7 +81,7 @@ impl Task {
             out.bytes(body);
         });
         let paths = [&self.workspace, &self.shown_at, &self.folder, &self.upper, &self.work];
-        for path in paths.into_iter().chain([&self.owners]) {
+        for path in paths.into_iter().chain([&self.owners, &self.scratch]) {
             out.text(path.as_os_str());
         }
         out.list(&self.hidden, |out, path| out.text(path.as_os_str()));
@@ -154,6 +156,7 @@ impl Reader<'_> {
             upper: self.path()?,
             work: self.path()?,
             owners: self.path()?,
+            scratch: self.path()?,
             hidden: self.list(Self::path)?,
             shown: self.list(Self::path)?,
             kind: self.kind()?,
@@ -225,6 +228,7 @@ mod tests {
             scripts: vec![("s".into(), b"echo".to_vec())],
             workspace: "/w".into(),
             shown_at: "/workspace".into(),
+            scratch: "/s".into(),
             hidden: vec!["/w/.data".into()],
             kind: Kind::InPlace,
             walls: WallBits::of(Walls { namespaces: true, landlock: false, seccomp: true }),

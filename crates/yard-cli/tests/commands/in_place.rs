@@ -1,0 +1,177 @@
+//! Commands where there are walls and no layers: in place, asked about before they start, recorded when
+//! they are over.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use yard_core::op::{History, HistoryOf, Undo};
+use yard_core::{ApprovalId, Author, StepId};
+use yard_dialects::Answer;
+use yard_gate::{ApprovalStatus, Awaited, Ruling, Scope};
+use yard_kernel::Boxed;
+use yard_kernel::sandbox::{Level, Sandbox, Walls, Wish};
+use yard_testkit::{Folders, Plan, Yard};
+
+use crate::ground::{differences, guarded, picture, shell, shell_as};
+
+fn plan() -> Plan {
+    let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
+    let walls = Walls { namespaces: false, ..Walls::default() };
+    let wish = Wish { walls, ..Wish::default() };
+    Plan { boxed: Some(Boxed::new(move || Sandbox::probe(helper, wish))), ..Plan::default() }
+}
+
+fn yard() -> Yard {
+    let yard = Yard::open(&Folders::new(), plan()).unwrap();
+    assert_eq!(yard.workspace().box_level(), Some(Level::Walls));
+    yard
+}
+
+fn asked(answer: &Answer) -> ApprovalId {
+    match answer.pending.as_ref().map(|pending| &pending.awaited) {
+        Some(Awaited::Approval(id)) => *id,
+        other => panic!("{other:?}: {}", answer.body),
+    }
+}
+
+fn decide(yard: &Yard, id: ApprovalId, approves: bool) -> yard_gate::Approval {
+    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state: None };
+    yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
+}
+
+/// The newest step, and who did it.
+fn newest(yard: &Yard) -> (StepId, Author) {
+    let history = History { of: HistoryOf::Workspace, before: None, limit: 1 };
+    let newest = yard.perform(history).unwrap().steps.remove(0);
+    (newest.id, newest.author)
+}
+
+#[test]
+fn what_it_changed_is_a_step_of_its_callers_and_can_be_undone() {
+    let yard = yard();
+    let root = yard.root();
+    fs::create_dir_all(root.join("src/deep")).unwrap();
+    fs::write(root.join("src/a.txt"), "one\n").unwrap();
+    fs::write(root.join("src/deep/tool"), [0, 159, 146, 150]).unwrap();
+    fs::set_permissions(root.join("src/deep/tool"), fs::Permissions::from_mode(0o755)).unwrap();
+    std::os::unix::fs::symlink("a.txt", root.join("src/link")).unwrap();
+    let before = picture(root);
+    let told = shell(
+        &yard,
+        "echo two > src/a.txt; chmod 600 src/deep/tool; rm src/link; mkdir -p new/er; \
+         echo x > new/er/file; ln -s er new/link; mv src/deep src/deeper; echo $HOME $TMPDIR",
+    );
+    assert!(told["message"].as_str().unwrap().contains("can be undone"), "{told}");
+    let after = picture(root);
+    assert_ne!(before, after);
+    let (step, author) = newest(&yard);
+    assert_ne!(author, Author::External);
+    yard.perform(Undo { step }).unwrap();
+    let now = picture(root);
+    assert_eq!(now, before, "{:?}", differences(&now, &before));
+    yard.perform(Undo { step: newest(&yard).0 }).unwrap();
+    let now = picture(root);
+    assert_eq!(now, after, "{:?}", differences(&now, &after));
+}
+
+#[test]
+fn what_was_there_before_is_nobodys_doing_but_others() {
+    let yard = yard();
+    let root = yard.root();
+    yard.put("/known.txt", "one\n");
+    fs::write(root.join("known.txt"), "by an editor\n").unwrap();
+    fs::write(root.join("strange.txt"), "by an editor\n").unwrap();
+    let told = shell(&yard, "echo x > mine.txt");
+    assert!(told["message"].as_str().unwrap().contains("1 created ("), "{told}");
+    yard.perform(Undo { step: newest(&yard).0 }).unwrap();
+    assert_eq!(yard.bytes("/known.txt"), b"by an editor\n");
+    assert_eq!(yard.bytes("/strange.txt"), b"by an editor\n");
+    assert!(!root.join("mine.txt").exists());
+}
+
+#[test]
+fn a_command_that_changes_nothing_leaves_no_step() {
+    let yard = yard();
+    shell(&yard, "echo one > a.txt");
+    let step = newest(&yard).0;
+    let told = shell(&yard, "cat a.txt");
+    assert_eq!((&told["stdout"], &told["message"]), (&json!("one\n"), &Value::Null));
+    assert_eq!(newest(&yard).0, step);
+}
+
+#[test]
+fn guarded_asks_before_it_starts_and_a_yes_runs_it_once() {
+    let yard = yard();
+    yard.put("/a.txt", "one\n");
+    let answer = shell_as(&yard, &guarded(&yard), "echo run >> a.txt; echo said");
+    let id = asked(&answer);
+    assert_eq!(yard.bytes("/a.txt"), b"one\n", "it waits");
+    let request = yard.person().approvals().get(id).unwrap().request;
+    assert!(request.reason.contains("in place"), "{}", request.reason);
+    let done = decide(&yard, id, true);
+    assert_eq!(done.status, ApprovalStatus::Executed);
+    assert_eq!(yard.bytes("/a.txt"), b"one\nrun\n");
+    let kept: Value = serde_json::from_str(done.answer.as_deref().unwrap()).unwrap();
+    assert_eq!(kept["body"]["result"]["stdout"], "said\n");
+    let (step, author) = newest(&yard);
+    assert_ne!(author, Author::External);
+    yard.perform(Undo { step }).unwrap();
+    assert_eq!(yard.bytes("/a.txt"), b"one\n");
+}
+
+#[test]
+fn a_no_runs_nothing() {
+    let yard = yard();
+    let id = asked(&shell_as(&yard, &guarded(&yard), "echo x > a.txt"));
+    assert_eq!(decide(&yard, id, false).status, ApprovalStatus::Denied);
+    assert!(!yard.root().join("a.txt").exists());
+}
+
+#[test]
+fn w16_in_plan_mode_it_can_only_read() {
+    let yard = yard();
+    yard.put("/a.txt", "one\n");
+    let call = yard.surroundings();
+    let chat = yard.person().chats().make(&call, "Plan", Some(yard_gate::Mode::Plan)).unwrap();
+    let session = yard.session().in_chat(chat.id).unwrap();
+    let command = "cat a.txt; echo two > a.txt; echo x > b.txt; rm -f a.txt; ls";
+    let answer = shell_as(&yard, &session, command);
+    let told = &answer.body["result"];
+    assert_eq!(told["stdout"], "one\na.txt\n", "{}", answer.body);
+    assert!(told["message"].as_str().unwrap().contains("plan mode"), "{told}");
+    assert_eq!(yard.bytes("/a.txt"), b"one\n");
+}
+
+#[test]
+fn a_rule_that_forbids_to_change_something_forbids_to_start() {
+    let yard = yard();
+    let rules = json!({"rules": [{"effect": "remove", "path": "keep/**", "then": "deny"}]});
+    yard.person().change_settings(&yard.surroundings(), rules.as_object().unwrap()).unwrap();
+    let answer = shell_as(&yard, &yard.session(), "rm -rf keep");
+    assert!(!answer.ok, "{}", answer.body);
+    assert!(answer.body.to_string().contains("forbids"), "{}", answer.body);
+}
+
+#[test]
+fn a3_code_runs_and_has_a_folder_of_its_own() {
+    let yard = yard();
+    let code = "import tempfile, sys\nwith tempfile.NamedTemporaryFile() as f:\n    print('own', sys.argv[1])";
+    let args = json!({"language": "python", "code": code, "args": ["arg"]});
+    let answer =
+        yard.catalog().call("assistant", "run_code", args, &yard.session(), &yard.surroundings());
+    assert_eq!(answer.body["result"]["value"]["stdout"], "own arg\n", "{}", answer.body);
+    assert!(picture(yard.root()).is_empty());
+    assert_eq!(fs::read_dir(yard.folders().state().join("runs")).unwrap().count(), 0);
+}
+
+#[test]
+fn what_is_ignored_is_not_covered() {
+    let yard = yard();
+    yard.put("/.gitignore", "*.log\n");
+    shell(&yard, "echo x > a.log; echo x > a.txt");
+    yard.perform(Undo { step: newest(&yard).0 }).unwrap();
+    let root = yard.root();
+    assert_eq!((root.join("a.txt").exists(), root.join("a.log").exists()), (false, true));
+}

@@ -109,9 +109,8 @@ mod tests {
 
     #[test]
     fn a_repository_is_the_folder_itself() {
-        let of = |path: &str| {
-            repository(&WsPath::parse(path).unwrap()).map(|folder| folder.to_string())
-        };
+        let of =
+            |path: &str| repository(&WsPath::parse(path).unwrap()).map(|folder| folder.to_string());
         assert_eq!(of("/a/.git/refs/heads/x").as_deref(), Some("/a/.git"));
         assert_eq!(of("/.git").as_deref(), Some("/.git"));
         assert_eq!(of("/a/b"), None);

@@ -69,7 +69,9 @@ impl Session {
         }
         let kinds = [EffectKind::Create, EffectKind::Modify, EffectKind::Remove];
         let anything = kinds.map(|kind| Effect::one(kind, WsPath::root()).with_contents().paths);
-        Ok(Effect { paths: start.paths.into_iter().chain(anything.into_iter().flatten()).collect() })
+        Ok(Effect {
+            paths: start.paths.into_iter().chain(anything.into_iter().flatten()).collect(),
+        })
     }
 
     /// Runs a command where nothing holds back what it changes.

@@ -373,7 +373,9 @@ impl Rules {
 
 fn in_words(effect: &PathEffect) -> String {
     let how = match effect.kind {
-        EffectKind::Run if !effect.own => " in place, so that nothing can be shown before it happens",
+        EffectKind::Run if !effect.own => {
+            " in place, so that nothing can be shown before it happens"
+        }
         _ => "",
     };
     format!("{} {}{how}", effect.kind.word(), effect.path)

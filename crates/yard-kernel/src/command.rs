@@ -20,6 +20,7 @@ use yard_core::{Call, Fault, FaultCode, Result, RunId, WsPath};
 use yard_store::AuditEntry;
 
 use crate::disk::{Capture, RunFolder, Said};
+use crate::output;
 use crate::refs::{self, Moved, note_rewound};
 use crate::sandbox::{self, Ended, Exit, Hear, Layer, Level, Order, Sandbox, Stopped};
 use crate::workspace::{Workspace, store_fault};
@@ -125,6 +126,7 @@ impl Workspace {
         if ground == Ground::Nothing && boxed.sandbox().level() == Level::Unconfined {
             return Err(not_held());
         }
+        output::trim(self)?;
         let folder = self.runs.begin(run, &self.disk)?;
         let ran = self.run_in(run, &folder, boxed, command, ground, call);
         ran.inspect_err(|_| self.runs.remove(run))

@@ -62,6 +62,19 @@ pub(crate) fn hash_all(file: &mut File, path: &WsPath, call: &Call) -> Result<Co
     Ok(hasher.finish())
 }
 
+/// Whether a file has that content; one that cannot be read has not.
+pub(crate) fn is_content(file: &mut File, hash: &ContentHash) -> bool {
+    let (mut hasher, mut buffer) = (ContentHasher::new(), vec![0; PIECE]);
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return hasher.finish() == *hash,
+            Ok(length) => hasher.update(&buffer[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return false,
+        }
+    }
+}
+
 /// Hands a file to `take` piece by piece until it has enough.
 pub(crate) fn each_piece(
     file: &mut File,

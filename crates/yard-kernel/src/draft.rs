@@ -88,6 +88,8 @@ pub(crate) struct Draft {
     pub(crate) records: Records,
     pub(crate) contents: Vec<Prepared>,
     pub(crate) staged: HashMap<FileId, Staged>,
+    /// Files that tools make again whenever they are needed.
+    pub(crate) outputs: HashSet<FileId>,
     /// Contents that are kept as whole files, and go again unless the step is recorded.
     pub(crate) kept: Vec<NewlyKept>,
     /// The bytes that a staged file is to displace: comparing is cheaper than hashing again.
@@ -202,6 +204,7 @@ impl<'a> Planner<'a> {
             adopted: Vec::new(),
             changes: Vec::new(),
             records: Records::Nothing,
+            outputs: HashSet::new(),
             contents: Vec::new(),
             staged: HashMap::new(),
             kept: Vec::new(),
@@ -534,7 +537,7 @@ impl<'a> Planner<'a> {
         Wanted { bytes, base, kind, shape, path: current.path.clone(), from: None }
     }
 
-    fn shape(&self, current: &Current, after: &FileState) -> Shape {
+    pub(crate) fn shape(&self, current: &Current, after: &FileState) -> Shape {
         let taking = Some(Taking { file: current.id, step: self.draft.id });
         Shape { mode: Some(after.mode), owner: Some(current.stat.owner), taking }
     }
@@ -616,8 +619,9 @@ impl<'a> Planner<'a> {
 
     /// Takes a content that was made for this plan.
     pub(crate) fn accept(&mut self, made: Made) -> Image {
-        let Made { hash, size, prepared, staged, written } = made;
-        self.draft.contents.push(prepared);
+        let Made { hash, size, prepared, staged, kept, written } = made;
+        self.draft.contents.extend(prepared);
+        self.draft.kept.extend(kept);
         // More than a few are forgotten again before anybody asks.
         if self.draft.written.len() < MOST_WRITTEN {
             self.draft.written.extend(written.map(|bytes| (hash, bytes)));

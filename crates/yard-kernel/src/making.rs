@@ -1,10 +1,13 @@
 //! New contents made ready: named by their hash, made small for the store, staged for the disk. Nothing
 //! of that needs the plan that wants them, so that many are made at once, on all cores.
 
-use yard_core::{Call, ContentHash, FileKind, Result, WsPath};
+use rustix::io::Errno;
+use yard_core::{Call, ContentHash, FileKind, Result, RunId, WsPath};
 use yard_store::{Base, Effort, Prepared};
 
-use crate::disk::{Disk, Shape, Staged};
+use crate::content::hash_all;
+use crate::disk::{Disk, NewlyKept, Shape, Staged, write_fault};
+use crate::output;
 use crate::recent;
 use crate::spread;
 use crate::workspace::{Workspace, store_fault};
@@ -21,12 +24,23 @@ pub(crate) struct Wanted<'a> {
     pub(crate) from: Option<&'a Disk>,
 }
 
+/// A file of a layer that is build output, and is going to be one of the workspace.
+pub(crate) struct WantedOutput<'a> {
+    pub(crate) layer: &'a Disk,
+    pub(crate) shape: Shape,
+    pub(crate) path: WsPath,
+    pub(crate) run: RunId,
+}
+
 /// A content that is ready.
 pub(crate) struct Made {
     pub(crate) hash: ContentHash,
     pub(crate) size: u64,
-    pub(crate) prepared: Prepared,
+    /// None where the store has it.
+    pub(crate) prepared: Option<Prepared>,
     pub(crate) staged: Staged,
+    /// The file that stands for the content.
+    pub(crate) kept: Option<NewlyKept>,
     /// Its bytes, where the next plan shall know them again.
     pub(crate) written: Option<Vec<u8>>,
 }
@@ -44,7 +58,33 @@ impl Wanted<'_> {
             (_, None) => stage.file(disk, bytes, shape, path)?,
         };
         let written = (bytes.len() <= recent::LARGEST).then(|| bytes.to_vec());
-        Ok(Made { hash, size: bytes.len() as u64, prepared, staged, written })
+        let (size, prepared) = (bytes.len() as u64, Some(prepared));
+        Ok(Made { hash, size, prepared, staged, kept: None, written })
+    }
+}
+
+impl WantedOutput<'_> {
+    /// The file itself stands for its content: it has a second name among the kept ones, and no byte of
+    /// it is copied or made small. Whoever writes into it where it is changes both; then it is not kept.
+    fn make(&self, workspace: &Workspace, call: &Call) -> Result<Made> {
+        let Self { layer, shape, path, run } = self;
+        let (mut file, stat) = layer.open_listed(path)?;
+        let hash = hash_all(&mut file, path, call)?;
+        let staged = workspace.stage.adopt(&workspace.disk, layer, shape, path)?;
+        let located = workspace.store().locate(&hash).map_err(store_fault)?;
+        let (name, prepared) = match located {
+            None => {
+                let name = output::kept_name(&hash, *run);
+                (Some(name.clone()), Some(Prepared::kept(hash, stat.size(), name)))
+            }
+            // It was given up for room and is here again.
+            Some(located) => (located.kept.filter(|name| !workspace.stage.has_kept(name)), None),
+        };
+        let kept = match name.map(|name| staged.keep_unflushed(&name)) {
+            None | Some(Err(Errno::EXIST)) => None,
+            Some(kept) => Some(kept.map_err(|errno| write_fault(errno, path))?),
+        };
+        Ok(Made { hash, size: stat.size(), prepared, staged, kept, written: None })
     }
 }
 
@@ -56,4 +96,17 @@ pub(crate) fn make_all(
     call: &Call,
 ) -> Result<Vec<Made>> {
     spread::over_cores(wanted, call, |wanted| wanted.make(workspace, effort))
+}
+
+/// The same for build output; all of it is durable when this returns.
+pub(crate) fn make_outputs(
+    workspace: &Workspace,
+    wanted: &[WantedOutput<'_>],
+    call: &Call,
+) -> Result<Vec<Made>> {
+    let made = spread::over_cores(wanted, call, |wanted| wanted.make(workspace, call))?;
+    if !made.is_empty() {
+        workspace.stage.flush()?;
+    }
+    Ok(made)
 }

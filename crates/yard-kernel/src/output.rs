@@ -1,11 +1,13 @@
 //! What tools make again whenever it is needed: build output. It is what ignore files exclude *and* lies
 //! in a folder that is known to hold nothing else. That a file is ignored says nothing by itself: `.env`
 //! is, and nobody makes that again.
+//!
+//! Its contents are kept as the files that they are, for as long as there is room: see [`trim`].
 
 use std::collections::HashMap;
 
 use yard_core::op::Land;
-use yard_core::{Call, Result, WsPath};
+use yard_core::{Call, ContentHash, Result, RunId, WsPath};
 
 use crate::op::is_by;
 use crate::walk::{IGNORE_FILES, Ignores, Rules, Walk};
@@ -42,10 +44,50 @@ const FOLDERS: [&[u8]; 27] = [
     b".eggs",
 ];
 
+/// What tells the kept files of build output from those of large files.
+const MARK: &str = "-output-";
+
+/// The name under which a file that a run made is kept.
+pub(crate) fn kept_name(hash: &ContentHash, run: RunId) -> String {
+    format!("{hash}{MARK}{run}")
+}
+
+/// Whether a kept file is build output, and may go when there is no room.
+pub(crate) fn is_output(kept: &str) -> bool {
+    kept.contains(MARK)
+}
+
+/// Gives up the oldest of what is kept and not in the tree any more, until the rest fits.
+pub(crate) fn trim(workspace: &Workspace) -> Result<()> {
+    let room = workspace.limits().output_bytes;
+    let mut kept: Vec<(String, u64)> = { workspace.stage.kept_names().into_iter() }
+        .filter(|name| is_output(name))
+        .filter_map(|name| workspace.stage.kept_alone(&name).map(|size| (name, size)))
+        .collect();
+    let mut total: u64 = kept.iter().map(|(_, size)| size).sum();
+    if total <= room {
+        return Ok(());
+    }
+    // Ids of runs tell their age.
+    kept.sort_by_key(|(name, _)| name.split_once(MARK).map(|(_, run)| run.to_owned()));
+    let mut gone = Vec::new();
+    for (name, size) in kept {
+        if total <= room {
+            break;
+        }
+        if size > 0 {
+            total -= size;
+            gone.push(name);
+        }
+    }
+    workspace.stage.remove_kept(&gone)
+}
+
 /// Tells build output from files that somebody wrote.
 pub(crate) struct Outputs<'a> {
     workspace: &'a Workspace,
-    whose: &'a Land,
+    /// The landing whose changes are judged, if any are.
+    whose: Option<&'a Land>,
     walk: Walk<'a>,
     /// What is known of folders: whether they are build output.
     known: HashMap<WsPath, bool>,
@@ -53,7 +95,7 @@ pub(crate) struct Outputs<'a> {
 }
 
 impl<'a> Outputs<'a> {
-    pub(crate) fn new(workspace: &'a Workspace, call: &'a Call, whose: &'a Land) -> Self {
+    pub(crate) fn new(workspace: &'a Workspace, call: &'a Call, whose: Option<&'a Land>) -> Self {
         let rules = Rules { recursive: true, include_ignored: false };
         let walk = Walk::new(&workspace.disk, call, rules);
         Self { workspace, whose, walk, known: HashMap::new(), ignores: HashMap::new() }
@@ -82,18 +124,25 @@ impl<'a> Outputs<'a> {
         if !FOLDERS.contains(&name.as_bytes()) {
             return Ok(false);
         }
-        let above = folder.parent().unwrap_or_else(WsPath::root);
+        self.are_ignored(folder, true)
+    }
+
+    /// Whether ignore files exclude what is at a path, and the chat that is judged wrote none of them.
+    pub(crate) fn are_ignored(&mut self, path: &WsPath, is_folder: bool) -> Result<bool> {
+        let above = path.parent().unwrap_or_else(WsPath::root);
         if !self.ignores.contains_key(&above) {
             let ignores = self.walk.ignores_in(&above)?;
             self.ignores.insert(above.clone(), ignores);
         }
         let Some(ignores) = self.ignores.get(&above) else { return Ok(false) };
-        Ok(ignores.exclude(folder, true, &mut Vec::new()) && !self.ignores_its_own_way(&above)?)
+        Ok(ignores.exclude(path, is_folder, &mut Vec::new())
+            && !self.ignores_its_own_way(&above)?)
     }
 
     /// Whether an ignore file that counts for what is in a folder was written by the very chat whose
     /// changes are judged: nobody gets leave to destroy by ignoring first.
     fn ignores_its_own_way(&self, folder: &WsPath) -> Result<bool> {
+        let Some(whose) = self.whose else { return Ok(false) };
         let store = self.workspace.store();
         let mut folders = folder.lineage();
         folders.push(WsPath::root());
@@ -104,7 +153,7 @@ impl<'a> Outputs<'a> {
             let Ok(file) = file else { continue };
             let Some(node) = store.lookup(&file).map_err(store_fault)? else { continue };
             let makers = store.makers(node.id).map_err(store_fault)?;
-            if makers.iter().any(|maker| is_by(self.whose, maker)) {
+            if makers.iter().any(|maker| is_by(whose, maker)) {
                 return Ok(true);
             }
         }

@@ -43,8 +43,10 @@ impl<A> Proposal<A> {
     /// or too large, is named and not shown.
     pub fn diff(&self, workspace: &Workspace, max_bytes: usize) -> String {
         let Deed::Step { draft, .. } = &self.deed else { return String::new() };
-        let (of_git, mut changes): (Vec<_>, Vec<_>) =
-            draft.changes.iter().partition(|change| is_git_s_business(change));
+        let (outputs, changes): (Vec<_>, Vec<_>) =
+            draft.changes.iter().partition(|change| draft.outputs.contains(&change.file));
+        let (of_git, mut changes): (Vec<&NewChange>, Vec<_>) =
+            changes.into_iter().partition(|change| is_git_s_business(change));
         let places = self.effect.paths.iter().enumerate();
         let order: HashMap<&WsPath, usize> =
             places.rev().map(|(at, effect)| (&effect.path, at)).collect();
@@ -67,6 +69,9 @@ impl<A> Proposal<A> {
             }
         }
         text.push_str(&git_in_a_line(&of_git));
+        if !outputs.is_empty() {
+            let _ = writeln!(text, "\\ build output: {}", counted(&outputs));
+        }
         text
     }
 }
@@ -89,7 +94,8 @@ fn git_in_a_line(changes: &[&NewChange]) -> String {
     };
     let repository = git::repository(first).unwrap_or_else(WsPath::root);
     let is_ref = |path: &&WsPath| git::part(path) == Some(Part::Ref);
-    let refs = changes.iter().filter(|change| !is_folder(change)).filter_map(|change| place(change));
+    let refs =
+        changes.iter().filter(|change| !is_folder(change)).filter_map(|change| place(change));
     let mut names: Vec<String> = refs.filter(is_ref).map(|path| ref_name(path)).collect();
     let more = names.len().saturating_sub(REFS_NAMED);
     names.truncate(REFS_NAMED);
@@ -100,12 +106,14 @@ fn git_in_a_line(changes: &[&NewChange]) -> String {
         [] => "no ref among them".to_owned(),
         names => names.join(", "),
     };
+    format!("\\ git's own files in {repository}: {} ({refs})\n", counted(changes))
+}
+
+fn counted(changes: &[&NewChange]) -> String {
     let created = changes.iter().filter(|change| change.before.is_none()).count();
     let removed = changes.iter().filter(|change| change.after.is_none()).count();
     let changed = changes.len() - created - removed;
-    format!(
-        "\\ git's own files in {repository}: {created} new, {changed} changed, {removed} removed ({refs})\n"
-    )
+    format!("{created} new, {changed} changed, {removed} removed")
 }
 
 fn is_folder(change: &NewChange) -> bool {

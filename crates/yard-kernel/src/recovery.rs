@@ -10,9 +10,10 @@ use std::collections::{HashMap, HashSet};
 use yard_core::{Author, Call, ContentHash, FileId, FileKind, FileState, Result, WsPath};
 use yard_store::{Change, Node, Seq, StepRow};
 
-use crate::content::read_all;
+use crate::content::{is_content, read_all};
 use crate::disk::{Displaced, Shape, Staged, Stat};
 use crate::journal::advance;
+use crate::output;
 use crate::projection::{
     Saved, is_half_made, make_folder, record_intruder, recovering, retire_displaced,
 };
@@ -344,11 +345,21 @@ pub(crate) fn image(
         None => {
             let located = workspace.store().locate(hash).map_err(store_fault)?;
             match located.and_then(|located| located.kept) {
+                Some(name) if !is_whole(workspace, &name, hash) => Ok(None),
                 Some(name) => stage.copy_of_kept(disk, &name, shape, path).map(Some),
                 None => Ok(None),
             }
         }
     }
+}
+
+/// Whether a kept file is what it stands for. Build output may have gone for room, and its file is one of
+/// the tree's, which anybody may have written into; nobody else has any business with the rest.
+fn is_whole(workspace: &Workspace, name: &str, hash: &ContentHash) -> bool {
+    if !output::is_output(name) {
+        return true;
+    }
+    workspace.stage.open_kept(name).is_ok_and(|mut file| is_content(&mut file, hash))
 }
 
 /// Records what somebody saved into a file while we were replacing it.

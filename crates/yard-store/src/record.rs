@@ -133,6 +133,8 @@ pub struct Maker {
     pub chat: Option<ChatId>,
     /// The actor of the audit row.
     pub actor: String,
+    /// The operation.
+    pub verb: String,
 }
 
 /// What a purge removed for good.

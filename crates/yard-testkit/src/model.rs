@@ -317,8 +317,14 @@ impl Store for ModelStore {
         let names = |step: &NewStep| step.changes.iter().any(|change| change.file == file);
         let steps: Vec<_> = inner.steps.iter().filter(|step| names(step)).collect();
         let maker = |step: &&Arc<NewStep>| match step.author {
-            Author::External => Maker { chat: None, actor: Author::External.word().to_owned() },
-            _ => Maker { chat: step.chat, actor: step.audit.actor.clone() },
+            Author::External => Maker {
+                chat: None,
+                actor: Author::External.word().to_owned(),
+                verb: step.verb.clone(),
+            },
+            _ => {
+                Maker { chat: step.chat, actor: step.audit.actor.clone(), verb: step.verb.clone() }
+            }
         };
         Ok(steps.first().into_iter().chain(steps.last()).map(maker).collect())
     }

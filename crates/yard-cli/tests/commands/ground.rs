@@ -6,6 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use yard_core::op::{History, HistoryOf};
+use yard_core::{Author, StepId};
 use yard_dialects::Answer;
 use yard_gate::{Actor, Policy, Session};
 use yard_kernel::Boxed;
@@ -47,6 +49,13 @@ pub(crate) fn shell(yard: &Yard, command: &str) -> Value {
     let answer = shell_as(yard, &yard.session(), command);
     assert!(answer.ok && answer.pending.is_none(), "{command}: {}", answer.body);
     answer.body["result"].clone()
+}
+
+/// The newest step, and who did it.
+pub(crate) fn newest(yard: &Yard) -> (StepId, Author) {
+    let history = History { of: HistoryOf::Workspace, before: None, limit: 1 };
+    let newest = yard.perform(history).unwrap().steps.remove(0);
+    (newest.id, newest.author)
 }
 
 /// What an entry of a tree is: its kind and mode, and its bytes or where it leads.

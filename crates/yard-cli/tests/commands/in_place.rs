@@ -6,15 +6,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use yard_core::op::{History, HistoryOf, Undo};
-use yard_core::{ApprovalId, Author, StepId};
+use yard_core::op::Undo;
+use yard_core::{ApprovalId, Author};
 use yard_dialects::Answer;
 use yard_gate::{ApprovalStatus, Awaited, Ruling, Scope};
 use yard_kernel::Boxed;
 use yard_kernel::sandbox::{Level, Sandbox, Walls, Wish};
 use yard_testkit::{Folders, Plan, Yard};
 
-use crate::ground::{differences, guarded, picture, shell, shell_as};
+use crate::ground::{differences, guarded, newest, picture, shell, shell_as};
 
 fn plan() -> Plan {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
@@ -39,13 +39,6 @@ fn asked(answer: &Answer) -> ApprovalId {
 fn decide(yard: &Yard, id: ApprovalId, approves: bool) -> yard_gate::Approval {
     let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state: None };
     yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
-}
-
-/// The newest step, and who did it.
-fn newest(yard: &Yard) -> (StepId, Author) {
-    let history = History { of: HistoryOf::Workspace, before: None, limit: 1 };
-    let newest = yard.perform(history).unwrap().steps.remove(0);
-    (newest.id, newest.author)
 }
 
 #[test]

@@ -334,7 +334,8 @@ fn a_ref_that_leaves_commits_behind_asks() {
         let yard = with_a_history();
         if packed {
             let pack = ["pack-refs", "--all"];
-            let done = std::process::Command::new("git").args(pack).current_dir(yard.root()).status();
+            let done =
+                std::process::Command::new("git").args(pack).current_dir(yard.root()).status();
             assert!(done.unwrap().success() && !yard.has("/.git/refs/heads/main"));
         }
         let before = picture(yard.root());
@@ -343,7 +344,8 @@ fn a_ref_that_leaves_commits_behind_asks() {
             assert!(answer.pending.is_some(), "{packed} {command}: {}", answer.body);
             assert_eq!(differences(&before, &picture(yard.root())), [""; 0], "{command}");
         }
-        for command in ["git branch -f behind main", "git checkout -q behind", "git merge -q main"] {
+        for command in ["git branch -f behind main", "git checkout -q behind", "git merge -q main"]
+        {
             let answer = shell_as(&yard, &guarded(&yard), command);
             assert!(answer.ok && answer.pending.is_none(), "{packed} {command}: {}", answer.body);
         }
@@ -355,7 +357,8 @@ fn git_s_own_folder_is_one_line_of_what_is_shown() {
     let yard = with_others_files();
     let command = "echo x > keep.txt; git commit -qam two; git config user.name B";
     let answer = shell_as(&yard, &guarded(&yard), command);
-    let Some(yard_gate::Awaited::Approval(id)) = answer.pending.map(|pending| pending.awaited) else {
+    let Some(yard_gate::Awaited::Approval(id)) = answer.pending.map(|pending| pending.awaited)
+    else {
         panic!("{}", answer.body)
     };
     let diff = yard.person().approvals().get(id).unwrap().request.diff;

@@ -18,4 +18,5 @@ mod ground;
 mod in_place;
 mod judged;
 mod landed;
+mod outputs;
 mod scripts;

@@ -438,6 +438,19 @@ impl Stage {
         rustix::fs::statat(&self.kept, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
+    /// Makes everything that is staged and kept durable.
+    pub(crate) fn flush(&self) -> Result<()> {
+        let flush = || rustix::fs::syncfs(opened(&self.folder)?);
+        flush().map_err(|errno| write_fault(errno, &WsPath::root()))
+    }
+
+    /// The bytes of a kept file that nothing else needs; `None` if it is not there.
+    pub(crate) fn kept_alone(&self, name: &str) -> Option<u64> {
+        let raw = rustix::fs::statat(&self.kept, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let size = u64::try_from(raw.st_size).unwrap_or(0);
+        Some(if raw.st_nlink > 1 { 0 } else { size })
+    }
+
     /// Removes kept files for good; that they are gone is durable when this returns.
     pub(crate) fn remove_kept(&self, names: &[String]) -> Result<()> {
         let told = |errno| write_fault(errno, &WsPath::root());
@@ -452,9 +465,7 @@ impl Stage {
 
     /// Makes the names of kept files durable.
     fn flush_kept(&self) -> std::result::Result<(), Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = rustix::fs::openat(&self.kept, ".", flags, Mode::empty())?;
-        rustix::fs::fsync(folder)
+        rustix::fs::fsync(opened(&self.kept)?)
     }
 
     /// Removes what was taken out of the places of these files and still lies here.
@@ -570,13 +581,16 @@ impl Staged {
 
     /// Gives a flushed file a second name among the kept ones, durable when this returns.
     pub(crate) fn keep_too(&self, name: &str, path: &WsPath) -> Result<NewlyKept> {
-        let told = |errno| write_fault(errno, path);
-        let Stage { folder, kept, .. } = &*self.stage;
-        rustix::fs::linkat(folder, &self.name, kept, name, AtFlags::empty()).map_err(told)?;
-        let newly =
-            NewlyKept { stage: Arc::clone(&self.stage), name: name.to_owned(), stays: false };
-        self.stage.flush_kept().map_err(told)?;
+        let newly = self.keep_unflushed(name).map_err(|errno| write_fault(errno, path))?;
+        self.stage.flush_kept().map_err(|errno| write_fault(errno, path))?;
         Ok(newly)
+    }
+
+    /// Gives it a second name among the kept ones, which is durable once the stage is flushed.
+    pub(crate) fn keep_unflushed(&self, name: &str) -> std::result::Result<NewlyKept, Errno> {
+        let Stage { folder, kept, .. } = &*self.stage;
+        rustix::fs::linkat(folder, &self.name, kept, name, AtFlags::empty())?;
+        Ok(NewlyKept { stage: Arc::clone(&self.stage), name: name.to_owned(), stays: false })
     }
 }
 
@@ -600,6 +614,12 @@ impl Drop for NewlyKept {
             let _ = rustix::fs::unlinkat(&self.stage.kept, &self.name, AtFlags::empty());
         }
     }
+}
+
+/// A handle that can be flushed, of a folder that is held by its path alone.
+fn opened(folder: &OwnedFd) -> std::result::Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(folder, ".", flags, Mode::empty())
 }
 
 fn errno_of(error: &std::io::Error) -> Errno {

@@ -5,9 +5,7 @@
 use std::collections::HashSet;
 
 use yard_core::op::{Import, Imported, Landed, TakeIn};
-use yard_core::{
-    Call, Effect, EffectKind, FileId, FileKind, FileState, FileType, Result, WsPath,
-};
+use yard_core::{Call, Effect, EffectKind, FileId, FileKind, FileState, FileType, Result, WsPath};
 use yard_store::{Effort, NewChange, Node};
 
 use crate::disk::{EntryKind, Spot, not_found};

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use yard_core::git::{self, Part};
-use yard_core::op::{Land, Landed};
+use yard_core::op::{Land, Landed, Operation as _};
 use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
     PathEffect, Result, Subject, WsPath, merge,
@@ -18,7 +18,7 @@ use yard_store::{Maker, Seq};
 use crate::content::{hash_all, read_all};
 use crate::disk::{Disk, EntryKind, Layer, RunFolder, Shape, Stat};
 use crate::draft::{Current, Image, Large, Planner};
-use crate::making::{self, Made, Wanted};
+use crate::making::{self, Made, Wanted, WantedOutput};
 use crate::op::relocate::carry;
 use crate::op::remove::inside;
 use crate::output::Outputs;
@@ -205,7 +205,7 @@ impl<'a> Landing<'a> {
             layer: folder.layer()?,
             began,
             whose,
-            outputs: Outputs::new(workspace, call, whose),
+            outputs: Outputs::new(workspace, call, Some(whose)),
             rewound: rewound(folder)?,
             landed: Landed::default(),
         })
@@ -360,9 +360,13 @@ impl<'a> Landing<'a> {
 
     /// Makes files and links come to be and change, as many at a time as memory has room for.
     fn fulfil(&mut self, entries: Vec<&Entry>) -> Result<()> {
-        let (mut batch, mut bytes) = (Vec::new(), 0);
+        let (mut batch, mut bytes, mut outputs) = (Vec::new(), 0, Vec::new());
         for entry in entries {
             self.planner.call.check()?;
+            if entry.stat.is(FileKind::File) && self.outputs.holds(&entry.path, false)? {
+                outputs.push(entry);
+                continue;
+            }
             if entry.stat.size() > self.planner.workspace.limits().load_bytes {
                 self.large(entry)?;
                 continue;
@@ -375,7 +379,45 @@ impl<'a> Landing<'a> {
                 bytes = 0;
             }
         }
-        self.make(batch)
+        self.make(batch)?;
+        self.make_outputs(&outputs)
+    }
+
+    /// Makes build output come to be and change. Nobody merges it: the last one to make it is right.
+    fn make_outputs(&mut self, entries: &[&Entry]) -> Result<()> {
+        let workspace = self.planner.workspace;
+        let mut currents = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let below = entry.below.as_ref();
+            let current =
+                below.map(|below| self.planner.current_as(&entry.path, below, Large::Keep));
+            currents.push(current.transpose()?);
+        }
+        let wanted: Vec<_> = { entries.iter().zip(&currents) }
+            .map(|(entry, current)| {
+                let usual = Shape { mode: Some(entry.stat.mode), owner: None, taking: None };
+                let shape = current.as_ref().map_or(usual, |current| {
+                    self.planner.shape(current, &rewritten(current, entry.stat.mode))
+                });
+                let (layer, path) = (&self.layer.disk, entry.path.clone());
+                WantedOutput { layer, shape, path, run: self.whose.run }
+            })
+            .collect();
+        let made = making::make_outputs(workspace, &wanted, self.planner.call)?;
+        drop(wanted);
+        for ((entry, current), made) in entries.iter().zip(&currents).zip(made) {
+            match current {
+                Some(current) if current.content() == Some(made.hash) => self.touch(entry, current),
+                Some(current) => {
+                    let after = rewritten(current, entry.stat.mode);
+                    self.planner.put_made(current, after, made)?;
+                    self.landed.changed += 1;
+                }
+                None => self.create(&entry.path, made)?,
+            }
+            self.judge_last(current.as_ref())?;
+        }
+        Ok(())
     }
 
     /// What an entry of the layer asks for; `None` if it is there already.
@@ -558,6 +600,12 @@ impl<'a> Landing<'a> {
         };
         let rewound = self.rewound.contains(&path);
         let own = !rewound && self.is_own(current, &path)?;
+        if let Some(change) = self.planner.draft.changes.last()
+            && self.outputs.holds(&path, false)?
+        {
+            let file = change.file;
+            self.planner.draft.outputs.insert(file);
+        }
         if let Some(last) = self.planner.effect.paths.last_mut() {
             last.own = own;
             // A ref that was packed with others comes to be as a file, and is changed all the same.
@@ -580,6 +628,11 @@ impl<'a> Landing<'a> {
             return Ok(true);
         }
         let makers = self.planner.store().makers(current.id).map_err(store_fault)?;
+        // What is ignored and was made by a command is made again by it.
+        let by_commands = !makers.is_empty() && makers.iter().all(|maker| maker.verb == Land::VERB);
+        if by_commands && self.outputs.are_ignored(path, is_folder)? {
+            return Ok(true);
+        }
         let adopted = { self.planner.draft.adopted.iter() }.any(|change| change.file == current.id);
         // Who made it, and who changed it last: what others wrote into a file is theirs.
         Ok(!adopted && !makers.is_empty() && makers.iter().all(|maker| is_by(self.whose, maker)))

@@ -3,7 +3,8 @@
 //! File by file a three-way merge of whole values: base is the file after the step, ours the file now,
 //! theirs the file before the step. Existence, place and mode are values; the content of texts is merged
 //! by lines. Where a later step changed the same value or depends on it, the undo is refused as a whole
-//! and names what is in its way.
+//! and names what is in its way. Build output is in nobody's way: what of it is something else by now, or
+//! is not kept any more, stays as it is.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,6 +19,7 @@ use crate::disk::Shape;
 use crate::draft::{Current, Large, Planner, Was, join};
 use crate::op::history::{find_step, together};
 use crate::op::version::purged;
+use crate::output::Outputs;
 use crate::recovery::image;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
@@ -36,6 +38,7 @@ impl Execute for Undo {
             removed: HashMap::new(),
             vacated: HashSet::new(),
             states: HashMap::new(),
+            outputs: Outputs::new(workspace, call, None),
         };
         for change in together(changes).iter().rev() {
             call.check()?;
@@ -60,10 +63,24 @@ struct Undoing<'a> {
     vacated: HashSet<WsPath>,
     /// What folders are whose modes this undo sets.
     states: HashMap<FileId, FileState>,
+    outputs: Outputs<'a>,
 }
 
 impl Undoing<'_> {
     fn take_back(&mut self, change: &Change) -> Result<()> {
+        let Err(fault) = self.take_back_one(change) else { return Ok(()) };
+        let in_the_way = matches!(fault.code(), FaultCode::MergeConflict | FaultCode::NotFound);
+        if in_the_way && self.is_output(change)? { Ok(()) } else { Err(fault) }
+    }
+
+    fn is_output(&mut self, change: &Change) -> Result<bool> {
+        let Some(path) = change.to.as_ref().or(change.from.as_ref()) else { return Ok(false) };
+        let state = change.after.as_ref().or(change.before.as_ref());
+        let is_folder = state.is_some_and(|state| state.kind == FileKind::Folder);
+        self.outputs.holds(path, is_folder)
+    }
+
+    fn take_back_one(&mut self, change: &Change) -> Result<()> {
         match (&change.before, &change.after) {
             (Some(before), None) => self.bring_back(change, before),
             (None, Some(after)) => self.remove(change, after),

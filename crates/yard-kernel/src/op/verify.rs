@@ -9,6 +9,7 @@ use yard_store::{AuditRow, Node, Seq, StoreError, chain, step_digest};
 
 use crate::content::hash_all;
 use crate::draft::join;
+use crate::output;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
@@ -148,6 +149,10 @@ impl Check<'_> {
     fn kept(&self, hash: &ContentHash) -> std::result::Result<(), String> {
         let located = self.workspace.store().locate(hash).map_err(|error| error.to_string())?;
         let name = located.and_then(|located| located.kept).ok_or("is missing")?;
+        // Build output is kept as long as there is room, and as long as nobody writes into it.
+        if output::is_output(&name) {
+            return Ok(());
+        }
         let mut file = self
             .workspace
             .stage

@@ -76,9 +76,11 @@ pub(super) fn walls(tried: &io::Result<()>) -> Vec<Finding> {
         ok: tried.is_ok(),
         needed: false,
         found: match tried {
-            Ok(()) => "without namespaces a command runs in place: `guarded` asks before it starts, and \
+            Ok(()) => {
+                "without namespaces a command runs in place: `guarded` asks before it starts, and \
                        undo covers what is neither ignored nor git's own"
-                .to_owned(),
+                    .to_owned()
+            }
             Err(error) => error.to_string(),
         },
         remedy: String::new(),

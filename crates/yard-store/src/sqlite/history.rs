@@ -200,9 +200,9 @@ fn parent(row: &Row<'_>, at: usize) -> Result<FileId> {
 
 /// Who made a file and who changed it last: its first step and its last say so.
 pub(super) fn makers(connection: &Connection, file: FileId) -> Result<Vec<Maker>> {
-    let first = "SELECT s.chat, s.actor, s.author FROM change c JOIN step s ON s.seq = c.seq \
+    let first = "SELECT s.chat, s.actor, s.author, s.verb FROM change c JOIN step s ON s.seq = c.seq \
                  WHERE c.file = (SELECT row FROM named WHERE id = ?1) ORDER BY c.seq LIMIT 1";
-    let last = "SELECT s.chat, s.actor, s.author FROM change c JOIN step s ON s.seq = c.seq \
+    let last = "SELECT s.chat, s.actor, s.author, s.verb FROM change c JOIN step s ON s.seq = c.seq \
                 WHERE c.file = (SELECT row FROM named WHERE id = ?1) ORDER BY c.seq DESC LIMIT 1";
     let mut makers = Vec::with_capacity(2);
     for sql in [first, last] {
@@ -214,10 +214,11 @@ pub(super) fn makers(connection: &Connection, file: FileId) -> Result<Vec<Maker>
 fn maker(row: &Row<'_>) -> Result<Maker> {
     // Whoever came upon what somebody else had done did not do it.
     if value::author(get(row, 2)?)? == Author::External {
-        return Ok(Maker { chat: None, actor: Author::External.word().to_owned() });
+        let actor = Author::External.word().to_owned();
+        return Ok(Maker { chat: None, actor, verb: get(row, 3)? });
     }
     let chat: Option<[u8; 16]> = get(row, 0)?;
-    Ok(Maker { chat: chat.map(ChatId::from_bytes), actor: get(row, 1)? })
+    Ok(Maker { chat: chat.map(ChatId::from_bytes), actor: get(row, 1)?, verb: get(row, 3)? })
 }
 
 pub(super) fn file_changes(

@@ -1,0 +1,105 @@
+//! Build output: kept as the files that it is, undone as long as there is room, in nobody's way.
+
+use std::fs;
+
+use yard_core::Limits;
+use yard_core::op::{Undo, Verify};
+use yard_gate::{Actor, Policy};
+use yard_testkit::{Folders, Plan, Yard};
+
+use crate::ground::{guarded, newest, plan, shell, shell_as};
+
+/// Random bytes, so that nothing is made small by chance.
+const BUILD: &str = "mkdir -p target/debug; head -c 3000000 /dev/urandom > target/debug/app; \
+                     date +%N > target/debug/stamp";
+
+fn yard_with_room(output_bytes: u64) -> Yard {
+    let limits = Limits { output_bytes, ..Limits::default() };
+    let yard = Yard::open(&Folders::new(), Plan { limits, ..plan() }).unwrap();
+    yard.put("/.gitignore", "target/\n*.log\n");
+    yard
+}
+
+fn database_bytes(yard: &Yard) -> u64 {
+    let files = fs::read_dir(yard.folders().state()).unwrap().map(|entry| entry.unwrap());
+    let is_database = |entry: &fs::DirEntry| entry.file_type().unwrap().is_file();
+    files.filter(is_database).map(|entry| entry.metadata().unwrap().len()).sum()
+}
+
+#[test]
+fn output_is_undone_and_redone_and_fills_no_database() {
+    let yard = yard_with_room(1 << 30);
+    let app = yard.root().join("target/debug/app");
+    shell(&yard, BUILD);
+    let first = fs::read(&app).unwrap();
+    shell(&yard, BUILD);
+    let second = fs::read(&app).unwrap();
+    assert_ne!(first, second);
+    yard.perform(Undo { step: newest(&yard).0 }).unwrap();
+    assert_eq!(fs::read(&app).unwrap(), first);
+    yard.perform(Undo { step: newest(&yard).0 }).unwrap();
+    assert_eq!(fs::read(&app).unwrap(), second);
+    assert!(database_bytes(&yard) < 2_000_000, "{} bytes", database_bytes(&yard));
+    let verified = yard.perform(Verify).unwrap();
+    assert_eq!(verified.problems, [""; 0]);
+}
+
+#[test]
+fn without_room_sources_are_undone_and_output_stays() {
+    let yard = yard_with_room(0);
+    shell(&yard, &format!("echo one > a.txt; {BUILD}"));
+    shell(&yard, &format!("echo two > a.txt; {BUILD}"));
+    let step = newest(&yard).0;
+    let now = yard.bytes("/target/debug/app");
+    shell(&yard, "true");
+    yard.perform(Undo { step }).unwrap();
+    assert_eq!(yard.bytes("/a.txt"), b"one\n");
+    assert_eq!(yard.bytes("/target/debug/app"), now);
+    assert_eq!(yard.perform(Verify).unwrap().problems, [""; 0]);
+}
+
+#[test]
+fn output_that_was_made_again_is_in_no_undo_s_way() {
+    let yard = yard_with_room(1 << 30);
+    shell(&yard, &format!("echo one > a.txt; {BUILD}"));
+    let step = newest(&yard).0;
+    shell(&yard, BUILD);
+    let now = yard.bytes("/target/debug/app");
+    yard.perform(Undo { step }).unwrap();
+    assert!(!yard.has("/a.txt"));
+    assert_eq!(yard.bytes("/target/debug/app"), now);
+}
+
+#[test]
+fn somebody_who_writes_into_output_spoils_no_undo() {
+    let yard = yard_with_room(1 << 30);
+    shell(&yard, &format!("echo one > a.txt; {BUILD}"));
+    shell(&yard, &format!("echo two > a.txt; {BUILD}"));
+    let step = newest(&yard).0;
+    // The file is written where it is, as no box does it.
+    use std::io::Write as _;
+    let app = yard.root().join("target/debug/app");
+    fs::OpenOptions::new().append(true).open(&app).unwrap().write_all(b"more").unwrap();
+    let now = fs::read(&app).unwrap();
+    yard.perform(Undo { step }).unwrap();
+    assert_eq!(yard.bytes("/a.txt"), b"one\n");
+    assert_eq!(fs::read(&app).unwrap(), now, "what somebody wrote stays");
+    let verified = yard.perform(Verify).unwrap();
+    assert_eq!(verified.problems, [""; 0]);
+}
+
+#[test]
+fn what_commands_made_and_is_ignored_never_asks() {
+    let yard = yard_with_room(1 << 30);
+    let person = yard.session_of(Actor::LocalPerson, Policy::Open);
+    let made = shell_as(&yard, &person, "echo x > run.log; echo x > notes.txt");
+    assert!(made.ok && made.pending.is_none(), "{}", made.body);
+    let agent = guarded(&yard);
+    let answer = shell_as(&yard, &agent, "echo y > run.log");
+    assert!(answer.ok && answer.pending.is_none(), "{}", answer.body);
+    yard.put("/other.log", "somebody wrote it\n");
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    for command in ["echo y > notes.txt", "echo y > other.log"] {
+        assert!(shell_as(&yard, &agent, command).pending.is_some(), "{command}");
+    }
+}

@@ -5,7 +5,7 @@
 //! has to wait for a person is kept, and the yes lands it: the command is over by then.
 
 use yard_core::op::{Land, Landed};
-use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, RunId};
+use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
 use yard_kernel::{Command, Ran, store_fault};
 use yard_store::{Mode, StoreError};
 
@@ -50,6 +50,11 @@ impl Session {
         self.start(origin, call, &effect, run)?;
         let ran = self.open().workspace.run(run, command, call)?;
         self.land(origin, call, ran)
+    }
+
+    /// Where the whole of what a run said is, stream by stream, as far as it is kept.
+    pub fn kept_output(&self, run: RunId) -> Vec<WsPath> {
+        self.open().workspace.kept_output(run)
     }
 
     /// What becomes durable before a command starts: its audit row, and that a yes is used up.

@@ -16,8 +16,9 @@ use yard_core::path::RESERVED_NAME;
 use yard_core::{Call, Fault, FaultCode, Result, RunId, WsPath};
 use yard_store::AuditEntry;
 
-use crate::disk::{Capture, RunFolder, Said};
+use crate::disk::{Capture, Keeping, RunFolder, Said};
 use crate::sandbox::{self, Ended, Exit, Hear, Layer, Level, Order, Sandbox, Stopped};
+use crate::spilled;
 use crate::workspace::{Workspace, store_fault};
 
 /// What it said is kept under these names.
@@ -26,6 +27,8 @@ const STDERR: &str = "stderr";
 const AN_HOUR: Duration = Duration::from_secs(3_600);
 /// Says how a run ended.
 const ENDED: &str = "ended";
+/// What of the root no command sees: what no tool shows either.
+const OURS: [&str; 2] = [RESERVED_NAME, spilled::FOLDER];
 /// Says that a person is asked about a run.
 const WAITING: &str = "waiting";
 
@@ -37,6 +40,8 @@ pub struct Boxed {
     pub shown_at: Option<PathBuf>,
     /// What a command may use.
     pub limits: sandbox::Limits,
+    /// How much of what commands say is kept.
+    pub keeping: Keeping,
 }
 
 type Probing = Box<dyn FnOnce() -> Sandbox + Send>;
@@ -46,7 +51,8 @@ impl Boxed {
     pub fn new(probe: impl FnOnce() -> Sandbox + Send + 'static) -> Self {
         let probe: Probing = Box::new(probe);
         let sandbox = Arc::new(LazyLock::new(probe));
-        Self { sandbox, shown_at: None, limits: sandbox::Limits::default() }
+        let (limits, keeping) = (sandbox::Limits::default(), Keeping::default());
+        Self { sandbox, shown_at: None, limits, keeping }
     }
 
     /// Where commands run.
@@ -126,23 +132,23 @@ impl Workspace {
             shown_at: boxed.shown_at.as_deref().unwrap_or(root),
             folder: PathBuf::from(OsString::from_vec(command.folder.relative().to_vec())),
             layer: Layer::Overlay { upper: &upper, work: &work },
-            hidden: self.hidden(root),
+            hidden: OURS.map(|name| root.join(name)).to_vec(),
             limits: sandbox::Limits { wall: command.wall, ..boxed.limits },
         };
-        let mut ear = Ear::default();
+        let mut ear = Ear::new(folder, boxed.keeping.stream_bytes);
         let ended = boxed.sandbox().run(&order, call, &mut ear).map_err(|error| not_run(&error))?;
-        let (stdout, stderr) = (ear.out.finish(), ear.err.finish());
+        let Ear { out, err } = ear;
+        let (stdout, stderr) = (out.finish(run, &self.spills), err.finish(run, &self.spills));
+        self.spills.sweep(&boxed.keeping, call.world().now(), Some(run));
         stdout.keep(folder, STDOUT)?;
         stderr.keep(folder, STDERR)?;
         folder.keep(ENDED, told(&ended).as_bytes())?;
         Ok(Ran { run, ended, stdout, stderr })
     }
 
-    /// What of the root no command sees.
-    fn hidden(&self, root: &Path) -> Vec<PathBuf> {
-        let ours = WsPath::root().join_bytes(RESERVED_NAME.as_bytes());
-        let is_there = ours.is_ok_and(|path| matches!(self.disk.stat(&path), Ok(Some(_))));
-        if is_there { vec![root.join(RESERVED_NAME)] } else { Vec::new() }
+    /// How much of what commands say is kept here.
+    pub(crate) fn keeping(&self) -> Keeping {
+        self.boxed.as_ref().map_or_else(Keeping::default, |boxed| boxed.keeping)
     }
 
     /// A run that is over and whose changes are kept.
@@ -150,8 +156,14 @@ impl Workspace {
         let folder = self.runs.find(run)?.ok_or_else(|| interrupted(run))?;
         let ended = folder.kept(ENDED)?.and_then(|text| ended_of(&text));
         let ended = ended.ok_or_else(|| interrupted(run))?;
-        let (stdout, stderr) = (Said::kept(&folder, STDOUT)?, Said::kept(&folder, STDERR)?);
+        let said = |stream| Said::kept(&folder, stream, run, &self.spills);
+        let (stdout, stderr) = (said(STDOUT)?, said(STDERR)?);
         Ok(Ran { run, ended, stdout, stderr })
+    }
+
+    /// Where the whole of what a run said is, stream by stream, as far as it is kept.
+    pub fn kept_output(&self, run: RunId) -> Vec<WsPath> {
+        [STDOUT, STDERR].iter().filter_map(|stream| self.spills.find(run, stream)).collect()
     }
 
     /// Makes sure that a run, with what it changed, is there until somebody has decided about it.
@@ -201,13 +213,19 @@ impl Workspace {
 }
 
 /// Hears a command.
-#[derive(Default)]
-struct Ear {
-    out: Capture,
-    err: Capture,
+struct Ear<'a> {
+    out: Capture<'a>,
+    err: Capture<'a>,
 }
 
-impl Hear for Ear {
+impl<'a> Ear<'a> {
+    fn new(folder: &'a RunFolder, room: u64) -> Self {
+        let stream = |name| Capture::new(folder, name, room);
+        Self { out: stream(STDOUT), err: stream(STDERR) }
+    }
+}
+
+impl Hear for Ear<'_> {
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.out.take(bytes);
         Ok(())

@@ -20,6 +20,7 @@ mod recent;
 mod recovery;
 mod regex;
 pub mod sandbox;
+mod spilled;
 mod upload;
 mod virtual_files;
 mod walk;
@@ -27,7 +28,7 @@ mod watch;
 mod workspace;
 
 pub use command::{Boxed, Command, Ran};
-pub use disk::{DiskCall, Probe, Resolution, Said};
+pub use disk::{DiskCall, Keeping, Probe, Resolution, Said, Whole};
 pub use journal::Signed;
 pub use upload::{Upload, Uploaded};
 pub use virtual_files::{VirtualFile, VirtualFiles};

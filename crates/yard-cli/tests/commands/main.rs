@@ -18,3 +18,4 @@ mod ground;
 mod judged;
 mod landed;
 mod scripts;
+mod spilled;

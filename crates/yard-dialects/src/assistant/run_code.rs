@@ -15,7 +15,8 @@ pub(super) struct RunCode;
 
 /// Runs Python or bash code in a sandbox that sees the workspace, starts in its root and has no network.
 /// What the code changes in the workspace is kept as one step that can be undone; replacing or deleting
-/// files that this chat did not make may need a person's approval.
+/// files that this chat did not make may need a person's approval. Of long output the answer shows the
+/// beginning and the end, and names a file with the whole, for `read_file`.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// What the code is written in.

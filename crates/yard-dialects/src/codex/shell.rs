@@ -12,7 +12,8 @@ pub(super) struct Shell;
 
 /// Runs a shell command in a sandbox that sees the workspace and has no network. What it changes in the
 /// workspace is kept as one step that can be undone; replacing or deleting files that this chat did not
-/// make may need a person's approval.
+/// make may need a person's approval. Of long output the answer shows the beginning and the end, and names
+/// a file with the whole, for `read_file` and `grep_files`.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// Shell command to run.

@@ -11,12 +11,12 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, RenameFlags};
+use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use yard_core::{Result, RunId, Timestamp, WsPath};
 
 use super::layer::{RunFolder, names_in, unusable};
-use super::stage::open_folder;
+use super::stage::{open_folder, rename_new};
 use super::{Disk, Resolution, Stat};
 use crate::spilled;
 
@@ -77,14 +77,8 @@ impl Spills {
     /// Takes a stream over from its run; where it is then.
     pub(super) fn take(&self, from: &RunFolder, run: RunId, stream: &str) -> Result<WsPath> {
         let name = spilled::name_of(run, stream);
-        let moved = rustix::fs::renameat_with(
-            from.handle(),
-            whole_name(stream),
-            &self.folder,
-            &name,
-            RenameFlags::NOREPLACE,
-        );
-        moved.map_err(unusable)?;
+        let (from, to) = (from.handle().as_fd(), self.folder.as_fd());
+        rename_new(from, whole_name(stream).as_bytes(), to, name.as_bytes()).map_err(unusable)?;
         self.path_of(run, stream)
     }
 
@@ -116,23 +110,24 @@ impl Spills {
                 continue;
             }
             total -= one.stat.size();
-            self.remove(&one.name);
+            let _ = self.remove(&one.name);
         }
     }
 
     /// Removes everything: nobody can tell whose bytes are in it.
     pub(crate) fn clear(&self) -> Result<()> {
         for (name, _) in names_in(&self.folder).map_err(unusable)? {
-            self.remove(&name);
+            self.remove(&name).map_err(unusable)?;
         }
-        match names_in(&self.folder).map_err(unusable)?.is_empty() {
-            true => Ok(()),
-            false => Err(unusable(Errno::BUSY)),
-        }
+        Ok(())
     }
 
-    fn remove(&self, name: &[u8]) {
-        let _ = rustix::fs::unlinkat(&self.folder, name, AtFlags::empty());
+    fn remove(&self, name: &[u8]) -> std::result::Result<(), Errno> {
+        match rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()) {
+            // Another process was first.
+            Err(Errno::NOENT) => Ok(()),
+            done => done,
+        }
     }
 
     fn all(&self) -> std::result::Result<Vec<Kept>, Errno> {
@@ -200,6 +195,32 @@ impl Spill {
         }
         self.look_at = self.written + LOOK;
         let about = rustix::fs::fstatvfs(&self.file);
-        about.is_ok_and(|about| about.f_bavail.saturating_mul(about.f_frsize) < KEPT_FREE)
+        // Where nothing is bounded there are no blocks to count.
+        let bounded = about.ok().filter(|about| about.f_blocks > 0);
+        bounded.is_some_and(|about| about.f_bavail.saturating_mul(about.f_frsize) < KEPT_FREE)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::{Read as _, Seek as _};
+
+    use super::*;
+
+    #[test]
+    fn x4_what_does_not_fit_or_cannot_be_written_ends_there() {
+        let memory = rustix::fs::memfd_create("whole", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let mut spill = Spill::new(File::from(memory), 5);
+        for piece in ["", "abc", "", "def", "ghi"] {
+            spill.take(piece.as_bytes());
+        }
+        let mut text = String::new();
+        spill.file.rewind().unwrap();
+        spill.file.read_to_string(&mut text).unwrap();
+        assert_eq!((spill.written(), text.as_str()), (5, "abcde"));
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut spill = Spill::new(full, 5);
+        spill.take(b"abc");
+        assert_eq!((spill.written(), spill.room), (0, 0));
     }
 }

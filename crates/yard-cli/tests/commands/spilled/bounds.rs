@@ -19,7 +19,7 @@ fn x4_of_a_flood_the_first_bytes_are_kept_and_the_rest_is_counted() {
     let (text, path) = (told["stdout"].as_str().unwrap(), path_of(&told, "stdout"));
     let hint = format!("the first 100000 of all 5000000 bytes are at {path}");
     assert!(text.contains(&hint) && text.ends_with("   499999\n"), "{text}");
-    assert!(std::fs::read(&files(&yard)[0]).unwrap() == &lines(5_000_000).as_bytes()[..100_000]);
+    assert!(std::fs::read(&files(&yard)[0]).unwrap() == lines(5_000_000).as_bytes()[..100_000]);
     let yard = yard_keeping(Keeping { stream_bytes: 0, ..Keeping::default() });
     let told = shell(&yard, &say_lines(5_000_000));
     assert_eq!((&told["stdout_path"], files(&yard).len()), (&Value::Null, 0));

@@ -91,3 +91,13 @@ fn x4_a_real_file_of_that_name_is_shadowed_and_verify_says_so() {
     let shadowed: Vec<String> = verified.shadowed.iter().map(ToString::to_string).collect();
     assert_eq!((shadowed, verified.problems), (vec![format!("/{FOLDER}")], vec![]));
 }
+
+#[test]
+fn what_no_tool_shows_no_box_shows_either() {
+    let yard = yard();
+    for name in [yard_core::path::RESERVED_NAME, FOLDER] {
+        yard.put(&format!("/{name}/inside"), "REAL");
+        let told = shell(&yard, &format!("cat {name}/inside; ls -A {name}"));
+        assert_eq!(told["stdout"], "", "{name}: {told}");
+    }
+}

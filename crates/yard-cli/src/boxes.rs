@@ -2,9 +2,10 @@
 //! a server when it starts; nothing here starts a process.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use yard_kernel::Boxed;
 use yard_kernel::sandbox::{Limits, Sandbox, Wish};
+use yard_kernel::{Boxed, Keeping};
 
 use crate::config::Commands;
 
@@ -24,6 +25,7 @@ pub(crate) fn served(data: &Path, commands: &Commands) -> Boxed {
     let mut boxed = Boxed::new(move || sandbox);
     boxed.shown_at = Some(PathBuf::from(SHOWN_AT));
     boxed.limits = limits(commands);
+    boxed.keeping = keeping(commands);
     boxed
 }
 
@@ -40,8 +42,21 @@ pub(crate) fn probe(data: &Path, commands: &Commands) -> Sandbox {
     Sandbox::probe(helper, wish)
 }
 
+fn mib(count: u64) -> u64 {
+    count.saturating_mul(1 << 20)
+}
+
+fn keeping(commands: &Commands) -> Keeping {
+    let usual = Keeping::default();
+    let days = |count: u64| Duration::from_secs(count.saturating_mul(24 * 3_600));
+    Keeping {
+        stream_bytes: commands.output_mib.map_or(usual.stream_bytes, mib),
+        total_bytes: commands.kept_output_mib.map_or(usual.total_bytes, mib),
+        age: commands.kept_output_days.map_or(usual.age, days),
+    }
+}
+
 fn limits(commands: &Commands) -> Limits {
-    let mib = |count: u64| count.saturating_mul(1 << 20);
     let usual = Limits::default();
     Limits {
         cpu_seconds: commands.cpu_seconds.unwrap_or(usual.cpu_seconds),

@@ -96,6 +96,12 @@ pub(crate) struct Commands {
     pub(crate) file_mib: Option<u64>,
     /// Everything that a command may write.
     pub(crate) written_mib: Option<u64>,
+    /// What is kept of one stream of a command that said more than its answer shows.
+    pub(crate) output_mib: Option<u64>,
+    /// What is kept of all commands of a workspace; the oldest goes first.
+    pub(crate) kept_output_mib: Option<u64>,
+    /// For how long it is kept.
+    pub(crate) kept_output_days: Option<u64>,
 }
 
 /// What is logged.

@@ -14,6 +14,9 @@ pub const MAX_PATH_BYTES: usize = 4096;
 /// The folder at the root where changes are staged when the data folder is on another file system.
 /// No tool shows or takes it.
 pub const RESERVED_NAME: &str = ".toolyard-staging";
+/// The folder in a root under which tools find what commands said: it is not on disk, and the system keeps
+/// it.
+pub const OUTPUT_NAME: &str = ".toolyard-output";
 /// Where a box shows the workspace to the processes in it (R2).
 pub const BOX_ROOT: &str = "/workspace";
 
@@ -215,6 +218,12 @@ impl WsPath {
             return Self::bounded(name.to_vec());
         }
         Self::bounded([&self.relative[..], name].join(&b'/'))
+    }
+
+    /// Whether this is what a command said, or the folder of that.
+    pub fn is_command_output(&self) -> bool {
+        let rest = self.relative.strip_prefix(OUTPUT_NAME.as_bytes());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
     }
 
     /// Whether this is `folder` or somewhere below it.

@@ -9,6 +9,7 @@ use yard_gate::{
 };
 
 use crate::catalog::{Answer, Catalog, outcome_word};
+use crate::relative;
 use crate::tool::Stop;
 
 /// How long after a decision an answer may still be on its way into the store.
@@ -49,7 +50,7 @@ impl Catalog {
     /// Answers a call that waited for a person's word, as it stands now.
     pub(crate) fn settled(&self, id: ApprovalId, session: &Session, call: &Call) -> Answer {
         match self.approval(id, session, call) {
-            Ok(approval) => self.answer_of(&approval, call),
+            Ok(approval) => self.answer_of(&approval, session, call),
             Err(fault) => self.stopped("", "", &Stop::Fault(fault)),
         }
     }
@@ -76,7 +77,7 @@ impl Catalog {
     }
 
     /// What a caller gets for a request, in the words of its dialect.
-    fn answer_of(&self, approval: &Approval, call: &Call) -> Answer {
+    fn answer_of(&self, approval: &Approval, session: &Session, call: &Call) -> Answer {
         let (toolset, tool) = (approval.request.toolset.as_str(), approval.request.tool.as_str());
         match approval.status {
             status if is_under_way(status) || is_being_answered(approval, call) => {
@@ -91,7 +92,8 @@ impl Catalog {
                     Some(reason) => format!("a person said no: {reason}"),
                     None => "a person said no to this call; nothing was changed".to_owned(),
                 };
-                let denied = Fault::new(FaultCode::Denied, message);
+                let denied =
+                    Fault::new(FaultCode::Denied, message + &still_said(approval, session));
                 self.stopped(toolset, tool, &Stop::Fault(denied))
             }
             _ => kept(approval),
@@ -146,6 +148,16 @@ fn may_pass(code: FaultCode) -> bool {
         code,
         FaultCode::Timeout | FaultCode::DiskFull | FaultCode::Io | FaultCode::Unavailable
     )
+}
+
+/// A no drops what a command changed, and not what it said.
+fn still_said(approval: &Approval, session: &Session) -> String {
+    let paths = approval.request.run.map(|run| session.kept_output(run)).unwrap_or_default();
+    let shown: Vec<String> = paths.iter().map(relative::shown).collect();
+    match shown.is_empty() {
+        true => String::new(),
+        false => format!("; what the command said is at {}", shown.join(" and ")),
+    }
 }
 
 fn is_under_way(status: ApprovalStatus) -> bool {

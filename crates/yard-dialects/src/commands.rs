@@ -8,8 +8,8 @@ use yard_core::WsPath;
 use yard_core::op::Landed;
 use yard_gate::{Command, Exit, Finished, Outcome, Said, Stopped};
 
-use crate::args;
 use crate::tool::{Context, Stop};
+use crate::{args, relative};
 
 /// What a shell says of a command that a signal ended.
 const BY_SIGNAL: i32 = 128;
@@ -51,15 +51,36 @@ pub(crate) fn variable(name: &str, value: &str) -> Result<(OsString, OsString), 
     Err(Stop::argument("env", message))
 }
 
-/// What a stream said, and whether something of it is left out.
-pub(crate) fn said(said: &Said) -> (String, bool) {
+/// What a stream said, as an answer shows it.
+pub(crate) struct Told {
+    pub(crate) text: String,
+    /// Something of it is left out.
+    pub(crate) truncated: bool,
+    /// Where all of it can be read, or as much as is kept.
+    pub(crate) path: Option<String>,
+}
+
+/// What a stream said: of much, the beginning and the end, and between them where the whole is.
+pub(crate) fn told(said: &Said) -> Told {
     let left_out = said.left_out();
     let mut text = String::from_utf8_lossy(&said.head).into_owned();
     if left_out > 0 {
-        text.push_str(&format!("\n[... {left_out} bytes are left out here ...]\n"));
+        text.push_str(&format!("\n[... {left_out} bytes are left out here{} ...]\n", whole(said)));
         text.push_str(&String::from_utf8_lossy(&said.tail));
     }
-    (text, left_out > 0)
+    let path = said.whole.as_ref().map(|whole| relative::shown(&whole.path));
+    Told { text, truncated: left_out > 0, path }
+}
+
+/// Where the whole of a stream is, and how to go on.
+fn whole(said: &Said) -> String {
+    let Some(whole) = &said.whole else { return String::new() };
+    let path = relative::shown(&whole.path);
+    let what = match whole.bytes == said.total {
+        true => "the whole is".to_owned(),
+        false => format!("the first {} of all {} bytes are", whole.bytes, said.total),
+    };
+    format!("; {what} at {path}, to be read in parts with offset and limit, or searched")
 }
 
 /// The code that a shell would see.

@@ -99,6 +99,11 @@ impl Session {
         Ok(Finished { ran, landed: landed?, dropped: None })
     }
 
+    /// Where the whole of what a run said is, stream by stream, as far as it is kept.
+    pub fn kept_output(&self, run: RunId) -> Vec<WsPath> {
+        self.open().workspace.kept_output(run)
+    }
+
     /// What becomes durable before a command starts: its audit row, and that a yes is used up.
     fn start(&self, origin: Origin<'_>, call: &Call, effect: &Effect, run: RunId) -> Result<()> {
         let mut entry = self.audit_entry::<Land>(origin, call, effect);

@@ -19,10 +19,11 @@ use yard_core::path::RESERVED_NAME;
 use yard_core::{Call, Fault, FaultCode, Result, RunId, WsPath};
 use yard_store::AuditEntry;
 
-use crate::disk::{Capture, RunFolder, Said};
+use crate::disk::{Capture, Keeping, RunFolder, Said};
 use crate::output;
 use crate::refs::{self, Moved, note_rewound};
 use crate::sandbox::{self, Ended, Exit, Hear, Layer, Level, Order, Sandbox, Stopped};
+use crate::spilled;
 use crate::workspace::{Workspace, store_fault};
 
 /// What it said is kept under these names.
@@ -33,6 +34,8 @@ const QUESTION: Duration = Duration::from_secs(20);
 const AN_HOUR: Duration = Duration::from_secs(3_600);
 /// Says how a run ended.
 const ENDED: &str = "ended";
+/// What of the root no command sees: what no tool shows either.
+const OURS: [&str; 2] = [RESERVED_NAME, spilled::FOLDER];
 /// Says that a person is asked about a run.
 const WAITING: &str = "waiting";
 /// Says that a run changes the workspace itself.
@@ -48,6 +51,8 @@ pub struct Boxed {
     pub shown_at: Option<PathBuf>,
     /// What a command may use.
     pub limits: sandbox::Limits,
+    /// How much of what commands say is kept.
+    pub keeping: Keeping,
 }
 
 type Probing = Box<dyn FnOnce() -> Sandbox + Send>;
@@ -57,7 +62,8 @@ impl Boxed {
     pub fn new(probe: impl FnOnce() -> Sandbox + Send + 'static) -> Self {
         let probe: Probing = Box::new(probe);
         let sandbox = Arc::new(LazyLock::new(probe));
-        Self { sandbox, shown_at: None, limits: sandbox::Limits::default() }
+        let (limits, keeping) = (sandbox::Limits::default(), Keeping::default());
+        Self { sandbox, shown_at: None, limits, keeping }
     }
 
     /// Where commands run.
@@ -154,7 +160,7 @@ impl Workspace {
             folder: PathBuf::from(OsString::from_vec(command.folder.relative().to_vec())),
             layer: Layer::Overlay { upper: &upper, work: &work },
             scratch: None,
-            hidden: self.hidden(root),
+            hidden: OURS.map(|name| root.join(name)).to_vec(),
             limits: sandbox::Limits { wall: command.wall, ..boxed.limits },
         };
         let scratch;
@@ -162,32 +168,36 @@ impl Workspace {
             Ground::Layer => usual,
             Ground::Place | Ground::Nothing => {
                 scratch = folder.scratch(&command.scripts)?;
-                without_layer(usual, &scratch, ground)
+                // Nothing can be hidden here: what is not there needs not be.
+                let is_there = |name: &&str| self.disk.has_in_root(name);
+                let hidden =
+                    OURS.into_iter().filter(is_there).map(|name| root.join(name)).collect();
+                without_layer(Order { hidden, ..usual }, &scratch, ground)
             }
         };
         if ground == Ground::Place {
             folder.keep(IN_PLACE, b"")?;
         }
         let sandbox = boxed.sandbox();
-        let mut ear = Ear::default();
+        let mut ear = Ear::new(folder, boxed.keeping.stream_bytes);
         let ended = sandbox.run(&order, call, &mut ear).map_err(|error| not_run(&error))?;
         if ground == Ground::Layer {
             let after = Call::new(call.shared_world());
             let asks = |moved: &Moved| is_forward(sandbox, &order, moved, &after);
             note_rewound(self, folder, &after, asks)?;
         }
-        let (stdout, stderr) = (ear.out.finish(), ear.err.finish());
+        let Ear { out, err } = ear;
+        let (stdout, stderr) = (out.finish(run, &self.spills), err.finish(run, &self.spills));
+        self.spills.sweep(&boxed.keeping, call.world().now(), Some(run));
         stdout.keep(folder, STDOUT)?;
         stderr.keep(folder, STDERR)?;
         folder.keep(ENDED, told(&ended).as_bytes())?;
         Ok(Ran { run, ended, stdout, stderr })
     }
 
-    /// What of the root no command sees.
-    fn hidden(&self, root: &Path) -> Vec<PathBuf> {
-        let ours = WsPath::root().join_bytes(RESERVED_NAME.as_bytes());
-        let is_there = ours.is_ok_and(|path| matches!(self.disk.stat(&path), Ok(Some(_))));
-        if is_there { vec![root.join(RESERVED_NAME)] } else { Vec::new() }
+    /// How much of what commands say is kept here.
+    pub(crate) fn keeping(&self) -> Keeping {
+        self.boxed.as_ref().map_or_else(Keeping::default, |boxed| boxed.keeping)
     }
 
     /// A run that is over and whose changes are kept.
@@ -195,8 +205,14 @@ impl Workspace {
         let folder = self.runs.find(run)?.ok_or_else(|| interrupted(run))?;
         let ended = folder.kept(ENDED)?.and_then(|text| ended_of(&text));
         let ended = ended.ok_or_else(|| interrupted(run))?;
-        let (stdout, stderr) = (Said::kept(&folder, STDOUT)?, Said::kept(&folder, STDERR)?);
+        let said = |stream| Said::kept(&folder, stream, run, &self.spills);
+        let (stdout, stderr) = (said(STDOUT)?, said(STDERR)?);
         Ok(Ran { run, ended, stdout, stderr })
+    }
+
+    /// Where the whole of what a run said is, stream by stream, as far as it is kept.
+    pub fn kept_output(&self, run: RunId) -> Vec<WsPath> {
+        [STDOUT, STDERR].iter().filter_map(|stream| self.spills.find(run, stream)).collect()
     }
 
     /// Makes sure that a run, with what it changed, is there until somebody has decided about it.
@@ -256,7 +272,7 @@ fn is_forward(sandbox: &Sandbox, over: &Order<'_>, moved: &Moved, call: &Call) -
     let limits = sandbox::Limits { wall: QUESTION, ..over.limits };
     let (scripts, folder) = (Vec::new(), PathBuf::new());
     let order = Order { argv, env, scripts, folder, limits, ..over.clone() };
-    let ended = sandbox.run(&order, call, &mut Ear::default());
+    let ended = sandbox.run(&order, call, &mut Deaf);
     ended.is_ok_and(|ended| ended.exit == Exit::Code(0))
 }
 
@@ -270,14 +286,33 @@ fn without_layer<'a>(order: Order<'a>, scratch: &'a Path, ground: Ground) -> Ord
     Order { argv: argv.collect(), scripts: Vec::new(), layer, scratch: Some(scratch), ..order }
 }
 
-/// Hears a command.
-#[derive(Default)]
-struct Ear {
-    out: Capture,
-    err: Capture,
+/// Hears nothing.
+struct Deaf;
+
+impl Hear for Deaf {
+    fn stdout(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn stderr(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
 }
 
-impl Hear for Ear {
+/// Hears a command.
+struct Ear<'a> {
+    out: Capture<'a>,
+    err: Capture<'a>,
+}
+
+impl<'a> Ear<'a> {
+    fn new(folder: &'a RunFolder, room: u64) -> Self {
+        let stream = |name| Capture::new(folder, name, room);
+        Self { out: stream(STDOUT), err: stream(STDERR) }
+    }
+}
+
+impl Hear for Ear<'_> {
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.out.take(bytes);
         Ok(())

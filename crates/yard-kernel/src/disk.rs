@@ -11,6 +11,7 @@ mod capture;
 mod layer;
 mod lock;
 mod resolve;
+mod spill;
 mod stage;
 
 use std::fs::File;
@@ -28,10 +29,12 @@ use yard_core::{Fault, FaultCode, FileKind, Name, Result, Subject, Timestamp, Ws
 use yard_store::Signature;
 
 pub(crate) use capture::Capture;
-pub use capture::Said;
+pub use capture::{Said, Whole};
 pub(crate) use layer::{Layer, RunFolder, Runs};
 pub(crate) use lock::Locks;
 pub(crate) use resolve::Spot;
+pub use spill::Keeping;
+pub(crate) use spill::Spills;
 pub(crate) use stage::{Displaced, Incoming, NewlyKept, Shape, Stage, Staged, Taking, looks_like};
 
 /// How often a call that raced with a rename is tried again before it is a fault.
@@ -267,6 +270,11 @@ impl Disk {
         self.probe(DiskCall::Open)?;
         let handle = self.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)?;
         rustix::fs::fstat(&handle).map(|raw| Stat::of(&raw))
+    }
+
+    /// Whether the root has an entry of that name, be it one that no path can name.
+    pub(crate) fn has_in_root(&self, name: &str) -> bool {
+        rustix::fs::statat(&self.root, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
     /// Opens what was just seen to be a regular file. What was seen to be something else is never

@@ -21,6 +21,7 @@ mod recovery;
 mod refs;
 mod regex;
 pub mod sandbox;
+mod spilled;
 mod spread;
 mod upload;
 mod virtual_files;
@@ -29,7 +30,7 @@ mod watch;
 mod workspace;
 
 pub use command::{Boxed, Command, Ground, Ran};
-pub use disk::{DiskCall, Probe, Resolution, Said};
+pub use disk::{DiskCall, Keeping, Probe, Resolution, Said, Whole};
 pub use journal::Signed;
 pub use upload::{Upload, Uploaded};
 pub use virtual_files::{VirtualFile, VirtualFiles};

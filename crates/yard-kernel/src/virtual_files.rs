@@ -12,6 +12,7 @@ use yard_core::{
 };
 
 use crate::disk::{EntryKind, RawEntry, Spot, Stat};
+use crate::spilled;
 use crate::workspace::Workspace;
 
 /// The folder that they are in, relative to the root.
@@ -58,9 +59,9 @@ pub(crate) fn is_reserved(path: &WsPath) -> bool {
     name.is_some_and(|name| name.ends_with(ENDING))
 }
 
-/// A fault if a path is reserved: nothing may change there.
+/// A fault if a path is reserved, for chats or for what commands said: nothing may change there.
 pub(crate) fn check_free(path: &WsPath) -> Result<()> {
-    if is_reserved(path) { Err(reserved(path)) } else { Ok(()) }
+    if is_reserved(path) { Err(reserved(path)) } else { spilled::check_free(path) }
 }
 
 fn reserved(path: &WsPath) -> Fault {
@@ -126,20 +127,22 @@ impl Shown {
         folder: &WsPath,
         on_disk: Option<Vec<RawEntry>>,
     ) -> Option<Vec<RawEntry>> {
-        if self.files.is_empty() {
-            return on_disk;
-        }
         let entry = |name: &[u8], kind| RawEntry {
             name: name.to_vec(),
             kind: Some(EntryKind::Known(kind)),
         };
         if folder.is_root() {
             let mut entries = on_disk?;
+            // Whatever has that name cannot be seen: nobody is to come across what commands said.
+            entries.retain(|entry| entry.name != spilled::FOLDER.as_bytes());
+            if self.files.is_empty() {
+                return Some(entries);
+            }
             entries.retain(|entry| entry.name != FOLDER);
             entries.push(entry(FOLDER, FileKind::Folder));
             return Some(entries);
         }
-        if !is_their_folder(folder) {
+        if self.files.is_empty() || !is_their_folder(folder) {
             return on_disk;
         }
         let mut entries = on_disk.unwrap_or_default();
@@ -220,11 +223,12 @@ impl Workspace {
         }
     }
 
-    /// Where a path that is looked at leads, if its links lead to a place of virtual files.
+    /// Where a path that is looked at leads, if its links lead to a place of virtual files, or to what
+    /// commands said.
     pub(crate) fn leads_to_theirs(&self, asked: &WsPath, spot: &Spot) -> Option<WsPath> {
-        self.virtual_files.as_ref()?;
         let (Spot::Present { path, .. } | Spot::Missing { path }) = spot else { return None };
-        let theirs = is_reserved(path) || is_their_folder(path);
+        let chats = self.virtual_files.is_some() && (is_reserved(path) || is_their_folder(path));
+        let theirs = chats || path.is_command_output();
         (theirs && path != asked).then(|| path.clone())
     }
 
@@ -257,8 +261,18 @@ impl Workspace {
         Err(Fault::new(FaultCode::BadPath, message).about(Subject::Path))
     }
 
-    /// What is on disk and cannot be seen, because a virtual file or their folder is in its place.
+    /// What is on disk and cannot be seen, because a virtual file or their folder is in its place, or what
+    /// commands said.
     pub(crate) fn shadowed(&self) -> Result<Vec<WsPath>> {
+        let mut shadowed = vec![spilled::folder()?];
+        if self.disk.stat(&shadowed[0])?.is_none() {
+            shadowed.clear();
+        }
+        shadowed.extend(self.shadowed_by_chats()?);
+        Ok(shadowed)
+    }
+
+    fn shadowed_by_chats(&self) -> Result<Vec<WsPath>> {
         let shown = self.shown_below(&WsPath::root())?;
         let Ok(folder) = WsPath::root().join_bytes(FOLDER) else { return Ok(Vec::new()) };
         if !shown.are_in(&folder) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, Limits, Result, World};
 use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 
-use crate::disk::{Disk, Locks, Probe, Resolution, Runs, Stage};
+use crate::disk::{Disk, Locks, Probe, Resolution, Runs, Spills, Stage};
 use crate::glimpse::Glimpses;
 use crate::journal::{Journal, Signed, Verdict};
 use crate::op::purge;
@@ -51,6 +51,7 @@ pub struct Workspace {
     pub(crate) in_parts: InParts,
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) runs: Runs,
+    pub(crate) spills: Spills,
     pub(crate) boxed: Option<Boxed>,
     pub(crate) folder_mode: u32,
     pub(crate) virtual_files: Option<Arc<dyn VirtualFiles>>,
@@ -77,6 +78,7 @@ impl Workspace {
             in_parts: InParts::default(),
             uploads: Arc::default(),
             runs: Runs::open(&opening.state_dir)?,
+            spills: Spills::open(&opening.state_dir, opening.resolution)?,
             boxed: opening.boxed,
             virtual_files: opening.virtual_files,
             store: opening.store,
@@ -99,6 +101,7 @@ impl Workspace {
             self.sweep_runs(call)?;
             self.stage.sweep();
         }
+        self.spills.sweep(&self.keeping(), call.world().now(), None);
         self.locks.share()
     }
 

@@ -35,7 +35,9 @@ Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLY
   [registration]  open (on a loopback address it is, unless this says otherwise)
   [workspaces]    folders (of this machine, below which people may place workspaces)
   [commands]      show (folders that every box shows, read-only), memory_mib (2048), processes (512),
-                  cpu_seconds, open_files, file_mib, written_mib, allow_unconfined (false)
+                  cpu_seconds, open_files, file_mib, written_mib, allow_unconfined (false),
+                  output_mib (256, of a stream), kept_output_mib (2048, of a workspace),
+                  kept_output_days (7)
   [log]           level (info; info,session=debug adds answers), format (text or json)
   [otel]          endpoint (as http://127.0.0.1:4318), service_name (toolyard)";
 

@@ -20,3 +20,4 @@ mod judged;
 mod landed;
 mod outputs;
 mod scripts;
+mod spilled;

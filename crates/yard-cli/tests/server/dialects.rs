@@ -58,3 +58,36 @@ fn a7_definitions_come_as_each_vendor_takes_them() {
     let known = of("assistant", "json");
     assert!(known[3]["approval"].as_str().unwrap().contains("replaces or removes"), "{known}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn r13_what_a_command_said_is_for_members_alone() {
+    let mut server = Server::start_with(&[("TOOLYARD__COMMANDS__OUTPUT_MIB", "1")]);
+    let read = |someone: &Someone<'_>, workspace: &str, path: &str| {
+        let base = format!("/api/v1/workspaces/{workspace}");
+        call(someone, &base, "codex", "read_file", json!({"path": path, "limit": 2}))
+    };
+    let (token, workspace, path) = {
+        let (ada, bob, eve) = (server.person(), server.person(), server.person());
+        let workspace = ada.workspace();
+        ada.invite(&workspace, &bob, "viewer");
+        let base = format!("/api/v1/workspaces/{workspace}");
+        let agent = ada.agent(&workspace, "member");
+        let told = call(&agent, &base, "codex", "shell", json!({"command": "seq 1 300000"}));
+        let told = told.expect(200)["result"].clone();
+        let path = told["stdout_path"].as_str().unwrap().to_owned();
+        let said = told["stdout"].as_str().unwrap();
+        assert!(said.contains("the first 1048576 of all 1988895 bytes are at .toolyard-output/"));
+        assert!(!told.to_string().contains(server.data().to_str().unwrap()), "no path of the host");
+        for someone in [&ada, &bob, &agent, &ada.agent(&workspace, "viewer")] {
+            assert_eq!(read(someone, &workspace, &path).expect(200)["result"]["text"], "1\n2\n");
+        }
+        read(&eve, &workspace, &path).expect(403);
+        let elsewhere = read(&ada, &ada.workspace(), &path).expect(200);
+        assert_eq!(elsewhere["result"]["error"], "FILE_NOT_FOUND", "{elsewhere}");
+        (ada.token, workspace, path)
+    };
+    server.crash_and_restart();
+    let ada = server.holder(&token);
+    assert_eq!(read(&ada, &workspace, &path).expect(200)["result"]["text"], "1\n2\n");
+}

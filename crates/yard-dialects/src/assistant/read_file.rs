@@ -1,4 +1,4 @@
-//! `read_file`: a whole file, as text or as bytes.
+//! `read_file`: a whole file or a part of it, as text or as bytes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,29 +6,50 @@ use yard_core::op::{self, FETCH_BYTES, Fetch, LineStart, Slice, Want};
 use yard_core::{Fault, FaultCode, Subject, WsPath};
 
 use super::encoding::{Encoding, to_base64};
+use crate::pages::{self, Margin, Piece, Wanted};
 use crate::relative;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ReadFile;
 
-/// Reads a whole file: as text, or in base64 if it is no text.
+/// Reads a whole file: as text, or in base64 if it is no text. A large one is read in parts, with `offset`
+/// and `limit`.
 #[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Args {
     /// Path of the file, relative to the workspace root.
     path: String,
     /// How `content` is written: `utf-8` for text, `base64` for the bytes of any file.
     #[serde(default)]
     encoding: Encoding,
+    /// First line to read, counted from 0, to read a part of a text.
+    offset: Option<u64>,
+    /// Most lines of that part; as many as one answer holds if not given.
+    #[schemars(range(min = 1))]
+    limit: Option<u64>,
+    /// Read a part by bytes instead, from here on: for a line that is longer than one answer, and for
+    /// `base64`.
+    byte_offset: Option<u64>,
 }
 
 #[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Reply {
-    /// All that the file holds.
+    /// All that the file holds, or the part that was asked for.
     content: String,
     /// Its size in bytes.
     size: u64,
     /// When it was last changed (RFC 3339, UTC).
     modified: String,
+    /// Of a part: whether something remains after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncated: Option<bool>,
+    /// Of a part of a text: lines of the whole file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_lines: Option<u64>,
+    /// The `byteOffset` that reads on, after bytes or a line that was cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_byte: Option<u64>,
 }
 
 impl Tool for ReadFile {
@@ -39,19 +60,102 @@ impl Tool for ReadFile {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
-        let (content, size) = match args.encoding {
-            Encoding::Utf8 => text(&path, context)?,
-            Encoding::Base64 => {
-                let bytes = bytes(&path, context)?;
-                (to_base64(&bytes), bytes.len() as u64)
-            }
-        };
+        let part = part(&args, &path, context)?;
         let stat = context.perform(op::Stat { path, want: Want::default(), follow: true })?;
-        Ok(Reply { content, size, modified: stat.entry.updated_at.to_string() })
+        Ok(Reply {
+            content: part.content,
+            size: part.size.or(stat.entry.size).unwrap_or(0),
+            modified: stat.entry.updated_at.to_string(),
+            truncated: part.truncated,
+            total_lines: part.total_lines,
+            next_byte: part.next_byte,
+        })
     }
 }
 
-/// This dialect cannot page, so that only the file limit bounds an answer (R12).
+/// What was read: the whole, or what was asked for.
+#[derive(Default)]
+struct Part {
+    content: String,
+    /// Of a whole.
+    size: Option<u64>,
+    truncated: Option<bool>,
+    total_lines: Option<u64>,
+    next_byte: Option<u64>,
+}
+
+fn part(args: &Args, path: &WsPath, context: &Context<'_>) -> Result<Part, Stop> {
+    let by_lines = args.offset.is_some() || args.limit.is_some();
+    match (args.byte_offset, args.encoding) {
+        (Some(_), _) if by_lines => {
+            let mixed = "reads bytes, `offset` and `limit` read lines: send one of them";
+            Err(Stop::argument("byteOffset", mixed))
+        }
+        (None, Encoding::Base64) if by_lines => {
+            Err(Stop::argument("offset", "counts lines of a text; `byteOffset` goes with base64"))
+        }
+        (Some(offset), Encoding::Base64) => some_bytes(path, offset, context),
+        (Some(offset), Encoding::Utf8) => {
+            let most = context.limits().answer_bytes;
+            pages::read_bytes(context, path.clone(), offset, most).map(Part::from)
+        }
+        (None, Encoding::Utf8) if by_lines => lines(args, path, context),
+        (None, Encoding::Utf8) => {
+            let (content, size) = text(path, context)?;
+            Ok(Part { content, size: Some(size), ..Part::default() })
+        }
+        (None, Encoding::Base64) => {
+            let bytes = bytes(path, context)?;
+            let size = Some(bytes.len() as u64);
+            Ok(Part { content: to_base64(&bytes), size, ..Part::default() })
+        }
+    }
+}
+
+fn lines(args: &Args, path: &WsPath, context: &Context<'_>) -> Result<Part, Stop> {
+    let wanted = Wanted {
+        path: path.clone(),
+        skip: args.offset.unwrap_or(0),
+        limit: args.limit,
+        max_bytes: context.limits().answer_bytes,
+        margin: Margin::Text(""),
+    };
+    let page = pages::read(context, wanted)?;
+    Ok(Part {
+        content: page.text,
+        size: None,
+        truncated: Some(page.truncated),
+        total_lines: Some(page.total_lines),
+        next_byte: page.cut.map(|cut| cut.byte),
+    })
+}
+
+impl From<Piece> for Part {
+    fn from(piece: Piece) -> Self {
+        Self {
+            content: piece.text,
+            size: None,
+            truncated: Some(piece.truncated),
+            total_lines: Some(piece.total_lines),
+            next_byte: piece.next_byte,
+        }
+    }
+}
+
+fn some_bytes(path: &WsPath, offset: u64, context: &Context<'_>) -> Result<Part, Stop> {
+    let length = context.limits().answer_bytes;
+    let some = context.perform(Fetch { path: path.clone(), offset, length, seen: None })?;
+    let next = offset.saturating_add(some.bytes.len() as u64);
+    Ok(Part {
+        content: to_base64(&some.bytes),
+        size: Some(some.size),
+        truncated: Some(next < some.size),
+        total_lines: None,
+        next_byte: (next < some.size).then_some(next),
+    })
+}
+
+/// The spec knows no parts, so that only the file limit bounds a whole (R12).
 fn text(path: &WsPath, context: &Context<'_>) -> Result<(String, u64), Stop> {
     let answer = context.perform(op::Read {
         path: path.clone(),
@@ -83,7 +187,7 @@ fn bytes(path: &WsPath, context: &Context<'_>) -> Result<Vec<u8>, Stop> {
 
 fn too_large(path: &WsPath, size: u64, context: &Context<'_>) -> Stop {
     let message = format!(
-        "{} has {size} bytes; at most {} can be read at once",
+        "{} has {size} bytes; at most {} can be read at once: read it in parts, with offset and limit",
         relative::shown(path),
         context.limits().load_bytes
     );

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use yard_core::{Fault, FaultCode, WsPath};
 use yard_gate::{Asks, Command, Finished};
 
@@ -16,7 +15,8 @@ pub(super) struct RunCode;
 
 /// Runs Python or bash code in a sandbox that sees the workspace, starts in its root and has no network.
 /// What the code changes in the workspace is kept as one step that can be undone; replacing or deleting
-/// files that this chat did not make may need a person's approval.
+/// files that this chat did not make may need a person's approval. Of long output the answer shows the
+/// beginning and the end, and names a file with the whole, for `read_file`.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// What the code is written in.
@@ -48,10 +48,18 @@ fn timeout() -> f64 {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Reply {
-    /// What the code wrote to its standard output; of much, the beginning and the end.
+    /// What the code wrote to its standard output; of much, the beginning and the end, and between them
+    /// where the whole is.
     stdout: String,
-    /// What it wrote to its standard error; of much, the beginning and the end.
+    /// What it wrote to its standard error; of much, the beginning and the end, and between them where the
+    /// whole is.
     stderr: String,
+    /// The file with the whole output, for `read_file`; only if something is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout_path: Option<String>,
+    /// The file with all errors, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_path: Option<String>,
     /// Its exit code; 128 and the signal's number if a signal ended it.
     exit_code: i32,
     /// Milliseconds that it took.
@@ -100,9 +108,13 @@ fn command(args: Args, context: &Context<'_>) -> Result<Command, Stop> {
 }
 
 fn reply(finished: &Finished) -> Reply {
+    let stdout = commands::told(&finished.ran.stdout);
+    let stderr = commands::told(&finished.ran.stderr);
     Reply {
-        stdout: commands::said(&finished.ran.stdout).0,
-        stderr: commands::said(&finished.ran.stderr).0,
+        stdout: stdout.text,
+        stderr: stderr.text,
+        stdout_path: stdout.path,
+        stderr_path: stderr.path,
         exit_code: commands::code(finished),
         duration: u64::try_from(finished.ran.ended.took.as_millis()).unwrap_or(u64::MAX),
         message: commands::story(finished),
@@ -111,13 +123,8 @@ fn reply(finished: &Finished) -> Reply {
 
 /// A3: a timeout is a fault, with what was said until then.
 fn timed_out(finished: Finished) -> Stop {
-    let told = reply(&finished);
-    let message = told.message.clone().unwrap_or_default();
-    let details = json!({
-        "stdout": told.stdout,
-        "stderr": told.stderr,
-        "exitCode": told.exit_code,
-        "duration": told.duration,
-    });
+    let mut told = reply(&finished);
+    let message = told.message.take().unwrap_or_default();
+    let details = serde_json::to_value(&told).unwrap_or_default();
     Stop::Detailed(Fault::new(FaultCode::Timeout, message), details)
 }

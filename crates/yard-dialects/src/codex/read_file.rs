@@ -2,8 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use yard_core::WsPath;
 
 use crate::pages::{self, Cut, Margin, Wanted};
+use crate::relative;
 use crate::tool::{Calling, Context, Stop, Tool, Work};
 
 /// The longest indentation.
@@ -75,7 +77,7 @@ impl Tool for ReadFile {
         Ok(Reply {
             truncated: page.truncated,
             total_lines: page.total_lines,
-            note: page.cut.map(note),
+            note: page.cut.map(|cut| note(&page.path, cut)),
             text: page.text,
         })
     }
@@ -92,10 +94,11 @@ fn margin<'a>(mode: &str, indent: &'a str) -> Result<Margin<'a>, Stop> {
     }
 }
 
-fn note(cut: Cut) -> String {
-    format!(
-        "line {} is longer than one answer and was cut at byte {} of the file; search it with \
-         grep_files",
-        cut.line, cut.byte
-    )
+fn note(path: &WsPath, Cut { line, byte }: Cut) -> String {
+    // These arguments count lines; for what a command said, its name can say where to begin.
+    let on = match path.is_command_output() {
+        true => format!("read {}@{byte} to go on there", relative::shown(path)),
+        false => "search it with grep_files".to_owned(),
+    };
+    format!("line {line} is longer than one answer and was cut at byte {byte} of the file; {on}")
 }

@@ -12,7 +12,8 @@ pub(super) struct Shell;
 
 /// Runs a shell command in a sandbox that sees the workspace and has no network. What it changes in the
 /// workspace is kept as one step that can be undone; replacing or deleting files that this chat did not
-/// make may need a person's approval.
+/// make may need a person's approval. Of long output the answer shows the beginning and the end, and names
+/// a file with the whole, for `read_file` and `grep_files`.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// Shell command to run.
@@ -31,9 +32,11 @@ fn timeout() -> u64 {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Reply {
-    /// What the command wrote to its standard output; of much, the beginning and the end.
+    /// What the command wrote to its standard output; of much, the beginning and the end, and between
+    /// them where the whole is.
     stdout: String,
-    /// What it wrote to its standard error; of much, the beginning and the end.
+    /// What it wrote to its standard error; of much, the beginning and the end, and between them where the
+    /// whole is.
     stderr: String,
     /// Its exit code; 128 and the signal's number if a signal ended it.
     returncode: i32,
@@ -41,6 +44,12 @@ pub(super) struct Reply {
     stdout_truncated: bool,
     /// Whether something of the errors is left out; the text says how many bytes.
     stderr_truncated: bool,
+    /// The file with the whole output, for `read_file` and `grep_files`; only if something is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout_path: Option<String>,
+    /// The file with all errors, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_path: Option<String>,
     /// Whether it ran out of time.
     timeout: bool,
     /// Why it was ended, and what became of what it changed; null if it changed nothing.
@@ -65,14 +74,16 @@ impl Tool for Shell {
         };
         let wall = commands::wall(context, "timeout_ms", args.timeout_ms)?;
         let finished = commands::run(context, &commands::in_shell(&args.command, folder, wall))?;
-        let (stdout, stdout_truncated) = commands::said(&finished.ran.stdout);
-        let (stderr, stderr_truncated) = commands::said(&finished.ran.stderr);
+        let stdout = commands::told(&finished.ran.stdout);
+        let stderr = commands::told(&finished.ran.stderr);
         Ok(Reply {
-            stdout,
-            stderr,
+            stdout: stdout.text,
+            stderr: stderr.text,
             returncode: commands::code(&finished),
-            stdout_truncated,
-            stderr_truncated,
+            stdout_truncated: stdout.truncated,
+            stderr_truncated: stderr.truncated,
+            stdout_path: stdout.path,
+            stderr_path: stderr.path,
             timeout: commands::is_out_of_time(&finished),
             message: commands::story(&finished),
         })

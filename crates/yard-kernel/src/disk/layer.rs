@@ -137,8 +137,13 @@ impl RunFolder {
         Ok(Layer { disk, opened: RefCell::default() })
     }
 
+    /// The folder itself.
+    pub(super) fn handle(&self) -> &OwnedFd {
+        &self.folder
+    }
+
     /// A file beside the layer, to be written.
-    fn create(&self, name: &str) -> Result<File> {
+    pub(super) fn create(&self, name: &str) -> Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR);
         file.map(File::from).map_err(unusable)
@@ -307,7 +312,7 @@ fn clear(folder: &OwnedFd) -> std::result::Result<(), Errno> {
     }
 }
 
-fn unusable(errno: Errno) -> Fault {
+pub(super) fn unusable(errno: Errno) -> Fault {
     unusable_io(&errno.into())
 }
 

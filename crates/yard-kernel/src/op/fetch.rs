@@ -11,7 +11,8 @@ use crate::{Execute, Planned};
 
 impl Execute for Fetch {
     fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<Fetched>> {
-        let (path, file, stat) = workspace.disk.open_wherever(&self.path)?;
+        let disk = workspace.disk_of(&self.path);
+        let (path, file, stat) = disk.open_wherever(&self.path)?;
         let seen = stat.signature;
         if self.seen.is_some_and(|before| before != seen) {
             return Err(changed_meanwhile(&path));
@@ -19,7 +20,7 @@ impl Execute for Fetch {
         let left = stat.size().saturating_sub(self.offset);
         let length = self.length.min(FETCH_BYTES).min(left);
         let bytes = read_range(&file, self.offset, length, &path)?;
-        if workspace.disk.look_again(&file, &path)?.signature != seen {
+        if disk.look_again(&file, &path)?.signature != seen {
             return Err(changed_meanwhile(&path));
         }
         let effect = Effect::one(EffectKind::Read, path.clone());

@@ -14,6 +14,7 @@ use yard_core::{
 use crate::disk::Stats;
 use crate::op::broke_off;
 use crate::op::list::{Lookup, folder_at};
+use crate::spilled;
 use crate::virtual_files::Shown;
 use crate::walk::{Flow, Rules, Visit, Walk};
 use crate::workspace::Workspace;
@@ -34,7 +35,7 @@ impl Execute for Find {
             call,
             limit: self.limit.unwrap_or(workspace.limits().answer_entries),
             lookup: Lookup::new(workspace),
-            stats: workspace.disk.stats(),
+            stats: workspace.disk_of(&base).stats(),
             shown: &shown,
             found: Vec::new(),
             truncated: false,
@@ -45,7 +46,7 @@ impl Execute for Find {
             let walking = scope.spawn(|| {
                 let rules =
                     Rules { recursive: self.recursive, include_ignored: self.include_ignored };
-                let way = Walk::new(&workspace.disk, call, rules).showing(&shown);
+                let way = Walk::new(workspace.disk_of(&base), call, rules).showing(&shown);
                 walk(self, way, &base, &names, sender)
             });
             let searched = search.all(receiver);
@@ -133,6 +134,9 @@ impl Search<'_> {
             return Ok(Some(entry).filter(|entry| in_size(entry.size.unwrap_or(0))));
         }
         let Some(stat) = stat.filter(|stat| in_size(stat.size())) else { return Ok(None) };
+        if path.is_command_output() {
+            return Ok(Some(spilled::entry(path, &stat)));
+        }
         let node = self.lookup.node(&path)?;
         let known = self.workspace.judge(node, &path, &stat, None, self.call)?;
         Ok(Some(self.workspace.entry(path, &stat, &known)))

@@ -110,7 +110,8 @@ impl Run<'_> {
     /// Walks in order and hands out files; how many entries were ignored.
     fn walk(&self, folder: &WsPath, sender: SyncSender<Chunk>, enough: &AtomicBool) -> Result<u64> {
         let rules = Rules { recursive: true, include_ignored: self.grep.include_ignored };
-        let mut walk = Walk::new(&self.workspace.disk, self.call, rules).showing(self.shown);
+        let disk = self.workspace.disk_of(folder);
+        let mut walk = Walk::new(disk, self.call, rules).showing(self.shown);
         let mut chunk = Chunk { first: 0, paths: Vec::new() };
         let mut seen = 0;
         walk.run(folder, &mut |visit| {

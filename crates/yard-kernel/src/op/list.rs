@@ -11,6 +11,7 @@ use yard_store::Node;
 use crate::disk::{Spot, Stat, not_found};
 use crate::draft::not_a_folder;
 use crate::op::broke_off;
+use crate::spilled;
 use crate::virtual_files::Shown;
 use crate::walk::{Flow, Rules, Visit, Walk, tolerable};
 use crate::workspace::{Workspace, store_fault};
@@ -37,7 +38,8 @@ impl Execute for List {
 /// From so many entries on, disk and store are looked at side by side.
 const MANY: usize = 512;
 
-/// What a path means to an operation that looks at files: on disk, or a virtual file or their folder.
+/// What a path means to an operation that looks at files: on disk, a virtual file or their folder, or what
+/// a command said.
 pub(crate) struct Place {
     pub(crate) path: WsPath,
     pub(crate) is_folder: bool,
@@ -47,6 +49,10 @@ pub(crate) struct Place {
 
 /// Finds what is at a path, its links followed.
 pub(crate) fn place_at(workspace: &Workspace, path: &WsPath) -> Result<Place> {
+    if path.is_command_output() {
+        let is_folder = workspace.spilled(path)?.is(FileKind::Folder);
+        return Ok(Place { path: path.clone(), is_folder, shown: Shown::default() });
+    }
     if let Some(file) = workspace.virtual_file(path)? {
         return Ok(Place { path: path.clone(), is_folder: false, shown: Shown::only(file) });
     }
@@ -89,10 +95,13 @@ fn visits(
         Depth::All => {
             let mut all = Vec::new();
             let rules = Rules { recursive: true, include_ignored: true };
-            Walk::new(&workspace.disk, call, rules).showing(shown).run(path, &mut |visit| {
-                all.push(visit);
-                Ok(Flow::Continue(()))
-            })?;
+            Walk::new(workspace.disk_of(path), call, rules).showing(shown).run(
+                path,
+                &mut |visit| {
+                    all.push(visit);
+                    Ok(Flow::Continue(()))
+                },
+            )?;
             all
         }
     };
@@ -110,7 +119,8 @@ fn is_hidden(path: &[u8]) -> bool {
 
 /// A folder's own entries.
 fn own(workspace: &Workspace, path: &WsPath, shown: &Shown) -> Result<Vec<Visit>> {
-    let listed = match workspace.disk.list(path) {
+    let disk = workspace.disk_of(path);
+    let listed = match disk.list(path) {
         // Their folder need not be on disk.
         Err(_) if shown.are_in(path) => None,
         listed => Some(listed?),
@@ -120,7 +130,7 @@ fn own(workspace: &Workspace, path: &WsPath, shown: &Shown) -> Result<Vec<Visit>
         let Ok(below) = path.join_bytes(&entry.name) else { continue };
         let kind = match entry.kind {
             Some(kind) => Some(kind),
-            None => workspace.disk.stat(&below)?.map(|stat| stat.kind),
+            None => disk.stat(&below)?.map(|stat| stat.kind),
         };
         visits.extend(kind.map(|kind| Visit { path: below, kind }));
     }
@@ -214,6 +224,10 @@ pub(crate) fn entries(
             continue;
         }
         let Some(stat) = stat else { continue };
+        if visit.path.is_command_output() {
+            entries.push(spilled::entry(visit.path, &stat));
+            continue;
+        }
         let known = workspace.judge(node, &visit.path, &stat, None, call)?;
         entries.push(workspace.entry(visit.path, &stat, &known));
     }
@@ -226,7 +240,9 @@ fn on_disk(
     shown: &Shown,
     call: &Call,
 ) -> Result<Vec<Option<Stat>>> {
-    let mut stats = workspace.disk.stats();
+    // What commands said is listed on its own.
+    let Some(first) = visits.first() else { return Ok(Vec::new()) };
+    let mut stats = workspace.disk_of(&first.path).stats();
     let look = |visit: &Visit| {
         call.check()?;
         if shown.holds(&visit.path) { Ok(None) } else { stats.stat(&visit.path) }

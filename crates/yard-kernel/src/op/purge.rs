@@ -80,6 +80,8 @@ pub(crate) fn land(
     let _lock = workspace.locks.acquire(call)?;
     let head = recovery::settle(workspace, call)?;
     flush_to(workspace, head, call)?;
+    // What commands said may hold what is purged; nobody can tell.
+    workspace.spills.clear()?;
     let mut entry = signed.audit;
     entry.detail = format!("{} ({})", entry.detail, named(files));
     let purged = match workspace.store().purge(files, &entry) {

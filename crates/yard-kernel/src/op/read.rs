@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek, SeekFrom};
 
 use yard_core::hash::ContentHasher;
-use yard_core::op::{LineStart, Read, ReadAnswer, Slice};
+use yard_core::op::{LineStart, Read, ReadAnswer, Slice, Want};
 use yard_core::text::{self, Encoding};
 use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsPath, lines,
@@ -16,6 +16,7 @@ use crate::content::{each_piece, io_fault, read_all};
 use crate::disk::{Stat, is_folder};
 use crate::glimpse::{Gist, Seen, Told, When};
 use crate::recent;
+use crate::spilled;
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
@@ -26,14 +27,14 @@ const HEAD: usize = 64 << 10;
 
 impl Execute for Read {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<ReadAnswer>> {
-        if let Some(planned) = plan_virtual(self, workspace, &self.path)? {
+        if let Some(planned) = plan_elsewhere(self, workspace, &self.path, call)? {
             return Ok(planned);
         }
         let when = workspace.glimpses.begin(call.world().now());
         let last = workspace.glimpses.last(&self.path, when);
         let opened = open(workspace, &self.path, last.is_some());
         if let Some(led) = led_elsewhere(workspace, &self.path, &opened)?
-            && let Some(planned) = plan_virtual(self, workspace, &led)?
+            && let Some(planned) = plan_elsewhere(self, workspace, &led, call)?
         {
             return Ok(planned);
         }
@@ -113,7 +114,8 @@ fn ask_store(
     Ok(Some(Told { synced: known.synced, json }))
 }
 
-/// Where links lead to, if it may be a virtual file; asked only if a link was followed or nothing found.
+/// Where links lead to, if it may be out of the workspace's own folder; asked only if a link was followed
+/// or nothing found.
 fn led_elsewhere(
     workspace: &Workspace,
     asked: &WsPath,
@@ -123,14 +125,68 @@ fn led_elsewhere(
         Ok((path, ..)) => path != asked,
         Err(fault) => fault.code() == FaultCode::NotFound,
     };
-    if !elsewhere || workspace.virtual_files.is_none() {
+    if !elsewhere {
         return Ok(None);
     }
     let spot = workspace.disk.locate(asked, true)?;
     Ok(workspace.leads_to_theirs(asked, &spot))
 }
 
-/// The answer for a file that is not on disk: there is no version of it that could differ.
+/// The answer for what is not in the workspace's own folder: there is no version of it that could differ.
+fn plan_elsewhere(
+    read: &Read,
+    workspace: &Workspace,
+    path: &WsPath,
+    call: &Call,
+) -> Result<Option<Planned<ReadAnswer>>> {
+    match path.is_command_output() {
+        true => plan_spilled(read, workspace, path, call).map(Some),
+        false => plan_virtual(read, workspace, path),
+    }
+}
+
+/// The answer for what a command said, from the byte on that its name may say.
+fn plan_spilled(
+    read: &Read,
+    workspace: &Workspace,
+    asked: &WsPath,
+    call: &Call,
+) -> Result<Planned<ReadAnswer>> {
+    let (path, from) = spilled::from_byte(asked);
+    let seen = workspace.spilled(&path)?;
+    let (mut file, stat) = workspace.disk_of(&path).open_seen(&path, &seen)?;
+    let part = match from {
+        0 if stat.size() <= WHOLE => whole(read, &read_all(&mut file, stat.size(), &path)?, &path)?,
+        0 => streamed(read, &mut file, &path, call)?,
+        from => rest_of(read, &mut file, from, &path, call)?,
+    };
+    let told = read.want.synced.then_some(Told { synced: true, json: false });
+    let effect = Effect::one(EffectKind::Read, path.clone());
+    Ok(Planned::Answer { effect, answer: part.answer(path, stat.size(), told) })
+}
+
+/// A slice of what stands after a byte of a file, as if it were all. Where it goes on is told by bytes of
+/// the file. Nobody asks for the hash of a rest.
+fn rest_of(read: &Read, file: &mut File, from: u64, path: &WsPath, call: &Call) -> Result<Part> {
+    let want = Want { hash: false, ..read.want };
+    let rest = match read.slice {
+        Slice::Lines { start: LineStart::FromStart(line), limit } => {
+            rewind(file, from, path)?;
+            let mut window = Window::new(line, limit, read.max_bytes);
+            (window.at, window.start) = (from, from);
+            let sums =
+                stream_through(&Read { want, ..read.clone() }, file, path, call, &mut window)?;
+            return Ok(window.part(Encoding::Utf8, sums));
+        }
+        Slice::Bytes { offset, limit } => {
+            Slice::Bytes { offset: offset.saturating_add(from), limit }
+        }
+        from_end @ Slice::Lines { .. } => from_end,
+    };
+    streamed(&Read { want, slice: rest, ..read.clone() }, file, path, call)
+}
+
+/// The answer for a file that is not on disk.
 fn plan_virtual(
     read: &Read,
     workspace: &Workspace,
@@ -222,7 +278,11 @@ fn whole(read: &Read, bytes: &[u8], path: &WsPath) -> Result<Part> {
     Ok(part)
 }
 
+/// How a file is written. What a command said is shown as it came, whatever it is.
 fn detect(bytes: &[u8], path: &WsPath) -> Result<Encoding> {
+    if path.is_command_output() {
+        return Ok(Encoding::Utf8);
+    }
     text::detect(bytes).map_err(|not_text| {
         let message = format!("{path} is not a text: the file is {not_text}");
         Fault::new(FaultCode::Binary, message).about(Subject::Path)
@@ -268,11 +328,12 @@ fn lines_of(
     if wide {
         let before = String::from_utf8_lossy(&body[..slice.range.start]);
         let start = BOM_UTF16 + encoded_len(&before, encoding);
-        fit(&mut part, String::from_utf8_lossy(shown), start, encoding, max);
+        fit(&mut part, shown, String::from_utf8_lossy(shown), start, encoding, max);
     } else {
         let start = slice.range.start as u64;
         let mark = if start == 0 { mark_len(bytes, encoding) } else { 0 };
-        fit(&mut part, decode_at(shown, start, encoding), start + mark, encoding, max);
+        let raw = &shown[usize::try_from(mark).unwrap_or(0)..];
+        fit(&mut part, raw, decode_at(shown, start, encoding), start + mark, encoding, max);
     }
     part
 }
@@ -303,8 +364,8 @@ fn decode_at(bytes: &[u8], offset: u64, encoding: Encoding) -> Cow<'_, str> {
 }
 
 /// Takes the text of a slice, cut to what an answer may hold: at a line end if one fits, else within
-/// the line. `start` is where the slice begins in the file.
-fn fit(part: &mut Part, shown: Cow<'_, str>, start: u64, encoding: Encoding, max: u64) {
+/// the line. `raw` are the bytes that it stands for, and `start` is where they begin in the file.
+fn fit(part: &mut Part, raw: &[u8], shown: Cow<'_, str>, start: u64, encoding: Encoding, max: u64) {
     let max = usize::try_from(max).unwrap_or(usize::MAX);
     if shown.len() <= max {
         part.text = shown.into_owned();
@@ -314,13 +375,32 @@ fn fit(part: &mut Part, shown: Cow<'_, str>, start: u64, encoding: Encoding, max
         Some(at) => at + 1,
         None => {
             let end = shown.floor_char_boundary(max);
-            part.cut_at_byte = Some(start + encoded_len(&shown[..end], encoding));
+            part.cut_at_byte = Some(start + length_in(raw, &shown[..end], encoding));
             end
         }
     };
     part.truncated = true;
     part.lines = lines::count(&shown.as_bytes()[..end]);
     part.text = shown[..end].to_owned();
+}
+
+/// How many of these bytes the first piece of their text stands for.
+fn length_in(raw: &[u8], text: &str, encoding: Encoding) -> u64 {
+    if !matches!(encoding, Encoding::Utf8 | Encoding::Utf8Bom) {
+        return encoded_len(text, encoding);
+    }
+    // What is no UTF-8 is shown as another character, which is longer.
+    let (mut length, mut left) = (0, text.len());
+    for chunk in raw.utf8_chunks() {
+        let valid = chunk.valid().len().min(left);
+        (length, left) = (length + valid, left - valid);
+        if left == 0 {
+            break;
+        }
+        length += chunk.invalid().len();
+        left = left.saturating_sub(char::REPLACEMENT_CHARACTER.len_utf8());
+    }
+    length as u64
 }
 
 /// How many bytes of the file a piece of its text stands for.
@@ -434,7 +514,7 @@ fn stream_through(
     let to_the_end = read.want.hash || read.want.line_count;
     let mut hasher = read.want.hash.then(ContentHasher::new);
     each_piece(file, path, call, |piece| {
-        if memchr::memchr(0, piece).is_some() {
+        if !path.is_command_output() && memchr::memchr(0, piece).is_some() {
             let message =
                 format!("{path} is not a text: the file is binary data (it holds a NUL byte)");
             return Err(Fault::new(FaultCode::Binary, message).about(Subject::Path));
@@ -549,7 +629,8 @@ impl Window {
         };
         let shown = decode_at(&self.taken[..end], self.start, encoding);
         let mark = if self.start == 0 { mark_len(&self.taken, encoding) } else { 0 };
-        fit(&mut part, shown, self.start + mark, encoding, self.max as u64);
+        let raw = &self.taken[usize::try_from(mark).unwrap_or(0)..end];
+        fit(&mut part, raw, shown, self.start + mark, encoding, self.max as u64);
         part
     }
 }
@@ -617,7 +698,7 @@ fn from_end(
     let mut counter = Window::new(u64::MAX, None, 0);
     rewind(file, 0, path)?;
     let sums = stream_through(
-        &Read { want: yard_core::op::Want { line_count: true, ..read.want }, ..read.clone() },
+        &Read { want: Want { line_count: true, ..read.want }, ..read.clone() },
         file,
         path,
         call,
@@ -627,7 +708,7 @@ fn from_end(
     let mut window = Window::new(0, limit, read.max_bytes);
     window.at = start;
     window.start = start;
-    let quiet = Read { want: yard_core::op::Want::default(), ..read.clone() };
+    let quiet = Read { want: Want::default(), ..read.clone() };
     stream_through(&quiet, file, path, call, &mut window)?;
     let total = sums.line_count.unwrap_or(0);
     let line_count = read.want.line_count.then_some(total);

@@ -6,6 +6,7 @@ use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, Result, WsPath,
 
 use crate::content::{each_piece, read_all};
 use crate::disk::{self, EntryKind, Spot, not_found};
+use crate::spilled;
 use crate::virtual_files::{file_entry, is_their_folder};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
@@ -15,12 +16,12 @@ const WHOLE: u64 = 1 << 20;
 
 impl Execute for Stat {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<StatAnswer>> {
-        if let Some(planned) = plan_virtual(self, workspace, &self.path)? {
+        if let Some(planned) = plan_elsewhere(self, workspace, &self.path, call)? {
             return Ok(planned);
         }
         let spot = workspace.disk.locate(&self.path, self.follow)?;
         if let Some(led) = workspace.leads_to_theirs(&self.path, &spot)
-            && let Some(planned) = plan_virtual(self, workspace, &led)?
+            && let Some(planned) = plan_elsewhere(self, workspace, &led, call)?
         {
             return Ok(planned);
         }
@@ -41,14 +42,33 @@ impl Execute for Stat {
     }
 }
 
-fn plan_virtual(
+/// The answer for what is not in the workspace's own folder.
+fn plan_elsewhere(
     ask: &Stat,
     workspace: &Workspace,
     path: &WsPath,
+    call: &Call,
 ) -> Result<Option<Planned<StatAnswer>>> {
     let effect = Effect::one(EffectKind::Read, path.clone());
-    let answer = virtual_answer(ask, workspace, path)?;
+    let answer = match path.is_command_output() {
+        true => Some(spilled_answer(ask, workspace, path, call)?),
+        false => virtual_answer(ask, workspace, path)?,
+    };
     Ok(answer.map(|answer| Planned::Answer { effect, answer }))
+}
+
+/// The answer for what a command said.
+fn spilled_answer(
+    ask: &Stat,
+    workspace: &Workspace,
+    path: &WsPath,
+    call: &Call,
+) -> Result<StatAnswer> {
+    let stat = workspace.spilled(path)?;
+    let (hash, line_count) = content(ask, workspace, path, &stat, call)?;
+    let born = workspace.disk_of(path).birth(path)?;
+    let created_at = born.unwrap_or_else(|| stat.modified());
+    Ok(StatAnswer { entry: spilled::entry(path.clone(), &stat), created_at, line_count, hash })
 }
 
 /// The answer for what is not on disk: a virtual file, or the folder that only they make.
@@ -86,8 +106,8 @@ fn content(
 ) -> Result<(Option<ContentHash>, Option<u64>)> {
     match stat.kind {
         EntryKind::Known(FileKind::File) if ask.want.hash || ask.want.line_count => {
-            let (mut file, stat) = workspace.disk.open_file(path)?;
-            if stat.size() > WHOLE {
+            let (mut file, stat) = workspace.disk_of(path).open_file(path)?;
+            if stat.size() > WHOLE || path.is_command_output() {
                 return streamed(&mut file, path, call);
             }
             let bytes = read_all(&mut file, stat.size(), path)?;
@@ -122,7 +142,7 @@ fn streamed(
     each_piece(file, path, call, |piece| {
         hasher.update(piece);
         newlines += memchr::memchr_iter(b'\n', piece).count() as u64;
-        binary |= memchr::memchr(0, piece).is_some();
+        binary |= !path.is_command_output() && memchr::memchr(0, piece).is_some();
         last = piece.last().copied().unwrap_or(last);
         Ok(true)
     })?;

@@ -63,6 +63,9 @@ impl<'a> Searcher<'a> {
         if self.shown.holds(path) {
             return self.virtual_file(path);
         }
+        if path.is_command_output() {
+            return self.spilled(path);
+        }
         let (mut file, stat) = self.workspace.disk.open_listed(path)?;
         let mut taken =
             Taken::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
@@ -84,6 +87,16 @@ impl<'a> Searcher<'a> {
             found = FileMatches::default();
         }
         Ok(found)
+    }
+
+    /// Searches what a command said: a text, whatever bytes it holds.
+    fn spilled(&mut self, path: &WsPath) -> Result<FileMatches> {
+        let (mut file, _) = self.workspace.disk_of(path).open_listed(path)?;
+        let mut taken =
+            Taken::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
+        self.lines.set_binary_detection(BinaryDetection::none());
+        let searched = self.lines.search_reader(self.regex, &mut file, &mut taken);
+        searched.map(|()| taken.finish()).map_err(SearchError::into_fault)
     }
 
     /// Searches the text of a file that is not on disk; one that is gone meanwhile has none.

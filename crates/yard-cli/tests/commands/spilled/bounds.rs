@@ -1,0 +1,88 @@
+//! How much is kept, and for how long; and who cannot get at it.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use yard_core::op::{Purge, Trash};
+use yard_kernel::Keeping;
+
+use super::{
+    FOLDER, files, lines, ok, path_of, plan_keeping, read, say_lines, spill, yard_keeping,
+};
+use crate::ground::{shell, yard};
+
+#[test]
+fn x4_of_a_flood_the_first_bytes_are_kept_and_the_rest_is_counted() {
+    let yard = yard_keeping(Keeping { stream_bytes: 100_000, ..Keeping::default() });
+    let told = shell(&yard, &say_lines(5_000_000));
+    let (text, path) = (told["stdout"].as_str().unwrap(), path_of(&told, "stdout"));
+    let hint = format!("the first 100000 of all 5000000 bytes are at {path}");
+    assert!(text.contains(&hint) && text.ends_with("   499999\n"), "{text}");
+    assert!(std::fs::read(&files(&yard)[0]).unwrap() == lines(5_000_000).as_bytes()[..100_000]);
+    let yard = yard_keeping(Keeping { stream_bytes: 0, ..Keeping::default() });
+    let told = shell(&yard, &say_lines(5_000_000));
+    assert_eq!((&told["stdout_path"], files(&yard).len()), (&Value::Null, 0));
+    assert!(told["stdout"].as_str().unwrap().contains("[... 4934464 bytes are left out here ...]"));
+}
+
+#[test]
+fn x4_the_oldest_goes_first_and_who_asks_for_it_is_told() {
+    let yard = yard_keeping(Keeping { total_bytes: 1_000_000, ..Keeping::default() });
+    let paths: Vec<String> = (0..4).map(|_| spill(&yard, 400_000)).collect();
+    let found: Vec<bool> = paths.iter().map(|path| read(&yard, path).ok).collect();
+    assert_eq!(found, [false, false, true, true]);
+    let gone = read(&yard, &paths[0]).body["result"].clone();
+    assert_eq!(gone["error"], "FILE_NOT_FOUND", "{gone}");
+    let message = gone["message"].as_str().unwrap();
+    assert!(message.contains("only for a while") && message.contains("run the command again"));
+    let path = spill(&yard, 3_000_000);
+    assert_eq!(files(&yard).len(), 1, "what was just said stays, however much it is");
+    assert!(read(&yard, &path).ok);
+}
+
+#[test]
+fn x4_what_is_old_goes_when_the_workspace_is_opened() {
+    let yard = yard();
+    let (old, young) = (spill(&yard, 200_000), spill(&yard, 200_000));
+    let name = |path: &str| path.rsplit('/').next().unwrap().to_owned();
+    let file = files(&yard)[0].with_file_name(name(&old));
+    let past = std::time::SystemTime::now() - Duration::from_secs(8 * 24 * 3_600);
+    std::fs::File::options().write(true).open(file).unwrap().set_modified(past).unwrap();
+    assert!(read(&yard, &old).ok && read(&yard, &young).ok);
+    let yard = yard.reopen_as(plan_keeping(Keeping::default()));
+    assert!(!read(&yard, &old).ok && read(&yard, &young).ok, "a week is over");
+    let yard = yard.reopen_as(plan_keeping(Keeping { total_bytes: 1, ..Keeping::default() }));
+    assert_eq!(files(&yard).len(), 0, "what is too much goes too");
+}
+
+#[test]
+fn r13_it_is_of_one_workspace_and_of_nobody_else_on_the_machine() {
+    let (one, other) = (yard(), yard());
+    let path = spill(&one, 200_000);
+    assert!(read(&one, &path).ok && !read(&other, &path).ok);
+    let file = &files(&one)[0];
+    assert!(!file.starts_with(one.root()) && !one.has(&format!("/{FOLDER}")));
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(file), mode(file.parent().unwrap())), (0o600, 0o700));
+    let command = format!("cat {} {path}; ls {FOLDER} {}; ls -a", file.display(), {
+        one.folders().state().display()
+    });
+    let told = shell(&one, &command);
+    assert!(!told["stdout"].as_str().unwrap().contains("output"), "a box shows none of it: {told}");
+    assert_eq!(told["stderr"].as_str().unwrap().matches("No such file").count(), 4, "{told}");
+}
+
+#[test]
+fn a_purge_takes_what_commands_said_along() {
+    let yard = yard();
+    let text = lines(200_000);
+    let args = json!({"path": "/secret", "content": text});
+    ok(&yard, "workspace", "write", args);
+    let path = path_of(&shell(&yard, "cat secret"), "stdout");
+    ok(&yard, "workspace", "rm", json!({"path": "/secret"}));
+    assert!(read(&yard, &path).ok, "what was removed can come back");
+    let file = yard.perform(Trash { limit: 9, skip: 0 }).unwrap().entries[0].file;
+    yard.perform(Purge { file }).unwrap();
+    assert_eq!((files(&yard).len(), read(&yard, &path).ok), (0, false));
+}

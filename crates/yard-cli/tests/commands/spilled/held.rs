@@ -1,0 +1,193 @@
+//! However a command ends and whatever becomes of its changes, what it said stays; a crash leaves nothing.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use yard_gate::{Awaited, Policy, Ruling, Scope};
+use yard_testkit::Yard;
+
+use super::{FOLDER, call, files, ok, path_of, plan_keeping, read, say_lines};
+use crate::ground::{guarded, shell, shell_as, yard};
+
+/// More than an answer shows.
+fn much() -> String {
+    say_lines(200_000)
+}
+
+#[test]
+fn a3_a_timeout_says_where_the_whole_is() {
+    let yard = yard();
+    let code = format!("{}; {} >&2; sleep 4245", much(), much());
+    let args = json!({"language": "bash", "code": code, "timeout": 3});
+    let told = call(&yard, "assistant", "run_code", args).body["result"]["error"].clone();
+    assert_eq!(told["code"], "TIMEOUT", "{told}");
+    for stream in ["stdoutPath", "stderrPath"] {
+        let path = told["details"][stream].as_str().unwrap();
+        let args = json!({"path": path, "offset": 19_999});
+        let last = ok(&yard, "assistant", "read_file", args);
+        assert_eq!(last["value"]["content"], "    19999\n", "{stream}");
+    }
+    let args = json!({"language": "bash", "code": much()});
+    let told = ok(&yard, "assistant", "run_code", args)["value"].clone();
+    assert!(told["stdoutPath"].is_string() && told.get("stderrPath").is_none(), "{told}");
+    let args = json!({"command": format!("{}; sleep 4246", much()), "timeout_ms": 3_000});
+    let told = ok(&yard, "codex", "shell", args);
+    assert_eq!(told["timeout"], true);
+    assert!(read(&yard, &path_of(&told, "stdout")).ok);
+}
+
+#[test]
+fn x4_a_command_that_is_killed_or_fails_has_said_it_all_the_same() {
+    let yard = yard();
+    for (ending, code) in [("kill -9 $$", 137), ("exit 3", 3), ("kill -SEGV $$", 139)] {
+        let told = shell(&yard, &format!("{}; {ending}", much()));
+        assert_eq!(told["returncode"], code);
+        assert!(read(&yard, &path_of(&told, "stdout")).ok, "{ending}");
+    }
+}
+
+#[test]
+fn x4_what_is_denied_or_dropped_or_undone_was_said_all_the_same() {
+    let yard = yard();
+    let call = yard.surroundings();
+    let rules = json!({"rules": [{"effect": "create", "path": "locked", "then": "deny"}]});
+    yard.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
+    let told = shell(&yard, &format!("{}; echo x > locked", much()));
+    assert!(!yard.has("/locked") && told["message"].as_str().unwrap().contains("was kept"));
+    assert!(read(&yard, &path_of(&told, "stdout")).ok);
+    let chat = yard.person().chats().make(&call, "Plan", Some(yard_gate::Mode::Plan)).unwrap();
+    let session = yard.session().in_chat(chat.id).unwrap();
+    let told = shell_as(&yard, &session, &format!("{}; echo x > new", much()));
+    let path = path_of(&told.body["result"], "stdout");
+    let args = json!({"path": path, "limit": 1});
+    let page = yard.catalog().call("codex", "read_file", args, &session, &call);
+    assert!(page.ok && !yard.has("/new"), "a plan can be made from it: {}", page.body);
+    let told = shell(&yard, &format!("{}; echo x > new", much()));
+    let history =
+        yard_core::op::History { of: yard_core::op::HistoryOf::Workspace, before: None, limit: 1 };
+    let step = yard.perform(history).unwrap().steps[0].id;
+    yard.perform(yard_core::op::Undo { step }).unwrap();
+    assert!(!yard.has("/new") && read(&yard, &path_of(&told, "stdout")).ok);
+}
+
+fn asks(yard: &Yard) -> yard_core::ApprovalId {
+    let answer = shell_as(yard, &guarded(yard), &format!("{}; echo two > a.txt", much()));
+    match answer.pending.map(|pending| pending.awaited) {
+        Some(Awaited::Approval(id)) => id,
+        other => panic!("{other:?}: {}", answer.body),
+    }
+}
+
+fn decide(yard: &Yard, id: yard_core::ApprovalId, approves: bool) -> yard_gate::Approval {
+    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state: None };
+    yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
+}
+
+#[test]
+fn x4_a_landing_that_waits_keeps_what_was_said_for_a_yes_and_for_a_no() {
+    let yard = yard();
+    yard.put("/a.txt", "one\n");
+    let id = asks(&yard);
+    // The program ends before a person has decided.
+    let yard = yard.reopen_as(plan_keeping(yard_kernel::Keeping::default()));
+    let done = decide(&yard, id, true);
+    let kept: Value = serde_json::from_str(done.answer.as_deref().unwrap()).unwrap();
+    let path = path_of(&kept["body"]["result"], "stdout");
+    assert!(read(&yard, &path).ok && yard.bytes("/a.txt") == b"two\n");
+    yard.put("/a.txt", "three\n");
+    std::thread::sleep(Duration::from_millis(30));
+    let id = asks(&yard);
+    decide(&yard, id, false);
+    let pending = yard_gate::Pending { awaited: Awaited::Approval(id), wait_ms: None };
+    let told =
+        yard.catalog().resume("codex", "shell", &pending, &guarded(&yard), &yard.surroundings());
+    let message = told.body["result"]["message"].as_str().unwrap();
+    let path = message.split("what the command said is at ").nth(1).expect(message);
+    assert!(read(&yard, path).ok && yard.bytes("/a.txt") == b"three\n", "{message}");
+    // What is gone meanwhile is not named.
+    let id = asks(&yard);
+    for file in files(&yard) {
+        std::fs::remove_file(file).unwrap();
+    }
+    let done = decide(&yard, id, true);
+    let kept: Value = serde_json::from_str(done.answer.as_deref().unwrap()).unwrap();
+    let told = &kept["body"]["result"];
+    assert_eq!((&told["stdout_truncated"], &told["stdout_path"]), (&json!(true), &Value::Null));
+}
+
+#[test]
+fn x4_who_may_not_read_files_may_not_read_it() {
+    let yard = yard();
+    let path = path_of(&shell(&yard, &much()), "stdout");
+    let call = yard.surroundings();
+    let rules =
+        json!({"rules": [{"effect": "read", "path": ".toolyard-output/**", "then": "deny"}]});
+    yard.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
+    let told = read(&yard, &path).body["result"].clone();
+    assert_eq!(told["error"], "PERMISSION_DENIED", "{told}");
+    let strict = yard.session_of(yard_gate::Actor::LocalAgent, Policy::Strict);
+    let rules = json!({"rules": []});
+    yard.person().change_settings(&call, rules.as_object().unwrap()).unwrap();
+    let asked = yard.catalog().call("codex", "read_file", json!({"path": path}), &strict, &call);
+    assert!(asked.pending.is_some(), "under strict every read asks: {}", asked.body);
+}
+
+/// The program with its own process each time.
+struct Program {
+    home: tempfile::TempDir,
+}
+
+impl Program {
+    fn command(&self, toolset: &str, tool: &str, args: &Value) -> Command {
+        let (root, data) = (self.home.path().join("root"), self.home.path().join("data"));
+        std::fs::create_dir_all(&root).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_toolyard"));
+        command.args(["call", "--toolset", toolset, tool, &args.to_string()]);
+        command.arg("--root").arg(root).arg("--data-dir").arg(data);
+        command.env_clear().stdin(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    fn call(&self, toolset: &str, tool: &str, args: &Value) -> Value {
+        let output = self.command(toolset, tool, args).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["result"].clone()
+    }
+
+    /// What is in a folder of the one workspace's data.
+    fn inside(&self, folder: &str) -> Vec<std::path::PathBuf> {
+        let all = std::fs::read_dir(self.home.path().join("data/workspaces"));
+        let all = all.into_iter().flatten().map(|entry| entry.unwrap().path().join(folder));
+        let entries = all.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+}
+
+#[test]
+fn x4_it_is_there_for_the_next_process_and_a_crash_leaves_none() {
+    let program = Program { home: tempfile::tempdir().unwrap() };
+    let told = program.call("codex", "shell", &json!({"command": much()}));
+    let path = path_of(&told, "stdout");
+    let page = program.call("codex", "read_file", &json!({"path": path, "offset": 19_999}));
+    assert_eq!(page["text"], "    19999\n", "{page}");
+    let mut child = program
+        .command("codex", "shell", &json!({"command": format!("{}; sleep 4247", much())}))
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let patience = Instant::now() + Duration::from_secs(30);
+    let is_spilling = || {
+        let runs = program.inside("runs");
+        runs.iter().any(|run| run.join("stdout.whole").metadata().is_ok_and(|of| of.len() > 0))
+    };
+    while !is_spilling() {
+        assert!(Instant::now() < patience, "nothing is said");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let listed = program.call("workspace", "ls", &json!({"path": format!("/{FOLDER}")}));
+    assert!(listed.to_string().contains(path.rsplit('/').next().unwrap()), "{listed}");
+    assert_eq!(program.inside("runs").len(), 0, "the run is swept away with what it said");
+    assert_eq!(program.inside(&format!("output/{FOLDER}")).len(), 1);
+}

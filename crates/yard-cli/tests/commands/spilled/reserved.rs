@@ -1,0 +1,103 @@
+//! Nothing changes where it is, and what is there already cannot be seen.
+
+use serde_json::{Value, json};
+use yard_testkit::Yard;
+
+use super::{FOLDER, call, files, ok, read, spill};
+use crate::ground::{shell, yard};
+
+#[track_caller]
+fn refused(yard: &Yard, toolset: &str, tool: &str, args: Value) {
+    let answer = call(yard, toolset, tool, args.clone());
+    assert!(!answer.ok, "{toolset} {tool} {args}: {}", answer.body);
+    let told = answer.body.to_string();
+    assert!(told.contains("is reserved"), "{toolset} {tool} {args}: {told}");
+    assert!(told.contains("read, searched and listed"), "it says what can be done: {told}");
+}
+
+#[test]
+fn x4_no_tool_changes_moves_or_removes_it() {
+    let yard = yard();
+    yard.put("/a.txt", "x\n");
+    let path = spill(&yard, 200_000);
+    let before = std::fs::read(&files(&yard)[0]).unwrap();
+    for at in [path.clone(), format!("{FOLDER}/mine.txt"), FOLDER.to_owned()] {
+        let full = format!("/{at}");
+        let patch = format!("*** Begin Patch\n*** Add File: {at}\n+x\n*** End Patch");
+        let edit = json!({"path": full, "old_string": "1", "new_string": "2"});
+        for (toolset, tool, args) in [
+            ("workspace", "write", json!({"path": full, "content": "x", "overwrite": true})),
+            ("workspace", "touch", json!({"path": full})),
+            ("workspace", "mkdir", json!({"path": full})),
+            ("workspace", "rm", json!({"path": full})),
+            ("workspace", "mv", json!({"source": full, "destination": "/b.txt"})),
+            ("workspace", "mv", json!({"source": "/a.txt", "destination": full})),
+            ("workspace", "edit", edit),
+            ("file", "file.write", json!({"path": at, "content": "x"})),
+            ("file", "file.delete", json!({"path": at})),
+            ("coder", "write", json!({"filePath": at, "content": "x"})),
+            ("assistant", "delete_file", json!({"path": at})),
+            ("assistant", "write_file", json!({"path": at, "content": "x"})),
+            ("codex", "apply_patch_freeform", json!({"patch": patch})),
+        ] {
+            refused(&yard, toolset, tool, args);
+        }
+    }
+    assert!(std::fs::read(&files(&yard)[0]).unwrap() == before);
+    assert_eq!((files(&yard).len(), yard.bytes("/a.txt")), (1, b"x\n".to_vec()));
+    assert!(!yard.has(&format!("/{FOLDER}")));
+}
+
+#[test]
+fn x4_a_command_that_writes_there_is_told_that_nothing_of_it_was_kept() {
+    let yard = yard();
+    let told = shell(
+        &yard,
+        &format!("mkdir {FOLDER}; echo x > {FOLDER}/x; echo y > beside; cat {FOLDER}/x"),
+    );
+    let message = told["message"].as_str().unwrap();
+    assert!(message.contains("nothing that the command changed was kept"), "{told}");
+    assert!(message.contains("is reserved"), "{told}");
+    assert_eq!((&told["stdout"], yard.has("/beside")), (&json!("x\n"), false));
+}
+
+#[test]
+fn x4_a_real_file_of_that_name_is_shadowed_and_verify_says_so() {
+    let yard = yard();
+    let path = spill(&yard, 200_000);
+    yard.put(&format!("/{path}"), "REAL");
+    yard.put(&format!("/{FOLDER}/other"), "REAL");
+    std::os::unix::fs::symlink(&path, yard.root().join("link")).unwrap();
+    std::os::unix::fs::symlink(FOLDER, yard.root().join("folder")).unwrap();
+    for asked in [path.as_str(), "link"] {
+        let page = read(&yard, asked).body["result"].clone();
+        assert_eq!(page["text"], "        0\n", "{asked}: {page}");
+    }
+    assert!(!read(&yard, &format!("{FOLDER}/other")).ok);
+    assert!(!read(&yard, "folder/other").ok, "nor through a link");
+    for (toolset, tool, args) in [
+        ("workspace", "grep", json!({"pattern": "REAL", "include_ignored": true})),
+        ("workspace", "ls", json!({"path": format!("/{FOLDER}")})),
+        ("workspace", "ls", json!({"path": "/folder"})),
+        ("workspace", "ls", json!({"path": "/"})),
+    ] {
+        let told = ok(&yard, toolset, tool, args.clone()).to_string();
+        assert!(!told.contains("REAL") && !told.contains("other"), "{tool} {args}: {told}");
+    }
+    let told = shell(&yard, &format!("cat {FOLDER}/other; rm -rf {FOLDER}; echo x > new"));
+    assert!(!told["stdout"].as_str().unwrap().contains("REAL"), "{told}");
+    assert!(yard.has("/new") && yard.has(&format!("/{FOLDER}/other")), "{told}");
+    let verified = yard.perform(yard_core::op::Verify).unwrap();
+    let shadowed: Vec<String> = verified.shadowed.iter().map(ToString::to_string).collect();
+    assert_eq!((shadowed, verified.problems), (vec![format!("/{FOLDER}")], vec![]));
+}
+
+#[test]
+fn what_no_tool_shows_no_box_shows_either() {
+    let yard = yard();
+    for name in [yard_core::path::RESERVED_NAME, FOLDER] {
+        yard.put(&format!("/{name}/inside"), "REAL");
+        let told = shell(&yard, &format!("cat {name}/inside; ls -A {name}"));
+        assert_eq!(told["stdout"], "", "{name}: {told}");
+    }
+}

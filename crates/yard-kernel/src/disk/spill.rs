@@ -1,0 +1,226 @@
+//! The whole of what commands said, where that is more than an answer shows: one file a stream, in a
+//! folder of the data folder that is a small tree of its own. What reads it has the same confinement and
+//! the same reader as the workspace, and no path of it can mean a file of the workspace or of another one.
+//!
+//! While a command runs its output lies with its run, so that a crash leaves nothing here, and nothing
+//! here is half of something. It is never flushed: it is worth no wait.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+use yard_core::{Result, RunId, Timestamp, WsPath};
+
+use super::layer::{RunFolder, names_in, unusable};
+use super::stage::{open_folder, rename_new};
+use super::{Disk, Resolution, Stat};
+use crate::spilled;
+
+/// The folder of the data folder that stands for the root.
+const ROOT: &str = "output";
+/// As much of a file system stays free for everybody else: twice what ends a command.
+const KEPT_FREE: u64 = 128 << 20;
+/// After so many bytes it is asked again what is free.
+const LOOK: u64 = 8 << 20;
+
+/// How much of what commands say is kept, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keeping {
+    /// Bytes of one stream.
+    pub stream_bytes: u64,
+    /// Bytes of all streams of a workspace; the oldest go first.
+    pub total_bytes: u64,
+    /// Older ones go too.
+    pub age: Duration,
+}
+
+impl Default for Keeping {
+    fn default() -> Self {
+        let days = |count: u64| Duration::from_secs(count * 24 * 3_600);
+        Self { stream_bytes: 256 << 20, total_bytes: 2 << 30, age: days(7) }
+    }
+}
+
+/// What is kept of the commands of one workspace.
+pub(crate) struct Spills {
+    /// Rooted where nothing else is: the one folder in it has the name by which agents know it.
+    disk: Disk,
+    folder: OwnedFd,
+}
+
+/// A stream that is kept.
+struct Kept {
+    name: Vec<u8>,
+    stat: Stat,
+}
+
+impl Spills {
+    pub(crate) fn open(state: &Path, resolution: Resolution) -> Result<Self> {
+        let made = || {
+            let data = open_folder(rustix::fs::CWD, state.as_os_str())?;
+            let root = open_folder(data.as_fd(), ROOT)?;
+            open_folder(root.as_fd(), spilled::FOLDER)
+        };
+        let folder = made().map_err(unusable)?;
+        Ok(Self { disk: Disk::open(&state.join(ROOT), resolution, None)?, folder })
+    }
+
+    /// The tree in which a path of kept output is what it is for agents.
+    pub(crate) fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// Takes a stream over from its run; where it is then.
+    pub(super) fn take(&self, from: &RunFolder, run: RunId, stream: &str) -> Result<WsPath> {
+        let name = spilled::name_of(run, stream);
+        let (from, to) = (from.handle().as_fd(), self.folder.as_fd());
+        rename_new(from, whole_name(stream).as_bytes(), to, name.as_bytes()).map_err(unusable)?;
+        self.path_of(run, stream)
+    }
+
+    /// Where a stream is kept, if it still is.
+    pub(crate) fn find(&self, run: RunId, stream: &str) -> Option<WsPath> {
+        let path = self.path_of(run, stream).ok()?;
+        matches!(self.disk.stat(&path), Ok(Some(_))).then_some(path)
+    }
+
+    fn path_of(&self, run: RunId, stream: &str) -> Result<WsPath> {
+        let name = spilled::name_of(run, stream);
+        spilled::folder()?.join_bytes(name.as_bytes()).map_err(|_| unusable(Errno::INVAL))
+    }
+
+    /// Removes what is too old, and the oldest until the rest is within its bounds; nothing of one run.
+    /// What cannot be removed now goes with the next sweep.
+    pub(crate) fn sweep(&self, keeping: &Keeping, now: Timestamp, spared: Option<RunId>) {
+        let Ok(mut kept) = self.all() else { return };
+        kept.sort_unstable_by(|a, b| {
+            (a.stat.signature.mtime, &a.name).cmp(&(b.stat.signature.mtime, &b.name))
+        });
+        let spared = spared.map(|run| format!("{run}.").into_bytes());
+        let age = i64::try_from(keeping.age.as_millis()).unwrap_or(i64::MAX);
+        let mut total: u64 = kept.iter().map(|one| one.stat.size()).sum();
+        for one in kept {
+            let is_spared = spared.as_ref().is_some_and(|name| one.name.starts_with(name));
+            let is_old = now.as_millis().saturating_sub(one.stat.modified().as_millis()) > age;
+            if is_spared || (!is_old && total <= keeping.total_bytes) {
+                continue;
+            }
+            total -= one.stat.size();
+            let _ = self.remove(&one.name);
+        }
+    }
+
+    /// Removes everything: nobody can tell whose bytes are in it.
+    pub(crate) fn clear(&self) -> Result<()> {
+        for (name, _) in names_in(&self.folder).map_err(unusable)? {
+            self.remove(&name).map_err(unusable)?;
+        }
+        Ok(())
+    }
+
+    fn remove(&self, name: &[u8]) -> std::result::Result<(), Errno> {
+        match rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()) {
+            // Another process was first.
+            Err(Errno::NOENT) => Ok(()),
+            done => done,
+        }
+    }
+
+    fn all(&self) -> std::result::Result<Vec<Kept>, Errno> {
+        let mut kept = Vec::new();
+        for (name, _) in names_in(&self.folder)? {
+            // Another process may remove what is listed here.
+            let raw = rustix::fs::statat(&self.folder, &name[..], AtFlags::SYMLINK_NOFOLLOW);
+            kept.extend(raw.ok().map(|raw| Kept { name, stat: Stat::of(&raw) }));
+        }
+        Ok(kept)
+    }
+}
+
+/// What a stream's whole is called while its command runs.
+pub(super) fn whole_name(stream: &str) -> String {
+    format!("{stream}.whole")
+}
+
+/// A stream on its way into its file. What cannot be written is not there; the caller counts.
+pub(super) struct Spill {
+    file: File,
+    room: u64,
+    written: u64,
+    /// What is free is asked when so much is written.
+    look_at: u64,
+}
+
+impl Spill {
+    pub(super) fn new(file: File, room: u64) -> Self {
+        Self { file, room, written: 0, look_at: 0 }
+    }
+
+    pub(super) fn take(&mut self, bytes: &[u8]) {
+        let fitting = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
+        let mut rest = &bytes[..fitting];
+        while !rest.is_empty() {
+            if self.is_crowded() {
+                self.room = 0;
+                return;
+            }
+            match self.file.write(rest) {
+                Ok(count) if count > 0 => {
+                    rest = &rest[count..];
+                    self.written += count as u64;
+                    self.room -= count as u64;
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                // A gap would be worse than an end.
+                _ => {
+                    self.room = 0;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// How much was written.
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    fn is_crowded(&mut self) -> bool {
+        if self.written < self.look_at {
+            return false;
+        }
+        self.look_at = self.written + LOOK;
+        let about = rustix::fs::fstatvfs(&self.file);
+        // Where nothing is bounded there are no blocks to count.
+        let bounded = about.ok().filter(|about| about.f_blocks > 0);
+        bounded.is_some_and(|about| about.f_bavail.saturating_mul(about.f_frsize) < KEPT_FREE)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::{Read as _, Seek as _};
+
+    use super::*;
+
+    #[test]
+    fn x4_what_does_not_fit_or_cannot_be_written_ends_there() {
+        let memory = rustix::fs::memfd_create("whole", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let mut spill = Spill::new(File::from(memory), 5);
+        for piece in ["", "abc", "", "def", "ghi"] {
+            spill.take(piece.as_bytes());
+        }
+        let mut text = String::new();
+        spill.file.rewind().unwrap();
+        spill.file.read_to_string(&mut text).unwrap();
+        assert_eq!((spill.written(), text.as_str()), (5, "abcde"));
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut spill = Spill::new(full, 5);
+        spill.take(b"abc");
+        assert_eq!((spill.written(), spill.room), (0, 0));
+    }
+}

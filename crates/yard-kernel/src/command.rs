@@ -248,6 +248,12 @@ impl Workspace {
             if folder.kept(WAITING)?.is_some() {
                 continue;
             }
+            // It landed, and only its folder was left.
+            let step = folder.landing_as()?.map(|step| self.store().step(step));
+            if step.transpose().map_err(store_fault)?.flatten().is_some() {
+                self.runs.remove(run);
+                continue;
+            }
             let became = match folder.kept(IN_PLACE)? {
                 None => "nothing of what it changed was kept",
                 Some(_) => "what it had changed by then is on disk, and in no step of its own",

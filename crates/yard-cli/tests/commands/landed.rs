@@ -136,3 +136,48 @@ fn what_a_command_closed_lands_closed() {
     undo(&yard, &newest_step(&yard), "closed");
     assert_eq!(picture(yard.root()).len(), 0);
 }
+
+#[test]
+fn sockets_of_others_stay_where_they_are_and_hold_nothing_up() {
+    let yard = yard();
+    yard.put("/away/deep/a.txt", "one\n");
+    yard.put("/away/b.txt", "one\n");
+    let _socket =
+        std::os::unix::net::UnixListener::bind(yard.root().join("away/deep/socket")).unwrap();
+    let told = shell(&yard, "rm -rf away; echo x > new.txt");
+    assert!(told["message"].as_str().unwrap().contains("/away/deep/socket"), "{told}");
+    let left: Vec<_> = picture_names(&yard);
+    assert_eq!(left, ["away", "away/deep", "away/deep/socket", "new.txt"]);
+}
+
+fn picture_names(yard: &yard_testkit::Yard) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut ahead = vec![yard.root().to_owned()];
+    while let Some(folder) = ahead.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            names.push(path.strip_prefix(yard.root()).unwrap().display().to_string());
+            if path.is_dir() {
+                ahead.push(path);
+            }
+        }
+    }
+    names.sort();
+    names
+}
+
+#[test]
+fn what_somebody_removed_meanwhile_does_not_come_back() {
+    let yard = yard();
+    shell(&yard, "echo one > a.txt");
+    std::thread::scope(|scope| {
+        let command = "sleep 1.5; echo two > a.txt";
+        let running = scope.spawn(|| shell_as(&yard, &yard.session(), command));
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        let removed = yard.call("rm", serde_json::json!({"path": "/a.txt"}));
+        assert!(removed.ok, "{}", removed.body);
+        let answer = running.join().unwrap();
+        assert!(answer.body.to_string().contains("changed by somebody else"), "{}", answer.body);
+    });
+    assert!(!yard.has("/a.txt"));
+}

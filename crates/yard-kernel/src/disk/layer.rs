@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir};
 use rustix::io::Errno;
-use yard_core::{Fault, FaultCode, FileKind, Result, RunId, WsPath};
+use yard_core::{Fault, FaultCode, FileKind, Result, RunId, StepId, WsPath};
 use yard_store::Seq;
 
 use super::stage::open_folder;
@@ -23,6 +23,8 @@ const UPPER: &str = "upper";
 const WORK: &str = "work";
 /// What a command has in the place of `/tmp`, where it has none of its own.
 const SCRATCH: &str = "scratch";
+/// The step that a run is about to become.
+const LANDS_AS: &str = "lands-as";
 /// Written when a run begins, and never again.
 const BEGAN: &str = "began";
 /// Set on a folder that hides everything below it.
@@ -129,6 +131,22 @@ impl RunFolder {
         let at = Stat::of(&raw.map_err(unusable)?).signature.mtime;
         let head = self.kept(BEGAN)?.and_then(|text| String::from_utf8(text).ok());
         Ok((at, head.and_then(|text| text.parse().ok()).unwrap_or(0)))
+    }
+
+    /// Notes the step that the run is about to become.
+    pub(crate) fn lands_as(&self, step: StepId) -> Result<()> {
+        // A landing that is planned again becomes another one.
+        match rustix::fs::unlinkat(&self.folder, LANDS_AS, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(unusable(errno)),
+        }
+        self.keep(LANDS_AS, step.to_string().as_bytes())
+    }
+
+    /// The step that the run was about to become last.
+    pub(crate) fn landing_as(&self) -> Result<Option<StepId>> {
+        let text = self.kept(LANDS_AS)?.and_then(|text| String::from_utf8(text).ok());
+        Ok(text.and_then(|text| text.parse().ok()))
     }
 
     /// The layer, as a tree that can be looked at.

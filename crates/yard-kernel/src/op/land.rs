@@ -37,11 +37,12 @@ impl Execute for Land {
         let found = Found::in_layer(workspace, &landing.layer, call)?;
         landing.plan(&found)?;
         let Landing { mut planner, mut landed, .. } = landing;
-        landed.left_out = found.left_out;
+        landed.left_out.extend(found.left_out);
         if planner.draft.changes.is_empty() {
             return Ok(Planned::Answer { effect: Effect::default(), answer: landed });
         }
         landed.step = Some(planner.draft.id);
+        folder.lands_as(planner.draft.id)?;
         // A person who is asked sees first what is asked for.
         let is_own = |effect: &PathEffect| effect.own || effect.kind == EffectKind::Create;
         planner.effect.paths.sort_by_key(is_own);
@@ -278,23 +279,73 @@ impl<'a> Landing<'a> {
     fn going(&mut self, found: &Found) -> Result<Vec<Current>> {
         let mut going = Vec::new();
         for (path, stat) in &found.gone {
-            if let EntryKind::Special(what) = stat.kind {
-                return Err(crate::disk::special(path, what));
-            }
-            let current = self.planner.current_as(path, stat, Large::Keep)?;
-            self.check_untouched(&current)?;
-            let mut ahead = vec![current];
-            while let Some(current) = ahead.pop() {
-                self.planner.call.check()?;
-                if current.stat.is(FileKind::Folder) {
-                    let below = inside(&mut self.planner, &current, true)?;
-                    below.iter().try_for_each(|current| self.check_untouched(current))?;
-                    ahead.extend(below);
+            let special = self.special_below(path, stat)?;
+            let stays: HashSet<WsPath> = special.iter().flat_map(WsPath::lineage).collect();
+            self.landed.left_out.extend(special);
+            let mut ahead = vec![(path.clone(), *stat)];
+            while let Some((path, stat)) = ahead.pop() {
+                match (stays.contains(&path), stat.kind) {
+                    (false, _) => self.goes(&path, &stat, &mut going)?,
+                    (true, EntryKind::Known(FileKind::Folder)) => ahead.extend(self.held(&path)?),
+                    (true, _) => {}
                 }
-                going.push(current);
             }
         }
         Ok(going)
+    }
+
+    /// What goes with an entry, and the entry itself.
+    fn goes(&mut self, path: &WsPath, stat: &Stat, going: &mut Vec<Current>) -> Result<()> {
+        let current = self.planner.current_as(path, stat, Large::Keep)?;
+        self.check_untouched(&current)?;
+        let mut ahead = vec![current];
+        while let Some(current) = ahead.pop() {
+            self.planner.call.check()?;
+            if current.stat.is(FileKind::Folder) {
+                let below = inside(&mut self.planner, &current, true)?;
+                below.iter().try_for_each(|current| self.check_untouched(current))?;
+                ahead.extend(below);
+            }
+            going.push(current);
+        }
+        Ok(())
+    }
+
+    /// Sockets, FIFOs and devices in what goes. No version could bring them back, so they stay where they
+    /// are, and what they are in.
+    fn special_below(&self, path: &WsPath, stat: &Stat) -> Result<Vec<WsPath>> {
+        let disk = &self.planner.workspace.disk;
+        let mut special = Vec::new();
+        let mut ahead = vec![(path.clone(), stat.kind)];
+        while let Some((path, kind)) = ahead.pop() {
+            self.planner.call.check()?;
+            match kind {
+                EntryKind::Special(_) => special.push(path),
+                EntryKind::Known(FileKind::Folder) => {
+                    for entry in disk.list(&path)? {
+                        let Ok(below) = path.join_bytes(&entry.name) else { continue };
+                        let kind = match entry.kind {
+                            Some(kind) => Some(kind),
+                            None => disk.stat(&below)?.map(|stat| stat.kind),
+                        };
+                        ahead.extend(kind.map(|kind| (below, kind)));
+                    }
+                }
+                EntryKind::Known(_) => {}
+            }
+        }
+        Ok(special)
+    }
+
+    /// What a folder holds that stays itself.
+    fn held(&self, folder: &WsPath) -> Result<Vec<(WsPath, Stat)>> {
+        let disk = &self.planner.workspace.disk;
+        let mut held = Vec::new();
+        for entry in disk.list(folder)? {
+            let Ok(path) = folder.join_bytes(&entry.name) else { continue };
+            held.extend(disk.stat(&path)?.map(|stat| (path, stat)));
+        }
+        Ok(held)
     }
 
     fn vacate(&mut self, current: &Current) -> Result<()> {
@@ -424,6 +475,7 @@ impl<'a> Landing<'a> {
     fn wish<'b>(&mut self, entry: &'b Entry) -> Result<Option<Wish<'b>>> {
         let bytes = self.read(entry)?;
         let Some(below) = &entry.below else {
+            self.check_not_removed(&entry.path)?;
             let mode = entry.stat.mode;
             return Ok(Some(Wish { entry, bytes, mode, merged: false, current: None }));
         };
@@ -583,6 +635,25 @@ impl<'a> Landing<'a> {
             return Ok(());
         }
         Err(conflict(&current.path))
+    }
+
+    /// A fault if somebody removed, while the command ran, what it would bring back.
+    fn check_not_removed(&self, path: &WsPath) -> Result<()> {
+        let (store, began) = (self.planner.workspace.store(), self.began.1);
+        if store.head().map_err(store_fault)? == began {
+            return Ok(());
+        }
+        let (Some(above), Some(name)) = (path.parent(), path.name()) else { return Ok(()) };
+        let folder = match above.is_root() {
+            true => Some(FileId::ROOT),
+            false => store.lookup(&above).map_err(store_fault)?.map(|node| node.id),
+        };
+        let Some(folder) = folder else { return Ok(()) };
+        let former = store.former_child(folder, &name).map_err(store_fault)?;
+        match former.is_some_and(|node| node.seq > began) {
+            true => Err(conflict(path)),
+            false => Ok(()),
+        }
     }
 
     /// What an entry was when the command began, as far as the history has it.

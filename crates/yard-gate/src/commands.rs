@@ -47,8 +47,8 @@ impl Session {
         // What the command makes is its chat's own.
         self.needed_chat(call)?;
         let run = RunId::new(call.world());
-        self.start(origin, call, &effect, run)?;
-        let ran = self.open().workspace.run(run, command, call)?;
+        let mut starts = || self.start(origin, call, &effect, run);
+        let ran = self.open().workspace.run(run, command, call, &mut starts)?;
         self.land(origin, call, ran)
     }
 

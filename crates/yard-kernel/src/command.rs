@@ -97,12 +97,22 @@ impl Workspace {
         }
     }
 
-    /// Runs a command to its end, on a layer of its own.
-    pub fn run(&self, run: RunId, command: &Command, call: &Call) -> Result<Ran> {
+    /// Runs a command to its end, on a layer of its own. `starts` is done while the box is being made, and
+    /// the command starts after it: what must be durable by then is nothing that it waits for twice.
+    pub fn run(
+        &self,
+        run: RunId,
+        command: &Command,
+        call: &Call,
+        starts: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Ran> {
         self.check_box()?;
         let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
         let folder = self.runs.begin(run, &self.disk)?;
-        let ran = self.run_in(run, &folder, boxed, command, call);
+        let mut ear =
+            Ear { out: Capture::default(), err: Capture::default(), starts, refused: None };
+        let ran = self.run_in(run, &folder, boxed, command, call, &mut ear);
+        let ran = ran.map_err(|fault| ear.refused.take().unwrap_or(fault));
         ran.inspect_err(|_| self.runs.remove(run))
     }
 
@@ -113,6 +123,7 @@ impl Workspace {
         boxed: &Boxed,
         command: &Command,
         call: &Call,
+        ear: &mut Ear<'_>,
     ) -> Result<Ran> {
         folder.begins_after(self.store().head().map_err(store_fault)?)?;
         let root = Path::new(std::ffi::OsStr::from_bytes(self.host_root()));
@@ -129,9 +140,9 @@ impl Workspace {
             hidden: self.hidden(root),
             limits: sandbox::Limits { wall: command.wall, ..boxed.limits },
         };
-        let mut ear = Ear::default();
-        let ended = boxed.sandbox().run(&order, call, &mut ear).map_err(|error| not_run(&error))?;
-        let (stdout, stderr) = (ear.out.finish(), ear.err.finish());
+        let ended = boxed.sandbox().run(&order, call, ear).map_err(|error| not_run(&error))?;
+        let finished = |capture: &mut Capture| std::mem::take(capture).finish();
+        let (stdout, stderr) = (finished(&mut ear.out), finished(&mut ear.err));
         stdout.keep(folder, STDOUT)?;
         stderr.keep(folder, STDERR)?;
         folder.keep(ENDED, told(&ended).as_bytes())?;
@@ -201,13 +212,23 @@ impl Workspace {
 }
 
 /// Hears a command.
-#[derive(Default)]
-struct Ear {
+struct Ear<'a> {
     out: Capture,
     err: Capture,
+    starts: &'a mut dyn FnMut() -> Result<()>,
+    /// Why the command did not start.
+    refused: Option<Fault>,
 }
 
-impl Hear for Ear {
+impl Hear for Ear<'_> {
+    fn starts(&mut self) -> io::Result<()> {
+        (self.starts)().map_err(|fault| {
+            let words = io::Error::other(fault.message().to_owned());
+            self.refused = Some(fault);
+            words
+        })
+    }
+
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.out.take(bytes);
         Ok(())

@@ -19,8 +19,10 @@ use rustix::thread::UnshareFlags;
 use super::mounts::Trees;
 use super::report::{At as _, Report, Step, Trouble};
 use super::task::Task;
-use super::{first, syscall, usage};
+use super::{first, group, syscall, usage};
 
+/// The server's word: the command may start.
+pub(super) const START: u8 = b'S';
 /// The server's word: ask every process to end.
 pub(super) const TERMINATE: u8 = b'T';
 /// The server's word: end every process.
@@ -66,6 +68,7 @@ fn hold_owners() -> ExitCode {
 
 fn serve(socket: &UnixStream) -> Result<(), Trouble> {
     let task = Task::read(socket).at(Step::Order)?;
+    group::come_in(&task.doors).at(Step::Group)?;
     rustix::process::setsid().at(Step::Session)?;
     if task.walls.walls().namespaces { boxed(&task, socket) } else { walled(&task, socket) }
 }
@@ -190,7 +193,7 @@ fn accompany(first: Pid, socket: &UnixStream, to_first: &OwnedFd) -> io::Result<
 fn hand_on(first: BorrowedFd<'_>, mut socket: &UnixStream, to_first: &OwnedFd) -> io::Result<bool> {
     let mut word = [0];
     match socket.read(&mut word) {
-        Ok(1) if word[0] == TERMINATE => {
+        Ok(1) if matches!(word[0], START | TERMINATE) => {
             // A first process that is gone needs no word.
             let _ = rustix::io::write(to_first, &word);
             Ok(true)

@@ -19,6 +19,8 @@ mod first;
 #[cfg(target_os = "linux")]
 mod group;
 #[cfg(target_os = "linux")]
+mod helper;
+#[cfg(target_os = "linux")]
 mod inner;
 #[cfg(target_os = "linux")]
 mod landlocked;
@@ -32,8 +34,6 @@ mod probe;
 mod report;
 #[cfg(target_os = "linux")]
 mod run;
-#[cfg(target_os = "linux")]
-mod spare;
 #[cfg(target_os = "linux")]
 mod syscall;
 #[cfg(target_os = "linux")]
@@ -54,7 +54,7 @@ pub use order::{
 };
 
 #[cfg(target_os = "linux")]
-pub use {inner::inner, run::Sandbox};
+pub use {inner::inner, run::Sandbox, run::empty_scratch};
 
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Sandbox, inner};

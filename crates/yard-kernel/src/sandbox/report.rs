@@ -40,6 +40,7 @@ macro_rules! steps {
 
 steps! {
     Order = "read the order",
+    Group = "come into its control group",
     Session = "leave the server's session",
     Folders = "take hold of the folders to show",
     User = "leave the user root",

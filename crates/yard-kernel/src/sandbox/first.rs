@@ -22,7 +22,7 @@ use super::inner::START;
 use super::mounts::Trees;
 use super::report::{At as _, Report, Step, Trouble};
 use super::task::Task;
-use super::{Exit, capacity, filter, landlocked, loopback, mounts};
+use super::{Exit, capacity, filter, landlocked, mounts};
 
 /// Runs the command in the namespaces that the parent made.
 pub(super) fn in_namespaces(
@@ -37,8 +37,6 @@ pub(super) fn in_namespaces(
         None => Trees::take(task).at(Step::Folders)?,
     };
     let built = mounts::build(task, trees)?;
-    loopback::bring_up().at(Step::Network)?;
-    rustix::system::sethostname(b"box").at(Step::Network)?;
     let start = task.shown_at.join(&task.folder);
     confine(task, if built.hides_sockets { Around::Veils } else { Around::Namespaces })?;
     // Behind the namespace, whatever is left ends with this process.

@@ -1,5 +1,6 @@
 //! The helper outside of the box: reads its order, takes hold of what the box shows, leaves root, makes
-//! the namespaces and stays as the parent of the box's first process, whose end it waits for.
+//! the namespaces and stays as the parent of the box's first process: it brings up the network while that
+//! one builds the rest, and waits for its end.
 //!
 //! It runs before anything in the program started a thread, and reads nothing of the environment.
 
@@ -19,7 +20,7 @@ use rustix::thread::UnshareFlags;
 use super::mounts::Trees;
 use super::report::{At as _, Report, Step, Trouble};
 use super::task::Task;
-use super::{first, group, syscall, usage};
+use super::{first, group, loopback, syscall, usage};
 
 /// The server's word: the command may start.
 pub(super) const START: u8 = b'S';
@@ -104,6 +105,9 @@ fn boxed(task: &Task, socket: &UnixStream) -> Result<(), Trouble> {
         }
         Some(first) => {
             drop((trees, words));
+            // Meanwhile: the command does not start before its word comes by here.
+            loopback::bring_up().at(Step::Network)?;
+            rustix::system::sethostname(b"box").at(Step::Name)?;
             accompany(first, socket, &to_first).at(Step::Fork)
         }
     }

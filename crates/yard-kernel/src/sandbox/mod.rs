@@ -19,8 +19,6 @@ mod first;
 #[cfg(target_os = "linux")]
 mod group;
 #[cfg(target_os = "linux")]
-mod helper;
-#[cfg(target_os = "linux")]
 mod inner;
 #[cfg(target_os = "linux")]
 mod landlocked;
@@ -30,6 +28,8 @@ mod loopback;
 mod mounts;
 #[cfg(target_os = "linux")]
 mod probe;
+#[cfg(target_os = "linux")]
+mod process;
 #[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]

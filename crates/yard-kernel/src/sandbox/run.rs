@@ -14,8 +14,8 @@ use std::time::Instant;
 use yard_core::Call;
 
 use super::group::{Group, Groups};
-use super::helper::Helper;
 use super::probe;
+use super::process::Helper;
 use super::task::{Kind, Task, WallBits};
 use super::watched::Watched;
 use super::{Ended, Finding, Hear, Layer, Level, Order, Walls, Wish, default_environment};

@@ -14,8 +14,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use yard_core::Call;
 
 use super::group::Group;
-use super::helper::{Helper, Reaped};
 use super::inner::{KILL, START, TERMINATE};
+use super::process::{Helper, Reaped};
 use super::report::{Report, Reports, Trouble};
 use super::usage;
 use super::{Ended, Exit, Hear, Layer, Limits, Order, Stopped};

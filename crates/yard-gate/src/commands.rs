@@ -51,11 +51,12 @@ impl Session {
         // What the command makes is its chat's own.
         self.needed_chat(call)?;
         let run = RunId::new(call.world());
-        self.start(origin, call, &effect, run)?;
-        match ground {
-            Ground::Layer => self.land(origin, call, workspace.run(run, command, ground, call)?),
-            _ => self.run_in_place(origin, call, command, run).map(Outcome::Done),
+        let mut starts = || self.start(origin, call, &effect, run);
+        if ground == Ground::Layer {
+            let ran = workspace.run(run, command, ground, call, &mut starts)?;
+            return self.land(origin, call, ran);
         }
+        self.run_in_place(origin, call, command, run, &mut starts).map(Outcome::Done)
     }
 
     /// What the start of a command does: in place, whatever the command will do, which nobody knows.
@@ -81,10 +82,11 @@ impl Session {
         call: &Call,
         command: &Command,
         run: RunId,
+        starts: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Finished> {
         let workspace = &self.open().workspace;
         if self.mode()? == Mode::Plan {
-            let ran = workspace.run(run, command, Ground::Nothing, call)?;
+            let ran = workspace.run(run, command, Ground::Nothing, call, starts)?;
             workspace.drop_run(run);
             let why = "this chat is in plan mode: the command could change nothing";
             let (landed, dropped) = (Landed::default(), Some(why.to_owned()));
@@ -92,7 +94,7 @@ impl Session {
         }
         let whole = Import { path: WsPath::root(), include_ignored: false };
         self.look(origin, call, whole)?;
-        let ran = workspace.run(run, command, Ground::Place, call)?;
+        let ran = workspace.run(run, command, Ground::Place, call, starts)?;
         // It is over: that the caller's time is up changes nothing about what it did.
         let landed = self.look(origin, &Call::new(call.shared_world()), TakeIn { run });
         workspace.drop_run(run);

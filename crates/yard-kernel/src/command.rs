@@ -126,27 +126,40 @@ impl Workspace {
         }
     }
 
-    /// Runs a command to its end.
-    pub fn run(&self, run: RunId, command: &Command, ground: Ground, call: &Call) -> Result<Ran> {
+    /// Runs a command to its end. `starts` is done while the box is being made, and the command starts
+    /// after it: what must be durable by then is nothing that it waits for twice.
+    pub fn run(
+        &self,
+        run: RunId,
+        command: &Command,
+        ground: Ground,
+        call: &Call,
+        starts: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Ran> {
         let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
         if ground == Ground::Nothing && boxed.sandbox().level() == Level::Unconfined {
             return Err(not_held());
         }
         output::trim(self)?;
         let folder = self.runs.begin(run, &self.disk)?;
-        let ran = self.run_in(run, &folder, boxed, command, ground, call);
+        let mut ear = Ear::new(&folder, boxed.keeping.stream_bytes, starts);
+        let ran = match self.run_in(&folder, boxed, command, ground, call, &mut ear) {
+            Ok(ended) => self.over(run, &folder, ear, ended),
+            Err(fault) => Err(ear.refused.unwrap_or(fault)),
+        };
+        self.spills.sweep(&boxed.keeping, call.world().now(), Some(run));
         ran.inspect_err(|_| self.runs.remove(run))
     }
 
     fn run_in(
         &self,
-        run: RunId,
         folder: &RunFolder,
         boxed: &Boxed,
         command: &Command,
         ground: Ground,
         call: &Call,
-    ) -> Result<Ran> {
+        ear: &mut Ear<'_>,
+    ) -> Result<Ended> {
         folder.begins_after(self.store().head().map_err(store_fault)?)?;
         let root = Path::new(std::ffi::OsStr::from_bytes(self.host_root()));
         let (upper, work) = (folder.upper(), folder.work());
@@ -179,16 +192,19 @@ impl Workspace {
             folder.keep(IN_PLACE, b"")?;
         }
         let sandbox = boxed.sandbox();
-        let mut ear = Ear::new(folder, boxed.keeping.stream_bytes);
-        let ended = sandbox.run(&order, call, &mut ear).map_err(|error| not_run(&error))?;
+        let ended = sandbox.run(&order, call, ear).map_err(|error| not_run(&error))?;
         if ground == Ground::Layer {
             let after = Call::new(call.shared_world());
             let asks = |moved: &Moved| is_forward(sandbox, &order, moved, &after);
             note_rewound(self, folder, &after, asks)?;
         }
-        let Ear { out, err } = ear;
+        Ok(ended)
+    }
+
+    /// Keeps how a command ended and what it said.
+    fn over(&self, run: RunId, folder: &RunFolder, ear: Ear<'_>, ended: Ended) -> Result<Ran> {
+        let Ear { out, err, .. } = ear;
         let (stdout, stderr) = (out.finish(run, &self.spills), err.finish(run, &self.spills));
-        self.spills.sweep(&boxed.keeping, call.world().now(), Some(run));
         stdout.keep(folder, STDOUT)?;
         stderr.keep(folder, STDERR)?;
         folder.keep(ENDED, told(&ended).as_bytes())?;
@@ -309,16 +325,27 @@ impl Hear for Deaf {
 struct Ear<'a> {
     out: Capture<'a>,
     err: Capture<'a>,
+    starts: &'a mut dyn FnMut() -> Result<()>,
+    /// Why the command did not start.
+    refused: Option<Fault>,
 }
 
 impl<'a> Ear<'a> {
-    fn new(folder: &'a RunFolder, room: u64) -> Self {
+    fn new(folder: &'a RunFolder, room: u64, starts: &'a mut dyn FnMut() -> Result<()>) -> Self {
         let stream = |name| Capture::new(folder, name, room);
-        Self { out: stream(STDOUT), err: stream(STDERR) }
+        Self { out: stream(STDOUT), err: stream(STDERR), starts, refused: None }
     }
 }
 
 impl Hear for Ear<'_> {
+    fn starts(&mut self) -> io::Result<()> {
+        (self.starts)().map_err(|fault| {
+            let words = io::Error::other(fault.message().to_owned());
+            self.refused = Some(fault);
+            words
+        })
+    }
+
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.out.take(bytes);
         Ok(())

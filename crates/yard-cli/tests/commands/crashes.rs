@@ -1,13 +1,14 @@
 //! The program is killed at any moment while a command runs or lands: the effect is wholly there or
 //! wholly not, and nothing of the command is left, no process and no mount.
 
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use yard_testkit::{Dice, Folders, Yard};
 
-use crate::ground::{plan, times};
+use crate::ground::{plan, shell, times};
 
 /// Changes many files at once, so that a landing takes a while.
 const SCRIPT: &str = "for i in $(seq 60); do echo $0 > f$i; done; rm -f gone-*; echo x > gone-$$; \
@@ -126,4 +127,22 @@ fn an_interrupted_command_is_told_and_not_run_again() {
     assert_eq!(std::fs::read_dir(&runs).unwrap().count(), 0);
     let fault = yard.workspace().ran(run).unwrap_err();
     assert!(fault.message().contains("interrupted"), "{fault}");
+}
+
+/// What is dropped leaves `runs` at once and the disk a moment later, or at the next opening.
+#[test]
+fn what_was_dropped_is_gone_when_the_workspace_is_closed() {
+    let yard = Yard::open(&Folders::new(), plan()).unwrap();
+    let dropped = yard.folders().state().join("dropped");
+    let closed = dropped.join("left/work/work");
+    std::fs::create_dir_all(&closed).unwrap();
+    std::fs::write(closed.join("file"), "x").unwrap();
+    std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o000)).unwrap();
+    let yard = yard.reopen_as(plan());
+    shell(&yard, "mkdir -p a/b; echo x > a/b/c; chmod 0 a/b");
+    assert!(yard.has("/a/b"));
+    assert_eq!(std::fs::read_dir(yard.folders().state().join("runs")).unwrap().count(), 0);
+    let yard = yard.reopen_as(plan());
+    assert_eq!(std::fs::read_dir(&dropped).unwrap().count(), 0);
+    drop(yard);
 }

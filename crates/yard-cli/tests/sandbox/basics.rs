@@ -1,14 +1,14 @@
 //! What a box does for a command that means no harm.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use yard_kernel::sandbox::{Exit, Layer, Level, Stopped, Wish};
+use yard_kernel::sandbox::{Exit, Hear, Layer, Level, Stopped, Walls, Wish};
 
 use crate::ground::{Ground, as_root_and_user, call, sandbox, sandbox_with};
 
@@ -120,43 +120,46 @@ fn what_is_hidden_around_the_workspace_is_hidden() {
     });
 }
 
-/// Helpers that wait are used, replaced, and gone with the sandbox; one that was ended does no harm.
-#[test]
-fn helpers_wait_for_an_order() {
-    as_root_and_user("basics::helpers_wait_for_an_order", || {
-        let ground = Ground::new();
-        let sandbox = sandbox_with(Wish { spares: 2, ..Wish::default() });
-        for round in 0..6 {
-            let ran = ground.sh(&sandbox, "cat file; echo x > new");
-            assert_eq!((ran.code(), ran.stdout.as_str()), (Some(0), "lower\n"), "{round}");
-        }
-        let waiting = || helpers_of(std::process::id());
-        let before = Instant::now();
-        while waiting().len() < 2 && before.elapsed() < Duration::from_secs(5) {
-            thread::sleep(Duration::from_millis(5));
-        }
-        assert_eq!(waiting().len(), 2);
-        for pid in waiting() {
-            Command::new("kill").args(["-9", &pid]).status().unwrap();
-        }
-        thread::sleep(Duration::from_millis(50));
-        for _ in 0..4 {
-            assert_eq!(ground.sh(&sandbox, "exit 4").code(), Some(4));
-        }
-        drop(sandbox);
-        assert_eq!(waiting(), Vec::<String>::new());
-    });
+/// Writes down that a command starts, slowly, and may fail to.
+struct Clerk {
+    made: PathBuf,
+    fails: bool,
 }
 
-/// The helpers that a process started.
-fn helpers_of(parent: u32) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let read = |name| fs::read_to_string(entry.path().join(name)).unwrap_or_default();
-        let parents = read("status").contains(&format!("PPid:\t{parent}\n"));
-        if parents && read("cmdline").contains("box-inner") {
-            found.push(entry.file_name().into_string().unwrap());
-        }
+impl Hear for Clerk {
+    fn starts(&mut self) -> io::Result<()> {
+        thread::sleep(Duration::from_millis(100));
+        assert!(!self.made.exists(), "the command did not wait");
+        if self.fails { Err(io::Error::other("no ink")) } else { Ok(()) }
     }
-    found
+
+    fn stdout(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn stderr(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whatever must be written down before a command starts is, with each wall alone too.
+#[test]
+fn a_command_waits_until_its_start_was_written_down() {
+    as_root_and_user("basics::a_command_waits_until_its_start_was_written_down", || {
+        let ground = Ground::new();
+        let made = ground.workspace().join("made");
+        for namespaces in [true, false] {
+            let walls = Walls { namespaces, ..Walls::default() };
+            let sandbox = sandbox_with(Wish { walls, ..Wish::default() });
+            let run = |fails| {
+                let mut clerk = Clerk { made: made.clone(), fails };
+                let argv = ["sh", "-c", "echo > made"];
+                ground.run_heard_on(&sandbox, Layer::InPlace, &argv, &mut clerk)
+            };
+            assert_eq!(run(true).unwrap_err().to_string(), "no ink");
+            assert!(!made.exists());
+            assert_eq!(run(false).unwrap().exit, Exit::Code(0));
+            fs::remove_file(&made).unwrap();
+        }
+    });
 }

@@ -3,12 +3,9 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use yard_kernel::sandbox::Wish;
-
-use crate::ground::{Ground, as_root_and_user, sandbox, sandbox_with};
+use crate::ground::{Ground, as_root_and_user, sandbox};
 
 const ROUNDS: usize = 200;
 
@@ -27,25 +24,13 @@ fn median(mut round: impl FnMut()) -> Duration {
 #[ignore = "a measurement"]
 fn a_boxed_true_costs_little_whatever_the_workspace_holds() {
     as_root_and_user("cost::a_boxed_true_costs_little_whatever_the_workspace_holds", || {
-        let (alone, ground) = (sandbox(), Ground::new());
-        let sandbox = sandbox_with(Wish { spares: 2, ..Wish::default() });
+        let (sandbox, ground) = (sandbox(), Ground::new());
         let bare = median(|| {
             let ran = Command::new("true").stdout(Stdio::piped()).output();
             assert!(ran.unwrap().status.success());
         });
-        let run = |sandbox| assert_eq!(ground.run(sandbox, &["true"]).unwrap().code(), Some(0));
-        let boxed = median(|| run(&alone));
-        let spared = median(|| run(&sandbox));
-        let mut seldom: Vec<Duration> = (0..30)
-            .map(|_| {
-                thread::sleep(Duration::from_millis(40));
-                let before = Instant::now();
-                run(&sandbox);
-                before.elapsed()
-            })
-            .collect();
-        seldom.sort();
-        let seldom = seldom[15];
+        let run = || assert_eq!(ground.run(&sandbox, &["true"]).unwrap().code(), Some(0));
+        let boxed = median(run);
         for folder in 0..100 {
             let folder = ground.workspace().join(format!("folder-{folder}"));
             fs::create_dir(&folder).unwrap();
@@ -53,11 +38,8 @@ fn a_boxed_true_costs_little_whatever_the_workspace_holds() {
                 fs::write(folder.join(format!("file-{file}")), "").unwrap();
             }
         }
-        let full = median(|| run(&sandbox));
+        let full = median(run);
         let user = rustix::process::geteuid().as_raw();
-        println!(
-            "uid {user}: bare {bare:?}, boxed {boxed:?}, with spares {spared:?}, \
-             now and then {seldom:?}, with 50,000 files {full:?}"
-        );
+        println!("uid {user}: bare {bare:?}, boxed {boxed:?}, with 50,000 files {full:?}");
     });
 }

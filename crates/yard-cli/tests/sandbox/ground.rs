@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 use yard_core::{Call, Timestamp, World};
-use yard_kernel::sandbox::{Ended, Exit, Hear, Layer, Limits, Order, Sandbox, Wish};
+use yard_kernel::sandbox::{Ended, Exit, Hear, Layer, Limits, Order, Sandbox, Wish, empty_scratch};
 
 /// Where the helper is: set for the copy of a test that runs as the ordinary user, and by hand to
 /// measure another build.
@@ -133,7 +133,9 @@ impl Ground {
             fs::create_dir(folder).unwrap();
         }
         let layer = Layer::Overlay { upper: &upper, work: &work };
-        self.run_on(sandbox, layer, &self.workspace(), argv)
+        let ran = self.run_on(sandbox, layer, &self.workspace(), argv);
+        empty_scratch(&work).unwrap();
+        ran
     }
 
     pub(crate) fn sh(&self, sandbox: &Sandbox, script: &str) -> Ran {
@@ -173,8 +175,18 @@ impl Ground {
         argv: &[&str],
         ears: &mut dyn Hear,
     ) -> io::Result<Ended> {
+        self.run_heard_on(sandbox, Layer::ReadOnly, argv, ears)
+    }
+
+    pub(crate) fn run_heard_on(
+        &self,
+        sandbox: &Sandbox,
+        layer: Layer<'_>,
+        argv: &[&str],
+        ears: &mut dyn Hear,
+    ) -> io::Result<Ended> {
         let workspace = self.workspace();
-        sandbox.run(&self.order(&workspace, Layer::ReadOnly, &workspace, argv), &call(), ears)
+        sandbox.run(&self.order(&workspace, layer, &workspace, argv), &call(), ears)
     }
 
     fn order<'a>(

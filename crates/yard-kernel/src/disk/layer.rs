@@ -3,11 +3,9 @@
 //! by somebody who may mean harm.
 
 use std::cell::RefCell;
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,6 +14,7 @@ use rustix::io::Errno;
 use yard_core::{Fault, FaultCode, FileKind, Result, RunId, StepId, WsPath};
 use yard_store::Seq;
 
+use super::dropped::Dropped;
 use super::stage::open_folder;
 use super::{Disk, EntryKind, Resolution, Stat, read_fault};
 
@@ -34,6 +33,7 @@ const OPAQUE: &str = "user.overlay.opaque";
 pub(crate) struct Runs {
     folder: OwnedFd,
     path: PathBuf,
+    dropped: Dropped,
 }
 
 /// The folder of one run.
@@ -47,7 +47,8 @@ impl Runs {
         let told = |errno: Errno| unusable(errno);
         let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(told)?;
         let folder = open_folder(data.as_fd(), "runs").map_err(told)?;
-        Ok(Self { folder, path: state.join("runs") })
+        let dropped = Dropped::open(&data).map_err(told)?;
+        Ok(Self { folder, path: state.join("runs"), dropped })
     }
 
     /// A new run. Its layer has the root's mode: the box shows the two as one.
@@ -92,13 +93,14 @@ impl Runs {
         Ok(runs)
     }
 
-    /// Removes a run with everything in it. What cannot be removed now goes with the next sweep.
+    /// Removes a run: at once for whoever looks for it, from the disk a moment later.
     pub(crate) fn remove(&self, run: RunId) {
-        let name = run.to_string();
-        if let Ok(folder) = self.open_run(&name) {
-            let _ = clear(&folder);
-        }
-        let _ = rustix::fs::unlinkat(&self.folder, &name, AtFlags::REMOVEDIR);
+        self.dropped.take(&self.folder, &run.to_string());
+    }
+
+    /// Waits until nothing of the runs that were removed is on the disk.
+    pub(crate) fn settle(&self) {
+        self.dropped.settle();
     }
 }
 
@@ -282,52 +284,6 @@ pub(super) fn names_in(folder: &OwnedFd) -> std::result::Result<Names, Errno> {
         }
     }
     Ok(found)
-}
-
-/// Removes everything in a folder. A loop, not a recursion: a tree may be deeper than a thread's stack,
-/// and than there are handles; so folders are emptied by bringing what is in them up here.
-fn clear(folder: &OwnedFd) -> std::result::Result<(), Errno> {
-    let mut next = 0_u64;
-    loop {
-        let names = names_in(folder)?;
-        if names.is_empty() {
-            return Ok(());
-        }
-        for (name, kind) in names {
-            let name = OsStr::from_bytes(&name);
-            if kind != RawType::Directory {
-                rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
-                continue;
-            }
-            // What the command made unreadable is removed all the same.
-            let _ = rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty());
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let inside = rustix::fs::openat(folder, name, flags, Mode::empty())?;
-            for (inner, kind) in names_in(&inside)? {
-                let inner = OsStr::from_bytes(&inner);
-                if kind != RawType::Directory {
-                    rustix::fs::unlinkat(&inside, inner, AtFlags::empty())?;
-                    continue;
-                }
-                let _ = rustix::fs::chmodat(&inside, inner, Mode::RWXU, AtFlags::empty());
-                loop {
-                    next += 1;
-                    let aside = format!(".gone-{next}");
-                    match rustix::fs::renameat_with(
-                        &inside,
-                        inner,
-                        folder,
-                        &aside,
-                        rustix::fs::RenameFlags::NOREPLACE,
-                    ) {
-                        Err(Errno::EXIST) => {}
-                        moved => break moved?,
-                    }
-                }
-            }
-            rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?;
-        }
-    }
 }
 
 pub(super) fn unusable(errno: Errno) -> Fault {

@@ -79,6 +79,8 @@ pub(crate) fn land(
 ) -> Result<Option<Purged>> {
     let _lock = workspace.locks.acquire(call)?;
     let head = recovery::settle(workspace, call)?;
+    // What commands wrote holds the same bytes, until it is gone.
+    workspace.runs.settle();
     flush_to(workspace, head, call)?;
     // What commands said may hold what is purged; nobody can tell.
     workspace.spills.clear()?;

@@ -18,10 +18,11 @@ use rustix::fs::MemfdFlags;
 use rustix::process::{DumpableBehavior, Signal, WaitOptions};
 
 use super::filter::Around;
+use super::inner::START;
 use super::mounts::Trees;
 use super::report::{At as _, Report, Step, Trouble};
 use super::task::Task;
-use super::{Exit, capacity, filter, landlocked, loopback, mounts};
+use super::{Exit, capacity, filter, landlocked, mounts};
 
 /// Runs the command in the namespaces that the parent made.
 pub(super) fn in_namespaces(
@@ -36,8 +37,6 @@ pub(super) fn in_namespaces(
         None => Trees::take(task).at(Step::Folders)?,
     };
     let built = mounts::build(task, trees)?;
-    loopback::bring_up().at(Step::Network)?;
-    rustix::system::sethostname(b"box").at(Step::Network)?;
     let start = task.shown_at.join(&task.folder);
     confine(task, if built.hides_sockets { Around::Veils } else { Around::Namespaces })?;
     // Behind the namespace, whatever is left ends with this process.
@@ -97,6 +96,7 @@ fn finish(came: Came, socket: &UnixStream) -> Result<(), Trouble> {
 fn run(task: &Task, start: &Path, words: OwnedFd) -> Result<Came, Trouble> {
     let stdin = standard_input(&task.stdin).at(Step::Input)?;
     rustix::process::chdir(start).at(Step::Folder)?;
+    wait_for_start(&words);
     let child = match start_command(task, stdin) {
         Ok(child) => child,
         Err(error) => return Ok(Came::NotStarted(error.raw_os_error().unwrap_or(libc::EIO))),
@@ -106,6 +106,19 @@ fn run(task: &Task, start: &Path, words: OwnedFd) -> Result<Came, Trouble> {
     thread::spawn(move || obey(&words, namespaces, group));
     let exit = reap_until(&child).at(Step::Session)?;
     Ok(Came::ToAnEnd(exit))
+}
+
+/// Everything is ready by then: the server may still be writing down that the command starts. It has no
+/// other word before this one, and one that is gone has none.
+fn wait_for_start(words: &OwnedFd) {
+    let mut word = [0];
+    loop {
+        match rustix::io::read(words, &mut word) {
+            Ok(1) if word[0] == START => return,
+            Err(rustix::io::Errno::INTR) => {}
+            _ => std::process::exit(1),
+        }
+    }
 }
 
 fn start_command(task: &Task, stdin: Stdio) -> io::Result<Child> {

@@ -75,16 +75,8 @@ impl Groups {
         self.make()?.limit(&Limits::default())
     }
 
-    /// Makes a group and moves a process into it.
-    pub(super) fn join(&self, pid: u32) -> io::Result<Group> {
-        let group = self.make()?;
-        for folder in &group.folders {
-            fs::write(folder.join("cgroup.procs"), pid.to_string())?;
-        }
-        Ok(group)
-    }
-
-    fn make(&self) -> io::Result<Group> {
+    /// Makes a group that nobody is in.
+    pub(super) fn make(&self) -> io::Result<Group> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}", std::process::id());
         let mut group = Group { version: self.version, folders: Vec::new() };
@@ -119,6 +111,22 @@ impl Group {
         }
     }
 
+    /// Takes a process in, where it cannot come in by itself.
+    pub(super) fn take_in(&self, pid: u32) -> io::Result<()> {
+        match self.version {
+            Version::One => Ok(()),
+            Version::Two => fs::write(self.folders[0].join("cgroup.procs"), pid.to_string()),
+        }
+    }
+
+    /// The files through which a process comes in by itself ([`come_in`]).
+    pub(super) fn doors(&self) -> Vec<PathBuf> {
+        match self.version {
+            Version::One => self.folders.iter().map(|folder| folder.join("tasks")).collect(),
+            Version::Two => Vec::new(),
+        }
+    }
+
     /// Whether the kernel had to end a process because the group had no more memory.
     pub(super) fn ran_out_of_memory(&self) -> bool {
         let file = match self.version {
@@ -138,6 +146,13 @@ impl Drop for Group {
             let _ = fs::remove_dir(folder);
         }
     }
+}
+
+/// Brings this process, which has one thread, into a group. Whoever is moved by another has to wait until
+/// every processor passed a quiet moment, which takes longer than all the rest of a box; a thread that
+/// moves itself does not. Version 2 moves whole processes only.
+pub(super) fn come_in(doors: &[PathBuf]) -> io::Result<()> {
+    doors.iter().try_for_each(|door| fs::write(door, "0"))
 }
 
 /// Removes the groups of servers that are no more. One with processes in it cannot be removed.

@@ -1,5 +1,6 @@
 //! The helper outside of the box: reads its order, takes hold of what the box shows, leaves root, makes
-//! the namespaces and stays as the parent of the box's first process, whose end it waits for.
+//! the namespaces and stays as the parent of the box's first process: it brings up the network while that
+//! one builds the rest, and waits for its end.
 //!
 //! It runs before anything in the program started a thread, and reads nothing of the environment.
 
@@ -19,8 +20,10 @@ use rustix::thread::UnshareFlags;
 use super::mounts::Trees;
 use super::report::{At as _, Report, Step, Trouble};
 use super::task::Task;
-use super::{first, syscall, usage};
+use super::{first, group, loopback, syscall, usage};
 
+/// The server's word: the command may start.
+pub(super) const START: u8 = b'S';
 /// The server's word: ask every process to end.
 pub(super) const TERMINATE: u8 = b'T';
 /// The server's word: end every process.
@@ -66,6 +69,7 @@ fn hold_owners() -> ExitCode {
 
 fn serve(socket: &UnixStream) -> Result<(), Trouble> {
     let task = Task::read(socket).at(Step::Order)?;
+    group::come_in(&task.doors).at(Step::Group)?;
     rustix::process::setsid().at(Step::Session)?;
     if task.walls.walls().namespaces { boxed(&task, socket) } else { walled(&task, socket) }
 }
@@ -101,6 +105,9 @@ fn boxed(task: &Task, socket: &UnixStream) -> Result<(), Trouble> {
         }
         Some(first) => {
             drop((trees, words));
+            // Meanwhile: the command does not start before its word comes by here.
+            loopback::bring_up().at(Step::Network)?;
+            rustix::system::sethostname(b"box").at(Step::Name)?;
             accompany(first, socket, &to_first).at(Step::Fork)
         }
     }
@@ -190,7 +197,7 @@ fn accompany(first: Pid, socket: &UnixStream, to_first: &OwnedFd) -> io::Result<
 fn hand_on(first: BorrowedFd<'_>, mut socket: &UnixStream, to_first: &OwnedFd) -> io::Result<bool> {
     let mut word = [0];
     match socket.read(&mut word) {
-        Ok(1) if word[0] == TERMINATE => {
+        Ok(1) if matches!(word[0], START | TERMINATE) => {
             // A first process that is gone needs no word.
             let _ = rustix::io::write(to_first, &word);
             Ok(true)

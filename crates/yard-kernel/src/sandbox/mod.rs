@@ -29,11 +29,11 @@ mod mounts;
 #[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]
+mod process;
+#[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
 mod run;
-#[cfg(target_os = "linux")]
-mod spare;
 #[cfg(target_os = "linux")]
 mod syscall;
 #[cfg(target_os = "linux")]
@@ -54,7 +54,7 @@ pub use order::{
 };
 
 #[cfg(target_os = "linux")]
-pub use {inner::inner, run::Sandbox};
+pub use {inner::inner, run::Sandbox, run::empty_scratch};
 
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Sandbox, inner};

@@ -30,11 +30,14 @@ const READ_ONLY: u64 = NO_DEVICES | libc::MOUNT_ATTR_RDONLY;
 /// any more.
 const SITE: &str = "/tmp";
 
-/// Where the layers are, while an overlay is made.
-const LOWER: &str = ".lower";
-const EMPTY: &str = ".empty";
-const VEILED: &str = ".lower:.empty";
-const LAYERS: &str = ".layers";
+/// The new root on the site, and beside it, as seen from there, what overlays are made of. That is never
+/// unmounted by itself: it goes with the old root, because the kernel takes its time for each unmounting,
+/// however much goes at once. What is mounted where something is already covers it.
+const ROOT: &str = "root";
+const LOWER: &str = "../lower";
+const EMPTY: &str = "../empty";
+const VEILED: &str = "../lower:../empty";
+const LAYERS: &str = "../changes";
 
 /// Everything of the host that the box will show, held by hand.
 pub(super) struct Trees {
@@ -169,10 +172,9 @@ pub(super) struct Built {
 pub(super) fn build(task: &Task, trees: Trees) -> Result<Built, Trouble> {
     // First of all, while the host's /proc is still there to vouch for it.
     let proc = new_mount("proc", &[], libc::MOUNT_ATTR_NOEXEC | NO_DEVICES).at(Step::Proc)?;
-    let mask = clone_tree(Path::new("/dev/null"), OpenTreeFlags::empty()).at(Step::Proc)?;
     let root = begin_root().at(Step::Tmp)?;
-    make_proc(proc, &mask).at(Step::Proc)?;
     make_devices(task, trees.devices).at(Step::Devices)?;
+    make_proc(proc).at(Step::Proc)?;
     make_tmp(task).at(Step::Tmp)?;
     put(&empty().at(Step::Show)?, Path::new(EMPTY)).at(Step::Show)?;
     // After /tmp: what the operator shows may lie in the host's.
@@ -200,12 +202,6 @@ pub(super) fn build(task: &Task, trees: Trees) -> Result<Built, Trouble> {
     for hidden in task.hidden.iter().filter(|hidden| !is_above(task, hidden)) {
         hide(task, hidden).at(Step::Hide)?;
     }
-    // Let go, not removed: a folder that was removed cannot be listed any more, nor can a veil over it.
-    rustix::mount::unmount(EMPTY, UnmountFlags::DETACH).at(Step::Pivot)?;
-    for scratch in [LOWER, LAYERS, EMPTY] {
-        // Those that were not needed are not there.
-        let _ = fs::remove_dir(scratch);
-    }
     let wanted = TreeAttributes { set: READ_ONLY, ..TreeAttributes::default() };
     mount_setattr(&root, wanted).at(Step::Pivot)?;
     pivot(root).at(Step::Pivot)?;
@@ -221,10 +217,13 @@ fn below(path: &Path) -> PathBuf {
 fn begin_root() -> io::Result<OwnedFd> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     rustix::mount::mount_change("/", private)?;
-    let root = memory("16m", "0755")?;
-    attach(&root, Path::new(SITE))?;
-    rustix::process::fchdir(&root)?;
     rustix::process::umask(Mode::from_raw_mode(0o022));
+    let site = memory("64k", "0755")?;
+    attach(&site, Path::new(SITE))?;
+    rustix::process::fchdir(&site)?;
+    let root = memory("16m", "0755")?;
+    put(&root, Path::new(ROOT))?;
+    rustix::process::fchdir(&root)?;
     Ok(root)
 }
 
@@ -295,25 +294,17 @@ fn show(folders: &[Shown]) -> io::Result<bool> {
 /// somebody on the host listens on, and dialling it reaches nobody; likewise a named pipe.
 fn veil(tree: &OwnedFd) -> io::Result<OwnedFd> {
     put(tree, Path::new(LOWER))?;
-    let veiled = new_mount("overlay", &[("lowerdir", VEILED), ("userxattr", "")], READ_ONLY);
     // Without the veil, the folder is moved from here to its place.
-    if veiled.is_ok() {
-        rustix::mount::unmount(LOWER, UnmountFlags::DETACH)?;
-    }
-    veiled
+    new_mount("overlay", &[("lowerdir", VEILED), ("userxattr", "")], READ_ONLY)
 }
 
-fn make_proc(proc: OwnedFd, mask: &OwnedFd) -> io::Result<()> {
+fn make_proc(proc: OwnedFd) -> io::Result<()> {
     put(&proc, Path::new("proc"))?;
     for name in system::MASKED {
         let at = Path::new("proc").join(name);
-        if !at.exists() {
-            continue;
+        if at.exists() {
+            attach(&clone_tree(Path::new("dev/null"), OpenTreeFlags::empty())?, &at)?;
         }
-        let flags = OpenTreeFlags::OPEN_TREE_CLONE
-            | OpenTreeFlags::OPEN_TREE_CLOEXEC
-            | OpenTreeFlags::AT_EMPTY_PATH;
-        attach(&rustix::mount::open_tree(mask, "", flags)?, &at)?;
     }
     Ok(())
 }
@@ -376,11 +367,7 @@ fn overlay(task: &Task, workspace: &OwnedFd, layers: &OwnedFd) -> io::Result<Own
         ("userxattr", ""),
         ("volatile", ""),
     ];
-    let merged = new_mount("overlay", &options, NO_DEVICES)?;
-    for at in [LOWER, LAYERS] {
-        rustix::mount::unmount(at, UnmountFlags::DETACH)?;
-    }
-    Ok(merged)
+    new_mount("overlay", &options, NO_DEVICES)
 }
 
 fn is_above(task: &Task, host: &Path) -> bool {

@@ -40,9 +40,6 @@ pub struct Wish {
     pub lowest: Level,
     /// More host folders that every box shows, read-only, where they are (a toolchain, say).
     pub shown: Vec<PathBuf>,
-    /// How many helpers wait for an order, once a server runs: a command then starts sooner. None for a
-    /// program that ends after one.
-    pub spares: usize,
     /// A folder in which boxes are tried out at start, on the file system that layers will lie on.
     pub scratch: PathBuf,
     /// Which walls stand. All of them, but in tests that try each alone.
@@ -55,7 +52,6 @@ impl Default for Wish {
             allow_unconfined: false,
             lowest: Level::Walls,
             shown: Vec::new(),
-            spares: 0,
             scratch: PathBuf::from("/tmp"),
             walls: Walls::default(),
         }
@@ -114,7 +110,7 @@ pub enum Layer<'a> {
     Overlay {
         /// What was changed.
         upper: &'a Path,
-        /// Scratch of the overlay; empty again afterwards.
+        /// Scratch of the overlay, good for one run: see [`empty_scratch`](super::empty_scratch).
         work: &'a Path,
     },
     /// Nothing can be written.
@@ -161,6 +157,11 @@ impl Default for Limits {
 
 /// Hears what a command says while it runs. An error ends the command and is what the run answers.
 pub trait Hear {
+    /// Called once, while the box is being made: the command starts only after this has been done. An
+    /// error means that it never does.
+    fn starts(&mut self) -> io::Result<()> {
+        Ok(())
+    }
     /// Bytes of its standard output.
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Bytes of its standard error.

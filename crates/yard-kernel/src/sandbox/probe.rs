@@ -16,7 +16,7 @@ use yard_core::{Call, Timestamp, World};
 
 use super::group::Groups;
 use super::inner::HOLD;
-use super::run::{BOX_USER, Shared};
+use super::run::{BOX_USER, Shared, empty_scratch};
 use super::{Ended, Exit, HELPER, Hear, Layer, Level, Limits, Order, Wish, findings, landlocked};
 
 /// Looks at everything, and takes the best level that was seen to work.
@@ -116,7 +116,7 @@ impl Ground {
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        // The overlay leaves a folder of mode 0 in its scratch.
+        let _ = empty_scratch(&self.0.join("work"));
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -187,7 +187,7 @@ fn try_heard(
         hidden: Vec::new(),
         limits: Limits { wall: Duration::from_secs(10), ..Limits::default() },
     };
-    shared.run(&order, &Call::new(Arc::new(Nowhere)), ears, None)
+    shared.run(&order, &Call::new(Arc::new(Nowhere)), ears)
 }
 
 /// Remembers what was said, within reason.

@@ -40,11 +40,14 @@ macro_rules! steps {
 
 steps! {
     Order = "read the order",
+    Group = "come into its control group",
     Session = "leave the server's session",
     Folders = "take hold of the folders to show",
     User = "leave the user root",
     Namespaces = "make namespaces",
     Owners = "map the user",
+    Network = "bring up the loopback device",
+    Name = "name the host",
     Fork = "become the first process",
     Proc = "mount a new /proc",
     Tmp = "make the new root",
@@ -56,7 +59,6 @@ steps! {
     Hide = "hide what must not be seen",
     Scripts = "write the scripts",
     Pivot = "change into the new root",
-    Network = "bring up the loopback device",
     Limits = "set the limits",
     Capabilities = "drop the capabilities",
     Landlock = "raise the wall of Landlock",

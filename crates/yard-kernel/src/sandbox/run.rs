@@ -13,9 +13,9 @@ use std::time::Instant;
 
 use yard_core::Call;
 
-use super::group::Groups;
+use super::group::{Group, Groups};
 use super::probe;
-use super::spare::{Spares, Waiting};
+use super::process::Helper;
 use super::task::{Kind, Task, WallBits};
 use super::watched::Watched;
 use super::{Ended, Finding, Hear, Layer, Level, Order, Walls, Wish, default_environment};
@@ -27,7 +27,6 @@ pub(super) const BOX_USER: u32 = 65_333;
 #[derive(Clone)]
 pub struct Sandbox {
     shared: Arc<Shared>,
-    spares: Option<Arc<Spares>>,
 }
 
 pub(super) struct Shared {
@@ -44,11 +43,7 @@ impl Sandbox {
     /// Finds out what this machine can do, by running boxed commands. `helper` is the program that
     /// knows [`HELPER`]: this one's binary.
     pub fn probe(helper: PathBuf, wish: Wish) -> Self {
-        let shared = Arc::new(probe::probe(helper, wish));
-        let wanted = if shared.level == Level::Refuse { 0 } else { shared.wish.spares };
-        let spares = (wanted > 0)
-            .then(|| Arc::new(Spares::keep(wanted, shared.helper.clone(), shared.groups.clone())));
-        Self { shared, spares }
+        Self { shared: Arc::new(probe::probe(helper, wish)) }
     }
 
     /// How much holds a command here.
@@ -64,7 +59,7 @@ impl Sandbox {
     /// Runs a command to its end, on this thread. When it returns, no process of the command is left.
     /// An error is of the box or of `heard`, never the command's: it did not start, or was ended.
     pub fn run(&self, order: &Order<'_>, call: &Call, heard: &mut dyn Hear) -> io::Result<Ended> {
-        self.shared.run(order, call, heard, self.spares.as_deref())
+        self.shared.run(order, call, heard)
     }
 }
 
@@ -74,30 +69,15 @@ impl Shared {
         order: &Order<'_>,
         call: &Call,
         heard: &mut dyn Hear,
-        spares: Option<&Spares>,
     ) -> io::Result<Ended> {
         let started = Instant::now();
-        let task = self.task(order)?;
-        let mut helper = self.helper(spares)?;
-        if let Some(group) = &helper.group {
-            group.limit(&order.limits)?;
-        }
+        let mut task = self.task(order)?;
+        let mut helper = Helper::start(&self.helper, self.groups.as_deref(), &order.limits)?;
+        task.doors = helper.group.as_ref().map(Group::doors).unwrap_or_default();
         // A helper that is gone already has said why.
         let _ = helper.socket.write_all(&task.to_bytes());
         drop(task);
-        let watched = Watched::new(helper, order, call, started);
-        let ended = watched.see_through(heard);
-        if let Layer::Overlay { work, .. } = order.layer {
-            empty_scratch(work)?;
-        }
-        ended
-    }
-
-    fn helper(&self, spares: Option<&Spares>) -> io::Result<Waiting> {
-        match spares.and_then(Spares::take) {
-            Some(waiting) => Ok(waiting),
-            None => Waiting::start(&self.helper, self.groups.as_deref()),
-        }
+        Watched::new(helper, order, call, started).see_through(heard)
     }
 
     fn walls(&self) -> io::Result<Walls> {
@@ -143,6 +123,7 @@ impl Shared {
             shown: self.wish.shown.clone(),
             walls: WallBits::of(walls),
             owners: owners.into(),
+            doors: Vec::new(),
             user: boxed_by_root.then_some(BOX_USER),
             cpu_seconds: order.limits.cpu_seconds,
             memory_bytes: order.limits.memory_bytes,
@@ -222,8 +203,9 @@ fn check(order: &Order<'_>, walls: Walls) -> io::Result<()> {
     }
 }
 
-/// The overlay leaves folders in its scratch that their own user may not enter, let alone remove.
-fn empty_scratch(folder: &Path) -> io::Result<()> {
+/// Makes a scratch good for another run. The overlay leaves folders in it that their own user may not
+/// enter, let alone remove.
+pub fn empty_scratch(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {

@@ -33,6 +33,8 @@ pub(super) struct Task {
     pub(super) walls: WallBits,
     /// The user namespace that maps owners on disk to the box's user; empty without one.
     pub(super) owners: PathBuf,
+    /// Through which the helper comes into its control group.
+    pub(super) doors: Vec<PathBuf>,
     /// The user that a helper with root's rights becomes.
     pub(super) user: Option<u32>,
     pub(super) cpu_seconds: u64,
@@ -86,6 +88,7 @@ impl Task {
         }
         out.list(&self.hidden, |out, path| out.text(path.as_os_str()));
         out.list(&self.shown, |out, path| out.text(path.as_os_str()));
+        out.list(&self.doors, |out, path| out.text(path.as_os_str()));
         out.number(self.kind as u64);
         out.number(self.walls.0);
         out.number(self.user.map_or(u64::MAX, u64::from));
@@ -159,6 +162,7 @@ impl Reader<'_> {
             scratch: self.path()?,
             hidden: self.list(Self::path)?,
             shown: self.list(Self::path)?,
+            doors: self.list(Self::path)?,
             kind: self.kind()?,
             walls: WallBits(self.number()?),
             user: u32::try_from(self.number()?).ok(),

@@ -14,9 +14,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use yard_core::Call;
 
 use super::group::Group;
-use super::inner::{KILL, TERMINATE};
+use super::inner::{KILL, START, TERMINATE};
+use super::process::{Helper, Reaped};
 use super::report::{Report, Reports, Trouble};
-use super::spare::{Reaped, Waiting};
 use super::usage;
 use super::{Ended, Exit, Hear, Layer, Limits, Order, Stopped};
 
@@ -52,14 +52,9 @@ pub(super) struct Watched<'a> {
 }
 
 impl<'a> Watched<'a> {
-    pub(super) fn new(
-        waiting: Waiting,
-        order: &Order<'_>,
-        call: &'a Call,
-        started: Instant,
-    ) -> Self {
-        let Waiting { socket, mut helper, group } = waiting;
-        let (stdout, stderr) = (helper.0.stdout.take(), helper.0.stderr.take());
+    pub(super) fn new(helper: Helper, order: &Order<'_>, call: &'a Call, started: Instant) -> Self {
+        let Helper { socket, mut process, group } = helper;
+        let (stdout, stderr) = (process.0.stdout.take(), process.0.stderr.take());
         let streams = [stdout.map(OwnedFd::from), stderr.map(OwnedFd::from)];
         for stream in streams.iter().flatten() {
             // A larger pipe is a matter of speed only; there is a limit for all of a user's together.
@@ -71,7 +66,7 @@ impl<'a> Watched<'a> {
         };
         Self {
             socket,
-            helper,
+            helper: process,
             streams,
             group,
             limits: order.limits,
@@ -92,6 +87,13 @@ impl<'a> Watched<'a> {
 
     /// Until no process of the command is left.
     pub(super) fn see_through(mut self, heard: &mut dyn Hear) -> io::Result<Ended> {
+        match heard.starts() {
+            Ok(()) => self.say(START),
+            Err(error) => {
+                self.failure = Some(error);
+                self.kill();
+            }
+        }
         let mut piece = vec![0; PIECE];
         while self.wait(heard, &mut piece, TICK)? {
             self.look_around();

@@ -1,0 +1,56 @@
+//! The helper's process, as the server holds it: a socket for orders and reports, and the group that its
+//! command is counted in.
+
+#![allow(clippy::disallowed_methods, reason = "the sandbox is the one place that starts processes")]
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use super::group::{Group, Groups};
+use super::{HELPER, Limits};
+
+/// A helper without an order. Dropped, it ends: the socket goes first, and nothing is left of it when its
+/// group goes.
+pub(super) struct Helper {
+    pub(super) socket: UnixStream,
+    pub(super) process: Reaped,
+    pub(super) group: Option<Group>,
+}
+
+/// A helper that is waited for, whatever happens to who started it. Its socket must be closed before.
+pub(super) struct Reaped(pub(super) Child);
+
+impl Drop for Reaped {
+    fn drop(&mut self) {
+        let _ = self.0.wait();
+    }
+}
+
+impl Helper {
+    /// Starts one. Its group is made while its program is being loaded.
+    pub(super) fn start(
+        program: &Path,
+        groups: Option<&Groups>,
+        limits: &Limits,
+    ) -> io::Result<Self> {
+        let (socket, theirs) = UnixStream::pair()?;
+        let process = Command::new(program)
+            .arg(HELPER)
+            .env_clear()
+            .current_dir("/")
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let mut helper = Self { socket, process: Reaped(process), group: None };
+        if let Some(groups) = groups {
+            let group = helper.group.insert(groups.make()?);
+            group.limit(limits)?;
+            group.take_in(helper.process.0.id())?;
+        }
+        Ok(helper)
+    }
+}

@@ -195,7 +195,14 @@ impl Workspace {
         let ended = sandbox.run(&order, call, ear).map_err(|error| not_run(&error))?;
         if ground == Ground::Layer {
             let after = Call::new(call.shared_world());
-            let asks = |moved: &Moved| is_forward(sandbox, &order, moved, &after);
+            let asks = |moved: &Moved| {
+                // No overlay takes up the scratch of another.
+                let work = folder.another_work();
+                work.is_ok_and(|work| {
+                    let layer = Layer::Overlay { upper: &upper, work: &work };
+                    is_forward(sandbox, Order { layer, ..order.clone() }, moved, &after)
+                })
+            };
             note_rewound(self, folder, &after, asks)?;
         }
         Ok(ended)
@@ -288,12 +295,12 @@ impl Workspace {
 }
 
 /// Asks git, on the layer of a command that is over, whether a ref was moved forward.
-fn is_forward(sandbox: &Sandbox, over: &Order<'_>, moved: &Moved, call: &Call) -> bool {
+fn is_forward(sandbox: &Sandbox, over: Order<'_>, moved: &Moved, call: &Call) -> bool {
     let Some(argv) = moved.question() else { return false };
     let env = refs::SURROUNDINGS.map(|(name, value)| (name.into(), value.into())).to_vec();
     let limits = sandbox::Limits { wall: QUESTION, ..over.limits };
     let (scripts, folder) = (Vec::new(), PathBuf::new());
-    let order = Order { argv, env, scripts, folder, limits, ..over.clone() };
+    let order = Order { argv, env, scripts, folder, limits, ..over };
     let ended = sandbox.run(&order, call, &mut Deaf);
     ended.is_ok_and(|ended| ended.exit == Exit::Code(0))
 }

@@ -96,7 +96,7 @@ fn git_in_a_line(changes: &[&NewChange]) -> String {
     let is_ref = |path: &&WsPath| git::part(path) == Some(Part::Ref);
     let refs =
         changes.iter().filter(|change| !is_folder(change)).filter_map(|change| place(change));
-    let mut names: Vec<String> = refs.filter(is_ref).map(|path| ref_name(path)).collect();
+    let mut names: Vec<String> = refs.filter(is_ref).map(ref_name).collect();
     let more = names.len().saturating_sub(REFS_NAMED);
     names.truncate(REFS_NAMED);
     if more > 0 {

@@ -113,6 +113,19 @@ impl RunFolder {
         self.path.join(WORK)
     }
 
+    /// A new folder for the same, should the layer be laid over the workspace once more.
+    pub(crate) fn another_work(&self) -> Result<PathBuf> {
+        for number in 1.. {
+            let name = format!("{WORK}-{number}");
+            match rustix::fs::mkdirat(&self.folder, &name, Mode::RWXU) {
+                Ok(()) => return Ok(self.path.join(name)),
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(unusable(errno)),
+            }
+        }
+        Err(unusable(Errno::EXIST))
+    }
+
     /// A folder that is the command's own, with files that it can read there.
     pub(crate) fn scratch(&self, files: &[(String, Vec<u8>)]) -> Result<PathBuf> {
         rustix::fs::mkdirat(&self.folder, SCRATCH, Mode::RWXU).map_err(unusable)?;

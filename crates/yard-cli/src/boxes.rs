@@ -53,6 +53,7 @@ fn keeping(commands: &Commands) -> Keeping {
         stream_bytes: commands.output_mib.map_or(usual.stream_bytes, mib),
         total_bytes: commands.kept_output_mib.map_or(usual.total_bytes, mib),
         age: commands.kept_output_days.map_or(usual.age, days),
+        builds_bytes: commands.kept_builds_mib.map_or(usual.builds_bytes, mib),
     }
 }
 

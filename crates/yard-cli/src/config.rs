@@ -102,6 +102,8 @@ pub(crate) struct Commands {
     pub(crate) kept_output_mib: Option<u64>,
     /// For how long it is kept.
     pub(crate) kept_output_days: Option<u64>,
+    /// What is kept of a workspace's build output that is not there any more, so that it can be undone to.
+    pub(crate) kept_builds_mib: Option<u64>,
 }
 
 /// What is logged.

@@ -17,8 +17,6 @@ pub struct Limits {
     pub call_millis: i64,
     /// Milliseconds that a command may run.
     pub run_millis: i64,
-    /// Bytes of build output that is not in the tree any more, kept to be undone to.
-    pub output_bytes: u64,
 }
 
 impl Default for Limits {
@@ -31,7 +29,6 @@ impl Default for Limits {
             replans: 1_000,
             call_millis: 120_000,
             run_millis: 600_000,
-            output_bytes: 2 << 30,
         }
     }
 }

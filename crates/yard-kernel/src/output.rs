@@ -59,7 +59,7 @@ pub(crate) fn is_output(kept: &str) -> bool {
 
 /// Gives up the oldest of what is kept and not in the tree any more, until the rest fits.
 pub(crate) fn trim(workspace: &Workspace) -> Result<()> {
-    let room = workspace.limits().output_bytes;
+    let room = workspace.keeping().builds_bytes;
     let mut kept: Vec<(String, u64)> = { workspace.stage.kept_names().into_iter() }
         .filter(|name| is_output(name))
         .filter_map(|name| workspace.stage.kept_alone(&name).map(|size| (name, size)))

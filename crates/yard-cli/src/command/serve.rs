@@ -37,7 +37,7 @@ Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLY
   [commands]      show (folders that every box shows, read-only), memory_mib (2048), processes (512),
                   cpu_seconds, open_files, file_mib, written_mib, allow_unconfined (false),
                   output_mib (256, of a stream), kept_output_mib (2048, of a workspace),
-                  kept_output_days (7)
+                  kept_output_days (7), kept_builds_mib (2048, of a workspace)
   [log]           level (info; info,session=debug adds answers), format (text or json)
   [otel]          endpoint (as http://127.0.0.1:4318), service_name (toolyard)";
 

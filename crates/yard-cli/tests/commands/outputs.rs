@@ -2,10 +2,9 @@
 
 use std::fs;
 
-use yard_core::Limits;
 use yard_core::op::{Undo, Verify};
 use yard_gate::{Actor, Policy};
-use yard_testkit::{Folders, Plan, Yard};
+use yard_testkit::{Folders, Yard};
 
 use crate::ground::{guarded, newest, plan, shell, shell_as};
 
@@ -14,8 +13,11 @@ const BUILD: &str = "mkdir -p target/debug; head -c 3000000 /dev/urandom > targe
                      date +%N > target/debug/stamp";
 
 fn yard_with_room(output_bytes: u64) -> Yard {
-    let limits = Limits { output_bytes, ..Limits::default() };
-    let yard = Yard::open(&Folders::new(), Plan { limits, ..plan() }).unwrap();
+    let mut plan = plan();
+    if let Some(boxed) = &mut plan.boxed {
+        boxed.keeping.builds_bytes = output_bytes;
+    }
+    let yard = Yard::open(&Folders::new(), plan).unwrap();
     yard.put("/.gitignore", "target/\n*.log\n");
     yard
 }

@@ -27,7 +27,7 @@ const KEPT_FREE: u64 = 128 << 20;
 /// After so many bytes it is asked again what is free.
 const LOOK: u64 = 8 << 20;
 
-/// How much of what commands say is kept, and for how long.
+/// How much of what commands say and build is kept, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeping {
     /// Bytes of one stream.
@@ -36,12 +36,15 @@ pub struct Keeping {
     pub total_bytes: u64,
     /// Older ones go too.
     pub age: Duration,
+    /// Bytes of build output that is not in the tree any more, to be undone to; the oldest goes first.
+    pub builds_bytes: u64,
 }
 
 impl Default for Keeping {
     fn default() -> Self {
         let days = |count: u64| Duration::from_secs(count * 24 * 3_600);
-        Self { stream_bytes: 256 << 20, total_bytes: 2 << 30, age: days(7) }
+        let (stream_bytes, total_bytes, builds_bytes) = (256 << 20, 2 << 30, 2 << 30);
+        Self { stream_bytes, total_bytes, age: days(7), builds_bytes }
     }
 }
 

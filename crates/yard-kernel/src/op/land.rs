@@ -5,6 +5,8 @@
 //! Somebody may have changed the workspace since the command began. Texts are merged by lines; where that
 //! would be a guess nothing lands, and the fault names the file.
 
+mod found;
+
 use std::collections::{HashMap, HashSet};
 
 use yard_core::git::{self, Part};
@@ -26,6 +28,8 @@ use crate::refs::rewound;
 use crate::upload::Arrived;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
+
+use self::found::{Entry, Found};
 
 /// Bytes of new contents that are made ready at a time.
 const AT_A_TIME: u64 = 32 << 20;
@@ -54,114 +58,6 @@ impl Execute for Land {
 fn not_kept(land: &Land) -> Fault {
     let message = format!("the changes of run {} are not kept any more; run it again", land.run);
     Fault::new(FaultCode::NotFound, message)
-}
-
-/// What a layer holds, beside what the workspace has by now.
-#[derive(Default)]
-struct Found {
-    /// What is not to be there any more, the uppermost of each.
-    gone: Vec<(WsPath, Stat)>,
-    /// New folders, those above before those below, with their modes.
-    folders: Vec<(WsPath, u32)>,
-    /// Folders that stay, with other modes.
-    modes: Vec<(WsPath, u32)>,
-    /// Files and links as the layer has them, and what of their kind is there.
-    entries: Vec<Entry>,
-    left_out: Vec<WsPath>,
-}
-
-struct Entry {
-    path: WsPath,
-    stat: Stat,
-    below: Option<Stat>,
-}
-
-impl Found {
-    fn in_layer(workspace: &Workspace, layer: &Layer, call: &Call) -> Result<Self> {
-        let mut found = Self::default();
-        // With each folder: whether the workspace has one there, and whether that one is hidden whole. A
-        // folder that was made in a hidden one hides what is below it too, and does not say so.
-        let mut ahead = vec![(WsPath::root(), true, false)];
-        while let Some((folder, shows, hidden)) = ahead.pop() {
-            call.check()?;
-            let mut names: Vec<Vec<u8>> =
-                layer.disk.list(&folder)?.into_iter().map(|entry| entry.name).collect();
-            names.sort_unstable();
-            let mut below = Vec::new();
-            for name in &names {
-                let Ok(path) = folder.join_bytes(name) else { continue };
-                below.extend(found.entry(workspace, layer, path, shows)?);
-            }
-            let hidden = hidden || layer.is_opaque(&folder)?;
-            if shows && hidden {
-                found.hidden(workspace, &folder, &names)?;
-            }
-            // The first one is looked at next.
-            ahead.extend(below.into_iter().rev().map(|(path, shows)| (path, shows, hidden)));
-        }
-        Ok(found)
-    }
-
-    /// Notes one entry; if it is a folder, it is to be looked into.
-    fn entry(
-        &mut self,
-        workspace: &Workspace,
-        layer: &Layer,
-        path: WsPath,
-        shows: bool,
-    ) -> Result<Option<(WsPath, bool)>> {
-        let Some(stat) = layer.disk.stat(&path)? else { return Ok(None) };
-        layer.open_up(&path, &stat)?;
-        let below = if shows { workspace.disk.stat(&path)? } else { None };
-        match stat.kind {
-            EntryKind::Special(_) => {
-                match below {
-                    Some(below) if layer.is_whiteout(&path)? => self.gone.push((path, below)),
-                    _ if layer.is_whiteout(&path)? => {}
-                    _ => self.left_out.push(path),
-                }
-                Ok(None)
-            }
-            EntryKind::Known(FileKind::Folder) => Ok(Some(self.folder(path, &stat, below))),
-            EntryKind::Known(_) => {
-                let same = below.filter(|below| below.kind == stat.kind);
-                if let (None, Some(other)) = (&same, below) {
-                    self.gone.push((path.clone(), other));
-                }
-                self.entries.push(Entry { path, stat, below: same });
-                Ok(None)
-            }
-        }
-    }
-
-    fn folder(&mut self, path: WsPath, stat: &Stat, below: Option<Stat>) -> (WsPath, bool) {
-        match below {
-            Some(below) if below.is(FileKind::Folder) => {
-                if below.mode != stat.mode {
-                    self.modes.push((path.clone(), stat.mode));
-                }
-                (path, true)
-            }
-            other => {
-                self.gone.extend(other.map(|other| (path.clone(), other)));
-                self.folders.push((path.clone(), stat.mode));
-                (path, false)
-            }
-        }
-    }
-
-    /// What a folder of the workspace has that its opaque counterpart does not show.
-    fn hidden(&mut self, workspace: &Workspace, folder: &WsPath, shown: &[Vec<u8>]) -> Result<()> {
-        for entry in workspace.disk.list(folder)? {
-            let Ok(path) = folder.join_bytes(&entry.name) else { continue };
-            if shown.binary_search(&entry.name).is_err()
-                && let Some(stat) = workspace.disk.stat(&path)?
-            {
-                self.gone.push((path, stat));
-            }
-        }
-        Ok(())
-    }
 }
 
 struct Landing<'a> {

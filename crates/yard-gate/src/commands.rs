@@ -27,6 +27,17 @@ pub struct Finished {
     pub dropped: Option<String>,
 }
 
+/// What the start of a command does: in place, whatever the command will do, which nobody knows.
+fn effect_of_start(command: &Command, ground: Ground) -> Effect {
+    let start = Effect::one(EffectKind::Run, command.folder.clone());
+    if ground != Ground::Place {
+        return start.on_own(true);
+    }
+    let kinds = [EffectKind::Create, EffectKind::Modify, EffectKind::Remove];
+    let anything = kinds.map(|kind| Effect::one(kind, WsPath::root()).with_contents().paths);
+    Effect { paths: start.paths.into_iter().chain(anything.into_iter().flatten()).collect() }
+}
+
 impl Session {
     /// Runs a command: the only way in for one.
     pub fn run(
@@ -40,8 +51,11 @@ impl Session {
             return self.land(origin, call, ran);
         }
         let workspace = &self.open().workspace;
-        let ground = workspace.ground()?;
-        let effect = self.effect_of_start(command, ground)?;
+        let ground = match workspace.ground()? {
+            Ground::Place if self.mode()? == Mode::Plan => Ground::Nothing,
+            ground => ground,
+        };
+        let effect = effect_of_start(command, ground);
         if let Admission::Wait(pending) = self.admit::<Land>(origin, call, &effect, None)? {
             return Ok(Outcome::Pending(pending));
         }
@@ -56,23 +70,26 @@ impl Session {
             let ran = workspace.run(run, command, ground, call, &mut starts)?;
             return self.land(origin, call, ran);
         }
-        self.run_in_place(origin, call, command, run, &mut starts).map(Outcome::Done)
+        let ran = match ground {
+            Ground::Nothing => self.run_to_read(call, command, run, &mut starts),
+            _ => self.run_in_place(origin, call, command, run, &mut starts),
+        };
+        ran.map(Outcome::Done)
     }
 
-    /// What the start of a command does: in place, whatever the command will do, which nobody knows.
-    fn effect_of_start(&self, command: &Command, ground: Ground) -> Result<Effect> {
-        let start = Effect::one(EffectKind::Run, command.folder.clone());
-        if ground == Ground::Layer {
-            return Ok(start.on_own(true));
-        }
-        if self.mode()? == Mode::Plan {
-            return Ok(start);
-        }
-        let kinds = [EffectKind::Create, EffectKind::Modify, EffectKind::Remove];
-        let anything = kinds.map(|kind| Effect::one(kind, WsPath::root()).with_contents().paths);
-        Ok(Effect {
-            paths: start.paths.into_iter().chain(anything.into_iter().flatten()).collect(),
-        })
+    /// Runs a command that can change nothing.
+    fn run_to_read(
+        &self,
+        call: &Call,
+        command: &Command,
+        run: RunId,
+        starts: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Finished> {
+        let workspace = &self.open().workspace;
+        let ran = workspace.run(run, command, Ground::Nothing, call, starts)?;
+        workspace.drop_run(run);
+        let why = "this chat is in plan mode: the command could change nothing";
+        Ok(Finished { ran, landed: Landed::default(), dropped: Some(why.to_owned()) })
     }
 
     /// Runs a command where nothing holds back what it changes.
@@ -85,13 +102,6 @@ impl Session {
         starts: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Finished> {
         let workspace = &self.open().workspace;
-        if self.mode()? == Mode::Plan {
-            let ran = workspace.run(run, command, Ground::Nothing, call, starts)?;
-            workspace.drop_run(run);
-            let why = "this chat is in plan mode: the command could change nothing";
-            let (landed, dropped) = (Landed::default(), Some(why.to_owned()));
-            return Ok(Finished { ran, landed, dropped });
-        }
         let whole = Import { path: WsPath::root(), include_ignored: false };
         self.look(origin, call, whole)?;
         let ran = workspace.run(run, command, Ground::Place, call, starts)?;

@@ -118,7 +118,9 @@ fn is_protected(effect: &PathEffect) -> bool {
         }
         Some(Part::Obeyed | Part::Unknown) => true,
         Some(Part::Ref) => matches!(effect.kind, EffectKind::Remove | EffectKind::MoveFrom),
-        Some(Part::Past | Part::Refs | Part::Passing | Part::Work) => false,
+        // What commits are made of stays as it is: without it, whoever says that nothing is lost is wrong.
+        Some(Part::Past) => overwrites(effect.kind) || effect.kind == EffectKind::MoveFrom,
+        Some(Part::Refs | Part::Passing | Part::Work) => false,
     }
 }
 

@@ -29,8 +29,8 @@ use crate::workspace::{Workspace, store_fault};
 /// What it said is kept under these names.
 const STDOUT: &str = "stdout";
 const STDERR: &str = "stderr";
-/// As long as git may think about a ref.
-const QUESTION: Duration = Duration::from_secs(20);
+/// As long as git may think about all refs that a command moved.
+const QUESTIONS_MILLIS: i64 = 20_000;
 const AN_HOUR: Duration = Duration::from_secs(3_600);
 /// Says how a run ended.
 const ENDED: &str = "ended";
@@ -181,10 +181,10 @@ impl Workspace {
             Ground::Layer => usual,
             Ground::Place | Ground::Nothing => {
                 scratch = folder.scratch(&command.scripts)?;
-                // Nothing can be hidden here: what is not there needs not be.
-                let is_there = |name: &&str| self.disk.has_in_root(name);
-                let hidden =
-                    OURS.into_iter().filter(is_there).map(|name| root.join(name)).collect();
+                // Nothing can be hidden here. What is not there needs not be; nor does what only has the
+                // name of something that no tool shows.
+                let has_stage = self.disk.has_in_root(RESERVED_NAME);
+                let hidden = has_stage.then(|| root.join(RESERVED_NAME)).into_iter().collect();
                 without_layer(Order { hidden, ..usual }, &scratch, ground)
             }
         };
@@ -194,13 +194,15 @@ impl Workspace {
         let sandbox = boxed.sandbox();
         let ended = sandbox.run(&order, call, ear).map_err(|error| not_run(&error))?;
         if ground == Ground::Layer {
+            // The command is over, and its caller's time may be: this is looked at all the same.
             let after = Call::new(call.shared_world());
+            let asking = after.clone().within_millis(QUESTIONS_MILLIS);
             let asks = |moved: &Moved| {
                 // No overlay takes up the scratch of another.
-                let work = folder.another_work();
+                let work = asking.check().and_then(|()| folder.another_work());
                 work.is_ok_and(|work| {
                     let layer = Layer::Overlay { upper: &upper, work: &work };
-                    is_forward(sandbox, Order { layer, ..order.clone() }, moved, &after)
+                    is_forward(sandbox, Order { layer, ..order.clone() }, moved, &asking)
                 })
             };
             note_rewound(self, folder, &after, asks)?;
@@ -298,7 +300,8 @@ impl Workspace {
 fn is_forward(sandbox: &Sandbox, over: Order<'_>, moved: &Moved, call: &Call) -> bool {
     let Some(argv) = moved.question() else { return false };
     let env = refs::SURROUNDINGS.map(|(name, value)| (name.into(), value.into())).to_vec();
-    let limits = sandbox::Limits { wall: QUESTION, ..over.limits };
+    let wall = Duration::from_millis(QUESTIONS_MILLIS.unsigned_abs());
+    let limits = sandbox::Limits { wall, ..over.limits };
     let (scripts, folder) = (Vec::new(), PathBuf::new());
     let order = Order { argv, env, scripts, folder, limits, ..over };
     let ended = sandbox.run(&order, call, &mut Deaf);

@@ -21,6 +21,7 @@ use crate::content::{check_loadable, hash_all, read_all};
 use crate::disk::{EntryKind, NewlyKept, Shape, Staged, Stat, Taking, not_found, special};
 use crate::making::{Made, Wanted};
 use crate::op::version::purged;
+use crate::output;
 use crate::recovery::image;
 use crate::virtual_files::check_free;
 use crate::workspace::{Workspace, store_fault};
@@ -379,6 +380,9 @@ impl<'a> Planner<'a> {
             return self.adopt_new(parent, path, observed, large);
         }
         let same_content = node.last.content == observed.content;
+        if same_content && self.is_spare(path, observed.content)? {
+            self.capture(observed, None, large)?;
+        }
         if same_content && node.last.mode == observed.stat.mode {
             return Ok((node.id, node.last));
         }
@@ -392,6 +396,16 @@ impl<'a> Planner<'a> {
             self.adopt(node.id, node.state, after.clone(), path);
         }
         Ok((node.id, after))
+    }
+
+    /// Whether all that is kept of a file that is no build output is what is kept of one: it may go.
+    fn is_spare(&self, path: &WsPath, content: Option<ContentHash>) -> Result<bool> {
+        let has_spares = self.workspace.stage.has_spares();
+        let Some(hash) = content.filter(|_| has_spares && !output::is_named_so(path)) else {
+            return Ok(false);
+        };
+        let located = self.store().locate(&hash).map_err(store_fault)?;
+        Ok(located.and_then(|located| located.kept).is_some_and(|kept| output::is_output(&kept)))
     }
 
     /// Looks at the content of an entry that was seen on disk, and that the store may know.

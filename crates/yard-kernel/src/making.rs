@@ -106,6 +106,7 @@ pub(crate) fn make_outputs(
 ) -> Result<Vec<Made>> {
     let made = spread::over_cores(wanted, call, |wanted| wanted.make(workspace, call))?;
     if !made.is_empty() {
+        workspace.stage.keeps_spares();
         workspace.stage.flush()?;
     }
     Ok(made)

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use yard_core::op::Land;
 use yard_core::{Call, ContentHash, Result, RunId, WsPath};
+use yard_store::SPARE;
 
 use crate::op::is_by;
 use crate::walk::{IGNORE_FILES, Ignores, Rules, Walk};
@@ -44,17 +45,19 @@ const FOLDERS: [&[u8]; 27] = [
     b".eggs",
 ];
 
-/// What tells the kept files of build output from those of large files.
-const MARK: &str = "-output-";
-
 /// The name under which a file that a run made is kept.
 pub(crate) fn kept_name(hash: &ContentHash, run: RunId) -> String {
-    format!("{hash}{MARK}{run}")
+    format!("{hash}{SPARE}{run}")
 }
 
 /// Whether a kept file is build output, and may go when there is no room.
 pub(crate) fn is_output(kept: &str) -> bool {
-    kept.contains(MARK)
+    kept.contains(SPARE)
+}
+
+/// Whether a path is named as build output is; whether it is ignored does not matter.
+pub(crate) fn is_named_so(path: &WsPath) -> bool {
+    path.names().any(|name| FOLDERS.contains(&name.as_bytes()))
 }
 
 /// Gives up the oldest of what is kept and not in the tree any more, until the rest fits.
@@ -69,7 +72,7 @@ pub(crate) fn trim(workspace: &Workspace) -> Result<()> {
         return Ok(());
     }
     // Ids of runs tell their age.
-    kept.sort_by_key(|(name, _)| name.split_once(MARK).map(|(_, run)| run.to_owned()));
+    kept.sort_by_key(|(name, _)| name.split_once(SPARE).map(|(_, run)| run.to_owned()));
     let mut gone = Vec::new();
     for (name, size) in kept {
         if total <= room {

@@ -355,7 +355,7 @@ pub(crate) fn image(
 
 /// Whether a kept file is what it stands for. Build output may have gone for room, and its file is one of
 /// the tree's, which anybody may have written into; nobody else has any business with the rest.
-fn is_whole(workspace: &Workspace, name: &str, hash: &ContentHash) -> bool {
+pub(crate) fn is_whole(workspace: &Workspace, name: &str, hash: &ContentHash) -> bool {
     if !output::is_output(name) {
         return true;
     }

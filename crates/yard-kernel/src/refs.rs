@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
 
 use yard_core::git::{self, Part};
@@ -36,24 +36,26 @@ pub(crate) const SURROUNDINGS: [(&str, &str); 5] = [
 pub(crate) struct Moved {
     pub(crate) path: WsPath,
     old: String,
-    new: String,
+    /// None where it leads to no commit by itself any more, and where what it led to before is cut.
+    new: Option<String>,
 }
 
 impl Moved {
     /// What to ask git: it ends with 0 if nothing is left behind. Whatever in the repository could make
     /// it see another past, or reach for one elsewhere, is switched off.
     pub(crate) fn question(&self) -> Option<Vec<OsString>> {
-        let repository = git::repository(&self.path)?;
+        let (repository, new) = (git::repository(&self.path)?, self.new.as_ref()?);
         let folder = OsString::from_vec(repository.relative().to_vec());
         let words = ["git", "--no-replace-objects", "-c", "core.commitGraph=false", "--git-dir"];
         let mut argv: Vec<_> = words.map(Into::into).to_vec();
         argv.push(folder);
-        argv.extend(["merge-base", "--is-ancestor", &self.old, &self.new].map(Into::into));
+        argv.extend(["merge-base", "--is-ancestor", &self.old, new].map(Into::into));
         Some(argv)
     }
 }
 
-/// The refs that a layer moves; a symbolic one, or one that comes or goes, is none of them.
+/// The refs that a layer moves, and the logs of refs that it cuts: those are the only names of what was
+/// stashed, or left behind before. A ref that was symbolic, or that comes or goes, is none of them.
 pub(crate) fn moved(workspace: &Workspace, layer: &Layer, call: &Call) -> Result<Vec<Moved>> {
     let mut moved = Vec::new();
     let mut ahead = vec![WsPath::root()];
@@ -70,15 +72,46 @@ pub(crate) fn moved(workspace: &Workspace, layer: &Layer, call: &Call) -> Result
                 layer.open_up(&path, &stat)?;
                 let old = leads_to(&workspace.disk, &path).or_else(|| packed(workspace, &path));
                 let new = leads_to(&layer.disk, &path);
-                if let (Some(old), Some(new)) = (old, new)
-                    && old != new
-                {
-                    moved.push(Moved { path, old, new });
+                match old {
+                    Some(old) if new.as_ref() != Some(&old) => moved.push(Moved { path, old, new }),
+                    _ => {}
+                }
+            } else if stat.is(FileKind::File) && is_log(&path) {
+                layer.open_up(&path, &stat)?;
+                if !grew(workspace, layer, &path) {
+                    moved.push(Moved { path, old: String::new(), new: None });
                 }
             }
         }
     }
     Ok(moved)
+}
+
+/// Whether a path is the log of a ref.
+fn is_log(path: &WsPath) -> bool {
+    let Some(repository) = git::repository(path) else { return false };
+    let inside = path.relative().strip_prefix(repository.relative());
+    inside.is_some_and(|inside| inside.starts_with(b"/logs/"))
+}
+
+/// Whether a file has all of what it had, and more at its end.
+fn grew(workspace: &Workspace, layer: &Layer, path: &WsPath) -> bool {
+    let Ok((old, _)) = workspace.disk.open_file(path) else { return true };
+    let Ok((new, _)) = layer.disk.open_file(path) else { return false };
+    let (mut old, mut new) = (BufReader::new(old), BufReader::new(new));
+    loop {
+        let Ok(before) = old.fill_buf() else { return false };
+        if before.is_empty() {
+            return true;
+        }
+        let Ok(after) = new.fill_buf() else { return false };
+        let length = before.len().min(after.len());
+        if length == 0 || before[..length] != after[..length] {
+            return false;
+        }
+        old.consume(length);
+        new.consume(length);
+    }
 }
 
 /// The commit that a ref names itself.
@@ -122,10 +155,15 @@ pub(crate) fn note_rewound(
     let forward: Vec<bool> = before.iter().take(MOST).map(&mut asks).collect();
     // Git was started in a repository that the command may have prepared: what it did to refs counts.
     let after = moved(workspace, &folder.layer()?, call)?;
-    let is_forward = |at: usize| forward.get(at) == Some(&true) && after.contains(&before[at]);
+    let is_forward = |moved: &&Moved| {
+        before
+            .iter()
+            .position(|other| other == *moved)
+            .is_some_and(|at| forward.get(at) == Some(&true))
+    };
     let mut text = Vec::new();
-    for at in (0..before.len()).filter(|at| !is_forward(*at)) {
-        text.extend(before[at].path.relative());
+    for moved in after.iter().chain(&before).filter(|moved| !is_forward(moved)) {
+        text.extend(moved.path.relative());
         text.push(0);
     }
     folder.keep(REWOUND, &text)

@@ -18,6 +18,7 @@ use yard_store::Prepared;
 use crate::content::read_all;
 use crate::disk::{Incoming, Shape, Staged, not_found};
 use crate::draft::{Current, Image, Planner};
+use crate::output;
 use crate::recovery::image;
 use crate::workspace::{Workspace, store_fault};
 
@@ -152,7 +153,9 @@ impl Planner<'_> {
     ) -> Result<Image> {
         let Arrived { hash, size, staged } = arrived;
         let known = self.store().locate(hash).map_err(store_fault)?;
-        if known.is_none() {
+        // What is kept of build output may go.
+        let is_spare = |kept: &Option<String>| kept.as_deref().is_some_and(output::is_output);
+        if known.is_none_or(|known| is_spare(&known.kept)) {
             // The hash tells a sweep whose content it is, should the step never come.
             let name = format!("{hash}-{}", VersionId::new(self.call.world()));
             self.draft.kept.push(staged.keep_too(&name, path)?);

@@ -22,7 +22,7 @@ pub use desk::{
     ChangedFile, Chat, Desk, EVENT_PATHS, Event, EventRow, Given, Mode, NewChat, NewQuestion,
     NewTurn, Question, QuestionFilter, Rider, StepEvent, Turn, TurnKind, Via, chat_file_name,
 };
-pub use prepared::{Base, Effort, Prepared};
+pub use prepared::{Base, Effort, Prepared, SPARE};
 pub use record::{
     Batch, Change, Located, Maker, Mark, NewChange, NewStep, Node, Purged, Remembered, Seq,
     StepRow, VersionRow, step_digest,

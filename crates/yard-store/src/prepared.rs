@@ -24,6 +24,9 @@ pub enum Effort {
     Thorough,
 }
 
+/// In the name of a kept file: it may be removed for room.
+pub const SPARE: &str = "-output-";
+
 /// A content that is ready to be appended.
 #[derive(Clone, Debug)]
 pub struct Prepared {
@@ -88,6 +91,15 @@ impl Prepared {
     /// Whether it goes in as it is although it might be made smaller.
     pub(crate) fn is_hurried(&self) -> bool {
         matches!(&self.form, Form::Raw(bytes) if bytes.len() > TINY)
+    }
+
+    /// Whether it should take the place of the name of a file that the kernel keeps: bytes are better than
+    /// a name, and a file that stays is better than one that may go for room.
+    pub fn is_better_than(&self, kept: &str) -> bool {
+        match self.kept_name() {
+            None => true,
+            Some(name) => kept.contains(SPARE) && !name.contains(SPARE),
+        }
     }
 
     /// The name of a [`Prepared::kept`].

@@ -69,9 +69,11 @@ impl Inner {
         let kept = prepared.kept_name().map(str::to_owned);
         let bytes = prepared.raw_bytes().map(Arc::from);
         assert!(kept.is_some() || bytes.is_some(), "prepared by another store");
-        let known = self.contents.get(&prepared.hash());
-        if known.is_none() || (bytes.is_some() && known.is_some_and(|known| known.bytes.is_none()))
-        {
+        let is_worse = |known: &Content| match &known.located.kept {
+            Some(name) => known.bytes.is_none() && prepared.is_better_than(name),
+            None => false,
+        };
+        if self.contents.get(&prepared.hash()).is_none_or(is_worse) {
             self.purged.remove(&prepared.hash());
             let located = Located { size: prepared.size(), kept };
             let before = self.contents.insert(prepared.hash(), Content { located, bytes });

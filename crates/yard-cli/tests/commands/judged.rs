@@ -325,6 +325,11 @@ fn a_ref_that_leaves_commits_behind_asks() {
         "git commit -q --amend -m other",
         "git branch -f main2 HEAD; git update-ref refs/heads/main HEAD~2",
         "git commit-tree -m x HEAD^{tree} > /tmp/new; git update-ref refs/heads/main $(cat /tmp/new)",
+        "git symbolic-ref refs/heads/main refs/heads/behind",
+        "mkdir -p .git/refs/heads; : > .git/refs/heads/main",
+        "mkdir -p .git/refs/heads; printf '%s %0100d\\n' $(git rev-parse HEAD~1) 0 > .git/refs/heads/main",
+        ": > .git/logs/HEAD",
+        "git reflog expire --expire=now --all",
         // What git could be made to believe.
         "new=$(git commit-tree -m x HEAD^{tree}); git replace $new HEAD; git update-ref refs/heads/main $new",
         "new=$(git commit-tree -m x HEAD^{tree}); mkdir -p .git/info; echo $new $(git rev-parse HEAD) \
@@ -344,6 +349,12 @@ fn a_ref_that_leaves_commits_behind_asks() {
             assert!(answer.pending.is_some(), "{packed} {command}: {}", answer.body);
             assert_eq!(differences(&before, &picture(yard.root())), [""; 0], "{command}");
         }
+        assert!(shell_as(&yard, &guarded(&yard), "git rev-parse HEAD~1 > note").pending.is_none());
+        let by_move = "mkdir -p .git/refs/heads; mv -f note .git/refs/heads/main";
+        assert!(shell_as(&yard, &guarded(&yard), by_move).pending.is_some());
+        let made = "git commit-tree -m x HEAD^{tree} > /dev/null";
+        assert!(shell_as(&yard, &guarded(&yard), made).pending.is_none());
+        assert!(shell_as(&yard, &guarded(&yard), "git prune").pending.is_some(), "of its own too");
         for command in ["git branch -f behind main", "git checkout -q behind", "git merge -q main"]
         {
             let answer = shell_as(&yard, &guarded(&yard), command);

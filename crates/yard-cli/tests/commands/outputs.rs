@@ -1,6 +1,7 @@
 //! Build output: kept as the files that it is, undone as long as there is room, in nobody's way.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use yard_core::op::{Undo, Verify};
 use yard_gate::{Actor, Policy};
@@ -91,6 +92,50 @@ fn somebody_who_writes_into_output_spoils_no_undo() {
 }
 
 #[test]
+fn modes_of_output_land() {
+    let yard = yard_with_room(1 << 30);
+    shell(&yard, "mkdir target; echo x > target/run; chmod 644 target/run");
+    shell(&yard, "chmod 755 target/run");
+    let mode = fs::metadata(yard.root().join("target/run")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755);
+}
+
+#[test]
+fn output_that_changes_nothing_says_nothing_of_what_came_before_it() {
+    let yard = yard_with_room(1 << 30);
+    yard.put("/src.rs", "somebody wrote it\n");
+    let agent = guarded(&yard);
+    assert!(shell_as(&yard, &agent, "mkdir target; echo x > target/x").pending.is_none());
+    for command in ["echo evil > src.rs", "rm src.rs"] {
+        let command = format!("{command}; touch -d 2000-01-01 target/x");
+        assert!(shell_as(&yard, &agent, &command).pending.is_some(), "{command}");
+    }
+}
+
+#[test]
+fn what_leaves_the_folders_of_output_is_kept_like_any_file() {
+    let yard = yard_with_room(0);
+    shell(&yard, &format!("{BUILD}; echo hello > target/report"));
+    shell(&yard, "mkdir docs; mv target/report docs/report");
+    let app = yard.bytes("/target/debug/app");
+    let moved = yard.call(
+        "mv",
+        serde_json::json!({
+            "source": "/target/debug/app", "destination": "/docs/app"
+        }),
+    );
+    assert!(moved.ok, "{}", moved.body);
+    shell(&yard, "rm -r docs");
+    let step = newest(&yard).0;
+    // Whatever may go for room goes.
+    shell(&yard, "true");
+    let yard = yard.reopen_as(plan());
+    yard.perform(Undo { step }).unwrap();
+    assert_eq!(yard.bytes("/docs/report"), b"hello\n");
+    assert_eq!(yard.bytes("/docs/app"), app);
+}
+
+#[test]
 fn what_commands_made_and_is_ignored_never_asks() {
     let yard = yard_with_room(1 << 30);
     let person = yard.session_of(Actor::LocalPerson, Policy::Open);
@@ -100,8 +145,9 @@ fn what_commands_made_and_is_ignored_never_asks() {
     let answer = shell_as(&yard, &agent, "echo y > run.log");
     assert!(answer.ok && answer.pending.is_none(), "{}", answer.body);
     yard.put("/other.log", "somebody wrote it\n");
+    yard.put("/run.log", "somebody wrote into it\n");
     std::thread::sleep(std::time::Duration::from_millis(30));
-    for command in ["echo y > notes.txt", "echo y > other.log"] {
+    for command in ["echo y > notes.txt", "echo y > other.log", "rm run.log"] {
         assert!(shell_as(&yard, &agent, command).pending.is_some(), "{command}");
     }
 }

@@ -7,13 +7,13 @@ use std::io::Write as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, StatxFlags, Uid};
 use rustix::io::Errno;
 use yard_core::path::RESERVED_NAME;
 use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, FileKind, Result, StepId, WsPath};
-use yard_store::Signature;
+use yard_store::{SPARE, Signature};
 
 use crate::content::{hash_all, read_all};
 
@@ -32,6 +32,8 @@ pub(crate) struct Stage {
     device: u64,
     prefix: String,
     next: AtomicU64,
+    /// Something is kept that may go for room.
+    spares: AtomicBool,
 }
 
 /// A file or link that is ready to be put in its place. Dropped before that, it is removed.
@@ -99,7 +101,10 @@ impl Stage {
         let kept = open_folder(home.as_fd(), "kept").map_err(told)?;
         let device = rustix::fs::fstat(&folder).map_err(told)?.st_dev;
         let prefix = format!("{unique:032x}");
-        Ok(Self { folder, kept, device, prefix, next: AtomicU64::new(0) })
+        let is_spare = |name: &String| name.contains(SPARE);
+        let spares = names_in(&kept).unwrap_or_default().iter().any(is_spare);
+        let (next, spares) = (AtomicU64::new(0), AtomicBool::new(spares));
+        Ok(Self { folder, kept, device, prefix, next, spares })
     }
 
     pub(crate) fn device(&self) -> u64 {
@@ -442,6 +447,16 @@ impl Stage {
     pub(crate) fn flush(&self) -> Result<()> {
         let flush = || rustix::fs::syncfs(opened(&self.folder)?);
         flush().map_err(|errno| write_fault(errno, &WsPath::root()))
+    }
+
+    /// Whether anything is kept that may go for room.
+    pub(crate) fn has_spares(&self) -> bool {
+        self.spares.load(Ordering::Relaxed)
+    }
+
+    /// Something is kept now that may go for room.
+    pub(crate) fn keeps_spares(&self) {
+        self.spares.store(true, Ordering::Relaxed);
     }
 
     /// The bytes of a kept file that nothing else needs; `None` if it is not there.

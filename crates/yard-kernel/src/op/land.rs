@@ -256,7 +256,9 @@ impl<'a> Landing<'a> {
         let mut leaving: HashMap<(ContentHash, u64), Vec<usize>> = HashMap::new();
         for (at, current) in going.iter().enumerate().rev() {
             // Empty files are all alike: that one goes and another comes says nothing.
-            let is_file = current.stat.is(FileKind::File) && current.stat.size() > 0;
+            let mut is_file = current.stat.is(FileKind::File) && current.stat.size() > 0;
+            // What is kept of build output may go for room: elsewhere it is a file like any other.
+            is_file &= !self.outputs.holds(&current.path, false)?;
             if let Some(hash) = current.content().filter(|_| is_file) {
                 leaving.entry((hash, current.stat.size())).or_default().push(at);
             }
@@ -266,7 +268,9 @@ impl<'a> Landing<'a> {
         let (mut wishes, mut moved) = (Vec::new(), HashSet::new());
         for entry in &found.entries {
             self.planner.call.check()?;
-            let comes = entry.below.is_none() && entry.stat.is(FileKind::File);
+            // What git is told is judged as what it is, and not as something that came from elsewhere.
+            let is_git_s = git::part(&entry.path).is_some();
+            let comes = entry.below.is_none() && entry.stat.is(FileKind::File) && !is_git_s;
             // What comes in the place of something that goes has to wait for that.
             let waits = || entry.path.lineage().iter().any(|above| gone.contains(above));
             let from = match comes && sizes.contains(&entry.stat.size()) && !waits() {
@@ -354,7 +358,10 @@ impl<'a> Landing<'a> {
         drop(wanted);
         for ((entry, current), made) in entries.iter().zip(&currents).zip(made) {
             match current {
-                Some(current) if current.content() == Some(made.hash) => self.touch(entry, current),
+                Some(current) if is_same(current, entry, &made) => {
+                    self.touch(entry, current);
+                    continue;
+                }
                 Some(current) => {
                     let after = rewritten(current, entry.stat.mode);
                     self.planner.put_made(current, after, made)?;
@@ -595,14 +602,17 @@ impl<'a> Landing<'a> {
             return Ok(true);
         }
         let makers = self.planner.store().makers(current.id).map_err(store_fault)?;
-        // What is ignored and was made by a command is made again by it.
-        let by_commands = !makers.is_empty() && makers.iter().all(|maker| maker.verb == Land::VERB);
+        let adopted = { self.planner.draft.adopted.iter() }.any(|change| change.file == current.id);
+        if adopted || makers.is_empty() {
+            return Ok(false);
+        }
+        // What is ignored and was made by commands is made again by them.
+        let by_commands = makers.iter().all(|maker| maker.verb == Land::VERB);
         if by_commands && self.outputs.are_ignored(path, is_folder)? {
             return Ok(true);
         }
-        let adopted = { self.planner.draft.adopted.iter() }.any(|change| change.file == current.id);
         // Who made it, and who changed it last: what others wrote into a file is theirs.
-        Ok(!adopted && !makers.is_empty() && makers.iter().all(|maker| is_by(self.whose, maker)))
+        Ok(makers.iter().all(|maker| is_by(self.whose, maker)))
     }
 }
 
@@ -624,6 +634,11 @@ pub(crate) fn is_by(whose: &Land, maker: &Maker) -> bool {
         Some(chat) => whose.chat == Some(chat),
         None => whose.default_of.as_ref() == Some(&maker.actor),
     }
+}
+
+/// Whether build output is what it was.
+fn is_same(current: &Current, entry: &Entry, made: &Made) -> bool {
+    current.content() == Some(made.hash) && current.state.mode == entry.stat.mode
 }
 
 fn rewritten(current: &Current, mode: u32) -> FileState {

@@ -68,16 +68,27 @@ struct Undoing<'a> {
 
 impl Undoing<'_> {
     fn take_back(&mut self, change: &Change) -> Result<()> {
+        let planned = (self.planner.draft.changes.len(), self.planner.effect.paths.len());
         let Err(fault) = self.take_back_one(change) else { return Ok(()) };
         let in_the_way = matches!(fault.code(), FaultCode::MergeConflict | FaultCode::NotFound);
-        if in_the_way && self.is_output(change)? { Ok(()) } else { Err(fault) }
+        if !in_the_way || !self.is_output(change)? {
+            return Err(fault);
+        }
+        self.planner.draft.changes.truncate(planned.0);
+        self.planner.effect.paths.truncate(planned.1);
+        Ok(())
     }
 
+    /// Whether a change is one of build output, and of nothing else.
     fn is_output(&mut self, change: &Change) -> Result<bool> {
-        let Some(path) = change.to.as_ref().or(change.from.as_ref()) else { return Ok(false) };
         let state = change.after.as_ref().or(change.before.as_ref());
         let is_folder = state.is_some_and(|state| state.kind == FileKind::Folder);
-        self.outputs.holds(path, is_folder)
+        for path in change.from.iter().chain(&change.to) {
+            if !self.outputs.holds(path, is_folder)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn take_back_one(&mut self, change: &Change) -> Result<()> {

@@ -10,6 +10,7 @@ use yard_store::{Change, Seq, StepRow, VersionRow};
 
 use crate::content::read_range;
 use crate::op::show::{Side, unified};
+use crate::recovery::is_whole;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
@@ -140,6 +141,9 @@ fn part(workspace: &Workspace, hash: &ContentHash, offset: u64, length: u64) -> 
     let located = workspace.store().locate(hash).map_err(store_fault)?;
     let Some(located) = located else { return Err(lost(workspace, hash)) };
     if let Some(name) = located.kept {
+        if !is_whole(workspace, &name, hash) {
+            return Err(lost(workspace, hash));
+        }
         let file = workspace.stage.open_kept(&name).map_err(|_| lost(workspace, hash))?;
         return read_range(&file, offset, length, &WsPath::root());
     }

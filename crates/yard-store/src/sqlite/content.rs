@@ -97,9 +97,11 @@ pub(super) fn store(
     match form {
         // Somebody wrote the same bytes again.
         PURGED => store_again(connection, row, &by_itself(connection, blobs, prepared)?, known),
-        // Bytes are better than the name of a file that the kernel keeps.
-        KEPT if prepared.kept_name().is_none() => {
+        KEPT => {
             let kept = locate(connection, &prepared.hash)?.and_then(|located| located.kept);
+            if !prepared.is_better_than(kept.as_deref().unwrap_or_default()) {
+                return Ok(Place { row, depth });
+            }
             purge::doom(connection, &prepared.hash, kept.as_deref())?;
             store_again(connection, row, prepared, known)
         }

@@ -1,45 +1,95 @@
 //! Writes a text as JSON. Most of an answer is one long text, and what there is to escape in it is found
 //! eight bytes at a time: `serde_json` looks at each byte.
 
-use std::fmt::Write as _;
+/// Shorter texts are not worth a buffer of their own.
+const LONG: usize = 256;
 
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGHS: u64 = ONES << 7;
 
 /// Writes a text, quoted and escaped.
 pub(super) fn write(out: &mut String, text: &str) {
-    // About one character in sixteen is escaped, in source. What comes after a long text is short: with
-    // room for it the text is not copied again.
-    out.reserve(text.len() + text.len() / 16 + super::ROOM);
+    if text.len() >= LONG {
+        return write_long(out, text);
+    }
     out.push('"');
+    write_parts(out, text);
+    out.push('"');
+}
+
+/// Eight bytes are copied before it is known whether one of them needs an escape: what comes after that one
+/// is taken back. In source there is one in sixteen, so that copying what lies between is mostly overhead.
+fn write_long(out: &mut String, text: &str) {
+    let mut escaped: Vec<u8> = Vec::with_capacity(text.len() + text.len() / 8 + LONG);
+    let mut rest = text.as_bytes();
+    while let Some((word, after)) = rest.split_first_chunk::<8>() {
+        escaped.extend_from_slice(word);
+        let found = special(u64::from_le_bytes(*word));
+        if found == 0 {
+            rest = after;
+            continue;
+        }
+        let at = found.trailing_zeros() as usize / 8;
+        escaped.truncate(escaped.len() - (8 - at));
+        match short(word[at]) {
+            Some(letter) => escaped.extend_from_slice(&[b'\\', letter]),
+            None => escaped.extend_from_slice(&by_number(word[at])),
+        }
+        rest = &rest[at + 1..];
+    }
+    // What comes after a long text is short: with room for it the text is not copied again.
+    out.reserve(escaped.len() + rest.len() * 6 + super::ROOM);
+    out.push('"');
+    // Words end in the middle of characters, and what needs an escape is ASCII: together it is text again.
+    escaped.extend_from_slice(&tail(rest));
+    out.push_str(&String::from_utf8_lossy(&escaped));
+    out.push('"');
+}
+
+/// What is left when no whole word is.
+fn tail(rest: &[u8]) -> Vec<u8> {
+    let mut escaped = Vec::with_capacity(rest.len() * 6);
+    for byte in rest {
+        match short(*byte) {
+            Some(letter) => escaped.extend_from_slice(&[b'\\', letter]),
+            None if *byte < 0x20 => escaped.extend_from_slice(&by_number(*byte)),
+            None => escaped.push(*byte),
+        }
+    }
+    escaped
+}
+
+/// The letter that stands for a byte after a backslash.
+fn short(byte: u8) -> Option<u8> {
+    match byte {
+        b'"' | b'\\' => Some(byte),
+        b'\n' => Some(b'n'),
+        b'\r' => Some(b'r'),
+        b'\t' => Some(b't'),
+        0x08 => Some(b'b'),
+        0x0c => Some(b'f'),
+        _ => None,
+    }
+}
+
+fn by_number(byte: u8) -> [u8; 6] {
+    let digit = |value: u8| b"0123456789abcdef"[usize::from(value & 15)];
+    [b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte)]
+}
+
+fn write_parts(out: &mut String, text: &str) {
     let mut rest = text;
     loop {
         // What needs an escape is ASCII, so that it stands between characters.
         let (plain, after) = rest.split_at(plain_len(rest.as_bytes()));
         out.push_str(plain);
         let Some(byte) = after.bytes().next() else { break };
-        write_escaped(out, byte);
+        match short(byte) {
+            Some(letter) => out.extend(['\\', char::from(letter)]),
+            None => out.extend(by_number(byte).map(char::from)),
+        }
         rest = &after[1..];
     }
-    out.push('"');
-}
-
-fn write_escaped(out: &mut String, byte: u8) {
-    let short = match byte {
-        b'"' => "\\\"",
-        b'\\' => "\\\\",
-        b'\n' => "\\n",
-        b'\r' => "\\r",
-        b'\t' => "\\t",
-        0x08 => "\\b",
-        0x0c => "\\f",
-        _ => {
-            // Writing into memory cannot fail.
-            let _ = write!(out, "\\u{byte:04x}");
-            return;
-        }
-    };
-    out.push_str(short);
 }
 
 /// How many bytes at the start need no escape.
@@ -79,7 +129,9 @@ mod tests {
             for before in 0..17 {
                 for neighbour in ['a', '\u{80}', '!', '#', '[', ']', '\u{7f}', ' '] {
                     let start = neighbour.to_string().repeat(before);
-                    same(&format!("{start}{character}{neighbour}{character}tail"));
+                    let text = format!("{start}{character}{neighbour}{character}tail");
+                    same(&text);
+                    same(&format!("{}{text}", "long ".repeat(LONG / 5 + 1)));
                 }
             }
         }

@@ -42,7 +42,10 @@ fn write_long(out: &mut String, text: &str) {
     out.push('"');
     // Words end in the middle of characters, and what needs an escape is ASCII: together it is text again.
     escaped.extend_from_slice(&tail(rest));
-    out.push_str(&String::from_utf8_lossy(&escaped));
+    match std::str::from_utf8(&escaped) {
+        Ok(escaped) => out.push_str(escaped),
+        Err(_) => write_parts(out, text),
+    }
     out.push('"');
 }
 

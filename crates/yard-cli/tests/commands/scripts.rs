@@ -39,7 +39,8 @@ fn line(dice: &mut Dice) -> String {
         6 => format!("rm -rf {one}"),
         7 => format!("mv -T {one} {other}"),
         8 => format!("mv {one} {other}"),
-        9 => format!("cp -a {one} {other}"),
+        // What `cp` copies of a folder into itself depends on the order in which it lists it.
+        9 => format!("[ {one} = {other} ] || cp -a {one} {other}"),
         10 => format!("mkdir -p {one}/in/side"),
         11 => format!("ln -sfn target-{number} {one}"),
         // A folder that only root can enter would make a difference to the copy, where root is.

@@ -65,50 +65,34 @@ impl Session {
         // What the command makes is its chat's own.
         self.needed_chat(call)?;
         let run = RunId::new(call.world());
-        let mut starts = || self.start(origin, call, &effect, run);
-        if ground == Ground::Layer {
-            let ran = workspace.run(run, command, ground, call, &mut starts)?;
-            return self.land(origin, call, ran);
+        if ground == Ground::Place {
+            let whole = Import { path: WsPath::root(), include_ignored: false };
+            self.look(origin, call, whole)?;
         }
-        let ran = match ground {
-            Ground::Nothing => self.run_to_read(call, command, run, &mut starts),
-            _ => self.run_in_place(origin, call, command, run, &mut starts),
-        };
-        ran.map(Outcome::Done)
+        let mut starts = || self.start(origin, call, &effect, run);
+        let ran = workspace.run(run, command, ground, call, &mut starts)?;
+        match ground {
+            Ground::Layer => self.land(origin, call, ran),
+            Ground::Place => self.take_in(origin, call, ran),
+            Ground::Nothing => {
+                let why = "this chat is in plan mode: the command could change nothing";
+                Ok(self.without_effect(ran, why))
+            }
+        }
     }
 
-    /// Runs a command that can change nothing.
-    fn run_to_read(
-        &self,
-        call: &Call,
-        command: &Command,
-        run: RunId,
-        starts: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<Finished> {
-        let workspace = &self.open().workspace;
-        let ran = workspace.run(run, command, Ground::Nothing, call, starts)?;
-        workspace.drop_run(run);
-        let why = "this chat is in plan mode: the command could change nothing";
-        Ok(Finished { ran, landed: Landed::default(), dropped: Some(why.to_owned()) })
-    }
-
-    /// Runs a command where nothing holds back what it changes.
-    fn run_in_place(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        command: &Command,
-        run: RunId,
-        starts: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<Finished> {
-        let workspace = &self.open().workspace;
-        let whole = Import { path: WsPath::root(), include_ignored: false };
-        self.look(origin, call, whole)?;
-        let ran = workspace.run(run, command, Ground::Place, call, starts)?;
+    /// Records what a command did whose changes nothing held back.
+    fn take_in(&self, origin: Origin<'_>, call: &Call, ran: Ran) -> Result<Outcome<Finished>> {
         // It is over: that the caller's time is up changes nothing about what it did.
-        let landed = self.look(origin, &Call::new(call.shared_world()), TakeIn { run });
-        workspace.drop_run(run);
-        Ok(Finished { ran, landed: landed?, dropped: None })
+        let landed = self.look(origin, &Call::new(call.shared_world()), TakeIn);
+        self.open().workspace.drop_run(ran.run);
+        Ok(Outcome::Done(Finished { ran, landed: landed?, dropped: None }))
+    }
+
+    /// A command of whose changes nothing is kept.
+    fn without_effect(&self, ran: Ran, why: &str) -> Outcome<Finished> {
+        self.open().workspace.drop_run(ran.run);
+        Outcome::Done(Finished { ran, landed: Landed::default(), dropped: Some(why.to_owned()) })
     }
 
     /// Where the whole of what a run said is, stream by stream, as far as it is kept.
@@ -133,10 +117,8 @@ impl Session {
         let workspace = &self.open().workspace;
         let run = ran.run;
         if self.mode()? == Mode::Plan {
-            workspace.drop_run(run);
             let why = "this chat is in plan mode: whatever the command changed was dropped";
-            let (landed, dropped) = (Landed::default(), Some(why.to_owned()));
-            return Ok(Outcome::Done(Finished { ran, landed, dropped }));
+            return Ok(self.without_effect(ran, why));
         }
         self.asks_about(run);
         let chat = self.current_chat()?;

@@ -143,6 +143,11 @@ impl Current {
         self.observed
     }
 
+    /// The same where its bytes are not needed any more.
+    pub(crate) fn without_bytes(self) -> Self {
+        Self { bytes: Arc::default(), ..self }
+    }
+
     /// Whether it is a file that is too large for its bytes to be here.
     pub(crate) fn is_not_loaded(&self) -> bool {
         self.stat.is(FileKind::File) && self.bytes.len() as u64 != self.stat.size()
@@ -337,6 +342,14 @@ impl<'a> Planner<'a> {
         self.settle(parent, path, node, observed, Large::Keep)
     }
 
+    /// The id by which the store knows what is at a path, a folder's most likely.
+    pub(crate) fn known_folder(&self, path: &WsPath) -> Result<Option<FileId>> {
+        if path.is_root() {
+            return Ok(Some(FileId::ROOT));
+        }
+        Ok(self.store().lookup(path).map_err(store_fault)?.map(|node| node.id))
+    }
+
     /// The folder above a path, and what the store knows there.
     fn known_at(&mut self, path: &WsPath) -> Result<(FileId, Option<Node>)> {
         let above = path.parent().ok_or_else(|| not_found(path))?;
@@ -405,7 +418,7 @@ impl<'a> Planner<'a> {
             return Ok(false);
         };
         let located = self.store().locate(&hash).map_err(store_fault)?;
-        Ok(located.and_then(|located| located.kept).is_some_and(|kept| output::is_output(&kept)))
+        Ok(located.as_ref().is_some_and(output::may_go))
     }
 
     /// Looks at the content of an entry that was seen on disk, and that the store may know.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use yard_core::op::Land;
 use yard_core::{Call, ContentHash, Result, RunId, WsPath};
-use yard_store::SPARE;
+use yard_store::{Located, SPARE};
 
 use crate::op::is_by;
 use crate::walk::{IGNORE_FILES, Ignores, Rules, Walk};
@@ -55,13 +55,22 @@ pub(crate) fn is_output(kept: &str) -> bool {
     kept.contains(SPARE)
 }
 
+/// Whether what is kept of a content is what is kept of build output.
+pub(crate) fn may_go(located: &Located) -> bool {
+    located.kept.as_deref().is_some_and(is_output)
+}
+
 /// Whether a path is named as build output is; whether it is ignored does not matter.
 pub(crate) fn is_named_so(path: &WsPath) -> bool {
     path.names().any(|name| FOLDERS.contains(&name.as_bytes()))
 }
 
-/// Gives up the oldest of what is kept and not in the tree any more, until the rest fits.
+/// Gives up the oldest of what is kept and not in the tree any more, until the rest fits. Where no output
+/// came since the last time there is nothing to look at.
 pub(crate) fn trim(workspace: &Workspace) -> Result<()> {
+    if !workspace.stage.has_new_spares() {
+        return Ok(());
+    }
     let room = workspace.keeping().builds_bytes;
     let mut kept: Vec<(String, u64)> = { workspace.stage.kept_names().into_iter() }
         .filter(|name| is_output(name))

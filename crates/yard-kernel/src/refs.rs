@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use yard_core::git::{self, Part};
 use yard_core::{Call, FileKind, Result, WsPath};
 
-use crate::disk::{Disk, Layer, RunFolder};
+use crate::disk::{Disk, EntryKind, Layer, RunFolder};
 use crate::workspace::Workspace;
 
 /// Where a run keeps the refs that its command rewound.
@@ -63,8 +63,11 @@ pub(crate) fn moved(workspace: &Workspace, layer: &Layer, call: &Call) -> Result
         call.check()?;
         for entry in layer.disk.list(&folder)? {
             let Ok(path) = folder.join_bytes(&entry.name) else { continue };
-            let Some(stat) = layer.disk.stat(&path)? else { continue };
             let part = git::part(&path);
+            if part.is_none() && entry.kind == Some(EntryKind::Known(FileKind::File)) {
+                continue;
+            }
+            let Some(stat) = layer.disk.stat(&path)? else { continue };
             if stat.is(FileKind::Folder) && part != Some(Part::Past) {
                 layer.open_up(&path, &stat)?;
                 ahead.push(path);

@@ -154,8 +154,7 @@ impl Planner<'_> {
         let Arrived { hash, size, staged } = arrived;
         let known = self.store().locate(hash).map_err(store_fault)?;
         // What is kept of build output may go.
-        let is_spare = |kept: &Option<String>| kept.as_deref().is_some_and(output::is_output);
-        if known.is_none_or(|known| is_spare(&known.kept)) {
+        if known.as_ref().is_none_or(output::may_go) {
             // The hash tells a sweep whose content it is, should the step never come.
             let name = format!("{hash}-{}", VersionId::new(self.call.world()));
             self.draft.kept.push(staged.keep_too(&name, path)?);
@@ -201,6 +200,10 @@ impl Planner<'_> {
 pub(crate) fn sweep_kept(workspace: &Workspace) -> Result<()> {
     let mut orphans = Vec::new();
     for name in workspace.stage.kept_names() {
+        // Of build output there are thousands, and what is in the tree too is no orphan worth a look.
+        if output::is_output(&name) && workspace.stage.kept_alone(&name) == Some(0) {
+            continue;
+        }
         let Some(hash) = name.split('-').next().and_then(|hex| hex.parse::<ContentHash>().ok())
         else {
             continue;

@@ -1,24 +1,10 @@
 //! A landing that asks: kept until a person has decided, landed by the yes, never run again.
 
 use serde_json::{Value, json};
-use yard_core::ApprovalId;
-use yard_dialects::Answer;
-use yard_gate::{Actor, ApprovalStatus, Awaited, Policy, Ruling, Scope};
+use yard_gate::{Actor, ApprovalStatus, Policy, Ruling, Scope};
 use yard_testkit::Yard;
 
-use crate::ground::{guarded, picture, plan, shell_as, yard};
-
-fn asked(answer: &Answer) -> ApprovalId {
-    match answer.pending.as_ref().map(|pending| &pending.awaited) {
-        Some(Awaited::Approval(id)) => *id,
-        other => panic!("{other:?}: {}", answer.body),
-    }
-}
-
-fn decide(yard: &Yard, id: ApprovalId, approves: bool) -> yard_gate::Approval {
-    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state: None };
-    yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
-}
+use crate::ground::{asked, decide, guarded, picture, plan, shell_as, yard};
 
 fn answer_of(approval: &yard_gate::Approval) -> Value {
     let kept: Value = serde_json::from_str(approval.answer.as_deref().unwrap()).unwrap();

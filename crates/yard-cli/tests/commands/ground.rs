@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use yard_core::op::{History, HistoryOf};
-use yard_core::{Author, StepId};
+use yard_core::{ApprovalId, Author, StepId};
 use yard_dialects::Answer;
-use yard_gate::{Actor, Policy, Session};
+use yard_gate::{Actor, Awaited, Policy, Ruling, Scope, Session};
 use yard_kernel::Boxed;
 use yard_kernel::sandbox::{Sandbox, Wish};
 use yard_testkit::{Folders, Plan, Yard};
@@ -49,6 +49,19 @@ pub(crate) fn shell(yard: &Yard, command: &str) -> Value {
     let answer = shell_as(yard, &yard.session(), command);
     assert!(answer.ok && answer.pending.is_none(), "{command}: {}", answer.body);
     answer.body["result"].clone()
+}
+
+/// What a person is asked about.
+pub(crate) fn asked(answer: &Answer) -> ApprovalId {
+    match answer.pending.as_ref().map(|pending| &pending.awaited) {
+        Some(Awaited::Approval(id)) => *id,
+        other => panic!("{other:?}: {}", answer.body),
+    }
+}
+
+pub(crate) fn decide(yard: &Yard, id: ApprovalId, approves: bool) -> yard_gate::Approval {
+    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state: None };
+    yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
 }
 
 /// The newest step, and who did it.

@@ -6,15 +6,14 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use yard_core::Author;
 use yard_core::op::Undo;
-use yard_core::{ApprovalId, Author};
-use yard_dialects::Answer;
-use yard_gate::{ApprovalStatus, Awaited, Ruling, Scope};
+use yard_gate::ApprovalStatus;
 use yard_kernel::Boxed;
 use yard_kernel::sandbox::{Level, Sandbox, Walls, Wish};
 use yard_testkit::{Folders, Plan, Yard};
 
-use crate::ground::{differences, guarded, newest, picture, shell, shell_as};
+use crate::ground::{asked, decide, differences, guarded, newest, picture, shell, shell_as};
 
 fn plan() -> Plan {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
@@ -27,18 +26,6 @@ fn yard() -> Yard {
     let yard = Yard::open(&Folders::new(), plan()).unwrap();
     assert_eq!(yard.workspace().box_level(), Some(Level::Walls));
     yard
-}
-
-fn asked(answer: &Answer) -> ApprovalId {
-    match answer.pending.as_ref().map(|pending| &pending.awaited) {
-        Some(Awaited::Approval(id)) => *id,
-        other => panic!("{other:?}: {}", answer.body),
-    }
-}
-
-fn decide(yard: &Yard, id: ApprovalId, approves: bool) -> yard_gate::Approval {
-    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state: None };
-    yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
 }
 
 #[test]

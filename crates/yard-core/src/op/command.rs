@@ -16,10 +16,7 @@ pub struct Land {
 /// Makes what a command changed in place a step of its caller's: whatever is on disk and is not what the
 /// store knows. It changes nothing on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TakeIn {
-    /// The run.
-    pub run: RunId,
-}
+pub struct TakeIn;
 
 /// What a command changed, once that is so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

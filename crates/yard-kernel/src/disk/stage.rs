@@ -34,6 +34,8 @@ pub(crate) struct Stage {
     next: AtomicU64,
     /// Something is kept that may go for room.
     spares: AtomicBool,
+    /// Some of it came since somebody looked.
+    new_spares: AtomicBool,
 }
 
 /// A file or link that is ready to be put in its place. Dropped before that, it is removed.
@@ -103,8 +105,9 @@ impl Stage {
         let prefix = format!("{unique:032x}");
         let is_spare = |name: &String| name.contains(SPARE);
         let spares = names_in(&kept).unwrap_or_default().iter().any(is_spare);
+        let new_spares = AtomicBool::new(spares);
         let (next, spares) = (AtomicU64::new(0), AtomicBool::new(spares));
-        Ok(Self { folder, kept, device, prefix, next, spares })
+        Ok(Self { folder, kept, device, prefix, next, spares, new_spares })
     }
 
     pub(crate) fn device(&self) -> u64 {
@@ -457,6 +460,12 @@ impl Stage {
     /// Something is kept now that may go for room.
     pub(crate) fn keeps_spares(&self) {
         self.spares.store(true, Ordering::Relaxed);
+        self.new_spares.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether some of that came since this was last asked.
+    pub(crate) fn has_new_spares(&self) -> bool {
+        self.new_spares.swap(false, Ordering::Relaxed)
     }
 
     /// The bytes of a kept file that nothing else needs; `None` if it is not there.

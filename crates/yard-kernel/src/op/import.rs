@@ -174,12 +174,7 @@ impl<'a> Importing<'a> {
 
     /// Nodes below `base` that are no longer on disk.
     fn look_for_gone(&mut self, base: &WsPath) -> Result<()> {
-        let store = self.planner.store();
-        let folder = match base.is_root() {
-            true => Some(FileId::ROOT),
-            false => store.lookup(base).map_err(store_fault)?.map(|node| node.id),
-        };
-        match folder {
+        match self.planner.known_folder(base)? {
             Some(folder) => self.gone_below(folder, base),
             None => Ok(()),
         }

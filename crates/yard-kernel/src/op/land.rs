@@ -65,6 +65,8 @@ struct Landing<'a> {
     layer: Layer,
     /// The clock of the file system when the command began, and the newest step then.
     began: (i64, Seq),
+    /// Nothing was recorded since.
+    is_alone: bool,
     whose: &'a Land,
     outputs: Outputs<'a>,
     /// Refs that left commits behind.
@@ -100,6 +102,7 @@ impl<'a> Landing<'a> {
         Ok(Self {
             planner: Planner::new(workspace, call),
             layer: folder.layer()?,
+            is_alone: workspace.store().head().map_err(store_fault)? == began.1,
             began,
             whose,
             outputs: Outputs::new(workspace, call, Some(whose)),
@@ -256,9 +259,9 @@ impl<'a> Landing<'a> {
         let mut leaving: HashMap<(ContentHash, u64), Vec<usize>> = HashMap::new();
         for (at, current) in going.iter().enumerate().rev() {
             // Empty files are all alike: that one goes and another comes says nothing.
-            let mut is_file = current.stat.is(FileKind::File) && current.stat.size() > 0;
+            let is_file = current.stat.is(FileKind::File) && current.stat.size() > 0;
             // What is kept of build output may go for room: elsewhere it is a file like any other.
-            is_file &= !self.outputs.holds(&current.path, false)?;
+            let is_file = is_file && !self.outputs.holds(&current.path, false)?;
             if let Some(hash) = current.content().filter(|_| is_file) {
                 leaving.entry((hash, current.stat.size())).or_default().push(at);
             }
@@ -342,7 +345,8 @@ impl<'a> Landing<'a> {
             let below = entry.below.as_ref();
             let current =
                 below.map(|below| self.planner.current_as(&entry.path, below, Large::Keep));
-            currents.push(current.transpose()?);
+            // All of them at once may be more than memory holds, and none is merged.
+            currents.push(current.transpose()?.map(Current::without_bytes));
         }
         let wanted: Vec<_> = { entries.iter().zip(&currents) }
             .map(|(entry, current)| {
@@ -542,18 +546,13 @@ impl<'a> Landing<'a> {
 
     /// A fault if somebody removed, while the command ran, what it would bring back.
     fn check_not_removed(&self, path: &WsPath) -> Result<()> {
-        let (store, began) = (self.planner.workspace.store(), self.began.1);
-        if store.head().map_err(store_fault)? == began {
+        let (Some(above), Some(name)) = (path.parent(), path.name()) else { return Ok(()) };
+        if self.is_alone {
             return Ok(());
         }
-        let (Some(above), Some(name)) = (path.parent(), path.name()) else { return Ok(()) };
-        let folder = match above.is_root() {
-            true => Some(FileId::ROOT),
-            false => store.lookup(&above).map_err(store_fault)?.map(|node| node.id),
-        };
-        let Some(folder) = folder else { return Ok(()) };
-        let former = store.former_child(folder, &name).map_err(store_fault)?;
-        match former.is_some_and(|node| node.seq > began) {
+        let Some(folder) = self.planner.known_folder(&above)? else { return Ok(()) };
+        let former = self.planner.store().former_child(folder, &name).map_err(store_fault)?;
+        match former.is_some_and(|node| node.seq > self.began.1) {
             true => Err(conflict(path)),
             false => Ok(()),
         }

@@ -1,8 +1,6 @@
 //! remove: a file, a link or a folder goes, and can be restored. A folder goes entry by entry, so that
 //! everything below it is a version first.
 
-use std::sync::Arc;
-
 use yard_core::op::{OnFolder, Remove, Removed};
 use yard_core::{Call, Fault, FaultCode, FileKind, Name, Result, Subject, WsPath};
 
@@ -82,10 +80,9 @@ pub(crate) fn inside(
     for name in names {
         let name =
             Name::new(&name).map_err(|error| unnameable(&folder.path, &error.to_string()))?;
-        let mut current = planner.current(&join(&folder.path, &name)?, Large::Keep)?;
+        let current = planner.current(&join(&folder.path, &name)?, Large::Keep)?;
         // What goes is not written again, so its bytes need not be held.
-        current.bytes = Arc::default();
-        entries.push(current);
+        entries.push(current.without_bytes());
     }
     Ok(entries)
 }

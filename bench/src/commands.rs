@@ -6,8 +6,9 @@ use std::process::{Command as Bare, Stdio};
 use std::time::Duration;
 
 use yard_core::WsPath;
+use yard_dialects::Catalog;
 use yard_gate::{Boxed, Command};
-use yard_kernel::sandbox::{Exit, Sandbox, Wish};
+use yard_kernel::sandbox::{Exit, Pty, Sandbox, Size, Wish};
 
 use crate::clock::{Duel, Solo, duel, solo};
 use crate::http::sibling;
@@ -17,7 +18,11 @@ use crate::table::{Row, Target, time};
 const ROUNDS: usize = 41;
 /// What a boxed `true` may take over a bare one.
 const OVER_BARE: Duration = Duration::from_millis(10);
+/// What `git_status` may take over plain git.
+const OVER_GIT: Duration = Duration::from_millis(15);
 const LANDED: Duration = Duration::from_millis(500);
+/// What a line to a program and back may take over a bare terminal.
+const OVER_BARE_TERMINAL: Duration = Duration::from_millis(5);
 const CROWD: usize = 50_000;
 const OUTPUT: &str = "head -c 100000000 /dev/zero";
 
@@ -26,9 +31,11 @@ pub(crate) fn rows() -> Vec<Row> {
     vec![
         nothing("a boxed `true` over a bare one, small workspace", 10),
         nothing("a boxed `true` over a bare one, 50,000 files", CROWD),
+        git_status(),
         landing(),
         output(),
         build(),
+        terminal(),
     ]
 }
 
@@ -70,7 +77,14 @@ impl Ground {
 fn command(script: &str) -> Command {
     let argv = ["sh", "-c", script].map(OsString::from).to_vec();
     let wall = Duration::from_secs(300);
-    Command { argv, env: Vec::new(), scripts: Vec::new(), folder: WsPath::root(), wall }
+    Command {
+        argv,
+        env: Vec::new(),
+        scripts: Vec::new(),
+        folder: WsPath::root(),
+        wall,
+        reach: None,
+    }
 }
 
 fn bare(script: &str, folder: &Path) {
@@ -87,6 +101,33 @@ fn nothing(what: &str, files: usize) -> Row {
     let cells =
         [time(ours), time(peer), format!("+{}", time(over)), format!("< +{}", time(OVER_BARE))];
     Row::words(what, cells, Some(over < OVER_BARE))
+}
+
+/// The tool, with its answer as data, beside the git that it runs.
+fn git_status() -> Row {
+    let ground = Ground::new(1_000);
+    bare(
+        "git init -q && git add . && git -c user.name=n -c user.email=e commit -qm all",
+        &ground.root,
+    );
+    bare("for n in 0 1 2 3 4; do echo changed > d0/f$n; done; echo new > new", &ground.root);
+    let catalog = Catalog::standard();
+    let told = ground.bench.call(&catalog, ("assistant", "git_status"));
+    assert_eq!(told["result"]["value"]["counts"]["unstaged"], 5, "{told}");
+    let ours = || drop(ground.bench.call(&catalog, ("assistant", "git_status")));
+    let plain = || plain_git(&ground.root);
+    let Duel { ours, peer, .. } = duel(ROUNDS, 5, ours, plain);
+    let over = ours.saturating_sub(peer);
+    let cells =
+        [time(ours), time(peer), format!("+{}", time(over)), format!("< +{}", time(OVER_GIT))];
+    Row::words("git_status in the box over plain git, 1,000 files", cells, Some(over < OVER_GIT))
+}
+
+fn plain_git(folder: &Path) {
+    let mut git = Bare::new("git");
+    git.args(["status", "--porcelain=v2", "--branch", "-z"]).env("GIT_OPTIONAL_LOCKS", "0");
+    git.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    assert!(git.status().expect("git").success());
 }
 
 /// From the end of the command to the step.
@@ -109,6 +150,38 @@ fn output() -> Row {
     let pipe = format!("{OUTPUT} | cat > /dev/null");
     let duel = duel(9, 1, || ground.run_on(OUTPUT), || bare(&pipe, &ground.root));
     Row::times("100 MB of output, beside cat to a pipe", &duel, Target::AtMost(3.0))
+}
+
+/// A line that is typed to `cat`, shown by the terminal and said again.
+fn terminal() -> Row {
+    let ground = Ground::new(1_000);
+    let mut opened = ground.bench.terminal(&command("cat"));
+    let pty = Pty::open(Size::default()).expect("a terminal");
+    let end = || Stdio::from(pty.programs_end().expect("its end"));
+    let mut cat = Bare::new("cat").stdin(end()).stdout(end()).spawn().expect("cat");
+    let Duel { ours, peer, .. } =
+        duel(ROUNDS, 20, || opened.types("a line\n", "a line\r\na line\r\n"), || bare_line(&pty));
+    cat.kill().expect("its end");
+    cat.wait().expect("its end");
+    drop(opened);
+    let over = ours.saturating_sub(peer);
+    let cells = [
+        time(ours),
+        time(peer),
+        format!("+{}", time(over)),
+        format!("< +{}", time(OVER_BARE_TERMINAL)),
+    ];
+    let what = "a line to `cat` on a terminal and back, over a bare one";
+    Row::words(what, cells, Some(over < OVER_BARE_TERMINAL))
+}
+
+fn bare_line(pty: &Pty) {
+    assert_eq!(pty.types(b"a line\n").expect("it is typed"), 7);
+    let (mut heard, mut piece) = (0, [0; 64]);
+    while heard < 16 {
+        assert!(pty.speaks_within(1_000), "cat answers");
+        heard += pty.hear(&mut piece).expect("it is heard");
+    }
 }
 
 /// A small crate, built from nothing.

@@ -1,7 +1,7 @@
 //! Toolyard's speed, side by side with what one would use instead, in one run, as one table.
 //!
-//! `yard-bench all` measures everything; `read`, `write`, `patch`, `search`, `history`, `commands` and
-//! `http` one part each. What has to be measured in a process of its own is a command here too (`slice`, `storm`, `bare`);
+//! `yard-bench all` measures everything; `read`, `write`, `patch`, `search`, `code`, `history`, `commands`,
+//! `http` and `mcp` one part each. What has to be measured in a process of its own is a command here too (`slice`, `storm`, `bare`);
 //! `spin` does one thing of ours for some seconds, for a profiler.
 
 #![allow(
@@ -15,10 +15,12 @@
 )]
 
 mod clock;
+mod code;
 mod commands;
 mod counted;
 mod history;
 mod http;
+mod mcp;
 mod patch;
 mod place;
 mod read;
@@ -39,9 +41,10 @@ fn main() {
         }
         ["spin", what, seconds] => spin::run(what, seconds.parse().expect("a number")),
         ["bare"] => http::serve_bare(),
+        ["mcp"] => mcp::measure(),
         [part] if *part == "all" || PARTS.iter().any(|(name, ..)| name == part) => measure(part),
         _ => {
-            eprintln!("yard-bench all|{}", PARTS.map(|(name, ..)| name).join("|"));
+            eprintln!("yard-bench all|{}|mcp", PARTS.map(|(name, ..)| name).join("|"));
             std::process::exit(2);
         }
     }
@@ -49,11 +52,12 @@ fn main() {
 
 type Part = (&'static str, &'static str, fn() -> Vec<table::Row>);
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
     ("read", "Reading", read::rows),
     ("write", "Writing", write::rows),
     ("patch", "Patches", patch::rows),
     ("search", "Searching 50,000 files", search::rows),
+    ("code", "Searching code in 20,000 files", code::rows),
     ("history", "Listings and the past", history::rows),
     ("commands", "Commands in the box", commands::rows),
     ("http", "Over HTTP", http::rows),
@@ -64,6 +68,9 @@ fn measure(wanted: &str) {
         if wanted == "all" || wanted == name {
             table::print(title, &rows());
         }
+    }
+    if wanted == "all" {
+        mcp::measure();
     }
 }
 

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use yard_core::op::Operation;
 use yard_core::{Call, Limits, WsPath};
+use yard_dialects::Catalog;
 use yard_gate::{
     Actor, Asks, Boxed, Execute, Finished, OpenWorkspace, Origin, Outcome, Policy, Session,
     Transcripts,
@@ -110,6 +112,15 @@ impl Bench {
         Self { session: Session::new(open, Actor::LocalAgent, Policy::Open), world }
     }
 
+    /// Calls a tool, as an agent does; its answer.
+    pub(crate) fn call(&self, catalog: &Catalog, tool: (&str, &str)) -> serde_json::Value {
+        let call = Call::new(Arc::clone(&self.world) as _).within_millis(600_000);
+        let (toolset, tool) = tool;
+        let answer = catalog.call(toolset, tool, serde_json::json!({}), &self.session, &call);
+        assert!(answer.ok, "{tool}: {}", answer.body);
+        answer.body.into_value()
+    }
+
     /// Runs a command through the gate.
     pub(crate) fn run(&self, command: &yard_gate::Command) -> Finished {
         let origin = Origin { toolset: "bench", tool: "run", asks: Asks::Never };
@@ -121,6 +132,15 @@ impl Bench {
         }
     }
 
+    /// Opens a terminal through the gate.
+    pub(crate) fn terminal(&self, command: &yard_gate::Command) -> OnTerminal<'_> {
+        let origin = Origin { toolset: "bench", tool: "terminal", asks: Asks::Never };
+        let call = Call::new(Arc::clone(&self.world) as _);
+        let opened = self.session.terminals().open(origin, &call, TERMINAL, command, LOOK);
+        assert!(matches!(opened, Ok(Outcome::Done(_))), "a terminal opens");
+        OnTerminal { session: &self.session, call }
+    }
+
     /// Performs one operation through the gate.
     pub(crate) fn perform<O: Execute>(&self, op: O) -> <O as Operation>::Answer {
         let origin = Origin { toolset: "bench", tool: O::VERB, asks: Asks::Never };
@@ -130,6 +150,30 @@ impl Bench {
             Ok(Outcome::Pending(_)) => panic!("the open policy asks nobody"),
             Err(fault) => panic!("{}: {}", O::VERB, fault.message()),
         }
+    }
+}
+
+const TERMINAL: &str = "terminal";
+const LOOK: Duration = Duration::from_secs(10);
+
+/// An open terminal, which ends with this.
+pub(crate) struct OnTerminal<'a> {
+    session: &'a Session,
+    call: Call,
+}
+
+impl OnTerminal<'_> {
+    /// Types something, and expects to hear something.
+    pub(crate) fn types(&mut self, text: &str, expected: &str) {
+        let seen =
+            self.session.terminals().types(&self.call, TERMINAL, text, LOOK).expect("a look");
+        assert_eq!(seen.glance.said.head, expected.as_bytes());
+    }
+}
+
+impl Drop for OnTerminal<'_> {
+    fn drop(&mut self) {
+        self.session.leave();
     }
 }
 

@@ -86,19 +86,19 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-fn rg() -> Option<PathBuf> {
+pub(crate) fn rg() -> Option<PathBuf> {
     let own = target().join("bench-tools/bin/rg");
     let found = [own, PathBuf::from("rg")];
     found.into_iter().find(|rg| Command::new(rg).arg("--version").output().is_ok())
 }
 
-fn command(rg: &Path, root: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn command(rg: &Path, root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(rg);
     command.args(SAME).args(arguments).current_dir(root).stdin(Stdio::null());
     command
 }
 
-fn output(command: &mut Command) -> Vec<u8> {
+pub(crate) fn output(command: &mut Command) -> Vec<u8> {
     command.stdin(Stdio::null()).stderr(Stdio::null()).output().expect("an answer").stdout
 }
 

@@ -49,6 +49,12 @@ impl Dice {
         }
     }
 
+    /// A name of two words and a number.
+    pub(crate) fn name(&mut self) -> String {
+        let (verb, noun) = (self.pick(&VERBS), self.pick(&NOUNS));
+        format!("{verb}_{noun}_{}", self.below(100_000))
+    }
+
     /// About `size` bytes of source.
     pub(crate) fn text(&mut self, size: usize) -> Vec<u8> {
         let mut text = String::with_capacity(size + 128);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use yard_kernel::sandbox::{Limits, Sandbox, Wish};
-use yard_kernel::{Boxed, Keeping};
+use yard_kernel::{Boxed, Keeping, TerminalLimits};
 
 use crate::config::Commands;
 
@@ -26,6 +26,7 @@ pub(crate) fn served(data: &Path, commands: &Commands) -> Boxed {
     boxed.shown_at = Some(PathBuf::from(SHOWN_AT));
     boxed.limits = limits(commands);
     boxed.keeping = keeping(commands);
+    boxed.terminals = terminals(commands);
     boxed
 }
 
@@ -54,6 +55,17 @@ fn keeping(commands: &Commands) -> Keeping {
         total_bytes: commands.kept_output_mib.map_or(usual.total_bytes, mib),
         age: commands.kept_output_days.map_or(usual.age, days),
         builds_bytes: commands.kept_builds_mib.map_or(usual.builds_bytes, mib),
+    }
+}
+
+fn terminals(commands: &Commands) -> TerminalLimits {
+    let usual = TerminalLimits::default();
+    let minutes = |count: u64| Duration::from_secs(count.saturating_mul(60));
+    let hours = |count: u64| minutes(count.saturating_mul(60));
+    TerminalLimits {
+        at_once: commands.terminals.unwrap_or(usual.at_once),
+        life: commands.terminal_hours.map_or(usual.life, hours),
+        idle: commands.terminal_idle_minutes.map_or(usual.idle, minutes),
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::{Table, Value};
 use yard_core::FaultCode;
+use yard_gate::{Provider, Search};
 
 use crate::failure::Failure;
 
@@ -21,6 +22,7 @@ pub(crate) struct Config {
     pub(crate) registration: Registration,
     pub(crate) workspaces: Workspaces,
     pub(crate) commands: Commands,
+    pub(crate) web: Web,
     pub(crate) log: Log,
     pub(crate) otel: Otel,
 }
@@ -104,6 +106,65 @@ pub(crate) struct Commands {
     pub(crate) kept_output_days: Option<u64>,
     /// What is kept of a workspace's build output that is not there any more, so that it can be undone to.
     pub(crate) kept_builds_mib: Option<u64>,
+    /// Terminals of a workspace at a time.
+    pub(crate) terminals: Option<usize>,
+    /// How long a terminal may run.
+    pub(crate) terminal_hours: Option<u64>,
+    /// How long nobody may use it.
+    pub(crate) terminal_idle_minutes: Option<u64>,
+}
+
+/// What of the web is reached without a person's word, and who searches it.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Web {
+    /// Hosts that need no approval: `example.com`, `*.example.com`.
+    pub(crate) allow: Vec<String>,
+    /// `host:port` pairs that may be on this machine or its network.
+    pub(crate) exempt: Vec<String>,
+    /// `searxng`, `brave` or `tavily`.
+    pub(crate) search: Option<String>,
+    /// Where the provider is.
+    pub(crate) search_url: Option<String>,
+    /// What the provider knows this installation by.
+    pub(crate) search_key: Option<String>,
+    /// Where `install_package` takes packages from, by who installs them.
+    pub(crate) pip_index: Option<String>,
+    pub(crate) npm_index: Option<String>,
+}
+
+impl Web {
+    /// The way to the web that is meant; what is wrong with it, and where, otherwise.
+    pub(crate) fn way(&self) -> Result<yard_gate::Web, Failure> {
+        let told = |key: &'static str| move |why: String| wrong(key, &why);
+        let mut web = yard_gate::Web::default();
+        for pair in &self.exempt {
+            web = web.exempting(pair).map_err(told("web.exempt"))?;
+        }
+        for (manager, index) in [("pip", &self.pip_index), ("npm", &self.npm_index)] {
+            if let Some(index) = index {
+                let key = if manager == "pip" { "web.pip_index" } else { "web.npm_index" };
+                web = web.installing_from(manager, index).map_err(told(key))?;
+            }
+        }
+        for host in &self.allow {
+            web = web.allowing(host).map_err(told("web.allow"))?;
+        }
+        let Some(word) = &self.search else { return Ok(web) };
+        let provider = Provider::from_word(word).ok_or_else(|| {
+            let known = Provider::WORDS.map(|(_, word)| word).join(", ");
+            wrong("web.search", &format!("unknown {word:?}; known: {known}"))
+        })?;
+        let search = Search::new(provider, self.search_url.as_deref(), self.search_key.clone());
+        web.searching(search.map_err(told("web.search"))?).map_err(told("web.search_url"))
+    }
+}
+
+impl std::fmt::Debug for Web {
+    /// Without the key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Web").field("allow", &self.allow).finish_non_exhaustive()
+    }
 }
 
 /// What is logged.
@@ -171,6 +232,7 @@ impl Config {
         let config: Self = serde_path_to_error::deserialize(Value::Table(table))
             .map_err(|error| wrong(&error.path().to_string(), error.inner()))?;
         config.check()?;
+        config.web.way()?;
         Ok(config)
     }
 
@@ -218,7 +280,7 @@ fn set(table: &mut Table, name: &str, value: &str) -> Option<()> {
 /// whatever it looks like.
 fn read_value(name: &str, value: &str) -> Value {
     let text = Value::String(value.to_owned());
-    if name.ends_with("secret") {
+    if name.ends_with("secret") || name.ends_with("_key") {
         return text;
     }
     match format!("v = {value}").parse::<Table>() {
@@ -261,6 +323,29 @@ mod tests {
         assert!(config.server.secure_cookies && config.server.hosts == ["a.example"]);
         assert_eq!(config.jwt.secret.as_deref(), Some("12345678901234567890123456789012"));
         assert_eq!(config.registration.open, Some(false));
+    }
+
+    #[test]
+    fn the_web_is_configured_and_checked() {
+        let config = read(
+            "[web]\nallow = ['*.example.com']\nexempt = ['127.0.0.1:8080', '[::1]:90']",
+            &[
+                ("TOOLYARD__WEB__SEARCH", "brave"),
+                ("TOOLYARD__WEB__SEARCH_KEY", "12345"),
+                ("TOOLYARD__WEB__ALLOW", "['docs.example']"),
+            ],
+        );
+        let config = config.unwrap();
+        assert_eq!(config.web.allow, ["docs.example"]);
+        assert_eq!(config.web.search_key.as_deref(), Some("12345"));
+        assert!(!format!("{config:?}").contains("12345"), "a key is no part of a log");
+        let told = |file| read(file, &[]).unwrap_err();
+        assert!(told("[web]\nexempt = ['localhost']").contains("web.exempt"));
+        assert!(told("[web]\nexempt = ['http://a:1/']").contains("web.exempt"));
+        assert!(told("[web]\nallow = ['https://a/']").contains("web.allow"));
+        assert!(told("[web]\nsearch = 'bing'").contains("known: searxng, brave, tavily"));
+        assert!(told("[web]\nsearch = 'tavily'").contains("search_key"));
+        assert!(told("[web]\nsearch = 'searxng'").contains("search_url"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use yard_core::op::Operation;
 use yard_core::{Call, FaultCode, Limits, World, WsPath};
 use yard_dialects::AnyTool;
+use yard_gate::Web;
 use yard_gate::{
     Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts, Workspace,
 };
@@ -14,8 +15,9 @@ use yard_kernel::{Boxed, Opening, Resolution};
 use yard_store::SqliteStore;
 
 use crate::boxes;
+use crate::config::{self, Config};
 use crate::failure::Failure;
-use crate::place::{self, Place};
+use crate::place::{self, DataFolder, Place};
 use crate::terminal::Terminal;
 use crate::world::Machine;
 
@@ -24,7 +26,7 @@ const TOOLSET: &str = "cli";
 
 /// What a command is handed.
 pub(crate) struct Door {
-    root: PathBuf,
+    roots: Vec<PathBuf>,
     data_dir: Option<PathBuf>,
     world: Arc<dyn World>,
     /// What standard output is.
@@ -32,9 +34,26 @@ pub(crate) struct Door {
 }
 
 impl Door {
-    /// A door to the workspace at `root`; nothing is opened yet.
-    pub(crate) fn new(root: PathBuf, data_dir: Option<PathBuf>, terminal: Terminal) -> Self {
-        Self { root, data_dir, world: Arc::new(Machine::new()), terminal }
+    /// A door to the workspaces at `roots`; nothing is opened yet.
+    pub(crate) fn new(roots: Vec<PathBuf>, data_dir: Option<PathBuf>, terminal: Terminal) -> Self {
+        Self { roots, data_dir, world: Arc::new(Machine::new()), terminal }
+    }
+
+    /// The folders that the command line names.
+    pub(crate) fn roots(&self) -> &[PathBuf] {
+        &self.roots
+    }
+
+    /// The one folder to work on: what is named, or the current one.
+    fn root(&self) -> Result<&Path, Failure> {
+        match self.roots.as_slice() {
+            [] => Ok(Path::new(".")),
+            [root] => Ok(root),
+            _ => Err(Failure::misuse(
+                FaultCode::BadArgument,
+                "this command works on one folder; --root was given several times",
+            )),
+        }
     }
 
     /// The data folder that the command line or the environment names.
@@ -49,11 +68,19 @@ impl Door {
 
     /// Opens the workspace for `actor`. Recovery, if a crash left work, happens here.
     pub(crate) fn open(&self, actor: Actor) -> Result<Seat, Failure> {
-        let place = Place::prepare(&self.root, self.data_dir.as_deref())?;
-        let boxed = boxes::local(&place.state_dir);
-        let open = open_workspace(&place, boxed, Arc::clone(&self.world))?;
+        let (open, root) = self.workspace(self.root()?)?;
         let session = Session::new(open, actor, Policy::Open);
-        Ok(Seat { session, root: place.root, world: Arc::clone(&self.world) })
+        Ok(Seat { session, root, world: Arc::clone(&self.world) })
+    }
+
+    /// Opens the workspace at `root`; with the canonical path of that.
+    pub(crate) fn workspace(&self, root: &Path) -> Result<(Arc<OpenWorkspace>, PathBuf), Failure> {
+        let place = Place::prepare(root, self.data_dir.as_deref())?;
+        let boxed = boxes::local(&place.state_dir);
+        let file = DataFolder::prepare(self.data_dir.as_deref())?.config(None)?;
+        let web = Config::read(file.as_deref(), config::variables())?.web.way()?;
+        let open = open_workspace(&place, boxed, web, Arc::clone(&self.world))?;
+        Ok((open, place.root))
     }
 }
 
@@ -62,6 +89,7 @@ impl Door {
 pub(crate) fn open_workspace(
     place: &Place,
     boxed: Boxed,
+    web: Web,
     world: Arc<dyn World>,
 ) -> Result<Arc<OpenWorkspace>, Failure> {
     let store = Arc::new(SqliteStore::open(&place.state_dir)?);
@@ -76,7 +104,7 @@ pub(crate) fn open_workspace(
         virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
         boxed: Some(boxed),
     })?;
-    Ok(OpenWorkspace::new(Arc::new(workspace), store))
+    Ok(OpenWorkspace::with_web(Arc::new(workspace), store, web))
 }
 
 /// One caller in one workspace.

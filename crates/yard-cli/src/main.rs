@@ -61,9 +61,9 @@ struct Arguments {
 /// Options that every command takes, before or after its name.
 #[derive(clap::Args)]
 struct Globals {
-    /// Folder to work on
-    #[arg(long, value_name = "DIR", default_value = ".", global = true)]
-    root: PathBuf,
+    /// Folder to work on; `mcp` takes several [default: the current folder]
+    #[arg(long, value_name = "DIR", global = true)]
+    root: Vec<PathBuf>,
     /// Folder that keeps the history, outside of every root [default: your user data folder]
     #[arg(
         long,

@@ -124,6 +124,15 @@ impl DataFolder {
     }
 }
 
+/// A folder that is there, as a path that means the same everywhere.
+pub(crate) fn spelled_out(folder: &Path) -> Result<String, Failure> {
+    let root = canonical_root(folder)?;
+    root.into_os_string().into_string().map_err(|path| {
+        let message = format!("{} cannot be written into a configuration", path.display());
+        Failure::new(FaultCode::BadPath, message)
+    })
+}
+
 /// The environment.
 pub(crate) fn environment() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os()

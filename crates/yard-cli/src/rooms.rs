@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use yard_core::{Fault, FaultCode, Result, World};
-use yard_gate::OpenWorkspace;
 use yard_gate::admin::Opener;
 use yard_gate::registry::WorkspaceRow;
+use yard_gate::{OpenWorkspace, Web};
 use yard_kernel::Boxed;
 
 use crate::door::open_workspace;
@@ -19,6 +19,7 @@ pub(crate) struct Rooms {
     pub(crate) data: DataFolder,
     pub(crate) folders: Vec<PathBuf>,
     pub(crate) boxed: Boxed,
+    pub(crate) web: Web,
     pub(crate) world: Arc<dyn World>,
 }
 
@@ -52,7 +53,10 @@ impl Opener for Rooms {
             self.admit_folder(folder)?;
         }
         let place = self.place(workspace);
-        let open = |place| open_workspace(&place, self.boxed.clone(), Arc::clone(&self.world));
+        let open = |place| {
+            let (boxed, web) = (self.boxed.clone(), self.web.clone());
+            open_workspace(&place, boxed, web, Arc::clone(&self.world))
+        };
         let open = place.and_then(open);
         // What is wrong may name paths of the host: that is for the log, not for the caller (R13).
         open.map_err(|failure| Fault::new(FaultCode::Io, failure.message()))

@@ -1,6 +1,10 @@
 //! A unified diff of two contents, for people and models to read. It shows characters, not bytes: a
 //! patch that must be applied is made elsewhere.
 
+mod greedy;
+
+use std::ops::Range;
+
 use similar::udiff::UnifiedHunkHeader;
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices, group_diff_ops};
 
@@ -36,6 +40,30 @@ pub fn unified(
     Some((page.text, !complete))
 }
 
+/// The hunks that lead from one text to another with that many unchanged lines around each change, and
+/// whether they were cut after the last line that fits into `max_bytes`. Every count is written out
+/// (`@@ -1,1 +1,1 @@`), and of several smallest diffs that one is chosen, as the tools of JavaScript do.
+pub fn counted_hunks(old: &str, new: &str, context: usize, max_bytes: usize) -> (String, bool) {
+    let mut page = Page { text: String::new(), max_bytes };
+    let (old, new) = (lines(old), lines(new));
+    let operations = greedy::compare(&old, &new).unwrap_or_else(|| compare(&old, &new));
+    let groups = group_diff_ops(operations, context);
+    let complete = each_hunk(&mut page, &old, &new, groups, counted_header).is_some();
+    (page.text, !complete)
+}
+
+fn counted_header(group: &[DiffOp]) -> String {
+    let side = |ranges: Vec<Range<usize>>| {
+        let start = ranges.first().map_or(0, |first| first.start);
+        let count = ranges.last().map_or(start, |last| last.end) - start;
+        // Before nothing stands the line after which it would be.
+        format!("{},{count}", if count == 0 { start } else { start + 1 })
+    };
+    let old = side(group.iter().map(DiffOp::old_range).collect());
+    let new = side(group.iter().map(DiffOp::new_range).collect());
+    format!("@@ -{old} +{new} @@")
+}
+
 /// A text that takes whole lines until it is full.
 struct Page {
     text: String,
@@ -65,14 +93,28 @@ fn encodings(page: &mut Page, old: Encoding, new: Encoding) -> Option<()> {
 }
 
 fn hunks(page: &mut Page, old: &str, new: &str) -> Option<()> {
-    let old: Vec<&str> = old.split_inclusive('\n').collect();
-    let new: Vec<&str> = new.split_inclusive('\n').collect();
-    for group in group_diff_ops(compare(&old, &new), CONTEXT) {
+    let (old, new) = (lines(old), lines(new));
+    let groups = group_diff_ops(compare(&old, &new), CONTEXT);
+    each_hunk(page, &old, &new, groups, |group| UnifiedHunkHeader::new(group).to_string())
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+fn each_hunk(
+    page: &mut Page,
+    old: &[&str],
+    new: &[&str],
+    groups: Vec<Vec<DiffOp>>,
+    header: impl Fn(&[DiffOp]) -> String,
+) -> Option<()> {
+    for group in groups {
         if group.iter().all(|op| matches!(op, DiffOp::Equal { .. })) {
             continue;
         }
-        page.push(&[&UnifiedHunkHeader::new(&group).to_string()])?;
-        for change in group.iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
+        page.push(&[&header(&group)])?;
+        for change in group.iter().flat_map(|op| op.iter_changes(old, new)) {
             push_change(page, change.tag(), change.value())?;
         }
     }
@@ -125,6 +167,20 @@ mod tests {
         assert_eq!(diff(b"", b"x\n"), "--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+x\n");
         assert_eq!(diff(b"x\n", b""), "--- a/x\n+++ b/x\n@@ -1 +0,0 @@\n-x\n");
         assert_eq!(diff(b"x\n", b"x\n"), "");
+    }
+
+    #[test]
+    fn hunks_with_every_count() {
+        let hunks = |old, new| counted_hunks(old, new, 1, 1000);
+        assert_eq!(hunks("x\n", "y\n").0, "@@ -1,1 +1,1 @@\n-x\n+y\n");
+        assert_eq!(hunks("", "y\n").0, "@@ -0,0 +1,1 @@\n+y\n");
+        let apart = hunks("1\n2\n3\n4\n5\n", "one\n2\n3\n4\n5").0;
+        assert_eq!(
+            apart,
+            "@@ -1,2 +1,2 @@\n-1\n+one\n 2\n@@ -4,2 +4,2 @@\n 4\n-5\n+5\n\\ No newline at end of file\n"
+        );
+        assert_eq!(counted_hunks("x\n", "y\n", 1, 20), ("@@ -1,1 +1,1 @@\n-x\n".to_owned(), true));
+        assert_eq!(hunks("x", "x"), (String::new(), false));
     }
 
     #[test]
@@ -192,7 +248,13 @@ mod tests {
             after in "([ab]\r?\n){0,12}[ab]?",
         ) {
             let diff = diff(before.as_bytes(), after.as_bytes());
-            prop_assert_eq!(patched(&before, &diff), after);
+            prop_assert_eq!(patched(&before, &diff), after.clone());
+            let counted = counted_hunks(&before, &after, 2, usize::MAX).0;
+            let changes = |diff: &str| {
+                diff.lines().filter(|line| line.starts_with(['+', '-'])).count()
+            };
+            prop_assert_eq!(patched(&before, &format!("---\n+++\n{counted}")), after);
+            prop_assert!(before.len() + diff.len() == 0 || changes(&counted) <= changes(&diff));
         }
 
         #[test]

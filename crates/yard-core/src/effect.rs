@@ -1,5 +1,5 @@
 //! What an operation would do, in the gate's words: which paths, and what kind of thing happens to
-//! each. The gate judges this, never the text of a call.
+//! each; and who is asked outside. The gate judges this, never the text of a call.
 
 use crate::{FileType, WsPath};
 
@@ -24,11 +24,15 @@ pub enum EffectKind {
     Purge,
     /// A command starts there.
     Run,
+    /// A host of the web is asked for something.
+    Fetch,
+    /// Something is sent to a host of the web, which may change what is there.
+    Send,
 }
 
 impl EffectKind {
     /// Every kind, reading first.
-    pub const ALL: [EffectKind; 9] = [
+    pub const ALL: [EffectKind; 11] = [
         Self::Read,
         Self::Create,
         Self::Modify,
@@ -38,6 +42,8 @@ impl EffectKind {
         Self::Remove,
         Self::Purge,
         Self::Run,
+        Self::Fetch,
+        Self::Send,
     ];
 
     /// The kind of that word.
@@ -47,7 +53,7 @@ impl EffectKind {
 
     /// Whether what is at the path is another thing afterwards.
     pub fn changes(self) -> bool {
-        !matches!(self, Self::Read | Self::Run)
+        !matches!(self, Self::Read | Self::Run | Self::Fetch | Self::Send)
     }
 
     /// The word for it in audit rows and on a terminal.
@@ -62,6 +68,8 @@ impl EffectKind {
             Self::Remove => "remove",
             Self::Purge => "purge",
             Self::Run => "run",
+            Self::Fetch => "fetch",
+            Self::Send => "send",
         }
     }
 }
@@ -82,11 +90,35 @@ pub struct PathEffect {
     pub own: bool,
 }
 
+/// One host of the web and what is asked of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dial {
+    /// [`EffectKind::Fetch`] or [`EffectKind::Send`].
+    pub kind: EffectKind,
+    /// How it is asked, as a person reads it: `GET https://example.com/page`.
+    pub asked: String,
+    /// The host: lower case, as rules name it.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The operator said that this host may be asked.
+    pub known: bool,
+}
+
+impl Dial {
+    /// What it is in an audit row, which holds no address: one may be a secret.
+    pub fn in_short(&self) -> String {
+        format!("{} {}:{}", self.kind.word(), self.host, self.port)
+    }
+}
+
 /// Everything that one operation would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
     /// Path by path, in the order in which it happens.
     pub paths: Vec<PathEffect>,
+    /// Host by host.
+    pub dials: Vec<Dial>,
 }
 
 impl Effect {
@@ -100,7 +132,13 @@ impl Effect {
                 with_contents: false,
                 own: false,
             }],
+            dials: Vec::new(),
         }
+    }
+
+    /// An effect on no path.
+    pub fn dialling(dial: Dial) -> Self {
+        Self { paths: Vec::new(), dials: vec![dial] }
     }
 
     /// The same effect, on everything below its paths too.
@@ -129,5 +167,10 @@ impl Effect {
     /// Whether any path changes.
     pub fn changes_anything(&self) -> bool {
         self.paths.iter().any(|effect| effect.kind.changes())
+    }
+
+    /// Whether anything is sent elsewhere.
+    pub fn sends_anything(&self) -> bool {
+        self.dials.iter().any(|dial| dial.kind == EffectKind::Send)
     }
 }

@@ -24,7 +24,7 @@ pub mod text;
 pub mod time;
 
 pub use call::{Call, Progress, World};
-pub use effect::{Effect, EffectKind, PathEffect};
+pub use effect::{Dial, Effect, EffectKind, PathEffect};
 pub use fault::{Fault, FaultCode, Subject};
 pub use hash::ContentHash;
 pub use id::{

@@ -9,8 +9,9 @@ use yard_gate::{Asks, Awaited, CallLog, Origin, Pending, Session};
 
 use crate::json::Json;
 use crate::nearest::nearest;
+use crate::schema;
 use crate::tool::{AnyTool, Context, Paths, Replied, Stop, Tool};
-use crate::{assistant, coder, codex, file, workspace};
+use crate::{assistant, coder, codex, file, filesystem, workspace};
 
 /// What a caller gets, in the words of its dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +58,12 @@ impl Dialect {
             asks: tool.asks(),
             paths: self.paths,
         }
+    }
+
+    /// The schema of what a call of a tool is answered with, without the envelope (F1).
+    pub fn answer_schema(&self, tool: &AnyTool) -> Value {
+        let marked = (self.done)(Value::from(schema::MARK).into());
+        schema::like(&marked.body["result"], tool.output_schema())
     }
 
     pub(crate) fn answer(&self, tool: &AnyTool, outcome: Result<Replied, Stop>) -> Answer {
@@ -107,6 +114,7 @@ impl Catalog {
             (&coder::DIALECT, coder::tools()),
             (&assistant::DIALECT, assistant::tools()),
             (&codex::DIALECT, codex::tools()),
+            (&filesystem::DIALECT, filesystem::tools()),
         ] {
             tools.into_iter().for_each(|tool| catalog.add(dialect, tool));
         }
@@ -246,6 +254,14 @@ impl Catalog {
         match known.get(tool) {
             Some(found) => Ok((&known.dialect, found)),
             None => Err(refused(no_tool(tool, &known.tools))),
+        }
+    }
+
+    /// The words for a name that is no tool's.
+    pub fn no_such_tool(&self, toolset: &str, name: &str) -> String {
+        match self.find(toolset, name) {
+            Ok(_) => String::new(),
+            Err(answer) => answer.body["error"].as_str().unwrap_or_default().to_owned(),
         }
     }
 

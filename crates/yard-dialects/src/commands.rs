@@ -6,13 +6,10 @@ use std::time::Duration;
 
 use yard_core::WsPath;
 use yard_core::op::Landed;
-use yard_gate::{Command, Exit, Finished, Outcome, Said, Stopped};
+use yard_gate::{Command, Finished, Outcome, Said, Stopped};
 
 use crate::tool::{Context, Stop};
 use crate::{args, relative};
-
-/// What a shell says of a command that a signal ended.
-const BY_SIGNAL: i32 = 128;
 
 /// Runs a command.
 pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
@@ -22,13 +19,26 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<Finished, 
     }
 }
 
+/// Runs a command that is there to look: nothing that it writes is kept.
+pub(crate) fn look(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
+    match context.session.run_to_look(context.origin(), context.call, command)? {
+        Outcome::Done(finished) => Ok(finished),
+        Outcome::Pending(pending) => Err(Stop::Pending(pending)),
+    }
+}
+
+/// All that a command wrote to a stream, up to `most` bytes.
+pub(crate) fn all_said(context: &Context<'_>, said: &Said, most: u64) -> Result<Vec<u8>, Stop> {
+    Ok(context.session.all_said(context.origin(), context.call, said, most)?)
+}
+
 /// A command in a shell, started in a folder.
 pub(crate) fn in_shell(text: &str, folder: WsPath, wall: Duration) -> Command {
     // Where there is no bash, any shell has to do (X4).
     let choose =
         "if command -v bash >/dev/null 2>&1; then exec bash -c \"$1\"; fi; exec sh -c \"$1\"";
     let argv = ["sh", "-c", choose, "sh", text].map(OsString::from).to_vec();
-    Command { argv, env: Vec::new(), scripts: Vec::new(), folder, wall }
+    Command { argv, env: Vec::new(), scripts: Vec::new(), folder, wall, reach: None }
 }
 
 /// How long a command may take, as its caller wants it.
@@ -85,10 +95,7 @@ fn whole(said: &Said) -> String {
 
 /// The code that a shell would see.
 pub(crate) fn code(finished: &Finished) -> i32 {
-    match finished.ran.ended.exit {
-        Exit::Code(code) => code,
-        Exit::Signal(signal) => BY_SIGNAL + signal,
-    }
+    finished.ran.ended.code()
 }
 
 /// Whether it ran out of time.
@@ -110,7 +117,7 @@ pub(crate) fn story(finished: &Finished) -> Option<String> {
     if parts.is_empty() { None } else { Some(parts.join("; ")) }
 }
 
-fn stopped(why: Stopped) -> &'static str {
+pub(crate) fn stopped(why: Stopped) -> &'static str {
     match why {
         Stopped::Wall => "it ran out of time and was ended, with everything that it had started",
         Stopped::Cancelled => "the call was cancelled, and the command ended",
@@ -122,7 +129,7 @@ fn stopped(why: Stopped) -> &'static str {
     }
 }
 
-fn changes(landed: &Landed) -> Option<String> {
+pub(crate) fn changes(landed: &Landed) -> Option<String> {
     let step = landed.step?;
     let kinds = [
         (landed.created, "created"),

@@ -25,6 +25,8 @@ const WHICH: &str = "
 - GPT models of the Codex line write patches from memory, and follow strict schemas: `codex`.
 - Gemini models, and others with plain function calling: `workspace` or `file`, whose schemas use no
   keyword that Gemini refuses in its export.
+- Agents that were set up for the MCP project's reference server for files: `filesystem`, which takes and
+  says what that server does.
 - Small and local models: `file`. Six tools, few arguments, errors as answers with one word each.
 - Assistants that handle files besides text (images, archives): `assistant`, which reads and writes base64.
 
@@ -40,8 +42,8 @@ Over HTTP every answer is JSON. `workspace` says by the HTTP status what happene
 \"code\": ...}` and, for wrong arguments, `fields`.
 
 Every other dialect answers 200 whenever the tool ran: `{\"success\": bool, \"result\": ..., \"error\": message or
-null}`, where `result` is the dialect's own answer, also to a failure. `file`, `coder` and `codex` answer a failure
-with `{\"error\": word, \"message\": ...}`; `assistant` answers `{\"ok\": true, \"value\": ...}` or `{\"ok\": false,
+null}`, where `result` is the dialect's own answer, also to a failure. `file`, `coder`, `codex` and `filesystem` answer a
+failure with `{\"error\": word, \"message\": ...}`; `assistant` answers `{\"ok\": true, \"value\": ...}` or `{\"ok\": false,
 \"error\": {\"code\", \"message\", \"details\"}}`. A tool or toolset that does not exist is a 404 in the words of
 `workspace`.
 

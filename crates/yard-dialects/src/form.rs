@@ -8,6 +8,8 @@ use serde_json::Value;
 use crate::args::{self, Fields, Shape};
 use crate::schema;
 
+pub use crate::schema::{MARK, like};
+
 /// What a caller sends, as the schema that documents show and ready to be read.
 #[derive(Clone, Debug)]
 pub struct Form {

@@ -188,6 +188,26 @@ fn close(object: &mut Map<String, Value>) {
     }
 }
 
+/// What stands for a tool's reply in an answer whose shape is looked at.
+pub const MARK: &str = "reply";
+
+/// The schema of everything that is made like `sample`, with `reply` where the mark stands.
+pub fn like(sample: &Value, reply: &Value) -> Value {
+    match sample {
+        Value::String(text) if text == MARK => reply.clone(),
+        Value::Object(members) => {
+            let properties: Map<String, Value> =
+                members.iter().map(|(name, value)| (name.clone(), like(value, reply))).collect();
+            let required: Vec<&String> = members.keys().collect();
+            json!({"type": "object", "required": required, "properties": properties})
+        }
+        Value::Null => json!({"type": "null"}),
+        Value::Bool(truth) => json!({"const": truth}),
+        Value::String(_) => json!({"type": "string"}),
+        Value::Number(_) | Value::Array(_) => json!({}),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,8 +21,52 @@ pub enum Work {
     Walk,
     /// It may change something, and waits for the disk.
     Change,
-    /// It runs a command, for as long as that takes.
+    /// It runs a command or asks the web, for as long as that takes.
     Run,
+}
+
+/// What a call of a tool can do at most, whatever its arguments: true, so that a client may rely on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hints {
+    /// It changes nothing.
+    pub reads_only: bool,
+    /// It may change or remove what is there.
+    pub destroys: bool,
+    /// Calling it again with the same arguments does nothing more.
+    pub repeats: bool,
+    /// It reaches beyond the workspace and its box.
+    pub open_world: bool,
+}
+
+impl Hints {
+    /// It looks at the workspace.
+    pub const LOOKS: Self =
+        Self { reads_only: true, destroys: false, repeats: true, open_world: false };
+    /// It makes what is not there yet, and leaves alone what is.
+    pub const ADDS: Self =
+        Self { reads_only: false, destroys: false, repeats: false, open_world: false };
+    /// It may change anything in the workspace.
+    pub const CHANGES: Self = Self { destroys: true, ..Self::ADDS };
+
+    /// What follows from the kind of work.
+    const fn of(work: Work) -> Self {
+        match work {
+            Work::Look | Work::Walk => Self::LOOKS,
+            Work::Change | Work::Run => Self::CHANGES,
+        }
+    }
+
+    /// The same, where a second call finds everything done.
+    #[must_use]
+    pub const fn repeating(self) -> Self {
+        Self { repeats: true, ..self }
+    }
+
+    /// The same, reaching the web.
+    #[must_use]
+    pub const fn reaching_out(self) -> Self {
+        Self { open_world: true, ..self }
+    }
 }
 
 /// What a tool's schema asks of a caller. Either way an argument that is left out gets its default.
@@ -42,13 +86,16 @@ pub enum Paths {
     /// Paths are relative to the root of the workspace; an absolute one is taken only if it lies in
     /// the workspace's own directory.
     Relative,
+    /// Paths of the host at or below the workspace's own directory, or relative to it; for a caller that
+    /// may not see them, as [`Paths::Rooted`].
+    Host,
 }
 
 impl Paths {
     fn read(self, text: &str, host_root: &[u8]) -> Result<WsPath, PathError> {
         match self {
             Self::Rooted => WsPath::parse_under(text, host_root),
-            Self::Relative => WsPath::parse_relative(text, host_root),
+            Self::Relative | Self::Host => WsPath::parse_relative(text, host_root),
         }
     }
 
@@ -59,6 +106,10 @@ impl Paths {
             Self::Relative => {
                 "Send a path relative to the root of the workspace, without a leading slash, such \
                  as src/main.rs; the root itself is ."
+            }
+            Self::Host => {
+                "Send a path below a directory that list_allowed_directories names, or one relative \
+                 to it, such as src/main.rs"
             }
         }
     }
@@ -92,6 +143,8 @@ pub trait Tool: 'static {
     const WORK: Work = Work::Change;
     /// What it asks a person for first, where the policy leaves that to its dialect.
     const ASKS: Asks = Asks::Never;
+    /// What a call of it can do at most.
+    const HINTS: Hints = Hints::of(Self::WORK);
     /// What its schema asks of a caller.
     const CALLING: Calling = Calling::Lenient;
 
@@ -200,22 +253,30 @@ impl Context<'_> {
 
     /// As [`Context::path`], for a path that is another argument.
     pub fn path_about(&self, text: &str, subject: Subject) -> Result<WsPath, Stop> {
-        self.paths
+        self.paths()
             .read(text, self.session.host_root())
             .map_err(|error| self.path_stop(text, error, subject))
     }
 
     /// A path of a patch: white space is part of its name.
     pub(crate) fn patch_path(&self, text: &str) -> Result<WsPath, Stop> {
-        let path = match self.paths {
+        let path = match self.paths() {
             Paths::Rooted => WsPath::parse_shown(text),
-            Paths::Relative => WsPath::relative_shown(text, self.session.host_root()),
+            Paths::Relative | Paths::Host => WsPath::relative_shown(text, self.session.host_root()),
         };
         path.map_err(|error| self.path_stop(text, error, Subject::Patch))
     }
 
     fn path_stop(&self, text: &str, error: PathError, subject: Subject) -> Stop {
-        Stop::Fault(self.paths.fault(text, error).about(subject))
+        Stop::Fault(self.paths().fault(text, error).about(subject))
+    }
+
+    /// What a path means to this caller.
+    fn paths(&self) -> Paths {
+        match self.paths {
+            Paths::Host if !self.session.shows_host_paths() => Paths::Rooted,
+            paths => paths,
+        }
     }
 }
 
@@ -225,6 +286,7 @@ pub struct AnyTool {
     name: &'static str,
     work: Work,
     asks: Asks,
+    hints: Hints,
     about: String,
     input: Value,
     shape: Shape,
@@ -254,6 +316,7 @@ impl AnyTool {
             name: T::NAME,
             work: T::WORK,
             asks: T::ASKS,
+            hints: T::HINTS,
             about,
             shape,
             input,
@@ -290,6 +353,11 @@ impl AnyTool {
     /// What it asks a person for first.
     pub fn asks(&self) -> Asks {
         self.asks
+    }
+
+    /// What a call of it can do at most.
+    pub fn hints(&self) -> Hints {
+        self.hints
     }
 
     /// What it does, for a model.

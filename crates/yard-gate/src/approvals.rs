@@ -6,8 +6,8 @@
 
 use serde_json::{Value, json};
 use yard_core::{
-    ApprovalId, Call, ContentHash, Effect, EffectKind, Fault, FaultCode, PathEffect, Result, RunId,
-    WsPath,
+    ApprovalId, Call, ContentHash, Dial, Effect, EffectKind, Fault, FaultCode, PathEffect, Result,
+    RunId, WsPath,
 };
 use yard_kernel::store_fault;
 use yard_store::{
@@ -15,7 +15,7 @@ use yard_store::{
     StoreError,
 };
 
-use crate::rules::kinds_meant;
+use crate::rules::{Thing, kinds_meant};
 use crate::session::{Asking, Awaited, Pending};
 use crate::{Actor, Asks, Origin, Page, Policy, Preset, Rule, Session, transcript};
 
@@ -46,7 +46,7 @@ impl Permit {
         self.state.is_none_or(|state| state == planned.state)
     }
 
-    /// Whether everything that is read was shown.
+    /// Whether everything that is read or asked was shown.
     fn permits_reading(&self, effect: &Effect) -> bool {
         let was_shown = |one: &PathEffect| {
             self.shown.paths.iter().any(|shown| {
@@ -54,14 +54,18 @@ impl Permit {
                     == (one.kind, &one.path, one.with_contents)
             })
         };
-        self.state.is_none() || effect.paths.iter().all(was_shown)
+        let was_named =
+            |dial: &Dial| self.shown.dials.iter().any(|shown| shown.asked == dial.asked);
+        let all_shown = effect.paths.iter().all(was_shown) && effect.dials.iter().all(was_named);
+        self.state.is_none() || all_shown
     }
 
     /// What is shown when it is asked again: also what was read before, which is read again then.
     fn shown_with(&self, effect: &Effect) -> Effect {
         let read = self.shown.paths.iter().filter(|shown| shown.kind == EffectKind::Read);
         let read = read.filter(|shown| !effect.paths.contains(shown)).cloned();
-        Effect { paths: read.chain(effect.paths.iter().cloned()).collect() }
+        let paths = read.chain(effect.paths.iter().cloned()).collect();
+        Effect { paths, dials: effect.dials.clone() }
     }
 }
 
@@ -229,7 +233,9 @@ impl Session {
         planned: &Planned<'_>,
     ) -> Option<Vec<Rider>> {
         if !planned.effect.changes_anything() {
-            return permit.permits_reading(planned.effect).then(Vec::new);
+            // What was said beside the effect is part of what the yes was to.
+            let is_shown = !self.shows_more() || permit.permits_change(planned);
+            return (permit.permits_reading(planned.effect) && is_shown).then(Vec::new);
         }
         // A yes to the start of a command is none to what it did.
         if asking.run() != permit.run {
@@ -368,12 +374,25 @@ fn effect_json(effect: &Effect) -> Value {
         })
     });
     let more = effect.paths.len().saturating_sub(MOST_EFFECTS);
-    json!({"paths": shown.collect::<Vec<_>>(), "more": more})
+    let mut told = json!({"paths": shown.collect::<Vec<_>>(), "more": more});
+    if !effect.dials.is_empty() {
+        let dial = |dial: &Dial| {
+            json!({
+                "kind": dial.kind.word(),
+                "asked": dial.asked,
+                "host": dial.host,
+                "port": dial.port,
+            })
+        };
+        told["dials"] = effect.dials.iter().map(dial).collect();
+    }
+    told
 }
 
-/// The hash of an effect that changes nothing: its paths are all that there is to show.
-pub(crate) fn state_of_reading(effect: &Effect) -> ContentHash {
-    ContentHash::of(effect_json(effect).to_string().as_bytes())
+/// The hash of an effect that changes nothing yet: its paths and what is shown beside them are all that
+/// there is.
+pub(crate) fn state_of_start(effect: &Effect, shown: &str) -> ContentHash {
+    ContentHash::of(format!("{}{shown}", effect_json(effect)).as_bytes())
 }
 
 /// What a yes allows for longer than this call.
@@ -394,18 +413,33 @@ fn granted(approval: &Approval, decision: &Decision, asks: Asks) -> Result<Optio
             )),
         };
     }
+    let whole = format!("{toolset}.{tool}");
+    let hosts = || effect.dials.iter().map(|dial| globset::escape(&dial.host)).collect();
     let (chat, rule) = match decision.scope {
+        Scope::Chat if effect.paths.is_empty() && !effect.dials.is_empty() => {
+            (Some(approval.chat), Rule::allowing_hosts(&kinds, &whole, hosts()))
+        }
+        Scope::Rule if effect.paths.is_empty() && !effect.dials.is_empty() => {
+            (None, Rule::allowing_hosts(&kinds, &whole, hosts()))
+        }
         Scope::Once if !asks.is_remembered() => return Ok(None),
+        Scope::Chat | Scope::Rule
+            if effect.paths.iter().any(|one| asks.insists(Thing::Path(one))) =>
+        {
+            let message = format!(
+                "{toolset}.{tool} {}: leave the scope out, a yes is for this call",
+                asks.about()
+            );
+            return Err(Fault::new(FaultCode::BadArgument, message));
+        }
         Scope::Rule => {
             let paths = exact_paths(approval, &effect)?;
-            (None, Rule::allowing(&kinds, &format!("{toolset}.{tool}"), Some(paths)))
+            (None, Rule::allowing(&kinds, &whole, Some(paths)))
         }
         Scope::Once | Scope::Chat if asks.is_remembered() => {
             (Some(approval.chat), Rule::allowing(&kinds, &format!("{toolset}.*"), None))
         }
-        Scope::Once | Scope::Chat => {
-            (Some(approval.chat), Rule::allowing(&kinds, &format!("{toolset}.{tool}"), None))
-        }
+        Scope::Once | Scope::Chat => (Some(approval.chat), Rule::allowing(&kinds, &whole, None)),
     };
     Rule::parse(&rule).map_err(|error| Fault::new(FaultCode::BadArgument, error))?;
     let (by, at) = (decision.by.clone(), decision.at);
@@ -438,6 +472,21 @@ pub fn effect_told(approval: &Approval) -> Value {
     serde_json::from_str(&approval.request.effect).unwrap_or_default()
 }
 
+/// The same as words, a pair an effect: what would be done, and to what.
+pub fn effects_told(approval: &Approval) -> Vec<(String, String)> {
+    let told = effect_told(approval);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let paths = told["paths"].as_array().into_iter().flatten();
+    let mut effects: Vec<_> =
+        paths.map(|effect| (text(&effect["kind"]), text(&effect["path"]))).collect();
+    let dials = told["dials"].as_array().into_iter().flatten();
+    effects.extend(dials.map(|dial| (text(&dial["kind"]), text(&dial["asked"]))));
+    if let Some(more) = told["more"].as_u64().filter(|more| *more > 0) {
+        effects.push(("and".to_owned(), format!("{more} more")));
+    }
+    effects
+}
+
 /// What the door of who asked lets happen.
 fn policy_of(request: &Request) -> Policy {
     match Preset::from_word(&request.preset) {
@@ -459,7 +508,19 @@ fn effect_of(text: &str) -> Effect {
             own: false,
         })
     };
-    Effect { paths: told["paths"].as_array().into_iter().flatten().filter_map(one).collect() }
+    let dial = |told: &Value| {
+        Some(Dial {
+            kind: EffectKind::from_word(told["kind"].as_str()?)?,
+            asked: told["asked"].as_str()?.to_owned(),
+            host: told["host"].as_str()?.to_owned(),
+            port: told["port"].as_u64().and_then(|port| u16::try_from(port).ok())?,
+            known: false,
+        })
+    };
+    Effect {
+        paths: told["paths"].as_array().into_iter().flatten().filter_map(one).collect(),
+        dials: told["dials"].as_array().into_iter().flatten().filter_map(dial).collect(),
+    }
 }
 
 fn decision_detail(id: ApprovalId, ruling: &Ruling) -> String {
@@ -474,7 +535,7 @@ fn no_approval(id: ApprovalId) -> Fault {
 
 /// A yes that was used up.
 pub(crate) fn no_longer_waits(id: ApprovalId) -> Fault {
-    let message = format!("approval {id} was used already: a command is started once");
+    let message = format!("approval {id} was used already: what was approved is done once");
     Fault::new(FaultCode::Denied, message)
 }
 

@@ -126,6 +126,10 @@ impl Chats<'_> {
             transcript::mode(audit.at, session.actor().name(), mode, "Set by hand.", &Value::Null);
         session.open().desk.set_mode(id, mode, &turn, &audit).map_err(store_fault)?;
         session.open().bell.ring();
+        if mode == Mode::Plan {
+            // What they write in place nothing could hold back.
+            session.open().stop_writers_of(id);
+        }
         self.get(id)
     }
 }

@@ -7,9 +7,10 @@
 //! A yes to a start is used up by it: a command that a crash interrupts is not run again. A landing that
 //! has to wait for a person is kept, and the yes lands it: the command is over by then.
 
-use yard_core::op::{Import, Land, Landed, TakeIn};
+use yard_core::op::{FETCH_BYTES, Fetch, Import, Land, Landed, TakeIn};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
-use yard_kernel::{Command, Ground, Ran, store_fault};
+use yard_kernel::sandbox::Level;
+use yard_kernel::{Command, Ground, Ran, Said, store_fault};
 use yard_store::{Mode, StoreError};
 
 use crate::approvals::no_longer_waits;
@@ -28,14 +29,15 @@ pub struct Finished {
 }
 
 /// What the start of a command does: in place, whatever the command will do, which nobody knows.
-fn effect_of_start(command: &Command, ground: Ground) -> Effect {
+pub(crate) fn effect_of_start(command: &Command, ground: Ground) -> Effect {
     let start = Effect::one(EffectKind::Run, command.folder.clone());
     if ground != Ground::Place {
         return start.on_own(true);
     }
     let kinds = [EffectKind::Create, EffectKind::Modify, EffectKind::Remove];
     let anything = kinds.map(|kind| Effect::one(kind, WsPath::root()).with_contents().paths);
-    Effect { paths: start.paths.into_iter().chain(anything.into_iter().flatten()).collect() }
+    let paths = start.paths.into_iter().chain(anything.into_iter().flatten()).collect();
+    Effect { paths, ..Effect::default() }
 }
 
 impl Session {
@@ -81,6 +83,75 @@ impl Session {
         }
     }
 
+    /// Runs a command that is there to look: nothing that it writes is kept, and no step comes of it. Where
+    /// nothing would hold it back it runs as any other command.
+    pub fn run_to_look(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        command: &Command,
+    ) -> Result<Outcome<Finished>> {
+        let workspace = &self.open().workspace;
+        let ground = match (workspace.ground()?, workspace.box_level()) {
+            (_, Some(Level::Unconfined)) => return self.run(origin, call, command),
+            (Ground::Place, _) => Ground::Nothing,
+            (ground, _) => ground,
+        };
+        let effect = Effect::one(EffectKind::Run, command.folder.clone()).on_own(true);
+        if let Admission::Wait(pending) = self.admit::<Land>(origin, call, &effect, None)? {
+            return Ok(Outcome::Pending(pending));
+        }
+        if self.only_explains() {
+            return Err(only_explained());
+        }
+        let run = RunId::new(call.world());
+        let mut starts = || self.start(origin, call, &effect, run);
+        let ran = workspace.run(run, command, ground, call, &mut starts)?;
+        workspace.drop_run(run);
+        Ok(Outcome::Done(Finished { ran, landed: Landed::default(), dropped: None }))
+    }
+
+    /// Runs a command to find out what a person is to be shown: nothing of it is kept, nobody is asked, and
+    /// what it says is for that person.
+    pub fn run_to_show(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        command: &Command,
+    ) -> Result<Finished> {
+        match self.inner().run_to_look(origin, call, command)? {
+            Outcome::Done(finished) => Ok(finished),
+            Outcome::Pending(_) => Err(Fault::new(FaultCode::Denied, "looking waits for nobody")),
+        }
+    }
+
+    /// All that a command wrote to a stream, up to `most` bytes; of what was not kept, how it began.
+    pub fn all_said(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        said: &Said,
+        most: u64,
+    ) -> Result<Vec<u8>> {
+        let Some(whole) = said.whole.as_ref().filter(|_| said.left_out() > 0) else {
+            return Ok(said.head.clone());
+        };
+        let mut bytes = Vec::new();
+        let mut seen = None;
+        while (bytes.len() as u64) < most.min(whole.bytes) {
+            let offset = bytes.len() as u64;
+            let length = FETCH_BYTES.min(most - offset);
+            let part = Fetch { path: whole.path.clone(), offset, length, seen };
+            let part = self.look(origin, call, part)?;
+            if part.bytes.is_empty() {
+                break;
+            }
+            bytes.extend_from_slice(&part.bytes);
+            seen = Some(part.seen);
+        }
+        Ok(bytes)
+    }
+
     /// Records what a command did whose changes nothing held back.
     fn take_in(&self, origin: Origin<'_>, call: &Call, ran: Ran) -> Result<Outcome<Finished>> {
         // It is over: that the caller's time is up changes nothing about what it did.
@@ -101,7 +172,13 @@ impl Session {
     }
 
     /// What becomes durable before a command starts: its audit row, and that a yes is used up.
-    fn start(&self, origin: Origin<'_>, call: &Call, effect: &Effect, run: RunId) -> Result<()> {
+    pub(crate) fn start(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        effect: &Effect,
+        run: RunId,
+    ) -> Result<()> {
         let mut entry = self.audit_entry::<Land>(origin, call, effect);
         entry.action = "start".to_owned();
         self.open().workspace.record_audit(&entry)?;

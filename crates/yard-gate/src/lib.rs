@@ -21,12 +21,15 @@ mod policy;
 mod questions;
 mod redaction;
 mod rules;
+mod search;
 mod session;
 mod settings;
+mod terminals;
 mod transcript;
+mod web;
 
 pub use actor::Actor;
-pub use approvals::{Approvals, Ruling, effect_told};
+pub use approvals::{Approvals, Ruling, effect_told, effects_told};
 pub use bell::{Bell, Listener, Listening};
 pub use call_log::{CALL_SPAN, CallLog, LOG_TARGET};
 pub use chats::{Chats, MESSAGE_BYTES, Role};
@@ -38,13 +41,19 @@ pub use page::{MOST_ROWS, Page};
 pub use policy::{Asks, Policy, Preset, Verdict};
 pub use questions::{GivenAnswer, Question, Questions};
 pub use rules::{Judgement, Rule, Rules, Then};
+pub use search::{Hit, Provider, Search};
 pub use session::{Awaited, Origin, Outcome, Pending, Session};
 pub use settings::{Explained, Saved, Settings};
+pub use terminals::{Listed, Seen, Terminals};
 pub use transcript::Transcripts;
-pub use yard_kernel::sandbox::{Exit, Level, Stopped};
-pub use yard_kernel::{Boxed, Command, Execute, Ran, Said, Upload, Uploaded, Workspace};
+pub use web::{Fetched, Installing, Web};
+pub use yard_kernel::net::{Method, Net, Page as WebPage, Request, Resolve, Shape, Target};
+pub use yard_kernel::sandbox::{Ended, Exit, Level, Size, Stopped};
+pub use yard_kernel::{
+    Boxed, Command, Execute, Glance, Ran, Said, Screen, Upload, Uploaded, Why, Workspace,
+};
 pub use yard_store::registry;
 pub use yard_store::{
     Approval, ApprovalFilter, ApprovalStatus, ChangedFile, Chat, Decision, Desk, Event, EventRow,
-    Mode, QuestionFilter, Scope, StepEvent, Turn, TurnKind, Via,
+    Mode, QuestionFilter, Scope, StepEvent, TerminalState, Turn, TurnKind, Via,
 };

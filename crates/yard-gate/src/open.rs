@@ -6,7 +6,8 @@ use yard_core::{Call, Fault, FaultCode, Result, Timestamp};
 use yard_kernel::{Watch, Workspace, store_fault};
 use yard_store::{ApprovalFilter, ApprovalStatus, Desk};
 
-use crate::{Bell, Rule, Rules};
+use crate::terminals::Running;
+use crate::{Bell, Rule, Rules, Web};
 
 /// How long the policy is taken to be what it was: another process may have set it meanwhile.
 const GOOD_MILLIS: i64 = 1_000;
@@ -17,10 +18,14 @@ pub struct OpenWorkspace {
     pub workspace: Arc<Workspace>,
     /// Chats, questions and events, in the same store.
     pub desk: Arc<dyn Desk>,
+    /// The way to the web, as the operator set it.
+    pub web: Web,
     /// Rung after every committed step or desk write.
     pub bell: Bell,
     /// Once somebody wants to be told of it: what others change on disk.
     pub(crate) watching: Mutex<Option<Watch>>,
+    /// The terminals that were opened here.
+    pub(crate) terminals: Mutex<Running>,
     /// The policy as it was last read, and when.
     rules: Mutex<Option<(Timestamp, Arc<Rules>)>>,
 }
@@ -28,14 +33,22 @@ pub struct OpenWorkspace {
 impl OpenWorkspace {
     /// A workspace and its desk, with a bell that nobody hears yet.
     pub fn new(workspace: Arc<Workspace>, desk: Arc<dyn Desk>) -> Arc<Self> {
+        Self::with_web(workspace, desk, Web::default())
+    }
+
+    /// The same, with the way to the web that the operator set.
+    pub fn with_web(workspace: Arc<Workspace>, desk: Arc<dyn Desk>, web: Web) -> Arc<Self> {
         let open = Self {
             workspace,
             desk,
+            web,
             bell: Bell::default(),
             watching: Mutex::default(),
+            terminals: Mutex::default(),
             rules: Mutex::default(),
         };
         open.forget_settled_runs();
+        open.tell_of_interrupted();
         Arc::new(open)
     }
 

@@ -24,6 +24,13 @@ const HOW_OUT: &str = "Write the plan (plan_write), ask a person with ask_user, 
 /// Judges what an operation would do in a chat in plan mode.
 pub(crate) fn judge(effect: &Effect) -> Verdict {
     let mut changes = effect.paths.iter().filter(|effect| effect.kind.changes());
+    if let Some(dial) = effect.dials.iter().find(|dial| dial.kind == EffectKind::Send) {
+        return Verdict::Deny(format!(
+            "this chat is in plan mode, where nothing is sent that may change something elsewhere: {}. \
+             GET is allowed. {HOW_OUT}",
+            dial.asked
+        ));
+    }
     match changes.find(|change| !may_change(change, effect)) {
         None => Verdict::Allow,
         Some(change) => Verdict::Deny(format!(
@@ -37,7 +44,7 @@ pub(crate) fn judge(effect: &Effect) -> Verdict {
 fn may_change(change: &PathEffect, effect: &Effect) -> bool {
     let named = is_plan_name(&change.path);
     match (change.kind, change.file_type) {
-        (EffectKind::Read | EffectKind::Run, _) => true,
+        (EffectKind::Read | EffectKind::Run | EffectKind::Fetch | EffectKind::Send, _) => true,
         // A folder comes to be only on the way to a plan.
         (EffectKind::Create, Some(FileType::Folder)) => effect.paths.iter().any(|other| {
             other.file_type != Some(FileType::Folder)
@@ -66,6 +73,8 @@ fn verb(kind: EffectKind) -> &'static str {
         EffectKind::Remove => "be removed",
         EffectKind::Purge => "be purged",
         EffectKind::Run => "be run in",
+        EffectKind::Fetch => "be fetched",
+        EffectKind::Send => "be sent",
     }
 }
 

@@ -1,7 +1,9 @@
 //! What may happen, where no rule says it: presets, and what each dialect asks for by itself.
 
 use yard_core::git::{self, Part};
-use yard_core::{Effect, EffectKind, FileType, PathEffect};
+use yard_core::{Dial, Effect, EffectKind, FileType, PathEffect};
+
+use crate::rules::Thing;
 
 /// What is said of one effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +67,11 @@ pub enum Asks {
     ToTouchOthers,
     /// Changing anything, each time.
     ToChange,
+    /// Asking a host of the web that the operator did not name.
+    ToReachOthers,
+    /// Starting at all, each time and whatever the policy: what it does reaches others. Neither a rule nor
+    /// an earlier yes stands for the person. What it changes in the workspace is judged as of any command.
+    Always,
 }
 
 impl Asks {
@@ -77,6 +84,10 @@ impl Asks {
             Self::ToOverwrite => "asks before it replaces or removes what is there",
             Self::ToTouchOthers => "asks before it replaces or removes what its chat did not make",
             Self::ToChange => "asks before each change",
+            Self::ToReachOthers => {
+                "asks before it reaches a host that is not on the operator's list"
+            }
+            Self::Always => "asks before each call, whatever the policy",
         }
     }
 
@@ -85,10 +96,16 @@ impl Asks {
         matches!(self, Self::OnceToRead | Self::OnceToChange)
     }
 
+    /// Whether nothing but a person's word for this very call lets such a thing happen.
+    pub(crate) fn insists(self, thing: Thing<'_>) -> bool {
+        self == Self::Always
+            && matches!(thing, Thing::Path(effect) if effect.kind == EffectKind::Run)
+    }
+
     fn concerns(self, effect: &PathEffect) -> bool {
         let kind = effect.kind;
         match self {
-            Self::Never => false,
+            Self::Never | Self::ToReachOthers => false,
             Self::OnceToRead => kind == EffectKind::Read,
             Self::OnceToChange | Self::ToChange => kind.changes(),
             Self::ToOverwrite => overwrites(kind),
@@ -98,7 +115,17 @@ impl Asks {
                 let acts = kind == EffectKind::Run;
                 kind.changes() && is_protected(effect) || (takes || acts) && !effect.own
             }
+            Self::Always => {
+                self.insists(Thing::Path(effect)) || Self::ToTouchOthers.concerns(effect)
+            }
         }
+    }
+}
+
+impl Asks {
+    /// Who is asked about nothing asks nobody; everybody else asks about hosts that nobody named.
+    fn concerns_host(self, dial: &Dial) -> bool {
+        self != Self::Never && !dial.known
     }
 }
 
@@ -153,6 +180,11 @@ impl Policy {
             Self::ReadOnly if effect.paths.iter().any(|one| one.kind != EffectKind::Read) => {
                 self.judge_desk_write()
             }
+            // What is asked of the web says something of who asks, in the name of who runs this.
+            Self::ReadOnly if !effect.dials.is_empty() => Verdict::Deny(
+                "this session may read the workspace, and does not reach the web from it"
+                    .to_owned(),
+            ),
             _ => Verdict::Allow,
         }
     }
@@ -170,11 +202,12 @@ impl Policy {
 
 impl Preset {
     /// Whether it asks before such a thing happens.
-    pub(crate) fn asks(self, asks: Asks, effect: &PathEffect) -> bool {
-        match self {
-            Self::Open => false,
-            Self::Guarded => asks.concerns(effect),
-            Self::Strict => true,
+    pub(crate) fn asks(self, asks: Asks, thing: Thing<'_>) -> bool {
+        match (self, thing) {
+            (Self::Open, thing) => asks.insists(thing),
+            (Self::Guarded, Thing::Path(effect)) => asks.concerns(effect),
+            (Self::Guarded, Thing::Dial(dial)) => asks.concerns_host(dial),
+            (Self::Strict, _) => true,
         }
     }
 }
@@ -198,15 +231,35 @@ mod tests {
         use EffectKind::{Create, Modify, MoveTo, Read, Remove};
         let asked = |asks: Asks| {
             let kinds = [Read, Create, Modify, MoveTo, Remove].into_iter();
-            kinds.filter(|kind| Preset::Guarded.asks(asks, &at(*kind, "/a"))).collect::<Vec<_>>()
+            kinds
+                .filter(|kind| Preset::Guarded.asks(asks, Thing::Path(&at(*kind, "/a"))))
+                .collect::<Vec<_>>()
         };
         assert_eq!(asked(Asks::Never), []);
         assert_eq!(asked(Asks::OnceToRead), [Read]);
         assert_eq!(asked(Asks::OnceToChange), [Create, Modify, MoveTo, Remove]);
         assert_eq!(asked(Asks::ToOverwrite), [Modify, Remove]);
         assert_eq!(asked(Asks::ToChange), [Create, Modify, MoveTo, Remove]);
-        assert!(Preset::Strict.asks(Asks::Never, &at(Read, "/a")));
-        assert!(!Preset::Open.asks(Asks::ToChange, &at(Remove, "/a")));
+        assert!(Preset::Strict.asks(Asks::Never, Thing::Path(&at(Read, "/a"))));
+        assert!(!Preset::Open.asks(Asks::ToChange, Thing::Path(&at(Remove, "/a"))));
+    }
+
+    #[test]
+    fn what_always_asks_does_so_under_every_preset() {
+        use EffectKind::{Create, Modify, Run};
+        for (preset, ..) in Preset::WORDS {
+            let own = PathEffect { own: true, ..at(Run, "/") };
+            assert!(preset.asks(Asks::Always, Thing::Path(&own)), "{preset:?}");
+        }
+        assert!(
+            !Preset::Open.asks(Asks::Always, Thing::Path(&at(Modify, "/a"))),
+            "it was asked for its start"
+        );
+        assert!(
+            Preset::Guarded.asks(Asks::Always, Thing::Path(&at(Modify, "/a"))),
+            "somebody else's"
+        );
+        assert!(!Preset::Guarded.asks(Asks::Always, Thing::Path(&at(Create, "/a"))));
     }
 
     fn at(kind: EffectKind, path: &str) -> PathEffect {
@@ -216,7 +269,8 @@ mod tests {
     #[test]
     fn a_command_asks_for_what_is_not_its_own() {
         use EffectKind::{Create, Modify, MoveFrom, MoveTo, Remove, Run, Touch};
-        let asks = |effect: &PathEffect| Preset::Guarded.asks(Asks::ToTouchOthers, effect);
+        let asks =
+            |effect: &PathEffect| Preset::Guarded.asks(Asks::ToTouchOthers, Thing::Path(effect));
         for kind in [Modify, Remove, MoveFrom] {
             assert!(asks(&at(kind, "/a")), "{kind:?}");
             assert!(!asks(&PathEffect { own: true, ..at(kind, "/a") }), "{kind:?}");

@@ -16,7 +16,7 @@ const VALUE_BYTES: usize = 16 << 10;
 /// What stands for a secret.
 const REDACTED: &str = "[redacted]";
 /// What the name of a secret holds, without case, `-` and `_`.
-const SECRET_WORDS: [&str; 9] = [
+const SECRET_WORDS: [&str; 12] = [
     "password",
     "passwd",
     "passphrase",
@@ -26,6 +26,9 @@ const SECRET_WORDS: [&str; 9] = [
     "privatekey",
     "accesskey",
     "credential",
+    "cookie",
+    "authtoken",
+    "accesstoken",
 ];
 
 /// Members whose plain values a log shows: places, ids, words of a fixed choice, and how much was asked
@@ -198,7 +201,8 @@ fn kept_members(members: &Map<String, Value>, levels: usize) -> Map<String, Valu
 fn is_secret(key: &str) -> bool {
     let plain = |character: &char| !matches!(character, '-' | '_' | ' ');
     let key: String = key.chars().filter(plain).flat_map(char::to_lowercase).collect();
-    key.ends_with("token") || SECRET_WORDS.iter().any(|word| key.contains(word))
+    // What is typed into a terminal may be a password, and nobody can tell.
+    key == "chars" || key.ends_with("token") || SECRET_WORDS.iter().any(|word| key.contains(word))
 }
 
 /// The beginning of a text that is too long, with how much more there was.

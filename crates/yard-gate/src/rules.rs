@@ -1,12 +1,12 @@
-//! Rules on effects: kind x path x tool -> allow, ask, deny. They are read whole or not at all, and the
-//! strictest one that matches counts. Nothing here knows who is calling or what was planned.
+//! Rules on effects: kind x path or host x tool -> allow, ask, deny. They are read whole or not at all, and
+//! the strictest one that matches counts. Nothing here knows who is calling or what was planned.
 
 use std::fmt;
 
 use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use yard_core::{Effect, EffectKind, PathEffect, WsPath};
+use yard_core::{Dial, Effect, EffectKind, PathEffect, WsPath};
 
 use crate::policy::Preset;
 use crate::{Asks, Origin, Verdict};
@@ -63,10 +63,30 @@ struct Written {
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<Words>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<Words>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<Words>,
     then: Then,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
+}
+
+/// One thing of an effect.
+#[derive(Clone, Copy)]
+pub(crate) enum Thing<'a> {
+    /// Something happens to a path.
+    Path(&'a PathEffect),
+    /// A host of the web is asked.
+    Dial(&'a Dial),
+}
+
+impl Thing<'_> {
+    fn kind(self) -> EffectKind {
+        match self {
+            Self::Path(effect) => effect.kind,
+            Self::Dial(dial) => dial.kind,
+        }
+    }
 }
 
 /// One rule, ready to be asked.
@@ -75,6 +95,7 @@ pub struct Rule {
     written: Written,
     kinds: Vec<EffectKind>,
     paths: Vec<PathPattern>,
+    hosts: Vec<GlobMatcher>,
     tools: Vec<GlobMatcher>,
 }
 
@@ -95,11 +116,21 @@ impl Rule {
         rule
     }
 
+    /// What a person allows of the web: that such tools ask these hosts.
+    pub(crate) fn allowing_hosts(kinds: &[EffectKind], tool: &str, hosts: Vec<String>) -> Value {
+        let mut rule = Self::allowing(kinds, tool, None);
+        rule["host"] = json!(hosts);
+        rule
+    }
+
     fn of(written: Written) -> Result<Self, String> {
         let words = |words: &Option<Words>| words.as_ref().map(|words| words.all().to_vec());
-        for (name, list) in
-            [("effect", &written.effect), ("path", &written.path), ("tool", &written.tool)]
-        {
+        for (name, list) in [
+            ("effect", &written.effect),
+            ("path", &written.path),
+            ("host", &written.host),
+            ("tool", &written.tool),
+        ] {
             // A list of nothing would mean everything.
             let is_empty = |word: &String| word.trim().is_empty();
             if words(list).is_some_and(|list| list.is_empty() || list.iter().any(is_empty)) {
@@ -115,9 +146,11 @@ impl Rule {
         };
         let paths = words(&written.path).unwrap_or_default();
         let paths = paths.iter().map(|text| PathPattern::parse(text)).collect::<Result<_, _>>()?;
+        let hosts = words(&written.host).unwrap_or_default();
+        let hosts = hosts.iter().map(|text| host_matcher(text)).collect::<Result<_, _>>()?;
         let tools = words(&written.tool).unwrap_or_default();
         let tools = tools.iter().map(|text| matcher(text, "tool")).collect::<Result<_, _>>()?;
-        Ok(Self { written, kinds, paths, tools })
+        Ok(Self { written, kinds, paths, hosts, tools })
     }
 
     /// What it says where it matches.
@@ -135,22 +168,37 @@ impl Rule {
         serde_json::to_value(&self.written).unwrap_or_default()
     }
 
-    fn matches(&self, origin: Origin<'_>, effect: &PathEffect) -> bool {
+    fn matches(&self, origin: Origin<'_>, thing: Thing<'_>) -> bool {
         // What may not be read may not be moved to where it may.
-        let reads_by_moving = effect.kind == EffectKind::MoveFrom
+        let reads_by_moving = thing.kind() == EffectKind::MoveFrom
             && self.written.then != Then::Allow
             && self.kinds.contains(&EffectKind::Read);
-        (self.kinds.contains(&effect.kind) || reads_by_moving)
+        (self.kinds.contains(&thing.kind()) || reads_by_moving)
             && self.matches_tool(origin)
-            && (self.paths.is_empty() || self.paths.iter().any(|path| path.matches(effect)))
+            && self.is_about(thing, PathPattern::matches)
     }
 
     /// Whether it allows all of an effect. An effect on whole trees is allowed only where all of the tree is.
-    fn allows(&self, origin: Origin<'_>, effect: &PathEffect) -> bool {
+    fn allows(&self, origin: Origin<'_>, thing: Thing<'_>) -> bool {
         self.written.then == Then::Allow
-            && self.kinds.contains(&effect.kind)
+            && self.kinds.contains(&thing.kind())
             && self.matches_tool(origin)
-            && (self.paths.is_empty() || self.paths.iter().any(|path| path.covers(effect)))
+            && self.is_about(thing, PathPattern::covers)
+    }
+
+    /// Whether it names such a path or such a host. One that names paths is about no host, and one that
+    /// names hosts about no path.
+    fn is_about(&self, thing: Thing<'_>, fits: fn(&PathPattern, &PathEffect) -> bool) -> bool {
+        match thing {
+            Thing::Path(effect) => {
+                let named = self.paths.iter().any(|path| fits(path, effect));
+                self.hosts.is_empty() && (self.paths.is_empty() || named)
+            }
+            Thing::Dial(dial) => {
+                let named = self.hosts.iter().any(|host| host.is_match(&dial.host));
+                self.paths.is_empty() && (self.hosts.is_empty() || named)
+            }
+        }
     }
 
     fn matches_tool(&self, origin: Origin<'_>) -> bool {
@@ -165,7 +213,10 @@ impl fmt::Display for Rule {
         let shown = |words: &Option<Words>| words.as_ref().map(|words| words.all().join(","));
         write!(f, "{}", self.written.then.word())?;
         write!(f, " {}", shown(&self.written.effect).unwrap_or_else(|| "every effect".to_owned()))?;
-        write!(f, " on {}", shown(&self.written.path).unwrap_or_else(|| "every path".to_owned()))?;
+        match (shown(&self.written.path), shown(&self.written.host)) {
+            (None, Some(hosts)) => write!(f, " at {hosts}")?,
+            (paths, _) => write!(f, " on {}", paths.as_deref().unwrap_or("every path"))?,
+        }
         match shown(&self.written.tool) {
             Some(tools) => write!(f, " by {tools}"),
             None => Ok(()),
@@ -197,6 +248,17 @@ fn matcher(pattern: &str, what: &str) -> Result<GlobMatcher, String> {
     let glob = GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build();
     let glob = glob.map_err(|error| format!("{what} {pattern:?} is no glob: {}", error.kind()))?;
     Ok(glob.compile_matcher())
+}
+
+/// A glob on the hosts of the web: `*.example.com` is every host below `example.com`, and not that one.
+pub(crate) fn host_matcher(text: &str) -> Result<GlobMatcher, String> {
+    let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-._*?:[]{},".contains(&byte);
+    if !text.bytes().all(is_host) {
+        return Err(format!(
+            "host {text:?}: a host is a name such as example.com, or *.example.com"
+        ));
+    }
+    matcher(&text.to_ascii_lowercase(), "host")
 }
 
 /// A glob on paths: without a slash on the name at any depth, with one from the root on.
@@ -316,7 +378,9 @@ impl Rules {
         preset: Preset,
         allowed: &[Rule],
     ) -> Judgement {
-        let each = effect.paths.iter().map(|one| self.judge_one(origin, one, preset, allowed));
+        let things = effect.paths.iter().map(Thing::Path);
+        let things = things.chain(effect.dials.iter().map(Thing::Dial));
+        let each = things.map(|one| self.judge_one(origin, one, preset, allowed));
         let strictness = |judgement: &Judgement| match judgement.verdict {
             Verdict::Allow => 0,
             Verdict::Ask(_) => 1,
@@ -333,7 +397,7 @@ impl Rules {
     fn judge_one(
         &self,
         origin: Origin<'_>,
-        effect: &PathEffect,
+        effect: Thing<'_>,
         preset: Preset,
         allowed: &[Rule],
     ) -> Judgement {
@@ -351,6 +415,9 @@ impl Rules {
             let reason = format!("{because} of this workspace's policy forbids to {what}{why}");
             return Judgement { verdict: Verdict::Deny(reason), because };
         }
+        if origin.asks.insists(effect) {
+            return by_preset(origin, effect, preset, &what);
+        }
         let mut granted = allowed.iter().chain(&self.saved);
         if let Some(rule) = granted.find(|rule| rule.allows(origin, effect)) {
             let because = format!("a person allowed it ({rule})");
@@ -359,7 +426,7 @@ impl Rules {
         if let Some((at, rule)) = strictest {
             let because = named(at, rule);
             let verdict = match rule.then() {
-                Then::Allow if effect.with_contents && !rule.allows(origin, effect) => None,
+                Then::Allow if !rule.allows(origin, effect) => None,
                 Then::Allow => Some(Verdict::Allow),
                 _ => Some(Verdict::Ask(format!("{because} asks before: {what}{}", rule.why()))),
             };
@@ -371,7 +438,11 @@ impl Rules {
     }
 }
 
-fn in_words(effect: &PathEffect) -> String {
+fn in_words(thing: Thing<'_>) -> String {
+    let effect = match thing {
+        Thing::Path(effect) => effect,
+        Thing::Dial(dial) => return format!("{} ({})", dial.asked, dial.in_short()),
+    };
     let how = match effect.kind {
         EffectKind::Run if !effect.own => {
             " in place, so that nothing can be shown before it happens"
@@ -381,8 +452,11 @@ fn in_words(effect: &PathEffect) -> String {
     format!("{} {}{how}", effect.kind.word(), effect.path)
 }
 
-fn by_preset(origin: Origin<'_>, effect: &PathEffect, preset: Preset, what: &str) -> Judgement {
+fn by_preset(origin: Origin<'_>, effect: Thing<'_>, preset: Preset, what: &str) -> Judgement {
     let because = match preset {
+        _ if origin.asks.insists(effect) => {
+            format!("{}.{} {}", origin.toolset, origin.tool, origin.asks.about())
+        }
         Preset::Guarded => format!(
             "no rule matches, and under `guarded` {}.{} {}",
             origin.toolset,
@@ -430,13 +504,14 @@ fn list(value: &Value, name: &str) -> Result<Vec<Rule>, String> {
 
 /// The kinds of effect that a yes to an effect is meant for.
 pub(crate) fn kinds_meant(asks: Asks, effect: &Effect) -> Vec<EffectKind> {
+    let happens = |kind: &EffectKind| {
+        effect.paths.iter().any(|one| one.kind == *kind)
+            || effect.dials.iter().any(|dial| dial.kind == *kind)
+    };
     match asks {
         Asks::OnceToRead => vec![EffectKind::Read],
         Asks::OnceToChange => every_change(),
-        _ => EffectKind::ALL
-            .into_iter()
-            .filter(|kind| effect.paths.iter().any(|one| one.kind == *kind))
-            .collect(),
+        _ => EffectKind::ALL.into_iter().filter(happens).collect(),
     }
 }
 
@@ -543,6 +618,38 @@ mod tests {
     }
 
     #[test]
+    fn a4_hosts_are_judged_by_rules_that_name_them_or_nothing() {
+        let rules = rules(&json!({"rules": [
+            {"effect": "fetch", "host": "*.Example.com", "then": "allow"},
+            {"effect": "any", "host": ["evil.example.com"], "then": "deny", "why": "no"},
+            {"effect": "send", "then": "ask"},
+            {"path": "**/*", "then": "deny"},
+        ]}));
+        let dial = |kind, host: &str, known| {
+            let (asked, host) = (format!("GET https://{host}/"), host.to_owned());
+            Effect::dialling(Dial { kind, asked, host, port: 443, known })
+        };
+        use EffectKind::{Fetch, Send};
+        for (kind, host, known, expected) in [
+            (Fetch, "a.example.com", false, "allow"),
+            (Fetch, "a.b.example.com", false, "allow"),
+            (Fetch, "evil.example.com", true, "deny"),
+            (Fetch, "example.com", false, "ask"),
+            (Fetch, "example.com", true, "allow"),
+            (Fetch, "notexample.com", false, "ask"),
+            (Send, "a.example.com", true, "ask"),
+        ] {
+            let judged = word(&rules, &dial(kind, host, known), Preset::Guarded);
+            assert_eq!(judged, expected, "{kind:?} {host}");
+        }
+        assert_eq!(word(&rules, &dial(Fetch, "b.example", false), Preset::Open), "allow");
+        assert_eq!(word(&rules, &dial(Fetch, "b.example", true), Preset::Strict), "ask");
+        let by_host = Rules::parse(&json!({"rules": [{"host": "a.example", "then": "deny"}]}));
+        let read = effect(EffectKind::Read, "/a");
+        assert_eq!(word(&by_host.unwrap(), &read, Preset::Open), "allow");
+    }
+
+    #[test]
     fn what_does_not_parse_is_refused_whole_and_named() {
         for (text, expected) in [
             (json!([]), "expected an object"),
@@ -557,6 +664,8 @@ mod tests {
             (json!({"rules": [{"path": "/a/../b", "then": "deny"}]}), "no empty name"),
             (json!({"rules": [{"path": [], "then": "deny"}]}), "path: empty"),
             (json!({"rules": [{"tool": "", "then": "deny"}]}), "tool: empty"),
+            (json!({"rules": [{"host": [], "then": "deny"}]}), "host: empty"),
+            (json!({"rules": [{"host": "http://a/", "then": "deny"}]}), "a host is a name"),
         ] {
             let error = Rules::parse(&text).unwrap_err();
             assert!(error.contains(expected), "{error}");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use yard_core::op::Operation;
 use yard_core::{
-    ApprovalId, Call, ChatId, Effect, Fault, FaultCode, Limits, QuestionId, Result, RunId,
+    ApprovalId, Call, ChatId, Effect, Fault, FaultCode, Limits, QuestionId, Result, RunId, WsPath,
 };
 use yard_kernel::{Committed, Execute, Planned, Proposal, Signed, Upload, store_fault};
 use yard_store::{AuditEntry, Mode, Rider};
@@ -92,8 +92,14 @@ pub struct Session {
     permit: Option<Arc<Permit>>,
     /// The gate itself looks, for its own decisions: nobody is asked.
     is_inner: bool,
+    /// What a person is shown of a start beside its effect: a yes is to that.
+    shown: Option<Arc<str>>,
     /// Nothing happens: what would decide is noted here.
     notebook: Option<Arc<Notebook>>,
+    /// Its caller may read paths of the host (R13).
+    shows_host: bool,
+    /// Only what is at or below one of these may be touched, if any are named.
+    confines: Option<Arc<[WsPath]>>,
 }
 
 /// What becomes of an operation that was judged and not refused.
@@ -117,8 +123,47 @@ impl Session {
             asking: None,
             permit: None,
             is_inner: false,
+            shown: None,
             notebook: None,
+            shows_host: false,
+            confines: None,
         }
+    }
+
+    /// The same session, for a caller that keeps to these folders: nothing else is read or changed. It
+    /// narrows what the session could do, and never widens it.
+    #[must_use]
+    pub fn confined_to(&self, folders: Vec<WsPath>) -> Self {
+        Self { confines: Some(folders.into()), ..self.clone() }
+    }
+
+    /// A word against what lies outside of the folders that the caller keeps to.
+    fn judge_confines(&self, effect: &Effect) -> Verdict {
+        let Some(folders) = &self.confines else { return Verdict::Allow };
+        let is_inside = |path: &WsPath| folders.iter().any(|folder| path.is_within(folder));
+        match effect.paths.iter().find(|one| !is_inside(&one.path)) {
+            None => Verdict::Allow,
+            Some(outside) => {
+                let folders: Vec<String> = folders.iter().map(ToString::to_string).collect();
+                Verdict::Deny(format!(
+                    "{} is outside of what the client offers: {}. Name a path at or below one of these",
+                    outside.path,
+                    folders.join(", ")
+                ))
+            }
+        }
+    }
+
+    /// The same session, for a caller on the same machine: answers may name paths of the host, at or
+    /// below the workspace's own directory (R13).
+    #[must_use]
+    pub fn showing_host_paths(&self) -> Self {
+        Self { shows_host: true, ..self.clone() }
+    }
+
+    /// Whether answers may name paths of the host.
+    pub fn shows_host_paths(&self) -> bool {
+        self.shows_host
     }
 
     /// The same session, in which nothing changes and what would decide is noted.
@@ -136,6 +181,28 @@ impl Session {
     pub fn calling(&self, args: Value) -> Self {
         let asking = Asking { args, has_changed: AtomicBool::new(false), run: Mutex::default() };
         Self { asking: Some(Arc::new(asking)), ..self.clone() }
+    }
+
+    /// The same session, whose next start says this to the person who is asked. A yes is to exactly that.
+    #[must_use]
+    pub fn showing(&self, text: &str) -> Self {
+        Self { shown: Some(text.into()), ..self.clone() }
+    }
+
+    /// Whether a person is shown more of a start than its effect.
+    pub(crate) fn shows_more(&self) -> bool {
+        self.shown.is_some()
+    }
+
+    /// The same session, looking for the gate's own decisions: nobody is asked, and no yes is used up.
+    pub(crate) fn inner(&self) -> Self {
+        Self { is_inner: true, asking: None, permit: None, ..self.clone() }
+    }
+
+    /// The same caller in one chat, outside of any call.
+    pub(crate) fn beside(&self, chat: ChatId) -> Self {
+        let (chat, asking, permit) = (Some(chat), None, None);
+        Self { chat, asking, permit, effects: None, notebook: None, ..self.clone() }
     }
 
     /// From now on the call is about what this run changed.
@@ -172,7 +239,7 @@ impl Session {
         Ok(match preset {
             Preset::Strict => true,
             Preset::Guarded => asks != Asks::Never || !rules.is_empty(),
-            Preset::Open => !rules.is_empty(),
+            Preset::Open => asks == Asks::Always || !rules.is_empty(),
         })
     }
 
@@ -333,7 +400,9 @@ impl Session {
             return Ok(Admission::Go(Vec::new()));
         }
         let reason = match self.judge(origin, call, effect)? {
-            Verdict::Allow if self.permit.is_none() || proposal.is_none() => {
+            Verdict::Allow
+                if self.permit.is_none() || proposal.is_none() || self.lands_what_it_started() =>
+            {
                 return Ok(Admission::Go(Vec::new()));
             }
             // What was permitted is what was shown, also where nobody would be asked any more.
@@ -353,11 +422,19 @@ impl Session {
                 diff: proposal.diff(&self.open.workspace, approvals::DIFF_BYTES),
             },
             None => {
-                let state = approvals::state_of_reading(effect);
-                approvals::Planned { effect, state, diff: String::new() }
+                let shown = self.shown.as_deref().unwrap_or_default();
+                let state = approvals::state_of_start(effect, shown);
+                approvals::Planned { effect, state, diff: shown.to_owned() }
             }
         };
         self.ask(origin, call, reason, planned)
+    }
+
+    /// Whether the yes was to the start of a command, which used it up: what the command changed is
+    /// judged by itself.
+    fn lands_what_it_started(&self) -> bool {
+        let has_run = self.asking.as_ref().is_some_and(|asking| asking.run().is_some());
+        has_run && self.permitted_run().is_none()
     }
 
     /// Asks a person, unless one has said yes to exactly this.
@@ -401,14 +478,21 @@ impl Session {
     }
 
     /// The role's word, then the policy's, and in plan mode also that mode's.
-    fn judge(&self, origin: Origin<'_>, call: &Call, effect: &Effect) -> Result<Verdict> {
-        let by_role = self.policy.judge_role(effect);
-        if by_role != Verdict::Allow {
-            return Ok(by_role);
+    pub(crate) fn judge(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        effect: &Effect,
+    ) -> Result<Verdict> {
+        for word in [self.policy.judge_role(effect), self.judge_confines(effect)] {
+            if word != Verdict::Allow {
+                return Ok(word);
+            }
         }
         let verdict = self.judgement(origin, call, effect)?.verdict;
         let denied = matches!(verdict, Verdict::Deny(_));
-        if denied || !effect.changes_anything() || self.mode()? == Mode::Build {
+        let acts = effect.changes_anything() || effect.sends_anything();
+        if denied || !acts || self.mode()? == Mode::Build {
             return Ok(verdict);
         }
         Ok(match plan_mode::judge(effect) {
@@ -426,8 +510,8 @@ impl Session {
     ) -> Result<Judgement> {
         let rules = self.open.rules(call)?;
         let preset = rules.preset.unwrap_or_else(|| self.policy.preset());
-        let asks_nothing =
-            preset == Preset::Open || preset == Preset::Guarded && origin.asks == Asks::Never;
+        let asks_nothing = preset == Preset::Open && origin.asks != Asks::Always
+            || preset == Preset::Guarded && origin.asks == Asks::Never;
         if rules.is_empty() && asks_nothing {
             // The usual way, without a word.
             return Ok(Judgement { verdict: Verdict::Allow, because: String::new() });
@@ -587,7 +671,7 @@ pub(crate) fn only_explained() -> Fault {
     Fault::new(FaultCode::Unavailable, "this call is only explained")
 }
 
-/// The effect in one line: kinds and paths, never contents.
+/// The effect in one line: kinds, paths and hosts, never contents.
 fn summary(effect: &Effect) -> String {
     let shown = effect.paths.iter().take(AUDITED_PATHS);
     let mut parts: Vec<String> =
@@ -596,5 +680,6 @@ fn summary(effect: &Effect) -> String {
     if rest > 0 {
         parts.push(format!("and {rest} more"));
     }
+    parts.extend(effect.dials.iter().map(yard_core::Dial::in_short));
     parts.join(", ")
 }

@@ -123,11 +123,11 @@ impl Session {
     ) -> Result<Explained> {
         let effect = effect.clone();
         if let refused @ Verdict::Deny(_) = self.policy().judge_role(&effect) {
-            let because = "the caller's role may only read".to_owned();
+            let because = "the caller's role may only read the workspace".to_owned();
             return Ok(Explained { effect, verdict: refused, because });
         }
         let Judgement { verdict, because } = self.judged_in_words(origin, call, &effect)?;
-        let in_plan_mode = effect.changes_anything()
+        let in_plan_mode = (effect.changes_anything() || effect.sends_anything())
             && self.mode()? == crate::Mode::Plan
             && !matches!(verdict, Verdict::Deny(_));
         if let (true, refused @ Verdict::Deny(_)) = (in_plan_mode, plan_mode::judge(&effect)) {

@@ -10,7 +10,8 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -20,10 +21,12 @@ use yard_core::{Call, Fault, FaultCode, Result, RunId, WsPath};
 use yard_store::AuditEntry;
 
 use crate::disk::{Capture, Keeping, RunFolder, Said};
+use crate::net::{PROXY_PORT, Proxy, Reach};
 use crate::output;
 use crate::refs::{self, Moved, note_rewound};
-use crate::sandbox::{self, Ended, Exit, Hear, Layer, Level, Order, Sandbox, Stopped};
+use crate::sandbox::{self, Ended, Exit, Hear, Layer, Level, Order, Pty, Sandbox, Stopped};
 use crate::spilled;
+use crate::terminal;
 use crate::workspace::{Workspace, store_fault};
 
 /// What it said is kept under these names.
@@ -33,7 +36,7 @@ const STDERR: &str = "stderr";
 const QUESTIONS_MILLIS: i64 = 20_000;
 const AN_HOUR: Duration = Duration::from_secs(3_600);
 /// Says how a run ended.
-const ENDED: &str = "ended";
+pub(crate) const ENDED: &str = "ended";
 /// What of the root no command sees: what no tool shows either.
 const OURS: [&str; 2] = [RESERVED_NAME, spilled::FOLDER];
 /// Says that a person is asked about a run.
@@ -53,6 +56,26 @@ pub struct Boxed {
     pub limits: sandbox::Limits,
     /// How much of what commands say is kept.
     pub keeping: Keeping,
+    /// What terminals may use besides.
+    pub terminals: TerminalLimits,
+}
+
+/// What terminals may use, beside what every command may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TerminalLimits {
+    /// Terminals at a time, of one workspace.
+    pub at_once: usize,
+    /// From start to end.
+    pub life: Duration,
+    /// Without a word from either side.
+    pub idle: Duration,
+}
+
+impl Default for TerminalLimits {
+    fn default() -> Self {
+        let minutes = |count: u64| Duration::from_secs(count * 60);
+        Self { at_once: 16, life: minutes(12 * 60), idle: minutes(60) }
+    }
 }
 
 type Probing = Box<dyn FnOnce() -> Sandbox + Send>;
@@ -63,7 +86,7 @@ impl Boxed {
         let probe: Probing = Box::new(probe);
         let sandbox = Arc::new(LazyLock::new(probe));
         let (limits, keeping) = (sandbox::Limits::default(), Keeping::default());
-        Self { sandbox, shown_at: None, limits, keeping }
+        Self { sandbox, shown_at: None, limits, keeping, terminals: TerminalLimits::default() }
     }
 
     /// Where commands run.
@@ -96,6 +119,8 @@ pub struct Command {
     pub folder: WsPath,
     /// How long it may take.
     pub wall: Duration,
+    /// What it may reach of the web; nothing, without.
+    pub reach: Option<Reach>,
 }
 
 /// A command that ran to its end, whichever that was.
@@ -109,6 +134,8 @@ pub struct Ran {
     pub stdout: Said,
     /// What it complained of.
     pub stderr: Said,
+    /// Hosts that it asked for, and may not reach.
+    pub refused: Vec<String>,
 }
 
 impl Workspace {
@@ -142,7 +169,8 @@ impl Workspace {
         }
         output::trim(self)?;
         let folder = self.runs.begin(run, &self.disk)?;
-        let mut ear = Ear::new(&folder, boxed.keeping.stream_bytes, starts);
+        let reach = command.reach.clone().map(|reach| (reach, call.clone()));
+        let mut ear = Ear::new(&folder, boxed.keeping.stream_bytes, reach, starts);
         let ran = match self.run_in(&folder, boxed, command, ground, call, &mut ear) {
             Ok(ended) => self.over(run, &folder, ear, ended),
             Err(fault) => Err(ear.refused.unwrap_or(fault)),
@@ -160,39 +188,11 @@ impl Workspace {
         call: &Call,
         ear: &mut Ear<'_>,
     ) -> Result<Ended> {
-        folder.begins_after(self.store().head().map_err(store_fault)?)?;
-        let root = Path::new(std::ffi::OsStr::from_bytes(self.host_root()));
-        let (upper, work) = (folder.upper(), folder.work());
-        let usual = Order {
-            argv: command.argv.clone(),
-            env: command.env.clone(),
-            stdin: Vec::new(),
-            scripts: command.scripts.clone(),
-            workspace: root,
-            shown_at: boxed.shown_at.as_deref().unwrap_or(root),
-            folder: PathBuf::from(OsString::from_vec(command.folder.relative().to_vec())),
-            layer: Layer::Overlay { upper: &upper, work: &work },
-            scratch: None,
-            hidden: OURS.map(|name| root.join(name)).to_vec(),
-            limits: sandbox::Limits { wall: command.wall, ..boxed.limits },
-        };
-        let scratch;
-        let order = match ground {
-            Ground::Layer => usual,
-            Ground::Place | Ground::Nothing => {
-                scratch = folder.scratch(&command.scripts)?;
-                // Nothing can be hidden here. What is not there needs not be; nor does what only has the
-                // name of something that no tool shows.
-                let has_stage = self.disk.has_in_root(RESERVED_NAME);
-                let hidden = has_stage.then(|| root.join(RESERVED_NAME)).into_iter().collect();
-                without_layer(Order { hidden, ..usual }, &scratch, ground)
-            }
-        };
-        if ground == Ground::Place {
-            folder.keep(IN_PLACE, b"")?;
-        }
+        let site = self.prepare(folder, boxed, command, ground)?;
+        let limits = sandbox::Limits { wall: command.wall, ..boxed.limits };
+        let order = site.order(command, limits, None);
         let sandbox = boxed.sandbox();
-        let ended = sandbox.run(&order, call, ear).map_err(|error| not_run(&error))?;
+        let ended = sandbox.run(&order, call, ear).map_err(|error| not_run(command, &error))?;
         if ground == Ground::Layer {
             // The command is over, and its caller's time may be: this is looked at all the same.
             let after = Call::new(call.shared_world());
@@ -201,7 +201,7 @@ impl Workspace {
                 // No overlay takes up the scratch of another.
                 let work = asking.check().and_then(|()| folder.another_work());
                 work.is_ok_and(|work| {
-                    let layer = Layer::Overlay { upper: &upper, work: &work };
+                    let layer = Layer::Overlay { upper: &site.upper, work: &work };
                     is_forward(sandbox, Order { layer, ..order.clone() }, moved, &asking)
                 })
             };
@@ -210,14 +210,52 @@ impl Workspace {
         Ok(ended)
     }
 
+    /// Makes a run's folder ready for a command.
+    pub(crate) fn prepare(
+        &self,
+        folder: &RunFolder,
+        boxed: &Boxed,
+        command: &Command,
+        ground: Ground,
+    ) -> Result<Site> {
+        folder.begins_after(self.store().head().map_err(store_fault)?)?;
+        let root = PathBuf::from(OsString::from_vec(self.host_root().to_vec()));
+        let in_box = boxed.sandbox().level() == Level::Full;
+        let scratch = if in_box { None } else { Some(folder.scratch(&command.scripts)?) };
+        // Nothing can be hidden without a box. What is not there needs not be; nor does what only has the
+        // name of something that no tool shows.
+        let is_hidden = |name: &&str| {
+            in_box || (*name == RESERVED_NAME && self.disk.has_in_root(RESERVED_NAME))
+        };
+        let hidden = OURS.iter().filter(|name| is_hidden(name)).map(|name| root.join(name));
+        if ground == Ground::Place {
+            folder.keep(IN_PLACE, b"")?;
+        }
+        Ok(Site {
+            hidden: hidden.collect(),
+            shown_at: boxed.shown_at.clone().unwrap_or_else(|| root.clone()),
+            root,
+            upper: folder.upper(),
+            work: folder.work(),
+            scratch,
+            ground,
+        })
+    }
+
     /// Keeps how a command ended and what it said.
     fn over(&self, run: RunId, folder: &RunFolder, ear: Ear<'_>, ended: Ended) -> Result<Ran> {
-        let Ear { out, err, .. } = ear;
+        let Ear { out, err, proxy, .. } = ear;
+        let refused = proxy.map(Proxy::end).unwrap_or_default();
         let (stdout, stderr) = (out.finish(run, &self.spills), err.finish(run, &self.spills));
         stdout.keep(folder, STDOUT)?;
         stderr.keep(folder, STDERR)?;
         folder.keep(ENDED, told(&ended).as_bytes())?;
-        Ok(Ran { run, ended, stdout, stderr })
+        Ok(Ran { run, ended, stdout, stderr, refused })
+    }
+
+    /// What terminals may use here.
+    pub fn terminal_limits(&self) -> TerminalLimits {
+        self.boxed.as_ref().map_or_else(TerminalLimits::default, |boxed| boxed.terminals)
     }
 
     /// How much of what commands say is kept here.
@@ -232,12 +270,15 @@ impl Workspace {
         let ended = ended.ok_or_else(|| interrupted(run))?;
         let said = |stream| Said::kept(&folder, stream, run, &self.spills);
         let (stdout, stderr) = (said(STDOUT)?, said(STDERR)?);
-        Ok(Ran { run, ended, stdout, stderr })
+        Ok(Ran { run, ended, stdout, stderr, refused: Vec::new() })
     }
 
     /// Where the whole of what a run said is, stream by stream, as far as it is kept.
     pub fn kept_output(&self, run: RunId) -> Vec<WsPath> {
-        [STDOUT, STDERR].iter().filter_map(|stream| self.spills.find(run, stream)).collect()
+        [STDOUT, STDERR, terminal::LOG]
+            .iter()
+            .filter_map(|stream| self.spills.find(run, stream))
+            .collect()
     }
 
     /// Makes sure that a run, with what it changed, is there until somebody has decided about it.
@@ -273,6 +314,10 @@ impl Workspace {
             if folder.kept(WAITING)?.is_some() {
                 continue;
             }
+            let is_terminal = folder.kept(terminal::NOTE)?.is_some();
+            if is_terminal && folder.kept(terminal::TOLD)?.is_some() {
+                continue;
+            }
             // It landed, and only its folder was left.
             let step = folder.landing_as()?.map(|step| self.store().step(step));
             if step.transpose().map_err(store_fault)?.flatten().is_some() {
@@ -290,9 +335,13 @@ impl Workspace {
                 detail: format!("run {run}: {became}"),
             };
             self.record_audit(&entry)?;
-            self.runs.remove(run);
+            match is_terminal {
+                true if folder.kept(ENDED)?.is_some() => {}
+                true => folder.keep(ENDED, terminal::INTERRUPTED)?,
+                false => self.runs.remove(run),
+            }
         }
-        Ok(())
+        self.forget_old_terminals()
     }
 }
 
@@ -308,18 +357,74 @@ fn is_forward(sandbox: &Sandbox, over: Order<'_>, moved: &Moved, call: &Call) ->
     ended.is_ok_and(|ended| ended.exit == Exit::Code(0))
 }
 
-/// The same order where there is no layer, and no box that could show scripts in a place of its own.
-fn without_layer<'a>(order: Order<'a>, scratch: &'a Path, ground: Ground) -> Order<'a> {
-    let argv = order.argv.into_iter().map(|word| {
+/// Where a command runs: everything of its order that is not the command's.
+pub(crate) struct Site {
+    root: PathBuf,
+    shown_at: PathBuf,
+    hidden: Vec<PathBuf>,
+    upper: PathBuf,
+    work: PathBuf,
+    /// A folder of its own, with its scripts, where no box could show them in a place of their own.
+    scratch: Option<PathBuf>,
+    ground: Ground,
+}
+
+impl Site {
+    pub(crate) fn order<'a>(
+        &'a self,
+        command: &Command,
+        limits: sandbox::Limits,
+        terminal: Option<&'a Pty>,
+    ) -> Order<'a> {
+        let layer = match self.ground {
+            Ground::Layer => Layer::Overlay { upper: &self.upper, work: &self.work },
+            Ground::Place => Layer::InPlace,
+            Ground::Nothing => Layer::ReadOnly,
+        };
+        let (argv, scripts) = match &self.scratch {
+            None => (command.argv.clone(), command.scripts.clone()),
+            Some(scratch) => (with_scripts_in(scratch, &command.argv), Vec::new()),
+        };
+        Order {
+            argv,
+            env: with_way_out(command),
+            stdin: Vec::new(),
+            terminal,
+            proxy: command.reach.is_some().then_some(PROXY_PORT),
+            scripts,
+            workspace: &self.root,
+            shown_at: &self.shown_at,
+            folder: PathBuf::from(OsString::from_vec(command.folder.relative().to_vec())),
+            layer,
+            scratch: self.scratch.as_deref(),
+            hidden: self.hidden.clone(),
+            limits,
+        }
+    }
+}
+
+/// The command's own environment, and where its way out is, if it has one.
+fn with_way_out(command: &Command) -> Vec<(OsString, OsString)> {
+    let mut env = command.env.clone();
+    if command.reach.is_some() {
+        let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
+        let names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"];
+        env.extend(names.map(|name| (name.into(), proxy.clone().into())));
+    }
+    env
+}
+
+/// The same words, with scripts named where they are.
+fn with_scripts_in(scratch: &Path, argv: &[OsString]) -> Vec<OsString> {
+    let words = argv.iter().map(|word| {
         let script = word.to_str().and_then(|word| word.strip_prefix(SCRIPTS));
-        script.map(|name| scratch.join(name).into_os_string()).unwrap_or(word)
+        script.map_or_else(|| word.clone(), |name| scratch.join(name).into_os_string())
     });
-    let layer = if ground == Ground::Place { Layer::InPlace } else { Layer::ReadOnly };
-    Order { argv: argv.collect(), scripts: Vec::new(), layer, scratch: Some(scratch), ..order }
+    words.collect()
 }
 
 /// Hears nothing.
-struct Deaf;
+pub(crate) struct Deaf;
 
 impl Hear for Deaf {
     fn stdout(&mut self, _: &[u8]) -> io::Result<()> {
@@ -336,14 +441,23 @@ struct Ear<'a> {
     out: Capture<'a>,
     err: Capture<'a>,
     starts: &'a mut dyn FnMut() -> Result<()>,
+    /// What the command may reach, and the proxy through which it does.
+    reach: Option<(Reach, Call)>,
+    proxy: Option<Proxy>,
     /// Why the command did not start.
     refused: Option<Fault>,
 }
 
 impl<'a> Ear<'a> {
-    fn new(folder: &'a RunFolder, room: u64, starts: &'a mut dyn FnMut() -> Result<()>) -> Self {
+    fn new(
+        folder: &'a RunFolder,
+        room: u64,
+        reach: Option<(Reach, Call)>,
+        starts: &'a mut dyn FnMut() -> Result<()>,
+    ) -> Self {
         let stream = |name| Capture::new(folder, name, room);
-        Self { out: stream(STDOUT), err: stream(STDERR), starts, refused: None }
+        let (out, err) = (stream(STDOUT), stream(STDERR));
+        Self { out, err, starts, reach, proxy: None, refused: None }
     }
 }
 
@@ -354,6 +468,13 @@ impl Hear for Ear<'_> {
             self.refused = Some(fault);
             words
         })
+    }
+
+    fn opened(&mut self, listener: OwnedFd) -> io::Result<()> {
+        if let Some((reach, call)) = self.reach.take() {
+            self.proxy = Some(Proxy::serve(listener, reach, &call)?);
+        }
+        Ok(())
     }
 
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -368,7 +489,7 @@ impl Hear for Ear<'_> {
 }
 
 /// How a run ended, as its folder says it: what became of it, why, and after how many milliseconds.
-fn told(ended: &Ended) -> String {
+pub(crate) fn told(ended: &Ended) -> String {
     let mut text = match ended.exit {
         Exit::Code(code) => format!("code {code}"),
         Exit::Signal(signal) => format!("signal {signal}"),
@@ -378,7 +499,7 @@ fn told(ended: &Ended) -> String {
     text
 }
 
-fn ended_of(text: &[u8]) -> Option<Ended> {
+pub(crate) fn ended_of(text: &[u8]) -> Option<Ended> {
     let text = std::str::from_utf8(text).ok()?;
     let words: Vec<&str> = text.split(' ').collect();
     let [kind, number, why, took] = words[..] else { return None };
@@ -391,19 +512,27 @@ fn ended_of(text: &[u8]) -> Option<Ended> {
     Some(Ended { exit, stopped, took: Duration::from_millis(took.parse().ok()?) })
 }
 
-fn no_box() -> Fault {
+pub(crate) fn no_box() -> Fault {
     let message = "commands cannot be run here, because nothing would hold them: `toolyard doctor` \
                    says what is missing and how to get it";
     Fault::new(FaultCode::Unavailable, message)
 }
 
-fn not_held() -> Fault {
+pub(crate) fn not_held() -> Fault {
     let message = "this chat is in plan mode, and nothing here would keep a command from writing: \
                    the operator lets commands run unconfined. Look with the file tools";
     Fault::new(FaultCode::Unavailable, message)
 }
 
-fn not_run(error: &io::Error) -> Fault {
+fn not_run(command: &Command, error: &io::Error) -> Fault {
+    if let (io::ErrorKind::NotFound, Some(program)) = (error.kind(), command.argv.first()) {
+        let program = program.display();
+        let message = format!(
+            "there is no program `{program}` where commands run: install it on this machine, or, if it is \
+             installed in a folder that commands do not see, name that folder in `show` of `[commands]`"
+        );
+        return Fault::new(FaultCode::Unavailable, message);
+    }
     Fault::new(FaultCode::Unavailable, format!("the command could not be run: {error}"))
 }
 

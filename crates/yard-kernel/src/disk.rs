@@ -25,17 +25,18 @@ use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir, ResolveFlags, StatxFlags};
 use rustix::io::Errno;
+use yard_core::op::OnDisk;
 use yard_core::path::RESERVED_NAME;
 use yard_core::{Fault, FaultCode, FileKind, Name, Result, Subject, Timestamp, WsPath};
 use yard_store::Signature;
 
-pub(crate) use capture::Capture;
+pub(crate) use capture::{Capture, Excerpt};
 pub use capture::{Said, Whole};
 pub(crate) use layer::{Layer, RunFolder, Runs};
 pub(crate) use lock::Locks;
 pub(crate) use resolve::Spot;
 pub use spill::Keeping;
-pub(crate) use spill::Spills;
+pub(crate) use spill::{Spill, Spills};
 pub(crate) use stage::{Displaced, Incoming, NewlyKept, Shape, Stage, Staged, Taking, looks_like};
 
 /// How often a call that raced with a rename is tried again before it is a fault.
@@ -115,13 +116,23 @@ impl EntryKind {
 }
 
 /// Metadata of one entry, links not followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Stat {
     pub(crate) kind: EntryKind,
     pub(crate) mode: u32,
+    /// When it was last read: no part of how it looks.
+    pub(crate) accessed: Timestamp,
     pub(crate) owner: (u32, u32),
     pub(crate) device: u64,
     pub(crate) signature: Signature,
+}
+
+/// Two looks at what nobody changed are equal, whoever read it meanwhile.
+impl PartialEq for Stat {
+    fn eq(&self, other: &Self) -> bool {
+        let looks = |stat: &Self| (stat.kind, stat.mode, stat.owner, stat.device, stat.signature);
+        looks(self) == looks(other)
+    }
 }
 
 impl Stat {
@@ -137,11 +148,16 @@ impl Stat {
         self.kind == EntryKind::Known(kind)
     }
 
+    pub(crate) fn on_disk(&self) -> OnDisk {
+        OnDisk { mode: self.mode, size: self.size(), accessed_at: self.accessed }
+    }
+
     fn of(raw: &rustix::fs::Stat) -> Self {
         let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000) + nanos;
         Self {
             kind: EntryKind::of(RawType::from_raw_mode(raw.st_mode)),
             mode: raw.st_mode & 0o7777,
+            accessed: Timestamp::from_nanos(nanos(raw.st_atime, raw.st_atime_nsec as i64)),
             owner: (raw.st_uid, raw.st_gid),
             device: raw.st_dev,
             signature: Signature {

@@ -5,6 +5,7 @@
 //! makes it so. `disk` is the only module that opens files. Nothing here knows who is calling, which
 //! policy holds or what a dialect calls things.
 
+mod code;
 mod command;
 mod content;
 mod disk;
@@ -12,6 +13,7 @@ mod draft;
 mod glimpse;
 mod journal;
 mod making;
+pub mod net;
 mod op;
 mod output;
 mod preview;
@@ -23,15 +25,17 @@ mod regex;
 pub mod sandbox;
 mod spilled;
 mod spread;
+mod terminal;
 mod upload;
 mod virtual_files;
 mod walk;
 mod watch;
 mod workspace;
 
-pub use command::{Boxed, Command, Ground, Ran};
+pub use command::{Boxed, Command, Ground, Ran, TerminalLimits};
 pub use disk::{DiskCall, Keeping, Probe, Resolution, Said, Whole};
 pub use journal::Signed;
+pub use terminal::{Glance, KeptTerminal, NewTerminal, Screen, Terminal, Why};
 pub use upload::{Upload, Uploaded};
 pub use virtual_files::{VirtualFile, VirtualFiles};
 pub use watch::{Outside, Told, Watch};

@@ -11,6 +11,7 @@ mod land;
 mod list;
 mod locate;
 mod mkdir;
+mod names;
 mod patch;
 mod place;
 pub(crate) mod purge;
@@ -18,6 +19,7 @@ mod read;
 mod relocate;
 mod remove;
 mod restore;
+mod search_code;
 mod show;
 mod stale;
 mod stat;
@@ -29,10 +31,12 @@ mod verify;
 pub(crate) mod version;
 mod write;
 
+pub(crate) use grep::is_passing;
 pub(crate) use land::is_by;
+pub(crate) use sync::is_settled;
 use yard_core::{Fault, FaultCode};
 
 /// A thread that helped with an answer is gone without a word.
-fn broke_off(what: &str) -> Fault {
+pub(crate) fn broke_off(what: &str) -> Fault {
     Fault::new(FaultCode::Io, format!("the {what} broke off"))
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, Limits, Result, World};
 use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 
+use crate::code::CodeIndex;
 use crate::disk::{Disk, Locks, Probe, Resolution, Runs, Spills, Stage};
 use crate::glimpse::Glimpses;
 use crate::journal::{Journal, Signed, Verdict};
@@ -49,6 +50,7 @@ pub struct Workspace {
     pub(crate) recent: Recent,
     pub(crate) glimpses: Glimpses,
     pub(crate) in_parts: InParts,
+    pub(crate) code: CodeIndex,
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) runs: Runs,
     pub(crate) spills: Spills,
@@ -76,6 +78,7 @@ impl Workspace {
             recent: Recent::default(),
             glimpses: Glimpses::default(),
             in_parts: InParts::default(),
+            code: CodeIndex::default(),
             uploads: Arc::default(),
             runs: Runs::open(&opening.state_dir)?,
             spills: Spills::open(&opening.state_dir, opening.resolution)?,

@@ -7,7 +7,9 @@
 
 pub mod http;
 mod listen;
+pub mod mcp;
 mod pool;
+mod waiting;
 
 pub use http::{App, ContinueTrace, Settings};
 pub use listen::{Listening, serve};

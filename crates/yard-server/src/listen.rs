@@ -62,6 +62,7 @@ where
         let stop = stop();
         accept(listener, Arc::new(table(&app)), stop, &app).await;
     });
+    app.house.end_all_terminals();
     // A tool that is still running is cut off: nothing of it is half done.
     runtime.shutdown_timeout(Duration::from_secs(2));
 }

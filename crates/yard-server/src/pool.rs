@@ -30,6 +30,17 @@ pub(crate) enum Work {
     Run,
 }
 
+impl From<yard_dialects::Work> for Work {
+    fn from(work: yard_dialects::Work) -> Self {
+        match work {
+            yard_dialects::Work::Look => Self::Look,
+            yard_dialects::Work::Walk => Self::Walk,
+            yard_dialects::Work::Change => Self::Change,
+            yard_dialects::Work::Run => Self::Run,
+        }
+    }
+}
+
 /// The pools.
 #[derive(Debug)]
 pub(crate) struct Pools {

@@ -338,11 +338,52 @@ pub enum Event {
         /// Executed or failed.
         status: ApprovalStatus,
     },
+    /// A terminal was opened, or is over.
+    Terminal {
+        /// In this chat.
+        chat: ChatId,
+        /// Its run.
+        run: RunId,
+        /// What its chat calls it.
+        name: String,
+        /// What became of it.
+        state: TerminalState,
+    },
     /// Files changed on disk without us. Nothing was recorded yet.
     ChangedOutside {
         /// Some of them: at most [`EVENT_PATHS`].
         paths: Vec<WsPath>,
     },
+}
+
+/// What became of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TerminalState {
+    /// Its program runs.
+    Running,
+    /// Its program ended with this code: 128 and the signal's number if a signal ended it.
+    Ended(i32),
+    /// The server ended while its program ran.
+    Interrupted,
+}
+
+impl TerminalState {
+    /// One word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Ended(_) => "ended",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// What its program ended with.
+    pub fn exit_code(self) -> Option<i32> {
+        match self {
+            Self::Ended(code) => Some(code),
+            Self::Running | Self::Interrupted => None,
+        }
+    }
 }
 
 /// A step, as an event tells it.
@@ -501,6 +542,16 @@ pub trait Desk: Send + Sync {
 
     /// Says that files changed on disk without us.
     fn changed_outside(&self, at: Timestamp, paths: &[WsPath]) -> Result<()>;
+
+    /// Says what became of a terminal.
+    fn terminal_is(
+        &self,
+        at: Timestamp,
+        chat: ChatId,
+        run: RunId,
+        name: &str,
+        state: TerminalState,
+    ) -> Result<()>;
 
     /// Events after number `after`, oldest first.
     fn events(&self, after: u64, limit: usize) -> Result<Vec<EventRow>>;

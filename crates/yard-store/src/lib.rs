@@ -20,7 +20,8 @@ pub use approval::{
 pub use audit::{AuditEntry, AuditRow, chain};
 pub use desk::{
     ChangedFile, Chat, Desk, EVENT_PATHS, Event, EventRow, Given, Mode, NewChat, NewQuestion,
-    NewTurn, Question, QuestionFilter, Rider, StepEvent, Turn, TurnKind, Via, chat_file_name,
+    NewTurn, Question, QuestionFilter, Rider, StepEvent, TerminalState, Turn, TurnKind, Via,
+    chat_file_name,
 };
 pub use prepared::{Base, Effort, Prepared, SPARE};
 pub use record::{

@@ -3,11 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use yard_core::{ApprovalId, ChatId, ContentHash, QuestionId, World};
+use yard_core::{ApprovalId, ChatId, ContentHash, QuestionId, RunId, World};
 use yard_store::{
     ApprovalFilter, ApprovalStatus, AuditEntry, Batch, Chat, Decision, Desk, EVENT_PATHS, Event,
     Given, Grant, Mode, NewApproval, NewChat, NewQuestion, NewTurn, QuestionFilter, Request, Rider,
-    Scope, Store, StoreError, TurnKind, Via,
+    Scope, Store, StoreError, TerminalState, TurnKind, Via,
 };
 
 use crate::scribe::path;
@@ -423,17 +423,28 @@ fn events(sides: &Sides, world: &FakeWorld) {
     let paths = vec![path("/a b"), path("/c")];
     sides.desk.changed_outside(world.now(), &paths).unwrap();
     scribe.file("/3", b"3");
+    let run = RunId::new(world);
+    let states = [TerminalState::Running, TerminalState::Ended(137), TerminalState::Interrupted];
+    for state in states {
+        sides.desk.terminal_is(world.now(), chat, run, "t 1", state).unwrap();
+    }
     let all = sides.desk.events(0, 99).unwrap();
     let words: Vec<String> = all.iter().map(|row| word(&row.what)).collect();
-    assert_eq!(words, ["/0", "/1", "made", "posted", "/2", "outside", "/3"]);
+    assert_eq!(
+        words,
+        ["/0", "/1", "made", "posted", "/2", "outside", "/3", "running", "ended", "interrupted"]
+    );
+    for (row, state) in all[7..].iter().zip(states) {
+        assert_eq!(row.what, Event::Terminal { chat, run, name: "t 1".to_owned(), state });
+    }
     assert_eq!(all[3].what, Event::Posted { chat, turn: posted });
     assert_eq!(all[5].what, Event::ChangedOutside { paths });
     for (at, row) in all.iter().enumerate() {
         assert_eq!(row.number, at as u64 + 1);
         assert_eq!(sides.desk.events(at as u64, 2).unwrap(), all[at..(at + 2).min(all.len())]);
     }
-    assert_eq!(sides.desk.last_event(), Ok(7));
-    assert_eq!(sides.desk.events(7, 9), Ok(vec![]));
+    assert_eq!(sides.desk.last_event(), Ok(10));
+    assert_eq!(sides.desk.events(10, 9), Ok(vec![]));
     assert_eq!(sides.desk.events(99, 9), Ok(vec![]));
 }
 
@@ -443,6 +454,7 @@ fn word(event: &Event) -> String {
         Event::ChatMade { .. } => "made".to_owned(),
         Event::Posted { .. } => "posted".to_owned(),
         Event::ChangedOutside { .. } => "outside".to_owned(),
+        Event::Terminal { state, .. } => state.word().to_owned(),
         other => panic!("{other:?}"),
     }
 }

@@ -10,7 +10,8 @@ use yard_core::op::Operation;
 use yard_core::{Call, Limits, Result, World};
 use yard_dialects::{Answer, Catalog};
 use yard_gate::{
-    Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts,
+    Actor, Asks, Execute, Net, OpenWorkspace, Origin, Outcome, Policy, Resolve, Session,
+    Transcripts, Web,
 };
 use yard_kernel::{Boxed, Opening, Probe, Resolution, VirtualFiles, Workspace};
 use yard_store::{SqliteStore, Store};
@@ -34,6 +35,17 @@ pub struct Plan {
     pub virtual_files: Option<Arc<dyn VirtualFiles>>,
     /// Where commands run, if they do.
     pub boxed: Option<Boxed>,
+    /// The way to the web. By default no name is known there.
+    pub web: Web,
+}
+
+/// Knows no name: no test reaches the web by accident.
+struct Nowhere;
+
+impl Resolve for Nowhere {
+    fn resolve(&self, _: &str, _: u16) -> std::io::Result<Vec<std::net::SocketAddr>> {
+        Ok(Vec::new())
+    }
 }
 
 impl Default for Plan {
@@ -46,6 +58,7 @@ impl Default for Plan {
             store: Box::new(|store| store),
             virtual_files: None,
             boxed: None,
+            web: Web::new(Net::default().resolving_by(Arc::new(Nowhere))),
         }
     }
 }
@@ -123,7 +136,7 @@ impl Yard {
             boxed: plan.boxed,
         })?;
         let catalog = Catalog::standard();
-        let open = OpenWorkspace::new(Arc::new(workspace), store);
+        let open = OpenWorkspace::with_web(Arc::new(workspace), store, plan.web);
         Ok(Self { folders: Arc::clone(folders), open, catalog, world })
     }
 

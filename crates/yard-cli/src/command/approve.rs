@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use yard_core::{ApprovalId, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::{
-    Actor, Approval, ApprovalFilter, ApprovalStatus, Page, Ruling, Scope, effect_told,
+    Actor, Approval, ApprovalFilter, ApprovalStatus, Page, Ruling, Scope, effect_told, effects_told,
 };
 
 use crate::door::{Door, Seat};
@@ -245,7 +245,7 @@ fn shown(approval: &Approval, terminal: Terminal) -> String {
     line(BOLD, &format!("{}.{}", request.toolset, request.tool));
     line(FAINT, &format!("{}, {}", approval.asked_by, local_time(approval.at)));
     line(anstyle::Style::new(), &request.reason);
-    for (kind, path) in effects(approval) {
+    for (kind, path) in effects_told(approval) {
         line(anstyle::Style::new(), &format!("  {kind} {path}"));
     }
     if request.diff.is_empty() {
@@ -270,26 +270,13 @@ fn bounded(text: &str) -> String {
         length => format!("{} ... ({length} bytes)", &text[..text.floor_char_boundary(MOST)]),
     }
 }
-
-fn effects(approval: &Approval) -> Vec<(String, String)> {
-    let told = effect_told(approval);
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let paths = told["paths"].as_array().into_iter().flatten();
-    let mut effects: Vec<_> =
-        paths.map(|effect| (text(&effect["kind"]), text(&effect["path"]))).collect();
-    if let Some(more) = told["more"].as_u64().filter(|more| *more > 0) {
-        effects.push(("and".to_owned(), format!("{more} more")));
-    }
-    effects
-}
-
 fn listed(page: &Page<Approval>, terminal: Terminal) -> String {
     if page.rows.is_empty() {
         return "nothing waits for approval\n".to_owned();
     }
     let mut table = Table::new(&["APPROVAL", "TIME", "BY", "STATUS", "TOOL", "EFFECT"]);
     for approval in &page.rows {
-        let effects = effects(approval);
+        let effects = effects_told(approval);
         let first = effects.first().map(|(kind, path)| format!("{kind} {path}"));
         let rest = effects.len().saturating_sub(1);
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };

@@ -1,6 +1,6 @@
 //! `toolyard call`: one tool of one dialect, as the agent.
 
-use std::io::{self, IsTerminal as _, Read as _};
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
 
 use serde_json::{Value, json};
 use yard_core::{FaultCode, Limits};
@@ -49,6 +49,11 @@ impl Options {
         let catalog = Catalog::standard();
         let call = seat.call_of(catalog.get(&self.toolset, &self.tool));
         let answer = catalog.call(&self.toolset, &self.tool, arguments, &session, &call);
+        if session.leave() > 0 {
+            // What it said and changed is kept; only nobody is here any more to type.
+            let hint = "hint: the terminal ended with this command; `toolyard serve` keeps terminals running\n";
+            let _ = io::stderr().write_all(hint.as_bytes());
+        }
         Ok(Reply { body: Body::Json(answer.body.into_value()), exit: u8::from(!answer.ok) })
     }
 

@@ -4,10 +4,12 @@ mod answer;
 mod approve;
 mod call;
 mod chats;
+mod clients;
 mod completions;
 mod doctor;
 mod history;
 mod import;
+mod mcp;
 mod policy;
 mod restore;
 mod serve;
@@ -42,6 +44,7 @@ pub(crate) enum Command {
     Import(import::Options),
     Doctor(doctor::Options),
     Serve(serve::Options),
+    Mcp(mcp::Options),
     Completions(completions::Options),
 }
 
@@ -64,6 +67,7 @@ impl Command {
             Self::Import(options) => options.run(door),
             Self::Doctor(options) => options.run(door),
             Self::Serve(options) => options.run(door),
+            Self::Mcp(options) => options.run(door),
             Self::Completions(options) => Ok(options.run()),
         }
     }
@@ -72,7 +76,7 @@ impl Command {
     pub(crate) fn speech(&self) -> Speech {
         let json = match self {
             Self::Call(_) => return Speech::Envelope,
-            Self::Tools(_) | Self::Serve(_) | Self::Completions(_) => false,
+            Self::Tools(_) | Self::Serve(_) | Self::Mcp(_) | Self::Completions(_) => false,
             Self::Answer(options) => options.json,
             Self::Approve(options) => options.json,
             Self::Policy(options) => options.json,

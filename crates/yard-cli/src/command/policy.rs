@@ -22,6 +22,7 @@ Examples:
   toolyard policy explain --toolset assistant delete_file '{\"path\": \"a.txt\"}'
 
 A rule: {\"effect\": \"modify\", \"path\": \"secrets/**\", \"tool\": \"codex.*\", \"then\": \"deny\", \"why\": \"...\"}.
+Of the web: {\"effect\": \"fetch\", \"host\": \"*.example.com\", \"then\": \"allow\"}; `send` is for POST.
 Everything but `then` may be left out. A deny counts first, then what a person allowed, then the strictest
 rule that matches, then the preset.";
 
@@ -150,13 +151,14 @@ fn to_text(settings: &Settings, terminal: Terminal) -> String {
     let mut text = format!("preset: {}{own}\n", settings.effective.word());
     let saved = settings.saved.iter().map(|saved| ("saved".to_owned(), &saved.rule));
     let rules = settings.rules.iter().enumerate().map(|(at, rule)| ((at + 1).to_string(), rule));
-    let mut table = Table::new(&["RULE", "THEN", "EFFECT", "PATH", "TOOL", "WHY"]);
+    let mut table = Table::new(&["RULE", "THEN", "EFFECT", "PATH", "HOST", "TOOL", "WHY"]);
     let mut any = false;
     for (name, rule) in rules.chain(saved) {
         any = true;
         let cell = |member: &str| words(&rule[member]);
         let why = rule["why"].as_str().unwrap_or_default().to_owned();
-        table.push(vec![name, cell("then"), cell("effect"), cell("path"), cell("tool"), why]);
+        let (path, host) = (cell("path"), cell("host"));
+        table.push(vec![name, cell("then"), cell("effect"), path, host, cell("tool"), why]);
     }
     if any {
         text.push_str(&table.render(terminal));
@@ -193,6 +195,9 @@ fn note_json(note: &Explained) -> Value {
         .paths
         .iter()
         .map(|effect| json!({"kind": effect.kind.word(), "path": effect.path.to_string()}));
+    let dials = note.effect.dials.iter();
+    let effects =
+        effects.chain(dials.map(|dial| json!({"kind": dial.kind.word(), "asked": dial.asked})));
     json!({
         "verdict": word,
         "because": note.because,
@@ -207,6 +212,11 @@ fn explained(notes: &[Explained], terminal: Terminal) -> String {
         let (word, _) = verdict(&note.verdict);
         for effect in &note.effect.paths {
             let line = format!("{} {}", effect.kind.word(), effect.path);
+            text.push_str(&terminal.paint(BOLD, &visible_cell(&line)));
+            text.push('\n');
+        }
+        for dial in &note.effect.dials {
+            let line = format!("{} {}", dial.kind.word(), dial.asked);
             text.push_str(&terminal.paint(BOLD, &visible_cell(&line)));
             text.push('\n');
         }

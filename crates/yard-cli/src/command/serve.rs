@@ -37,7 +37,12 @@ Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLY
   [commands]      show (folders that every box shows, read-only), memory_mib (2048), processes (512),
                   cpu_seconds, open_files, file_mib, written_mib, allow_unconfined (false),
                   output_mib (256, of a stream), kept_output_mib (2048, of a workspace),
-                  kept_output_days (7), kept_builds_mib (2048, of a workspace)
+                  kept_output_days (7), kept_builds_mib (2048, of a workspace),
+                  terminals (16, of a workspace), terminal_hours (12), terminal_idle_minutes (60)
+  [web]           allow (hosts that need no approval, as example.com or *.example.com), exempt (host:port
+                  pairs that may be on this machine or its network), search (searxng, brave or
+                  tavily), search_url, search_key, pip_index and npm_index (addresses that
+                  install_package takes packages from)
   [log]           level (info; info,session=debug adds answers), format (text or json)
   [otel]          endpoint (as http://127.0.0.1:4318), service_name (toolyard)";
 
@@ -109,7 +114,8 @@ fn app(
     let boxed = boxes::served(data.path(), &config.commands);
     let level = boxed.sandbox().level();
     let (folders, room_world) = (config.workspaces.folders, Arc::clone(&world));
-    let rooms = Rooms { data, folders, boxed, world: room_world };
+    let web = config.web.way()?;
+    let rooms = Rooms { data, folders, boxed, web, world: room_world };
     let house =
         House::new(Arc::new(registry), Box::new(rooms), world, rules).map_err(|refusal| {
             let why = match refusal {
@@ -162,7 +168,7 @@ fn raise_open_files() {
 }
 
 /// Ends when the operator, or the system, says so.
-async fn stop_signal() {
+pub(super) async fn stop_signal() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut terminated) = signal(SignalKind::terminate()) else {
         let _ = tokio::signal::ctrl_c().await;

@@ -200,6 +200,8 @@ impl Ground {
             argv: argv.iter().map(OsString::from).collect(),
             env: [vec![("GREETING".into(), "hello".into())], self.env.clone()].concat(),
             stdin: self.stdin.clone(),
+            terminal: None,
+            proxy: None,
             scripts: self.scripts.clone(),
             workspace,
             shown_at,

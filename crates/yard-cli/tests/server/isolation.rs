@@ -51,7 +51,9 @@ fn ids_of(owner: &Someone<'_>, workspace: &str, key: &Value) -> Vec<(&'static st
     let chat = owner.post(&format!("{base}/chats"), json!({"title": "SECRET-WORD"})).expect(201);
     let question = json!({"name": "q", "question": "SECRET-WORD?", "schema": {"type": "string"}});
     let asked = owner.tool(workspace, "ask_user", json!({"questions": [question]})).expect(200);
+    let terminal = terminal_of(owner, &base);
     vec![
+        ("terminal_id", terminal),
         ("chat_id", text(&chat["chat"]["id"])),
         ("question_id", text(&asked["result"]["question_id"])),
         ("user_id", owner.id.clone()),
@@ -60,6 +62,18 @@ fn ids_of(owner: &Someone<'_>, workspace: &str, key: &Value) -> Vec<(&'static st
         ("version_id", text(&versions["versions"][0]["id"])),
         ("step_id", text(&steps["steps"][0]["id"])),
     ]
+}
+
+/// A terminal of theirs that runs.
+fn terminal_of(owner: &Someone<'_>, base: &str) -> String {
+    let args = json!({"session_id": "t", "cmd": "echo SECRET-WORD; cat", "workdir": null});
+    let body = json!({"toolset": "codex", "tool": "exec_command", "args": args, "wait_ms": 0});
+    let asked = owner.post(&format!("{base}/tools"), body).expect(202);
+    let id = asked["result"]["approval_id"].as_str().unwrap_or_default();
+    let yes = json!({"decision": "approve"});
+    owner.post(&format!("{base}/approvals/{id}/decision"), yes).expect(200);
+    let listed = owner.get(&format!("{base}/terminals")).expect(200);
+    listed["terminals"][0]["id"].as_str().expect("a terminal").to_owned()
 }
 
 fn workspace_of(path: &str) -> &str {

@@ -24,5 +24,6 @@ mod people;
 mod retries;
 mod spec_examples;
 mod talk;
+mod terminals;
 mod traces;
 mod workspaces;

@@ -274,18 +274,19 @@ fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 /// An event that was heard.
-struct Heard {
+pub(crate) struct Heard {
     id: u64,
-    data: Value,
+    name: String,
+    pub(crate) data: Value,
 }
 
 /// A reader of the event stream, on a connection of its own.
-struct Listener {
+pub(crate) struct Listener {
     lines: BufReader<TcpStream>,
 }
 
 impl Listener {
-    fn open(someone: &Someone<'_>, base: &str, after: Option<u64>) -> Self {
+    pub(crate) fn open(someone: &Someone<'_>, base: &str, after: Option<u64>) -> Self {
         Self::connect(&someone.server.address, &someone.token, base, after)
     }
 
@@ -312,22 +313,37 @@ impl Listener {
     }
 
     /// Waits until the server has begun to tell.
-    fn greeted(&mut self) {
+    pub(crate) fn greeted(&mut self) {
         while !self.line().unwrap().starts_with("retry:") {}
     }
 
     /// The next event, which must be of this name.
     fn next(&mut self, name: &str) -> Heard {
-        let (mut id, mut heard) = (0, String::new());
+        let heard = self.heard();
+        assert_eq!(heard.name, name, "{}", heard.data);
+        heard
+    }
+
+    /// The next event of this name.
+    pub(crate) fn next_of(&mut self, name: &str) -> Heard {
+        loop {
+            let heard = self.heard();
+            if heard.name == name {
+                return heard;
+            }
+        }
+    }
+
+    fn heard(&mut self) -> Heard {
+        let (mut id, mut name) = (0, String::new());
         loop {
             let line = self.line().expect("the stream goes on");
             if let Some(number) = line.strip_prefix("id: ") {
                 id = number.parse().unwrap();
             } else if let Some(event) = line.strip_prefix("event: ") {
-                heard = event.to_owned();
+                name = event.to_owned();
             } else if let Some(data) = line.strip_prefix("data: ") {
-                assert_eq!(heard, name, "{data}");
-                return Heard { id, data: serde_json::from_str(data).unwrap() };
+                return Heard { id, name, data: serde_json::from_str(data).unwrap() };
             }
         }
     }

@@ -33,4 +33,6 @@ pub struct Landed {
     pub moved: u64,
     /// What no workspace keeps: sockets, FIFOs, devices.
     pub left_out: Vec<WsPath>,
+    /// What was changed in place and is in no step: it is too large, or cannot be read.
+    pub unrecorded: Vec<WsPath>,
 }

@@ -103,6 +103,19 @@ pub struct StatAnswer {
     pub line_count: Option<u64>,
     /// Hash, when wanted and not a folder.
     pub hash: Option<ContentHash>,
+    /// What only the disk knows of it; a virtual file is not there.
+    pub on_disk: Option<OnDisk>,
+}
+
+/// What the file system itself says of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnDisk {
+    /// Its permission bits.
+    pub mode: u32,
+    /// Bytes, a folder's too.
+    pub size: u64,
+    /// When it was last read.
+    pub accessed_at: Timestamp,
 }
 
 /// How far below a folder its listing goes. Below its own entries links are not followed and `.git` is
@@ -154,6 +167,33 @@ pub struct Listing {
     pub total: usize,
     /// Whether the limit cut any.
     pub truncated: bool,
+}
+
+/// Lists what a folder's own entries are called and are, and nothing else of them: no entry is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// The folder.
+    pub path: WsPath,
+}
+
+/// A folder's own entries, in the order of the bytes of their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamesAnswer {
+    /// The folder, links resolved.
+    pub path: WsPath,
+    /// As many as an answer may hold.
+    pub entries: Vec<Named>,
+    /// How many there are.
+    pub total: usize,
+}
+
+/// An entry that was not looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Where it is.
+    pub path: WsPath,
+    /// What it is, as in [`Entry`].
+    pub kind: Option<FileKind>,
 }
 
 /// One entry of a listing or a search by name.

@@ -7,6 +7,7 @@ mod files;
 mod journal;
 mod look;
 mod search;
+mod search_code;
 
 pub use change::{
     ApplyPatch, Changed, Edit, EditAction, Edited, Mkdir, Move, Moved, OnExisting, OnFolder,
@@ -23,12 +24,15 @@ pub use journal::{
     Verify,
 };
 pub use look::{
-    Depth, Entry, LineStart, List, ListOrder, Listing, Read, ReadAnswer, Slice, Stat, StatAnswer,
-    Want,
+    Depth, Entry, LineStart, List, ListOrder, Listing, Named, Names, NamesAnswer, OnDisk, Read,
+    ReadAnswer, Slice, Stat, StatAnswer, Want,
 };
 pub use search::{
     Find, FindBy, Found, Grep, GrepAnswer, GrepMatch, MatchCursor, PathFilter, RegexFlavor,
     SizeRange,
+};
+pub use search_code::{
+    CodeAnswer, CodeLanguage, CodeMatch, CodeScope, Defined, DefinitionKind, SearchCode,
 };
 
 /// A value that the kernel can plan and, if it changes anything, commit.
@@ -52,8 +56,10 @@ operations! {
     Read => ReadAnswer, "read";
     Stat => StatAnswer, "stat";
     List => Listing, "list";
+    Names => NamesAnswer, "names";
     Find => Found, "find";
     Grep => GrepAnswer, "grep";
+    SearchCode => CodeAnswer, "search-code";
     Write => Changed, "write";
     Touch => Changed, "touch";
     Mkdir => Changed, "mkdir";

@@ -6,7 +6,7 @@ use yard_core::op::{self, OnFolder};
 use yard_gate::Asks;
 
 use crate::relative;
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Hints, Stop, Tool};
 
 pub(super) struct DeleteFile;
 
@@ -31,6 +31,7 @@ impl Tool for DeleteFile {
     type Reply = Reply;
     const NAME: &'static str = "delete_file";
     const ASKS: Asks = Asks::ToOverwrite;
+    const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;

@@ -5,10 +5,24 @@
 mod delete_file;
 mod encoding;
 mod fault;
+mod format_code;
+mod formatters;
+mod git;
+mod git_commit;
+mod git_diff;
+mod git_log;
+mod git_push;
+mod git_status;
+mod install_package;
 mod list_directory;
 mod move_file;
 mod read_file;
 mod run_code;
+mod run_tests;
+mod search_code;
+mod tests_told;
+mod web_fetch;
+mod web_search;
 mod write_file;
 
 pub(crate) use fault::word;
@@ -19,7 +33,8 @@ use crate::tool::{AnyTool, Paths};
 /// How this dialect answers (A1, within F1).
 pub const DIALECT: Dialect = Dialect {
     name: "assistant",
-    about: "Listing, reading, writing, moving and deleting files and directories, and running code. Answers are \
+    about: "Listing, reading, writing, moving and deleting files and directories, running code and tests, \
+        the web, formatting, searching code, and git. Answers are \
         `{\"ok\": true, \"value\": ...}`, or `{\"ok\": false, \"error\": {\"code\", \"message\", \
         \"details\"}}`. Paths are relative to the root of the workspace.",
     paths: Paths::Relative,
@@ -37,5 +52,21 @@ pub(crate) fn tools() -> Vec<AnyTool> {
         AnyTool::of::<delete_file::DeleteFile>(),
         AnyTool::of::<move_file::MoveFile>(),
         AnyTool::of::<run_code::RunCode>(),
+        AnyTool::of::<web_fetch::WebFetch>(),
+        AnyTool::of::<web_search::WebSearch>(),
+        AnyTool::of::<git_status::GitStatus>(),
+        AnyTool::of::<git_diff::GitDiff>(),
+        AnyTool::of::<git_log::GitLog>(),
+        AnyTool::of::<git_commit::GitCommit>(),
+        AnyTool::of::<git_push::GitPush>(),
+        AnyTool::of::<run_tests::RunTests>(),
+        AnyTool::of::<format_code::FormatCode>(),
+        AnyTool::of::<install_package::InstallPackage>(),
+        AnyTool::of::<search_code::SearchCode>(),
     ]
+}
+
+/// The folder that a tool works in if none is named: the root of the workspace.
+fn root() -> String {
+    ".".to_owned()
 }

@@ -104,6 +104,7 @@ fn command(args: Args, context: &Context<'_>) -> Result<Command, Stop> {
         scripts: vec![(name.to_owned(), args.code.into_bytes())],
         folder: WsPath::root(),
         wall,
+        reach: None,
     })
 }
 

@@ -8,7 +8,7 @@ use yard_gate::Asks;
 
 use super::encoding::Encoding;
 use crate::relative;
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Hints, Stop, Tool};
 
 pub(super) struct WriteFile;
 
@@ -41,6 +41,7 @@ impl Tool for WriteFile {
     type Reply = Reply;
     const NAME: &'static str = "write_file";
     const ASKS: Asks = Asks::ToOverwrite;
+    const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let content = args.encoding.bytes(args.content)?;

@@ -7,7 +7,7 @@ use yard_core::op::{self, OnExisting, OnMissingFolder};
 use yard_gate::Asks;
 
 use crate::relative;
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Hints, Stop, Tool};
 
 pub(super) struct Write;
 
@@ -42,6 +42,7 @@ impl Tool for Write {
     type Reply = Reply;
     const NAME: &'static str = "write";
     const ASKS: Asks = Asks::OnceToChange;
+    const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let changed = context.perform(op::Write {

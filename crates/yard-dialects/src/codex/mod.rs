@@ -3,11 +3,16 @@
 //! One line a tool below, one file a tool beside it; its words for faults are in `fault.rs`.
 
 mod apply_patch;
+mod exec_command;
 mod fault;
 mod grep_files;
+mod kill_session;
 mod list_dir;
+mod list_sessions;
 mod read_file;
+mod resize_session;
 mod shell;
+mod write_stdin;
 
 use crate::catalog::Dialect;
 use crate::envelope;
@@ -16,7 +21,7 @@ use crate::tool::{AnyTool, Paths};
 /// How this dialect answers (F1).
 pub const DIALECT: Dialect = Dialect {
     name: "codex",
-    about: "Listing, reading, searching and patching files, and running commands, with strict schemas: every argument is \
+    about: "Listing, reading, searching and patching files, running commands, and terminals, with strict schemas: every argument is \
         listed as required, and one that is left out has its default. Paths are relative to the \
         root of the workspace.",
     paths: Paths::Relative,
@@ -25,7 +30,7 @@ pub const DIALECT: Dialect = Dialect {
     stopped: fault::stopped,
 };
 
-/// Every tool of the dialect, in the order of its specification.
+/// Every tool of the dialect, in the order of its specification; then those that look after terminals.
 pub(crate) fn tools() -> Vec<AnyTool> {
     vec![
         AnyTool::of::<list_dir::ListDir>(),
@@ -34,5 +39,10 @@ pub(crate) fn tools() -> Vec<AnyTool> {
         AnyTool::of::<apply_patch::Json>(),
         AnyTool::of::<apply_patch::Freeform>(),
         AnyTool::of::<shell::Shell>(),
+        AnyTool::of::<exec_command::ExecCommand>(),
+        AnyTool::of::<write_stdin::WriteStdin>(),
+        AnyTool::of::<list_sessions::ListSessions>(),
+        AnyTool::of::<resize_session::ResizeSession>(),
+        AnyTool::of::<kill_session::KillSession>(),
     ]
 }

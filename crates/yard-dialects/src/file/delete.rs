@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op::{self, OnFolder};
 
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Hints, Stop, Tool};
 
 pub(super) struct Delete;
 
@@ -25,6 +25,7 @@ impl Tool for Delete {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "file.delete";
+    const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;

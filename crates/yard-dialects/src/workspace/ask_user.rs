@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use yard_core::{Fault, FaultCode, QuestionId};
 use yard_gate::{Awaited, Button, Form, Item, Pending, Question};
 
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Hints, Stop, Tool};
 
 pub(super) struct AskUser;
 
@@ -70,6 +70,7 @@ impl Tool for AskUser {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "ask_user";
+    const HINTS: Hints = Hints::ADDS;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let items = args.questions.into_iter().map(Item::from).collect();

@@ -8,7 +8,7 @@ use yard_core::{FaultCode, FileType, WsPath};
 
 use super::front_matter::{Plan, Status};
 use super::plan_file;
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Hints, Stop, Tool};
 
 /// The argument that names the plan.
 const PATH: &str = "plan_file_path";
@@ -54,6 +54,7 @@ impl Tool for ExitPlanMode {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "exit_plan_mode";
+    const HINTS: Hints = Hints::ADDS.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = plan_file::path(&args.plan_file_path, PATH, context)?;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op;
 
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Hints, Stop, Tool};
 
 pub(super) struct Rm;
 
@@ -30,6 +30,7 @@ impl Tool for Rm {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "rm";
+    const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;

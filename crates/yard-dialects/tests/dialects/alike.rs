@@ -96,7 +96,7 @@ impl Case {
     }
 
     /// The edit in every dialect: toolset, tool and arguments for the file at `path`.
-    fn said(&self, path: &str) -> [(&'static str, &'static str, Value); 8] {
+    fn said(&self, path: &str) -> [(&'static str, &'static str, Value); 9] {
         let (old, new) = (self.old().join("\n"), self.new.join("\n"));
         let edits = json!([
             {"oldString": old, "newString": format!("{new}half way")},
@@ -115,6 +115,11 @@ impl Case {
             ("coder", "apply_patch", json!({"patchText": self.unified(path)})),
             ("codex", "apply_patch_json", json!({"patch": self.unified(path)})),
             ("codex", "apply_patch_freeform", json!({"patch": self.envelope(path)})),
+            (
+                "filesystem",
+                "edit_file",
+                json!({"path": path, "edits": [{"oldText": old, "newText": new}]}),
+            ),
             (
                 "assistant",
                 "write_file",
@@ -158,7 +163,7 @@ proptest! {
     fn one_edit_said_in_every_dialect_leaves_the_same_bytes(case in case()) {
         let yard = Yard::new();
         let (before, after) = (case.bytes(&case.lines), case.bytes(&case.after()));
-        for at in 0..8 {
+        for at in 0..9 {
             let folder = format!("copy {at}");
             yard.put(&format!("/{folder}/the file.txt"), &before);
             for (name, bytes) in &case.others {

@@ -6,13 +6,31 @@ use yard_core::{Fault, FaultCode};
 use yard_dialects::{AnyTool, Catalog, Stop};
 use yard_gate::{Asks, Awaited, Pending};
 
-/// The tools of the four documents, but those that execute or reach the web (and A6's).
-const TOOLS: [(&str, &[&str]); 4] = [
+/// The tools of the four documents and of the reference server for files, but those that execute or reach the web (and A6's).
+const TOOLS: [(&str, &[&str]); 5] = [
     ("file", &["file.read", "file.write", "file.patch", "file.delete", "file.list", "file.search"]),
     ("coder", &["read", "write", "edit", "multiedit", "apply_patch", "ls", "glob"]),
     (
         "assistant",
-        &["list_directory", "read_file", "write_file", "delete_file", "move_file", "run_code"],
+        &[
+            "list_directory",
+            "read_file",
+            "write_file",
+            "delete_file",
+            "move_file",
+            "run_code",
+            "web_fetch",
+            "web_search",
+            "git_status",
+            "git_diff",
+            "git_log",
+            "git_commit",
+            "git_push",
+            "run_tests",
+            "format_code",
+            "install_package",
+            "search_code",
+        ],
     ),
     (
         "codex",
@@ -23,6 +41,31 @@ const TOOLS: [(&str, &[&str]); 4] = [
             "apply_patch_json",
             "apply_patch_freeform",
             "shell",
+            "exec_command",
+            "write_stdin",
+            // Beside the document's: they look after its terminals (X5).
+            "list_sessions",
+            "resize_session",
+            "kill_session",
+        ],
+    ),
+    (
+        "filesystem",
+        &[
+            "read_file",
+            "read_text_file",
+            "read_media_file",
+            "read_multiple_files",
+            "write_file",
+            "edit_file",
+            "create_directory",
+            "list_directory",
+            "list_directory_with_sizes",
+            "directory_tree",
+            "move_file",
+            "search_files",
+            "get_file_info",
+            "list_allowed_directories",
         ],
     ),
 ];
@@ -31,7 +74,7 @@ const TOOLS: [(&str, &[&str]); 4] = [
 fn every_tool_of_the_documents_is_in_the_catalog_and_the_reverse() {
     let catalog = Catalog::standard();
     let toolsets: Vec<&str> = catalog.dialects().map(|dialect| dialect.name).collect();
-    assert_eq!(toolsets, ["workspace", "file", "coder", "assistant", "codex"]);
+    assert_eq!(toolsets, ["workspace", "file", "coder", "assistant", "codex", "filesystem"]);
     for (toolset, tools) in TOOLS {
         let found: Vec<&str> = catalog.list(toolset).map(AnyTool::name).collect();
         assert_eq!(found, tools, "{toolset}");
@@ -74,6 +117,12 @@ fn arguments_and_defaults_are_those_of_the_documents() {
         ("assistant", "read_file", json!(["path"]), json!({"encoding": "utf-8"})),
         (
             "assistant",
+            "search_code",
+            json!(["query"]),
+            json!({"path": ".", "kind": "all", "limit": 20}),
+        ),
+        (
+            "assistant",
             "write_file",
             json!(["path", "content"]),
             json!({"encoding": "utf-8", "createDirs": false}),
@@ -112,9 +161,21 @@ fn each_tool_asks_for_what_its_document_says() {
     for tool in ["write_file", "delete_file", "move_file"] {
         assert_eq!(asks("assistant", tool), Asks::ToOverwrite);
     }
-    for (toolset, tool) in [("assistant", "run_code"), ("codex", "shell")] {
+    for tool in catalog.list("filesystem") {
+        let changes = ["write_file", "edit_file", "move_file"].contains(&tool.name());
+        let expected = if changes { Asks::ToOverwrite } else { Asks::Never };
+        assert_eq!(tool.asks(), expected, "{}", tool.name());
+    }
+    for (toolset, tool) in [
+        ("assistant", "run_code"),
+        ("assistant", "git_commit"),
+        ("assistant", "run_tests"),
+        ("assistant", "format_code"),
+        ("codex", "shell"),
+    ] {
         assert_eq!(asks(toolset, tool), Asks::ToTouchOthers);
     }
+    assert_eq!(asks("assistant", "git_push"), Asks::Always, "A6");
     assert_eq!(asks("coder", "read"), Asks::OnceToRead);
     for tool in ["write", "edit", "multiedit", "apply_patch"] {
         assert_eq!(asks("coder", tool), Asks::OnceToChange);
@@ -125,6 +186,10 @@ fn each_tool_asks_for_what_its_document_says() {
     let never = [
         ("assistant", "list_directory"),
         ("assistant", "read_file"),
+        ("assistant", "git_status"),
+        ("assistant", "git_diff"),
+        ("assistant", "git_log"),
+        ("assistant", "search_code"),
         ("coder", "ls"),
         ("coder", "glob"),
         ("codex", "list_dir"),
@@ -179,6 +244,7 @@ fn f1_every_fault_has_the_word_of_its_dialect() {
             ("file", "file.delete", writing),
             ("coder", "edit", word),
             ("codex", "list_dir", word),
+            ("filesystem", "write_file", word),
             ("assistant", "write_file", word),
         ] {
             let dialect = catalog.dialects().find(|dialect| dialect.name == toolset).unwrap();

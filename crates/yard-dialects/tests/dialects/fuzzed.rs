@@ -42,7 +42,14 @@ fn value() -> impl Strategy<Value = Value> {
         "\\PC{0,12}".prop_map(Value::from),
     ];
     leaf.prop_recursive(2, 12, 3, |inner| {
-        let names = prop::sample::select(vec!["find", "replace", "oldString", "newString"]);
+        let names = prop::sample::select(vec![
+            "find",
+            "replace",
+            "oldString",
+            "newString",
+            "oldText",
+            "newText",
+        ]);
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
             prop::collection::vec((names, inner), 0..3).prop_map(|members| {
@@ -63,7 +70,7 @@ proptest! {
         yard.put("/dir/b.txt", "x\nx\n");
         std::os::unix::fs::symlink("/etc", yard.root().join("link")).unwrap();
         let mut values = values.into_iter().cycle();
-        for toolset in ["file", "coder", "assistant", "codex"] {
+        for toolset in ["file", "coder", "assistant", "codex", "filesystem"] {
             for tool in yard.catalog().list(toolset) {
                 let known = tool.input_schema()["properties"].as_object().unwrap();
                 let args: Map<String, Value> =

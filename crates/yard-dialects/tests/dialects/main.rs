@@ -88,7 +88,7 @@ pub(crate) fn is_time(value: &Value) {
 #[test]
 fn f1_an_unknown_tool_is_a_404_in_every_toolset() {
     let yard = Yard::new();
-    for toolset in ["file", "coder", "assistant", "codex"] {
+    for toolset in ["file", "coder", "assistant", "codex", "filesystem"] {
         let answer = call(&yard, toolset, "invalid_tool", json!({}));
         assert_eq!((answer.ok, answer.status), (false, 404));
         assert_eq!(answer.body["code"], "NOT_FOUND");

@@ -159,7 +159,26 @@ impl House {
     /// Closes a workspace as soon as nobody is inside.
     pub(super) fn close(&self, id: WorkspaceId) {
         let closed = held(&self.open).remove(&id);
+        if let Some(workspace) = closed.as_ref().and_then(Room::workspace) {
+            workspace.stop_all_terminals();
+        }
         drop(closed);
+    }
+
+    /// Ends what runs in every workspace: the house is about to be left.
+    pub fn end_all_terminals(&self) {
+        let rooms: Vec<Room> = held(&self.open).values().cloned().collect();
+        for workspace in rooms.iter().filter_map(Room::workspace) {
+            workspace.stop_all_terminals();
+        }
+    }
+
+    /// Ends what runs in a workspace on behalf of somebody who may not any more.
+    pub(super) fn end_terminals_of(&self, id: WorkspaceId, actor: Actor) {
+        let room = held(&self.open).get(&id).cloned();
+        if let Some(workspace) = room.as_ref().and_then(Room::workspace) {
+            workspace.stop_terminals_by(actor, self.now());
+        }
     }
 }
 
@@ -171,6 +190,11 @@ fn take_oldest(open: &mut HashMap<WorkspaceId, Room>) -> Option<Room> {
 }
 
 impl Room {
+    /// The workspace, if it is open.
+    fn workspace(&self) -> Option<Arc<OpenWorkspace>> {
+        held(&self.inside).clone()
+    }
+
     fn is_idle(&self) -> bool {
         let Ok(inside) = self.inside.try_lock() else { return false };
         Arc::strong_count(&self.inside) == 1

@@ -8,6 +8,7 @@ use super::identity::{Entered, Identity};
 use super::people::secret_of;
 use super::refusal::Refusal;
 use super::workspaces::{Page, check_name};
+use crate::Actor;
 
 /// How a key begins, so that it is told from a token, and found when it leaks.
 pub(super) const KEY_PREFIX: &str = "tyk_";
@@ -69,6 +70,7 @@ impl House {
         let detail = format!("key {key} to workspace {}", entered.workspace);
         let audit = self.audit(entered.identity.actor(), "revoke key", detail);
         if self.changing().revoke_key(entered.workspace, key, &audit)? {
+            self.end_terminals_of(entered.workspace, Actor::Key(key));
             return Ok(());
         }
         Err(Refusal::missing("this workspace has no such key"))

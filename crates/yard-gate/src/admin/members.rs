@@ -8,6 +8,7 @@ use super::identity::Entered;
 use super::people::email_key;
 use super::refusal::Refusal;
 use super::workspaces::Page;
+use crate::Actor;
 
 impl House {
     /// Adds a person who has an account.
@@ -44,14 +45,20 @@ impl House {
     pub fn change_role(&self, entered: &Entered, user: UserId, role: Role) -> Result<(), Refusal> {
         let detail = format!("person {user} to {} in {}", role.word(), entered.workspace);
         let audit = self.audit(entered.identity.actor(), "change role", detail);
-        told(self.changing().change_member(entered.workspace, user, Some(role), &audit)?)
+        told(self.changing().change_member(entered.workspace, user, Some(role), &audit)?)?;
+        if role == Role::Viewer {
+            self.end_terminals_of(entered.workspace, Actor::Person(user));
+        }
+        Ok(())
     }
 
     /// Removes a member.
     pub fn remove_member(&self, entered: &Entered, user: UserId) -> Result<(), Refusal> {
         let detail = format!("person {user} from {}", entered.workspace);
         let audit = self.audit(entered.identity.actor(), "remove member", detail);
-        told(self.changing().change_member(entered.workspace, user, None, &audit)?)
+        told(self.changing().change_member(entered.workspace, user, None, &audit)?)?;
+        self.end_terminals_of(entered.workspace, Actor::Person(user));
+        Ok(())
     }
 }
 

@@ -84,10 +84,7 @@ fn read_back(bytes: &[u8]) -> Option<(Said, u64)> {
 pub(crate) struct Capture<'a> {
     folder: &'a RunFolder,
     stream: &'static str,
-    head: Vec<u8>,
-    /// The last bytes, and up to as many again before they are cut.
-    recent: Vec<u8>,
-    total: u64,
+    excerpt: Excerpt,
     whole: Spilling,
 }
 
@@ -104,29 +101,19 @@ impl<'a> Capture<'a> {
     /// Of a stream that does not fit into an answer, `room` bytes are kept.
     pub(crate) fn new(folder: &'a RunFolder, stream: &'static str, room: u64) -> Self {
         let whole = if room == 0 { Spilling::Never } else { Spilling::NotYet(room) };
-        Self { folder, stream, head: Vec::new(), recent: Vec::new(), total: 0, whole }
+        Self { folder, stream, excerpt: Excerpt::default(), whole }
     }
 
     pub(crate) fn take(&mut self, bytes: &[u8]) {
-        self.total += bytes.len() as u64;
         self.spill(bytes);
-        let room = HEAD.saturating_sub(self.head.len()).min(bytes.len());
-        let (first, rest) = bytes.split_at(room);
-        self.head.extend_from_slice(first);
-        // Of a flood only the end can matter.
-        let rest = &rest[rest.len().saturating_sub(TAIL)..];
-        if self.recent.len() + rest.len() > 2 * TAIL {
-            let cut = (self.recent.len() + rest.len() - TAIL).min(self.recent.len());
-            self.recent.drain(..cut);
-        }
-        self.recent.extend_from_slice(rest);
+        self.excerpt.take(bytes);
     }
 
     /// Hands bytes on to the file. It begins when the first byte is about to be left out: until then all
     /// that was heard is still here.
     fn spill(&mut self, bytes: &[u8]) {
         if let Spilling::NotYet(room) = self.whole {
-            if self.total <= (HEAD + TAIL) as u64 {
+            if self.excerpt.total + bytes.len() as u64 <= (HEAD + TAIL) as u64 {
                 return;
             }
             self.whole = self.begin(room);
@@ -142,13 +129,13 @@ impl<'a> Capture<'a> {
             return Spilling::Never;
         };
         let mut spill = Spill::new(file, room);
-        spill.take(&self.head);
-        spill.take(&self.recent);
+        spill.take(&self.excerpt.head);
+        spill.take(&self.excerpt.recent);
         Spilling::Begun(spill)
     }
 
     /// What was said, with its file handed over to those that are kept.
-    pub(crate) fn finish(mut self, run: RunId, spills: &Spills) -> Said {
+    pub(crate) fn finish(self, run: RunId, spills: &Spills) -> Said {
         let whole = match &self.whole {
             Spilling::Begun(spill) if spill.written() > 0 => {
                 let path = spills.take(self.folder, run, self.stream).ok();
@@ -156,9 +143,54 @@ impl<'a> Capture<'a> {
             }
             _ => None,
         };
+        Said { whole, ..self.excerpt.said() }
+    }
+}
+
+/// How a stream begins and how it ends.
+#[derive(Debug, Default)]
+pub(crate) struct Excerpt {
+    head: Vec<u8>,
+    /// The last bytes, and up to as many again before they are cut.
+    recent: Vec<u8>,
+    total: u64,
+}
+
+impl Excerpt {
+    pub(crate) fn take(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = HEAD.saturating_sub(self.head.len()).min(bytes.len());
+        let (first, rest) = bytes.split_at(room);
+        self.head.extend_from_slice(first);
+        // Of a flood only the end can matter.
+        let rest = &rest[rest.len().saturating_sub(TAIL)..];
+        if self.recent.len() + rest.len() > 2 * TAIL {
+            let cut = (self.recent.len() + rest.len() - TAIL).min(self.recent.len());
+            self.recent.drain(..cut);
+        }
+        self.recent.extend_from_slice(rest);
+    }
+
+    /// Takes back the beginning of a character whose end is still to come, if that is how it ends.
+    pub(crate) fn split_character(&mut self) -> Vec<u8> {
+        let end = if self.recent.is_empty() { &mut self.head } else { &mut self.recent };
+        let from = end.len().saturating_sub(3);
+        let begins = |at: &usize| match end[*at] {
+            0xc0..=0xdf => end.len() - at < 2,
+            0xe0..=0xef => end.len() - at < 3,
+            0xf0..=0xf7 => end.len() - at < 4,
+            _ => false,
+        };
+        let cut = (from..end.len()).find(begins).unwrap_or(end.len());
+        let split = end.split_off(cut);
+        self.total -= split.len() as u64;
+        split
+    }
+
+    pub(crate) fn said(mut self) -> Said {
         let cut = self.recent.len().saturating_sub(TAIL);
         self.recent.drain(..cut);
-        Said { whole, ..joined(self.head, self.recent, self.total) }
+        joined(self.head, self.recent, self.total)
     }
 }
 
@@ -180,6 +212,24 @@ mod tests {
         assert_eq!((said.head.as_slice(), said.left_out()), (&b"abcdef"[..], 0));
         let said = joined(b"abc".to_vec(), b"xyz".to_vec(), 10);
         assert_eq!((said.tail.as_slice(), said.left_out()), (&b"xyz"[..], 4));
+    }
+
+    #[test]
+    fn a_character_is_not_cut_in_two() {
+        for (text, split) in [("a\u{20ac}", 2), ("a\u{1f600}", 3), ("\u{e9}", 1)] {
+            let bytes = text.as_bytes();
+            let mut excerpt = Excerpt::default();
+            excerpt.take(&bytes[..bytes.len() - 1]);
+            let rest = excerpt.split_character();
+            assert_eq!(rest, bytes[bytes.len() - 1 - split..bytes.len() - 1]);
+            assert_eq!(excerpt.said().total as usize, bytes.len() - 1 - split);
+        }
+        for whole in ["", "abc", "\u{20ac}"] {
+            let mut excerpt = Excerpt::default();
+            excerpt.take(whole.as_bytes());
+            assert!(excerpt.split_character().is_empty());
+            assert_eq!(excerpt.said().head, whole.as_bytes());
+        }
     }
 
     #[test]

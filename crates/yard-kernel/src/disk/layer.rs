@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir};
 use rustix::io::Errno;
-use yard_core::{Fault, FaultCode, FileKind, Result, RunId, StepId, WsPath};
+use yard_core::{Fault, FaultCode, FileKind, Result, RunId, StepId, Timestamp, WsPath};
 use yard_store::Seq;
 
 use super::dropped::Dropped;
@@ -210,6 +210,13 @@ impl RunFolder {
         let Some(file) = self.open(name)? else { return Ok(None) };
         let age = file.metadata().and_then(|about| about.modified());
         Ok(age.ok().and_then(|at| at.elapsed().ok()))
+    }
+
+    /// When a file beside the layer was written.
+    pub(crate) fn written_at(&self, name: &str) -> Result<Option<Timestamp>> {
+        let Some(file) = self.open(name)? else { return Ok(None) };
+        let stat = rustix::fs::fstat(&file).map_err(unusable)?;
+        Ok(Some(Stat::of(&stat).modified()))
     }
 
     /// Makes everything of the run durable.

@@ -2,16 +2,19 @@
 //! folder of the data folder that is a small tree of its own. What reads it has the same confinement and
 //! the same reader as the workspace, and no path of it can mean a file of the workspace or of another one.
 //!
-//! While a command runs its output lies with its run, so that a crash leaves nothing here, and nothing
-//! here is half of something. It is never flushed: it is worth no wait.
+//! While a command runs its output lies with its run, so that a crash leaves nothing of it here. What a
+//! terminal says begins here, so that it can be read meanwhile, and outlives a crash. It is never flushed: it
+//! is worth no wait.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::fs::AtFlags;
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use yard_core::{Result, RunId, Timestamp, WsPath};
 
@@ -53,6 +56,31 @@ pub(crate) struct Spills {
     /// Rooted where nothing else is: the one folder in it has the name by which agents know it.
     disk: Disk,
     folder: OwnedFd,
+    /// The names of those that are being written.
+    spared: Arc<Mutex<HashSet<Vec<u8>>>>,
+}
+
+/// A file that is being written, until this is dropped.
+struct Spared {
+    all: Arc<Mutex<HashSet<Vec<u8>>>>,
+    name: Vec<u8>,
+}
+
+impl Spared {
+    fn new(all: &Arc<Mutex<HashSet<Vec<u8>>>>, name: Vec<u8>) -> Self {
+        held(all).insert(name.clone());
+        Self { all: Arc::clone(all), name }
+    }
+}
+
+impl Drop for Spared {
+    fn drop(&mut self) {
+        held(&self.all).remove(&self.name);
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A stream that is kept.
@@ -69,7 +97,8 @@ impl Spills {
             open_folder(root.as_fd(), spilled::FOLDER)
         };
         let folder = made().map_err(unusable)?;
-        Ok(Self { disk: Disk::open(&state.join(ROOT), resolution, None)?, folder })
+        let disk = Disk::open(&state.join(ROOT), resolution, None)?;
+        Ok(Self { disk, folder, spared: Arc::default() })
     }
 
     /// The tree in which a path of kept output is what it is for agents.
@@ -83,6 +112,22 @@ impl Spills {
         let (from, to) = (from.handle().as_fd(), self.folder.as_fd());
         rename_new(from, whole_name(stream).as_bytes(), to, name.as_bytes()).map_err(unusable)?;
         self.path_of(run, stream)
+    }
+
+    /// Begins a stream that can be read while it is written; `room` bytes of it are kept.
+    /// Nobody sweeps it away until then.
+    pub(crate) fn begin(&self, run: RunId, stream: &str, room: u64) -> Result<(Spill, WsPath)> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let name = spilled::name_of(run, stream);
+        let file = rustix::fs::openat(&self.folder, &name, flags, Mode::RUSR | Mode::WUSR);
+        let mut spill = Spill::new(File::from(file.map_err(unusable)?), room);
+        spill.spared = Some(Spared::new(&self.spared, name.into_bytes()));
+        Ok((spill, self.path_of(run, stream)?))
+    }
+
+    /// Takes back a stream that came to nothing.
+    pub(crate) fn take_back(&self, run: RunId, stream: &str) {
+        let _ = self.remove(spilled::name_of(run, stream).as_bytes());
     }
 
     /// Where a stream is kept, if it still is.
@@ -107,7 +152,8 @@ impl Spills {
         let age = i64::try_from(keeping.age.as_millis()).unwrap_or(i64::MAX);
         let mut total: u64 = kept.iter().map(|one| one.stat.size()).sum();
         for one in kept {
-            let is_spared = spared.as_ref().is_some_and(|name| one.name.starts_with(name));
+            let is_spared = spared.as_ref().is_some_and(|name| one.name.starts_with(name))
+                || held(&self.spared).contains(&one.name);
             let is_old = now.as_millis().saturating_sub(one.stat.modified().as_millis()) > age;
             if is_spared || (!is_old && total <= keeping.total_bytes) {
                 continue;
@@ -150,20 +196,22 @@ pub(super) fn whole_name(stream: &str) -> String {
 }
 
 /// A stream on its way into its file. What cannot be written is not there; the caller counts.
-pub(super) struct Spill {
+pub(crate) struct Spill {
     file: File,
     room: u64,
     written: u64,
     /// What is free is asked when so much is written.
     look_at: u64,
+    /// Nobody sweeps it away meanwhile.
+    spared: Option<Spared>,
 }
 
 impl Spill {
     pub(super) fn new(file: File, room: u64) -> Self {
-        Self { file, room, written: 0, look_at: 0 }
+        Self { file, room, written: 0, look_at: 0, spared: None }
     }
 
-    pub(super) fn take(&mut self, bytes: &[u8]) {
+    pub(crate) fn take(&mut self, bytes: &[u8]) {
         let fitting = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
         let mut rest = &bytes[..fitting];
         while !rest.is_empty() {
@@ -188,7 +236,7 @@ impl Spill {
     }
 
     /// How much was written.
-    pub(super) fn written(&self) -> u64 {
+    pub(crate) fn written(&self) -> u64 {
         self.written
     }
 

@@ -179,7 +179,7 @@ fn unlocked<T>(mutex: Mutex<T>) -> T {
 }
 
 /// A file that vanished, may not be read or is no text is not in the answer; the others are.
-fn is_passing(code: FaultCode) -> bool {
+pub(crate) fn is_passing(code: FaultCode) -> bool {
     matches!(
         code,
         FaultCode::NotFound

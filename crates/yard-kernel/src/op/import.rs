@@ -5,7 +5,9 @@
 use std::collections::HashSet;
 
 use yard_core::op::{Import, Imported, Landed, TakeIn};
-use yard_core::{Call, Effect, EffectKind, FileId, FileKind, FileState, FileType, Result, WsPath};
+use yard_core::{
+    Call, Effect, EffectKind, FaultCode, FileId, FileKind, FileState, FileType, Result, WsPath,
+};
 use yard_store::{Effort, NewChange, Node};
 
 use crate::disk::{EntryKind, Spot, not_found};
@@ -50,6 +52,7 @@ impl Execute for TakeIn {
             created: answer.added,
             changed: answer.changed,
             removed: answer.removed,
+            unrecorded: answer.skipped.into_iter().map(|(path, _)| path).collect(),
             ..Landed::default()
         };
         if step.is_none() {
@@ -124,7 +127,10 @@ impl<'a> Importing<'a> {
         }
         match self.record(visit) {
             Ok(()) => Ok(()),
-            Err(fault) if fault.code() == yard_core::FaultCode::Timeout => Err(fault),
+            // What is wrong with this machine is not about this file.
+            Err(fault) if matches!(fault.code(), FaultCode::Timeout | FaultCode::DiskFull) => {
+                Err(fault)
+            }
             Err(fault) => {
                 self.answer.skipped.push((visit.path.clone(), fault.message().to_owned()));
                 Ok(())

@@ -15,7 +15,7 @@ use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
     PathEffect, Result, Subject, WsPath, merge,
 };
-use yard_store::{Maker, Seq};
+use yard_store::{Change, Maker, Seq, StepRow};
 
 use crate::content::{hash_all, read_all};
 use crate::disk::{Disk, EntryKind, Layer, RunFolder, Shape, Stat};
@@ -523,16 +523,35 @@ impl<'a> Landing<'a> {
         if self.is_untouched(current) {
             return Ok(None);
         }
-        let known = self.base_state(current)?.and_then(|state| state.content);
-        // The clock of a file system ticks a few hundred times a second: what changed in the tick in
-        // which the command began changed before, unless the history says otherwise.
-        let same_tick = current.stat.signature.ctime == self.began.0;
-        match known {
-            Some(hash) if Some(hash) == current.content() => Ok(None),
-            Some(hash) => Ok(Some(Base::Known(hash))),
-            None if same_tick => Ok(None),
-            None => Ok(Some(Base::Unknown)),
+        let last = self.last_change(current)?;
+        let known = last.as_ref().and_then(|(_, change)| change.after.as_ref()?.content);
+        if known.is_some() && known == current.content() {
+            return Ok(None);
         }
+        let landed = last.is_some_and(|(step, _)| step.verb == Land::VERB);
+        if self.seems_older(current, landed) && !self.is_recorded_since(current)? {
+            return Ok(None);
+        }
+        Ok(Some(known.map_or(Base::Unknown, Base::Known)))
+    }
+
+    /// Whether a file that nobody recorded a change of changed before the command began, although the time
+    /// of its last change does not say so.
+    fn seems_older(&self, current: &Current, landed: bool) -> bool {
+        let signature = current.stat.signature;
+        // The clock of a file system ticks a few hundred times a second: what changed in the tick in
+        // which the command began changed before.
+        let same_tick = signature.ctime == self.began.0;
+        // What landed shares its file with the layer that it came from. Once that layer is cleared away
+        // the file has a link less, which is a change of it and none of its content.
+        same_tick || landed && signature.mtime < self.began.0
+    }
+
+    /// Whether a step changed this file after the command began.
+    fn is_recorded_since(&self, current: &Current) -> Result<bool> {
+        let changes = self.planner.store().file_changes(current.id, None, 1);
+        let newest = changes.map_err(store_fault)?.into_iter().next();
+        Ok(newest.is_some_and(|(step, _)| step.seq > self.began.1))
     }
 
     /// A fault if somebody changed what the command removed or replaced.
@@ -558,12 +577,15 @@ impl<'a> Landing<'a> {
         }
     }
 
+    /// The last step before the command began that changed a file, and how.
+    fn last_change(&self, current: &Current) -> Result<Option<(StepRow, Change)>> {
+        let changes = self.planner.store().file_changes(current.id, Some(self.began.1 + 1), 1);
+        Ok(changes.map_err(store_fault)?.into_iter().next())
+    }
+
     /// What an entry was when the command began, as far as the history has it.
     fn base_state(&self, current: &Current) -> Result<Option<FileState>> {
-        let store = self.planner.workspace.store();
-        let changes = store.file_changes(current.id, Some(self.began.1 + 1), 1);
-        let last = changes.map_err(store_fault)?.into_iter().next();
-        Ok(last.and_then(|(_, change)| change.after))
+        Ok(self.last_change(current)?.and_then(|(_, change)| change.after))
     }
 
     /// Says of the effect that was planned last whether it is the caller's own.

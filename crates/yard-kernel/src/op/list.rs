@@ -118,7 +118,7 @@ fn is_hidden(path: &[u8]) -> bool {
 }
 
 /// A folder's own entries.
-fn own(workspace: &Workspace, path: &WsPath, shown: &Shown) -> Result<Vec<Visit>> {
+pub(crate) fn own(workspace: &Workspace, path: &WsPath, shown: &Shown) -> Result<Vec<Visit>> {
     let disk = workspace.disk_of(path);
     let listed = match disk.list(path) {
         // Their folder need not be on disk.

@@ -38,7 +38,9 @@ impl Execute for Stat {
         };
         let effect = Effect::one(EffectKind::Read, path.clone());
         let entry = workspace.entry(path, &stat, &known);
-        Ok(Planned::Answer { effect, answer: StatAnswer { entry, created_at, line_count, hash } })
+        let on_disk = Some(stat.on_disk());
+        let answer = StatAnswer { entry, created_at, line_count, hash, on_disk };
+        Ok(Planned::Answer { effect, answer })
     }
 }
 
@@ -68,7 +70,8 @@ fn spilled_answer(
     let (hash, line_count) = content(ask, workspace, path, &stat, call)?;
     let born = workspace.disk_of(path).birth(path)?;
     let created_at = born.unwrap_or_else(|| stat.modified());
-    Ok(StatAnswer { entry: spilled::entry(path.clone(), &stat), created_at, line_count, hash })
+    let entry = spilled::entry(path.clone(), &stat);
+    Ok(StatAnswer { entry, created_at, line_count, hash, on_disk: Some(stat.on_disk()) })
 }
 
 /// The answer for what is not on disk: a virtual file, or the folder that only they make.
@@ -81,6 +84,7 @@ fn virtual_answer(ask: &Stat, workspace: &Workspace, path: &WsPath) -> Result<Op
             created_at: file.created_at,
             line_count: text.as_deref().and_then(text_lines),
             hash: text.as_deref().map(ContentHash::of),
+            on_disk: None,
         }));
     }
     if !is_their_folder(path) {
@@ -93,6 +97,7 @@ fn virtual_answer(ask: &Stat, workspace: &Workspace, path: &WsPath) -> Result<Op
         created_at,
         line_count: None,
         hash: None,
+        on_disk: None,
     });
     Ok(answer)
 }

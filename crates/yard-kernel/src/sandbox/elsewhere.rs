@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use yard_core::Call;
 
-use super::{Ended, Finding, Hear, Level, Order, Wish};
+use super::{Ended, Finding, Hear, Level, Order, Size, Waiting, Wish};
 
 /// Refuses every command.
 #[derive(Clone)]
@@ -47,4 +47,55 @@ impl Sandbox {
 /// There is no helper.
 pub fn inner(_: Option<&str>) -> ExitCode {
     ExitCode::FAILURE
+}
+
+/// There is no terminal.
+#[derive(Debug)]
+pub enum Pty {}
+
+impl Pty {
+    /// Refuses.
+    pub fn open(_: Size) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Of none.
+    pub fn resize(&self, _: Size) -> io::Result<()> {
+        match *self {}
+    }
+
+    /// Of none.
+    pub fn speaks_within(&self, _: i64) -> bool {
+        match *self {}
+    }
+
+    /// Of none.
+    pub fn hear(&self, _: &mut [u8]) -> io::Result<usize> {
+        match *self {}
+    }
+
+    /// Of none.
+    pub fn types(&self, _: &[u8]) -> io::Result<usize> {
+        match *self {}
+    }
+
+    /// Of none.
+    pub fn has_room_within(&self, _: i64) -> bool {
+        match *self {}
+    }
+
+    /// Of none.
+    pub fn takes_lines(&self) -> bool {
+        match *self {}
+    }
+
+    /// Of none.
+    pub fn echoes(&self) -> bool {
+        match *self {}
+    }
+
+    /// Of none.
+    pub fn waiting(&self) -> Waiting {
+        match *self {}
+    }
 }

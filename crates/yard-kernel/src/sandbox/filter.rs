@@ -192,9 +192,14 @@ const NEW_NAMESPACES: [i32; 8] = [
     0x80, // CLONE_NEWTIME; for `clone` these bits are the signal of the child's end.
 ];
 
-/// Keys typed into a terminal by a program, and a console's selection pasted by one.
-const TERMINAL_INPUT: [u64; 3] =
-    [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */, 0x541d /* TIOCCONS */];
+/// Keys typed into a terminal by a program, a console's selection pasted by one, and another driver put
+/// between a terminal and its reader.
+const TERMINAL_INPUT: [u64; 4] = [
+    0x5412, // TIOCSTI
+    0x541c, // TIOCLINUX
+    0x541d, // TIOCCONS
+    0x5423, // TIOCSETD
+];
 
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xc000_003e;

@@ -5,13 +5,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Seek as _, Write as _};
-use std::os::fd::OwnedFd;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 
 use rustix::fs::MemfdFlags;
@@ -22,7 +22,7 @@ use super::inner::START;
 use super::mounts::Trees;
 use super::report::{At as _, Report, Step, Trouble};
 use super::task::Task;
-use super::{Exit, capacity, filter, landlocked, mounts};
+use super::{Exit, capacity, filter, landlocked, mounts, syscall};
 
 /// Runs the command in the namespaces that the parent made.
 pub(super) fn in_namespaces(
@@ -97,14 +97,18 @@ fn run(task: &Task, start: &Path, words: OwnedFd) -> Result<Came, Trouble> {
     let stdin = standard_input(&task.stdin).at(Step::Input)?;
     rustix::process::chdir(start).at(Step::Folder)?;
     wait_for_start(&words);
-    let child = match start_command(task, stdin) {
+    let started = match task.terminal {
+        true => start_on_terminal(task),
+        false => command(task)
+            .and_then(|mut command| Ok(command.stdin(stdin).process_group(0).spawn()?.id())),
+    };
+    let child = match started {
         Ok(child) => child,
         Err(error) => return Ok(Came::NotStarted(error.raw_os_error().unwrap_or(libc::EIO))),
     };
     let namespaces = task.walls.walls().namespaces;
-    let group = child.id();
-    thread::spawn(move || obey(&words, namespaces, group));
-    let exit = reap_until(&child).at(Step::Session)?;
+    thread::spawn(move || obey(&words, namespaces, child));
+    let exit = reap_until(child).at(Step::Session)?;
     Ok(Came::ToAnEnd(exit))
 }
 
@@ -121,13 +125,47 @@ fn wait_for_start(words: &OwnedFd) {
     }
 }
 
-fn start_command(task: &Task, stdin: Stdio) -> io::Result<Child> {
+fn command(task: &Task) -> io::Result<Command> {
     let (program, arguments) =
         task.argv.split_first().ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
     let mut command = Command::new(find_program(program, &task.env)?);
     command.arg0(program);
     command.args(arguments).env_clear().envs(task.env.iter().map(|(name, value)| (name, value)));
-    command.stdin(stdin).process_group(0).spawn()
+    Ok(command)
+}
+
+/// Starts the command as the leader of a session of its own, whose terminal is this process's standard
+/// output. Called before this process has threads.
+fn start_on_terminal(task: &Task) -> io::Result<u32> {
+    let (told, tells) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    match syscall::fork()? {
+        None => {
+            drop(told);
+            let errno = become_leader(task).raw_os_error().unwrap_or(libc::EIO);
+            let _ = rustix::io::write(&tells, &errno.to_le_bytes());
+            std::process::exit(1)
+        }
+        Some(leader) => {
+            drop(tells);
+            let mut errno = [0; 4];
+            // The pipe closes when the command takes the place of the child.
+            match File::from(told).read_exact(&mut errno) {
+                Ok(()) => Err(io::Error::from_raw_os_error(i32::from_le_bytes(errno))),
+                Err(_) => Ok(leader.as_raw_nonzero().get().unsigned_abs()),
+            }
+        }
+    }
+}
+
+/// Returns only if the command cannot take this process's place.
+fn become_leader(task: &Task) -> io::Error {
+    let become_it = || -> io::Result<io::Error> {
+        rustix::process::setsid()?;
+        let terminal = io::stdout().as_fd().try_clone_to_owned()?;
+        rustix::process::ioctl_tiocsctty(&terminal)?;
+        Ok(command(task)?.stdin(Stdio::from(terminal)).exec())
+    };
+    become_it().unwrap_or_else(|error| error)
 }
 
 /// Looked up here: a program with a path is started without copying this process first.
@@ -155,10 +193,10 @@ fn standard_input(bytes: &[u8]) -> io::Result<Stdio> {
 }
 
 /// Waits for the command's end and reaps what it orphaned meanwhile.
-fn reap_until(child: &Child) -> io::Result<Exit> {
+fn reap_until(child: u32) -> io::Result<Exit> {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) if pid.as_raw_nonzero().get().unsigned_abs() == child.id() => {
+            Ok(Some((pid, status))) if pid.as_raw_nonzero().get().unsigned_abs() == child => {
                 let status = ExitStatus::from_raw(status.as_raw());
                 return Ok(match (status.code(), status.signal()) {
                     (Some(code), _) => Exit::Code(code),
@@ -188,7 +226,7 @@ fn ask_to_end(namespaces: bool, group: u32) {
     let group = i32::try_from(group).ok().and_then(rustix::process::Pid::from_raw);
     // Whoever is gone already needs no asking.
     let _ = match group {
-        Some(_) if namespaces => super::syscall::terminate_all(),
+        Some(_) if namespaces => syscall::terminate_all(),
         Some(group) => rustix::process::kill_process_group(group, Signal::TERM).map_err(Into::into),
         None => Ok(()),
     };

@@ -62,7 +62,7 @@ fn build(task: &Task) -> Result<RulesetStatus, landlock::RulesetError> {
     for at in writable(task) {
         rules = allow(rules, &at, write)?;
     }
-    for name in system::DEVICES {
+    for name in system::DEVICES.iter().chain(terminals(task)) {
         let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
         rules = allow(rules, &Path::new("/dev").join(name), device)?;
     }
@@ -78,6 +78,15 @@ fn allow(
     match PathFd::new(at) {
         Ok(found) => rules.add_rule(PathBeneath::new(found, access)),
         Err(_) => Ok(rules),
+    }
+}
+
+/// Its own terminal, and in a box also those that it makes itself: outside of one, others' would be there.
+fn terminals(task: &Task) -> &'static [&'static str] {
+    match (task.terminal, task.walls.walls().namespaces) {
+        (false, _) => &[],
+        (true, false) => &[system::OWN_TERMINAL],
+        (true, true) => &[system::OWN_TERMINAL, "pts"],
     }
 }
 

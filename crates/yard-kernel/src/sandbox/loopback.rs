@@ -1,9 +1,16 @@
-//! Brings up `lo` in a new network namespace, so that a test inside can talk to a server inside.
+//! Brings up `lo` in a new network namespace, so that a test inside can talk to a server inside, and makes the
+//! one socket there that is listened on from outside.
 
 use std::io;
+use std::os::fd::OwnedFd;
 
 use rustix::net::netlink::SocketAddrNetlink;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::net::{
+    AddressFamily, Ipv4Addr, RecvFlags, SendFlags, SocketAddrV4, SocketFlags, SocketType,
+};
+
+/// Who may wait to be accepted.
+const WAITING: i32 = 64;
 
 /// `RTM_NEWLINK` with `IFF_UP` for the interface of index 1, which `lo` is in every namespace.
 const UP: [u8; 32] = {
@@ -35,4 +42,13 @@ pub(super) fn bring_up() -> io::Result<()> {
         Some(errno) => Err(io::Error::from_raw_os_error(-errno)),
         None => Err(io::ErrorKind::InvalidData.into()),
     }
+}
+
+/// A socket that listens on a port of `lo`.
+pub(super) fn listen(port: u16) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;
+    rustix::net::listen(&socket, WAITING)?;
+    Ok(socket)
 }

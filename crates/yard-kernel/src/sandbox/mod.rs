@@ -7,6 +7,7 @@
 //! says so.
 
 mod order;
+mod patience;
 
 #[cfg(target_os = "linux")]
 mod capacity;
@@ -31,6 +32,8 @@ mod probe;
 #[cfg(target_os = "linux")]
 mod process;
 #[cfg(target_os = "linux")]
+mod pty;
+#[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
 mod run;
@@ -43,21 +46,29 @@ mod task;
 #[cfg(target_os = "linux")]
 mod usage;
 #[cfg(target_os = "linux")]
+mod waiting;
+#[cfg(target_os = "linux")]
 mod watched;
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 
 pub use order::{
-    Ended, Exit, Finding, Hear, Layer, Level, Limits, Order, Stopped, Walls, Wish,
-    default_environment,
+    Ended, Exit, Finding, Hear, LONGEST_LINE, Layer, Level, Limits, Order, Size, Stopped, Waiting,
+    Walls, Wish, default_environment,
 };
 
+pub use patience::Patience;
+
 #[cfg(target_os = "linux")]
-pub use {inner::inner, run::Sandbox, run::empty_scratch};
+pub use {
+    inner::inner,
+    pty::Pty,
+    run::{Sandbox, empty_scratch},
+};
 
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Sandbox, inner};
+pub use elsewhere::{Pty, Sandbox, inner};
 
 /// The word after the program's name that makes it the helper.
 pub const HELPER: &str = "box-inner";

@@ -90,7 +90,9 @@ impl Trees {
             private(&tree, libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC)?;
             Ok((*name, tree))
         };
-        let devices = system::DEVICES.iter().map(device).collect::<io::Result<_>>()?;
+        let own_terminal = task.terminal.then_some(&system::OWN_TERMINAL);
+        let devices = system::DEVICES.iter().chain(own_terminal);
+        let devices = devices.map(device).collect::<io::Result<_>>()?;
         let attributes = if task.kind == Kind::InPlace { NO_DEVICES } else { READ_ONLY };
         let workspace = owned_tree(&task.workspace, attributes, owners)?;
         let layers = match task.upper.parent() {
@@ -316,6 +318,13 @@ fn make_devices(task: &Task, devices: Vec<(&'static str, OwnedFd)>) -> io::Resul
     }
     for (name, target) in system::DEVICE_LINKS {
         symlink(target, Path::new("dev").join(name))?;
+    }
+    if task.terminal {
+        // For programs that open terminals themselves. None of the host's is in it.
+        let options = [("mode", "0620"), ("ptmxmode", "0666"), ("max", "64")];
+        let own = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC;
+        put(&new_mount("devpts", &options, own)?, Path::new("dev/pts"))?;
+        symlink("pts/ptmx", "dev/ptmx")?;
     }
     put(&memory(&share(task, 4), "1777")?, Path::new("dev/shm"))
 }

@@ -2,8 +2,11 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use super::Pty;
 
 /// How much holds a command, best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,6 +87,11 @@ pub struct Order<'a> {
     pub env: Vec<(OsString, OsString)>,
     /// What the command reads from its standard input.
     pub stdin: Vec<u8>,
+    /// The terminal that it runs on, and that its words go to; `stdin` is nothing then, and nothing is heard.
+    pub terminal: Option<&'a Pty>,
+    /// A proxy that the box can dial at this port of its own loopback: [`Hear::opened`] gets the socket that
+    /// it listens on. Only at [`Level::Full`].
+    pub proxy: Option<u16>,
     /// Small files that the box shows read-only as `/run/toolyard/<name>`. Only at [`Level::Full`].
     pub scripts: Vec<(String, Vec<u8>)>,
     /// The workspace's folder on the host.
@@ -162,6 +170,11 @@ pub trait Hear {
     fn starts(&mut self) -> io::Result<()> {
         Ok(())
     }
+    /// The box made the socket that its proxy is to listen on.
+    fn opened(&mut self, listener: OwnedFd) -> io::Result<()> {
+        drop(listener);
+        Ok(())
+    }
     /// Bytes of its standard output.
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Bytes of its standard error.
@@ -177,6 +190,16 @@ pub struct Ended {
     pub stopped: Option<Stopped>,
     /// From the order to the end.
     pub took: Duration,
+}
+
+impl Ended {
+    /// The code that a shell would see: 128 and the signal's number if a signal ended it.
+    pub fn code(&self) -> i32 {
+        match self.exit {
+            Exit::Code(code) => code,
+            Exit::Signal(signal) => 128 + signal,
+        }
+    }
 }
 
 /// What became of the command itself.
@@ -236,6 +259,36 @@ impl Stopped {
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.word() == word)
     }
+}
+
+/// Rows and columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Lines on the screen.
+    pub rows: u16,
+    /// Characters in a line.
+    pub columns: u16,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self { rows: 24, columns: 80 }
+    }
+}
+
+/// Longer lines do not fit into the kernel's buffer of a terminal that waits for whole ones: it drops the
+/// rest.
+pub const LONGEST_LINE: usize = 4_095;
+
+/// What the programs in the foreground do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// One of them sleeps until somebody types, and none of them works.
+    Input,
+    /// They work, or sleep for another reason.
+    No,
+    /// It cannot be seen.
+    Unseen,
 }
 
 /// One line of `toolyard doctor`.

@@ -178,6 +178,8 @@ fn try_heard(
         argv: ["/bin/sh", "-c", script].map(Into::into).to_vec(),
         env: Vec::new(),
         stdin: Vec::new(),
+        terminal: None,
+        proxy: None,
         scripts: Vec::new(),
         workspace: &workspace,
         shown_at: &workspace,

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::group::{Group, Groups};
-use super::{HELPER, Limits};
+use super::{HELPER, Order};
 
 /// A helper without an order. Dropped, it ends: the socket goes first, and nothing is left of it when its
 /// group goes.
@@ -34,7 +34,7 @@ impl Helper {
     pub(super) fn start(
         program: &Path,
         groups: Option<&Groups>,
-        limits: &Limits,
+        order: &Order<'_>,
     ) -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
         let process = Command::new(program)
@@ -42,15 +42,23 @@ impl Helper {
             .env_clear()
             .current_dir("/")
             .stdin(OwnedFd::from(theirs))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stdout(words(order)?)
+            .stderr(words(order)?)
             .spawn()?;
         let mut helper = Self { socket, process: Reaped(process), group: None };
         if let Some(groups) = groups {
             let group = helper.group.insert(groups.make()?);
-            group.limit(limits)?;
+            group.limit(&order.limits)?;
             group.take_in(helper.process.0.id())?;
         }
         Ok(helper)
     }
+}
+
+/// Where a command's words go.
+fn words(order: &Order<'_>) -> io::Result<Stdio> {
+    Ok(match order.terminal {
+        Some(terminal) => Stdio::from(terminal.programs_end()?),
+        None => Stdio::piped(),
+    })
 }

@@ -2,8 +2,15 @@
 //! command prints.
 
 use std::fmt;
-use std::io::{self, Write as _};
+use std::io::{self, IoSlice, IoSliceMut, Write as _};
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
 
 use super::Exit;
 
@@ -19,6 +26,8 @@ pub(super) enum Report {
     NotStarted(i32),
     /// The command ended.
     Ended(Exit),
+    /// The socket of the box's proxy comes with this.
+    Opened,
 }
 
 macro_rules! steps {
@@ -105,6 +114,7 @@ impl Report {
             Self::NotStarted(errno) => (2, errno, 0),
             Self::Ended(Exit::Code(code)) => (3, code, 0),
             Self::Ended(Exit::Signal(signal)) => (4, signal, 0),
+            Self::Opened => (5, 0, 0),
         };
         let mut bytes = [0; LENGTH];
         for (slot, number) in bytes.chunks_exact_mut(4).zip([tag, first, second, 0]) {
@@ -122,8 +132,21 @@ impl Report {
             2 => Self::NotStarted(first),
             3 => Self::Ended(Exit::Code(first)),
             4 => Self::Ended(Exit::Signal(first)),
+            5 => Self::Opened,
             _ => return None,
         })
+    }
+
+    /// Tells it, and hands over an open file.
+    pub(super) fn send_with(self, to: &UnixStream, file: BorrowedFd<'_>) -> io::Result<()> {
+        let (bytes, files) = (self.to_bytes(), [file]);
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        if !control.push(SendAncillaryMessage::ScmRights(&files)) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let sent = sendmsg(to, &[IoSlice::new(&bytes)], &mut control, SendFlags::empty())?;
+        if sent == LENGTH { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
     }
 
     /// Tells it.
@@ -137,6 +160,21 @@ impl Report {
 pub(super) struct Reports(Vec<u8>);
 
 impl Reports {
+    /// Takes in what came, and a file that came with it; how many bytes that were.
+    pub(super) fn hear(&mut self, from: &UnixStream) -> io::Result<(usize, Option<OwnedFd>)> {
+        let mut bytes = [0; 256];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let into = &mut [IoSliceMut::new(&mut bytes)];
+        let count = recvmsg(from, into, &mut control, RecvFlags::CMSG_CLOEXEC)?.bytes;
+        let file = control.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut files) => files.next(),
+            _ => None,
+        });
+        self.push(&bytes[..count]);
+        Ok((count, file))
+    }
+
     /// Takes bytes in.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.0.extend(bytes);

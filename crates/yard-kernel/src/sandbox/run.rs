@@ -23,6 +23,9 @@ use super::{Ended, Finding, Hear, Layer, Level, Order, Walls, Wish, default_envi
 /// The user that a box of root's is, outside: one that owns nothing and that nobody else is.
 pub(super) const BOX_USER: u32 = 65_333;
 
+/// What a terminal of ours understands.
+const TERMINAL: &str = "xterm-256color";
+
 /// Runs commands in boxes. A copy is the same one.
 #[derive(Clone)]
 pub struct Sandbox {
@@ -72,7 +75,7 @@ impl Shared {
     ) -> io::Result<Ended> {
         let started = Instant::now();
         let mut task = self.task(order)?;
-        let mut helper = Helper::start(&self.helper, self.groups.as_deref(), &order.limits)?;
+        let mut helper = Helper::start(&self.helper, self.groups.as_deref(), order)?;
         task.doors = helper.group.as_ref().map(Group::doors).unwrap_or_default();
         // A helper that is gone already has said why.
         let _ = helper.socket.write_all(&task.to_bytes());
@@ -102,6 +105,9 @@ impl Shared {
             Layer::InPlace => (Kind::InPlace, PathBuf::new(), PathBuf::new()),
         };
         let boxed_by_root = walls.namespaces && rustix::process::geteuid().is_root();
+        if let (true, Some(terminal)) = (boxed_by_root, order.terminal) {
+            terminal.belongs_to_box()?;
+        }
         let me = rustix::process::getpid().as_raw_nonzero();
         let owners = match &self.owners {
             Some(owners) if boxed_by_root => format!("/proc/{me}/fd/{}", owners.as_raw_fd()),
@@ -125,6 +131,8 @@ impl Shared {
             owners: owners.into(),
             doors: Vec::new(),
             user: boxed_by_root.then_some(BOX_USER),
+            terminal: order.terminal.is_some(),
+            proxy: order.proxy.unwrap_or(0),
             cpu_seconds: order.limits.cpu_seconds,
             memory_bytes: order.limits.memory_bytes,
             processes: order.limits.processes,
@@ -145,6 +153,9 @@ fn environment(order: &Order<'_>, walls: Walls) -> Vec<(std::ffi::OsString, std:
                 *value = own.into();
             }
         }
+    }
+    if order.terminal.is_some() {
+        env.push(("TERM".into(), TERMINAL.into()));
     }
     env.extend(order.env.iter().cloned());
     env
@@ -195,6 +206,10 @@ fn check(order: &Order<'_>, walls: Walls) -> io::Result<()> {
                 "a folder below the workspace cannot be hidden without namespaces",
             ))
         }
+        _ if !walls.namespaces && order.proxy.is_some() => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "a command has a way out only in a box with a network of its own",
+        )),
         _ if !walls.namespaces && !order.scripts.is_empty() => Err(io::Error::new(
             io::ErrorKind::Unsupported,
             "scripts cannot be shown without namespaces",

@@ -47,6 +47,9 @@ pub(super) const ETC: &[&str] = &[
 /// Devices that give nothing away.
 pub(super) const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
 
+/// Whatever terminal its opener has, shown to those who have one.
+pub(super) const OWN_TERMINAL: &str = "tty";
+
 /// Links of `/dev`.
 pub(super) const DEVICE_LINKS: &[(&str, &str)] = &[
     ("fd", "/proc/self/fd"),

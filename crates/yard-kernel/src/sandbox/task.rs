@@ -37,6 +37,10 @@ pub(super) struct Task {
     pub(super) doors: Vec<PathBuf>,
     /// The user that a helper with root's rights becomes.
     pub(super) user: Option<u32>,
+    /// Its standard output is a terminal, to be its own.
+    pub(super) terminal: bool,
+    /// The port of a proxy that is served outside; 0 for none.
+    pub(super) proxy: u16,
     pub(super) cpu_seconds: u64,
     pub(super) memory_bytes: u64,
     pub(super) processes: u64,
@@ -92,6 +96,8 @@ impl Task {
         out.number(self.kind as u64);
         out.number(self.walls.0);
         out.number(self.user.map_or(u64::MAX, u64::from));
+        out.number(self.terminal.into());
+        out.number(self.proxy.into());
         for number in [self.cpu_seconds, self.memory_bytes, self.processes, self.open_files] {
             out.number(number);
         }
@@ -166,6 +172,8 @@ impl Reader<'_> {
             kind: self.kind()?,
             walls: WallBits(self.number()?),
             user: u32::try_from(self.number()?).ok(),
+            terminal: self.number()? != 0,
+            proxy: u16::try_from(self.number()?).ok()?,
             cpu_seconds: self.number()?,
             memory_bytes: self.number()?,
             processes: self.number()?,
@@ -237,6 +245,8 @@ mod tests {
             kind: Kind::InPlace,
             walls: WallBits::of(Walls { namespaces: true, landlock: false, seccomp: true }),
             user: Some(7),
+            terminal: true,
+            proxy: 3_128,
             file_bytes: u64::MAX,
             ..Task::default()
         };

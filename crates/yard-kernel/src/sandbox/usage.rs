@@ -52,6 +52,13 @@ pub(super) fn is_above(used: &Used, limit: u64) -> bool {
         && used.pids.iter().filter_map(|pid| proportional(*pid)).sum::<u64>() > limit
 }
 
+/// A process and all below it.
+pub(super) fn with_descendants(root: u32) -> Vec<u32> {
+    let mut all = descendants(root);
+    all.push(root);
+    all
+}
+
 fn descendants(root: u32) -> Vec<u32> {
     let mut found: Vec<u32> = children(root);
     let mut next = 0;

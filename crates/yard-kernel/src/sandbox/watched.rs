@@ -3,7 +3,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the sandbox times the processes that it starts")]
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -37,6 +37,8 @@ pub(super) struct Watched<'a> {
     group: Option<Group>,
     limits: Limits,
     upper: Option<PathBuf>,
+    /// Where what it writes takes room.
+    disk: Option<PathBuf>,
     call: &'a Call,
     started: Instant,
     looked: Instant,
@@ -60,9 +62,10 @@ impl<'a> Watched<'a> {
             // A larger pipe is a matter of speed only; there is a limit for all of a user's together.
             let _ = rustix::pipe::fcntl_setpipe_size(stream, PIECE);
         }
-        let upper = match order.layer {
-            Layer::Overlay { upper, .. } => Some(upper.to_owned()),
-            _ => None,
+        let (upper, disk) = match order.layer {
+            Layer::Overlay { upper, .. } => (Some(upper.to_owned()), Some(upper.to_owned())),
+            Layer::InPlace => (None, Some(order.workspace.to_owned())),
+            Layer::ReadOnly => (None, None),
         };
         Self {
             socket,
@@ -71,6 +74,7 @@ impl<'a> Watched<'a> {
             group,
             limits: order.limits,
             upper,
+            disk,
             call,
             started,
             looked: started,
@@ -124,21 +128,25 @@ impl<'a> Watched<'a> {
         if spoke {
             self.hear_ready(heard, piece);
         }
-        Ok(!told || self.take_reports()?)
+        Ok(!told || self.take_reports(heard)?)
     }
 
-    fn take_reports(&mut self) -> io::Result<bool> {
-        let mut bytes = [0; 256];
-        let count = match self.socket.read(&mut bytes) {
+    fn take_reports(&mut self, heard: &mut dyn Hear) -> io::Result<bool> {
+        let (count, mut file) = match self.reports.hear(&self.socket) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
             // A helper that was killed with an order unread.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => 0,
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => (0, None),
             other => other?,
         };
-        self.reports.push(&bytes[..count]);
         while let Some(report) = self.reports.next() {
             match report {
                 Report::Ended(exit) => self.exit = Some(exit),
+                Report::Opened => {
+                    if let Some(Err(error)) = file.take().map(|file| heard.opened(file)) {
+                        self.failure.get_or_insert(error);
+                        self.kill();
+                    }
+                }
                 Report::NotStarted(errno) => {
                     self.failure = Some(io::Error::from_raw_os_error(errno));
                 }
@@ -222,10 +230,10 @@ impl<'a> Watched<'a> {
     }
 
     fn look_at_layer(&mut self) {
-        let Some(upper) = &self.upper else { return };
-        if usage::is_larger(upper, self.limits.written_bytes) {
+        let written = self.limits.written_bytes;
+        if self.upper.as_ref().is_some_and(|upper| usage::is_larger(upper, written)) {
             self.end(Stopped::Written);
-        } else if usage::free(upper).is_some_and(|free| free < KEPT_FREE) {
+        } else if self.disk.as_deref().and_then(usage::free).is_some_and(|free| free < KEPT_FREE) {
             self.end(Stopped::DiskFull);
         }
     }

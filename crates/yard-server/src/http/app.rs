@@ -37,7 +37,7 @@ pub type ContinueTrace = fn(&Span, &HeaderMap);
 
 /// One server.
 pub struct App {
-    pub(super) house: House,
+    pub(crate) house: House,
     pub(super) catalog: Catalog,
     pub(super) settings: Settings,
     pub(super) pools: Pools,

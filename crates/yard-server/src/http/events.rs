@@ -209,6 +209,16 @@ fn described(event: &Event) -> (&'static str, Value) {
         Event::Posted { chat, turn } => {
             ("chat.message", json!({"chat_id": chat.to_string(), "number": turn}))
         }
+        Event::Terminal { chat, run, name, state } => (
+            "terminal",
+            json!({
+                "chat_id": chat.to_string(),
+                "terminal_id": run.to_string(),
+                "session_id": name,
+                "state": state.word(),
+                "exit_code": state.exit_code(),
+            }),
+        ),
         Event::ChangedOutside { paths } => {
             let shown: Vec<String> = paths.iter().map(ToString::to_string).collect();
             // Without paths, more changed than was counted.

@@ -32,6 +32,7 @@ mod routes;
 mod steps;
 mod stream;
 mod table;
+mod terminals;
 mod tools;
 mod waiting;
 mod workspaces;

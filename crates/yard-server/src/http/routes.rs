@@ -7,7 +7,7 @@ use super::paging::Paging;
 use super::route::{Access, Route};
 use super::{
     approvals, auth, chats, content, events, files, health, keys, members, openapi, policy,
-    questions, steps, tools, workspaces,
+    questions, steps, terminals, tools, workspaces,
 };
 use crate::pool::Work;
 
@@ -248,6 +248,20 @@ fn talk() -> Vec<Route> {
             .access(MEMBER)
             .body::<chats::NewMessage>()
             .replies::<chats::Posted>(201),
+        Route::delete("/api/v1/workspaces/{id}/chats/{chat_id}/terminals", terminals::stop_chat)
+            .about("Ends what runs in a chat that is over")
+            .access(MEMBER),
+        Route::get("/api/v1/workspaces/{id}/terminals", terminals::list)
+            .about("Terminals, newest first; an agent sees its own")
+            .access(VIEWER)
+            .replies::<terminals::TerminalList>(200),
+        Route::get("/api/v1/workspaces/{id}/terminals/{terminal_id}", terminals::read)
+            .about("A terminal, with what is on its screen")
+            .access(VIEWER)
+            .replies::<terminals::OneTerminal>(200),
+        Route::delete("/api/v1/workspaces/{id}/terminals/{terminal_id}", terminals::stop)
+            .about("Ends a terminal, with everything that it started")
+            .access(MEMBER),
         Route::get("/api/v1/workspaces/{id}/questions", questions::list)
             .about("Questions to people, newest first; an agent sees its own")
             .access(VIEWER)

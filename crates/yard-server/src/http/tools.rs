@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use yard_core::{ChatId, Fault, FaultCode, Role};
 use yard_dialects::{Answer, AnyTool, Catalog, Dialect, Format, Stop, form};
 use yard_gate::Session;
@@ -80,39 +80,17 @@ fn one_call(toolset: &str, tool: &AnyTool) -> Value {
     schema
 }
 
-/// What stands for a tool's reply in the answer whose shape is looked at.
-const MARK: &str = "reply";
-
 /// The answers with status 200 that a dialect has: to calls that did what was asked, and, where a failure
 /// is an answer like any other (F1), to those that did not.
 fn answers(catalog: &Catalog, dialect: &Dialect) -> Vec<Value> {
     let replies: Vec<&Value> = catalog.list(dialect.name).map(AnyTool::output_schema).collect();
-    let done = (dialect.done)(json!(MARK).into());
+    let done = (dialect.done)(json!(form::MARK).into());
     let failed = (dialect.stopped)("", &Stop::Fault(Fault::new(FaultCode::Io, "why")));
-    let mut schemas = vec![shape_of(&done.body, &json!({"anyOf": replies}))];
+    let mut schemas = vec![form::like(&done.body, &json!({"anyOf": replies}))];
     if failed.status == done.status {
-        schemas.push(shape_of(&failed.body, &json!({})));
+        schemas.push(form::like(&failed.body, &json!({})));
     }
     schemas
-}
-
-/// The schema of everything that is made like `sample`, with `reply` where the mark stands.
-fn shape_of(sample: &Value, reply: &Value) -> Value {
-    match sample {
-        Value::String(text) if text == MARK => reply.clone(),
-        Value::Object(members) => {
-            let properties: Map<String, Value> = members
-                .iter()
-                .map(|(name, value)| (name.clone(), shape_of(value, reply)))
-                .collect();
-            let required: Vec<&String> = members.keys().collect();
-            json!({"type": "object", "required": required, "properties": properties})
-        }
-        Value::Null => json!({"type": "null"}),
-        Value::Bool(truth) => json!({"const": truth}),
-        Value::String(_) => json!({"type": "string"}),
-        Value::Number(_) | Value::Array(_) => json!({}),
-    }
 }
 
 /// The answer to a call that waits for a person (R16).
@@ -148,12 +126,7 @@ pub(super) fn work(ask: &Ask) -> Option<Work> {
         let toolset = text("toolset").unwrap_or(TOOLSET);
         text("tool").and_then(|tool| ask.app.catalog.get(toolset, tool))
     });
-    Some(match tool.flatten().map(AnyTool::work) {
-        Some(yard_dialects::Work::Look) => Work::Look,
-        Some(yard_dialects::Work::Walk) => Work::Walk,
-        Some(yard_dialects::Work::Run) => Work::Run,
-        Some(yard_dialects::Work::Change) | None => Work::Change,
-    })
+    Some(tool.flatten().map_or(Work::Change, |tool| tool.work().into()))
 }
 
 pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {

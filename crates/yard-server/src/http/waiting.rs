@@ -1,24 +1,18 @@
-//! Waits for people, without holding a thread: a call that asked somebody is answered again when the bell
-//! of its workspace rings and the answer is there, or as it stands when its time is over (R16).
+//! Calls over HTTP that wait for a person: for how long (R16), and in whose name they are answered then.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
 use yard_dialects::Answer;
 use yard_gate::{Awaited, Pending, Session};
 
 use super::ask::Ask;
 use super::reply::Reply;
 use crate::pool::Work;
+use crate::waiting::settled;
 
-/// Longest that anybody waits.
-const LONGEST_MS: u64 = 600_000;
 /// How long a call waits for a person unless it says otherwise.
 const USUAL_MS: u64 = 30_000;
-/// How often the store is looked at although no bell rang: another process may have written.
-const GLANCE: Duration = Duration::from_secs(1);
 
 /// A call whose answer may change once a person has spoken.
 pub(crate) struct Waiting {
@@ -36,33 +30,17 @@ impl Waiting {
             (Some(envelope), Some(argument)) => envelope.max(argument),
             (one, other) => one.or(other).unwrap_or(USUAL_MS),
         };
-        Duration::from_millis(asked.min(LONGEST_MS))
+        Duration::from_millis(asked)
     }
 }
 
 /// The answer once it is there; `None` if the time was over first.
 pub(super) async fn answered(ask: &Arc<Ask>, waiting: Waiting) -> Option<Reply> {
-    let patience = waiting.patience();
-    if patience.is_zero() {
-        return None;
-    }
-    let end = Instant::now() + patience;
-    let rung = Arc::new(Notify::new());
-    let ear = Arc::clone(&rung);
-    let _listening = waiting.session.listen(Arc::new(move || ear.notify_one()));
     let waiting = Arc::new(waiting);
-    loop {
-        let answer = resumed(ask, &waiting).await?;
-        if answer.pending.is_none() {
-            return Some(Reply::written(answer.status, answer.body));
-        }
-        tokio::select! {
-            () = rung.notified() => {}
-            () = ask.app.closed.notified() => return None,
-            () = tokio::time::sleep(GLANCE) => {}
-            () = sleep_until(end) => return None,
-        }
-    }
+    let resume = || resumed(ask, &waiting);
+    let stop = ask.app.closed.notified();
+    let answer = settled(&waiting.session, waiting.patience(), stop, resume).await?;
+    Some(Reply::written(answer.status, answer.body))
 }
 
 async fn resumed(ask: &Arc<Ask>, waiting: &Arc<Waiting>) -> Option<Answer> {

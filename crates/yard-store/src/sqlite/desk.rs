@@ -12,7 +12,7 @@ use super::{SqliteStore, all, append, approval, one, question};
 use crate::{
     Approval, ApprovalFilter, ApprovalStatus, AuditEntry, Chat, Decision, Desk, EventRow, Given,
     Grant, Mode, NewApproval, NewChat, NewQuestion, NewTurn, Question, QuestionFilter, Request,
-    Result, StoreError, Turn, TurnKind, chat_file_name,
+    Result, StoreError, TerminalState, Turn, TurnKind, chat_file_name,
 };
 
 macro_rules! chats {
@@ -219,6 +219,19 @@ impl Desk for SqliteStore {
             approval::set_policy(connection, text)?;
             saved.map_or(Ok(()), |saved| approval::replace_saved(connection, saved))?;
             append::note(connection, audit)
+        })
+    }
+
+    fn terminal_is(
+        &self,
+        at: Timestamp,
+        chat: ChatId,
+        run: RunId,
+        name: &str,
+        state: TerminalState,
+    ) -> Result<()> {
+        self.db.write(Flush::Later, |connection| {
+            event::add(connection, at, &Tidings::Terminal(chat, run, name, state))
         })
     }
 

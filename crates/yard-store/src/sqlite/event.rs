@@ -3,14 +3,14 @@
 //! before it and appending a step writes nothing here.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{ApprovalId, ChatId, QuestionId, StepId, Timestamp, WsPath};
+use yard_core::{ApprovalId, ChatId, QuestionId, RunId, StepId, Timestamp, WsPath};
 
 use super::error::corrupt;
 use super::value::{self, get, limit, moment, number, unsigned};
 use super::{all, approval, desk, history, one, question};
 use crate::{
     ApprovalStatus, Change, ChangedFile, EVENT_PATHS, Event, EventRow, Mode, Result, Rider, Seq,
-    StepEvent,
+    StepEvent, TerminalState,
 };
 
 const ASKED: i64 = 1;
@@ -22,6 +22,11 @@ const OUTSIDE: i64 = 6;
 const REQUESTED: i64 = 7;
 const DECIDED: i64 = 8;
 const CONCLUDED: i64 = 9;
+const TERMINAL: i64 = 10;
+
+/// How a terminal's state is stored, beside the code that its program ended with.
+const RUNNING: i64 = -1;
+const INTERRUPTED: i64 = -2;
 
 /// What happened that is no step.
 pub(super) enum Tidings<'a> {
@@ -31,6 +36,7 @@ pub(super) enum Tidings<'a> {
     Made(ChatId),
     Posted(ChatId, u64),
     Outside(&'a [WsPath]),
+    Terminal(ChatId, RunId, &'a str, TerminalState),
     Requested(ChatId, ApprovalId),
     Decided(ChatId, ApprovalId, ApprovalStatus),
     Concluded(ChatId, ApprovalId, ApprovalStatus),
@@ -41,7 +47,7 @@ pub(super) enum Tidings<'a> {
 struct Columns {
     kind: i64,
     chat: Option<ChatId>,
-    /// The question or approval that it is about.
+    /// The question, approval or run that it is about.
     about: Option<[u8; 16]>,
     value: Option<i64>,
     paths: Option<Vec<u8>>,
@@ -67,6 +73,16 @@ impl Tidings<'_> {
             }
             Self::Made(chat) => of(MADE, chat),
             Self::Posted(chat, turn) => Columns { value: Some(number(turn)), ..of(POSTED, chat) },
+            Self::Terminal(chat, run, name, state) => Columns {
+                about: Some(*run.as_bytes()),
+                value: Some(match state {
+                    TerminalState::Running => RUNNING,
+                    TerminalState::Interrupted => INTERRUPTED,
+                    TerminalState::Ended(code) => code.into(),
+                }),
+                paths: Some(name.as_bytes().to_vec()),
+                ..of(TERMINAL, chat)
+            },
             Self::Outside(paths) => {
                 Columns { kind: OUTSIDE, paths: Some(joined(paths)), ..Columns::default() }
             }
@@ -178,8 +194,20 @@ fn event(row: &Row<'_>) -> Result<Event> {
                 _ => Event::Concluded { chat, approval, status },
             }
         }
+        TERMINAL => terminal(row, chat)?,
         _ => return Err(corrupt("an event is of an unknown kind")),
     })
+}
+
+fn terminal(row: &Row<'_>, chat: ChatId) -> Result<Event> {
+    let name = row.get_ref(6)?.as_blob().map_err(corrupt)?;
+    let state = match get::<i64>(row, 5)? {
+        RUNNING => TerminalState::Running,
+        INTERRUPTED => TerminalState::Interrupted,
+        code => TerminalState::Ended(i32::try_from(code).map_err(corrupt)?),
+    };
+    let (run, name) = (RunId::from_bytes(get(row, 4)?), String::from_utf8_lossy(name).into_owned());
+    Ok(Event::Terminal { chat, run, name, state })
 }
 
 /// The steps after `after` as events, not yet numbered.

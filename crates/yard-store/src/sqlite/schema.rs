@@ -16,7 +16,11 @@ pub(super) struct Schema {
 }
 
 /// A workspace's journal.
-pub(super) const JOURNAL: Schema = Schema { migrations: &[FIRST, PURGING, DESK, APPROVALS, RUNS] };
+pub(super) const JOURNAL: Schema =
+    Schema { migrations: &[FIRST, PURGING, DESK, APPROVALS, RUNS, TERMINALS] };
+/// Events of a kind that an older program takes for damage.
+const TERMINALS: &str = "";
+
 /// The people of a server.
 pub(super) const PEOPLE: Schema = Schema { migrations: &[FIRST_PEOPLE] };
 

@@ -1,0 +1,154 @@
+//! `toolyard mcp`: the tools over MCP on standard input and output, for agents that start it themselves.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use yard_core::{Call, FaultCode};
+use yard_dialects::Catalog;
+use yard_gate::{Actor, Policy, Preset, Session};
+use yard_server::mcp::{Local, McpDoor, Root, serve_stdio};
+
+use super::clients;
+use super::serve::stop_signal;
+use crate::door::Door;
+use crate::failure::Failure;
+use crate::log;
+use crate::place;
+use crate::reply::Reply;
+
+const HELP: &str = "\
+Examples:
+  toolyard mcp ~/project                     a drop-in for the reference server for files
+  toolyard mcp --toolset codex               the tools that Codex knows, in the current folder
+  toolyard mcp --read-only ~/project ~/docs  two folders, to look at only
+  claude mcp add toolyard -- toolyard mcp \"$PWD\"
+
+What the agent changes is kept in your data folder: `toolyard history` lists it, `toolyard undo` takes it back.
+Calls that need your approval ask in the client if it can, else `toolyard approve` does.";
+
+/// The dialect that is spoken unless the caller says otherwise (R14).
+const TOOLSET: &str = "filesystem";
+/// What holds unless the caller says otherwise (R14).
+const POLICY: &str = "guarded";
+/// The word for the page about all clients.
+const EVERY_CLIENT: &str = "all";
+
+/// Serve an agent over MCP, on standard input and output
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Options {
+    /// Folders to work on, as with --root
+    #[arg(value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Dialect to speak (`toolyard tools` lists them)
+    #[arg(long, value_name = "NAME", default_value = TOOLSET)]
+    toolset: String,
+    /// What may happen without a person: open, guarded or strict
+    #[arg(long, value_name = "PRESET", default_value = POLICY)]
+    policy: String,
+    /// Let nothing be changed
+    #[arg(long)]
+    read_only: bool,
+    /// Seconds that a call waits for a person whom the client cannot ask
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    wait: u64,
+    /// Take no client's word for a person's: approve and answer on the command line only
+    #[arg(long)]
+    no_elicitation: bool,
+    /// Print the configuration of a client that starts this, and exit
+    #[arg(long, value_name = "CLIENT")]
+    print_config: Option<String>,
+}
+
+impl Options {
+    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+        if let Some(client) = &self.print_config {
+            return self.config(client, door);
+        }
+        let _log = log::start_if_asked()?;
+        let catalog = Catalog::standard();
+        self.check_toolset(&catalog)?;
+        let policy = self.policy()?;
+        let roots: Vec<Root> = self
+            .roots(door)
+            .iter()
+            .map(|root| open(door, root, policy))
+            .collect::<Result<_, _>>()?;
+        let world = door.world();
+        let secret = world.secret().ok_or_else(|| {
+            Failure::new(FaultCode::Unavailable, "this machine has no source of secrets")
+        })?;
+        let call = Call::new(Arc::clone(&world));
+        let seats = Local::new(roots, self.toolset.clone(), !self.no_elicitation, call);
+        let shared = McpDoor::new(catalog, world, secret, Duration::from_secs(self.wait));
+        serve_stdio(Arc::new(shared), seats, stop_signal)
+            .map_err(|error| Failure::io("the connection cannot be served", &error))?;
+        Ok(Reply::text(String::new()))
+    }
+
+    /// What to write into the configuration of a client, to have it start this with the same options.
+    fn config(&self, word: &str, door: &Door) -> Result<Reply, Failure> {
+        if word == EVERY_CLIENT {
+            return Ok(Reply::text(clients::document()));
+        }
+        let client = clients::find(word).ok_or_else(|| {
+            let known: Vec<_> = clients::CLIENTS.iter().map(|client| client.word).collect();
+            Failure::misuse(FaultCode::BadArgument, format!("there is no client {word:?}"))
+                .hinting(format!("choose one of {}, or {EVERY_CLIENT}", known.join(", ")))
+        })?;
+        let mut arguments = vec!["mcp".to_owned()];
+        for root in self.roots(door) {
+            arguments.extend(["--root".to_owned(), place::spelled_out(&root)?]);
+        }
+        let mut option = |name: &str, value: &str, usual: &str| {
+            if value != usual {
+                arguments.extend([name.to_owned(), value.to_owned()]);
+            }
+        };
+        option("--toolset", &self.toolset, TOOLSET);
+        option("--policy", &self.policy, POLICY);
+        if self.read_only {
+            arguments.push("--read-only".to_owned());
+        }
+        Ok(Reply::text(client.config("toolyard", &arguments)))
+    }
+
+    /// What is named in either way; else the current folder.
+    fn roots(&self, door: &Door) -> Vec<PathBuf> {
+        let named: Vec<PathBuf> = door.roots().iter().chain(&self.folders).cloned().collect();
+        if named.is_empty() { vec![PathBuf::from(".")] } else { named }
+    }
+
+    fn check_toolset(&self, catalog: &Catalog) -> Result<(), Failure> {
+        let known: Vec<_> = catalog.dialects().map(|dialect| dialect.name).collect();
+        if known.contains(&self.toolset.as_str()) {
+            return Ok(());
+        }
+        let message = format!("there is no toolset {:?}", self.toolset);
+        Err(Failure::misuse(FaultCode::BadArgument, message)
+            .hinting(format!("choose one of {}", known.join(", "))))
+    }
+
+    fn policy(&self) -> Result<Policy, Failure> {
+        let preset = Preset::from_word(&self.policy).ok_or_else(|| {
+            let message = format!("there is no policy {:?}", self.policy);
+            Failure::misuse(FaultCode::BadArgument, message)
+                .hinting("choose one of open, guarded, strict")
+        })?;
+        Ok(match preset {
+            _ if self.read_only => Policy::ReadOnly,
+            Preset::Open => Policy::Open,
+            Preset::Guarded => Policy::Guarded,
+            Preset::Strict => Policy::Strict,
+        })
+    }
+}
+
+/// The workspace at one root, as its agent and its person reach it.
+fn open(door: &Door, root: &Path, policy: Policy) -> Result<Root, Failure> {
+    let (open, _) = door.workspace(root)?;
+    let agent = Session::new(Arc::clone(&open), Actor::LocalAgent, policy).showing_host_paths();
+    let person = Session::new(open, Actor::LocalPerson, Policy::Open);
+    Ok(Root { agent, person })
+}

@@ -1,0 +1,115 @@
+//! `format_code` with real formatters: what changes, what does not, and what is missing (A6).
+
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use yard_core::op::Undo;
+use yard_testkit::Yard;
+
+use crate::ground::{newest, picture, yard};
+use crate::programs::{
+    bare_path, error, prettier, python, repository, run, rust, value, yard_showing,
+};
+
+fn paths(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect()
+}
+
+/// A workspace with everything that there is a formatter for here.
+fn furnished() -> (Yard, Value) {
+    let ((toolchain, path), (home, mut shown), node) = (rust(), python(), prettier());
+    shown.extend([toolchain, node.clone()]);
+    let yard = yard_showing(shown);
+    symlink(home, yard.root().join(".venv")).unwrap();
+    symlink(node.join("node_modules"), yard.root().join("node_modules")).unwrap();
+    (yard, json!({"PATH": path}))
+}
+
+#[test]
+fn a6_each_file_by_its_own_formatter() {
+    let (yard, env) = furnished();
+    repository(&yard);
+    yard.put(".gitignore", "ignored/\nnode_modules\n.venv\n");
+    yard.put("Cargo.toml", "[package]\nname = \"x\"\nedition = \"2021\"\n");
+    yard.put("rustfmt.toml", "tab_spaces = 2\n");
+    yard.put("src/main.rs", "mod other;\nasync fn a(){\nlet x=1;}\nfn main(){}\n");
+    yard.put("src/other.rs", "fn  other(){}\n");
+    yard.put("py/a b.py", "x = {  'a':1 }\n");
+    yard.put("py/fine.py", "x = 1\n");
+    yard.put("py/broken.py", "def (:\n");
+    yard.put("py/new\nline.py", "x=1\n");
+    yard.put("web/a.js", "const a = {b:1}\n");
+    yard.put("web/fine.js", "const a = 1;\n");
+    yard.put("web/style.css", "a{b:c}\n");
+    yard.put("ignored/x.py", "x=1\n");
+    let before = picture(yard.root());
+    let checked = value(&yard, "format_code", json!({"paths": ["."], "check": true, "env": env}));
+    let changed = [
+        "py/a b.py",
+        "py/new\nline.py",
+        "src/main.rs",
+        "src/other.rs",
+        "web/a.js",
+        "web/style.css",
+    ];
+    assert_eq!(paths(&checked["changed"]), changed, "{checked}");
+    assert_eq!(paths(&checked["failed"]), ["py/broken.py"]);
+    assert!(checked["failed"][0]["message"].as_str().unwrap().contains("1:5"), "{checked}");
+    assert_eq!((&checked["changedCount"], &checked["unchanged"]), (&json!(6), &json!(2)));
+    assert_eq!(checked["missing"], json!([]));
+    assert_eq!(picture(yard.root()), before, "a check changes nothing");
+    let only = json!({"paths": ["src/main.rs"], "env": env});
+    assert_eq!(paths(&value(&yard, "format_code", only)["changed"]), ["src/main.rs"]);
+    assert_eq!(yard.bytes("src/other.rs"), b"fn  other(){}\n", "nobody named it");
+    let formatted = "mod other;\nasync fn a() {\n  let x = 1;\n}\nfn main() {}\n";
+    assert_eq!(String::from_utf8(yard.bytes("src/main.rs")).unwrap(), formatted);
+    let all = value(&yard, "format_code", json!({"paths": ["py", "web", "src"], "env": env}));
+    assert_eq!(all["changedCount"], 5, "{all}");
+    assert_eq!(yard.bytes("py/a b.py"), b"x = {\"a\": 1}\n");
+    assert_eq!(yard.bytes("web/a.js"), b"const a = { b: 1 };\n");
+    let by: Vec<&str> = { all["changed"].as_array().unwrap().iter() }
+        .map(|file| file["formatter"].as_str().unwrap())
+        .collect();
+    assert_eq!(by, ["ruff", "ruff", "rustfmt", "prettier", "prettier"]);
+    let again = value(&yard, "format_code", json!({"paths": ["."], "env": env}));
+    assert_eq!((&again["changedCount"], &again["message"]), (&json!(0), &Value::Null), "{again}");
+    yard.perform(Undo { step: newest(&yard).0 }).unwrap();
+    assert_eq!(yard.bytes("web/a.js"), b"const a = {b:1}\n", "one step");
+    assert_eq!(yard.bytes("ignored/x.py"), b"x=1\n");
+}
+
+#[test]
+fn a6_what_is_formatted_is_what_the_formatter_makes() {
+    let (toolchain, path) = rust();
+    let yard = yard_showing(vec![toolchain.clone()]);
+    let source = "fn  main( ){println!( \"{}\" ,1 );\n if true {return}}\n";
+    yard.put("a.rs", source);
+    let told = value(&yard, "format_code", json!({"paths": ["a.rs"], "env": {"PATH": path}}));
+    assert_eq!(paths(&told["changed"]), ["a.rs"]);
+    let alone = tempfile::tempdir().unwrap();
+    std::fs::write(alone.path().join("a.rs"), source).unwrap();
+    run(Command::new(toolchain.join("bin/rustfmt")).arg(alone.path().join("a.rs")));
+    assert_eq!(yard.bytes("a.rs"), std::fs::read(alone.path().join("a.rs")).unwrap());
+}
+
+#[test]
+fn a6_a_missing_formatter_says_what_to_install() {
+    let yard = yard();
+    let env = json!({"PATH": bare_path(&yard)});
+    for name in ["a.rs", "b.py", "c.go", "d.ts", "e.md", "f.xyz"] {
+        yard.put(name, "x\n");
+    }
+    let told = value(&yard, "format_code", json!({"paths": ["."], "env": env}));
+    let missing: Vec<&str> = { told["missing"].as_array().unwrap().iter() }
+        .map(|missing| missing["formatter"].as_str().unwrap())
+        .collect();
+    assert_eq!(missing, ["gofmt", "prettier", "ruff", "rustfmt"], "{told}");
+    assert!(told["missing"][2]["install"].as_str().unwrap().contains("pip install ruff"));
+    assert_eq!((&told["changedCount"], &told["missing"][1]["files"]), (&json!(0), &json!(1)));
+    let named = value(&yard, "format_code", json!({"paths": ["e.md", "f.xyz"], "env": env}));
+    assert_eq!(named["missing"][0]["formatter"], "prettier");
+    assert_eq!(named["unknown"], json!(["f.xyz"]));
+    assert_eq!(error(&yard, "format_code", json!({"paths": ["nowhere.rs"]})).0, "FILE_NOT_FOUND");
+    assert_eq!(error(&yard, "format_code", json!({"paths": []})).0, "INVALID_ARGUMENTS");
+}

@@ -1,0 +1,182 @@
+//! `install_package` (A6): from indexes on loopback that these tests serve, through the box's only way out.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use serde_json::{Value, json};
+use yard_core::op::Undo;
+use yard_gate::Web;
+use yard_kernel::net::Net;
+use yard_testkit::{Folders, Plan, Yard};
+
+use crate::ground::{asked, decide, newest, plan};
+use crate::programs::{call, run};
+
+/// An index on loopback: what it has, and what it was asked for.
+struct Index {
+    place: String,
+    files: Arc<Mutex<HashMap<String, Vec<u8>>>>,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Index {
+    fn serve() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let place = listener.local_addr().unwrap().to_string();
+        let index = Self { place, files: Arc::default(), asked: Arc::default() };
+        let (files, asked) = (Arc::clone(&index.files), Arc::clone(&index.asked));
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let _ = answer(stream, &files, &asked);
+            }
+        });
+        index
+    }
+
+    fn has(&self, path: &str, bytes: impl Into<Vec<u8>>) {
+        self.files.lock().unwrap().insert(path.to_owned(), bytes.into());
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.place)
+    }
+}
+
+fn answer(
+    mut stream: TcpStream,
+    files: &Mutex<HashMap<String, Vec<u8>>>,
+    asked: &Mutex<Vec<String>>,
+) -> std::io::Result<()> {
+    let mut lines = BufReader::new(stream.try_clone()?).lines();
+    let first = lines.next().unwrap_or_else(|| Ok(String::new()))?;
+    for line in lines {
+        if line?.is_empty() {
+            break;
+        }
+    }
+    let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+    asked.lock().unwrap().push(path.clone());
+    let found = files.lock().unwrap().get(&path).cloned();
+    let status = if found.is_some() { "200 OK" } else { "404 Not Found" };
+    let body = found.unwrap_or_default();
+    let kind = if path.ends_with('/') { "text/html" } else { "application/octet-stream" };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(&body)
+}
+
+fn yard(web: Web) -> Yard {
+    Yard::open(&Folders::new(), Plan { web, ..plan() }).unwrap()
+}
+
+/// The answer after a person said yes, and what that person was shown.
+fn installed(yard: &Yard, args: Value) -> (Value, String) {
+    let answer = call(yard, "install_package", args);
+    let id = asked(&answer);
+    let shown = yard.person().approvals().get(id).unwrap().request.diff;
+    let approval = decide(yard, id, true);
+    let text = approval.answer.unwrap_or_else(|| panic!("asked again: {:?}", approval.status));
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    (answer["body"]["result"].clone(), shown)
+}
+
+/// A wheel with one module.
+fn wheel(folder: &Path) -> Vec<u8> {
+    let code = "import sys, zipfile\n\
+        z = zipfile.ZipFile(sys.argv[1], 'w')\n\
+        z.writestr('tiny_yard.py', 'WORD = 42\\n')\n\
+        m = 'tiny_yard-1.0.dist-info/'\n\
+        z.writestr(m + 'METADATA', 'Metadata-Version: 2.1\\nName: tiny-yard\\nVersion: 1.0\\n')\n\
+        z.writestr(m + 'WHEEL', 'Wheel-Version: 1.0\\nGenerator: t\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')\n\
+        z.writestr(m + 'RECORD', '')\n\
+        z.close()\n";
+    let at = folder.join("tiny_yard-1.0-py3-none-any.whl");
+    run(Command::new("python3").args(["-c", code]).arg(&at));
+    fs::read(at).unwrap()
+}
+
+#[test]
+fn a6_pip_installs_into_the_project_and_that_is_undone() {
+    let temp = tempfile::tempdir().unwrap();
+    let index = Index::serve();
+    let file = "tiny_yard-1.0-py3-none-any.whl";
+    index.has("/simple/tiny-yard/", format!("<a href=\"/files/{file}\">{file}</a>"));
+    index.has(&format!("/files/{file}"), wheel(temp.path()));
+    let web = Web::new(Net::default()).exempting(&index.place).unwrap();
+    let yard = yard(web.installing_from("pip", &index.url("/simple/")).unwrap());
+    yard.put(".gitignore", ".venv\n");
+    let (told, shown) = installed(&yard, json!({"manager": "pip", "packages": ["tiny-yard"]}));
+    assert!(shown.contains("pip installs in /") && shown.contains("tiny-yard"), "{shown}");
+    assert_eq!(told["ok"], true, "{told}");
+    let found = run(Command::new("find").arg(yard.root()).args(["-name", "tiny_yard.py"]));
+    assert!(found.contains("/.venv/lib/"), "{found}");
+    assert!(index.asked.lock().unwrap().iter().any(|path| path == "/simple/tiny-yard/"));
+    // What asks for another host is refused, and the answer names it.
+    let (told, _) = installed(
+        &yard,
+        json!({"manager": "pip", "packages": ["evil @ http://evil.invalid/evil-1.0.tar.gz"]}),
+    );
+    assert_eq!(told["error"]["code"], "UNAVAILABLE", "{told}");
+    assert!(told["error"]["message"].as_str().unwrap().contains("evil.invalid:80"), "{told}");
+}
+
+#[test]
+fn a6_npm_installs_and_its_step_is_undone() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::create_dir(temp.path().join("package")).unwrap();
+    let manifest = json!({"name": "tiny-yard", "version": "1.0.0", "main": "index.js"});
+    fs::write(temp.path().join("package/package.json"), manifest.to_string()).unwrap();
+    fs::write(temp.path().join("package/index.js"), "module.exports = 42;\n").unwrap();
+    run(Command::new("tar").args(["-czf", "p.tgz", "package"]).current_dir(temp.path()));
+    let index = Index::serve();
+    index.has("/tiny.tgz", fs::read(temp.path().join("p.tgz")).unwrap());
+    let mut version = manifest;
+    version["dist"] = json!({"tarball": index.url("/tiny.tgz")});
+    let about = json!({"name": "tiny-yard", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}});
+    index.has("/tiny-yard", about.to_string());
+    let web = Web::new(Net::default()).exempting(&index.place).unwrap();
+    let yard = yard(web.installing_from("npm", &index.url("/")).unwrap());
+    yard.put(".gitignore", "node_modules\n");
+    let (told, _) = installed(&yard, json!({"manager": "npm", "packages": ["tiny-yard"]}));
+    assert_eq!(told["ok"], true, "{told}");
+    let manifest = fs::read_to_string(yard.root().join("package.json")).unwrap();
+    assert!(manifest.contains("tiny-yard"), "{manifest}");
+    assert!(yard.root().join("node_modules/tiny-yard/index.js").exists());
+    let (step, _) = newest(&yard);
+    yard.perform(Undo { step }).unwrap();
+    assert!(!yard.root().join("package.json").exists());
+    assert!(!yard.root().join("node_modules/tiny-yard").exists());
+}
+
+#[test]
+fn a6_the_box_reaches_what_the_operator_named_and_nothing_else() {
+    let (index, other) = (Index::serve(), Index::serve());
+    index.has("/simple/x/", "<a href=\"/files/none\">none</a>");
+    let pairs = [&index.place, &other.place];
+    // The other one may be anywhere, but nobody named it for packages: it is not exempt.
+    let web = Web::new(Net::default()).exempting(pairs[0]).unwrap();
+    let yard = yard(web.installing_from("pip", &index.url("/simple/")).unwrap());
+    let url = other.url("/x-1.0.tar.gz");
+    let (told, _) = installed(&yard, json!({"manager": "pip", "packages": [format!("x @ {url}")]}));
+    assert_eq!(told["error"]["code"], "UNAVAILABLE", "{told}");
+    assert!(told["error"]["message"].as_str().unwrap().contains(pairs[1].as_str()), "{told}");
+    assert_eq!(*other.asked.lock().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a6_without_a_host_nothing_is_installed_and_the_answer_says_how() {
+    let yard = Yard::open(&Folders::new(), plan()).unwrap();
+    let answer = call(&yard, "install_package", json!({"manager": "npm", "packages": ["x"]}));
+    let error = &answer.body["result"]["error"];
+    assert_eq!(error["code"], "UNAVAILABLE", "{}", answer.body);
+    assert!(error["message"].as_str().unwrap().contains("`allow` of `[web]`"), "{error}");
+}

@@ -1,0 +1,139 @@
+//! Real programs for tests of the tools that use them: git on this machine, what pip and npm install below
+//! the target folder, and the Rust toolchain that builds this; and the calls of the `assistant` dialect.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use yard_dialects::Answer;
+use yard_kernel::Boxed;
+use yard_kernel::sandbox::{Sandbox, Wish};
+use yard_testkit::{Folders, Plan, Yard};
+
+const PYTHON_PACKAGES: [&str; 2] = ["pytest==9.2.0", "ruff==0.17.4"];
+const PRETTIER: &str = "prettier@3.9.10";
+
+/// A yard whose boxes show these folders of the machine besides.
+pub(crate) fn yard_showing(shown: Vec<PathBuf>) -> Yard {
+    let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
+    let wish = Wish { shown, ..Wish::default() };
+    let boxed = Some(Boxed::new(move || Sandbox::probe(helper, wish)));
+    Yard::open(&Folders::new(), Plan { boxed, ..Plan::default() }).unwrap()
+}
+
+/// A call of `assistant`, as an agent makes it under the open policy.
+pub(crate) fn call(yard: &Yard, tool: &str, args: Value) -> Answer {
+    yard.catalog().call("assistant", tool, args, &yard.session(), &yard.surroundings())
+}
+
+/// The value of a call that goes well.
+#[track_caller]
+pub(crate) fn value(yard: &Yard, tool: &str, args: Value) -> Value {
+    let answer = call(yard, tool, args);
+    assert_eq!(answer.body["result"]["ok"], true, "{tool}: {}", answer.body);
+    answer.body["result"]["value"].clone()
+}
+
+/// The code and the words of a call that does not.
+#[track_caller]
+pub(crate) fn error(yard: &Yard, tool: &str, args: Value) -> (String, String) {
+    let answer = call(yard, tool, args);
+    assert_eq!(answer.body["result"]["ok"], false, "{tool}: {}", answer.body);
+    let error = &answer.body["result"]["error"];
+    let text = |field: &str| error[field].as_str().unwrap().to_owned();
+    (text("code"), text("message"))
+}
+
+/// What a program of this machine prints; it must go well.
+#[track_caller]
+pub(crate) fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}\n{said}\n{complained}");
+    said
+}
+
+/// Git on this machine, in a folder of the workspace, as somebody.
+pub(crate) fn git_in(folder: &Path, words: &[&str]) -> Command {
+    let mut git = Command::new("git");
+    git.current_dir(folder).args(words);
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    // What only looks is not to write the index: that would be one more change of it.
+    git.env("GIT_OPTIONAL_LOCKS", "0");
+    for role in ["AUTHOR", "COMMITTER"] {
+        git.env(format!("GIT_{role}_NAME"), "Ann")
+            .env(format!("GIT_{role}_EMAIL"), "ann@host.example");
+    }
+    git
+}
+
+/// The same in the root of the workspace, which goes well; what it prints.
+#[track_caller]
+pub(crate) fn git(yard: &Yard, words: &[&str]) -> String {
+    run(&mut git_in(yard.root(), words))
+}
+
+/// A repository in the root, on branch `main`.
+pub(crate) fn repository(yard: &Yard) {
+    git(yard, &["init", "-q", "-b", "main"]);
+}
+
+/// Where what a test installs stays between runs, and a lock on it: tests run beside each other.
+fn kept(name: &str) -> (PathBuf, File) {
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let lock = File::create(home.join(format!("{name}.lock"))).unwrap();
+    lock.lock().unwrap();
+    (home.join(name), lock)
+}
+
+/// A virtual environment with pytest and ruff, and the Python that it is made of.
+pub(crate) fn python() -> (PathBuf, Vec<PathBuf>) {
+    let (home, _lock) = kept("python-tools");
+    let done = home.join(PYTHON_PACKAGES.join("-"));
+    if !done.exists() {
+        run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home));
+        let mut pip = Command::new(home.join("bin/pip"));
+        let quiet = ["install", "--quiet", "--disable-pip-version-check"];
+        run(pip.args(quiet).args(PYTHON_PACKAGES));
+        fs::write(done, "").unwrap();
+    }
+    let mut asked = Command::new(home.join("bin/python"));
+    let base = run(asked.args(["-c", "import sys; print(sys.base_prefix)"]));
+    // What every box shows needs no showing.
+    let base = PathBuf::from(base.trim());
+    let shown =
+        if base.starts_with("/usr") { vec![home.clone()] } else { vec![home.clone(), base] };
+    (home, shown)
+}
+
+/// A folder with prettier in its `node_modules`.
+pub(crate) fn prettier() -> PathBuf {
+    let (home, _lock) = kept(&PRETTIER.replace('@', "-"));
+    if !home.join("node_modules/.bin/prettier").exists() {
+        fs::create_dir_all(&home).unwrap();
+        let mut npm = Command::new("npm");
+        run(npm.args(["install", "--no-audit", "--no-fund", PRETTIER, "--prefix"]).arg(&home));
+    }
+    home
+}
+
+/// The Rust toolchain that builds this, and a PATH that leads to it.
+pub(crate) fn rust() -> (PathBuf, String) {
+    let home = PathBuf::from(run(Command::new("rustc").args(["--print", "sysroot"])).trim());
+    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", home.join("bin").display());
+    (home, path)
+}
+
+/// A folder in the workspace that is a PATH with hardly a program in it.
+pub(crate) fn bare_path(yard: &Yard) -> String {
+    let folder = yard.root().join(".bare");
+    fs::create_dir(&folder).unwrap();
+    for program in ["sh", "dirname", "grep", "sed", "head", "find", "xargs", "cat", "cmp", "tr"] {
+        let at = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(program));
+        let at = at.iter().find(|at| at.exists()).unwrap();
+        std::os::unix::fs::symlink(at, folder.join(program)).unwrap();
+    }
+    folder.display().to_string()
+}

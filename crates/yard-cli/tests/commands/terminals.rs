@@ -1,0 +1,445 @@
+//! Terminals, driven as agents drive them: line programs and full screens, their ends, and what they changed.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use yard_core::op::Undo;
+use yard_dialects::Answer;
+use yard_gate::{Actor, Mode, Policy, Session};
+use yard_kernel::TerminalLimits;
+use yard_testkit::{Folders, Yard};
+
+use crate::ground::{asked, decide, guarded, newest, plan, times, yard};
+
+fn call_as(yard: &Yard, session: &Session, tool: &str, args: Value) -> Answer {
+    yard.catalog().call("codex", tool, args, session, &yard.surroundings())
+}
+
+fn call(yard: &Yard, tool: &str, args: Value) -> Value {
+    let answer = call_as(yard, &yard.session(), tool, args);
+    assert!(answer.ok && answer.pending.is_none(), "{tool}: {}", answer.body);
+    answer.body["result"].clone()
+}
+
+fn open(yard: &Yard, name: &str, cmd: &str) -> Value {
+    call(yard, "exec_command", json!({"session_id": name, "cmd": cmd, "workdir": null}))
+}
+
+fn types(yard: &Yard, name: &str, chars: &str) -> Value {
+    call(yard, "write_stdin", json!({"session_id": name, "chars": chars}))
+}
+
+fn kill(yard: &Yard, name: &str) -> Value {
+    call(yard, "kill_session", json!({"session_id": name}))
+}
+
+fn text(told: &Value, field: &str) -> String {
+    told[field].as_str().unwrap_or_else(|| panic!("{field}: {told}")).to_owned()
+}
+
+fn state(told: &Value) -> String {
+    text(told, "state")
+}
+
+fn screen(told: &Value) -> String {
+    told["screen"]["text"].as_str().unwrap_or_else(|| panic!("no screen: {told}")).to_owned()
+}
+
+/// Processes of this machine that have a word among their arguments.
+fn running_with(word: &str) -> usize {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).split('\0').any(|one| one == word)).count()
+}
+
+fn gone(word: &str) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while running_with(word) > 0 {
+        assert!(Instant::now() < until, "{word} is still running");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn x5_a_python_prompt_is_talked_to() {
+    let yard = yard();
+    let told = open(&yard, "py", "python3 -q -i");
+    assert_eq!((state(&told).as_str(), &told["exit_code"]), ("waiting", &Value::Null), "{told}");
+    assert!(text(&told, "output").ends_with(">>> "), "{told}");
+    for (typed, expected) in [("6 * 7\n", "42"), ("print('a' * 3)\n", "aaa"), ("", "")] {
+        let told = types(&yard, "py", typed);
+        assert_eq!(state(&told), "waiting", "{told}");
+        assert!(text(&told, "output").contains(expected), "{typed}: {told}");
+        assert!(text(&told, "because").contains("reads from the terminal"), "{told}");
+    }
+    let told = types(&yard, "py", "exit(3)\n");
+    assert_eq!((state(&told).as_str(), &told["exit_code"]), ("ended", &json!(3)), "{told}");
+    let told = types(&yard, "py", "");
+    assert_eq!((state(&told).as_str(), text(&told, "output").as_str()), ("ended", ""), "{told}");
+}
+
+#[test]
+fn x5_a_pager_shows_its_pages() {
+    let yard = yard();
+    let lines: Vec<String> = (1..=100).map(|n| format!("line {n}")).collect();
+    fs::write(yard.root().join("long.txt"), lines.join("\n")).unwrap();
+    let told = open(&yard, "pager", "less long.txt");
+    assert_eq!(state(&told), "waiting", "{told}");
+    assert_eq!(told["screen"]["full_screen"], true, "{told}");
+    assert!(screen(&told).starts_with("line 1\nline 2\n"), "{told}");
+    assert!(!screen(&told).contains("line 30"), "{told}");
+    let told = types(&yard, "pager", " ");
+    assert!(screen(&told).contains("line 30") && !screen(&told).contains("line 2\n"), "{told}");
+    call(&yard, "resize_session", json!({"session_id": "pager", "rows": 50, "columns": 100}));
+    let told = types(&yard, "pager", "g");
+    assert!(screen(&told).contains("line 49"), "{told}");
+    let told = types(&yard, "pager", "q");
+    assert_eq!((state(&told).as_str(), &told["exit_code"]), ("ended", &json!(0)), "{told}");
+}
+
+#[test]
+fn x5_an_editor_changes_a_file_and_that_is_undone() {
+    let yard = yard();
+    fs::write(yard.root().join("a.txt"), "before\n").unwrap();
+    let told = open(&yard, "vi", "vim -u NONE -i NONE -n a.txt");
+    assert_eq!((state(&told).as_str(), &told["screen"]["full_screen"]), ("waiting", &json!(true)));
+    assert!(screen(&told).starts_with("before\n~"), "{told}");
+    let told = types(&yard, "vi", "ohello\u{1b}");
+    assert!(screen(&told).starts_with("before\nhello\n~"), "{told}");
+    let told = types(&yard, "vi", ":wq\r");
+    assert_eq!(state(&told), "ended", "{told}");
+    assert_eq!(fs::read_to_string(yard.root().join("a.txt")).unwrap(), "before\nhello\n");
+    let (step, _) = newest(&yard);
+    assert!(text(&told, "message").contains(&step.to_string()), "{told}");
+    yard.perform(Undo { step }).unwrap();
+    assert_eq!(fs::read_to_string(yard.root().join("a.txt")).unwrap(), "before\n");
+}
+
+#[test]
+fn x5_a_password_is_asked_for_without_echo() {
+    let yard = yard();
+    let code = "import getpass; print(len(getpass.getpass('Word: ')))";
+    let told = open(&yard, "pw", &format!("python3 -c \"{code}\""));
+    assert_eq!(text(&told, "output"), "Word: ", "{told}");
+    assert!(text(&told, "because").contains("not shown"), "{told}");
+    let told = types(&yard, "pw", "hunter2\n");
+    assert_eq!(text(&told, "output").trim(), "7", "{told}");
+    assert_eq!(told["exit_code"], 0, "{told}");
+}
+
+#[test]
+fn x5_a_progress_bar_is_seen_where_it_stands() {
+    let yard = yard();
+    let told =
+        open(&yard, "bar", "for i in $(seq 100); do printf '\\r%3d%% done' $i; done; read x");
+    assert_eq!(state(&told), "waiting", "{told}");
+    assert_eq!(screen(&told), "100% done");
+    assert_eq!(told["screen"]["cursor_column"], 10, "{told}");
+    kill(&yard, "bar");
+}
+
+#[test]
+fn x5_what_ignores_its_end_is_ended() {
+    let yard = yard();
+    let cmd = "trap '' TERM HUP INT; echo ready; while :; do read x; done #stubborn-7131";
+    let told = open(&yard, "s", cmd);
+    assert_eq!(state(&told), "waiting", "{told}");
+    assert!(running_with(cmd) > 0);
+    let told = types(&yard, "s", "\u{3}");
+    assert_eq!(state(&told), "waiting", "{told}");
+    let told = kill(&yard, "s");
+    assert_eq!((state(&told).as_str(), &told["exit_code"]), ("ended", &json!(137)), "{told}");
+    gone(cmd);
+}
+
+#[test]
+fn x5_what_forks_and_exits_leaves_nothing_behind() {
+    let yard = yard();
+    let cmd = "setsid sleep 7132.25 & nohup sleep 7132.5 >/dev/null & (sleep 7132.75 &); echo done";
+    let told = open(&yard, "f", cmd);
+    assert_eq!((state(&told).as_str(), &told["exit_code"]), ("ended", &json!(0)), "{told}");
+    assert!(text(&told, "output").contains("done"), "{told}");
+    ["7132.25", "7132.5", "7132.75"].into_iter().for_each(gone);
+}
+
+#[test]
+fn x5_a_flood_is_counted_to_the_last_byte() {
+    let yard = yard();
+    let lines = times(2_000_000);
+    // Fifty bytes a line, of which the terminal makes fifty-one.
+    let cmd = format!(
+        "yes 1234567890123456789012345678901234567890123456789 | head -n {lines}; echo end"
+    );
+    let mut told = open(&yard, "flood", &cmd);
+    let (mut seen, mut left_out) = (0, 0);
+    loop {
+        let output = text(&told, "output");
+        let mark = "bytes are left out here";
+        let cut = output.split("[... ").nth(1).filter(|rest| rest.contains(mark));
+        let note = output.find("\n[... ").zip(output.find(" ...]\n"));
+        left_out += cut.map_or(0, |rest| rest.split(' ').next().unwrap().parse().unwrap());
+        seen += output.len() - note.map_or(0, |(from, to)| to + 6 - from);
+        assert_eq!(told["truncated"], cut.is_some());
+        if state(&told) == "ended" {
+            break;
+        }
+        told = types(&yard, "flood", "");
+    }
+    assert_eq!(seen + left_out, lines * 51 + 5);
+    assert!(text(&told, "output").ends_with("end\r\n"));
+    let log = text(&told, "log_path");
+    let args = json!({"path": log, "offset": lines, "limit": 2});
+    let read =
+        yard.catalog().call("codex", "read_file", args, &yard.session(), &yard.surroundings());
+    assert!(read.ok && read.body.to_string().contains("end"), "{}", read.body);
+}
+
+#[test]
+fn x5_nothing_that_is_printed_is_ever_typed() {
+    let yard = yard();
+    let code = "import fcntl,errno\ntry:\n fcntl.ioctl(0, 0x5412, b'x')\n print('typed')\nexcept OSError as e:\n print(errno.errorcode[e.errno])";
+    fs::write(yard.root().join("sti.py"), code).unwrap();
+    let told = open(&yard, "sti", "python3 sti.py");
+    assert_eq!(text(&told, "output").trim(), "EPERM", "{told}");
+    // Asks for the cursor, the kind of terminal, its title, its colours and its settings.
+    let asking = "printf '\\033[6n\\033[c\\033[>c\\033[21t\\033]11;?\\007\\033P$qm\\033\\\\\\005'";
+    let mut told = open(&yard, "ask", &format!("{asking}; read -t 1 -n 1 x; echo \"got:$x:\""));
+    while state(&told) != "ended" {
+        told = types(&yard, "ask", "");
+    }
+    assert!(text(&told, "output").contains("got::"), "{told}");
+}
+
+#[test]
+fn x5_keys_reach_who_is_in_front() {
+    let yard = yard();
+    let told = open(&yard, "sh", "bash --norc --noprofile");
+    assert_eq!(state(&told), "waiting", "{told}");
+    let told = types(&yard, "sh", "cat\n");
+    assert_eq!(state(&told), "waiting", "{told}");
+    let told = types(&yard, "sh", "echoed\n");
+    assert_eq!(text(&told, "output").matches("echoed").count(), 2, "{told}");
+    types(&yard, "sh", "\u{3}");
+    let told = types(&yard, "sh", "echo $?\n");
+    assert!(text(&told, "output").contains("130"), "{told}");
+    let told =
+        types(&yard, "sh", "tty < /dev/tty >/dev/null; test -t 0 && stty size && ls -d /dev/pts\n");
+    assert!(text(&told, "output").contains("24 80"), "{told}");
+    let told = types(&yard, "sh", "\u{4}");
+    assert_eq!(state(&told), "ended", "{told}");
+    let answer =
+        call_as(&yard, &yard.session(), "write_stdin", json!({"session_id": "sh", "chars": "x"}));
+    assert!(!answer.ok && answer.body.to_string().contains("is over"), "{}", answer.body);
+}
+
+#[test]
+fn x5_sessions_are_named_listed_and_bounded() {
+    let yard = yard();
+    open(&yard, "one", "cat");
+    let exec = |name: &str| json!({"session_id": name, "cmd": "cat", "workdir": null});
+    let answer = call_as(&yard, &yard.session(), "exec_command", exec("one"));
+    assert!(!answer.ok && answer.body.to_string().contains("in use"), "{}", answer.body);
+    let answer =
+        call_as(&yard, &yard.session(), "write_stdin", json!({"session_id": "two", "chars": ""}));
+    assert!(answer.body.to_string().contains("open in this chat: one"), "{}", answer.body);
+    for name in ["", "a\nb", &"x".repeat(101)] {
+        assert!(!call_as(&yard, &yard.session(), "exec_command", exec(name)).ok, "{name}");
+    }
+    for number in 2..=16 {
+        open(&yard, &number.to_string(), "cat");
+    }
+    let answer = call_as(&yard, &yard.session(), "exec_command", exec("more"));
+    assert!(answer.body.to_string().contains("as many as may"), "{}", answer.body);
+    kill(&yard, "one");
+    open(&yard, "one", "cat");
+    let listed = call(&yard, "list_sessions", json!({}));
+    let states: Vec<&str> = listed["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["state"].as_str().unwrap())
+        .collect();
+    assert_eq!(states.iter().filter(|state| **state == "running").count(), 16, "{listed}");
+    // Another chat has its own.
+    let other = yard.session_of(Actor::LocalAgent, Policy::Open);
+    let chat = other.chats().make(&yard.surroundings(), "other", None).unwrap();
+    let other = other.in_chat(chat.id).unwrap();
+    assert_eq!(other.terminals().list().unwrap(), []);
+    yard.opened().stop_all_terminals();
+    let listed = call(&yard, "list_sessions", json!({}));
+    assert!(!listed.to_string().contains("running"), "{listed}");
+}
+
+#[test]
+fn x5_opening_asks_and_covers_what_is_typed() {
+    let yard = yard();
+    let session = guarded(&yard);
+    let args = json!({"session_id": "g", "cmd": "bash --norc --noprofile", "workdir": null});
+    let answer = call_as(&yard, &session, "exec_command", args);
+    let approval = decide(&yard, asked(&answer), true);
+    assert!(approval.answer.unwrap().to_string().contains("waiting"));
+    let typed = json!({"session_id": "g", "chars": "echo hi > made.txt\n"});
+    let answer = call_as(&yard, &session, "write_stdin", typed);
+    assert!(answer.ok && answer.pending.is_none(), "{}", answer.body);
+    assert_eq!(fs::read_to_string(yard.root().join("made.txt")).unwrap(), "hi\n");
+    // What it changed becomes a step though it goes on.
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        let answer =
+            call_as(&yard, &session, "write_stdin", json!({"session_id": "g", "chars": ""}));
+        if answer.body["result"]["message"].to_string().contains("1 created") {
+            break;
+        }
+        assert!(Instant::now() < until, "{}", answer.body);
+        thread::sleep(Duration::from_millis(50));
+    }
+    let (step, author) = newest(&yard);
+    assert_eq!(author, yard_core::Author::Agent);
+    yard.perform(Undo { step }).unwrap();
+    assert!(!yard.root().join("made.txt").exists());
+    // Another agent's hands and eyes are off it, also in the same chat.
+    let chat = session.current_chat().unwrap().unwrap().id;
+    let other = yard.session_of(Actor::Key(yard_core::KeyId::from_bytes([7; 16])), Policy::Open);
+    let other = other.in_chat(chat).unwrap();
+    for (tool, args) in [
+        ("write_stdin", json!({"session_id": "g", "chars": "x"})),
+        ("write_stdin", json!({"session_id": "g", "chars": ""})),
+        ("kill_session", json!({"session_id": "g"})),
+        ("resize_session", json!({"session_id": "g", "rows": 9, "columns": 9})),
+    ] {
+        let answer = call_as(&yard, &other, tool, args);
+        assert!(!answer.ok && answer.body.to_string().contains("no session"), "{}", answer.body);
+    }
+    assert_eq!(other.terminals().list().unwrap(), []);
+    let viewer = yard.session_of(session.actor(), Policy::ReadOnly).in_chat(chat).unwrap();
+    let answer = call_as(&yard, &viewer, "write_stdin", json!({"session_id": "g", "chars": ""}));
+    assert!(!answer.ok, "{}", answer.body);
+    call_as(&yard, &session, "kill_session", json!({"session_id": "g"}));
+}
+
+#[test]
+fn x5_plan_mode_gives_a_workspace_that_cannot_be_written() {
+    let yard = yard();
+    let person = yard.person();
+    let chat = person.chats().make(&yard.surroundings(), "plan", Some(Mode::Plan)).unwrap();
+    let session = yard.session().in_chat(chat.id).unwrap();
+    fs::write(yard.root().join("a.txt"), "kept\n").unwrap();
+    let cmd = "cat a.txt; touch b.txt; echo x > a.txt; echo over";
+    let args = json!({"session_id": "p", "cmd": cmd, "workdir": null});
+    let answer = call_as(&yard, &session, "exec_command", args);
+    assert!(answer.body.to_string().contains("Read-only"), "{}", answer.body);
+    assert_eq!(fs::read_to_string(yard.root().join("a.txt")).unwrap(), "kept\n");
+    assert!(!yard.root().join("b.txt").exists());
+}
+
+#[test]
+fn x5_a_session_of_build_mode_ends_when_its_chat_only_plans() {
+    let yard = yard();
+    let person = yard.person();
+    let chat = person.chats().make(&yard.surroundings(), "both", Some(Mode::Build)).unwrap();
+    let session = yard.session().in_chat(chat.id).unwrap();
+    let args = json!({"session_id": "b", "cmd": "cat", "workdir": null});
+    assert!(call_as(&yard, &session, "exec_command", args).ok);
+    person.chats().set_mode(&yard.surroundings(), chat.id, Mode::Plan).unwrap();
+    let listed = session.terminals().list().unwrap();
+    assert!(matches!(listed[0].state, yard_gate::TerminalState::Ended(_)), "{listed:?}");
+    let typed = json!({"session_id": "b", "chars": "x\n"});
+    let answer = call_as(&yard, &session, "write_stdin", typed);
+    assert!(!answer.ok && answer.body.to_string().contains("plan mode"), "{}", answer.body);
+    let told = call_as(&yard, &session, "write_stdin", json!({"session_id": "b", "chars": ""}));
+    assert_eq!(told.body["result"]["state"], "ended", "{}", told.body);
+}
+
+#[test]
+fn x5_a_terminal_ends_when_nobody_uses_it_and_when_its_time_is_up() {
+    for (limits, why) in [
+        (
+            TerminalLimits { idle: Duration::from_millis(300), ..TerminalLimits::default() },
+            "was ended",
+        ),
+        (
+            TerminalLimits { life: Duration::from_millis(900), ..TerminalLimits::default() },
+            "out of time",
+        ),
+    ] {
+        let mut plan = plan();
+        plan.boxed.as_mut().unwrap().terminals = limits;
+        let yard = Yard::open(&Folders::new(), plan).unwrap();
+        open(&yard, "t", "cat");
+        let until = Instant::now() + Duration::from_secs(20);
+        let mut told = types(&yard, "t", "");
+        while state(&told) != "ended" {
+            assert!(Instant::now() < until, "{told}");
+            thread::sleep(Duration::from_millis(100));
+            told = types(&yard, "t", "");
+        }
+        assert!(text(&told, "because").contains(why), "{told}");
+    }
+}
+
+#[test]
+fn x5_a_sequence_without_an_end_is_not_kept() {
+    let resident = || -> u64 {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    };
+    let yard = yard();
+    let before = resident();
+    let cmd = "printf '\\033]0;'; head -c 60000000 /dev/zero | tr '\\0' x; printf '\\033P'; \
+               head -c 60000000 /dev/zero | tr '\\0' y; printf '\\033\\\\over'";
+    let mut told = open(&yard, "osc", cmd);
+    while state(&told) != "ended" {
+        told = types(&yard, "osc", "");
+    }
+    assert!(resident() < before + 40_000, "{before} kB, then {} kB", resident());
+    assert!(text(&told, "output").ends_with("over"), "{told}");
+}
+
+#[test]
+fn x5_a_line_that_does_not_fit_is_refused_whole() {
+    let yard = yard();
+    open(&yard, "c", "cat");
+    let long = format!("{}\n", "x".repeat(5_000));
+    let answer =
+        call_as(&yard, &yard.session(), "write_stdin", json!({"session_id": "c", "chars": long}));
+    assert!(
+        !answer.ok && answer.body.to_string().contains("Write the line to a file"),
+        "{}",
+        answer.body
+    );
+    kill(&yard, "c");
+    // Many that fit all arrive. The kernel may drop what it echoes of so much, so it echoes nothing here.
+    open(&yard, "many", "stty -echo; cat");
+    let many = format!("{}\n", "y".repeat(1_000)).repeat(20);
+    let mut output = text(&types(&yard, "many", &many), "output");
+    for _ in 0..100 {
+        if output.matches('y').count() == 20_000 {
+            break;
+        }
+        output.push_str(&text(&types(&yard, "many", ""), "output"));
+    }
+    assert_eq!(output.matches('y').count(), 20_000);
+    kill(&yard, "many");
+}
+
+#[test]
+fn x5_work_goes_on_in_the_background_and_its_log_pages() {
+    let yard = yard();
+    let begun = Instant::now();
+    let told = open(&yard, "bg", "for i in $(seq 1 100); do echo tick $i; sleep 0.13; done");
+    assert_eq!(state(&told), "running", "{told}");
+    assert!(begun.elapsed() > Duration::from_secs(9), "{:?}", begun.elapsed());
+    let log = text(&told, "log_path");
+    let args = json!({"path": log, "offset": 10, "limit": 2});
+    let read =
+        yard.catalog().call("codex", "read_file", args, &yard.session(), &yard.surroundings());
+    assert!(read.body.to_string().contains("tick 11"), "{}", read.body);
+    let mut told = types(&yard, "bg", "");
+    while state(&told) != "ended" {
+        told = types(&yard, "bg", "");
+    }
+    assert!(text(&told, "output").contains("tick 100"), "{told}");
+}

@@ -1,0 +1,223 @@
+//! `run_tests` on real small projects: right counts, right failures (A6).
+
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+use yard_testkit::Yard;
+
+use crate::ground::yard;
+use crate::programs::{bare_path, call, error, python, rust, value, yard_showing};
+
+#[track_caller]
+fn check_counts(told: &Value, passed: u64, failed: u64, skipped: u64) {
+    let expected = json!([passed, failed, skipped, passed + failed + skipped]);
+    let counts = ["passed", "failed", "skipped", "total"].map(|name| told[name].clone());
+    assert_eq!(json!(counts), expected, "{told}");
+}
+
+#[track_caller]
+fn failure<'a>(told: &'a Value, name: &str) -> &'a Value {
+    let mut failures = told["failures"].as_array().unwrap().iter();
+    failures.find(|failure| failure["name"] == name).unwrap_or_else(|| panic!("{name}: {told}"))
+}
+
+fn put_crate(yard: &Yard) {
+    yard.put(
+        "Cargo.toml",
+        "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n",
+    );
+    yard.put(".gitignore", "target/\n");
+    yard.put(
+        "src/lib.rs",
+        "/// ```\n/// assert_eq!(small::two(), 2);\n/// ```\npub fn two() -> u32 {\n    2\n}\n\n\
+         #[cfg(test)]\nmod tests {\n    #[test]\n    fn good() {}\n\n    #[test]\n    fn bad() {\n        \
+         assert_eq!(super::two(), 3, \"two is\\nnot three\");\n    }\n\n    #[test]\n    #[ignore]\n    \
+         fn slow() {}\n}\n",
+    );
+}
+
+#[test]
+fn a6_cargo() {
+    let (toolchain, path) = rust();
+    let yard = yard_showing(vec![toolchain]);
+    put_crate(&yard);
+    let told = value(&yard, "run_tests", json!({"env": {"PATH": path}}));
+    check_counts(&told, 2, 1, 1);
+    assert_eq!((&told["framework"], &told["exitCode"]), (&json!("cargo"), &json!(101)));
+    let bad = failure(&told, "tests::bad");
+    assert_eq!((&bad["file"], &bad["line"]), (&json!("src/lib.rs"), &json!(15)), "{bad}");
+    let message = bad["message"].as_str().unwrap();
+    assert!(message.contains("two is\nnot three") && message.contains("right: 3"), "{bad}");
+    assert!(told["output"].as_str().unwrap().contains("test tests::good ... ok"), "{told}");
+    let one = json!({"filter": "good", "path": "src/lib.rs", "env": {"PATH": path}});
+    let told = value(&yard, "run_tests", one);
+    check_counts(&told, 1, 0, 0);
+    assert_eq!(told["exitCode"], 0);
+    yard.put("src/lib.rs", "fn broken( {\n");
+    let told = value(&yard, "run_tests", json!({"env": {"PATH": path}}));
+    assert_eq!((&told["passed"], &told["failures"]), (&Value::Null, &json!([])), "{told}");
+    assert!(told["message"].as_str().unwrap().contains("`output` says why"));
+    assert!(told["output"].as_str().unwrap().contains("error"), "{told}");
+}
+
+const PYTEST: &str = "\
+import pytest
+
+def test_good():
+    assert True
+
+def test_bad():
+    print('said')
+    left = [1, 2]
+    assert left == [1, 3], 'lists differ'
+
+@pytest.mark.skip(reason='later')
+def test_later():
+    pass
+
+@pytest.mark.xfail
+def test_known():
+    assert False
+
+@pytest.fixture
+def broken():
+    raise RuntimeError('no fixture')
+
+def test_error(broken):
+    pass
+
+@pytest.mark.parametrize('n', [1, 2])
+def test_each(n):
+    assert n == 1
+";
+
+#[test]
+fn a6_pytest() {
+    let (home, shown) = python();
+    let yard = yard_showing(shown);
+    symlink(home, yard.root().join(".venv")).unwrap();
+    yard.put("project/pyproject.toml", "[project]\nname = \"x\"\n");
+    yard.put("project/tests/test_it.py", PYTEST);
+    symlink(yard.root().join(".venv"), yard.root().join("project/.venv")).unwrap();
+    let told = value(&yard, "run_tests", json!({"path": "project"}));
+    check_counts(&told, 2, 3, 2);
+    assert_eq!((&told["framework"], &told["exitCode"]), (&json!("pytest"), &json!(1)));
+    let bad = failure(&told, "tests/test_it.py::test_bad");
+    let place = (&bad["file"], &bad["line"]);
+    assert_eq!(place, (&json!("project/tests/test_it.py"), &json!(9)), "{bad}");
+    assert!(bad["message"].as_str().unwrap().contains("lists differ"), "{bad}");
+    failure(&told, "tests/test_it.py::test_each[2]");
+    let broken = failure(&told, "tests/test_it.py::test_error");
+    assert!(broken["message"].as_str().unwrap().contains("no fixture"), "{broken}");
+    assert!(told["output"].as_str().unwrap().contains("2 passed"), "{told}");
+    assert_eq!(told["message"], Value::Null, "it wrote nothing: {told}");
+    let one = json!({"path": "project/tests/test_it.py", "filter": "good"});
+    check_counts(&value(&yard, "run_tests", one), 1, 0, 0);
+    yard.put("project/tests/test_it.py", "import nothing_of_the_kind\n");
+    let told = value(&yard, "run_tests", json!({"path": "project"}));
+    check_counts(&told, 0, 1, 0);
+    assert!(told["failures"][0]["message"].as_str().unwrap().contains("nothing_of_the_kind"));
+}
+
+#[test]
+fn a6_unittest() {
+    let yard = yard();
+    yard.put(
+        "tests/test_it.py",
+        "import unittest\n\nclass T(unittest.TestCase):\n    def test_good(self):\n        pass\n\n    \
+         def test_bad(self):\n        self.assertEqual(1, 2, 'not alike')\n\n    def test_error(self):\n        \
+         raise KeyError('k')\n\n    @unittest.skip('later')\n    def test_later(self):\n        pass\n\n    \
+         def test_parts(self):\n        for n in range(3):\n            with self.subTest(n=n):\n                \
+         self.assertNotEqual(n, 1)\n",
+    );
+    let told = value(&yard, "run_tests", json!({"framework": "unittest"}));
+    check_counts(&told, 1, 3, 1);
+    let bad = failure(&told, "test_it.T.test_bad");
+    assert_eq!((&bad["file"], &bad["line"]), (&json!("tests/test_it.py"), &json!(8)), "{bad}");
+    assert!(bad["message"].as_str().unwrap().contains("not alike"), "{bad}");
+    assert_eq!(failure(&told, "test_it.T.test_error")["message"], "KeyError: 'k'");
+    let (code, message) = error(&yard, "run_tests", json!({"framework": "pytest"}));
+    assert_eq!(code, "UNAVAILABLE");
+    assert!(message.contains("no pytest") && message.contains(".venv"), "{message}");
+}
+
+const NODE: &str = "\
+const { test, describe, it } = require('node:test');
+const assert = require('node:assert');
+test('adds', () => assert.equal(1 + 1, 2));
+test('breaks # here', () => assert.equal(1, 2, 'one is not two'));
+test('group', async (t) => {
+  await t.test('inner bad', () => { throw new Error('boom\\nsecond line'); });
+  await t.test('inner ok', () => {});
+});
+test.skip('skipped', () => {});
+test.todo('later');
+describe('suite', () => { it('in suite', () => {}); });
+";
+
+#[test]
+fn a6_node() {
+    let yard = yard();
+    yard.put("web/package.json", r#"{"name": "x", "scripts": {"test": "node --test"}}"#);
+    yard.put("web/a.test.js", NODE);
+    let told = value(&yard, "run_tests", json!({"path": "web"}));
+    check_counts(&told, 3, 2, 2);
+    assert_eq!((&told["framework"], &told["exitCode"]), (&json!("npm"), &json!(1)));
+    let broken = failure(&told, "breaks # here");
+    assert_eq!(broken["message"], "one is not two");
+    assert_eq!((&broken["file"], &broken["line"]), (&json!("web/a.test.js"), &json!(4)));
+    assert_eq!(failure(&told, "inner bad")["message"], "boom\nsecond line");
+    assert_eq!(told["failures"].as_array().unwrap().len(), 2);
+    let told = value(&yard, "run_tests", json!({"path": "web", "filter": "adds"}));
+    assert_eq!((&told["failed"], &told["exitCode"]), (&json!(0), &json!(0)), "{told}");
+}
+
+#[test]
+fn a6_make_and_scripts_that_say_little() {
+    let yard = yard();
+    yard.put("Makefile", "test:\n\t@echo '2 passed, 1 failed'; exit 3\n");
+    let told = value(&yard, "run_tests", json!({}));
+    check_counts(&told, 2, 1, 0);
+    assert_eq!((&told["framework"], &told["exitCode"]), (&json!("make"), &json!(2)));
+    yard.put("Makefile", "test:\n\t@echo fine; echo made > made\n");
+    let told = value(&yard, "run_tests", json!({}));
+    assert_eq!((&told["passed"], &told["exitCode"]), (&Value::Null, &json!(0)), "{told}");
+    assert_eq!(told["output"], "fine\n");
+    assert!(told["message"].as_str().unwrap().contains("1 created"), "{told}");
+    assert!(yard.has("made"));
+}
+
+#[test]
+fn a6_what_is_not_there_is_said() {
+    let yard = yard();
+    yard.put("notes.txt", "x");
+    let (code, message) = error(&yard, "run_tests", json!({}));
+    assert_eq!(code, "INVALID_ARGUMENTS");
+    assert!(message.contains("Cargo.toml") && message.contains("`framework`"), "{message}");
+    assert_eq!(error(&yard, "run_tests", json!({"path": "nowhere"})).0, "FILE_NOT_FOUND");
+    assert_eq!(error(&yard, "run_tests", json!({"filter": "--x"})).0, "INVALID_ARGUMENTS");
+    let env = json!({"PATH": bare_path(&yard)});
+    for (file, framework, program) in
+        [("Cargo.toml", "cargo", "cargo"), ("go.mod", "go", "go"), ("x.py", "unittest", "python")]
+    {
+        yard.put(file, "");
+        let args = json!({"framework": framework, "env": env});
+        let (code, message) = error(&yard, "run_tests", args);
+        assert_eq!(code, "UNAVAILABLE");
+        assert!(message.contains(program) && message.contains("install"), "{message}");
+    }
+    let nothing = json!({"env": {"PATH": "/nowhere"}});
+    let (code, message) = error(&yard, "run_tests", nothing);
+    assert_eq!(code, "UNAVAILABLE");
+    assert!(message.contains("no program `sh`") && message.contains("install"), "{message}");
+}
+
+#[test]
+fn a6_tests_that_take_too_long_end_with_what_was_said() {
+    let yard = yard();
+    yard.put("Makefile", "test:\n\t@echo begun; sleep 4245\n");
+    let answer = call(&yard, "run_tests", json!({"timeout": 1}));
+    let error = &answer.body["result"]["error"];
+    assert_eq!(error["code"], "TIMEOUT", "{}", answer.body);
+    assert!(error["details"]["output"].as_str().unwrap().starts_with("begun"), "{error}");
+}

@@ -1,0 +1,159 @@
+# Formats files. $1: check or write; then files and folders, relative to the workspace.
+#
+# Every file goes through its formatter's filter, from standard input to standard output, so that what would
+# change is known without changing it. The standard output has four fields for each thing to tell, each
+# ended by NUL: what it is, the formatter, the file, and words about it.
+me=$0 mode=$1 root=$PWD
+shift
+out=${TMPDIR:-/tmp}/formatted.$$ err=${TMPDIR:-/tmp}/complaint.$$
+nl='
+'
+
+tell() { # what formatter file words
+    printf '%s\0%s\0%s\0%s\0' "$1" "$2" "${3#./}" "$4"
+}
+
+own_or_installed() { # program file: the project's own, else the machine's
+    dir=$(dirname -- "$2")
+    while :; do
+        for own in "$dir/node_modules/.bin/$1" "$dir/.venv/bin/$1" "$dir/venv/bin/$1"; do
+            [ -x "$own" ] && { printf '%s' "$root/${own#./}"; return; }
+        done
+        [ "$dir" = . ] && break
+        dir=$(dirname -- "$dir")
+    done
+    command -v "$1"
+}
+
+edition_of() { # file: what the nearest manifest says that names an edition
+    dir=$(dirname -- "$1")
+    while :; do
+        found=$(sed -n 's/^ *edition *= *"\([0-9]*\)".*/\1/p' "$dir/Cargo.toml" 2>/dev/null | head -n 1)
+        [ -n "$found" ] && break
+        [ "$dir" = . ] && break
+        dir=$(dirname -- "$dir")
+    done
+    printf '%s' "${found:-2021}"
+}
+
+# Its settings are those of the folder that it is started in.
+format_rust() { (cd -- "$(dirname -- "$1")" && exec "$2" --quiet --edition "$3"); }
+
+through() { # formatter file filter...
+    formatter=$1 file=$2
+    shift 2
+    if ! "$@" <"$file" >"$out" 2>"$err"; then
+        tell failed "$formatter" "$file" "$(head -c 1000 "$err")"
+    elif [ -s "$file" ] && [ ! -s "$out" ]; then
+        tell failed "$formatter" "$file" "it gave nothing back"
+    elif cmp -s -- "$file" "$out"; then
+        tell same "$formatter" "$file"
+    elif [ "$mode" = check ] || cat -- "$out" >"$file" 2>"$err"; then
+        tell changed "$formatter" "$file"
+    else
+        tell failed "$formatter" "$file" "$(head -c 1000 "$err")"
+    fi
+}
+
+format_python() { # file
+    if program=$(own_or_installed ruff "$1") && [ -n "$program" ]; then
+        through ruff "$1" "$program" format --no-cache --force-exclude --stdin-filename "$1" -
+    elif program=$(own_or_installed black "$1") && [ -n "$program" ]; then
+        through black "$1" "$program" --quiet --stdin-filename "$1" -
+    else
+        tell missing ruff "$1"
+    fi
+}
+
+format_with_prettier() { # files; starting it takes long, so that it says first which ones differ
+    program=$(own_or_installed prettier "$1")
+    if [ -z "$program" ]; then
+        for file do tell missing prettier "$file"; done
+        return
+    fi
+    listed=$("$program" --list-different -- "$@" 2>/dev/null)
+    broken=$?
+    for file do
+        case $broken in
+            0) is_fine=yes ;;
+            1) case $nl$listed$nl in *"$nl${file#./}$nl"*) is_fine=no ;; *) is_fine=yes ;; esac ;;
+            *) is_fine=no ;;
+        esac
+        if [ $is_fine = yes ]; then
+            tell same prettier "$file"
+        else
+            through prettier "$file" "$program" --stdin-filepath "$file"
+        fi
+    done
+}
+
+if [ "$1" = each ]; then
+    shift
+    count=$#
+    for file do
+        case $file in
+            *.rs)
+                if program=$(own_or_installed rustfmt "$file") && [ -n "$program" ]; then
+                    through rustfmt "$file" format_rust "$file" "$program" "$(edition_of "$file")"
+                else
+                    tell missing rustfmt "$file"
+                fi
+                ;;
+            *.py | *.pyi) format_python "$file" ;;
+            *.go)
+                if command -v gofmt >/dev/null 2>&1; then
+                    through gofmt "$file" gofmt
+                else
+                    tell missing gofmt "$file"
+                fi
+                ;;
+            *.js | *.jsx | *.mjs | *.cjs | *.ts | *.tsx | *.mts | *.cts | *.vue | *.css | *.scss | *.less | \
+                *.json | *.html | *.md | *.mdx | *.yaml | *.yml | *.graphql) set -- "$@" "$file" ;;
+            *) tell unknown '' "$file" ;;
+        esac
+    done
+    shift "$count"
+    [ $# -eq 0 ] || format_with_prettier "$@"
+    exit 0
+fi
+
+# Of a folder: what there are formatters for, without what ignore files exclude. Texts and data are left
+# alone where nothing is there that would format them.
+below() { # folder
+    set -- "$1" '*.rs' '*.py' '*.pyi' '*.go' '*.js' '*.jsx' '*.mjs' '*.cjs' '*.ts' '*.tsx' '*.mts' '*.cts' \
+        '*.vue' '*.css' '*.scss' '*.less'
+    if [ -n "$(own_or_installed prettier "$1/x")" ]; then
+        set -- "$@" '*.json' '*.html' '*.md' '*.mdx' '*.yaml' '*.yml' '*.graphql'
+    fi
+    folder=$1
+    shift
+    count=$#
+    for name do
+        set -- "$@" -o -name "$name"
+    done
+    shift "$((count + 1))"
+    find "$folder" -type d \( -name '.?*' -o -name node_modules -o -name target -o -name venv \
+        -o -name __pycache__ -o -name dist -o -name build \) -prune -o -type f \( "$@" \) -print0
+}
+
+lines() { tr '\n\000' '\000\n'; } # names that end with NUL as lines, and the reverse
+
+known() { # what of the files on standard input git does not ignore
+    if [ -e .git ] && command -v git >/dev/null 2>&1; then
+        cat >"$out"
+        GIT_LITERAL_PATHSPECS=0 git check-ignore -z --stdin <"$out" 2>/dev/null | lines >"$err"
+        lines <"$out" | grep -avxF -f "$err" | lines
+    else
+        cat
+    fi
+}
+
+for path do
+    if [ -d "$path" ]; then
+        below "$path" | known | xargs -0 -r sh "$me" "$mode" each
+    elif [ -f "$path" ]; then
+        sh "$me" "$mode" each "$path"
+    else
+        tell nowhere '' "$path"
+    fi
+done

@@ -1,0 +1,180 @@
+//! `git_commit`: what is staged, or what the caller names, as a commit of the caller's (A6).
+
+use std::ffi::OsString;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::{Fault, FaultCode};
+use yard_gate::{Actor, Asks, Command, Finished};
+
+use super::git::changes::{self, ChangedFile};
+use super::git::{self, Place};
+use super::root;
+use crate::commands;
+use crate::tool::{Context, Stop, Tool, Work};
+
+/// Stages, commits, and tells: the hash, the branch, the files. `$1` is the message, `$2` what is meant.
+const SCRIPT: &str = include_str!("git/commit.sh");
+/// How the script ends if nothing differs from the last commit.
+const NOTHING: i32 = 65;
+/// How it ends if a file still has the marks of a conflict in it.
+const CONFLICTED: i32 = 66;
+/// Files that one answer names.
+const MOST_FILES: usize = 500;
+/// Bytes of a message, at most: it is handed over as an argument.
+const MOST_MESSAGE: usize = 64 << 10;
+
+pub(super) struct GitCommit;
+
+/// Commits to a git repository: what is staged, or with `all` everything that changed (untracked files
+/// too), or with `paths` only what is there. The author is the caller; hooks do not run and nothing is
+/// signed. The commit is a step that can be undone.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Folder of the repository (the one that holds `.git`), relative to the workspace root.
+    #[serde(default = "root")]
+    repository: String,
+    /// The message: a short first line; behind an empty line, why.
+    message: String,
+    /// Files and folders to stage and commit, and nothing else; relative to the workspace root.
+    #[serde(default)]
+    paths: Vec<String>,
+    /// Stage everything that changed first.
+    #[serde(default)]
+    all: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Reply {
+    /// The commit.
+    hash: String,
+    /// The branch that it is on; null if none is checked out.
+    branch: Option<String>,
+    /// Whose commit it is.
+    author: String,
+    /// What it changes; of very many files the first ones.
+    files: Vec<ChangedFile>,
+    /// How many files it changes.
+    file_count: usize,
+    /// Lines that came.
+    additions: u64,
+    /// Lines that went.
+    deletions: u64,
+    /// What became of it in the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+impl Tool for GitCommit {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "git_commit";
+    const WORK: Work = Work::Run;
+    const ASKS: Asks = Asks::ToTouchOthers;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let place = Place::read(context, &args.repository, None)?;
+        let author = Signature::of(context.session.actor());
+        let finished = commands::run(context, &command(&args, &place, &author, context)?)?;
+        match commands::code(&finished) {
+            0 => git::check_kept(&finished)?,
+            NOTHING => return Err(nothing(&args)),
+            CONFLICTED => return Err(conflicted(&finished)),
+            _ => return Err(git::failed(&finished)),
+        }
+        let printed = git::printed(context, &finished)?;
+        Ok(reply(&printed, &place, &author, &finished))
+    }
+}
+
+/// Who commits, as git writes it down: the name that audit rows have, and an address that is nobody's.
+struct Signature {
+    name: String,
+    email: String,
+}
+
+impl Signature {
+    fn of(actor: Actor) -> Self {
+        let name = actor.name();
+        let email = format!("{}@toolyard.invalid", name.replace(':', "-"));
+        Self { name, email }
+    }
+}
+
+fn command(
+    args: &Args,
+    place: &Place,
+    author: &Signature,
+    context: &Context<'_>,
+) -> Result<Command, Stop> {
+    if args.message.trim().is_empty() || args.message.contains('\0') {
+        return Err(Stop::argument("message", "expected a text that says what the commit does"));
+    }
+    if args.message.len() > MOST_MESSAGE {
+        return Err(Stop::argument("message", format!("longer than {MOST_MESSAGE} bytes")));
+    }
+    if args.all && !args.paths.is_empty() {
+        let message = "`all` commits everything, `paths` only what it names: send one of them";
+        return Err(Stop::argument("all", message));
+    }
+    let what = match (args.all, args.paths.is_empty()) {
+        (true, _) => "all",
+        (false, true) => "staged",
+        (false, false) => "paths",
+    };
+    let words = ["sh", "-c", SCRIPT, "sh", &args.message, what].map(OsString::from).into_iter();
+    let paths =
+        { args.paths.iter() }.map(|path| git::pathspec(context, &place.repository, path, "paths"));
+    let argv = words.map(Ok).chain(paths).collect::<Result<_, _>>()?;
+    let mut command = git::command(&place.repository, argv);
+    for role in ["AUTHOR", "COMMITTER"] {
+        command.env.push((format!("GIT_{role}_NAME").into(), author.name.as_str().into()));
+        command.env.push((format!("GIT_{role}_EMAIL").into(), author.email.as_str().into()));
+    }
+    Ok(command)
+}
+
+/// The hash and the branch on a line each, and the files behind them.
+fn reply(printed: &[u8], place: &Place, author: &Signature, finished: &Finished) -> Reply {
+    let mut parts = printed.splitn(3, |byte| *byte == b'\n');
+    let mut line = || String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
+    let (hash, branch) = (line(), line());
+    let mut files = changes::parse(parts.next().unwrap_or_default(), &place.repository).files;
+    let (additions, deletions) = changes::totals(&files);
+    let file_count = files.len();
+    files.truncate(MOST_FILES);
+    Reply {
+        hash,
+        branch: (branch != "HEAD").then_some(branch),
+        author: format!("{} <{}>", author.name, author.email),
+        files,
+        file_count,
+        additions,
+        deletions,
+        message: commands::story(finished),
+    }
+}
+
+fn nothing(args: &Args) -> Stop {
+    let how = match (args.all, args.paths.is_empty()) {
+        (true, _) => "nothing differs from the last commit",
+        (false, false) => "nothing in `paths` differs from the last commit",
+        (false, true) => {
+            "nothing is staged. Send `all: true` for everything that changed, or name `paths`"
+        }
+    };
+    let message = format!("nothing to commit: {how}. git_status shows what changed");
+    Stop::Fault(Fault::new(FaultCode::NoChange, message))
+}
+
+fn conflicted(finished: &Finished) -> Stop {
+    let places = commands::told(&finished.ran.stdout).text;
+    let places: Vec<&str> = places.lines().take(20).collect();
+    let message = format!(
+        "nothing was committed: files still have the marks of a conflict in them. Edit them, then commit \
+         with `all: true`. {}",
+        places.join("; ")
+    );
+    Stop::Fault(Fault::new(FaultCode::MergeConflict, message))
+}

@@ -1,0 +1,80 @@
+//! `git_log`: the commits of a repository (A6).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::git::history::{self, Commit};
+use super::git::{self, Place};
+use super::root;
+use crate::tool::{Context, Hints, Stop, Tool, Work};
+use crate::{commands, paging};
+
+/// Commits in one answer, at most.
+const MOST: u64 = 200;
+
+pub(super) struct GitLog;
+
+/// Lists the commits of a git repository, newest first. Changes nothing.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Folder of the repository (the one that holds `.git`), relative to the workspace root.
+    #[serde(default = "root")]
+    repository: String,
+    /// Only commits that changed this file, or something below this folder; relative to the workspace
+    /// root.
+    path: Option<String>,
+    /// The branch, tag or commit to begin at, or a range such as `main..feature`; what is checked out, if
+    /// left out.
+    r#ref: Option<String>,
+    /// Most commits in one answer, up to 200.
+    #[serde(default = "usual")]
+    limit: u64,
+    /// Where a cut answer goes on: its `next`.
+    cursor: Option<String>,
+}
+
+fn usual() -> u64 {
+    20
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The commits; none before the first one.
+    commits: Vec<Commit>,
+    /// Whether commits remain after these.
+    truncated: bool,
+    /// The `cursor` that gives the commits that remain; null if none do.
+    next: Option<String>,
+}
+
+impl Tool for GitLog {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "git_log";
+    const WORK: Work = Work::Run;
+    const HINTS: Hints = Hints::LOOKS;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let skip = paging::skip(args.cursor.as_deref())?;
+        if args.limit == 0 || args.limit > MOST {
+            return Err(Stop::argument("limit", format!("expected between 1 and {MOST}")));
+        }
+        let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
+        let place = Place::read(context, &args.repository, args.path.as_deref())?;
+        let revision = args.r#ref.as_deref().map(|text| git::revision("ref", text)).transpose()?;
+        // One more than is asked for tells whether there are more.
+        let bounds = [format!("--max-count={}", args.limit + 1), format!("--skip={skip}")];
+        let flags = ["log", "-z", "--no-color", "--no-ext-diff", history::FORMAT];
+        let words = flags.iter().map(Into::into).chain(bounds.map(Into::into));
+        let command = git::looking(&place.repository, words.chain(place.tail(revision)));
+        let finished = commands::look(context, &command)?;
+        if git::complaint(&finished).contains("does not have any commits yet") {
+            return Ok(Reply { commits: Vec::new(), truncated: false, next: None });
+        }
+        let mut commits = history::parse(&git::printed(context, &finished)?);
+        let truncated = commits.len() > limit;
+        commits.truncate(limit);
+        let next = truncated.then(|| skip.saturating_add(limit).to_string());
+        Ok(Reply { commits, truncated, next })
+    }
+}

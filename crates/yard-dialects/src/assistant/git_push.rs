@@ -1,0 +1,199 @@
+//! `git_push`: commits to a remote, never without a person (A6).
+
+use std::ffi::OsString;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::{Fault, FaultCode};
+use yard_gate::{Asks, Finished};
+
+use super::git::push_report::{self, PushedRef};
+use super::git::{self, Place};
+use super::root;
+use crate::tool::{Context, Hints, Stop, Tool, Work};
+use crate::{args, commands};
+
+pub(super) struct GitPush;
+
+/// Pushes a branch of a git repository to a remote. A person is always asked first. Never overwrites what
+/// is there unless `forceWithLease` says so, and then only what was last seen there.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Args {
+    /// Folder of the repository (the one that holds `.git`), relative to the workspace root.
+    #[serde(default = "root")]
+    repository: String,
+    /// The remote's name, or a folder that is one, relative to the repository.
+    #[serde(default = "origin")]
+    remote: String,
+    /// The branch, which has the same name there; the one that is checked out, if left out.
+    branch: Option<String>,
+    /// Replace commits that the remote has and this branch has not, if nobody else has pushed since.
+    #[serde(default)]
+    force_with_lease: bool,
+}
+
+fn origin() -> String {
+    "origin".to_owned()
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The remote.
+    remote: String,
+    /// What became of each of its refs.
+    refs: Vec<PushedRef>,
+    /// What became of it in the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+impl Tool for GitPush {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "git_push";
+    const WORK: Work = Work::Run;
+    const ASKS: Asks = Asks::Always;
+    const HINTS: Hints = Hints::CHANGES.reaching_out();
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let place = Place::read(context, &args.repository, None)?;
+        let remote = remote(&args.remote)?;
+        let branch = args.branch.as_deref().map(branch_name).transpose()?;
+        let intent = Intent::find(context, &place, remote, branch)?;
+        let refspec = format!("{}:refs/heads/{}", intent.commit, intent.branch);
+        // What a person says yes to is this commit to this place, whatever is checked out by then.
+        let session = context.session.showing(&intent.told(remote, args.force_with_lease));
+        let context = &Context { session: &session, ..*context };
+        let receive = format!("--receive-pack={}", git::RECEIVE);
+        let flags = ["git", "push", "--porcelain", "--no-verify", "--no-signed", &receive];
+        let force = args.force_with_lease.then_some("--force-with-lease");
+        let words = flags.into_iter().chain(["--recurse-submodules=no"]).chain(force);
+        let argv = words.chain(["--", remote, &refspec]).map(OsString::from).collect();
+        let finished = commands::run(context, &git::command(&place.repository, argv))?;
+        let refs = push_report::parse(&commands::told(&finished.ran.stdout).text);
+        if commands::code(&finished) != 0 {
+            return Err(not_pushed(&finished, &refs, remote));
+        }
+        git::check_kept(&finished)?;
+        Ok(Reply { remote: remote.to_owned(), refs, message: commands::story(&finished) })
+    }
+}
+
+/// What is pushed, and where to.
+struct Intent {
+    commit: String,
+    branch: String,
+    address: String,
+    subjects: String,
+}
+
+impl Intent {
+    /// Asks git, before anybody else is asked.
+    fn find(
+        context: &Context<'_>,
+        place: &Place,
+        remote: &str,
+        branch: Option<&str>,
+    ) -> Result<Self, Stop> {
+        let words = ["sh", "-c", INTENT, "sh", branch.unwrap_or_default(), remote];
+        let command = git::command(&place.repository, words.map(OsString::from).to_vec());
+        let finished = context.session.run_to_show(context.origin(), context.call, &command)?;
+        let said = commands::told(&finished.ran.stdout).text;
+        if commands::code(&finished) != 0 {
+            return Err(not_pushed(&finished, &[], remote));
+        }
+        let mut lines = said.splitn(4, '\n').map(str::to_owned);
+        let mut next = || lines.next().unwrap_or_default();
+        Ok(Self { commit: next(), branch: next(), address: next(), subjects: next() })
+    }
+
+    fn told(&self, remote: &str, force: bool) -> String {
+        let force = if force { ", replacing what is there" } else { "" };
+        let Self { commit, branch, address, subjects } = self;
+        format!("push to {remote} ({address}), branch {branch}{force}:\n{commit}\n{subjects}")
+    }
+}
+
+/// The commit, the branch, where the remote is, and what the newest commits say.
+const INTENT: &str = r#"
+branch=$1
+[ -n "$branch" ] || branch=$(git symbolic-ref --quiet --short HEAD) || {
+    echo "fatal: not currently on a branch" >&2; exit 1; }
+commit=$(git rev-parse --verify --quiet "refs/heads/$branch^{commit}") || {
+    echo "error: src refspec $branch does not match any" >&2; exit 1; }
+address=$(git remote get-url --push -- "$2" 2>/dev/null) || address=$2
+printf '%s\n%s\n%s\n' "$commit" "$branch" "$address"
+git log --no-show-signature --format='  %h %s' -n 20 "$commit" --not --remotes="$2"
+"#;
+
+fn remote(text: &str) -> Result<&str, Stop> {
+    let text = text.trim();
+    if text.is_empty() || text.starts_with('-') || text.contains(char::is_control) {
+        let message = format!("{} is no name of a remote", args::shown(text));
+        return Err(Stop::argument("remote", message));
+    }
+    Ok(text)
+}
+
+/// A plain name: nothing that a refspec has a meaning for.
+fn branch_name(text: &str) -> Result<&str, Stop> {
+    let name = git::revision("branch", text)?;
+    if name.contains([':', '+', '*', '?', '[', '\\', '^', '~']) || name.contains("..") {
+        let message = format!("{} is no name of a branch", args::shown(name));
+        return Err(Stop::argument("branch", message));
+    }
+    Ok(name)
+}
+
+fn not_pushed(finished: &Finished, refs: &[PushedRef], remote: &str) -> Stop {
+    let said = git::complaint(finished);
+    let fault = |code, message: String| git::refused(finished, Fault::new(code, message));
+    if let Some(rejected) = refs.iter().find(|one| one.status == "rejected") {
+        let message = format!(
+            "the remote did not take it: {}. If it has commits that this branch has not, merge them first; \
+             or push with `forceWithLease` to replace them",
+            rejected.summary
+        );
+        return fault(FaultCode::Stale, message);
+    }
+    if said.contains("not allowed") && said.contains("transport") {
+        let message = format!(
+            "{remote} is reached over the network, and git has none here: only a remote that is a folder of \
+             the workspace can be pushed to. Ask a person to push, or name such a folder in `remote`"
+        );
+        return fault(FaultCode::Unavailable, message);
+    }
+    if said.contains("does not appear to be a git repository") {
+        let message = format!(
+            "there is no remote {}. run_code with the bash code `git remote -v` lists those that there are, \
+             `git remote add NAME FOLDER` adds one",
+            args::shown(remote)
+        );
+        return fault(FaultCode::NotFound, message);
+    }
+    if said.contains("does not match any") || said.contains("not currently on a branch") {
+        let message =
+            format!("there is no such branch with a commit: name one in `branch`. {said}");
+        return fault(FaultCode::BadArgument, message);
+    }
+    git::failed(finished)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a6_neither_a_remote_nor_a_branch_is_an_option_or_a_refspec() {
+        for odd in ["-f", "--mirror", "", "a\nb"] {
+            assert!(remote(odd).is_err(), "{odd:?}");
+            assert!(branch_name(odd).is_err(), "{odd:?}");
+        }
+        for odd in ["+main", "main:other", "a..b", "HEAD~1", ":main"] {
+            assert!(branch_name(odd).is_err(), "{odd:?}");
+        }
+        assert_eq!(branch_name("feature/x").unwrap(), "feature/x");
+        assert_eq!(remote("../remote.git").unwrap(), "../remote.git");
+    }
+}

@@ -1,0 +1,154 @@
+//! `git_status`: what is not as it was committed (A6).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::git::{self, Place, status};
+use super::root;
+use crate::tool::{Context, Hints, Stop, Tool, Work};
+use crate::{commands, paging};
+
+/// Entries in one answer, if the caller says nothing.
+const USUAL: u64 = 500;
+
+pub(super) struct GitStatus;
+
+/// Shows the branch of a git repository, how far it is from its upstream, and which files are staged,
+/// changed, untracked or in conflict. Changes nothing.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Folder of the repository (the one that holds `.git`), relative to the workspace root.
+    #[serde(default = "root")]
+    repository: String,
+    /// Only this file, or what is below this folder; relative to the workspace root.
+    path: Option<String>,
+    /// Most entries in one answer; 0 is all that an answer may hold.
+    #[serde(default = "usual")]
+    limit: u64,
+    /// Where a cut answer goes on: its `next`.
+    cursor: Option<String>,
+}
+
+fn usual() -> u64 {
+    USUAL
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The branch that is checked out; null if none is (a detached HEAD).
+    branch: Option<String>,
+    /// The commit that is checked out; null before the first one.
+    head: Option<String>,
+    /// The branch elsewhere that this one follows, if it follows any.
+    upstream: Option<String>,
+    /// Commits that the upstream does not have; null without an upstream.
+    ahead: Option<u64>,
+    /// Commits that only the upstream has; null without an upstream.
+    behind: Option<u64>,
+    /// Whether nothing at all differs from the last commit.
+    clean: bool,
+    /// What the next commit changes.
+    staged: Vec<Changed>,
+    /// What is changed and not staged.
+    unstaged: Vec<Changed>,
+    /// What git does not know; a folder of which it knows nothing is named once, with a slash at its end.
+    untracked: Vec<String>,
+    /// What a merge left for somebody to decide.
+    conflicted: Vec<Changed>,
+    /// How many there are of each.
+    counts: Counts,
+    /// Whether entries remain after these.
+    truncated: bool,
+    /// The `cursor` that gives the entries that remain; null if none do.
+    next: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Changed {
+    /// The file.
+    path: String,
+    /// Where it was before it was renamed or copied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    /// What happened to it.
+    status: &'static str,
+}
+
+#[derive(Default, Serialize, JsonSchema)]
+struct Counts {
+    /// Staged ones.
+    staged: u64,
+    /// Those that are changed and not staged.
+    unstaged: u64,
+    /// Those that git does not know.
+    untracked: u64,
+    /// Those in conflict.
+    conflicted: u64,
+}
+
+impl Tool for GitStatus {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "git_status";
+    const WORK: Work = Work::Run;
+    const HINTS: Hints = Hints::LOOKS;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let skip = paging::skip(args.cursor.as_deref())?;
+        let place = Place::read(context, &args.repository, args.path.as_deref())?;
+        // No look into the work trees of submodules: those have settings of their own.
+        let flags = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal"];
+        let more = ["--find-renames", "--ignore-submodules=dirty"];
+        let words = flags.into_iter().chain(more).map(Into::into).chain(place.tail(None));
+        let finished = commands::look(context, &git::looking(&place.repository, words))?;
+        let status = status::parse(&git::printed(context, &finished)?);
+        let most = paging::entries(args.limit, context.limits());
+        Ok(reply(status, &place, skip, most.unwrap_or(context.limits().answer_entries)))
+    }
+}
+
+fn reply(found: status::Status, place: &Place, skip: usize, most: usize) -> Reply {
+    let until = skip.saturating_add(most);
+    let truncated = found.entries.len() > until;
+    let mut reply = Reply {
+        branch: found.branch,
+        head: found.head,
+        upstream: found.upstream,
+        ahead: found.ahead,
+        behind: found.behind,
+        clean: found.entries.is_empty(),
+        staged: Vec::new(),
+        unstaged: Vec::new(),
+        untracked: Vec::new(),
+        conflicted: Vec::new(),
+        counts: Counts::default(),
+        truncated,
+        next: truncated.then(|| until.to_string()),
+    };
+    for (at, entry) in found.entries.into_iter().enumerate() {
+        reply.add(entry, place, (skip..until).contains(&at));
+    }
+    reply
+}
+
+impl Reply {
+    /// Counts an entry, and names it if it is on this page.
+    fn add(&mut self, entry: status::Entry, place: &Place, is_here: bool) {
+        let shown = |path: &[u8]| git::shown(&place.repository, path);
+        let (list, count) = match entry.list {
+            status::List::Staged => (&mut self.staged, &mut self.counts.staged),
+            status::List::Unstaged => (&mut self.unstaged, &mut self.counts.unstaged),
+            status::List::Conflicted => (&mut self.conflicted, &mut self.counts.conflicted),
+            status::List::Untracked => {
+                self.counts.untracked += 1;
+                self.untracked.extend(is_here.then(|| shown(&entry.path)));
+                return;
+            }
+        };
+        *count += 1;
+        if is_here {
+            let (path, from) = (shown(&entry.path), entry.from.as_deref().map(shown));
+            list.push(Changed { path, from, status: entry.status });
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! `install_package`: packages for the project, from hosts that the operator named (A6).
+
+use std::ffi::OsString;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use yard_core::{Fault, FaultCode, WsPath};
+use yard_gate::{Asks, Command, Finished, Installing};
+
+use super::root;
+use crate::tool::{Context, Hints, Stop, Tool, Work};
+use crate::{args, commands};
+
+/// Packages that one call installs, at most.
+const MOST: usize = 50;
+const NAME_BYTES: usize = 300;
+
+pub(super) struct InstallPackage;
+
+/// Installs packages for the project: `pip` into the folder's `.venv`, which it makes if there is none; `npm`
+/// into `node_modules` and `package.json`; `cargo` adds them to `Cargo.toml` and its lock. A person is always
+/// asked. It runs in a sandbox that reaches the package hosts that the operator named and nothing else; what
+/// it changes is a step that can be undone.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Who installs them.
+    manager: Manager,
+    /// Names, with a version where one is wanted, as the manager reads them: `requests==2.32.3`, `left-pad@1`.
+    packages: Vec<String>,
+    /// Folder of the project, relative to the workspace root.
+    #[serde(default = "root")]
+    path: String,
+    /// Seconds that it may take.
+    #[serde(default = "timeout")]
+    timeout: f64,
+}
+
+#[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Manager {
+    Pip,
+    Npm,
+    Cargo,
+}
+
+fn timeout() -> f64 {
+    300.0
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Reply {
+    /// Who installed them.
+    manager: Manager,
+    /// What was asked for.
+    packages: Vec<String>,
+    /// What the manager said; of much, the beginning and the end.
+    output: String,
+    /// Hosts that it asked for besides, and may not reach.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    refused_hosts: Vec<String>,
+    /// What became of the files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+impl Manager {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Pip => "pip",
+            Self::Npm => "npm",
+            Self::Cargo => "cargo",
+        }
+    }
+
+    /// A shell that installs its arguments.
+    fn script(self) -> &'static str {
+        match self {
+            Self::Pip => {
+                "[ -x .venv/bin/python ] || python3 -m venv .venv || exit\n\
+                 exec .venv/bin/python -m pip install --disable-pip-version-check --no-input \
+                 --progress-bar off -- \"$@\""
+            }
+            Self::Npm => "exec npm install --no-audit --no-fund --loglevel=error -- \"$@\"",
+            Self::Cargo => "cargo add -- \"$@\" && exec cargo generate-lockfile",
+        }
+    }
+
+    /// Where it takes packages from, as it wants to be told.
+    fn settings(self, index: Option<&str>) -> Vec<(OsString, OsString)> {
+        let mut all: Vec<(&str, &str)> = Vec::new();
+        match (self, index) {
+            (Self::Pip, index) => {
+                all.push(("PIP_CACHE_DIR", "/tmp/pip"));
+                if let Some(index) = index {
+                    let host = index.split('/').nth(2).unwrap_or_default();
+                    all.extend([("PIP_INDEX_URL", index), ("PIP_TRUSTED_HOST", host)]);
+                }
+            }
+            (Self::Npm, Some(index)) => all.push(("npm_config_registry", index)),
+            (Self::Npm | Self::Cargo, _) => {}
+        }
+        all.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
+    }
+}
+
+impl Tool for InstallPackage {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "install_package";
+    const WORK: Work = Work::Run;
+    const ASKS: Asks = Asks::Always;
+    const HINTS: Hints = Hints::CHANGES.reaching_out();
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let folder = context.path(&args.path)?;
+        check(&args.packages)?;
+        let installing = context.session.installing(args.manager.word())?;
+        let shown = told(&args, &folder, &installing);
+        let session = context.session.showing(&shown);
+        let finished = commands::run(
+            &Context { session: &session, ..*context },
+            &command(&args, folder, installing, context)?,
+        )?;
+        if commands::code(&finished) != 0 {
+            return Err(not_installed(&args, &finished));
+        }
+        let Args { manager, packages, .. } = args;
+        let output = output(&finished);
+        let message = commands::story(&finished);
+        Ok(Reply { manager, packages, output, refused_hosts: finished.ran.refused, message })
+    }
+}
+
+/// What a person is asked about.
+fn told(args: &Args, folder: &WsPath, installing: &Installing) -> String {
+    let from =
+        installing.index.as_deref().map(|index| format!(" from {index}")).unwrap_or_default();
+    let packages = args.packages.join(" ");
+    format!("{} installs in {folder}{from}:\n{packages}\n", args.manager.word())
+}
+
+fn command(
+    args: &Args,
+    folder: WsPath,
+    installing: Installing,
+    context: &Context<'_>,
+) -> Result<Command, Stop> {
+    let manager = args.manager;
+    let words = ["sh", "-c", manager.script(), "sh"].into_iter().map(OsString::from);
+    Ok(Command {
+        argv: words.chain(args.packages.iter().map(OsString::from)).collect(),
+        env: manager.settings(installing.index.as_deref()),
+        scripts: Vec::new(),
+        folder,
+        wall: commands::wall(context, "timeout", (args.timeout * 1_000.0) as u64)?,
+        reach: Some(installing.reach),
+    })
+}
+
+fn check(packages: &[String]) -> Result<(), Stop> {
+    let odd = |name: &&String| {
+        name.trim().is_empty()
+            || name.len() > NAME_BYTES
+            || name.starts_with('-')
+            || name.contains(char::is_control)
+    };
+    if packages.is_empty() || packages.len() > MOST {
+        return Err(Stop::argument("packages", format!("expected 1 to {MOST} packages")));
+    }
+    match packages.iter().find(odd) {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("{} is no name of a package", args::shown(name));
+            Err(Stop::argument("packages", message))
+        }
+    }
+}
+
+fn output(finished: &Finished) -> String {
+    let texts = [&finished.ran.stdout, &finished.ran.stderr].map(|said| commands::told(said).text);
+    texts.concat()
+}
+
+fn not_installed(args: &Args, finished: &Finished) -> Stop {
+    let refused = &finished.ran.refused;
+    let manager = args.manager.word();
+    let message = match (refused.is_empty(), commands::code(finished)) {
+        (false, _) => format!(
+            "{manager} asked for hosts that it may not reach: {}. The operator can name them in `allow` of `[web]`",
+            refused.join(", ")
+        ),
+        (true, 127) => {
+            format!("{manager} is not installed where commands run; ask a person to install it")
+        }
+        (true, code) => format!("{manager} ended with {code}; what it said is in `details`"),
+    };
+    let details = json!({"output": output(finished), "refusedHosts": refused});
+    Stop::Detailed(Fault::new(FaultCode::Unavailable, message), details)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a6_no_package_is_an_option() {
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        for odd in [&["--pre"][..], &[""], &["a\nb"], &[], &["ok", "-r"]] {
+            assert!(check(&names(odd)).is_err(), "{odd:?}");
+        }
+        assert!(check(&names(&["requests==2.32.3", "@types/node@22"])).is_ok());
+    }
+}

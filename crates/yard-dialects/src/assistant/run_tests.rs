@@ -1,0 +1,317 @@
+//! `run_tests`: a project's tests, with what came of them as data (A6). Which framework it is and which
+//! program runs it, `tests_told/run.sh` finds out in the box.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use yard_core::{Fault, FaultCode, WsPath};
+use yard_gate::{Asks, Command, Finished};
+
+use super::root;
+use super::tests_told::{self, Failure, Told};
+use crate::tool::{Context, Stop, Tool, Work};
+use crate::{args, commands, relative};
+
+const RUN: &str = include_str!("tests_told/run.sh");
+const RUN_PYTHON: &str = include_str!("tests_told/run.py");
+/// Bytes of the end of what was said that an answer shows.
+const MOST_OUTPUT: usize = 16 << 10;
+/// Bytes of what a framework printed that are read, at most.
+const MOST_READ: u64 = 16 << 20;
+
+pub(super) struct RunTests;
+
+/// Runs the tests of a project in a sandbox and tells how many passed, failed and were skipped, and what
+/// went wrong in those that failed. Knows cargo, pytest, unittest, npm (Node's own runner, Jest, Vitest), go
+/// and make. What the tests change in the workspace is kept as one step that can be undone.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// What runs the tests; `auto` looks at the project's files.
+    #[serde(default)]
+    framework: Framework,
+    /// Folder of the project, or a file or folder of tests in it; relative to the workspace root.
+    #[serde(default = "root")]
+    path: String,
+    /// Only tests whose name contains this.
+    filter: Option<String>,
+    /// Environment variables.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// Seconds that it may take.
+    #[serde(default = "timeout")]
+    timeout: f64,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Framework {
+    #[default]
+    Auto,
+    Cargo,
+    Pytest,
+    Unittest,
+    Npm,
+    Go,
+    Make,
+}
+
+impl Framework {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Cargo => "cargo",
+            Self::Pytest => "pytest",
+            Self::Unittest => "unittest",
+            Self::Npm => "npm",
+            Self::Go => "go",
+            Self::Make => "make",
+        }
+    }
+}
+
+fn timeout() -> f64 {
+    300.0
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Reply {
+    /// What ran the tests.
+    framework: String,
+    /// The command.
+    command: String,
+    /// Tests that passed; null if that could not be told.
+    passed: Option<u64>,
+    /// Tests that failed, likewise.
+    failed: Option<u64>,
+    /// Tests that were skipped, likewise.
+    skipped: Option<u64>,
+    /// All of them, likewise.
+    total: Option<u64>,
+    /// Those that failed; of very many the first ones.
+    failures: Vec<Failure>,
+    /// The exit code; 0 if everything went well.
+    exit_code: i32,
+    /// Milliseconds that it took.
+    duration: u64,
+    /// What was said, or the end of it.
+    output: String,
+    /// The file with all that was said, for `read_file`; only if much of it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_path: Option<String>,
+    /// What to know besides, and what became of what the tests changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+impl Tool for RunTests {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "run_tests";
+    const WORK: Work = Work::Run;
+    const ASKS: Asks = Asks::ToTouchOthers;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let path = context.path(&args.path)?;
+        let finished = commands::run(context, &command(&args, &path, context)?)?;
+        let printed = commands::all_said(context, &finished.ran.stdout, MOST_READ)?;
+        let printed = String::from_utf8_lossy(&printed);
+        let (began, rest) = Began::read(&printed);
+        match began.framework {
+            "missing" => return Err(missing(began.command)),
+            "none" => return Err(no_project(&path)),
+            "nowhere" => return Err(nowhere(&path)),
+            _ => {}
+        }
+        let told = tests_told::read(began.framework, rest);
+        let reply = reply(&began, told, rest, &finished);
+        if commands::is_out_of_time(&finished) {
+            return Err(timed_out(reply));
+        }
+        Ok(reply)
+    }
+}
+
+fn command(args: &Args, path: &WsPath, context: &Context<'_>) -> Result<Command, Stop> {
+    let filter = args.filter.as_deref().unwrap_or_default();
+    if filter.starts_with('-') || filter.contains(char::is_control) {
+        let message = format!("{} is no part of a test's name", args::shown(filter));
+        return Err(Stop::argument("filter", message));
+    }
+    let wall = commands::wall(context, "timeout", (args.timeout * 1_000.0) as u64)?;
+    let path = if path.is_root() { b".".to_vec() } else { path.relative().to_vec() };
+    let (script, python) = ("run_tests.sh", "run_tests.py");
+    let argv = vec![
+        "sh".into(),
+        format!("/run/toolyard/{script}").into(),
+        args.framework.word().into(),
+        OsString::from_vec(path),
+        filter.into(),
+        format!("/run/toolyard/{python}").into(),
+    ];
+    // Nobody watches, nobody answers, and nothing is fetched.
+    let usual = [
+        ("CI", "1"),
+        ("NO_COLOR", "1"),
+        ("CARGO_TERM_COLOR", "never"),
+        ("CARGO_NET_OFFLINE", "true"),
+        ("GOTOOLCHAIN", "local"),
+        ("GOPROXY", "off"),
+        ("PYTHONDONTWRITEBYTECODE", "1"),
+    ];
+    let usual = usual.into_iter().map(|(name, value)| commands::variable(name, value));
+    let own = args.env.iter().map(|(name, value)| commands::variable(name, value));
+    Ok(Command {
+        reach: None,
+        argv,
+        env: usual.chain(own).collect::<Result<_, _>>()?,
+        scripts: vec![
+            (script.to_owned(), RUN.as_bytes().to_vec()),
+            (python.to_owned(), RUN_PYTHON.as_bytes().to_vec()),
+        ],
+        folder: WsPath::root(),
+        wall,
+    })
+}
+
+/// The four lines that the script says first.
+struct Began<'a> {
+    framework: &'a str,
+    /// Where the box shows the workspace.
+    root: &'a str,
+    /// The project's folder in it, with a slash before it.
+    folder: &'a str,
+    command: &'a str,
+}
+
+impl<'a> Began<'a> {
+    fn read(printed: &'a str) -> (Self, &'a str) {
+        let mut lines = printed.splitn(5, '\n');
+        let mut line = || lines.next().unwrap_or_default();
+        let began = Self { framework: line(), root: line(), folder: line(), command: line() };
+        (began, lines.next().unwrap_or_default())
+    }
+
+    /// A file that a framework named, relative to the root of the workspace.
+    fn shown(&self, file: &str) -> String {
+        match file.strip_prefix(self.root) {
+            Some(rest) if !self.root.is_empty() => rest.trim_start_matches('/').to_owned(),
+            _ if file.starts_with('/') => file.to_owned(),
+            _ => format!("{}/{file}", self.folder).trim_start_matches('/').to_owned(),
+        }
+    }
+}
+
+fn reply(began: &Began<'_>, told: Option<Told>, printed: &str, finished: &Finished) -> Reply {
+    // Python's frameworks speak to people on the other stream.
+    let is_apart = matches!(began.framework, "pytest" | "unittest" | "go");
+    let said = if is_apart { &finished.ran.stderr } else { &finished.ran.stdout };
+    let mut output = if is_apart { commands::told(said).text } else { printed.to_owned() };
+    if let Some(words) = told.as_ref().and_then(|told| told.text.as_deref()) {
+        output.insert_str(0, words);
+    }
+    let exit_code = commands::code(finished);
+    let counted = |count: fn(&Told) -> u64| told.as_ref().map(count);
+    let unknown = told.is_none().then(|| match exit_code {
+        0 => "how many tests there were could not be told from the output".to_owned(),
+        _ => "the tests did not run to their end: `output` says why".to_owned(),
+    });
+    let message: Vec<String> = unknown.into_iter().chain(commands::story(finished)).collect();
+    Reply {
+        framework: began.framework.to_owned(),
+        command: began.command.to_owned(),
+        passed: counted(|told| told.passed),
+        failed: counted(|told| told.failed),
+        skipped: counted(|told| told.skipped),
+        total: counted(|told| told.passed + told.failed + told.skipped),
+        exit_code,
+        duration: u64::try_from(finished.ran.ended.took.as_millis()).unwrap_or(u64::MAX),
+        output: end_of(&output),
+        output_path: said.whole.as_ref().map(|whole| relative::shown(&whole.path)),
+        message: (!message.is_empty()).then(|| message.join("; ")),
+        failures: placed(told.map(|told| told.failures).unwrap_or_default(), began),
+    }
+}
+
+fn placed(mut failures: Vec<Failure>, began: &Began<'_>) -> Vec<Failure> {
+    for failure in &mut failures {
+        failure.file = failure.file.take().map(|file| began.shown(&file));
+    }
+    failures
+}
+
+fn end_of(text: &str) -> String {
+    if text.len() <= MOST_OUTPUT {
+        return text.to_owned();
+    }
+    let cut = text.ceil_char_boundary(text.len() - MOST_OUTPUT);
+    let cut = text[cut..].find('\n').map_or(cut, |at| cut + at + 1);
+    format!("[... {cut} bytes are left out here ...]\n{}", &text[cut..])
+}
+
+fn missing(program: &str) -> Stop {
+    let how = match program {
+        "cargo" => "install Rust",
+        "go" => "install Go",
+        "npm" => "install Node.js with npm",
+        "make" => "install make",
+        "pytest" => "install it into the project's .venv, or send framework `unittest`",
+        _ => "install Python 3",
+    };
+    let message = format!(
+        "there is no {program} where commands run: {how}. If it is installed in a folder that commands do \
+         not see, name that folder in `show` of `[commands]`, and its programs in PATH by `env`"
+    );
+    Stop::Detailed(Fault::new(FaultCode::Unavailable, message), json!({"missing": program}))
+}
+
+fn no_project(path: &WsPath) -> Stop {
+    let message = format!(
+        "nothing at {} says how its tests are run: no Cargo.toml, go.mod, pyproject.toml or tests in Python, no \
+         package.json with a script `test`, no Makefile with a target `test`. Name the project's folder in \
+         `path`, or a `framework`",
+        relative::shown(path)
+    );
+    Stop::argument("path", message)
+}
+
+fn nowhere(path: &WsPath) -> Stop {
+    let message = format!("there is nothing at {}", relative::shown(path));
+    Stop::Fault(Fault::new(FaultCode::NotFound, message))
+}
+
+/// As of `run_code` (A3): a timeout is a fault, with what was told until then.
+fn timed_out(mut reply: Reply) -> Stop {
+    let message = reply.message.take().unwrap_or_default();
+    let details = serde_json::to_value(&reply).unwrap_or_default();
+    Stop::Detailed(Fault::new(FaultCode::Timeout, message), details)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_those_of_the_workspace() {
+        let printed = "npm\n/w s\n/sub\nnpm test\nrest\nof it";
+        let (began, rest) = Began::read(printed);
+        assert_eq!((began.framework, began.command, rest), ("npm", "npm test", "rest\nof it"));
+        assert_eq!(began.shown("/w s/sub/a.js"), "sub/a.js");
+        assert_eq!(began.shown("a.js"), "sub/a.js");
+        assert_eq!(began.shown("/usr/lib/x.js"), "/usr/lib/x.js");
+        assert_eq!(Began::read("").1, "");
+    }
+
+    #[test]
+    fn r12_of_much_output_the_end_is_shown() {
+        let text = "é line\n".repeat(10_000);
+        let shown = end_of(&text);
+        assert!(shown.len() < MOST_OUTPUT + 100 && shown.ends_with("é line\n"));
+        assert!(shown.starts_with("[... "));
+        assert_eq!(end_of("short"), "short");
+    }
+}

@@ -1,0 +1,169 @@
+//! `web_fetch`: a page of the web, as Markdown or as it is (A4).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use yard_core::{Fault, FaultCode};
+use yard_gate::{Asks, Fetched, Method, Outcome, Request, Shape, Target};
+
+use crate::tool::{Context, Hints, Stop, Tool, Work};
+
+pub(super) struct WebFetch;
+
+/// Fetches a URL of the public web: HTML as Markdown, JSON and other texts as they are. Redirects are
+/// followed; one to a host that is not allowed yet is answered with where it leads. A host that is not on
+/// the operator's list may need a person's approval. Private and local addresses are refused. Of a long page
+/// the answer holds a part, and `offset` reads on.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// The address, with http or https.
+    url: String,
+    /// How it is asked for.
+    #[serde(default)]
+    method: Asked,
+    /// Headers to send. They are not carried to another host that a redirect leads to.
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    /// What a POST sends. Say what it is by a `Content-Type` header.
+    body: Option<String>,
+    /// Seconds that it may take, redirects included.
+    #[serde(default = "timeout")]
+    timeout: f64,
+    /// How an HTML page is answered: `markdown` for its content, `html` for its source.
+    #[serde(default)]
+    format: Format,
+    /// First byte of the text to answer, to read on in a long one.
+    #[serde(default)]
+    offset: u64,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+enum Asked {
+    #[default]
+    #[serde(rename = "GET", alias = "get")]
+    Get,
+    #[serde(rename = "POST", alias = "post")]
+    Post,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    #[default]
+    Markdown,
+    Html,
+}
+
+fn timeout() -> f64 {
+    30.0
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Reply {
+    /// The status that the server answered.
+    status: u16,
+    /// The headers that it answered, in lower case.
+    headers: BTreeMap<String, String>,
+    /// The text, or the part of it that was asked for.
+    body: String,
+    /// Where it came from, after redirects.
+    url: String,
+    /// Whether something remains after this part.
+    truncated: bool,
+    /// The `offset` that reads on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<u64>,
+    /// What is not in the text, and how to go on; left out if there is nothing to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+impl Tool for WebFetch {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "web_fetch";
+    const WORK: Work = Work::Run;
+    const ASKS: Asks = Asks::ToReachOthers;
+    const HINTS: Hints = Hints::LOOKS.reaching_out();
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let (offset, url) = (args.offset, args.url.clone());
+        let shape = match args.format {
+            Format::Markdown => Shape::Markdown,
+            Format::Html => Shape::Source,
+        };
+        let request = request(args, context)?;
+        match context.session.fetch(context.origin(), context.call, request, shape) {
+            Ok(Outcome::Done(fetched)) => Ok(reply(fetched, offset, context)),
+            Ok(Outcome::Pending(pending)) => Err(Stop::Pending(pending)),
+            Err(fault) => Err(told(fault, &url)),
+        }
+    }
+}
+
+fn request(args: Args, context: &Context<'_>) -> Result<Request, Stop> {
+    if args.method == Asked::Get && args.body.is_some() {
+        return Err(Stop::argument("body", "a GET sends none; send it with `method: \"POST\"`"));
+    }
+    let target = Target::parse(&args.url);
+    Ok(Request {
+        target: target.map_err(|fault| Stop::argument("url", fault.message()))?,
+        method: match args.method {
+            Asked::Get => Method::Get,
+            Asked::Post => Method::Post,
+        },
+        headers: args.headers.into_iter().collect(),
+        body: args.body.map(String::into_bytes),
+        wall: wall(context, args.timeout)?,
+    })
+}
+
+/// How long the web may take, as a caller wants it.
+pub(super) fn wall(context: &Context<'_>, seconds: f64) -> Result<Duration, Stop> {
+    let most = context.limits().call_millis as f64 / 1_000.0;
+    // No number at all is not in the range either.
+    if !(0.001..=most).contains(&seconds) {
+        let message = format!("expected seconds, at most {most}");
+        return Err(Stop::argument("timeout", message));
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+fn reply(fetched: Fetched, offset: u64, context: &Context<'_>) -> Reply {
+    let mut headers: BTreeMap<String, String> = BTreeMap::new();
+    for (name, value) in fetched.headers {
+        headers.entry(name).and_modify(|known| *known += &format!(", {value}")).or_insert(value);
+    }
+    let text = fetched.page.text;
+    let most = usize::try_from(context.limits().answer_bytes).unwrap_or(usize::MAX);
+    let from = text.floor_char_boundary(usize::try_from(offset).unwrap_or(usize::MAX));
+    let to = text.floor_char_boundary(from.saturating_add(most));
+    let truncated = to < text.len();
+    let led = fetched.left.map(|url| {
+        format!("it leads to {url}, a host that nobody allowed yet: call web_fetch with that url")
+    });
+    let rest = truncated
+        .then(|| format!("bytes {from} to {to} of {}; read on with offset {to}", text.len()));
+    let message: Vec<String> = [led, fetched.page.missing, rest].into_iter().flatten().collect();
+    Reply {
+        status: fetched.status,
+        headers,
+        body: text[from..to].to_owned(),
+        url: fetched.url,
+        truncated,
+        next_offset: truncated.then_some(to as u64),
+        message: (!message.is_empty()).then(|| message.join("; ")),
+    }
+}
+
+/// A fault of the web, which is what the call came to: one that was approved is not tried again by itself.
+fn told(fault: Fault, url: &str) -> Stop {
+    match fault.code() {
+        FaultCode::BadArgument => Stop::argument("headers", fault.message()),
+        _ => Stop::Detailed(fault, json!({"url": url})),
+    }
+}

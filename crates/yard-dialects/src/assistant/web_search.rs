@@ -1,0 +1,82 @@
+//! `web_search`: the web, searched by the provider that the operator configured (A5).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use yard_gate::Outcome;
+
+use super::web_fetch::wall;
+use crate::tool::{Context, Hints, Stop, Tool, Work};
+
+/// Longest query, in bytes.
+const QUERY_BYTES: usize = 1_000;
+/// Seconds that a provider may take (A2).
+const SECONDS: f64 = 30.0;
+
+pub(super) struct WebSearch;
+
+/// Searches the web and answers titles, addresses and snippets, best first. `web_fetch` reads a result.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Args {
+    /// What to search for.
+    query: String,
+    /// How many results, at most 20.
+    #[serde(default = "five")]
+    #[schemars(range(min = 1, max = 20))]
+    num_results: usize,
+}
+
+fn five() -> usize {
+    5
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The results, best first.
+    results: Vec<Found>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Found {
+    /// What the page is called.
+    title: String,
+    /// Where it is.
+    url: String,
+    /// What it says about the query.
+    snippet: String,
+}
+
+impl Tool for WebSearch {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "web_search";
+    const WORK: Work = Work::Run;
+    const HINTS: Hints = Hints::LOOKS.reaching_out();
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        if args.query.trim().is_empty() || args.query.len() > QUERY_BYTES {
+            return Err(Stop::argument(
+                "query",
+                format!("expected 1 to {QUERY_BYTES} bytes of text"),
+            ));
+        }
+        if !(1..=20).contains(&args.num_results) {
+            return Err(Stop::argument("numResults", "expected 1 to 20"));
+        }
+        let (query, count) = (args.query.as_str(), args.num_results);
+        let wall = wall(context, SECONDS)?;
+        let searched =
+            context.session.search_web(context.origin(), context.call, query, count, wall);
+        let hits = match searched {
+            Ok(Outcome::Done(hits)) => hits,
+            Ok(Outcome::Pending(pending)) => return Err(Stop::Pending(pending)),
+            Err(fault) => return Err(Stop::Detailed(fault, json!({"query": query}))),
+        };
+        let found = hits.into_iter().map(|hit| {
+            let (title, url, snippet) = (hit.title, hit.url, hit.snippet);
+            Found { title, url, snippet }
+        });
+        Ok(Reply { results: found.collect() })
+    }
+}

@@ -1,0 +1,56 @@
+//! `exec_command`: a command on a terminal, which outlives the call (X5).
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use yard_core::WsPath;
+use yard_gate::{Asks, Outcome};
+
+use crate::commands;
+use crate::terminals::{LOOK, Told};
+use crate::tool::{Calling, Context, Stop, Tool, Work};
+
+pub(super) struct ExecCommand;
+
+/// Starts a command on a terminal (PTY) of its own, in a sandbox that sees the workspace and has no network,
+/// and returns once it ends, waits for input, or is still busy after ten seconds: it then goes on in the
+/// background. Type into it and poll it with `write_stdin`. Use it for prompts, editors, pagers, servers and
+/// other long work; `shell` is better for a command that just ends. It changes the workspace directly, so
+/// that opening it may need a person's approval; what it changes is recorded as steps that can be undone, but
+/// for git's own files and what ignore files exclude.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Opaque PTY session identifier: a name of your choice, not in use in this chat.
+    session_id: String,
+    /// Command to execute in PTY, as a shell reads it.
+    cmd: String,
+    /// Working directory (optional), relative to the workspace root.
+    workdir: Option<String>,
+}
+
+impl Tool for ExecCommand {
+    type Args = Args;
+    type Reply = Told;
+    const NAME: &'static str = "exec_command";
+    const WORK: Work = Work::Run;
+    const ASKS: Asks = Asks::ToTouchOthers;
+    const CALLING: Calling = Calling::Strict;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Told, Stop> {
+        if args.cmd.trim().is_empty() || args.cmd.contains('\0') {
+            return Err(Stop::argument("cmd", "expected a command, without a NUL"));
+        }
+        let folder = match args.workdir.as_deref() {
+            Some(folder) if !folder.is_empty() => context.path(folder)?,
+            _ => WsPath::root(),
+        };
+        let life = context.session.terminals().longest_life();
+        let command = commands::in_shell(&args.cmd, folder, life);
+        let terminals = context.session.terminals();
+        let opened =
+            terminals.open(context.origin(), context.call, &args.session_id, &command, LOOK)?;
+        match opened {
+            Outcome::Done(seen) => Ok(Told::of(&seen)),
+            Outcome::Pending(pending) => Err(Stop::Pending(pending)),
+        }
+    }
+}

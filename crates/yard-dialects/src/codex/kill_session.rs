@@ -1,0 +1,31 @@
+//! `kill_session`: ends a terminal (X5).
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::terminals::Told;
+use crate::tool::{Calling, Context, Hints, Stop, Tool, Work};
+
+pub(super) struct KillSession;
+
+/// Ends a PTY session with everything that it started, and returns what it still said and what became of the
+/// files that it changed.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Existing PTY session id.
+    session_id: String,
+}
+
+impl Tool for KillSession {
+    type Args = Args;
+    type Reply = Told;
+    const NAME: &'static str = "kill_session";
+    const WORK: Work = Work::Run;
+    const CALLING: Calling = Calling::Strict;
+    const HINTS: Hints = Hints::CHANGES.repeating();
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Told, Stop> {
+        let seen = context.session.terminals().stop(context.call, &args.session_id)?;
+        Ok(Told::of(&seen))
+    }
+}

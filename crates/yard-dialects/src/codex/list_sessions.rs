@@ -1,0 +1,36 @@
+//! `list_sessions`: the terminals of this chat (X5).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::terminals::Row;
+use crate::tool::{Calling, Context, Stop, Tool, Work};
+
+/// As many as a listing shows.
+const MOST: usize = 50;
+
+pub(super) struct ListSessions;
+
+/// Lists the PTY sessions of this chat, the newest first: those that run, and the last ones that ended or
+/// were interrupted by a restart.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The sessions.
+    sessions: Vec<Row>,
+}
+
+impl Tool for ListSessions {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "list_sessions";
+    const WORK: Work = Work::Look;
+    const CALLING: Calling = Calling::Strict;
+
+    fn run(_: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let listed = context.session.terminals().list()?;
+        Ok(Reply { sessions: listed.iter().take(MOST).map(Row::of).collect() })
+    }
+}

@@ -1,0 +1,53 @@
+//! `resize_session`: gives a terminal another size (X5).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_gate::Size;
+
+use crate::tool::{Calling, Context, Hints, Stop, Tool};
+
+/// What a screen can sensibly have.
+const SIDES: std::ops::RangeInclusive<u16> = 2..=500;
+
+pub(super) struct ResizeSession;
+
+/// Gives a PTY session another size; its program is told. A new session has 24 rows of 80 columns.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Existing PTY session id.
+    session_id: String,
+    /// How many rows.
+    #[schemars(range(min = 2, max = 500))]
+    rows: u16,
+    /// How many columns.
+    #[schemars(range(min = 2, max = 500))]
+    columns: u16,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// How many rows there are now.
+    rows: u16,
+    /// How many columns there are now.
+    columns: u16,
+}
+
+impl Tool for ResizeSession {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "resize_session";
+    const CALLING: Calling = Calling::Strict;
+    const HINTS: Hints = Hints::ADDS.repeating();
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let Args { session_id, rows, columns } = args;
+        for (name, side) in [("rows", rows), ("columns", columns)] {
+            if !SIDES.contains(&side) {
+                return Err(Stop::argument(name, "expected between 2 and 500"));
+            }
+        }
+        let size = Size { rows, columns };
+        context.session.terminals().resize(context.call, &session_id, size)?;
+        Ok(Reply { rows, columns })
+    }
+}

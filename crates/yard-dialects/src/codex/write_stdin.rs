@@ -1,0 +1,34 @@
+//! `write_stdin`: types into a terminal that `exec_command` opened, or polls it (X5).
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::terminals::{LOOK, Told};
+use crate::tool::{Calling, Context, Stop, Tool, Work};
+
+pub(super) struct WriteStdin;
+
+/// Types characters into a session that `exec_command` opened, and returns once its program ends, waits for
+/// input again, or is still busy after ten seconds. Empty chars only poll. End a line with \n; ctrl-c is
+/// \u0003, ctrl-d \u0004, escape \u001b, the arrow keys \u001b[A to \u001b[D.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Existing PTY session id.
+    session_id: String,
+    /// Characters to write to stdin.
+    chars: String,
+}
+
+impl Tool for WriteStdin {
+    type Args = Args;
+    type Reply = Told;
+    const NAME: &'static str = "write_stdin";
+    const WORK: Work = Work::Run;
+    const CALLING: Calling = Calling::Strict;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Told, Stop> {
+        let terminals = context.session.terminals();
+        let seen = terminals.types(context.call, &args.session_id, &args.chars, LOOK)?;
+        Ok(Told::of(&seen))
+    }
+}

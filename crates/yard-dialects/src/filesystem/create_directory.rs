@@ -1,0 +1,40 @@
+//! `create_directory`: a directory, with those above it.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use yard_core::{FaultCode, Subject, op};
+
+use super::{Reply, fault, place};
+use crate::tool::{Context, Hints, Stop, Tool};
+
+pub(super) struct CreateDirectory;
+
+/// Create a new directory or ensure a directory exists. Can create multiple nested directories in one
+/// operation. If the directory already exists, this operation will succeed silently. Only works within
+/// allowed directories.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// The directory: an absolute path within an allowed directory, or one relative to it.
+    path: String,
+}
+
+impl Tool for CreateDirectory {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "create_directory";
+    const HINTS: Hints = Hints::ADDS.repeating();
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let path = place::read(context, &args.path, Subject::Path)?;
+        let made = context.perform(op::Mkdir { path: path.clone() });
+        made.map_err(|stop| match stop {
+            Stop::Fault(fault) if fault.code() == FaultCode::NotFolder => {
+                let shown = place::shown(context, &path);
+                let message = format!("EEXIST: file already exists, mkdir '{shown}'");
+                Stop::Fault(fault::again(&fault, message))
+            }
+            stop => fault::of(context, "mkdir", &path)(stop),
+        })?;
+        Ok(format!("Successfully created directory {}", args.path).into())
+    }
+}

@@ -1,0 +1,235 @@
+//! `edit_file`: texts of a file replaced, all or none, and shown as a diff.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use yard_core::op::{self, EditAction, LineStart, ReadAnswer, Slice, Want};
+use yard_core::{Fault, FaultCode, Subject, WsPath, diff, replace};
+use yard_gate::Asks;
+
+use super::{Reply, fault, flexible, place};
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct EditFile;
+
+/// Unchanged lines that the diff shows around a change.
+const CONTEXT: usize = 4;
+
+/// Make edits to a text file. Each edit replaces one place with new content: oldText must stand there exactly,
+/// or with other white space around its lines, and nowhere else. Either all edits are made or none; line
+/// endings and encoding stay those of the file. Returns a git-style diff showing the changes made. Only works
+/// within allowed directories.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Args {
+    /// The file: an absolute path within an allowed directory, or one relative to it.
+    path: String,
+    /// The edits, each made to what those before it left.
+    edits: Vec<EditOperation>,
+    /// Preview changes using git-style diff format.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct EditOperation {
+    /// Text to search for - must match exactly.
+    old_text: String,
+    /// Text to replace with.
+    new_text: String,
+}
+
+impl Tool for EditFile {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "edit_file";
+    const ASKS: Asks = Asks::ToOverwrite;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let path = place::read(context, &args.path, Subject::Path)?;
+        // The diff is of the very text that is edited: where somebody was faster, it is made again.
+        for _ in 0..context.limits().replans {
+            let read = text(context, &path)?;
+            let edited = edited(&read.text, &args.edits)?;
+            let shown = shown(context, &read, &edited.text);
+            if args.dry_run || edited.text == read.text {
+                return Ok(shown.into());
+            }
+            let (path, actions, expected) = (path.clone(), edited.actions, read.hash);
+            match context.perform(op::Edit { path: path.clone(), actions, expected }) {
+                Ok(_) => return Ok(shown.into()),
+                Err(Stop::Fault(fault)) if fault.code() == FaultCode::Stale => {}
+                Err(stop) => return Err(fault::of(context, "open", &path)(stop)),
+            }
+        }
+        let message = format!("{} keeps changing; try again", place::shown(context, &path));
+        Err(Stop::Fault(Fault::new(FaultCode::Stale, message).about(Subject::Path)))
+    }
+}
+
+fn text(context: &Context<'_>, path: &WsPath) -> Result<ReadAnswer, Stop> {
+    let max_bytes = context.limits().load_bytes;
+    let ask = op::Read {
+        path: path.clone(),
+        slice: Slice::Lines { start: LineStart::FromStart(0), limit: None },
+        want: Want { hash: true, ..Want::default() },
+        max_bytes,
+    };
+    let answer = context.perform(ask).map_err(fault::of(context, "open", path))?;
+    if answer.truncated {
+        let shown = place::shown(context, path);
+        let message =
+            format!("{shown} has {} bytes; at most {max_bytes} can be edited", answer.size);
+        return Err(Stop::Fault(Fault::new(FaultCode::TooLarge, message).about(Subject::Path)));
+    }
+    Ok(answer)
+}
+
+/// A text after all edits, and the exact ones that lead to it.
+#[derive(Debug)]
+struct Edited {
+    text: String,
+    actions: Vec<EditAction>,
+}
+
+fn edited(text: &str, edits: &[EditOperation]) -> Result<Edited, Fault> {
+    let mut edited = Edited { text: text.to_owned(), actions: Vec::new() };
+    for (at, edit) in edits.iter().enumerate() {
+        let exact = EditAction::Replace {
+            old: edit.old_text.clone(),
+            new: edit.new_text.clone(),
+            all: false,
+        };
+        let done = edited.take(exact).or_else(|fault| match fault.code() {
+            // What stands there already is what was wanted.
+            FaultCode::NoChange => Ok(()),
+            FaultCode::TextNotFound => edited.take_flexibly(edit, &fault),
+            FaultCode::BadArgument => Err(fault::again(&fault, EMPTY.to_owned())),
+            _ => Err(fault),
+        });
+        done.map_err(|fault| nth(&fault, at, edits.len()))?;
+    }
+    Ok(edited)
+}
+
+const EMPTY: &str = "oldText is empty; send text that stands in the file once. To add lines, send the line \
+    before or after them as oldText, and the same with them as newText.";
+
+impl Edited {
+    fn take(&mut self, action: EditAction) -> Result<(), Fault> {
+        let outcome = replace::edit(self.text.as_bytes(), std::slice::from_ref(&action))?;
+        self.text = String::from_utf8(outcome.bytes).map_err(|_| {
+            Fault::new(FaultCode::Io, "the edit would leave bytes that are no UTF-8")
+        })?;
+        self.actions.push(action);
+        Ok(())
+    }
+
+    fn take_flexibly(&mut self, edit: &EditOperation, not_found: &Fault) -> Result<(), Fault> {
+        let unfolded = |text: &str| text.replace("\r\n", "\n");
+        let ways =
+            flexible::edits(&self.text, &unfolded(&edit.old_text), &unfolded(&edit.new_text))?;
+        let mut refused = None;
+        for way in ways {
+            match self.take(way) {
+                Ok(()) => return Ok(()),
+                Err(fault) if fault.code() == FaultCode::NoChange => return Ok(()),
+                Err(fault) => refused = Some(fault),
+            }
+        }
+        Err(refused.unwrap_or_else(|| {
+            let message = format!(
+                "Could not find exact match for edit:\n{}\n\n{}",
+                edit.old_text,
+                not_found.message()
+            );
+            fault::again(not_found, message)
+        }))
+    }
+}
+
+/// Of several edits, which one it was, after what it was.
+fn nth(fault: &Fault, at: usize, edits: usize) -> Fault {
+    let message = match edits {
+        1 => format!("{} Nothing was changed.", fault.message()),
+        _ => {
+            let which = format!("This was edit {} of {edits}; nothing was changed.", at + 1);
+            format!("{} {which}", fault.message())
+        }
+    };
+    fault::again(fault, message)
+}
+
+/// The diff as the reference server shows it: without `\r`, in a fence that nothing in it closes.
+fn shown(context: &Context<'_>, read: &ReadAnswer, after: &str) -> String {
+    let unfolded = |text: &str| text.replace("\r\n", "\n");
+    let path = place::shown(context, &read.path);
+    let room = usize::try_from(context.limits().load_bytes).unwrap_or(usize::MAX);
+    let (hunks, is_cut) =
+        diff::counted_hunks(&unfolded(&read.text), &unfolded(after), CONTEXT, room);
+    let rule = "=".repeat(67);
+    let cut = if is_cut { "\\ The diff is longer than an answer and was cut here\n" } else { "" };
+    let diff =
+        format!("Index: {path}\n{rule}\n--- {path}\toriginal\n+++ {path}\tmodified\n{hunks}{cut}");
+    let fence = fence(&diff);
+    format!("{fence}diff\n{diff}{fence}\n\n")
+}
+
+fn fence(text: &str) -> String {
+    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(3.max(longest + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(text: &str, edits: &[(&str, &str)]) -> Result<String, Fault> {
+        let edits: Vec<EditOperation> = edits
+            .iter()
+            .map(|(old, new)| EditOperation {
+                old_text: (*old).to_owned(),
+                new_text: (*new).to_owned(),
+            })
+            .collect();
+        let done = edited(text, &edits)?;
+        // What the kernel makes of the same actions is what was shown.
+        if done.text != text {
+            let outcome = replace::edit(text.as_bytes(), &done.actions).unwrap();
+            assert_eq!(String::from_utf8(outcome.bytes).unwrap(), done.text);
+        }
+        Ok(done.text)
+    }
+
+    #[test]
+    fn edits_are_exact_first_and_flexible_where_one_place_is_meant() {
+        for (text, edits, expected) in [
+            ("a\nb\n", &[("a", "x"), ("b", "y")][..], "x\ny\n"),
+            ("a\r\nb\r\n", &[("a\nb", "x\ny")], "x\r\ny\r\n"),
+            ("  foo\nfoobar\n", &[("foo ", "baz")], "  baz\nfoobar\n"),
+            ("x\nfoo\nxfoo\n", &[("\tfoo", "baz")], "x\nbaz\nxfoo\n"),
+            ("a\n", &[("a", "a")], "a\n"),
+            ("a\n", &[("a", "b"), ("b", "a")], "a\n"),
+            ("a\n", &[], "a\n"),
+        ] {
+            assert_eq!(after(text, edits).as_deref(), Ok(expected), "{text:?} {edits:?}");
+        }
+    }
+
+    #[test]
+    fn r10_failed_edits_teach() {
+        let message = |text, edits: &[_]| after(text, edits).unwrap_err().message().to_owned();
+        let told = message("one\ntwo\n", &[("one", "1"), ("tow", "2")]);
+        assert!(told.starts_with("Could not find exact match for edit:\ntow\n\n"), "{told}");
+        assert!(told.ends_with("This was edit 2 of 2; nothing was changed."), "{told}");
+        let told = message("a\nb\na\n", &[("a", "x")]);
+        assert!(told.contains("lines 1, 3"), "{told}");
+        assert!(message("a\n", &[("", "x")]).starts_with("oldText is empty"));
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_what_is_in_it() {
+        assert_eq!((fence("a"), fence("a ``` b")), ("```".to_owned(), "````".to_owned()));
+        assert_eq!(fence("`````"), "``````");
+    }
+}

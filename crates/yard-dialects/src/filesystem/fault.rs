@@ -1,0 +1,69 @@
+//! What went wrong, as the reference server says it where it has words for it: those of the system call
+//! that failed there. The words for the kind of a fault are those of `assistant`, in the shape of `file`.
+
+use yard_core::{Fault, FaultCode, WsPath};
+
+use super::place;
+use crate::catalog::Answer;
+use crate::tool::{Context, Stop};
+use crate::{assistant, envelope};
+
+/// The word of `assistant`, whose match is exhaustive.
+pub(super) fn word(_tool: &str, code: FaultCode) -> &'static str {
+    assistant::word(code)
+}
+
+/// The answer of a tool that has no reply.
+pub(super) fn stopped(tool: &str, stop: &Stop) -> Answer {
+    envelope::stopped(stop, |failure| {
+        envelope::error_and_message(word(tool, failure.code), failure)
+    })
+}
+
+/// Rewords what an operation on `path` came to, which is `call` in the reference server's words.
+pub(super) fn of<'a>(
+    context: &'a Context<'_>,
+    call: &'a str,
+    path: &'a WsPath,
+) -> impl Fn(Stop) -> Stop + 'a {
+    move |stop| {
+        stop.map_fault(|fault| {
+            let message = message(context, call, path, &fault);
+            Stop::Fault(again(&fault, message))
+        })
+    }
+}
+
+/// The same fault with other words.
+pub(super) fn again(fault: &Fault, message: String) -> Fault {
+    let reworded = Fault::new(fault.code(), message);
+    match fault.subject() {
+        Some(subject) => reworded.about(subject),
+        None => reworded,
+    }
+}
+
+fn message(context: &Context<'_>, call: &str, path: &WsPath, fault: &Fault) -> String {
+    let shown = place::shown(context, path);
+    let at = |wrong: &str| format!("{wrong}, {call} '{shown}'");
+    match fault.code() {
+        FaultCode::NotFound => at("ENOENT: no such file or directory"),
+        FaultCode::IsFolder => format!(
+            "EISDIR: illegal operation on a directory, {call} '{shown}'. \
+             Use list_directory or directory_tree for a directory"
+        ),
+        FaultCode::NotFolder => at("ENOTDIR: not a directory"),
+        FaultCode::ReadRefused | FaultCode::WriteRefused => at("EACCES: permission denied"),
+        FaultCode::DiskFull => format!("ENOSPC: no space left on device, write '{shown}'"),
+        FaultCode::PathOutside => place::outside("symlink target", &shown, context),
+        _ => shown_in(fault.message(), path, &shown),
+    }
+}
+
+/// A message that names a path of the workspace, with the path as the caller reads it.
+fn shown_in(message: &str, path: &WsPath, shown: &str) -> String {
+    match path.is_root() {
+        true => message.to_owned(),
+        false => message.replacen(&path.to_string(), shown, 1),
+    }
+}

@@ -1,0 +1,79 @@
+//! `get_file_info`: a file's metadata, line by line.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use yard_core::op::{Stat, Want};
+use yard_core::{FileKind, Subject, Timestamp};
+
+use super::{Reply, fault, place};
+use crate::tool::{Context, Stop, Tool, Work};
+
+pub(super) struct GetFileInfo;
+
+/// Retrieve detailed metadata about a file or directory. Returns comprehensive information including size,
+/// creation time, last modified time, permissions, and type. Only works within allowed directories.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// The file or directory: an absolute path within an allowed directory, or one relative to it.
+    path: String,
+}
+
+impl Tool for GetFileInfo {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "get_file_info";
+    const WORK: Work = Work::Look;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let path = place::read(context, &args.path, Subject::Path)?;
+        let ask = Stat { path: path.clone(), want: Want::default(), follow: true };
+        let info = context.perform(ask).map_err(fault::of(context, "stat", &path))?;
+        let (entry, on_disk) = (&info.entry, info.on_disk);
+        let lines = [
+            format!("size: {}", on_disk.map_or(entry.size.unwrap_or(0), |it| it.size)),
+            format!("created: {}", moment(info.created_at)),
+            format!("modified: {}", moment(entry.updated_at)),
+            format!("accessed: {}", moment(on_disk.map_or(entry.updated_at, |it| it.accessed_at))),
+            format!("isDirectory: {}", entry.kind == Some(FileKind::Folder)),
+            format!("isFile: {}", entry.kind == Some(FileKind::File)),
+            // What is not on disk can be read and not written.
+            format!("permissions: {:03o}", on_disk.map_or(0o444, |it| it.mode & 0o777)),
+        ];
+        Ok(lines.join("\n").into())
+    }
+}
+
+/// A moment as JavaScript writes it, in UTC.
+fn moment(at: Timestamp) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    // The epoch was a Thursday.
+    let day = DAYS[at.as_millis().div_euclid(86_400_000).rem_euclid(7) as usize];
+    let written = at.to_string();
+    let (date, time) = written.split_once('T').unwrap_or((&written, ""));
+    let mut parts = date.rsplitn(3, '-');
+    let (date, month, year) = (parts.next(), parts.next(), parts.next());
+    let month = month.and_then(|month| month.parse::<usize>().ok());
+    let month = month.and_then(|month| MONTHS.get(month.wrapping_sub(1))).unwrap_or(&"");
+    let (date, year) = (date.unwrap_or_default(), year.unwrap_or_default());
+    let time = time.get(..8).unwrap_or_default();
+    format!("{day} {month} {date} {year} {time} GMT+0000 (Coordinated Universal Time)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_written_as_javascript_does() {
+        for (at, written) in [
+            ("1970-01-01T00:00:00Z", "Thu Jan 01 1970 00:00:00"),
+            ("2026-11-16T03:29:41.999Z", "Mon Nov 16 2026 03:29:41"),
+            ("1969-12-31T23:59:59Z", "Wed Dec 31 1969 23:59:59"),
+        ] {
+            let expected = format!("{written} GMT+0000 (Coordinated Universal Time)");
+            assert_eq!(moment(Timestamp::parse(at).unwrap()), expected);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Patterns as the reference server takes them: matched against whole paths relative to the directory
+//! that is searched, so that `*.rs` means that directory alone and `**/*.rs` all below it too. Names that
+//! begin with a dot are like any other. What this engine does not know is refused, never misread.
+
+use globset::{GlobBuilder, GlobMatcher};
+use yard_core::{Fault, FaultCode, Subject};
+
+use crate::tool::Stop;
+
+/// Checks that a pattern says nothing that would be misread.
+pub(super) fn checked(pattern: &str) -> Result<&str, Stop> {
+    let wrong = if pattern.is_empty() {
+        "the pattern is empty; send a glob such as **/*.rs, or **/* for everything"
+    } else if pattern.starts_with('!') {
+        "a pattern cannot begin with `!`; send what it excludes as excludePatterns"
+    } else if pattern.starts_with('#') {
+        "a pattern that begins with `#` means nothing; write [#] for that character"
+    } else if ["@(", "+(", "!(", "?(", "*("].iter().any(|group| pattern.contains(group)) {
+        "groups such as +(a|b) are not known; write {a,b}"
+    } else if has_range(pattern) {
+        "ranges such as {1..3} are not known; write {1,2,3}"
+    } else {
+        return Ok(pattern);
+    };
+    Err(bad(pattern, wrong))
+}
+
+fn has_range(pattern: &str) -> bool {
+    pattern.split('{').skip(1).any(|rest| {
+        rest.split_once('}').is_some_and(|(inner, _)| inner.contains("..") && !inner.contains(','))
+    })
+}
+
+fn bad(pattern: &str, wrong: &str) -> Stop {
+    let message = format!("{wrong} ({})", crate::args::shown(pattern));
+    Stop::Fault(Fault::new(FaultCode::BadPattern, message).about(Subject::Pattern))
+}
+
+/// What is left out.
+pub(super) struct Excluded(Vec<GlobMatcher>);
+
+impl Excluded {
+    /// Patterns as `search_files` takes them.
+    pub(super) fn by_path(patterns: &[String]) -> Result<Self, Stop> {
+        let matchers = patterns.iter().map(|pattern| matcher(checked(pattern)?, pattern));
+        Ok(Self(matchers.collect::<Result<_, _>>()?))
+    }
+
+    /// Patterns as `directory_tree` takes them: without a `*` one means a name, or names, at any depth.
+    pub(super) fn by_name_too(patterns: &[String]) -> Result<Self, Stop> {
+        let mut matchers = Vec::new();
+        for pattern in patterns {
+            matchers.push(matcher(checked(pattern)?, pattern)?);
+            if !pattern.contains('*') {
+                matchers.push(matcher(&format!("**/{pattern}"), pattern)?);
+            }
+        }
+        Ok(Self(matchers))
+    }
+
+    /// Whether this very path is left out, relative to the directory that is searched.
+    pub(super) fn holds(&self, relative: &str) -> bool {
+        self.0.iter().any(|glob| glob.is_match(relative))
+    }
+
+    /// Whether it, or a directory above it, is left out.
+    pub(super) fn holds_any_above(&self, relative: &str) -> bool {
+        let ends = relative.match_indices('/').map(|(at, _)| at).chain([relative.len()]);
+        !self.0.is_empty() && ends.into_iter().any(|end| self.holds(&relative[..end]))
+    }
+}
+
+fn matcher(glob: &str, shown: &str) -> Result<GlobMatcher, Stop> {
+    let built = GlobBuilder::new(glob).literal_separator(true).backslash_escape(true).build();
+    match built {
+        Ok(glob) => Ok(glob.compile_matcher()),
+        Err(error) => Err(bad(shown, &format!("this is no glob: {}", error.kind()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patterns(all: &[&str]) -> Vec<String> {
+        all.iter().map(|pattern| (*pattern).to_owned()).collect()
+    }
+
+    #[test]
+    fn what_is_excluded() {
+        let by_path = Excluded::by_path(&patterns(&["*.log", "**/target", "a/**"])).unwrap();
+        for path in ["x.log", "target", "b/target/deep/er", "a/b", ".log"] {
+            assert!(by_path.holds_any_above(path), "{path}");
+        }
+        for path in ["b/x.log", "a", "targets"] {
+            assert!(!by_path.holds_any_above(path), "{path}");
+        }
+        let by_name =
+            Excluded::by_name_too(&patterns(&["node_modules", "docs/old", "*.log"])).unwrap();
+        for path in ["node_modules", "a/b/node_modules", "x/docs/old", "x.log"] {
+            assert!(by_name.holds(path), "{path}");
+        }
+        assert!(!by_name.holds("a/x.log") && !by_name.holds("docs"));
+    }
+
+    #[test]
+    fn what_would_be_misread_is_refused() {
+        for pattern in ["", "!a", "#a", "+(a|b)", "x{1..3}", "{a,{1..3}}"] {
+            assert!(checked(pattern).is_err(), "{pattern}");
+        }
+        for pattern in ["*", "**/*.{ts,tsx}", "a..b", "[!a]", "a!b"] {
+            assert!(checked(pattern).is_ok(), "{pattern}");
+        }
+        assert!(Excluded::by_path(&patterns(&["["])).is_err());
+    }
+}

@@ -1,0 +1,26 @@
+//! `list_allowed_directories`: where callers may read and write.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Reply, place};
+use crate::tool::{Context, Stop, Tool, Work};
+
+pub(super) struct ListAllowedDirectories;
+
+/// Returns the list of directories that this server is allowed to access. Subdirectories within these allowed
+/// directories are also accessible. Use this to understand which directories and their nested paths are
+/// available before trying to access files.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {}
+
+impl Tool for ListAllowedDirectories {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "list_allowed_directories";
+    const WORK: Work = Work::Look;
+
+    fn run(_: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        Ok(format!("Allowed directories:\n{}", place::root(context)).into())
+    }
+}

@@ -1,0 +1,59 @@
+//! `list_directory`: what is in a directory.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use yard_core::op::{Names, NamesAnswer};
+use yard_core::{FileKind, Subject, WsPath};
+
+use super::{Reply, fault, place};
+use crate::relative;
+use crate::tool::{Context, Stop, Tool, Work};
+
+pub(super) struct ListDirectory;
+
+/// Get a detailed listing of all files and directories in a specified path. Results clearly distinguish
+/// between files and directories with [FILE] and [DIR] prefixes. Only works within allowed directories.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// The directory: an absolute path within an allowed directory, or one relative to it.
+    path: String,
+}
+
+impl Tool for ListDirectory {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "list_directory";
+    const WORK: Work = Work::Walk;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let path = place::read(context, &args.path, Subject::Path)?;
+        let listed = names(context, &path)?;
+        let mut lines: Vec<String> = listed
+            .entries
+            .iter()
+            .map(|entry| format!("{} {}", mark(entry.kind), relative::name(&entry.path)))
+            .collect();
+        lines.extend(rest(listed.entries.len(), listed.total));
+        Ok(lines.join("\n").into())
+    }
+}
+
+/// What is in a directory, by the bytes of the names.
+pub(super) fn names(context: &Context<'_>, path: &WsPath) -> Result<NamesAnswer, Stop> {
+    let asked = context.perform(Names { path: path.clone() });
+    asked.map_err(fault::of(context, "scandir", path))
+}
+
+/// A link is a file, wherever it leads.
+pub(super) fn mark(kind: Option<FileKind>) -> &'static str {
+    match kind {
+        Some(FileKind::Folder) => "[DIR]",
+        Some(FileKind::File | FileKind::Link) | None => "[FILE]",
+    }
+}
+
+/// R12: what a cut listing says of the rest.
+pub(super) fn rest(shown: usize, total: usize) -> Option<String> {
+    (shown < total)
+        .then(|| format!("[{shown} of {total} entries; find the others by name with search_files]"))
+}

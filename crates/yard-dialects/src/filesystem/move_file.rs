@@ -1,0 +1,71 @@
+//! `move_file`: a file or directory gets another path; nothing is overwritten.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use yard_core::op::{self, OnExisting, Stat, Want};
+use yard_core::{Fault, FaultCode, Subject, WsPath};
+use yard_gate::Asks;
+
+use super::{Reply, fault, place};
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct MoveFile;
+
+/// Move or rename files and directories. Can move files between directories and rename them in a single
+/// operation. If the destination exists, the operation will fail. Both source and destination must be within
+/// allowed directories.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// What to move: an absolute path within an allowed directory, or one relative to it.
+    source: String,
+    /// Its new path, name included; the directory that it goes into must exist.
+    destination: String,
+}
+
+impl Tool for MoveFile {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "move_file";
+    const ASKS: Asks = Asks::ToOverwrite;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let from = place::read(context, &args.source, Subject::Path)?;
+        let to = place::read(context, &args.destination, Subject::Destination)?;
+        check_free(context, &to)?;
+        let order = op::Move {
+            from: from.clone(),
+            to: to.clone(),
+            into_folder: false,
+            on_existing: OnExisting::Refuse,
+        };
+        context.perform(order).map_err(|stop| match stop {
+            Stop::Fault(fault) if fault.code() == FaultCode::Exists => taken(context, &to),
+            Stop::Fault(fault) if fault.code() == FaultCode::NotFound => {
+                let message = format!(
+                    "ENOENT: no such file or directory, rename '{}' -> '{}'",
+                    place::shown(context, &from),
+                    place::shown(context, &to)
+                );
+                Stop::Fault(fault::again(&fault, message))
+            }
+            stop => fault::of(context, "rename", &from)(stop),
+        })?;
+        Ok(format!("Successfully moved {} to {}", args.source, args.destination).into())
+    }
+}
+
+/// A move that finds a folder goes into it; here the path was meant.
+fn check_free(context: &Context<'_>, to: &WsPath) -> Result<(), Stop> {
+    let look = Stat { path: to.clone(), want: Want::default(), follow: false };
+    match context.perform(look) {
+        Ok(_) => Err(taken(context, to)),
+        // What is wrong with the path is for the move to say.
+        Err(Stop::Fault(fault)) if fault.code() != FaultCode::Timeout => Ok(()),
+        Err(stop) => Err(stop),
+    }
+}
+
+fn taken(context: &Context<'_>, to: &WsPath) -> Stop {
+    let message = format!("Destination already exists: {}", place::shown(context, to));
+    Stop::Fault(Fault::new(FaultCode::Exists, message).about(Subject::Destination))
+}

@@ -1,0 +1,79 @@
+//! Paths as callers of the reference server write and read them: absolute ones of the host, or relative.
+//! A caller that may not see the host (R13) reads and writes them from `/`, the root of the workspace.
+
+use yard_core::{Fault, FaultCode, Subject, WsPath};
+
+use crate::tool::{Context, Stop};
+
+/// What a path means.
+pub(super) fn read(context: &Context<'_>, text: &str, subject: Subject) -> Result<WsPath, Stop> {
+    let refused = |code, message| Err(Stop::Fault(Fault::new(code, message).about(subject)));
+    if is_windows(text.trim()) {
+        let message =
+            format!("Access denied - Windows-style path received on a POSIX host: {text}");
+        return refused(FaultCode::PathOutside, message);
+    }
+    if text.trim() == "~" || text.trim().starts_with("~/") {
+        let message = format!(
+            "`~` has no meaning here ({text}); send a path at or below {}, or one relative to it",
+            root(context)
+        );
+        return refused(FaultCode::BadPath, message);
+    }
+    context.path_about(text, subject).map_err(|stop| {
+        stop.map_fault(|fault| match fault.code() {
+            FaultCode::PathOutside => Stop::Fault(
+                Fault::new(FaultCode::PathOutside, outside("path", text, context)).about(subject),
+            ),
+            _ => Stop::Fault(fault),
+        })
+    })
+}
+
+/// The reference server's words for a path, or the target of a link, that leaves.
+pub(super) fn outside(what: &str, shown: &str, context: &Context<'_>) -> String {
+    format!("Access denied - {what} outside allowed directories: {shown} not in {}", root(context))
+}
+
+/// A path as the caller reads it.
+pub(super) fn shown(context: &Context<'_>, path: &WsPath) -> String {
+    match (above(context), path.is_root()) {
+        (root, true) if !root.is_empty() => root,
+        (root, _) => format!("{root}{path}"),
+    }
+}
+
+/// The directory that the caller may use.
+pub(super) fn root(context: &Context<'_>) -> String {
+    shown(context, &WsPath::root())
+}
+
+/// What stands before every path of the workspace.
+fn above(context: &Context<'_>) -> String {
+    match context.session.shows_host_paths() {
+        true => {
+            let root = String::from_utf8_lossy(context.session.host_root());
+            root.trim_end_matches('/').to_owned()
+        }
+        false => String::new(),
+    }
+}
+
+/// Whether a path names a drive: here it would be the name of a file.
+fn is_windows(text: &str) -> bool {
+    match text.as_bytes() {
+        [drive, b':'] | [drive, b':', b'/' | b'\\', ..] => drive.is_ascii_alphabetic(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_is_told_from_a_name() {
+        assert!(["C:", "c:\\x", "D:/x"].iter().all(|text| is_windows(text)));
+        assert!(["C:x", "ab:/x", "/C:/x", "", "C"].iter().all(|text| !is_windows(text)));
+    }
+}

@@ -1,0 +1,74 @@
+//! `search_files`: files and directories by pattern.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use yard_core::op::{self, FindBy, SizeRange};
+use yard_core::{Subject, WsPath};
+
+use super::globs::{Excluded, checked};
+use super::{Reply, fault, place};
+use crate::relative;
+use crate::tool::{Context, Stop, Tool, Work};
+
+pub(super) struct SearchFiles;
+
+/// Recursively search for files and directories matching a pattern. The patterns should be glob-style
+/// patterns that match paths relative to the directory that is searched. Use pattern like '*.ext' to match
+/// files in that directory, and '**/*.ext' to match files in all subdirectories. Returns full paths to all
+/// matching items; what is in `.git` is left out. Only searches within allowed directories.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Args {
+    /// The directory to search: an absolute path within an allowed directory, or one relative to it.
+    path: String,
+    /// The pattern: `*`, `**`, `?`, `[]` and `{}`.
+    pattern: String,
+    /// Patterns of what to leave out, with all below it.
+    #[serde(default)]
+    exclude_patterns: Vec<String>,
+}
+
+impl Tool for SearchFiles {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "search_files";
+    const WORK: Work = Work::Walk;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let path = place::read(context, &args.path, Subject::Path)?;
+        let excluded = Excluded::by_path(&args.exclude_patterns)?;
+        let found = context
+            .perform(op::Find {
+                path: path.clone(),
+                // A pattern without a slash means the directory itself, not any below it.
+                by: FindBy::Globs(vec![format!("./{}", checked(&args.pattern)?)]),
+                file_type: None,
+                size: SizeRange::default(),
+                recursive: true,
+                include_ignored: true,
+                limit: None,
+                after: None,
+            })
+            .map_err(fault::of(context, "scandir", &path))?;
+        let mut paths: Vec<&WsPath> = found.entries.iter().map(|entry| &entry.path).collect();
+        paths.retain(|path| !excluded.holds_any_above(&relative::below(path, &found.path)));
+        paths.sort_by(|a, b| by_names(a, b));
+        let mut lines: Vec<String> = paths.iter().map(|path| place::shown(context, path)).collect();
+        if found.truncated {
+            lines.push(format!(
+                "[more than {} matches; search a directory below this one, or by a narrower pattern]",
+                found.entries.len()
+            ));
+        }
+        match lines.is_empty() {
+            true => Ok("No matches found".to_owned().into()),
+            false => Ok(lines.join("\n").into()),
+        }
+    }
+}
+
+/// A directory before what is in it, and that before its next neighbour.
+fn by_names(a: &WsPath, b: &WsPath) -> std::cmp::Ordering {
+    let slash = |byte: &u8| *byte == b'/';
+    a.relative().split(slash).cmp(b.relative().split(slash))
+}

@@ -1,0 +1,47 @@
+//! `write_file`: a whole file.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use yard_core::Subject;
+use yard_core::op::{self, OnExisting, OnMissingFolder};
+use yard_gate::Asks;
+
+use super::{Reply, fault, place};
+use crate::tool::{Context, Hints, Stop, Tool};
+
+pub(super) struct WriteFile;
+
+/// Create a new file or completely overwrite an existing file with new content. Use with caution as it will
+/// overwrite existing files without warning (the content before can be had back from the history). Only works
+/// within allowed directories.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// The file: an absolute path within an allowed directory, or one relative to it. Its directory must
+    /// exist.
+    path: String,
+    /// All that the file shall hold.
+    content: String,
+}
+
+impl Tool for WriteFile {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "write_file";
+    const ASKS: Asks = Asks::ToOverwrite;
+    const HINTS: Hints = Hints::CHANGES.repeating();
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let path = place::read(context, &args.path, Subject::Path)?;
+        let written = op::Write {
+            path: path.clone(),
+            content: args.content.into_bytes(),
+            json: false,
+            file_type: None,
+            on_existing: OnExisting::Replace,
+            on_missing_folder: OnMissingFolder::Refuse,
+            expected: None,
+        };
+        context.perform(written).map_err(fault::of(context, "open", &path))?;
+        Ok(format!("Successfully wrote to {}", args.path).into())
+    }
+}

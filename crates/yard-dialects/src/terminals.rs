@@ -1,0 +1,166 @@
+//! Terminals as dialects show them: what was said and what is on the screen, what the program does now, and
+//! what became of the files.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use yard_gate::{Glance, Listed, Screen, Seen, Stopped, Why};
+
+use crate::{commands, relative};
+
+/// How long a call looks at a terminal.
+pub(crate) const LOOK: Duration = Duration::from_secs(10);
+
+/// What a program on a terminal does.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum State {
+    /// It runs on: its output can be polled for.
+    Running,
+    /// It waits for somebody to type.
+    Waiting,
+    /// It ended.
+    Ended,
+}
+
+/// What is on the screen of a terminal.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Shown {
+    /// Its lines, as a person would see them.
+    pub(crate) text: String,
+    /// The line that the cursor is in, from 1.
+    pub(crate) cursor_row: u32,
+    /// The column that the cursor is in, from 1.
+    pub(crate) cursor_column: u32,
+    /// How many lines there are.
+    pub(crate) rows: u16,
+    /// How many columns there are.
+    pub(crate) columns: u16,
+    /// Whether a program has taken all of it, as editors and pagers do.
+    pub(crate) full_screen: bool,
+}
+
+/// What a look at a terminal showed.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Told {
+    /// What was said since the last look, as the program wrote it, with its control sequences; of much, the
+    /// beginning and the end, and between them where the whole is.
+    pub(crate) output: String,
+    /// Whether something of it is left out; the text says how many bytes.
+    pub(crate) truncated: bool,
+    /// `running`, `waiting` for input, or `ended`.
+    pub(crate) state: State,
+    /// How that is known.
+    pub(crate) because: String,
+    /// The exit code once it is known: 128 and the signal's number if a signal ended it.
+    pub(crate) exit_code: Option<i32>,
+    /// The screen, where the output alone does not show what is on it: of editors, pagers, progress bars.
+    pub(crate) screen: Option<Shown>,
+    /// The file with everything that was said so far, for `read_file` and `grep_files`.
+    pub(crate) log_path: Option<String>,
+    /// What became of the files that it changed, as far as it is recorded.
+    pub(crate) message: Option<String>,
+}
+
+impl Told {
+    pub(crate) fn of(seen: &Seen) -> Self {
+        let Seen { glance, .. } = seen;
+        let output = commands::told(&glance.said);
+        Self {
+            output: output.text,
+            truncated: output.truncated,
+            state: state(glance.why),
+            because: because(glance),
+            exit_code: glance.end.map(|ended| ended.code()),
+            screen: glance.screen.as_ref().map(Shown::of),
+            log_path: output.path,
+            message: message(seen),
+        }
+    }
+}
+
+impl Shown {
+    fn of(screen: &Screen) -> Self {
+        let (row, column) = screen.cursor;
+        Self {
+            text: screen.text.clone(),
+            cursor_row: u32::from(row) + 1,
+            cursor_column: u32::from(column) + 1,
+            rows: screen.size.rows,
+            columns: screen.size.columns,
+            full_screen: screen.is_full,
+        }
+    }
+}
+
+fn state(why: Why) -> State {
+    match why {
+        Why::Ended => State::Ended,
+        Why::Input | Why::Quiet => State::Waiting,
+        Why::Time => State::Running,
+    }
+}
+
+fn because(glance: &Glance) -> String {
+    let hidden = if glance.echoes { "" } else { "; what is typed is not shown" };
+    match glance.why {
+        Why::Ended => match glance.end.and_then(|ended| ended.stopped) {
+            None => "the program ended".to_owned(),
+            Some(Stopped::Cancelled) => {
+                "it was ended, with everything that it had started".to_owned()
+            }
+            Some(stopped) => commands::stopped(stopped).to_owned(),
+        },
+        Why::Input => format!("the program reads from the terminal{hidden}"),
+        Why::Quiet => format!("it was quiet for a while, and what it does cannot be seen{hidden}"),
+        Why::Time => "it is still busy, and goes on; poll with empty chars".to_owned(),
+    }
+}
+
+fn message(seen: &Seen) -> Option<String> {
+    let mut parts: Vec<String> = seen.steps.iter().filter_map(commands::changes).collect();
+    let unrecorded = seen.steps.iter().flat_map(|landed| &landed.unrecorded);
+    let names: Vec<String> = unrecorded.take(5).map(relative::shown).collect();
+    if !names.is_empty() {
+        parts.push(format!("too large or unreadable, and in no step: {}", names.join(", ")));
+    }
+    parts.extend(
+        seen.trouble.iter().map(|why| format!("what it changed is not recorded yet: {why}")),
+    );
+    if parts.is_empty() { None } else { Some(parts.join("; ")) }
+}
+
+/// A terminal in a listing.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Row {
+    /// What this chat calls it.
+    session_id: String,
+    /// What runs on it.
+    cmd: String,
+    /// Where that started.
+    workdir: String,
+    /// `running`, `ended` or `interrupted`.
+    state: &'static str,
+    /// The exit code once it is known.
+    exit_code: Option<i32>,
+    /// When it was opened.
+    opened_at: String,
+    /// The file with everything that it said, for `read_file` and `grep_files`, while it is kept.
+    log_path: Option<String>,
+}
+
+impl Row {
+    pub(crate) fn of(listed: &Listed) -> Self {
+        let folder = listed.folder.trim_start_matches('/');
+        Self {
+            session_id: listed.name.clone(),
+            cmd: listed.command.clone(),
+            workdir: if folder.is_empty() { ".".to_owned() } else { folder.to_owned() },
+            state: listed.state.word(),
+            exit_code: listed.state.exit_code(),
+            opened_at: listed.opened_at.to_string(),
+            log_path: listed.log.as_ref().map(relative::shown),
+        }
+    }
+}

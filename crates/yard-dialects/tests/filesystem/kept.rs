@@ -1,0 +1,191 @@
+//! What theirs corrupts and ours keeps, or refuses. Each case shows both, so that it tells when the
+//! reference server has learned better.
+
+use serde_json::{Value, json};
+use yard_testkit::Yard;
+
+use crate::{Both, Told, ours};
+
+fn edit(path: &str, old: &str, new: &str) -> Value {
+    json!({"path": path, "edits": [{"oldText": old, "newText": new}]})
+}
+
+#[track_caller]
+fn refused(told: &Told, words: &str) {
+    assert!(!told.is_ok && told.text.contains(words), "{told:?}");
+}
+
+#[test]
+fn r5_line_endings_stay() {
+    let mut both = Both::new();
+    both.put("crlf.txt", "one\r\ntwo\r\nthree\r\n");
+    both.put("mixed.txt", "one\r\ntwo\nthree\r\n");
+    for path in ["crlf.txt", "mixed.txt"] {
+        let (ours, theirs) = both.call("edit_file", &edit(path, "one\ntwo", "1\n2"));
+        assert_eq!(ours.text, theirs.text, "the diff shows no line endings");
+    }
+    let (ours, theirs) = both.bytes("crlf.txt");
+    assert_eq!((&ours[..], &theirs[..]), (&b"1\r\n2\r\nthree\r\n"[..], &b"1\n2\nthree\n"[..]));
+    let (ours, theirs) = both.bytes("mixed.txt");
+    assert!(ours.ends_with(b"three\r\n") && !theirs.contains(&b'\r'));
+    // Only white space differs: the lines are found, and end as they did.
+    both.put("flexible.txt", "  one\r\n  two\r\nonetwo\r\n");
+    let (ours, theirs) = both.call("edit_file", &edit("flexible.txt", "one\ntwo ", "1\n2"));
+    assert_eq!(ours.text, theirs.text);
+    assert_eq!(both.bytes("flexible.txt").0, b"  1\r\n2\r\nonetwo\r\n");
+}
+
+#[test]
+fn r5_other_encodings_stay_and_bytes_are_no_text() {
+    let mut both = Both::new();
+    let utf16: Vec<u8> = "\u{feff}grün\nblau\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    both.put("utf16.txt", &utf16);
+    let (ours, _) = both.call("edit_file", &edit("utf16.txt", "blau", "rot"));
+    assert!(ours.is_ok, "{ours:?}");
+    let after: Vec<u8> = "\u{feff}grün\nrot\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(both.bytes("utf16.txt").0, after);
+
+    let bytes = b"one\0\xff\xfe\x80two\n";
+    both.put("bytes.bin", bytes);
+    let (ours, theirs) = both.call("edit_file", &edit("bytes.bin", "two", "2"));
+    refused(&ours, "bytes.bin");
+    assert!(theirs.is_ok && both.bytes("bytes.bin").1.starts_with(b"one\0\xef\xbf\xbd"), "corrupt");
+    assert_eq!(both.bytes("bytes.bin").0, bytes);
+    let (ours, _) = both.call("read_text_file", &json!({"path": "bytes.bin"}));
+    refused(&ours, "read_media_file");
+
+    both.put("bom.txt", "\u{feff}one\n");
+    let (ours, theirs) = both.call("read_text_file", &json!({"path": "bom.txt"}));
+    assert_eq!((&ours.text[..], &theirs.text[..]), ("\u{feff}one\n", "\u{feff}one\n"));
+    both.call("edit_file", &edit("bom.txt", "one", "1"));
+    assert_eq!(both.bytes("bom.txt").0, "\u{feff}1\n".as_bytes());
+}
+
+#[test]
+fn r10_an_ambiguous_or_empty_search_is_refused_and_teaches() {
+    let mut both = Both::new();
+    both.put("twice.txt", "a\nb\na\n");
+    let (ours, theirs) = both.call("edit_file", &edit("twice.txt", "a", "x"));
+    refused(&ours, "lines 1, 3");
+    assert!(theirs.is_ok, "it takes the first");
+    let (ours, theirs) = both.call("edit_file", &edit("open.txt", "", "x"));
+    refused(&ours, "oldText is empty");
+    assert!(theirs.is_ok, "it writes at the start");
+    both.put("indented.txt", "  a\nb\n\ta\n");
+    let (ours, theirs) = both.call("edit_file", &edit("indented.txt", "a ", "x"));
+    refused(&ours, "lines 1, 3");
+    assert!(theirs.is_ok);
+    let (ours, _) = both.call("edit_file", &edit("a.txt", "One", "x"));
+    refused(&ours, "Could not find exact match for edit:\nOne\n\n");
+    refused(&ours, "line 1");
+    assert_eq!(both.bytes("twice.txt").0, b"a\nb\na\n");
+    assert_eq!(both.bytes("open.txt").0, b"one\ntwo");
+    assert_eq!(both.bytes("indented.txt").0, b"  a\nb\n\ta\n");
+}
+
+#[test]
+fn all_edits_are_made_or_none_and_a_dry_run_makes_none() {
+    let yard = Yard::new();
+    yard.put("/a.txt", "one\ntwo\n");
+    let edits = json!([{"oldText": "one", "newText": "1"}, {"oldText": "none", "newText": "x"}]);
+    let told = ours(&yard, "edit_file", &json!({"path": "a.txt", "edits": edits}));
+    refused(&told, "This was edit 2 of 2; nothing was changed.");
+    let dry =
+        json!({"path": "a.txt", "edits": [{"oldText": "one", "newText": "1"}], "dryRun": true});
+    assert!(ours(&yard, "edit_file", &dry).text.contains("\n-one\n+1\n"));
+    assert_eq!(yard.bytes("/a.txt"), b"one\ntwo\n");
+}
+
+/// Theirs counts the nothing after the last line's end as a line: `tail: 1` of most files is empty.
+#[test]
+fn the_last_lines_are_lines() {
+    let mut both = Both::new();
+    for (lines, last) in [(1, "three\n"), (2, "two\nthree\n"), (9, "one\ntwo\nthree\n")] {
+        let (ours, theirs) = both.call("read_text_file", &json!({"path": "a.txt", "tail": lines}));
+        assert_eq!(ours.text, last);
+        assert!(ours.text.ends_with(&theirs.text));
+    }
+}
+
+#[test]
+fn what_would_be_misread_is_refused() {
+    let yard = Yard::new();
+    for pattern in ["!*.rs", "+(a|b)", "{1..3}", ""] {
+        let told = ours(&yard, "search_files", &json!({"path": ".", "pattern": pattern}));
+        assert!(!told.is_ok, "{pattern}: {told:?}");
+    }
+    refused(
+        &ours(&yard, "write_file", &json!({"path": "~/x", "content": ""})),
+        "`~` has no meaning",
+    );
+    assert!(!yard.has("/~"));
+}
+
+/// R3: what a link that leaves leads to is not looked at, not even for its size.
+#[test]
+fn r3_a_link_that_leaves_has_no_size() {
+    let yard = Yard::new();
+    std::os::unix::fs::symlink("/etc/passwd", yard.root().join("out")).unwrap();
+    let told = ours(&yard, "list_directory_with_sizes", &json!({"path": "."}));
+    assert!(told.text.ends_with("Total: 1 files, 0 directories\nCombined size: 0 B"), "{told:?}");
+}
+
+#[test]
+fn patterns_that_explode_elsewhere_are_answered() {
+    let yard = Yard::new();
+    yard.put("/abab/x.txt", "x");
+    for pattern in ["{a,b}".repeat(18), "[".repeat(2_000), "[a]".repeat(2_000), "**/".repeat(500)] {
+        for args in [
+            json!({"path": ".", "pattern": pattern}),
+            json!({"path": ".", "pattern": "**/*", "excludePatterns": [pattern]}),
+        ] {
+            let told = ours(&yard, "search_files", &args);
+            assert!(told.text.len() < 10_000, "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn r12_what_does_not_fit_is_refused_or_says_how_to_go_on() {
+    let limits = yard_core::Limits { load_bytes: 64, answer_entries: 3, ..Default::default() };
+    let plan = yard_testkit::Plan { limits, ..Default::default() };
+    let yard = Yard::open(&yard_testkit::Folders::new(), plan).unwrap();
+    yard.put("/long.txt", "0123456789\n".repeat(9));
+    yard.put("/short.txt", "x\n");
+    for name in ["a", "b", "c"] {
+        yard.put(&format!("/dir/{name}"), "");
+    }
+    refused(&ours(&yard, "read_text_file", &json!({"path": "long.txt"})), "'head' or 'tail'");
+    let told = ours(&yard, "read_text_file", &json!({"path": "long.txt", "head": 2}));
+    assert_eq!(told.text, "0123456789\n0123456789");
+    let several = json!({"paths": ["short.txt", "long.txt", "short.txt"]});
+    let told = ours(&yard, "read_multiple_files", &several).text;
+    assert!(told.starts_with("short.txt:\nx\n\n\n---\nlong.txt: Error - "), "{told}");
+    assert!(told.ends_with("short.txt:\nx\n\n"), "{told}");
+    let told = ours(&yard, "search_files", &json!({"path": ".", "pattern": "**/*"})).text;
+    assert!(told.contains("narrower pattern"), "{told}");
+    let told = ours(&yard, "directory_tree", &json!({"path": "."})).text;
+    let tree: Value = serde_json::from_str(&told).unwrap();
+    assert!(tree.to_string().contains("call directory_tree with this path"), "{tree}");
+}
+
+#[test]
+fn no_edit_of_two_callers_is_lost() {
+    let yard = Yard::new();
+    let lines: String = (0..40).map(|at| format!("line {at:02}\n")).collect();
+    yard.put("/a.txt", lines);
+    std::thread::scope(|scope| {
+        for caller in 0..2 {
+            let yard = &yard;
+            scope.spawn(move || {
+                for at in (caller..40).step_by(2) {
+                    let (old, new) = (format!("line {at:02}"), format!("done {at:02}"));
+                    let told = ours(yard, "edit_file", &edit("a.txt", &old, &new));
+                    assert!(told.is_ok && told.text.contains(&format!("+{new}\n")), "{told:?}");
+                }
+            });
+        }
+    });
+    let expected: String = (0..40).map(|at| format!("done {at:02}\n")).collect();
+    assert_eq!(String::from_utf8(yard.bytes("/a.txt")).unwrap(), expected);
+}

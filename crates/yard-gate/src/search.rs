@@ -1,0 +1,261 @@
+//! Searching the web by a provider that the operator configured (A5). The provider's key goes to the
+//! provider and nowhere else: no answer, fault, log or audit row holds it.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use yard_core::{Call, Dial, EffectKind, Fault, FaultCode, Result};
+use yard_kernel::net::{Method, Request, Response, Target};
+
+use crate::{Origin, Outcome, Session};
+
+/// Longest title and snippet of a result that are shown.
+const TITLE_CHARS: usize = 300;
+const SNIPPET_CHARS: usize = 1_000;
+
+/// Who searches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Provider {
+    /// An instance of SearXNG, by its JSON API.
+    Searxng,
+    /// Brave's search API.
+    Brave,
+    /// Tavily's search API.
+    Tavily,
+}
+
+impl Provider {
+    /// Every provider with its spelling.
+    pub const WORDS: [(Provider, &'static str); 3] =
+        [(Self::Searxng, "searxng"), (Self::Brave, "brave"), (Self::Tavily, "tavily")];
+
+    /// The provider of that spelling.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(_, known)| *known == word).map(|(provider, _)| *provider)
+    }
+
+    /// Where it is, unless the operator says otherwise.
+    fn usual(self) -> Option<&'static str> {
+        match self {
+            Self::Searxng => None,
+            Self::Brave => Some("https://api.search.brave.com"),
+            Self::Tavily => Some("https://api.tavily.com"),
+        }
+    }
+}
+
+/// A provider, where it is, and what it is to be told.
+#[derive(Clone)]
+pub struct Search {
+    provider: Provider,
+    base: Target,
+    key: Option<String>,
+}
+
+impl fmt::Debug for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} at {}", self.provider, self.base.place())
+    }
+}
+
+impl Search {
+    /// A provider as it is configured. The words say what is missing.
+    pub fn new(
+        provider: Provider,
+        url: Option<&str>,
+        key: Option<String>,
+    ) -> std::result::Result<Self, String> {
+        let url = url.or(provider.usual()).ok_or("expected `search_url`, where SearXNG is")?;
+        let base = Target::parse(url).map_err(|fault| format!("search_url: {fault}"))?;
+        if provider != Provider::Searxng && key.as_ref().is_none_or(|key| key.trim().is_empty()) {
+            return Err("expected `search_key`, which the provider gave you".to_owned());
+        }
+        Ok(Self { provider, base, key })
+    }
+
+    /// Its host and port.
+    pub(crate) fn place(&self) -> String {
+        self.base.place()
+    }
+
+    fn request(&self, query: &str, count: usize, wall: Duration) -> Result<Request> {
+        let key = self.key.clone().unwrap_or_default();
+        let mut headers = vec![("Accept".to_owned(), "application/json".to_owned())];
+        let base = self.base.as_str().trim_end_matches('/');
+        let query = query.trim();
+        let (target, body) = match self.provider {
+            Provider::Searxng => (format!("{base}/search?format=json&q={}", encoded(query)), None),
+            Provider::Brave => {
+                headers.push(("X-Subscription-Token".to_owned(), key));
+                let path = "/res/v1/web/search";
+                (format!("{base}{path}?count={count}&q={}", encoded(query)), None)
+            }
+            Provider::Tavily => {
+                headers.push(("Authorization".to_owned(), format!("Bearer {key}")));
+                headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
+                let body = json!({"query": query, "max_results": count}).to_string();
+                (format!("{base}/search"), Some(body.into_bytes()))
+            }
+        };
+        let method = if body.is_some() { Method::Post } else { Method::Get };
+        Ok(Request { target: Target::parse(&target)?, method, headers, body, wall })
+    }
+
+    fn hits(&self, response: &Response, count: usize) -> Result<Vec<Hit>> {
+        let place = self.place();
+        if response.status != 200 {
+            let advice = self.advice(response.status);
+            let message =
+                format!("the search provider at {place} answered {}{advice}", response.status);
+            return Err(Fault::new(FaultCode::Io, message));
+        }
+        let told: Option<Value> = serde_json::from_slice(&response.body).ok();
+        let (list, snippet) = match self.provider {
+            Provider::Searxng | Provider::Tavily => ("/results", "content"),
+            Provider::Brave => ("/web/results", "description"),
+        };
+        // Brave leaves the member out where nothing was found.
+        let found = told.as_ref().map(|told| told.pointer(list).and_then(Value::as_array));
+        let Some(found) = found else {
+            let message = format!("the search provider at {place} did not answer in JSON");
+            return Err(Fault::new(FaultCode::Io, message));
+        };
+        let hits = found.into_iter().flatten().filter_map(|told| hit(told, snippet));
+        Ok(hits.take(count).collect())
+    }
+
+    /// What an operator can do about a status.
+    fn advice(&self, status: u16) -> &'static str {
+        match (self.provider, status) {
+            (Provider::Searxng, 403) => {
+                ": its JSON API is off; add json to `search.formats` in its settings.yml"
+            }
+            (_, 401 | 403) => ": it does not take the key in `[web] search_key`",
+            (_, 402 | 429 | 432) => ": too many searches for now; wait, or search less",
+            _ => "",
+        }
+    }
+}
+
+/// One result of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// What it is called.
+    pub title: String,
+    /// Where it is.
+    pub url: String,
+    /// What it says about the query.
+    pub snippet: String,
+}
+
+fn hit(told: &Value, snippet: &str) -> Option<Hit> {
+    let text = |name: &str, most: usize| {
+        let text = plain(told[name].as_str().unwrap_or_default());
+        text.chars().take(most).collect::<String>()
+    };
+    let url = Target::parse(told["url"].as_str()?).ok()?;
+    Some(Hit {
+        title: text("title", TITLE_CHARS),
+        url: url.as_str().to_owned(),
+        snippet: text(snippet, SNIPPET_CHARS),
+    })
+}
+
+/// A text without the marks that providers put around the words that were found.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('<') {
+        plain.push_str(before);
+        let tag = after.split_once('>').filter(|(tag, _)| {
+            let name = tag.trim_start_matches('/');
+            matches!(name, "strong" | "b" | "em" | "i" | "mark" | "br")
+        });
+        match tag {
+            Some((_, after)) => rest = after,
+            None => {
+                plain.push('<');
+                rest = after;
+            }
+        }
+    }
+    plain.push_str(rest);
+    let entities =
+        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&amp;", "&")];
+    for (entity, sign) in entities {
+        plain = plain.replace(entity, sign);
+    }
+    plain
+}
+
+/// A text as a query of an address holds it.
+fn encoded(text: &str) -> String {
+    let one = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(byte).to_string()
+        }
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(one).collect()
+}
+
+impl Session {
+    /// Searches the web.
+    pub fn search_web(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        query: &str,
+        count: usize,
+        wall: Duration,
+    ) -> Result<Outcome<Vec<Hit>>> {
+        let search = self.open().web.search.clone().ok_or_else(not_configured)?;
+        let request = search.request(query, count, wall)?;
+        // It changes nothing anywhere, however the provider wants to be asked.
+        let dial = |target: &Target| Dial {
+            kind: EffectKind::Fetch,
+            asked: format!("search for {query:?} at {}", target.place()),
+            host: target.host().to_owned(),
+            port: target.port(),
+            known: target.place() == search.place(),
+        };
+        match self.reach(origin, call, request, &dial)? {
+            Outcome::Done(response) => Ok(Outcome::Done(search.hits(&response, count)?)),
+            Outcome::Pending(pending) => Ok(Outcome::Pending(pending)),
+        }
+    }
+}
+
+fn not_configured() -> Fault {
+    Fault::new(
+        FaultCode::Unavailable,
+        "no search provider is configured. The operator sets one in toolyard.toml: `[web]` with `search = \
+         \"searxng\"` and `search_url = \"http://127.0.0.1:8888\"`, or `search = \"brave\"` (or \"tavily\") \
+         and `search_key`; or by TOOLYARD__WEB__SEARCH, TOOLYARD__WEB__SEARCH_URL, TOOLYARD__WEB__SEARCH_KEY",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_providers_mark_is_plain_text() {
+        assert_eq!(
+            plain("a <strong>b</strong> &amp;lt; <c> 1 < 2 &#x27;x&#x27;"),
+            "a b &lt; <c> 1 < 2 'x'"
+        );
+        assert_eq!(encoded("a b&c=ü"), "a%20b%26c%3D%C3%BC");
+    }
+
+    #[test]
+    fn a5_a_provider_says_what_it_needs_and_hides_its_key() {
+        let needs = |provider, url| Search::new(provider, url, None).unwrap_err();
+        assert!(needs(Provider::Searxng, None).contains("search_url"));
+        assert!(needs(Provider::Brave, None).contains("search_key"));
+        assert!(needs(Provider::Tavily, Some("ftp://x")).contains("search_url"));
+        let brave = Search::new(Provider::Brave, None, Some("sesame".to_owned())).unwrap();
+        assert!(!format!("{brave:?}").contains("sesame"));
+    }
+}

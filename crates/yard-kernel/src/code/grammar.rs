@@ -1,0 +1,212 @@
+//! Which languages are known, by the endings of files, and what defines something in each of them.
+//!
+//! A table of syntax nodes a language, and nothing that walks a tree: that is `definitions.rs`.
+
+use std::sync::OnceLock;
+
+use tree_sitter::Language;
+use yard_core::WsPath;
+use yard_core::op::{CodeLanguage, DefinitionKind};
+
+use DefinitionKind::{
+    Class, Constant, Enum, Function, Interface, Macro, Method, Module, Struct, Trait, Type, Variant,
+};
+
+/// Where the name of what a node defines is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    /// In its field `name`.
+    Field,
+    /// The same, if it has a `body`: else it only mentions the name.
+    WithBody,
+    /// The same, outside of functions: inside, it is a local variable.
+    Global,
+    /// Behind its declarators, as C has it.
+    Declarator,
+    /// A variable: a function if its value is one, else a constant outside of functions.
+    Value,
+    /// A field of a class that holds a function.
+    FieldValue,
+    /// The last name of what a function is assigned to.
+    Assigned,
+    /// Its left side, at the top of the file.
+    TopLeft,
+    /// Nowhere: it only holds definitions, and its field `type` says whose.
+    Holder,
+}
+
+/// What a node defines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rule {
+    pub(super) kind: DefinitionKind,
+    pub(super) name: Name,
+}
+
+type Row = (&'static str, DefinitionKind, Name);
+
+/// A language with its rules, by the numbers of its nodes.
+pub(super) struct Grammar {
+    pub(super) language: Language,
+    rules: Vec<Option<Rule>>,
+}
+
+impl Grammar {
+    fn new(language: Language, rows: &[&[Row]]) -> Self {
+        let count = u16::try_from(language.node_kind_count()).unwrap_or(u16::MAX);
+        let rule = |id: u16| {
+            let kind = language.node_kind_for_id(id).filter(|_| language.node_kind_is_named(id))?;
+            let row = rows.iter().copied().flatten().find(|row| row.0 == kind)?;
+            Some(Rule { kind: row.1, name: row.2 })
+        };
+        Self { rules: (0..count).map(rule).collect(), language }
+    }
+
+    /// What nodes of that kind define.
+    pub(super) fn rule(&self, kind: u16) -> Option<Rule> {
+        self.rules.get(usize::from(kind)).copied().flatten()
+    }
+}
+
+const RUST: &[Row] = &[
+    ("function_item", Function, Name::Field),
+    ("function_signature_item", Function, Name::Field),
+    ("struct_item", Struct, Name::Field),
+    ("union_item", Struct, Name::Field),
+    ("enum_item", Enum, Name::Field),
+    ("enum_variant", Variant, Name::Field),
+    ("trait_item", Trait, Name::Field),
+    ("type_item", Type, Name::Field),
+    ("const_item", Constant, Name::Global),
+    ("static_item", Constant, Name::Global),
+    ("mod_item", Module, Name::WithBody),
+    ("macro_definition", Macro, Name::Field),
+    ("impl_item", Type, Name::Holder),
+];
+
+const PYTHON: &[Row] = &[
+    ("function_definition", Function, Name::Field),
+    ("class_definition", Class, Name::Field),
+    ("assignment", Constant, Name::TopLeft),
+];
+
+const JAVASCRIPT: &[Row] = &[
+    ("function_declaration", Function, Name::Field),
+    ("generator_function_declaration", Function, Name::Field),
+    ("class_declaration", Class, Name::Field),
+    ("method_definition", Method, Name::Field),
+    ("variable_declarator", Constant, Name::Value),
+    ("field_definition", Method, Name::FieldValue),
+    ("public_field_definition", Method, Name::FieldValue),
+    ("assignment_expression", Function, Name::Assigned),
+];
+
+const TYPESCRIPT: &[Row] = &[
+    ("abstract_class_declaration", Class, Name::Field),
+    ("interface_declaration", Interface, Name::Field),
+    ("type_alias_declaration", Type, Name::Field),
+    ("enum_declaration", Enum, Name::Field),
+    ("function_signature", Function, Name::Field),
+    ("method_signature", Method, Name::Field),
+    ("abstract_method_signature", Method, Name::Field),
+    ("internal_module", Module, Name::WithBody),
+    ("module", Module, Name::WithBody),
+];
+
+const GO: &[Row] = &[
+    ("function_declaration", Function, Name::Field),
+    ("method_declaration", Method, Name::Field),
+    ("type_spec", Type, Name::Field),
+    ("type_alias", Type, Name::Field),
+    ("const_spec", Constant, Name::Global),
+    ("var_spec", Constant, Name::Global),
+];
+
+const JAVA: &[Row] = &[
+    ("class_declaration", Class, Name::Field),
+    ("record_declaration", Class, Name::Field),
+    ("interface_declaration", Interface, Name::Field),
+    ("annotation_type_declaration", Interface, Name::Field),
+    ("enum_declaration", Enum, Name::Field),
+    ("enum_constant", Variant, Name::Field),
+    ("method_declaration", Method, Name::Field),
+    ("constructor_declaration", Method, Name::Field),
+    ("field_declaration", Constant, Name::Declarator),
+];
+
+const C: &[Row] = &[
+    ("function_definition", Function, Name::Declarator),
+    ("struct_specifier", Struct, Name::WithBody),
+    ("union_specifier", Struct, Name::WithBody),
+    ("enum_specifier", Enum, Name::WithBody),
+    ("enumerator", Variant, Name::Field),
+    ("type_definition", Type, Name::Declarator),
+    ("preproc_def", Macro, Name::Field),
+    ("preproc_function_def", Macro, Name::Field),
+];
+
+const CPP: &[Row] = &[
+    ("class_specifier", Class, Name::WithBody),
+    ("namespace_definition", Module, Name::WithBody),
+    ("alias_declaration", Type, Name::Field),
+    ("concept_definition", Type, Name::Field),
+];
+
+/// The language of a file, by its ending.
+pub(super) fn language_of(path: &WsPath) -> Option<CodeLanguage> {
+    Some(match ending(path)? {
+        "rs" => CodeLanguage::Rust,
+        "py" | "pyi" => CodeLanguage::Python,
+        "js" | "jsx" | "mjs" | "cjs" => CodeLanguage::JavaScript,
+        "ts" | "tsx" | "mts" | "cts" => CodeLanguage::TypeScript,
+        "go" => CodeLanguage::Go,
+        "java" => CodeLanguage::Java,
+        "c" => CodeLanguage::C,
+        "h" | "cc" | "cpp" | "cxx" | "hh" | "hpp" | "hxx" => CodeLanguage::Cpp,
+        _ => return None,
+    })
+}
+
+/// Whether a file is of a language; a header is of both that it may be of.
+pub(super) fn is_of(path: &WsPath, language: CodeLanguage) -> bool {
+    let header = language == CodeLanguage::C && ending(path) == Some("h");
+    header || language_of(path) == Some(language)
+}
+
+/// The grammar of a file.
+pub(super) fn grammar_of(path: &WsPath) -> Option<&'static Grammar> {
+    static RUST_: OnceLock<Grammar> = OnceLock::new();
+    static PYTHON_: OnceLock<Grammar> = OnceLock::new();
+    static JAVASCRIPT_: OnceLock<Grammar> = OnceLock::new();
+    static TYPESCRIPT_: OnceLock<Grammar> = OnceLock::new();
+    static TSX_: OnceLock<Grammar> = OnceLock::new();
+    static GO_: OnceLock<Grammar> = OnceLock::new();
+    static JAVA_: OnceLock<Grammar> = OnceLock::new();
+    static C_: OnceLock<Grammar> = OnceLock::new();
+    static CPP_: OnceLock<Grammar> = OnceLock::new();
+    let made = |made: &'static OnceLock<Grammar>, function, rows: &[&[Row]]| {
+        made.get_or_init(|| Grammar::new(Language::new(function), rows))
+    };
+    Some(match language_of(path)? {
+        CodeLanguage::Rust => made(&RUST_, tree_sitter_rust::LANGUAGE, &[RUST]),
+        CodeLanguage::Python => made(&PYTHON_, tree_sitter_python::LANGUAGE, &[PYTHON]),
+        CodeLanguage::JavaScript => {
+            made(&JAVASCRIPT_, tree_sitter_javascript::LANGUAGE, &[JAVASCRIPT])
+        }
+        CodeLanguage::TypeScript if ending(path) == Some("tsx") => {
+            made(&TSX_, tree_sitter_typescript::LANGUAGE_TSX, &[JAVASCRIPT, TYPESCRIPT])
+        }
+        CodeLanguage::TypeScript => {
+            let function = tree_sitter_typescript::LANGUAGE_TYPESCRIPT;
+            made(&TYPESCRIPT_, function, &[JAVASCRIPT, TYPESCRIPT])
+        }
+        CodeLanguage::Go => made(&GO_, tree_sitter_go::LANGUAGE, &[GO]),
+        CodeLanguage::Java => made(&JAVA_, tree_sitter_java::LANGUAGE, &[JAVA]),
+        CodeLanguage::C => made(&C_, tree_sitter_c::LANGUAGE, &[C]),
+        CodeLanguage::Cpp => made(&CPP_, tree_sitter_cpp::LANGUAGE, &[C, CPP]),
+    })
+}
+
+fn ending(path: &WsPath) -> Option<&str> {
+    let at = memchr::memrchr(b'.', path.relative())?;
+    std::str::from_utf8(&path.relative()[at + 1..]).ok()
+}

@@ -1,0 +1,250 @@
+//! A line to a checked address: it dials exactly the addresses it is given, looks up nothing, and lets go
+//! when the caller's time is up or more came than may. HTTP and TLS are spoken over it by a library.
+
+use std::fmt;
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketType};
+use ureq::http::Uri;
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{
+    Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport,
+};
+use yard_core::{Call, Fault, FaultCode, Result};
+
+/// How often a wait looks whether it may go on.
+const SLICE_MILLIS: i64 = 50;
+/// How long one of several addresses may take to answer before the next is tried.
+const ONE_OF_SEVERAL: Duration = Duration::from_secs(5);
+/// Most addresses of one host that are tried.
+const MOST_TRIED: usize = 4;
+
+/// Until when a request may take, and who may end it before.
+#[derive(Clone)]
+pub(crate) struct Patience {
+    call: Call,
+    wall: Duration,
+    until: Duration,
+}
+
+impl Patience {
+    pub(crate) fn new(call: &Call, wall: Duration) -> Self {
+        let until = call.world().elapsed().saturating_add(wall);
+        Self { call: call.clone(), wall, until }
+    }
+
+    /// A fault once the time is up, or the call cancelled.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.call.check()?;
+        if self.now() < self.until {
+            return Ok(());
+        }
+        let seconds = self.wall.as_secs_f64();
+        let message = format!("the web did not answer within {seconds} s; nothing was kept of it");
+        Err(Fault::new(FaultCode::Timeout, message))
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        self.call.world().elapsed()
+    }
+
+    fn check_io(&self) -> io::Result<()> {
+        self.check().map_err(|_| io::Error::from(io::ErrorKind::TimedOut))
+    }
+}
+
+impl fmt::Debug for Patience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Patience").field("until", &self.until).finish_non_exhaustive()
+    }
+}
+
+/// How much came over a line, compressed and with everything around it.
+#[derive(Debug)]
+pub(super) struct Meter {
+    came: AtomicU64,
+    most: u64,
+}
+
+impl Meter {
+    pub(super) fn new(most: u64) -> Arc<Self> {
+        Arc::new(Self { came: AtomicU64::new(0), most })
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.came.load(Ordering::Relaxed) > self.most
+    }
+
+    fn count(&self, bytes: usize) -> io::Result<()> {
+        self.came.fetch_add(bytes as u64, Ordering::Relaxed);
+        if self.is_full() { Err(io::Error::other("too much came")) } else { Ok(()) }
+    }
+}
+
+/// Dials the first of these addresses that answers.
+pub(crate) fn dial(addresses: &[SocketAddr], patience: &Patience) -> io::Result<TcpStream> {
+    let mut last = io::Error::from(io::ErrorKind::HostUnreachable);
+    let tried = &addresses[..addresses.len().min(MOST_TRIED)];
+    for (at, address) in tried.iter().enumerate() {
+        let is_last = at + 1 == tried.len();
+        let until = if is_last { Duration::MAX } else { patience.now() + ONE_OF_SEVERAL };
+        match dial_one(*address, patience, until) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+        patience.check_io()?;
+    }
+    Err(last)
+}
+
+fn dial_one(address: SocketAddr, patience: &Patience, until: Duration) -> io::Result<TcpStream> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    match rustix::net::connect(&socket, &address) {
+        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let stream = TcpStream::from(socket);
+    while !is_ready(&stream, PollFlags::OUT)? {
+        patience.check_io()?;
+        if patience.now() > until {
+            return Err(io::Error::from(io::ErrorKind::TimedOut));
+        }
+    }
+    match stream.take_error()? {
+        Some(error) => Err(error),
+        None => {
+            stream.set_nodelay(true)?;
+            Ok(stream)
+        }
+    }
+}
+
+/// Waits a moment for a stream.
+pub(crate) fn is_ready(stream: &TcpStream, flags: PollFlags) -> io::Result<bool> {
+    let slice = Timespec { tv_sec: 0, tv_nsec: SLICE_MILLIS * 1_000_000 };
+    match poll(&mut [PollFd::new(stream, flags)], Some(&slice)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes lines to addresses that were checked.
+#[derive(Debug)]
+pub(super) struct Dialler {
+    pub(super) addresses: Vec<SocketAddr>,
+    pub(super) patience: Patience,
+    pub(super) meter: Arc<Meter>,
+}
+
+impl Connector<()> for Dialler {
+    type Out = Wire;
+
+    fn connect(
+        &self,
+        details: &ConnectionDetails<'_>,
+        _: Option<()>,
+    ) -> std::result::Result<Option<Wire>, ureq::Error> {
+        let stream = dial(&self.addresses, &self.patience)?;
+        let (input, output) =
+            (details.config.input_buffer_size(), details.config.output_buffer_size());
+        let buffers = LazyBuffers::new(input, output);
+        let (patience, meter) = (self.patience.clone(), Arc::clone(&self.meter));
+        Ok(Some(Wire { stream, buffers, patience, meter }))
+    }
+}
+
+/// Nothing is looked up a second time: whoever dials has the addresses.
+#[derive(Debug)]
+pub(super) struct Resolved;
+
+impl Resolver for Resolved {
+    fn resolve(
+        &self,
+        _: &Uri,
+        _: &ureq::config::Config,
+        _: NextTimeout,
+    ) -> std::result::Result<ResolvedSocketAddrs, ureq::Error> {
+        Ok(self.empty())
+    }
+}
+
+/// One line. Its socket never blocks; every wait is in slices.
+#[derive(Debug)]
+pub(super) struct Wire {
+    stream: TcpStream,
+    buffers: LazyBuffers,
+    patience: Patience,
+    meter: Arc<Meter>,
+}
+
+impl Wire {
+    fn write(&mut self, amount: usize) -> io::Result<()> {
+        let mut written = 0;
+        while written < amount {
+            self.patience.check_io()?;
+            match self.stream.write(&self.buffers.output()[written..amount]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => written += count,
+                Err(error) if must_wait(&error) => {
+                    is_ready(&self.stream, PollFlags::OUT)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self) -> io::Result<usize> {
+        loop {
+            self.patience.check_io()?;
+            match self.stream.read(self.buffers.input_append_buf()) {
+                Ok(count) => {
+                    self.meter.count(count)?;
+                    return Ok(count);
+                }
+                Err(error) if must_wait(&error) => {
+                    is_ready(&self.stream, PollFlags::IN)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+fn must_wait(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+impl Transport for Wire {
+    fn buffers(&mut self) -> &mut dyn Buffers {
+        &mut self.buffers
+    }
+
+    fn transmit_output(
+        &mut self,
+        amount: usize,
+        _: NextTimeout,
+    ) -> std::result::Result<(), ureq::Error> {
+        Ok(self.write(amount)?)
+    }
+
+    fn await_input(&mut self, _: NextTimeout) -> std::result::Result<bool, ureq::Error> {
+        let count = self.read()?;
+        self.buffers.input_appended(count);
+        Ok(count > 0)
+    }
+
+    fn is_open(&mut self) -> bool {
+        // One request a line.
+        false
+    }
+}

@@ -1,0 +1,25 @@
+//! names: what a folder's entries are called. No entry is looked at, on disk or in the store: a listing that
+//! shows nothing else need not pay for more.
+
+use yard_core::op::{Named, Names, NamesAnswer};
+use yard_core::{Call, Effect, EffectKind, Result};
+
+use crate::op::list::{folder_at, own};
+use crate::workspace::Workspace;
+use crate::{Execute, Planned};
+
+impl Execute for Names {
+    fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<NamesAnswer>> {
+        let (path, shown) = folder_at(workspace, &self.path)?;
+        let mut visits = own(workspace, &path, &shown)?;
+        visits.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        let total = visits.len();
+        let entries = visits
+            .into_iter()
+            .take(workspace.limits().answer_entries)
+            .map(|visit| Named { kind: visit.kind.known(), path: visit.path })
+            .collect();
+        let effect = Effect::one(EffectKind::Read, path.clone());
+        Ok(Planned::Answer { effect, answer: NamesAnswer { path, entries, total } })
+    }
+}

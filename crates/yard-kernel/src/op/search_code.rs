@@ -1,0 +1,154 @@
+//! search-code: definitions and text by names and words, the best first.
+//!
+//! The index says what fits and where; the lines that an answer shows are read here, from the files as
+//! they are now.
+
+use std::borrow::Cow;
+
+use yard_core::op::{CodeAnswer, CodeMatch, Defined, SearchCode};
+use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsPath};
+
+use crate::code::{Hit, Query, Refresh, Scope, What, best_line, text_of};
+use crate::content::read_all;
+use crate::op::is_passing;
+use crate::op::list::folder_at;
+use crate::virtual_files::Shown;
+use crate::workspace::Workspace;
+use crate::{Execute, Planned};
+
+/// How often a search is tried whose files change while it runs.
+const ATTEMPTS: usize = 3;
+/// Lines of a definition that are shown.
+const SHOWN_LINES: usize = 6;
+/// Characters of a line that are shown.
+const SHOWN_CHARACTERS: usize = 200;
+
+impl Execute for SearchCode {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<CodeAnswer>> {
+        let query = Query::parse(&self.query)?;
+        let (folder, shown) = folder_at(workspace, &self.path)?;
+        if folder.is_command_output() {
+            return Err(not_code(&folder));
+        }
+        let effect = Effect::one(EffectKind::Read, folder.clone()).with_contents();
+        let search = Search { asked: self, workspace, call, query, folder, shown };
+        for _ in 1..ATTEMPTS {
+            if let Some(answer) = search.answer(Moved::Again)? {
+                return Ok(Planned::Answer { effect, answer });
+            }
+        }
+        let answer = search.answer(Moved::LeaveOut)?.unwrap_or_default();
+        Ok(Planned::Answer { effect, answer })
+    }
+}
+
+/// What is done about a file that changed between the index and the answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moved {
+    /// Everything is looked at again.
+    Again,
+    /// Somebody writes to it all the time: it is not in this answer.
+    LeaveOut,
+}
+
+struct Search<'a> {
+    asked: &'a SearchCode,
+    workspace: &'a Workspace,
+    call: &'a Call,
+    query: Query,
+    folder: WsPath,
+    shown: Shown,
+}
+
+impl Search<'_> {
+    /// The answer; `None` if it is to be worked out again.
+    fn answer(&self, moved: Moved) -> Result<Option<CodeAnswer>> {
+        let Self { asked, workspace, call, .. } = self;
+        Refresh { workspace, folder: &self.folder, shown: &self.shown, call }.run()?;
+        let scope = Scope { folder: &self.folder, language: asked.language, scope: asked.scope };
+        let ranked = workspace.code.rank(&self.query, &scope, asked.skip, asked.limit);
+        let (mut results, mut passed, mut bytes) = (Vec::new(), 0, 0);
+        for hit in &ranked.hits {
+            call.check()?;
+            let Some(text) = self.text(hit)? else {
+                if moved == Moved::Again {
+                    return Ok(None);
+                }
+                passed += 1;
+                continue;
+            };
+            passed += 1;
+            let found = shown(hit, &text, &ranked.worth);
+            bytes += found.as_ref().map_or(0, |found| found.snippet.len() as u64);
+            results.extend(found);
+            if bytes > workspace.limits().answer_bytes {
+                break;
+            }
+        }
+        let cut = ranked.more || passed < ranked.hits.len();
+        Ok(Some(CodeAnswer {
+            next: cut.then(|| asked.skip.saturating_add(passed)),
+            results,
+            files: ranked.files,
+            too_large: ranked.too_large,
+            beyond: ranked.beyond,
+            partly: ranked.partly,
+        }))
+    }
+
+    /// The text of a result's file; `None` if that is not the one that was indexed.
+    fn text(&self, hit: &Hit) -> Result<Option<String>> {
+        let opened = self.workspace.disk.open_listed(&hit.path);
+        let (mut file, stat) = match opened {
+            Ok(opened) if opened.1.signature == hit.signature => opened,
+            Ok(_) => return Ok(None),
+            Err(fault) if is_passing(fault.code()) => return Ok(None),
+            Err(fault) => return Err(fault),
+        };
+        let bytes = read_all(&mut file, stat.size(), &hit.path)?;
+        Ok(text_of(&bytes).map(Cow::into_owned))
+    }
+}
+
+/// A result with its lines; `None` for text of which other results show all that fits.
+fn shown(hit: &Hit, text: &str, worth: &[(String, f64)]) -> Option<CodeMatch> {
+    let (line, end_line, definition) = match &hit.what {
+        What::Text(except) => {
+            let line = best_line(text, worth, except)?;
+            (line, line, None)
+        }
+        What::Definition(definition) => {
+            let defined = Defined {
+                kind: definition.kind,
+                name: definition.name.to_string(),
+                container: definition.container.as_ref().map(ToString::to_string),
+            };
+            (definition.line, definition.end_line, Some(defined))
+        }
+    };
+    let lines = ((end_line - line) as usize + 1).min(SHOWN_LINES);
+    let from = text.lines().skip(line as usize - 1);
+    let snippet: Vec<String> = from.take(lines).map(cut).collect();
+    Some(CodeMatch {
+        path: hit.path.clone(),
+        line: line.into(),
+        end_line: end_line.into(),
+        definition,
+        score: hit.score,
+        snippet: snippet.join("\n"),
+    })
+}
+
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((at, _)) => format!("{}...", &line[..at]),
+        None => line.to_owned(),
+    }
+}
+
+fn not_code(folder: &WsPath) -> Fault {
+    let message = format!(
+        "{folder} holds what commands said, which is not indexed. Read a file of it, or search it by regular expression"
+    );
+    Fault::new(FaultCode::BadPath, message).about(Subject::Path)
+}

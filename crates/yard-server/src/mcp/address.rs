@@ -1,0 +1,95 @@
+//! Addresses of what a workspace has to read beside its tools: `toolyard://file/PATH`,
+//! `toolyard://history`, `toolyard://history/PATH`, `toolyard://diff/STEP`. Where there are several
+//! workspaces, PATH begins with the name of one (R15). Pure.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+use yard_core::{StepId, WsPath};
+
+const SCHEME: &str = "toolyard://";
+
+/// What needs no escape in a path of an address.
+const ESCAPED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// What can be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Address {
+    /// A file as it is.
+    File(Vec<u8>),
+    /// The newest steps; with a path, those of one file.
+    History(Option<Vec<u8>>),
+    /// What one step changed.
+    Diff(StepId),
+}
+
+impl Address {
+    /// What an address names; `None` if it is none of ours.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let rest = text.strip_prefix(SCHEME)?;
+        let (kind, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let path = || percent_decode_str(path).collect::<Vec<u8>>();
+        match kind {
+            "file" if !path().is_empty() => Some(Self::File(path())),
+            "history" => Some(Self::History(Some(path()).filter(|path| !path.is_empty()))),
+            "diff" => String::from_utf8(path()).ok()?.parse().ok().map(Self::Diff),
+            _ => None,
+        }
+    }
+
+    /// The address of a file, in the workspace of that name if there are several.
+    pub(super) fn of_file(room: Option<&str>, path: &WsPath) -> String {
+        let inside = percent_encode(path.relative(), ESCAPED);
+        match room {
+            Some(room) => {
+                format!("{SCHEME}file/{}/{inside}", percent_encode(room.as_bytes(), ESCAPED))
+            }
+            None => format!("{SCHEME}file/{inside}"),
+        }
+    }
+
+    /// The address of the history.
+    pub(super) fn of_history() -> String {
+        format!("{SCHEME}history")
+    }
+
+    /// The address of what a step changed.
+    pub(super) fn of_diff(step: StepId) -> String {
+        format!("{SCHEME}diff/{step}")
+    }
+}
+
+/// The forms of addresses, for people and clients that fill them in: form, name, what it is.
+pub(super) const TEMPLATES: [(&str, &str, &str); 3] = [
+    ("toolyard://file/{+path}", "file", "A file of the workspace, as it is now."),
+    (
+        "toolyard://history/{+path}",
+        "history",
+        "The versions of one file, newest first; without a path, of the workspace.",
+    ),
+    ("toolyard://diff/{step}", "diff", "What one step changed, as a unified diff."),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_reads_back() {
+        for name in ["/a b/ü%.rs", "/x", "/\u{1}?#&"] {
+            let path = WsPath::parse(name).unwrap();
+            let uri = Address::of_file(None, &path);
+            assert_eq!(Address::parse(&uri), Some(Address::File(path.relative().to_vec())));
+            let uri = Address::of_file(Some("my root"), &path);
+            let inside = [b"my root/", path.relative()].concat();
+            assert_eq!(Address::parse(&uri), Some(Address::File(inside)));
+        }
+        let step = StepId::from_bytes([7; 16]);
+        assert_eq!(Address::parse(&Address::of_diff(step)), Some(Address::Diff(step)));
+        assert_eq!(Address::parse(&Address::of_history()), Some(Address::History(None)));
+        for wrong in
+            ["", "file:///etc/passwd", "toolyard://", "toolyard://file/", "toolyard://diff/x"]
+        {
+            assert_eq!(Address::parse(wrong), None, "{wrong}");
+        }
+    }
+}

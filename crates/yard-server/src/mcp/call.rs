@@ -1,0 +1,276 @@
+//! One call of one tool: on a thread where it may block, with progress for who wants it, stopped when the
+//! client says so, and carried through a person's word where it needs one.
+//!
+//! The two revisions of the protocol ask people differently. Until 2025-11-25 the server sends the client a
+//! request and the call goes on when it is answered. From 2026-07-28 on the call ends with what is to be
+//! asked and a signed state, and the client calls again with both.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ElicitRequest, ElicitRequestParams, ElicitResult,
+    InputRequest, InputRequiredResult, ProgressNotificationParam, ProtocolVersion, SealOptions,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tokio::time::{Instant, interval_at};
+use yard_core::{ContentHash, Fault};
+use yard_dialects::Answer;
+use yard_gate::{Awaited, Pending};
+
+use super::asked::{self, Word};
+use super::door::Door;
+use super::result;
+use super::seat::Seat;
+use super::tools::Speech;
+use crate::pool::Work;
+use crate::waiting;
+
+/// How often a long call tells that it goes on.
+const PULSE: Duration = Duration::from_secs(1);
+/// How long a person may take to answer in the client.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// How long a signed state is taken back.
+const STATE_LIFE: Duration = Duration::from_secs(24 * 3_600);
+/// The name under which a person's word is asked for.
+const PERSON: &str = "person";
+
+/// What a call that waits hands its client to bring back.
+#[derive(Serialize, Deserialize)]
+struct State {
+    approval: Option<String>,
+    question: Option<String>,
+}
+
+/// One call on its way.
+pub(super) struct Calling<'a> {
+    pub(super) door: &'a Door,
+    pub(super) seat: Seat,
+    pub(super) context: &'a RequestContext<RoleServer>,
+    pub(super) tool: String,
+    pub(super) speech: Speech,
+}
+
+impl Calling<'_> {
+    /// Calls the tool, or goes on with a call that waited.
+    pub(super) async fn run(
+        self,
+        params: CallToolRequestParams,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = params.arguments.unwrap_or_default();
+        let bound = self.bound_to(&arguments);
+        if let Some(state) = params.request_state.as_deref() {
+            let pending = self.pending_of(state, &bound)?;
+            let said = params.input_responses.and_then(|mut all| all.remove(PERSON));
+            return self.continued(pending, said, &bound).await;
+        }
+        let answer = self.called(arguments).await?;
+        self.told(answer, &bound).await
+    }
+
+    /// The answer of the tool itself.
+    async fn called(&self, arguments: Map<String, Value>) -> Result<Answer, ErrorData> {
+        let (catalog, session) = (self.door.catalog(), self.seat.session.clone());
+        let (toolset, tool) = (self.seat.toolset.clone(), self.tool.clone());
+        let known = catalog.get(&toolset, &tool);
+        let limits = session.limits();
+        let millis = known.map_or(limits.call_millis, |tool| tool.millis(limits));
+        let work = known.map_or(Work::Look, |tool| tool.work().into());
+        let call = self.door.surroundings().within_millis(millis);
+        let cancel = call.cancel_flag();
+        let running = self.door.pools().run(work, move || {
+            catalog.call(&toolset, &tool, Value::Object(arguments), &session, &call)
+        });
+        let mut running = std::pin::pin!(running);
+        let token = self.context.meta.get_progress_token();
+        let began = Instant::now();
+        let mut pulse = interval_at(began + PULSE, PULSE);
+        let mut cancelled = false;
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut running => return answer.ok_or_else(broke_off),
+                () = self.context.ct.cancelled(), if !cancelled => {
+                    // The work is waited for all the same: its place is free only once it has ended.
+                    cancelled = true;
+                    cancel.store(true, Ordering::Relaxed);
+                }
+                _ = pulse.tick(), if token.is_some() => {
+                    if let Some(token) = &token {
+                        let seconds = began.elapsed().as_secs();
+                        let message = format!("{} has been running for {seconds} s", self.tool);
+                        #[expect(clippy::cast_precision_loss, reason = "seconds of one call")]
+                        let progress = ProgressNotificationParam::new(token.clone(), seconds as f64)
+                            .with_message(message);
+                        let _ = self.context.peer.notify_progress(progress).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The result of an answer, once whoever has to has spoken.
+    async fn told(&self, answer: Answer, bound: &[u8]) -> Result<CallToolResponse, ErrorData> {
+        let Some(pending) = answer.pending.clone() else {
+            return Ok(result::of(self.speech, answer).into());
+        };
+        let Some(form) = self.form(&pending).await? else {
+            return Ok(self.waited(&pending, answer).await.into());
+        };
+        if self.speaks_in_rounds() {
+            let request = InputRequest::Elicitation(ElicitRequest::new(form));
+            let requests = BTreeMap::from([(PERSON.to_owned(), request)]);
+            let state = self.sealed(&pending, bound)?;
+            return Ok(InputRequiredResult::new(Some(requests), Some(state)).into());
+        }
+        let asked = self.context.peer.create_elicitation_with_timeout(form, Some(PATIENCE));
+        let said = tokio::select! {
+            said = asked => said.ok(),
+            () = self.context.ct.cancelled() => None,
+        };
+        match said {
+            Some(said) => self.settled(pending, said, bound).await,
+            None => Ok(result::waiting(&pending, self.seat.elsewhere, &answer.body).into()),
+        }
+    }
+
+    /// A call that was made again with what the client brought back.
+    async fn continued(
+        &self,
+        pending: Pending,
+        said: Option<Value>,
+        bound: &[u8],
+    ) -> Result<CallToolResponse, ErrorData> {
+        let said = said.map(serde_json::from_value::<ElicitResult>).transpose();
+        let said = said.map_err(|error| {
+            ErrorData::invalid_params(format!("inputResponses.{PERSON}: {error}"), None)
+        })?;
+        match said {
+            Some(said) => self.settled(pending, said, bound).await,
+            None => {
+                let answer = self.resumed(&pending).await?;
+                self.told(answer, bound).await
+            }
+        }
+    }
+
+    /// Does what the person said, and answers the call as it stands then.
+    async fn settled(
+        &self,
+        pending: Pending,
+        said: ElicitResult,
+        bound: &[u8],
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(person) = self.seat.person.clone() else {
+            return Err(ErrorData::invalid_request("the client's word is no person's here", None));
+        };
+        let (catalog, call) = (self.door.catalog(), self.door.patient());
+        let waited = pending.clone();
+        let done = self
+            .door
+            .pools()
+            .run(Work::Change, move || asked::settle(&catalog, &person, &call, &waited, &said));
+        let word = done.await.ok_or_else(broke_off)?;
+        let answer = self.resumed(&pending).await?;
+        match (word, &answer.pending) {
+            (Ok(Word::None), Some(pending)) => {
+                Ok(result::waiting(pending, self.seat.elsewhere, &answer.body).into())
+            }
+            (Err(fault), Some(_)) => Ok(result::refused(&fault).into()),
+            // Another person may have been faster, in which case there is an answer as well.
+            _ => Box::pin(self.told(answer, bound)).await,
+        }
+    }
+
+    /// The answer as it stands now.
+    async fn resumed(&self, pending: &Pending) -> Result<Answer, ErrorData> {
+        let (catalog, session, call) =
+            (self.door.catalog(), self.seat.session.clone(), self.door.patient());
+        let (toolset, tool, pending) =
+            (self.seat.toolset.clone(), self.tool.clone(), pending.clone());
+        // What was approved may be left to be done by who waits for it.
+        let resume = move || catalog.resume(&toolset, &tool, &pending, &session, &call);
+        self.door.pools().run(Work::Change, resume).await.ok_or_else(broke_off)
+    }
+
+    /// Waits a while for a person elsewhere, who cannot be asked through the client.
+    async fn waited(&self, pending: &Pending, answer: Answer) -> rmcp::model::CallToolResult {
+        let patience = pending.wait_ms.map_or(self.door.wait(), Duration::from_millis);
+        let resume = || async { self.resumed(pending).await.ok() };
+        let stop = self.context.ct.cancelled();
+        let now = waiting::settled(&self.seat.session, patience, stop, resume).await;
+        match now {
+            Some(answer) => result::of(self.speech, answer),
+            None => result::waiting(pending, self.seat.elsewhere, &answer.body),
+        }
+    }
+
+    /// What the client can ask a person, if it can ask this and its word counts.
+    async fn form(&self, pending: &Pending) -> Result<Option<ElicitRequestParams>, ErrorData> {
+        let asks = self.context.client_capabilities().and_then(|able| able.elicitation);
+        let by_form = asks.is_some_and(|asks| asks.form.is_some() || asks.url.is_none());
+        let Some(person) = self.seat.person.clone().filter(|_| by_form) else { return Ok(None) };
+        let pending = pending.clone();
+        let form = self.door.pools().run(Work::Look, move || asked::form(&pending, &person)).await;
+        form.ok_or_else(broke_off)?.map_err(|fault| internal(&fault))
+    }
+
+    /// Whether whoever asks a person calls again with the answer.
+    fn speaks_in_rounds(&self) -> bool {
+        self.context
+            .protocol_version()
+            .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+    }
+
+    /// What a state is good for: this caller, this tool, these arguments.
+    fn bound_to(&self, arguments: &Map<String, Value>) -> Vec<u8> {
+        let sent = Value::Object(arguments.clone()).to_string();
+        let parts = [
+            self.seat.session.actor().name(),
+            String::from_utf8_lossy(self.seat.session.host_root()).into_owned(),
+            self.seat.toolset.clone(),
+            self.tool.clone(),
+            ContentHash::of(sent.as_bytes()).to_string(),
+        ];
+        parts.join("\0").into_bytes()
+    }
+
+    fn sealed(&self, pending: &Pending, bound: &[u8]) -> Result<String, ErrorData> {
+        let state = match &pending.awaited {
+            Awaited::Approval(id) => State { approval: Some(id.to_string()), question: None },
+            Awaited::Question(id) => State { approval: None, question: Some(id.to_string()) },
+        };
+        let options = SealOptions::new().associated_data(bound).ttl(STATE_LIFE);
+        let sealed = self.door.seal().seal_json_with(&state, &options);
+        sealed.map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    }
+
+    fn pending_of(&self, state: &str, bound: &[u8]) -> Result<Pending, ErrorData> {
+        let not_ours = |why: String| {
+            let message =
+                format!("requestState is not what this server handed out for this call: {why}");
+            ErrorData::invalid_params(message, None)
+        };
+        let opened: State = { self.door.seal() }
+            .open_json_with(state, bound)
+            .map_err(|error| not_ours(error.to_string()))?;
+        let approval = opened.approval.and_then(|id| id.parse().ok()).map(Awaited::Approval);
+        let question = opened.question.and_then(|id| id.parse().ok()).map(Awaited::Question);
+        let awaited =
+            approval.or(question).ok_or_else(|| not_ours("it names nothing".to_owned()))?;
+        Ok(Pending { awaited, wait_ms: Some(0) })
+    }
+}
+
+fn internal(fault: &Fault) -> ErrorData {
+    ErrorData::internal_error(fault.message().to_owned(), None)
+}
+
+/// A call that panicked has changed nothing, or is finished when the workspace is opened again.
+pub(super) fn broke_off() -> ErrorData {
+    ErrorData::internal_error("the call broke off; nothing of it is half done", None)
+}

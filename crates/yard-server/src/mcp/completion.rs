@@ -1,0 +1,58 @@
+//! Completes what a person types where an address or a prompt takes a path: the names below the folder
+//! that is typed so far.
+
+use rmcp::ErrorData;
+use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo};
+use yard_core::op::Names;
+use yard_core::{Call, FileKind, WsPath};
+
+use super::resources::{locate, perform};
+use super::seat::Room;
+
+/// What the argument can go on as. What cannot be looked at completes to nothing.
+pub(super) fn of(
+    rooms: &[Room],
+    params: &CompleteRequestParams,
+    call: &Call,
+) -> Result<CompleteResult, ErrorData> {
+    let typed = params.argument.value.as_str();
+    let mut values = match params.argument.name.as_str() {
+        "path" => paths(rooms, typed, call),
+        _ => Vec::new(),
+    };
+    let total = u32::try_from(values.len()).ok();
+    let has_more = values.len() > CompletionInfo::MAX_VALUES;
+    values.truncate(CompletionInfo::MAX_VALUES);
+    let completion = CompletionInfo::with_pagination(values, total, has_more);
+    let completion = completion.map_err(|error| ErrorData::internal_error(error, None))?;
+    Ok(CompleteResult::new(completion))
+}
+
+/// Paths without a leading slash, as addresses have them; folders end with one.
+fn paths(rooms: &[Room], typed: &str, call: &Call) -> Vec<String> {
+    let typed = typed.trim_start_matches('/');
+    let (folder, begun) = typed.rsplit_once('/').unwrap_or(("", typed));
+    if folder.is_empty() && rooms.iter().any(|room| room.name.is_some()) {
+        let names = rooms.iter().filter_map(|room| room.name.as_deref());
+        return names
+            .filter(|name| name.starts_with(begun))
+            .map(|name| format!("{name}/"))
+            .collect();
+    }
+    let before = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+    let Ok((room, path)) = place(rooms, folder) else { return Vec::new() };
+    let Ok(found) = perform(&room.session, call, Names { path }) else { return Vec::new() };
+    let named = found.entries.iter().filter_map(|entry| {
+        let name = entry.path.name()?.to_string();
+        let end = if entry.kind == Some(FileKind::Folder) { "/" } else { "" };
+        name.starts_with(begun).then(|| format!("{before}{name}{end}"))
+    });
+    named.collect()
+}
+
+fn place<'a>(rooms: &'a [Room], folder: &str) -> yard_core::Result<(&'a Room, WsPath)> {
+    match (rooms, folder) {
+        ([only], "") if only.name.is_none() => Ok((only, WsPath::root())),
+        (rooms, folder) => locate(rooms, folder.as_bytes()),
+    }
+}

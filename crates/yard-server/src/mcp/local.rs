@@ -1,0 +1,207 @@
+//! The seats of a connection on this machine: one agent, one person, one or several roots, each a workspace
+//! of its own (R15). Nobody logs in: whoever starts the process is the person.
+
+use std::sync::{Mutex, PoisonError};
+
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::{Map, Value};
+use yard_core::{Call, WsPath};
+use yard_gate::Session;
+
+use super::seat::{Elsewhere, Room, Seat, Seats};
+
+/// Characters of a client's name that a chat's title holds.
+const NAME_CHARS: usize = 60;
+
+/// One root: how the agent and the person reach its workspace.
+pub struct Root {
+    /// What tools are called with.
+    pub agent: Session,
+    /// The person at this machine.
+    pub person: Session,
+}
+
+impl Root {
+    fn host(&self) -> &[u8] {
+        self.agent.host_root()
+    }
+}
+
+/// The seats of one connection.
+pub struct Local {
+    roots: Vec<Root>,
+    /// How each root is called where there are several.
+    names: Vec<String>,
+    toolset: String,
+    /// Whether what the client says a person answered is that person's word.
+    trusts_client: bool,
+    call: Call,
+    state: Mutex<Vec<State>>,
+}
+
+/// What a connection knows of one root.
+#[derive(Clone, Default)]
+struct State {
+    /// The connection's own chat (R14), once there was a call.
+    chat: Option<yard_core::ChatId>,
+    /// What the client keeps to.
+    confines: Option<Vec<WsPath>>,
+}
+
+impl Local {
+    /// Seats in these roots; `call` is the surroundings in which chats are made.
+    pub fn new(roots: Vec<Root>, toolset: String, trusts_client: bool, call: Call) -> Self {
+        let state = Mutex::new(vec![State::default(); roots.len()]);
+        let names = names(&roots);
+        Self { roots, names, toolset, trusts_client, call, state }
+    }
+
+    /// Ends what the connection left running.
+    pub(super) fn leave(&self) {
+        for (root, state) in self.roots.iter().zip(&*self.state()) {
+            if let Some(Ok(session)) = state.chat.map(|chat| root.agent.in_chat(chat)) {
+                session.leave();
+            }
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, Vec<State>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The agent in the connection's chat of one root, which is made with the first call.
+    fn in_chat(&self, at: usize, client: &str) -> yard_core::Result<Session> {
+        let (root, mut state) = (&self.roots[at], self.state());
+        let chat = match state[at].chat {
+            Some(chat) => chat,
+            None => {
+                // The person who started this connection opens its chat: an agent's own would only plan.
+                let client: String = client.chars().take(NAME_CHARS).collect();
+                root.person.chats().make(&self.call, &format!("MCP: {client}"), None)?.id
+            }
+        };
+        state[at].chat = Some(chat);
+        confined(root.agent.in_chat(chat)?, &state[at]).ok_or_else(outside)
+    }
+
+    /// The root that the paths among these arguments are in.
+    fn pick(&self, arguments: &Map<String, Value>) -> Result<usize, ErrorData> {
+        let mut picked = None;
+        for path in paths(arguments).filter(|path| path.starts_with('/')) {
+            let Some(at) = self.holding(path.as_bytes()) else { continue };
+            if picked.is_some_and(|other| other != at) {
+                let message = "these paths are in different roots, each of which is a workspace of its own: \
+                               make one call for each root";
+                return Err(ErrorData::invalid_params(message, None));
+            }
+            picked = Some(at);
+        }
+        Ok(picked.unwrap_or(0))
+    }
+
+    /// The innermost root at or above a path of the host.
+    fn holding(&self, path: &[u8]) -> Option<usize> {
+        let holding =
+            self.roots.iter().enumerate().filter(|(_, root)| is_at_or_below(path, root.host()));
+        holding.max_by_key(|(_, root)| root.host().len()).map(|(at, _)| at)
+    }
+}
+
+/// The session within what the client keeps to; `None` if that is nothing in this root.
+fn confined(session: Session, state: &State) -> Option<Session> {
+    match &state.confines {
+        None => Some(session),
+        Some(folders) if folders.is_empty() => None,
+        Some(folders) => Some(session.confined_to(folders.clone())),
+    }
+}
+
+fn outside() -> yard_core::Fault {
+    let message = "this root is outside of what the client offers: name a path in another root";
+    yard_core::Fault::new(yard_core::FaultCode::Denied, message)
+}
+
+/// The last part of each root's path, with a number where two are alike.
+fn names(roots: &[Root]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for root in roots {
+        let last = root.host().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let last = String::from_utf8_lossy(last).into_owned();
+        let last = if last.is_empty() { "root".to_owned() } else { last };
+        let taken = |name: &String| names.contains(name);
+        let numbered = (2..).map(|number| format!("{last}-{number}"));
+        let name = std::iter::once(last.clone()).chain(numbered).find(|name| !taken(name));
+        names.extend(name);
+    }
+    names
+}
+
+/// Whether a path of the host is a folder or something in it.
+fn is_at_or_below(path: &[u8], folder: &[u8]) -> bool {
+    let folder = folder.strip_suffix(b"/").unwrap_or(folder);
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
+/// Every text among the arguments that names a file: what the tools call `path`, `source` and the like.
+fn paths(arguments: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    const NAMES: [&str; 4] = ["path", "paths", "source", "destination"];
+    let named = NAMES.iter().filter_map(|name| arguments.get(*name));
+    named.flat_map(|value| match value {
+        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+        value => value.as_str().into_iter().collect::<Vec<_>>(),
+    })
+}
+
+impl Seats for Local {
+    const TAKES_ROOTS: bool = true;
+
+    fn seat(
+        &self,
+        context: &RequestContext<RoleServer>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Seat, ErrorData> {
+        let at = self.pick(arguments)?;
+        let client = context.client_info().map_or_else(|| "a client".to_owned(), |info| info.name);
+        let session = self.in_chat(at, &client);
+        Ok(Seat {
+            session: session
+                .map_err(|fault| ErrorData::internal_error(fault.message().to_owned(), None))?,
+            person: self.trusts_client.then(|| self.roots[at].person.clone()),
+            toolset: self.toolset.clone(),
+            elsewhere: Elsewhere::CommandLine,
+        })
+    }
+
+    fn toolset(&self, _: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
+        Ok(self.toolset.clone())
+    }
+
+    fn rooms(&self, _: &RequestContext<RoleServer>) -> Result<Vec<Room>, ErrorData> {
+        let (several, state) = (self.roots.len() > 1, self.state());
+        let rooms =
+            self.roots.iter().zip(&self.names).zip(&*state).filter_map(|((root, name), state)| {
+                let session = confined(root.agent.clone(), state)?;
+                Some(Room { name: several.then(|| name.clone()), session })
+            });
+        Ok(rooms.collect())
+    }
+
+    fn narrow(&self, offered: &[Vec<u8>]) {
+        let mut confines: Vec<Option<Vec<WsPath>>> = Vec::new();
+        for root in &self.roots {
+            // Whoever offers the root itself, or what is above it, narrows nothing.
+            let all = offered.iter().any(|folder| is_at_or_below(root.host(), folder));
+            let inside = offered.iter().filter(|folder| is_at_or_below(folder, root.host()));
+            let inside =
+                inside.filter_map(|folder| WsPath::from_bytes(&folder[root.host().len()..]).ok());
+            confines.push((!all).then(|| inside.collect()));
+        }
+        // A client that offers nothing of ours says nothing about us.
+        let says_something =
+            confines.iter().any(|one| one.as_ref().is_none_or(|folders| !folders.is_empty()));
+        for (state, confines) in self.state().iter_mut().zip(confines) {
+            state.confines = confines.filter(|_| says_something);
+        }
+    }
+}

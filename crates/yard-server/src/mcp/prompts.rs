@@ -1,0 +1,132 @@
+//! Prompts that people pick in their client: to plan before anything changes, and to have what changed
+//! reviewed.
+
+use rmcp::ErrorData;
+use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
+use yard_core::op::{History, HistoryOf, Show};
+use yard_core::{Call, Fault, Result};
+use yard_gate::Session;
+
+use super::resources::perform;
+use super::seat::Room;
+
+const PLAN: &str = "plan";
+const REVIEW: &str = "review";
+
+/// Steps that a review looks at unless it is told otherwise, and at most.
+const STEPS: usize = 5;
+const MOST_STEPS: usize = 50;
+/// Bytes of diff in a review.
+const DIFF_BYTES: u64 = 128 << 10;
+
+/// The prompts.
+pub(super) fn list() -> Vec<Prompt> {
+    let task =
+        PromptArgument::new("task").with_description("What shall be done.").with_required(true);
+    let path = PromptArgument::new("path")
+        .with_description("A file or folder that the plan is mostly about.")
+        .with_required(false);
+    let steps = PromptArgument::new("steps")
+        .with_description("How many of the newest steps to look at (default 5).")
+        .with_required(false);
+    vec![
+        Prompt::new(
+            PLAN,
+            Some("Think a task through and write a plan; change nothing yet."),
+            Some(vec![task, path]),
+        )
+        .with_title("Plan a change"),
+        Prompt::new(
+            REVIEW,
+            Some("Review what was changed last, with its diffs."),
+            Some(vec![steps]),
+        )
+        .with_title("Review what changed"),
+    ]
+}
+
+/// One prompt, filled in.
+pub(super) fn get(
+    rooms: &[Room],
+    name: &str,
+    arguments: Option<&JsonObject>,
+    call: &Call,
+) -> std::result::Result<GetPromptResult, ErrorData> {
+    let text = |name: &str| {
+        let value = arguments.and_then(|arguments| arguments.get(name));
+        value.and_then(|value| value.as_str()).map(str::trim).filter(|text| !text.is_empty())
+    };
+    let words = match name {
+        PLAN => {
+            let task = text("task").ok_or_else(|| {
+                ErrorData::invalid_params("task: missing; say what shall be done", None)
+            })?;
+            plan(task, text("path"))
+        }
+        REVIEW => {
+            let steps = text("steps").map_or(Ok(STEPS), str::parse).map_err(|_| {
+                ErrorData::invalid_params(
+                    format!("steps: expected a number from 1 to {MOST_STEPS}"),
+                    None,
+                )
+            })?;
+            review(rooms, steps.clamp(1, MOST_STEPS), call).map_err(|fault: Fault| {
+                ErrorData::invalid_params(fault.message().to_owned(), None)
+            })?
+        }
+        other => {
+            let message = format!("there is no prompt {other:?}; there are {PLAN} and {REVIEW}");
+            return Err(ErrorData::invalid_params(message, None));
+        }
+    };
+    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, words)]))
+}
+
+fn plan(task: &str, path: Option<&str>) -> String {
+    let about = path.map(|path| format!("\nIt is mostly about {path}.")).unwrap_or_default();
+    format!(
+        "Make a plan for this task, and change nothing yet:\n\n{task}\n{about}\n\
+         Read what you need to know first. Then write the plan: what you found, what you will change file by \
+         file and in which order, how you will check that it works, and what could go wrong. If you have plan \
+         tools, keep it with plan_write. Ask me about whatever is not clear, and wait for my word before you \
+         change anything."
+    )
+}
+
+fn review(rooms: &[Room], steps: usize, call: &Call) -> Result<String> {
+    let mut shown = String::new();
+    for room in rooms {
+        shown.push_str(&changes(&room.session, steps, call)?);
+    }
+    if shown.is_empty() {
+        shown.push_str("(nothing has changed yet)\n");
+    }
+    Ok(format!(
+        "Review the newest changes in this workspace, oldest of them last. For each: is it right, is it \
+         complete, does it fit its surroundings, what would you do differently? Name a step's id where you \
+         would undo it. Change nothing.\n\n{shown}"
+    ))
+}
+
+/// The newest steps with their diffs, in bounds.
+fn changes(session: &Session, steps: usize, call: &Call) -> Result<String> {
+    let found =
+        perform(session, call, History { of: HistoryOf::Workspace, limit: steps, before: None })?;
+    let (mut text, mut left) = (String::new(), DIFF_BYTES);
+    for step in &found.steps {
+        text.push_str(&format!(
+            "step {} at {}: {} by {}\n",
+            step.id, step.at, step.verb, step.actor
+        ));
+        let shown = perform(session, call, Show { step: step.id, max_bytes: left })?;
+        for diff in shown.changes.iter().filter_map(|change| change.diff.as_deref()) {
+            left = left.saturating_sub(diff.len() as u64);
+            text.push_str(diff);
+        }
+        if shown.truncated {
+            text.push_str("(cut)\n");
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}

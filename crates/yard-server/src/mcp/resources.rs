@@ -1,0 +1,245 @@
+//! What can be read beside the tools: files, history, diffs. Everything goes through the gate as the
+//! caller, so what a caller may not read is not there either.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rmcp::ErrorData;
+use rmcp::model::{
+    ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
+};
+use yard_core::op::{
+    FETCH_BYTES, Fetch, Find, FindBy, History, HistoryOf, Operation, Show, SizeRange,
+};
+use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
+use yard_gate::{Asks, Execute, Origin, Outcome, Session};
+
+use super::address::{Address, TEMPLATES};
+use super::seat::Room;
+
+/// How audit rows name this door.
+const DOOR: &str = "mcp";
+/// Files of one page.
+const PAGE: usize = 200;
+/// Steps that a history shows.
+const STEPS: usize = 50;
+/// Bytes of a diff.
+const DIFF_BYTES: u64 = 256 << 10;
+/// Longest file that is read whole.
+const FILE_BYTES: u64 = 8 << 20;
+
+/// Performs one operation as the caller, who is not there to be asked.
+pub(super) fn perform<O: Execute>(
+    session: &Session,
+    call: &Call,
+    op: O,
+) -> Result<<O as Operation>::Answer> {
+    let origin = Origin { toolset: DOOR, tool: O::VERB, asks: Asks::Never };
+    match session.perform(origin, call, op)? {
+        Outcome::Done(answer) => Ok(answer),
+        Outcome::Pending(_) => {
+            let message =
+                "this needs a person's approval, which only a tool call can ask for: use a tool";
+            Err(Fault::new(FaultCode::Denied, message))
+        }
+    }
+}
+
+/// The forms of what can be read.
+pub(super) fn templates() -> Vec<ResourceTemplate> {
+    let one = |(form, name, about): &(&str, &str, &str)| {
+        ResourceTemplate::new(*form, *name).with_description(*about)
+    };
+    TEMPLATES.iter().map(one).collect()
+}
+
+/// A page of everything that can be read. The cursor is the number of the workspace and the last path.
+pub(super) fn list(
+    rooms: &[Room],
+    cursor: Option<&str>,
+    call: &Call,
+) -> std::result::Result<ListResourcesResult, ErrorData> {
+    let (at, after) = match cursor {
+        None => (0, None),
+        Some(cursor) => read_cursor(cursor).ok_or_else(|| {
+            ErrorData::invalid_params("expected a cursor that this server handed out", None)
+        })?,
+    };
+    let mut items = Vec::new();
+    if cursor.is_none() {
+        let history = Resource::new(Address::of_history(), "history")
+            .with_description("The newest steps, with the ids under which they can be undone.")
+            .with_mime_type("text/plain");
+        items.push(history);
+    }
+    let Some(room) = rooms.get(at) else {
+        return Ok(ListResourcesResult::with_all_items(items));
+    };
+    let find = Find {
+        path: WsPath::root(),
+        by: FindBy::Any,
+        file_type: None,
+        size: SizeRange::default(),
+        recursive: true,
+        include_ignored: false,
+        limit: Some(PAGE),
+        after,
+    };
+    let found = perform(&room.session, call, find).map_err(|fault| told(&fault))?;
+    let last = found.entries.last().map(|entry| entry.path.clone());
+    let files = found
+        .entries
+        .iter()
+        .filter(|entry| entry.kind == Some(FileKind::File) && !entry.is_virtual);
+    items.extend(files.map(|entry| {
+        let uri = Address::of_file(room.name.as_deref(), &entry.path);
+        let resource = Resource::new(uri, String::from_utf8_lossy(entry.path.relative()));
+        match entry.size {
+            Some(size) => resource.with_size(size),
+            None => resource,
+        }
+    }));
+    let mut page = ListResourcesResult::with_all_items(items);
+    page.next_cursor = match (found.truncated, last) {
+        (true, Some(last)) => Some(format!("{at}:{}", STANDARD.encode(last.relative()))),
+        _ => (at + 1 < rooms.len()).then(|| format!("{}:", at + 1)),
+    };
+    Ok(page)
+}
+
+fn read_cursor(cursor: &str) -> Option<(usize, Option<WsPath>)> {
+    let (at, path) = cursor.split_once(':')?;
+    let path = STANDARD.decode(path).ok()?;
+    let path = if path.is_empty() { None } else { Some(WsPath::from_bytes(&path).ok()?) };
+    Some((at.parse().ok()?, path))
+}
+
+/// What an address names.
+pub(super) fn read(
+    rooms: &[Room],
+    uri: &str,
+    call: &Call,
+) -> std::result::Result<ReadResourceResult, ErrorData> {
+    let address = Address::parse(uri).ok_or_else(|| {
+        let forms = TEMPLATES.map(|(form, ..)| form).join(", ");
+        ErrorData::resource_not_found(
+            format!("no resource has this address; the forms are {forms}"),
+            None,
+        )
+    })?;
+    let content = content(rooms, uri, &address, call).map_err(|fault| told(&fault))?;
+    Ok(ReadResourceResult::new(vec![content]))
+}
+
+fn content(rooms: &[Room], uri: &str, address: &Address, call: &Call) -> Result<ResourceContents> {
+    match address {
+        Address::File(path) => {
+            let (room, path) = locate(rooms, path)?;
+            let bytes = bytes(&room.session, &path, call)?;
+            Ok(match String::from_utf8(bytes) {
+                Ok(text) => ResourceContents::text(text, uri),
+                Err(error) => ResourceContents::blob(STANDARD.encode(error.as_bytes()), uri)
+                    .with_mime_type("application/octet-stream"),
+            })
+        }
+        Address::History(path) => {
+            let mut lines = Vec::new();
+            match path {
+                Some(path) => {
+                    let (room, path) = locate(rooms, path)?;
+                    lines.extend(history(&room.session, HistoryOf::Path(path), call)?);
+                }
+                None => {
+                    for room in rooms {
+                        lines.extend(history(&room.session, HistoryOf::Workspace, call)?);
+                    }
+                }
+            }
+            let text = if lines.is_empty() {
+                "nothing has changed yet".to_owned()
+            } else {
+                lines.join("\n")
+            };
+            Ok(ResourceContents::text(text, uri))
+        }
+        Address::Diff(step) => {
+            let shown = rooms.iter().map(|room| {
+                perform(&room.session, call, Show { step: *step, max_bytes: DIFF_BYTES })
+            });
+            let shown = found_in_one(shown)?;
+            let mut text: String =
+                shown.changes.iter().filter_map(|change| change.diff.as_deref()).collect();
+            if shown.truncated {
+                text.push_str("\n(cut: `toolyard show` has all of it)\n");
+            }
+            Ok(ResourceContents::text(text, uri).with_mime_type("text/x-diff"))
+        }
+    }
+}
+
+/// The first that is there, or why the last is not.
+fn found_in_one<T>(mut tried: impl Iterator<Item = Result<T>>) -> Result<T> {
+    let mut last = Err(Fault::new(FaultCode::NotFound, "there is no workspace"));
+    while last.is_err() {
+        match tried.next() {
+            Some(one) => last = one,
+            None => break,
+        }
+    }
+    last
+}
+
+/// The workspace and the path in it that the path of an address names.
+pub(super) fn locate<'a>(rooms: &'a [Room], path: &[u8]) -> Result<(&'a Room, WsPath)> {
+    let none = || Fault::new(FaultCode::NotFound, "no such file");
+    let mut parts = path.splitn(2, |byte| *byte == b'/');
+    let (room, inside) = match rooms {
+        [only] if only.name.is_none() => (only, path),
+        rooms => {
+            let name = parts.next().unwrap_or_default();
+            let named = |room: &&Room| room.name.as_deref().map(str::as_bytes) == Some(name);
+            (rooms.iter().find(named).ok_or_else(none)?, parts.next().unwrap_or_default())
+        }
+    };
+    WsPath::from_bytes(inside).map(|path| (room, path)).map_err(|_| none())
+}
+
+fn bytes(session: &Session, path: &WsPath, call: &Call) -> Result<Vec<u8>> {
+    let ask = |offset, seen| {
+        perform(session, call, Fetch { path: path.clone(), offset, length: FETCH_BYTES, seen })
+    };
+    let first = ask(0, None)?;
+    if first.size > FILE_BYTES {
+        let message = format!(
+            "{path} has {} bytes; at most {FILE_BYTES} are read as a resource: use a tool that pages",
+            first.size
+        );
+        return Err(Fault::new(FaultCode::TooLarge, message));
+    }
+    let mut bytes = first.bytes;
+    while (bytes.len() as u64) < first.size {
+        bytes.extend(ask(bytes.len() as u64, Some(first.seen))?.bytes);
+    }
+    Ok(bytes)
+}
+
+fn history(session: &Session, of: HistoryOf, call: &Call) -> Result<Vec<String>> {
+    let found = perform(session, call, History { of, limit: STEPS, before: None })?;
+    let line = |step: &yard_core::op::HistoryEntry| {
+        let path = step.path.as_ref().map(ToString::to_string).unwrap_or_default();
+        let more = match step.files {
+            0 | 1 => String::new(),
+            files => format!(" and {} more", files - 1),
+        };
+        format!("{} {} {} {} {path}{more}", step.id, step.at, step.author.word(), step.verb)
+    };
+    Ok(found.steps.iter().map(line).collect())
+}
+
+fn told(fault: &Fault) -> ErrorData {
+    let message = fault.message().to_owned();
+    match fault.code() {
+        FaultCode::NotFound => ErrorData::resource_not_found(message, None),
+        FaultCode::Io => ErrorData::internal_error(message, None),
+        _ => ErrorData::invalid_params(message, None),
+    }
+}

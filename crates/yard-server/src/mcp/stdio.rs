@@ -1,0 +1,240 @@
+//! MCP on standard input and output: a message a line, nothing else on either.
+//!
+//! What comes in is bounded: a line's length, how many requests are under way, and how many answers wait
+//! for a client that does not read. Where a bound is reached nothing more is read until there is room, so a
+//! client that floods or sleeps slows down itself and costs no memory.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{ErrorData, JsonRpcMessage, JsonRpcRequest, RequestId};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::transport::io::{StdioReader, StdioWriter, stdio_pipes};
+use rmcp::{RoleServer, serve_server};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+
+use super::door::Door;
+use super::local::Local;
+use super::service::Service;
+use crate::pool::Pools;
+
+/// Longest message: 64 MiB of content (R12), where each byte may need an escape of two.
+const LINE_BYTES: usize = (128 << 20) + (1 << 20);
+/// Bytes that are read at a time.
+const READ_BYTES: usize = 64 << 10;
+/// Requests under way at once.
+const REQUESTS: usize = 256;
+/// Messages that wait to be written.
+const UNSENT: usize = 64;
+/// A line buffer larger than this is given back once its message was read.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// Serves one client until it closes its end, or `stop` is done.
+pub fn serve<F>(door: Arc<Door>, seats: Local, stop: impl FnOnce() -> F) -> io::Result<()>
+where
+    F: Future<Output = ()>,
+{
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .worker_threads(Pools::workers())
+        .max_blocking_threads(Pools::THREADS + 8)
+        .thread_name("toolyard")
+        .build()?;
+    let seats = Arc::new(seats);
+    let service = Service::new(door, Arc::clone(&seats));
+    runtime.block_on(async {
+        let stop = stop();
+        let (read, write) = stdio_pipes();
+        let connection = async {
+            // A client that goes away before it said hello has nothing to be told.
+            if let Ok(running) = serve_server(service, Lines::new(read, write)).await {
+                let _ = running.waiting().await;
+            }
+        };
+        tokio::select! {
+            () = connection => {}
+            () = stop => {}
+        }
+    });
+    seats.leave();
+    // A tool that is still running is cut off: nothing of it is half done.
+    runtime.shutdown_timeout(Duration::from_secs(2));
+    Ok(())
+}
+
+/// Messages as lines, in bounds.
+struct Lines<R, W> {
+    read: BufReader<R>,
+    line: Vec<u8>,
+    /// The rest of a line that was too long is on its way out.
+    skipping: bool,
+    write: Arc<Mutex<W>>,
+    requests: Arc<Semaphore>,
+    unsent: Arc<Semaphore>,
+    /// Taken before a message is read, kept if the read is broken off.
+    room: Option<Arc<OwnedSemaphorePermit>>,
+}
+
+/// A standard transport.
+impl Lines<StdioReader, StdioWriter> {
+    fn new(read: StdioReader, write: StdioWriter) -> Self {
+        Self::over(read, write)
+    }
+}
+
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
+    fn over(read: R, write: W) -> Self {
+        Self {
+            read: BufReader::with_capacity(READ_BYTES, read),
+            line: Vec::new(),
+            skipping: false,
+            write: Arc::new(Mutex::new(write)),
+            requests: Arc::new(Semaphore::new(REQUESTS)),
+            unsent: Arc::new(Semaphore::new(UNSENT)),
+            room: None,
+        }
+    }
+
+    /// Waits until there is room for one more request and for its answer.
+    async fn wait_for_room(&mut self) -> Option<()> {
+        if self.room.is_none() {
+            drop(self.unsent.acquire().await.ok()?);
+            let permit = Arc::clone(&self.requests).acquire_owned().await.ok()?;
+            self.room = Some(Arc::new(permit));
+        }
+        Some(())
+    }
+
+    /// The next line; nothing of it is lost if this is broken off. `Ok(false)` if it was too long.
+    async fn next_line(&mut self) -> io::Result<Option<bool>> {
+        loop {
+            let read = self.read.fill_buf().await?;
+            if read.is_empty() {
+                return Ok(None);
+            }
+            let end = memchr::memchr(b'\n', read);
+            let taken = end.unwrap_or(read.len());
+            let fits = self.line.len() + taken <= LINE_BYTES;
+            if fits && !self.skipping {
+                self.line.extend_from_slice(&read[..taken]);
+            }
+            self.read.consume(taken + usize::from(end.is_some()));
+            let was_skipping = self.skipping;
+            self.skipping = (self.skipping || !fits) && end.is_none();
+            if !fits && !was_skipping {
+                self.line = Vec::new();
+                return Ok(Some(false));
+            }
+            if end.is_some() && !was_skipping {
+                return Ok(Some(true));
+            }
+        }
+    }
+
+    /// What the line says; what it should say instead, if it is no message.
+    fn message(&mut self) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Box<Wrong>> {
+        let line = self.line.trim_ascii();
+        let parsed = match line {
+            [] => Ok(None),
+            line => serde_json::from_slice(line)
+                .map(Some)
+                .map_err(|error| Box::new(wrong(line, &error))),
+        };
+        self.line.clear();
+        self.line.shrink_to(KEPT_BYTES);
+        parsed
+    }
+}
+
+/// Why a line is no message, and whose.
+struct Wrong {
+    id: Option<RequestId>,
+    error: ErrorData,
+    is_answered: bool,
+}
+
+fn wrong(line: &[u8], error: &serde_json::Error) -> Wrong {
+    let Ok(value) = serde_json::from_slice::<Value>(line) else {
+        let message = format!("this line is no JSON: {error}. Send one JSON-RPC message a line");
+        return Wrong { id: None, error: ErrorData::parse_error(message, None), is_answered: true };
+    };
+    let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
+    let method = value.get("method").and_then(Value::as_str);
+    let message = match method {
+        Some(method) => format!("the params of {method} are not what it takes, or it is no method"),
+        None => "expected a JSON-RPC 2.0 message: an object with jsonrpc, id, method and params"
+            .to_owned(),
+    };
+    // A notification is answered by nobody, however wrong it is.
+    let is_answered = id.is_some() || method.is_none();
+    Wrong { id, error: ErrorData::invalid_request(message, None), is_answered }
+}
+
+fn too_long() -> Wrong {
+    let message = format!("a message has at most {} MiB; this one was dropped", LINE_BYTES >> 20);
+    Wrong { id: None, error: ErrorData::invalid_request(message, None), is_answered: true }
+}
+
+impl<R, W> Transport<RoleServer> for Lines<R, W>
+where
+    R: AsyncRead + Unpin + Send,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let write = Arc::clone(&self.write);
+        // Taken now, and given back when the client has read: until then it counts.
+        let unsent = Arc::clone(&self.unsent).try_acquire_owned();
+        async move {
+            let mut line = serde_json::to_vec(&message)?;
+            drop(message);
+            line.push(b'\n');
+            let mut write = write.lock().await;
+            let sent = write.write_all(&line).await;
+            write.flush().await?;
+            drop(unsent);
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            self.wait_for_room().await?;
+            let wrong = match self.next_line().await {
+                Ok(Some(true)) => match self.message() {
+                    Ok(None) => continue,
+                    Ok(Some(mut message)) => {
+                        if let JsonRpcMessage::Request(JsonRpcRequest { request, .. }) =
+                            &mut message
+                        {
+                            use rmcp::model::GetExtensions as _;
+                            // It goes with the request, and back when whoever answers it is done.
+                            request.extensions_mut().insert(self.room.take());
+                        }
+                        return Some(message);
+                    }
+                    Err(wrong) => *wrong,
+                },
+                Ok(Some(false)) => too_long(),
+                Ok(None) | Err(_) => return None,
+            };
+            if wrong.is_answered {
+                self.send(TxJsonRpcMessage::<RoleServer>::error(wrong.error, wrong.id))
+                    .await
+                    .ok()?;
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.write.lock().await.shutdown().await
+    }
+}

@@ -25,6 +25,7 @@ use crate::world::Machine;
 const TOOLSET: &str = "cli";
 
 /// What a command is handed.
+#[derive(Clone)]
 pub(crate) struct Door {
     roots: Vec<PathBuf>,
     data_dir: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! How people name a step: its id, a beginning of it that no other id has, or `last`.
 
-use yard_core::op::{History, HistoryEntry, HistoryOf};
+use yard_core::op::{History, HistoryEntry, HistoryOf, Import, Operation as _};
 use yard_core::{FaultCode, StepId};
 
 use crate::door::Seat;
@@ -12,6 +12,8 @@ const LAST: &str = "last";
 const MIN_DIGITS: usize = 4;
 /// Characters of an id that a table shows at least: its time, to the millisecond.
 const SHORT: usize = 13;
+/// Steps that are looked through for the newest.
+const FEW: usize = 20;
 /// Steps that are looked through at a time.
 const PAGE: usize = 10_000;
 
@@ -61,11 +63,21 @@ pub(crate) fn short_length(ids: &[String]) -> usize {
     longest.map_or(SHORT, |length| SHORT.max(length + 1))
 }
 
+/// The newest step that somebody made here. What was only found on disk, and written down before something
+/// else was done, is nobody's doing: who takes back what was done last does not mean that.
 fn newest(seat: &Seat) -> Result<StepId, Failure> {
-    let answer = seat.perform(History { of: HistoryOf::Workspace, limit: 1, before: None })?;
-    answer.steps.first().map(|step| step.id).ok_or_else(|| {
-        Failure::new(FaultCode::NotFound, "nothing has happened in this workspace yet")
-    })
+    let mut before = None;
+    loop {
+        let page = seat.perform(History { of: HistoryOf::Workspace, limit: FEW, before })?;
+        if let Some(step) = page.steps.iter().find(|step| step.verb != Import::VERB) {
+            return Ok(step.id);
+        }
+        before = page.steps.last().map(|step| step.id);
+        if !page.truncated || before.is_none() {
+            let message = "nothing has happened in this workspace yet";
+            return Err(Failure::new(FaultCode::NotFound, message));
+        }
+    }
 }
 
 fn matching(seat: &Seat, digits: &str) -> Result<Vec<StepId>, Failure> {

@@ -5,7 +5,8 @@
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, Call, Fault, FaultCode};
 use yard_gate::{
-    Approval, ApprovalStatus, Asks, Awaited, CallLog, Explained, Origin, Pending, Ruling, Session,
+    Approval, ApprovalStatus, Asks, Awaited, CallLog, Explained, Line, Origin, Pending, Ruling,
+    Session,
 };
 
 use crate::catalog::{Answer, Catalog, outcome_word};
@@ -41,8 +42,8 @@ impl Catalog {
         call: &Call,
     ) -> Result<Approval, Fault> {
         let request = session.approvals().get(id)?.request;
-        let asks =
-            self.get(&request.toolset, &request.tool).map_or(Asks::Never, |tool| tool.asks());
+        let found = self.find_approved(&request.toolset, &request.tool);
+        let asks = found.map_or(Asks::Never, |(_, tool)| tool.asks());
         session.approvals().decide(call, id, ruling, asks)?;
         self.approval(id, session, call)
     }
@@ -112,7 +113,7 @@ impl Catalog {
                 return conclude(session, call, approval.id, &answer);
             }
         };
-        let (dialect, found) = match self.find(&request.toolset, &request.tool) {
+        let (dialect, found) = match self.find_approved(&request.toolset, &request.tool) {
             Ok(found) => found,
             // The tool was taken out of the catalog meanwhile.
             Err(answer) => return conclude(session, call, approval.id, &answer),
@@ -129,7 +130,8 @@ impl Catalog {
         let answer = dialect.answer(found, outcome);
         let is_final = answer.pending.is_none() && !passes;
         if is_final && (acting.has_changed() || self.is_still_ours(approval.id, session, &answer)) {
-            acting.record_call(origin, call, &args, answer.ok, &answer.body);
+            let line = acting.line_of_call(origin, call, &args, answer.ok, &answer.body);
+            line.into_iter().for_each(Line::write);
             conclude(session, call, approval.id, &answer);
         }
         log.end(&word, || &answer.body);

@@ -235,6 +235,7 @@ fn unknown(name: &str, members: &Members) -> String {
     let all = members.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match nearest(name, members.names()) {
         Some(meant) => format!("unknown argument; did you mean `{meant}`? Known: {all}"),
+        None if all.is_empty() => "unknown argument: none are taken; send {}".to_owned(),
         None => format!("unknown argument. Known: {all}"),
     }
 }

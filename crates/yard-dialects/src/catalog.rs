@@ -5,13 +5,13 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode};
-use yard_gate::{Asks, Awaited, CallLog, Origin, Pending, Session};
+use yard_gate::{Asks, Awaited, CallLog, Line, Origin, Pending, Session};
 
 use crate::json::Json;
 use crate::nearest::nearest;
 use crate::schema;
 use crate::tool::{AnyTool, Context, Paths, Replied, Stop, Tool};
-use crate::{assistant, coder, codex, file, filesystem, workspace};
+use crate::{assistant, coder, codex, file, filesystem, history, workspace};
 
 /// What a caller gets, in the words of its dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +84,10 @@ impl Dialect {
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     toolsets: Vec<Toolset>,
+    /// What every toolset has besides its own tools.
+    history: Vec<AnyTool>,
+    /// Whether callers see that.
+    shows_history: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -99,24 +103,34 @@ impl Toolset {
     }
 }
 
+type MakesTools = fn() -> Vec<AnyTool>;
+
+/// Toolyard's own dialects, and what makes their tools.
+const DIALECTS: [(&Dialect, MakesTools); 6] = [
+    (&workspace::DIALECT, workspace::tools),
+    (&file::DIALECT, file::tools),
+    (&coder::DIALECT, coder::tools),
+    (&assistant::DIALECT, assistant::tools),
+    (&codex::DIALECT, codex::tools),
+    (&filesystem::DIALECT, filesystem::tools),
+];
+
 impl Catalog {
     /// A catalog without tools.
     pub fn empty() -> Self {
         Self::default()
     }
 
+    /// The names of Toolyard's own toolsets, in order.
+    pub fn toolset_names() -> Vec<&'static str> {
+        DIALECTS.map(|(dialect, _)| dialect.name).to_vec()
+    }
+
     /// Every tool that Toolyard has.
     pub fn standard() -> Self {
-        let mut catalog = Self::empty();
-        for (dialect, tools) in [
-            (&workspace::DIALECT, workspace::tools()),
-            (&file::DIALECT, file::tools()),
-            (&coder::DIALECT, coder::tools()),
-            (&assistant::DIALECT, assistant::tools()),
-            (&codex::DIALECT, codex::tools()),
-            (&filesystem::DIALECT, filesystem::tools()),
-        ] {
-            tools.into_iter().for_each(|tool| catalog.add(dialect, tool));
+        let mut catalog = Self { history: history::tools(), ..Self::empty() };
+        for (dialect, tools) in DIALECTS {
+            tools().into_iter().for_each(|tool| catalog.add(dialect, tool));
         }
         catalog
     }
@@ -144,6 +158,17 @@ impl Catalog {
         &mut self.toolsets[at]
     }
 
+    /// The same catalog, whose callers can list and undo steps in every toolset.
+    #[must_use]
+    pub fn with_history(self) -> Self {
+        Self { shows_history: true, ..self }
+    }
+
+    /// What callers see besides a toolset's own tools.
+    fn besides(&self) -> &[AnyTool] {
+        if self.shows_history { &self.history } else { &[] }
+    }
+
     /// The dialects, in order.
     pub fn dialects(&self) -> impl Iterator<Item = &Dialect> {
         self.toolsets.iter().map(|toolset| &toolset.dialect)
@@ -151,12 +176,14 @@ impl Catalog {
 
     /// The tools of one toolset, in order; none if there is no such toolset.
     pub fn list(&self, toolset: &str) -> impl Iterator<Item = &AnyTool> {
-        self.toolset(toolset).into_iter().flat_map(|toolset| &toolset.tools)
+        let known = self.toolset(toolset).into_iter();
+        known.flat_map(|toolset| toolset.tools.iter().chain(self.besides()))
     }
 
     /// One tool, by its name or by the one under which it is exported (F6).
     pub fn get(&self, toolset: &str, name: &str) -> Option<&AnyTool> {
-        self.toolset(toolset)?.get(name)
+        let known = self.toolset(toolset)?;
+        known.get(name).or_else(|| self.besides().iter().find(|tool| tool.name() == name))
     }
 
     fn toolset(&self, name: &str) -> Option<&Toolset> {
@@ -173,6 +200,22 @@ impl Catalog {
         session: &Session,
         call: &Call,
     ) -> Answer {
+        let (answer, line) = self.call_first(toolset, tool, args, session, call);
+        if let Some(line) = line {
+            line.write();
+        }
+        answer
+    }
+
+    /// The same for who answers first and writes the transcript after.
+    pub fn call_first(
+        &self,
+        toolset: &str,
+        tool: &str,
+        args: Value,
+        session: &Session,
+        call: &Call,
+    ) -> (Answer, Option<Line>) {
         let (dialect, found) = match self.find(toolset, tool) {
             Ok(found) => found,
             Err(answer) => {
@@ -184,7 +227,7 @@ impl Catalog {
                     &args,
                 );
                 log.end("NoSuchTool", || &answer.body);
-                return *answer;
+                return (*answer, None);
             }
         };
         let origin = Origin { toolset: dialect.name, tool: found.name(), asks: found.asks() };
@@ -192,19 +235,18 @@ impl Catalog {
         let asking = match session.may_ask(call, found.asks()) {
             Ok(true) => Some(session.calling(args.clone())),
             Ok(false) => None,
-            Err(fault) => return (dialect.stopped)(found.name(), &Stop::Fault(fault)),
+            Err(fault) => return ((dialect.stopped)(found.name(), &Stop::Fault(fault)), None),
         };
         let log = CallLog::begin(asking.as_ref().unwrap_or(session), origin, call, &args);
-        let sent = session.records_calls().then(|| args.clone());
+        let sent = session.records_call(found.hints().reads_only).then(|| args.clone());
         let context = dialect.context(found, log.session(), call);
         let outcome = log.within(|| found.run(args, &context));
         let word = outcome_word(&outcome);
         let answer = dialect.answer(found, outcome);
-        if let Some(sent) = sent {
-            session.record_call(origin, call, &sent, answer.ok, &answer.body);
-        }
         log.end(&word, || &answer.body);
-        answer
+        let line = sent
+            .and_then(|args| session.line_of_call(origin, call, &args, answer.ok, &answer.body));
+        (answer, line)
     }
 
     /// Answers a call that was pending as it stands now. Whatever happens is an answer.
@@ -251,9 +293,22 @@ impl Catalog {
         let Some(known) = self.toolset(toolset) else {
             return Err(refused(self.no_toolset(toolset)));
         };
-        match known.get(tool) {
+        match self.get(toolset, tool) {
             Some(found) => Ok((&known.dialect, found)),
-            None => Err(refused(no_tool(tool, &known.tools))),
+            None => Err(refused(no_tool(tool, self.list(toolset)))),
+        }
+    }
+
+    /// The same for what was approved, whoever sees it: the door that it came through did.
+    pub(crate) fn find_approved(
+        &self,
+        toolset: &str,
+        tool: &str,
+    ) -> Result<(&Dialect, &AnyTool), Box<Answer>> {
+        let besides = self.history.iter().find(|known| known.name() == tool);
+        match (self.toolset(toolset), besides) {
+            (Some(known), Some(found)) if known.get(tool).is_none() => Ok((&known.dialect, found)),
+            _ => self.find(toolset, tool),
         }
     }
 
@@ -280,8 +335,8 @@ pub(crate) fn outcome_word(outcome: &Result<Replied, Stop>) -> Cow<'static, str>
     }
 }
 
-fn no_tool(name: &str, tools: &[AnyTool]) -> Stop {
-    not_found("Tool", name, tools.iter().map(AnyTool::name).collect())
+fn no_tool<'a>(name: &str, tools: impl Iterator<Item = &'a AnyTool>) -> Stop {
+    not_found("Tool", name, tools.map(AnyTool::name).collect())
 }
 
 fn not_found(what: &str, name: &str, known: Vec<&str>) -> Stop {
@@ -334,7 +389,7 @@ mod tests {
     fn an_unknown_tool_is_told_the_nearest() {
         let catalog = Catalog::standard();
         let tools: Vec<AnyTool> = catalog.list("workspace").cloned().collect();
-        let message = |name| match no_tool(name, &tools) {
+        let message = |name| match no_tool(name, tools.iter()) {
             Stop::Fault(fault) => fault.message().to_owned(),
             other => panic!("{other:?}"),
         };

@@ -17,8 +17,27 @@ const ROOM: usize = 256;
 /// A JSON text that is also a value.
 #[derive(Clone)]
 pub struct Json {
-    text: String,
+    text: OnceLock<String>,
     value: OnceLock<Value>,
+    /// What it is made of, where that is one long text: written as JSON once somebody wants that.
+    quoted: Option<Box<Quoted>>,
+}
+
+/// A text, and the JSON around it.
+#[derive(Clone)]
+struct Quoted {
+    before: String,
+    text: String,
+    after: String,
+}
+
+impl Quoted {
+    fn write(&self) -> String {
+        let mut json = self.before.clone();
+        text::write(&mut json, &self.text);
+        json.push_str(&self.after);
+        json
+    }
 }
 
 impl Json {
@@ -26,33 +45,60 @@ impl Json {
     pub fn of<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Self> {
         let mut text = String::with_capacity(ROOM);
         value.serialize(write::Writer::new(&mut text))?;
-        Ok(Self { text, value: OnceLock::new() })
+        Ok(Self::written(text))
+    }
+
+    /// The JSON in which a text stands as a string between `before` and `after`. Who wants only the text
+    /// back gets it without its ever having been written as JSON.
+    pub fn quoting(before: &str, text: String, after: &str) -> Self {
+        let quoted = Quoted { before: before.to_owned(), text, after: after.to_owned() };
+        Self { text: OnceLock::new(), value: OnceLock::new(), quoted: Some(Box::new(quoted)) }
+    }
+
+    fn written(text: String) -> Self {
+        Self { text: text.into(), value: OnceLock::new(), quoted: None }
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        &self.text
+        let written = || self.quoted.as_ref().map(|quoted| quoted.write()).unwrap_or_default();
+        self.text.get_or_init(written)
     }
 
     /// The text, to keep.
     pub fn into_text(self) -> String {
-        self.text
+        self.as_str();
+        self.text.into_inner().unwrap_or_default()
+    }
+
+    /// The text that it quotes, if it was made of one.
+    pub fn into_quoted(self) -> Result<String, Self> {
+        match self.quoted {
+            Some(quoted) => Ok(quoted.text),
+            None => Err(self),
+        }
     }
 
     /// The value, to keep.
-    pub fn into_value(self) -> Value {
-        let Self { text, value } = self;
-        value.into_inner().unwrap_or_else(|| read(&text))
+    pub fn into_value(mut self) -> Value {
+        match self.value.take() {
+            Some(value) => value,
+            None => read(self.as_str()),
+        }
     }
 
     /// The JSON of an object or list in which this stands: `before` and `after` are the rest of its text.
     #[must_use]
     pub fn within(self, before: &str, after: &str) -> Self {
-        let mut text = self.text;
+        if let Some(quoted) = self.quoted {
+            let Quoted { before: inner, text, after: end } = *quoted;
+            return Self::quoting(&format!("{before}{inner}"), text, &format!("{end}{after}"));
+        }
+        let mut text = self.into_text();
         text.reserve(before.len() + after.len());
         text.insert_str(0, before);
         text.push_str(after);
-        Self { text, value: OnceLock::new() }
+        Self::written(text)
     }
 }
 
@@ -68,7 +114,7 @@ impl From<Value> for Json {
         let mut text = String::with_capacity(ROOM);
         // The keys of a value are texts.
         let _ = value.serialize(write::Writer::new(&mut text));
-        Self { text, value: OnceLock::from(value) }
+        Self { text: text.into(), value: value.into(), quoted: None }
     }
 }
 
@@ -76,13 +122,13 @@ impl Deref for Json {
     type Target = Value;
 
     fn deref(&self) -> &Value {
-        self.value.get_or_init(|| read(&self.text))
+        self.value.get_or_init(|| read(self.as_str()))
     }
 }
 
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
+        self.as_str() == other.as_str()
     }
 }
 
@@ -96,13 +142,13 @@ impl PartialEq<Value> for Json {
 
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(self.as_str())
     }
 }
 
 impl fmt::Debug for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(self.as_str())
     }
 }
 

@@ -20,6 +20,7 @@ pub mod envelope;
 pub mod file;
 pub mod filesystem;
 pub mod form;
+mod history;
 mod json;
 mod nearest;
 mod pages;

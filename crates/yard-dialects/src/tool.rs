@@ -151,6 +151,11 @@ pub trait Tool: 'static {
     /// Does the work.
     fn run(args: Self::Args, context: &Context<'_>) -> Result<Self::Reply, Stop>;
 
+    /// The reply as JSON.
+    fn told(reply: Self::Reply) -> serde_json::Result<Json> {
+        Json::of(&reply)
+    }
+
     /// What a reply still waits for, if it does. The door may wait for it and then ask [`Tool::resume`];
     /// no thread does.
     fn pending(_reply: &Self::Reply) -> Option<Pending> {
@@ -394,7 +399,7 @@ fn run<T: Tool>(accepted: Value, context: &Context<'_>) -> Result<Replied, Stop>
         serde_json::from_value(accepted)
     };
     let args = args.map_err(|error| Stop::argument(args::WHOLE, error.to_string()))?;
-    replied::<T>(&T::run(args, context)?)
+    replied::<T>(T::run(args, context)?)
 }
 
 /// The one spelling of a number that gets lost on the way from a value to a type (`-0` is not `0`: W3), and
@@ -409,12 +414,12 @@ fn holds_minus_zero(value: &Value) -> bool {
 }
 
 fn resume<T: Tool>(pending: &Pending, context: &Context<'_>) -> Result<Replied, Stop> {
-    replied::<T>(&T::resume(pending, context)?)
+    replied::<T>(T::resume(pending, context)?)
 }
 
-fn replied<T: Tool>(reply: &T::Reply) -> Result<Replied, Stop> {
-    let pending = T::pending(reply);
-    let reply = Json::of(reply).map_err(|error| {
+fn replied<T: Tool>(reply: T::Reply) -> Result<Replied, Stop> {
+    let pending = T::pending(&reply);
+    let reply = T::told(reply).map_err(|error| {
         Stop::Fault(Fault::new(
             FaultCode::Io,
             format!("the reply cannot be written as JSON: {error}"),

@@ -9,7 +9,7 @@ use yard_core::{
     ApprovalId, Call, ChatId, Effect, Fault, FaultCode, Limits, QuestionId, Result, RunId, WsPath,
 };
 use yard_kernel::{Committed, Execute, Planned, Proposal, Signed, Upload, store_fault};
-use yard_store::{AuditEntry, Mode, Rider};
+use yard_store::{AuditEntry, Mode, NewTurn, Rider};
 
 use crate::approvals::Permit;
 use crate::call_log::Effects;
@@ -100,6 +100,10 @@ pub struct Session {
     shows_host: bool,
     /// Only what is at or below one of these may be touched, if any are named.
     confines: Option<Arc<[WsPath]>>,
+    /// The directories of all workspaces that its caller works in.
+    all_roots: Option<Arc<[Vec<u8>]>>,
+    /// Calls that only look are not recorded.
+    records_changes: bool,
 }
 
 /// What becomes of an operation that was judged and not refused.
@@ -108,6 +112,21 @@ pub(crate) enum Admission {
     Go(Vec<Rider>),
     /// A person is asked.
     Wait(Pending),
+}
+
+/// A line of a transcript that is still to be written.
+pub struct Line {
+    open: Arc<OpenWorkspace>,
+    chat: ChatId,
+    turn: NewTurn,
+}
+
+impl Line {
+    /// Writes it.
+    pub fn write(self) {
+        // The call is done and durable by itself: a line of the transcript must not undo its answer.
+        let _ = self.open.desk.record(self.chat, &self.turn);
+    }
 }
 
 impl Session {
@@ -127,6 +146,30 @@ impl Session {
             notebook: None,
             shows_host: false,
             confines: None,
+            all_roots: None,
+            records_changes: false,
+        }
+    }
+
+    /// The same session, of whose calls the transcript keeps only those that may change something: for who
+    /// looks at a thousand files in a minute.
+    #[must_use]
+    pub fn recording_changes(&self) -> Self {
+        Self { records_changes: true, ..self.clone() }
+    }
+
+    /// The same session, for a caller that works in several workspaces: their real directories, this one's
+    /// among them (R15).
+    #[must_use]
+    pub fn among(&self, roots: Vec<Vec<u8>>) -> Self {
+        Self { all_roots: Some(roots.into()), ..self.clone() }
+    }
+
+    /// The real directories of all workspaces that the caller works in.
+    pub fn all_roots(&self) -> Vec<&[u8]> {
+        match &self.all_roots {
+            Some(roots) => roots.iter().map(Vec::as_slice).collect(),
+            None => vec![self.host_root()],
         }
     }
 
@@ -615,26 +658,27 @@ impl Session {
         AuditEntry { at, actor, action: action.to_owned(), detail }
     }
 
-    /// Whether calls of this session are recorded: in a chat that was named, by who may write in it.
-    pub fn records_calls(&self) -> bool {
-        self.chat.is_some() && self.policy.judge_desk_write() == Verdict::Allow
+    /// Whether a call of this session is recorded: in a chat that was named, by who may write in it.
+    pub fn records_call(&self, only_looks: bool) -> bool {
+        let is_told = !(only_looks && self.records_changes);
+        self.chat.is_some() && is_told && self.policy.judge_desk_write() == Verdict::Allow
     }
 
-    /// Keeps a call and its answer in the transcript, where calls are recorded; bounded and redacted.
-    pub fn record_call(
+    /// The line of the transcript that tells a call and its answer, where calls are recorded; bounded and
+    /// redacted.
+    pub fn line_of_call(
         &self,
         origin: Origin<'_>,
         call: &Call,
         args: &Value,
         ok: bool,
         answer: &Value,
-    ) {
-        let Some(chat) = self.chat.filter(|_| self.records_calls()) else { return };
+    ) -> Option<Line> {
+        let chat = self.chat.filter(|_| self.records_call(false))?;
         let tool = format!("{}.{}", origin.toolset, origin.tool);
         let made = ToolCall { tool, args, ok, answer };
         let turn = transcript::tool_call(call.world().now(), self.actor.name(), &made);
-        // The call is done and durable by itself: a line of the transcript must not undo its answer.
-        let _ = self.open.desk.record(chat, &turn);
+        Some(Line { open: Arc::clone(&self.open), chat, turn })
     }
 
     fn sign<O: Operation>(

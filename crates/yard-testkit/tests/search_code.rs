@@ -64,8 +64,10 @@ fn first(answer: &CodeAnswer) -> Option<(String, u64)> {
 
 /// Where the source of a dependency is on this machine.
 fn dependency(name: &str) -> PathBuf {
+    // Of this machine's platform alone: what is built for others was never downloaded.
     let cargo = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--offline", "--locked"])
+        .args(["--filter-platform", &host()])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
@@ -74,6 +76,13 @@ fn dependency(name: &str) -> PathBuf {
     let packages = told["packages"].as_array().unwrap();
     let package = packages.iter().find(|package| package["name"] == name).unwrap();
     Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned()
+}
+
+/// What the compiler builds for.
+fn host() -> String {
+    let told = Command::new("rustc").arg("-vV").output().unwrap();
+    let told = String::from_utf8(told.stdout).unwrap();
+    told.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
 }
 
 /// Copies the sources below a folder into the yard.

@@ -35,7 +35,7 @@ const POLICY: &str = "guarded";
 const EVERY_CLIENT: &str = "all";
 
 /// Serve an agent over MCP, on standard input and output
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Options {
     /// Folders to work on, as with --root
@@ -50,6 +50,9 @@ pub(crate) struct Options {
     /// Let nothing be changed
     #[arg(long)]
     read_only: bool,
+    /// Let the agent list and undo steps, too
+    #[arg(long)]
+    history: bool,
     /// Seconds that a call waits for a person whom the client cannot ask
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     wait: u64,
@@ -67,24 +70,39 @@ impl Options {
             return self.config(client, door);
         }
         let _log = log::start_if_asked()?;
-        let catalog = Catalog::standard();
-        self.check_toolset(&catalog)?;
+        self.check_toolset()?;
         let policy = self.policy()?;
-        let roots: Vec<Root> = self
-            .roots(door)
-            .iter()
-            .map(|root| open(door, root, policy))
-            .collect::<Result<_, _>>()?;
+        let roots = self.roots(door);
+        // What is not there is said now; the rest of the opening is done while the client says hello.
+        roots.iter().try_for_each(|root| place::spelled_out(root).map(drop))?;
+        let (door, options) = (door.clone(), self.clone());
+        let open = move || {
+            options.opened(&door, &roots, policy).map_err(|failure| failure.message().to_owned())
+        };
+        serve_stdio(open, stop_signal)
+            .map_err(|error| Failure::io("the connection cannot be served", &error))?;
+        Ok(Reply::text(String::new()))
+    }
+
+    /// Everything that it takes to answer.
+    fn opened(
+        &self,
+        door: &Door,
+        roots: &[PathBuf],
+        policy: Policy,
+    ) -> Result<(McpDoor, Local), Failure> {
+        let roots: Vec<Root> =
+            roots.iter().map(|root| open(door, root, policy)).collect::<Result<_, _>>()?;
         let world = door.world();
         let secret = world.secret().ok_or_else(|| {
             Failure::new(FaultCode::Unavailable, "this machine has no source of secrets")
         })?;
+        let catalog = Catalog::standard();
+        let catalog = if self.history { catalog.with_history() } else { catalog };
         let call = Call::new(Arc::clone(&world));
         let seats = Local::new(roots, self.toolset.clone(), !self.no_elicitation, call);
-        let shared = McpDoor::new(catalog, world, secret, Duration::from_secs(self.wait));
-        serve_stdio(Arc::new(shared), seats, stop_signal)
-            .map_err(|error| Failure::io("the connection cannot be served", &error))?;
-        Ok(Reply::text(String::new()))
+        let door = McpDoor::new(catalog, world, secret, Duration::from_secs(self.wait));
+        Ok((door, seats))
     }
 
     /// What to write into the configuration of a client, to have it start this with the same options.
@@ -108,9 +126,8 @@ impl Options {
         };
         option("--toolset", &self.toolset, TOOLSET);
         option("--policy", &self.policy, POLICY);
-        if self.read_only {
-            arguments.push("--read-only".to_owned());
-        }
+        let flags = [(self.read_only, "--read-only"), (self.history, "--history")];
+        arguments.extend(flags.iter().filter(|(set, _)| *set).map(|(_, flag)| (*flag).to_owned()));
         Ok(Reply::text(client.config("toolyard", &arguments)))
     }
 
@@ -120,8 +137,8 @@ impl Options {
         if named.is_empty() { vec![PathBuf::from(".")] } else { named }
     }
 
-    fn check_toolset(&self, catalog: &Catalog) -> Result<(), Failure> {
-        let known: Vec<_> = catalog.dialects().map(|dialect| dialect.name).collect();
+    fn check_toolset(&self) -> Result<(), Failure> {
+        let known = Catalog::toolset_names();
         if known.contains(&self.toolset.as_str()) {
             return Ok(());
         }

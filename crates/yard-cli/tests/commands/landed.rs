@@ -188,7 +188,7 @@ fn what_changed_just_before_a_command_began_is_what_it_began_with() {
     shell(&yard, "echo first > log");
     for round in 0..times(300) {
         // Within the tick of the file system's clock in which the command begins, and known to nobody.
-        yard.put("log", &format!("{round}\n"));
+        yard.put("log", format!("{round}\n"));
         let told = shell(&yard, "echo more >> log");
         assert_eq!(yard.bytes("log"), format!("{round}\nmore\n").as_bytes(), "{told}");
     }

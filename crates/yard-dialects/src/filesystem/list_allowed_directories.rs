@@ -21,6 +21,6 @@ impl Tool for ListAllowedDirectories {
     const WORK: Work = Work::Look;
 
     fn run(_: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        Ok(format!("Allowed directories:\n{}", place::root(context)).into())
+        Ok(format!("Allowed directories:\n{}", place::roots(context).join("\n")).into())
     }
 }

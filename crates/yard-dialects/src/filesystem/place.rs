@@ -16,7 +16,7 @@ pub(super) fn read(context: &Context<'_>, text: &str, subject: Subject) -> Resul
     if text.trim() == "~" || text.trim().starts_with("~/") {
         let message = format!(
             "`~` has no meaning here ({text}); send a path at or below {}, or one relative to it",
-            root(context)
+            roots(context).join(" or ")
         );
         return refused(FaultCode::BadPath, message);
     }
@@ -32,7 +32,8 @@ pub(super) fn read(context: &Context<'_>, text: &str, subject: Subject) -> Resul
 
 /// The reference server's words for a path, or the target of a link, that leaves.
 pub(super) fn outside(what: &str, shown: &str, context: &Context<'_>) -> String {
-    format!("Access denied - {what} outside allowed directories: {shown} not in {}", root(context))
+    let allowed = roots(context).join(", ");
+    format!("Access denied - {what} outside allowed directories: {shown} not in {allowed}")
 }
 
 /// A path as the caller reads it.
@@ -43,9 +44,13 @@ pub(super) fn shown(context: &Context<'_>, path: &WsPath) -> String {
     }
 }
 
-/// The directory that the caller may use.
-pub(super) fn root(context: &Context<'_>) -> String {
-    shown(context, &WsPath::root())
+/// The directories that the caller may use.
+pub(super) fn roots(context: &Context<'_>) -> Vec<String> {
+    if !context.session.shows_host_paths() {
+        return vec![WsPath::root().to_string()];
+    }
+    let roots = context.session.all_roots().into_iter();
+    roots.map(|root| String::from_utf8_lossy(root).into_owned()).collect()
 }
 
 /// What stands before every path of the workspace.

@@ -6,6 +6,7 @@ use yard_core::op::{self, Fetch, LineStart, ReadAnswer, Slice, Want};
 use yard_core::{Fault, FaultCode, Subject, WsPath};
 
 use super::{Reply, fault, place};
+use crate::json::Json;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ReadTextFile;
@@ -33,6 +34,10 @@ impl Tool for ReadTextFile {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         read(&args, context).map(Reply::from)
+    }
+
+    fn told(reply: Reply) -> serde_json::Result<Json> {
+        reply.told()
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use yard_core::{Result, Timestamp, WorkspaceId, World};
+use yard_core::{ContentHash, Result, Timestamp, WorkspaceId, World};
 use yard_store::registry::{KeyRow, WorkspaceRow};
 use yard_store::{AuditEntry, Registry};
 
@@ -115,6 +115,12 @@ impl House {
 
     pub(super) fn audit(&self, actor: Actor, action: &str, detail: String) -> AuditEntry {
         AuditEntry { at: self.now(), actor: actor.name(), action: action.to_owned(), detail }
+    }
+
+    /// A key for one purpose, the same after a restart, from which no other key follows.
+    pub fn secret_for(&self, purpose: &str) -> [u8; 32] {
+        let parts = [self.rules.secret.as_slice(), purpose.as_bytes()];
+        *ContentHash::of(&parts.join(&b"\0"[..])).as_bytes()
     }
 
     /// The caller's way into the workspace that it entered.

@@ -62,6 +62,8 @@ pub(super) struct File {
     pub(super) standing: Standing,
     /// Words in it.
     pub(super) length: u32,
+    /// Whether its path says that it tests others.
+    pub(super) is_test: bool,
     terms: Box<[u32]>,
     pub(super) definitions: Box<[Definition]>,
     bytes: usize,
@@ -185,6 +187,7 @@ impl Index {
         self.bytes += bytes;
         self.by_path.insert(reading.path.clone(), number);
         let file = File {
+            is_test: memchr::memmem::find(reading.path.relative(), b"test").is_some(),
             path: reading.path,
             signature: reading.signature,
             young: reading.young,

@@ -409,9 +409,7 @@ fn standing(file: &File, definition: &Definition) -> f64 {
         _ => 1.0,
     };
     let body = if definition.has_body { 1.0 } else { 0.97 };
-    let path = file.path.relative();
-    let is_test = memchr::memmem::find(path, b"test").is_some()
-        || definition.container.as_deref() == Some("tests");
+    let is_test = file.is_test || definition.container.as_deref() == Some("tests");
     kind * body * if is_test { 0.98 } else { 1.0 }
 }
 

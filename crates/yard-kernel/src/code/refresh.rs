@@ -1,10 +1,11 @@
 //! Brings the index up to date with what is on disk: walks, compares signatures, reads what changed.
 //!
-//! One thread walks and the other compares, as `find` does; what changed is read on all cores. Every file
+//! One thread walks and another compares; the one that walks compares too when the other is behind. What
+//! changed is read on all cores. Every file
 //! that was read is taken in at once: a search that runs out of time leaves the next one less to do.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 
 use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
@@ -12,7 +13,7 @@ use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
 use super::index::{Index, MOST_FILES, Standing};
 use super::read::{Look, Reader, Wanted};
 use super::{CodeIndex, Turn};
-use crate::disk::{EntryKind, Stat};
+use crate::disk::{EntryKind, Stat, Stats};
 use crate::op::broke_off;
 use crate::virtual_files::Shown;
 use crate::walk::{Flow, Rules, Walk, tolerable};
@@ -21,7 +22,7 @@ use crate::workspace::Workspace;
 /// Paths that go to the comparing thread at once.
 const CHUNK: usize = 256;
 /// Chunks that wait for it, and readings that wait to be taken in.
-const AHEAD: usize = 16;
+const AHEAD: usize = 4;
 /// Fewer files are read sooner than a thread starts.
 const FEW: usize = 8;
 
@@ -84,17 +85,27 @@ impl Refresh<'_> {
 
     fn compare(&self, code: &CodeIndex) -> Result<Difference> {
         let (sender, receiver) = sync_channel(AHEAD);
-        thread::scope(|scope| {
-            let walking = scope.spawn(|| self.walk(sender));
-            let compared = self.compare_all(&code.read(), receiver);
-            let walked = walking.join().unwrap_or_else(|_| Err(broke_off("walk")));
-            walked.and(compared)
-        })
+        let index = code.read();
+        let (walked, compared) = thread::scope(|scope| {
+            let walking = scope.spawn(|| self.walk(&index, &sender));
+            let compared = self.compare_all(&index, &receiver);
+            (walking.join().unwrap_or_else(|_| Err(broke_off("walk"))), compared)
+        });
+        let (mut comparison, other) = (compared?, walked?);
+        comparison.add(other);
+        Ok(comparison.finish(&index, self.folder))
     }
 
-    fn walk(&self, sender: SyncSender<Vec<WsPath>>) -> Result<()> {
+    /// Walks, and compares what the other thread does not get to: whoever has time does the rest.
+    fn walk<'a>(
+        &'a self,
+        index: &'a Index,
+        sender: &SyncSender<Option<Vec<WsPath>>>,
+    ) -> Result<Comparison<'a>> {
+        let _end = LastWord(sender);
         let rules = Rules { recursive: true, include_ignored: false };
         let mut walk = Walk::new(&self.workspace.disk, self.call, rules).showing(self.shown);
+        let mut comparison = Comparison::new(self.workspace, index);
         let mut chunk = Vec::with_capacity(CHUNK);
         walk.run(self.folder, &mut |visit| {
             let is_file = visit.kind == EntryKind::Known(FileKind::File);
@@ -105,38 +116,30 @@ impl Refresh<'_> {
             if chunk.len() < CHUNK {
                 return Ok(Flow::Continue(()));
             }
-            let sent = sender.send(std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK)));
-            Ok(if sent.is_ok() { Flow::Continue(()) } else { Flow::Break(()) })
+            let full = std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK));
+            match sender.try_send(Some(full)) {
+                Ok(()) => Ok(Flow::Continue(())),
+                Err(TrySendError::Full(full)) => {
+                    comparison.compare(full.into_iter().flatten()).map(|()| Flow::Continue(()))
+                }
+                // Nobody listens any more only after a fault, and that is told.
+                Err(TrySendError::Disconnected(_)) => Ok(Flow::Break(())),
+            }
         })?;
-        // Nobody listens any more only after a fault, and that is told.
-        let _ = sender.send(chunk);
-        Ok(())
+        comparison.compare(chunk)?;
+        Ok(comparison)
     }
 
-    fn compare_all(&self, index: &Index, receiver: Receiver<Vec<WsPath>>) -> Result<Difference> {
-        let mut stats = self.workspace.disk.stats();
-        let (mut seen, mut difference) = (vec![false; index.end()], Difference::default());
-        for path in receiver.into_iter().flatten() {
-            let Some(number) = index.number(&path) else {
-                // At the bound, one that finds no room shows that others would not either.
-                if index.len() + difference.wanted.len() <= MOST_FILES {
-                    difference.wanted.push(Wanted { path, young: None });
-                }
-                continue;
-            };
-            let stat = match stats.stat(&path) {
-                Ok(Some(stat)) => stat,
-                Ok(None) => continue,
-                Err(fault) if tolerable(fault.code()) => continue,
-                Err(fault) => return Err(fault),
-            };
-            seen[number as usize] = true;
-            difference.wanted.extend(changed(index, number, path, &stat));
+    fn compare_all<'a>(
+        &'a self,
+        index: &'a Index,
+        receiver: &Receiver<Option<Vec<WsPath>>>,
+    ) -> Result<Comparison<'a>> {
+        let mut comparison = Comparison::new(self.workspace, index);
+        while let Ok(Some(chunk)) = receiver.recv() {
+            comparison.compare(chunk)?;
         }
-        let unseen = index.files().filter(|(number, _)| !seen[*number as usize]);
-        let gone = unseen.filter(|(_, file)| file.path.is_within(self.folder));
-        difference.gone = gone.map(|(_, file)| file.path.clone()).collect();
-        Ok(difference)
+        Ok(comparison)
     }
 
     fn read_here(&self, code: &CodeIndex, wanted: &[Wanted]) -> Result<()> {
@@ -176,6 +179,64 @@ impl Refresh<'_> {
                 return;
             }
         }
+    }
+}
+
+/// Tells the other thread that no more comes, however the walk ended.
+struct LastWord<'a>(&'a SyncSender<Option<Vec<WsPath>>>);
+
+impl Drop for LastWord<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.send(None);
+    }
+}
+
+/// Files that one thread looked at, and how they differ from what is known of them.
+struct Comparison<'a> {
+    index: &'a Index,
+    stats: Stats<'a>,
+    /// Which known files are there, by number.
+    seen: Vec<bool>,
+    wanted: Vec<Wanted>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(workspace: &'a Workspace, index: &'a Index) -> Self {
+        let stats = workspace.disk.stats();
+        Self { index, stats, seen: vec![false; index.end()], wanted: Vec::new() }
+    }
+
+    fn compare(&mut self, paths: impl IntoIterator<Item = WsPath>) -> Result<()> {
+        for path in paths {
+            let Some(number) = self.index.number(&path) else {
+                // At the bound, one that finds no room shows that others would not either.
+                if self.index.len() + self.wanted.len() <= MOST_FILES {
+                    self.wanted.push(Wanted { path, young: None });
+                }
+                continue;
+            };
+            let stat = match self.stats.stat(&path) {
+                Ok(Some(stat)) => stat,
+                Ok(None) => continue,
+                Err(fault) if tolerable(fault.code()) => continue,
+                Err(fault) => return Err(fault),
+            };
+            self.seen[number as usize] = true;
+            self.wanted.extend(changed(self.index, number, path, &stat));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, other: Self) {
+        self.wanted.extend(other.wanted);
+        self.seen.iter_mut().zip(other.seen).for_each(|(seen, also)| *seen |= also);
+    }
+
+    fn finish(self, index: &Index, folder: &WsPath) -> Difference {
+        let unseen = index.files().filter(|(number, _)| !self.seen[*number as usize]);
+        let gone = unseen.filter(|(_, file)| file.path.is_within(folder));
+        let gone = gone.map(|(_, file)| file.path.clone()).collect();
+        Difference { wanted: self.wanted, gone }
     }
 }
 

@@ -29,7 +29,7 @@ use super::reply::{Content, Raw, Reply};
 use super::route::{Access, BodyShape, Route};
 use super::stream::{self, Body, Chunks};
 use super::table::{Meant, Table};
-use super::{cookie, events, guard, idempotency, routes, tools, waiting};
+use super::{cookie, events, guard, idempotency, mcp, routes, tools, waiting};
 use crate::pool::Work;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -47,6 +47,9 @@ pub(crate) async fn respond(
     request: Request<Incoming>,
 ) -> Response<Body> {
     let (parts, mut body) = request.into_parts();
+    if let Some(workspace) = mcp::workspace_of(parts.uri.path()).map(str::to_owned) {
+        return mcp::respond(app, &workspace, parts, body).await;
+    }
     // Who asks first whether to send the body has not sent it.
     let comes = !parts.headers.contains_key(EXPECT);
     let response = match table.find(&parts.method, parts.uri.path()) {
@@ -67,6 +70,11 @@ pub(crate) async fn respond(
         body::hear_out(&mut body).await;
     }
     response
+}
+
+/// A request that went no further than this.
+pub(super) fn told_problem(app: &App, parts: &Parts, problem: Problem) -> Response<Body> {
+    told(app, &request_id(app, &parts.headers), Err(problem))
 }
 
 /// What no route answers.
@@ -220,7 +228,7 @@ impl Drop for StopWhenDropped {
 }
 
 /// The token of the header or, for browsers, of the cookie.
-fn credentials(parts: &Parts) -> Result<Option<String>, Problem> {
+pub(super) fn credentials(parts: &Parts) -> Result<Option<String>, Problem> {
     if let Some(header) = parts.headers.get(AUTHORIZATION) {
         let text = header.to_str().unwrap_or_default();
         return match text.split_once(' ') {

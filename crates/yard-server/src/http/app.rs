@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use http::HeaderMap;
 use tokio::sync::Notify;
@@ -13,7 +14,13 @@ use yard_gate::admin::House;
 use super::body::Room;
 use super::idempotency::UnderWay;
 use super::metrics::Metrics;
+use crate::mcp::{Extras, McpDoor, Streamable};
 use crate::pool::Pools;
+
+/// What a key is for that signs what clients of MCP bring back.
+const MCP_STATE: &str = "mcp request state";
+/// How long a call over MCP waits for a person whom its client cannot ask (R16).
+const WAIT: Duration = Duration::from_secs(30);
 
 /// What the operator decided about this door.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +47,9 @@ pub struct App {
     pub(crate) house: House,
     pub(super) catalog: Catalog,
     pub(super) settings: Settings,
-    pub(super) pools: Pools,
+    pub(super) pools: Arc<Pools>,
+    /// The MCP door.
+    pub(super) mcp: Streamable,
     pub(super) metrics: Metrics,
     pub(super) under_way: UnderWay,
     pub(super) room: Room,
@@ -51,11 +60,34 @@ pub struct App {
 impl App {
     /// A server over a house and a catalog.
     pub fn new(house: House, catalog: Catalog, settings: Settings) -> Arc<Self> {
+        Self::built(house, catalog, settings, None)
+    }
+
+    /// The same, which offers more over MCP than a catalog can say.
+    pub fn with_extras(
+        house: House,
+        catalog: Catalog,
+        settings: Settings,
+        extras: Arc<dyn Extras>,
+    ) -> Arc<Self> {
+        Self::built(house, catalog, settings, Some(extras))
+    }
+
+    fn built(
+        house: House,
+        catalog: Catalog,
+        settings: Settings,
+        extras: Option<Arc<dyn Extras>>,
+    ) -> Arc<Self> {
+        let pools = Arc::new(Pools::new());
+        let (world, secret) = (Arc::clone(house.world()), house.secret_for(MCP_STATE));
+        let door = McpDoor::with_pools(catalog.clone(), world, secret, WAIT, Arc::clone(&pools));
         Arc::new(Self {
             house,
             catalog,
             settings,
-            pools: Pools::new(),
+            pools,
+            mcp: Streamable::new(door, extras),
             metrics: Metrics::new(),
             under_way: UnderWay::default(),
             room: Room::default(),

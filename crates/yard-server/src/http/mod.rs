@@ -17,6 +17,7 @@ mod guard;
 mod health;
 mod idempotency;
 mod keys;
+mod mcp;
 mod members;
 mod metrics;
 mod openapi;

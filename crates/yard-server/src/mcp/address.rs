@@ -51,11 +51,6 @@ impl Address {
     pub(super) fn of_history() -> String {
         format!("{SCHEME}history")
     }
-
-    /// The address of what a step changed.
-    pub(super) fn of_diff(step: StepId) -> String {
-        format!("{SCHEME}diff/{step}")
-    }
 }
 
 /// The forms of addresses, for people and clients that fill them in: form, name, what it is.
@@ -84,7 +79,7 @@ mod tests {
             assert_eq!(Address::parse(&uri), Some(Address::File(inside)));
         }
         let step = StepId::from_bytes([7; 16]);
-        assert_eq!(Address::parse(&Address::of_diff(step)), Some(Address::Diff(step)));
+        assert_eq!(Address::parse(&format!("toolyard://diff/{step}")), Some(Address::Diff(step)));
         assert_eq!(Address::parse(&Address::of_history()), Some(Address::History(None)));
         for wrong in
             ["", "file:///etc/passwd", "toolyard://", "toolyard://file/", "toolyard://diff/x"]

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, interval_at};
 use yard_core::{ContentHash, Fault};
 use yard_dialects::Answer;
-use yard_gate::{Awaited, Pending};
+use yard_gate::{Awaited, Line, Pending};
 
 use super::asked::{self, Word};
 use super::door::Door;
@@ -83,7 +83,7 @@ impl Calling<'_> {
         let call = self.door.surroundings().within_millis(millis);
         let cancel = call.cancel_flag();
         let running = self.door.pools().run(work, move || {
-            catalog.call(&toolset, &tool, Value::Object(arguments), &session, &call)
+            catalog.call_first(&toolset, &tool, Value::Object(arguments), &session, &call)
         });
         let mut running = std::pin::pin!(running);
         let token = self.context.meta.get_progress_token();
@@ -93,7 +93,11 @@ impl Calling<'_> {
         loop {
             tokio::select! {
                 biased;
-                answer = &mut running => return answer.ok_or_else(broke_off),
+                done = &mut running => {
+                    let (answer, line) = done.ok_or_else(broke_off)?;
+                    self.keep(line);
+                    return Ok(answer);
+                }
                 () = self.context.ct.cancelled(), if !cancelled => {
                     // The work is waited for all the same: its place is free only once it has ended.
                     cancelled = true;
@@ -110,6 +114,15 @@ impl Calling<'_> {
                     }
                 }
             }
+        }
+    }
+
+    /// Keeps what was called in the transcript.
+    fn keep(&self, line: Option<Line>) {
+        match (line, &self.seat.scribe) {
+            (Some(line), Some(scribe)) => scribe.take(line),
+            (Some(line), None) => line.write(),
+            (None, _) => {}
         }
     }
 

@@ -43,6 +43,19 @@ impl Door {
         Self { catalog: Arc::new(catalog), listed, pools, world, seal, wait }
     }
 
+    /// The same door, with the history's tools in every toolset.
+    pub(super) fn with_history(&self) -> Self {
+        let names = self.catalog.dialects().map(|dialect| dialect.name);
+        Self {
+            listed: names.map(|name| (name, OnceLock::new())).collect(),
+            catalog: Arc::new((*self.catalog).clone().with_history()),
+            pools: Arc::clone(&self.pools),
+            world: Arc::clone(&self.world),
+            seal: self.seal.clone(),
+            wait: self.wait,
+        }
+    }
+
     pub(super) fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.catalog)
     }

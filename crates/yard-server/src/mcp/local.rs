@@ -1,14 +1,15 @@
 //! The seats of a connection on this machine: one agent, one person, one or several roots, each a workspace
 //! of its own (R15). Nobody logs in: whoever starts the process is the person.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
-use yard_core::{Call, WsPath};
+use yard_core::{Call, Fault, FaultCode, WsPath};
 use yard_gate::Session;
 
+use super::scribe::Scribe;
 use super::seat::{Elsewhere, Room, Seat, Seats};
 
 /// Characters of a client's name that a chat's title holds.
@@ -38,6 +39,7 @@ pub struct Local {
     trusts_client: bool,
     call: Call,
     state: Mutex<Vec<State>>,
+    scribe: Arc<Scribe>,
 }
 
 /// What a connection knows of one root.
@@ -51,14 +53,19 @@ struct State {
 
 impl Local {
     /// Seats in these roots; `call` is the surroundings in which chats are made.
-    pub fn new(roots: Vec<Root>, toolset: String, trusts_client: bool, call: Call) -> Self {
+    pub fn new(mut roots: Vec<Root>, toolset: String, trusts_client: bool, call: Call) -> Self {
+        let hosts: Vec<Vec<u8>> = roots.iter().map(|root| root.host().to_vec()).collect();
+        for root in &mut roots {
+            root.agent = root.agent.among(hosts.clone()).recording_changes();
+        }
         let state = Mutex::new(vec![State::default(); roots.len()]);
         let names = names(&roots);
-        Self { roots, names, toolset, trusts_client, call, state }
+        Self { roots, names, toolset, trusts_client, call, state, scribe: Arc::default() }
     }
 
     /// Ends what the connection left running.
     pub(super) fn leave(&self) {
+        self.scribe.finish();
         for (root, state) in self.roots.iter().zip(&*self.state()) {
             if let Some(Ok(session)) = state.chat.map(|chat| root.agent.in_chat(chat)) {
                 session.leave();
@@ -86,14 +93,14 @@ impl Local {
     }
 
     /// The root that the paths among these arguments are in.
-    fn pick(&self, arguments: &Map<String, Value>) -> Result<usize, ErrorData> {
+    fn pick(&self, arguments: &Map<String, Value>) -> yard_core::Result<usize> {
         let mut picked = None;
         for path in paths(arguments).filter(|path| path.starts_with('/')) {
             let Some(at) = self.holding(path.as_bytes()) else { continue };
             if picked.is_some_and(|other| other != at) {
                 let message = "these paths are in different roots, each of which is a workspace of its own: \
                                make one call for each root";
-                return Err(ErrorData::invalid_params(message, None));
+                return Err(Fault::new(FaultCode::BadArgument, message));
             }
             picked = Some(at);
         }
@@ -117,9 +124,9 @@ fn confined(session: Session, state: &State) -> Option<Session> {
     }
 }
 
-fn outside() -> yard_core::Fault {
+fn outside() -> Fault {
     let message = "this root is outside of what the client offers: name a path in another root";
-    yard_core::Fault::new(yard_core::FaultCode::Denied, message)
+    Fault::new(FaultCode::Denied, message)
 }
 
 /// The last part of each root's path, with a number where two are alike.
@@ -160,16 +167,15 @@ impl Seats for Local {
         &self,
         context: &RequestContext<RoleServer>,
         arguments: &Map<String, Value>,
-    ) -> Result<Seat, ErrorData> {
+    ) -> yard_core::Result<Seat> {
         let at = self.pick(arguments)?;
         let client = context.client_info().map_or_else(|| "a client".to_owned(), |info| info.name);
-        let session = self.in_chat(at, &client);
         Ok(Seat {
-            session: session
-                .map_err(|fault| ErrorData::internal_error(fault.message().to_owned(), None))?,
+            session: self.in_chat(at, &client)?,
             person: self.trusts_client.then(|| self.roots[at].person.clone()),
             toolset: self.toolset.clone(),
             elsewhere: Elsewhere::CommandLine,
+            scribe: Some(Arc::clone(&self.scribe)),
         })
     }
 

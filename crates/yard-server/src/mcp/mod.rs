@@ -10,17 +10,27 @@ mod asked;
 mod call;
 mod completion;
 mod door;
+mod extras;
 mod local;
 mod prompts;
+mod remote;
 mod resources;
 mod result;
+mod scribe;
 mod seat;
 mod service;
 mod stdio;
+mod streamable;
 mod text;
 mod tools;
 mod watching;
 
 pub use door::Door as McpDoor;
+pub use extras::{Answering, Extras};
 pub use local::{Local, Root};
+/// The SDK whose types [`Extras`] speak, in the version that the server is built with.
+pub use rmcp;
 pub use stdio::serve as serve_stdio;
+
+pub(crate) use remote::Guest;
+pub(crate) use streamable::Streamable;

@@ -7,6 +7,7 @@ use rmcp::ErrorData;
 use rmcp::model::{
     ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
 };
+use serde_json::json;
 use yard_core::op::{
     FETCH_BYTES, Fetch, Find, FindBy, History, HistoryOf, Operation, Show, SizeRange,
 };
@@ -123,10 +124,14 @@ pub(super) fn read(
         let forms = TEMPLATES.map(|(form, ..)| form).join(", ");
         ErrorData::resource_not_found(
             format!("no resource has this address; the forms are {forms}"),
-            None,
+            Some(json!({"uri": uri})),
         )
     })?;
-    let content = content(rooms, uri, &address, call).map_err(|fault| told(&fault))?;
+    let content = content(rooms, uri, &address, call).map_err(|fault| {
+        let mut error = told(&fault);
+        error.data = Some(json!({"uri": uri}));
+        error
+    })?;
     Ok(ReadResourceResult::new(vec![content]))
 }
 

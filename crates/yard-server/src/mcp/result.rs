@@ -1,9 +1,9 @@
 //! The catalog's answers as results of MCP: data with its schema and a text for models; failures as
 //! results that teach (F1, R10).
 
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::Value;
-use yard_core::Fault;
+use yard_core::{Fault, FaultCode};
 use yard_dialects::Answer;
 use yard_gate::{Awaited, Pending};
 
@@ -11,10 +11,20 @@ use super::seat::Elsewhere;
 use super::text;
 use super::tools::Speech;
 
+/// Where a result that is none has the dialect's own answer, among what is said about it.
+const ANSWER: &str = "toolyard/answer";
+
 /// The result of a call that waits for nobody.
 pub(super) fn of(speech: Speech, answer: Answer) -> CallToolResult {
     let ok = answer.ok;
-    let mut body = answer.body.into_value();
+    let body = match answer.body.into_quoted() {
+        Ok(text) if ok && speech == Speech::Text => {
+            return CallToolResult::success(vec![ContentBlock::text(text)]);
+        }
+        Ok(_) => return refused(&Fault::new(FaultCode::Io, "the answer is no answer")),
+        Err(body) => body,
+    };
+    let mut body = body.into_value();
     if !ok {
         return failed(&mut body);
     }
@@ -44,11 +54,20 @@ pub(super) fn of(speech: Speech, answer: Answer) -> CallToolResult {
 /// The words are for the model, the rest for whoever reads codes.
 fn failed(body: &mut Value) -> CallToolResult {
     let message = body["error"].as_str().unwrap_or("the call failed").to_owned();
-    let mut result = CallToolResult::error(vec![ContentBlock::text(message)]);
-    result.structured_content = match body["result"].take() {
-        Value::Null => Some(body.take()),
-        reply => Some(reply),
+    let answer = match body["result"].take() {
+        Value::Null => body.take(),
+        reply => reply,
     };
+    unsuccessful(message, answer)
+}
+
+/// A result that is no reply of the tool. What the dialect says of it stands beside the result: as its data
+/// it would have to keep the schema of a reply, which clients check.
+fn unsuccessful(message: String, answer: Value) -> CallToolResult {
+    let mut result = CallToolResult::error(vec![ContentBlock::text(message)]);
+    let mut meta = MetaObject::new();
+    meta.insert(ANSWER.to_owned(), answer);
+    result.meta = Some(meta);
     result
 }
 
@@ -73,9 +92,7 @@ pub(super) fn waiting(pending: &Pending, elsewhere: Elsewhere, body: &Value) -> 
              not depend on it, and ask again later."
         ),
     };
-    let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
-    result.structured_content = Some(body["result"].clone());
-    result
+    unsuccessful(text, body["result"].clone())
 }
 
 /// The result of a call whose person said something that cannot be done.

@@ -9,6 +9,8 @@ use rmcp::service::RequestContext;
 use serde_json::{Map, Value};
 use yard_gate::Session;
 
+use super::scribe::Scribe;
+
 /// One caller's place in one workspace.
 #[derive(Clone)]
 pub(super) struct Seat {
@@ -21,6 +23,8 @@ pub(super) struct Seat {
     pub(super) toolset: String,
     /// How a person can decide elsewhere.
     pub(super) elsewhere: Elsewhere,
+    /// Who keeps what was called; without one it is kept before it is answered.
+    pub(super) scribe: Option<Arc<Scribe>>,
 }
 
 /// One workspace of a caller, to look at.
@@ -44,12 +48,12 @@ pub(super) enum Elsewhere {
 /// The places of one transport.
 pub(super) trait Seats: Send + Sync + 'static {
     /// The place of whoever sends this request; with several workspaces, in the one that these arguments
-    /// are about.
+    /// are about. A fault is for the caller to read.
     fn seat(
         &self,
         context: &RequestContext<RoleServer>,
         arguments: &Map<String, Value>,
-    ) -> Result<Seat, ErrorData>;
+    ) -> yard_core::Result<Seat>;
 
     /// The dialect that whoever sends this request speaks.
     fn toolset(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData>;
@@ -63,28 +67,4 @@ pub(super) trait Seats: Send + Sync + 'static {
 
     /// Whether a client may narrow what it is let into.
     const TAKES_ROOTS: bool;
-}
-
-impl<S: Seats> Seats for Arc<S> {
-    fn seat(
-        &self,
-        context: &RequestContext<RoleServer>,
-        arguments: &Map<String, Value>,
-    ) -> Result<Seat, ErrorData> {
-        (**self).seat(context, arguments)
-    }
-
-    fn toolset(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
-        (**self).toolset(context)
-    }
-
-    fn rooms(&self, context: &RequestContext<RoleServer>) -> Result<Vec<Room>, ErrorData> {
-        (**self).rooms(context)
-    }
-
-    fn narrow(&self, offered: &[Vec<u8>]) {
-        (**self).narrow(offered);
-    }
-
-    const TAKES_ROOTS: bool = S::TAKES_ROOTS;
 }

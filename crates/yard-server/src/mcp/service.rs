@@ -7,26 +7,29 @@ use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, DiscoverResult,
+    GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
+    InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
     ReadResourceRequestParams, ReadResourceResponse, ResourceUpdatedNotificationParam,
-    ResourcesCapability, ServerCapabilities, ServerConfig, SubscribeRequestParams,
-    SubscriptionFilter, UnsubscribeRequestParams,
+    ResourcesCapability, ServerCapabilities, ServerConfig, SetLevelRequestMethod,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, Peer, RoleServer, ServerHandler};
 use serde_json::Map;
+use tokio::sync::watch;
 use tokio::time::timeout;
 use yard_core::{Call, Limits};
 use yard_dialects::Catalog;
 
 use super::call::{Calling, broke_off};
 use super::door::Door;
+use super::extras::Extras;
 use super::seat::{Room, Seats};
 use super::tools::Speech;
 use super::watching::{Changed, Watcher};
-use super::{completion, prompts, resources};
+use super::{completion, prompts, resources, result};
 use crate::pool::Work;
 
 /// How long clients may take a list to be as it was: it changes with the program only.
@@ -40,10 +43,30 @@ const INSTRUCTIONS: &str = "\
 Files of a workspace where no change is lost: every step is kept and can be undone by the person. A failed call \
 changes nothing and says what to send instead. Some calls wait for a person's approval; the answer says so.";
 
+/// What a connection needs to answer more than hello.
+pub(super) struct Ready<S> {
+    pub(super) door: Arc<Door>,
+    pub(super) seats: Arc<S>,
+}
+
+impl<S> Clone for Ready<S> {
+    fn clone(&self) -> Self {
+        Self { door: Arc::clone(&self.door), seats: Arc::clone(&self.seats) }
+    }
+}
+
+/// That, once it is there: hello is answered while workspaces are still being opened. Why it never will be,
+/// if it will not.
+pub(super) type Readiness<S> = watch::Receiver<Option<Result<Ready<S>, String>>>;
+
+/// What begins to make it ready.
+pub(super) type Begin = Box<dyn FnOnce() + Send>;
+
 /// One connection, or one request of a transport without connections.
 pub(super) struct Service<S> {
-    door: Arc<Door>,
-    seats: S,
+    readiness: Readiness<S>,
+    begin: Arc<Mutex<Option<Begin>>>,
+    extras: Option<Arc<dyn Extras>>,
     /// Whether the client was asked which roots it offers; who asks keeps others waiting.
     asked_roots: tokio::sync::Mutex<bool>,
     /// What the client wants to be told of (2025-11-25 and before); whoever tells it holds a share.
@@ -51,13 +74,53 @@ pub(super) struct Service<S> {
 }
 
 impl<S: Seats> Service<S> {
-    pub(super) fn new(door: Arc<Door>, seats: S) -> Self {
-        let subscribed = Arc::default();
-        Self { door, seats, asked_roots: tokio::sync::Mutex::new(false), subscribed }
+    /// A service that is ready.
+    pub(super) fn new(ready: Ready<S>, extras: Option<Arc<dyn Extras>>) -> Self {
+        Self { extras, ..Self::when(watch::channel(Some(Ok(ready))).1, None) }
+    }
+
+    /// A service that will be, some time after `begin` was called.
+    pub(super) fn when(readiness: Readiness<S>, begin: Option<Begin>) -> Self {
+        Self {
+            readiness,
+            begin: Arc::new(Mutex::new(begin)),
+            extras: None,
+            asked_roots: tokio::sync::Mutex::new(false),
+            subscribed: Arc::default(),
+        }
+    }
+
+    /// Begins to get ready once hello is answered, so that nothing comes before that.
+    fn begin_soon(&self) {
+        let begin = Arc::clone(&self.begin);
+        tokio::spawn(async move { begin_now(&begin) });
+    }
+
+    /// What is needed to answer, once it is there.
+    async fn ready(&self) -> Result<Ready<S>, ErrorData> {
+        begin_now(&self.begin);
+        let mut readiness = self.readiness.clone();
+        let ready = readiness.wait_for(Option::is_some).await;
+        match ready.as_deref() {
+            Ok(Some(Ok(ready))) => Ok(ready.clone()),
+            Ok(Some(Err(why))) => Err(ErrorData::internal_error(why.clone(), None)),
+            Ok(None) | Err(_) => Err(broke_off()),
+        }
+    }
+
+    /// What there is besides the catalog for whoever sends this request.
+    async fn extras(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Option<&dyn Extras>, ErrorData> {
+        // Where there are none, nobody waits for what it takes to tell.
+        let Some(extras) = self.extras.as_deref() else { return Ok(None) };
+        let toolset = self.ready().await?.seats.toolset(context)?;
+        Ok(Some(extras).filter(|extras| extras.toolset() == toolset))
     }
 
     /// Asks the client once which roots it offers, and keeps to them.
-    async fn heed_roots(&self, context: &RequestContext<RoleServer>) {
+    async fn heed_roots(&self, seats: &S, context: &RequestContext<RoleServer>) {
         if !S::TAKES_ROOTS || context.peer.peer_info().is_none() {
             return;
         }
@@ -68,7 +131,7 @@ impl<S: Seats> Service<S> {
         *asked = true;
         let offers = context.client_capabilities().is_some_and(|able| able.roots.is_some());
         if offers && let Some(roots) = offered(&context.peer).await {
-            self.seats.narrow(&roots);
+            seats.narrow(&roots);
         }
     }
 
@@ -79,11 +142,12 @@ impl<S: Seats> Service<S> {
         work: Work,
         look: impl FnOnce(&[Room], &Call) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        self.heed_roots(context).await;
-        let rooms = self.seats.rooms(context)?;
-        let call = self.door.surroundings().within_millis(Limits::default().call_millis);
+        let Ready { door, seats } = self.ready().await?;
+        self.heed_roots(&seats, context).await;
+        let rooms = seats.rooms(context)?;
+        let call = door.surroundings().within_millis(Limits::default().call_millis);
         let cancel = call.cancel_flag();
-        let running = self.door.pools().run(work, move || look(&rooms, &call));
+        let running = door.pools().run(work, move || look(&rooms, &call));
         tokio::select! {
             done = running => done.unwrap_or_else(|| Err(broke_off())),
             () = context.ct.cancelled() => {
@@ -93,8 +157,8 @@ impl<S: Seats> Service<S> {
         }
     }
 
-    fn watchers(&self, rooms: Vec<Room>) -> Result<Vec<Watcher>, ErrorData> {
-        let call = self.door.surroundings();
+    fn watchers(door: &Door, rooms: Vec<Room>) -> Result<Vec<Watcher>, ErrorData> {
+        let call = door.surroundings();
         let watchers: yard_core::Result<Vec<_>> =
             rooms.into_iter().map(|room| Watcher::new(room, &call)).collect();
         watchers.map_err(|fault| ErrorData::internal_error(fault.message().to_owned(), None))
@@ -102,6 +166,13 @@ impl<S: Seats> Service<S> {
 
     fn subscribed(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
         self.subscribed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn begin_now(begin: &Mutex<Option<Begin>>) {
+    let begin = begin.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(begin) = begin {
+        begin();
     }
 }
 
@@ -156,15 +227,34 @@ impl<S: Seats> ServerHandler for Service<S> {
         let mut resources = ResourcesCapability::default();
         resources.subscribe = Some(true);
         resources.list_changed = Some(true);
-        let capabilities = ServerCapabilities::builder()
+        let mut capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_resources_with(resources)
             .enable_prompts()
             .enable_completions()
             .build();
+        if self.extras.as_ref().is_some_and(|extras| extras.logs()) {
+            capabilities.logging = Some(JsonObject::new());
+        }
         let this =
             Implementation::new("toolyard", env!("CARGO_PKG_VERSION")).with_title("Toolyard");
         ServerConfig::new(capabilities).with_server_info(this).with_instructions(INSTRUCTIONS)
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        self.begin_soon();
+        context.peer.set_peer_info(request.clone());
+        self.negotiate_initialize(&request)
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        self.begin_soon();
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info()))
     }
 
     async fn list_tools(
@@ -172,8 +262,9 @@ impl<S: Seats> ServerHandler for Service<S> {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let toolset = self.seats.toolset(&context)?;
-        let mut list = ListToolsResult::with_all_items(self.door.listed(&toolset).to_vec());
+        let Ready { door, seats } = self.ready().await?;
+        let toolset = seats.toolset(&context)?;
+        let mut list = ListToolsResult::with_all_items(door.listed(&toolset).to_vec());
         list.ttl_ms = Some(LIST_MILLIS);
         Ok(list)
     }
@@ -183,18 +274,28 @@ impl<S: Seats> ServerHandler for Service<S> {
         params: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        self.heed_roots(&context).await;
-        let toolset = self.seats.toolset(&context)?;
-        let catalog = self.door.catalog();
+        let Ready { door, seats } = self.ready().await?;
+        self.heed_roots(&seats, &context).await;
+        let toolset = seats.toolset(&context)?;
+        let catalog = door.catalog();
         let Some(tool) = catalog.get(&toolset, &params.name) else {
             return Err(unknown(&catalog, &toolset, &params.name));
         };
+        if let Some(extras) = self.extras(&context).await?
+            && let Some(answering) = extras.call(&params, &context)
+        {
+            return answering.await;
+        }
         let (tool, speech) = (tool.name().to_owned(), Speech::of(tool));
         let seat = match &params.arguments {
-            Some(arguments) => self.seats.seat(&context, arguments)?,
-            None => self.seats.seat(&context, &Map::new())?,
+            Some(arguments) => seats.seat(&context, arguments),
+            None => seats.seat(&context, &Map::new()),
         };
-        Calling { door: &self.door, seat, context: &context, tool, speech }.run(params).await
+        let seat = match seat {
+            Ok(seat) => seat,
+            Err(fault) => return Ok(result::refused(&fault).into()),
+        };
+        Calling { door: &door, seat, context: &context, tool, speech }.run(params).await
     }
 
     async fn list_resources(
@@ -203,17 +304,25 @@ impl<S: Seats> ServerHandler for Service<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = params.and_then(|params| params.cursor);
+        let is_first = cursor.is_none();
         let list =
             move |rooms: &[Room], call: &Call| resources::list(rooms, cursor.as_deref(), call);
-        self.looking(&context, Work::Walk, list).await
+        let mut page = self.looking(&context, Work::Walk, list).await?;
+        if is_first && let Some(extras) = self.extras(&context).await? {
+            page.resources.splice(0..0, extras.resources());
+        }
+        Ok(page)
     }
 
     async fn list_resource_templates(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let mut list = ListResourceTemplatesResult::with_all_items(resources::templates());
+        if let Some(extras) = self.extras(&context).await? {
+            list.resource_templates.extend(extras.templates());
+        }
         list.ttl_ms = Some(LIST_MILLIS);
         Ok(list)
     }
@@ -223,6 +332,11 @@ impl<S: Seats> ServerHandler for Service<S> {
         params: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        if let Some(extras) = self.extras(&context).await?
+            && let Some(answering) = extras.read(&params, &context)
+        {
+            return answering.await;
+        }
         let read = move |rooms: &[Room], call: &Call| resources::read(rooms, &params.uri, call);
         self.looking(&context, Work::Look, read).await.map(Into::into)
     }
@@ -232,7 +346,8 @@ impl<S: Seats> ServerHandler for Service<S> {
         params: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.heed_roots(&context).await;
+        let Ready { door, seats } = self.ready().await?;
+        self.heed_roots(&seats, &context).await;
         let is_first = {
             let mut subscribed = self.subscribed();
             if subscribed.len() >= SUBSCRIPTIONS {
@@ -244,7 +359,7 @@ impl<S: Seats> ServerHandler for Service<S> {
             is_first
         };
         if is_first && Arc::weak_count(&self.subscribed) == 0 {
-            for watcher in self.watchers(self.seats.rooms(&context)?)? {
+            for watcher in Self::watchers(&door, seats.rooms(&context)?)? {
                 let (peer, told) = (context.peer.clone(), Arc::downgrade(&self.subscribed));
                 tokio::spawn(tell(watcher, peer, told));
             }
@@ -274,8 +389,14 @@ impl<S: Seats> ServerHandler for Service<S> {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let rooms = self.seats.rooms(context.request_context())?;
-        let mut watchers = self.watchers(rooms)?;
+        let Ready { door, seats } = self.ready().await?;
+        let rooms = seats.rooms(context.request_context())?;
+        let call = door.surroundings();
+        let watchers = Self::watchers(&door, rooms)?.into_iter();
+        let watchers: yard_core::Result<Vec<_>> =
+            watchers.map(|watcher| watcher.looking_back(&call)).collect();
+        let mut watchers = watchers
+            .map_err(|fault| ErrorData::internal_error(fault.message().to_owned(), None))?;
         loop {
             let next = futures_util::future::select_all(
                 watchers.iter().map(|watcher| Box::pin(watcher.wait())),
@@ -297,9 +418,12 @@ impl<S: Seats> ServerHandler for Service<S> {
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let mut list = ListPromptsResult::with_all_items(prompts::list());
+        if let Some(extras) = self.extras(&context).await? {
+            list.prompts.extend(extras.prompts());
+        }
         list.ttl_ms = Some(LIST_MILLIS);
         Ok(list)
     }
@@ -309,6 +433,11 @@ impl<S: Seats> ServerHandler for Service<S> {
         params: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        if let Some(extras) = self.extras(&context).await?
+            && let Some(answering) = extras.prompt(&params, &context)
+        {
+            return answering.await;
+        }
         let get = move |rooms: &[Room], call: &Call| {
             prompts::get(rooms, &params.name, params.arguments.as_ref(), call)
         };
@@ -322,6 +451,21 @@ impl<S: Seats> ServerHandler for Service<S> {
     ) -> Result<CompleteResult, ErrorData> {
         let complete = move |rooms: &[Room], call: &Call| completion::of(rooms, &params, call);
         self.looking(&context, Work::Look, complete).await
+    }
+
+    #[expect(deprecated, reason = "clients of 2025-11-25 and before set the level in this way")]
+    async fn set_level(
+        &self,
+        _: rmcp::model::SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        // Later revisions have no such method; the SDK leaves it to us to say so.
+        let version = context.protocol_version();
+        let has_method = version.is_none_or(|version| version < ProtocolVersion::V_2026_07_28);
+        match self.extras(&context).await? {
+            Some(extras) if extras.logs() && has_method => Ok(()),
+            _ => Err(ErrorData::method_not_found::<SetLevelRequestMethod>()),
+        }
     }
 
     async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {

@@ -5,7 +5,8 @@
 //! client that floods or sleeps slows down itself and costs no memory.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rmcp::model::{ErrorData, JsonRpcMessage, JsonRpcRequest, RequestId};
@@ -15,11 +16,12 @@ use rmcp::transport::io::{StdioReader, StdioWriter, stdio_pipes};
 use rmcp::{RoleServer, serve_server};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, watch};
+use yard_dialects::Json;
 
 use super::door::Door;
 use super::local::Local;
-use super::service::Service;
+use super::service::{Ready, Service};
 use crate::pool::Pools;
 
 /// Longest message: 64 MiB of content (R12), where each byte may need an escape of two.
@@ -33,19 +35,31 @@ const UNSENT: usize = 64;
 /// A line buffer larger than this is given back once its message was read.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Serves one client until it closes its end, or `stop` is done.
-pub fn serve<F>(door: Arc<Door>, seats: Local, stop: impl FnOnce() -> F) -> io::Result<()>
+/// Serves one client until it closes its end, or `stop` is done. `open` makes what it takes to answer, on
+/// another thread while the client says hello; if it fails, every request is told why.
+pub fn serve<F>(
+    open: impl FnOnce() -> Result<(Door, Local), String> + Send + 'static,
+    stop: impl FnOnce() -> F,
+) -> io::Result<()>
 where
     F: Future<Output = ()>,
 {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    let (told, readiness) = watch::channel(None);
+    let opening: Arc<OnceLock<JoinHandle<()>>> = Arc::default();
+    let begun = Arc::clone(&opening);
+    let begin = Box::new(move || {
+        let _ = begun.set(thread::spawn(move || {
+            let ready = |(door, seats)| Ready { door: Arc::new(door), seats: Arc::new(seats) };
+            told.send_replace(Some(open().map(ready)));
+        }));
+    });
+    // One thread for the protocol and for looks: most calls take less time than waking another.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .worker_threads(Pools::workers())
         .max_blocking_threads(Pools::THREADS + 8)
         .thread_name("toolyard")
         .build()?;
-    let seats = Arc::new(seats);
-    let service = Service::new(door, Arc::clone(&seats));
+    let service = Service::when(readiness.clone(), Some(begin));
     runtime.block_on(async {
         let stop = stop();
         let (read, write) = stdio_pipes();
@@ -60,7 +74,12 @@ where
             () = stop => {}
         }
     });
-    seats.leave();
+    if let Some(opening) = Arc::into_inner(opening).and_then(OnceLock::into_inner) {
+        let _ = opening.join();
+    }
+    if let Some(Ok(ready)) = &*readiness.borrow() {
+        ready.seats.leave();
+    }
     // A tool that is still running is cut off: nothing of it is half done.
     runtime.shutdown_timeout(Duration::from_secs(2));
     Ok(())
@@ -194,11 +213,11 @@ where
         // Taken now, and given back when the client has read: until then it counts.
         let unsent = Arc::clone(&self.unsent).try_acquire_owned();
         async move {
-            let mut line = serde_json::to_vec(&message)?;
+            let mut line = Json::of(&message)?.into_text();
             drop(message);
-            line.push(b'\n');
+            line.push('\n');
             let mut write = write.lock().await;
-            let sent = write.write_all(&line).await;
+            let sent = write.write_all(line.as_bytes()).await;
             write.flush().await?;
             drop(unsent);
             sent

@@ -16,6 +16,9 @@ use super::seat::Room;
 /// How often the store is looked at although no bell rang: another process may have written.
 const GLANCE: Duration = Duration::from_secs(1);
 
+/// How far back a subscription looks: the protocol says that it holds before it is handed over.
+const BACK_MILLIS: i64 = 5_000;
+
 /// What changed since the last look.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Changed {
@@ -58,6 +61,18 @@ impl Watcher {
         let listening = room.session.listen(Arc::new(move || ear.notify_one()));
         let seen = room.session.last_event()?;
         Ok(Self { room, seen, rung, _listening: listening })
+    }
+
+    /// Looks from a moment ago on: for who was told already that it would be told. What it is told twice is
+    /// no harm; what it is never told is.
+    pub(super) fn looking_back(mut self, call: &Call) -> Result<Self> {
+        let since = call.world().now().as_millis().saturating_sub(BACK_MILLIS);
+        let after = self.seen.saturating_sub(MOST_EVENTS as u64);
+        let late = self.room.session.events(after, MOST_EVENTS)?.into_iter();
+        let first = late.filter(|row| row.at.as_millis() >= since).map(|row| row.number).min();
+        self.seen = first.map_or(self.seen, |number| number.saturating_sub(1).min(self.seen));
+        self.rung.notify_one();
+        Ok(self)
     }
 
     /// Waits until something may have happened.

@@ -1,0 +1,22 @@
+//! `toolyard mcp` from outside: the real binary, its pipes, and the protocol by hand in both revisions, so
+//! that what a client sends wrong can be sent.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests drive the binary from outside"
+)]
+
+mod client;
+mod clients;
+mod config;
+mod conformance;
+mod conformance_extras;
+mod conformance_tools;
+mod hostile;
+mod people;
+mod resources;
+mod roots;
+mod tools;

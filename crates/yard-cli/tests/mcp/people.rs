@@ -1,0 +1,174 @@
+//! Questions and approvals through the client, in both revisions, and what is said where it cannot ask.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::client::{BOTH, Client, Ground, Wire, text};
+
+const OVERWRITE: &str = "write_file";
+
+fn able() -> Value {
+    json!({"elicitation": {"form": {}}})
+}
+
+/// Makes a call that asks a person, who says `said`; its result, and what was asked.
+fn asking(
+    client: &Client,
+    wire: Wire,
+    tool: &str,
+    arguments: &Value,
+    said: Value,
+) -> (Value, Value) {
+    let params = json!({"name": tool, "arguments": arguments});
+    if wire == Wire::Sessions {
+        client.answers.borrow_mut().push(("elicitation/create".to_owned(), said));
+        let result = client.result("tools/call", params);
+        let asked = client.told.borrow_mut().pop().unwrap();
+        return (result, asked["params"].clone());
+    }
+    let first = client.result("tools/call", params.clone());
+    assert_eq!(first["resultType"], "input_required", "{first}");
+    let asked = first["inputRequests"]["person"]["params"].clone();
+    let mut again = params;
+    again["requestState"] = first["requestState"].clone();
+    again["inputResponses"] = json!({"person": said});
+    (client.result("tools/call", again), asked)
+}
+
+#[test]
+fn a_person_approves_in_the_client() {
+    for wire in BOTH {
+        let ground = Ground::new();
+        ground.put("a", "one\n");
+        let client = ground.speak(wire, &[], able());
+        let yes = json!({"action": "accept", "content": {"decision": "Allow once"}});
+        let arguments = json!({"path": "a", "content": "two\n"});
+        let (result, asked) = asking(&client, wire, OVERWRITE, &arguments, yes);
+        assert!(
+            asked["message"].as_str().unwrap().contains("+two"),
+            "the effect is shown: {asked}"
+        );
+        assert_ne!(result["isError"], true, "{result}");
+        assert_eq!(ground.text("a"), "two\n");
+        let no = json!({"action": "accept", "content": {"decision": "Deny", "reason": "not this"}});
+        let arguments = json!({"path": "a", "content": "three\n"});
+        let (result, _) = asking(&client, wire, OVERWRITE, &arguments, no);
+        assert!(result["isError"] == true && text(&result).contains("not this"), "{result}");
+        let (result, _) =
+            asking(&client, wire, OVERWRITE, &arguments, json!({"action": "decline"}));
+        assert!(result["isError"] == true && text(&result).contains("said no"), "{result}");
+        let (result, _) = asking(&client, wire, OVERWRITE, &arguments, json!({"action": "cancel"}));
+        assert!(text(&result).contains("toolyard approve"), "it waits on: {result}");
+        assert_eq!(ground.text("a"), "two\n");
+        let always = json!({"action": "accept", "content": {"decision": "Allow for this chat"}});
+        let (result, _) = asking(&client, wire, OVERWRITE, &arguments, always);
+        assert_ne!(result["isError"], true, "{result}");
+        client.said(OVERWRITE, json!({"path": "a", "content": "four\n"}));
+        assert_eq!(ground.text("a"), "four\n");
+    }
+}
+
+#[test]
+fn a_person_answers_a_question_in_the_client() {
+    for wire in BOTH {
+        let ground = Ground::new();
+        let client = ground.speak(wire, &["--toolset", "workspace"], able());
+        let colour = json!({"name": "colour", "question": "Which colour?",
+            "schema": {"type": "string", "enum": ["red", "blue"]}});
+        let many = json!({"name": "many", "question": "How many?", "schema": {"type": "integer"}});
+        let arguments = json!({"questions": [colour, many]});
+        let said = json!({"action": "accept", "content": {"colour": "blue", "many": 3}});
+        let (result, asked) = asking(&client, wire, "ask_user", &arguments, said);
+        assert_eq!(asked["requestedSchema"]["required"], json!(["colour", "many"]), "{asked}");
+        assert_eq!(
+            result["structuredContent"]["answers"],
+            json!({"colour": "blue", "many": 3}),
+            "{result}"
+        );
+        let wrong = json!({"action": "accept", "content": {"colour": "green", "many": 3}});
+        let (result, _) = asking(&client, wire, "ask_user", &arguments, wrong);
+        assert!(result["isError"] == true && text(&result).contains("colour"), "{result}");
+        let nested = json!({"questions": [{"name": "x", "question": "?", "schema": {"type": "object",
+            "properties": {"deep": {"type": "object"}}}}]});
+        let result = client.call("ask_user", nested);
+        assert!(text(&result).contains("toolyard answer"), "no form has it: {result}");
+    }
+}
+
+#[test]
+fn a_state_is_good_for_its_own_call_only() {
+    let ground = Ground::new();
+    ground.put("a", "one\n");
+    ground.put("b", "one\n");
+    let client = ground.speak(Wire::Requests, &[], able());
+    let call =
+        |path: &str| json!({"name": OVERWRITE, "arguments": {"path": path, "content": "two\n"}});
+    let first = client.result("tools/call", call("a"));
+    let state = first["requestState"].as_str().unwrap().to_owned();
+    let yes = json!({"person": {"action": "accept", "content": {"decision": "Allow once"}}});
+    let mut flipped = state.clone();
+    flipped.replace_range(10..11, if &state[10..11] == "A" { "B" } else { "A" });
+    for (path, state) in
+        [("b", state.as_str()), ("a", flipped.as_str()), ("a", "nonsense"), ("a", "")]
+    {
+        let mut again = call(path);
+        again["requestState"] = state.into();
+        again["inputResponses"] = yes.clone();
+        let answer = client.ask("tools/call", again);
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    }
+    assert_eq!((ground.text("a"), ground.text("b")), ("one\n".to_owned(), "one\n".to_owned()));
+    // A second server of the same person signs with another key.
+    let other = ground.speak(Wire::Requests, &[], able());
+    let mut again = call("a");
+    again["requestState"] = state.into();
+    again["inputResponses"] = yes;
+    assert!(other.ask("tools/call", again).get("error").is_some());
+}
+
+#[test]
+fn where_the_client_cannot_ask_the_answer_says_who_can() {
+    for (wire, words, able) in [
+        (Wire::Sessions, &["--wait", "0"][..], json!({})),
+        (Wire::Requests, &["--wait", "0"], json!({})),
+        (Wire::Sessions, &["--wait", "0", "--no-elicitation"], able()),
+        (Wire::Requests, &["--wait", "0", "--no-elicitation"], able()),
+    ] {
+        let ground = Ground::new();
+        ground.put("a", "one\n");
+        let client = ground.speak(wire, words, able);
+        let result = client.call(OVERWRITE, json!({"path": "a", "content": "two\n"}));
+        assert_eq!(result["isError"], true, "{result}");
+        let id = result["_meta"]["toolyard/answer"]["approval_id"].as_str().unwrap().to_owned();
+        assert!(text(&result).contains(&format!("toolyard approve {id}")), "{result}");
+        ground.person(&["approve", &id, "--yes"]);
+        assert_eq!(ground.text("a"), "two\n", "it happens without another call");
+    }
+}
+
+#[test]
+fn r16_a_call_waits_for_a_person_at_another_place() {
+    let ground = Ground::new();
+    ground.put("a", "one\n");
+    let client = ground.connect(&["--wait", "20"]);
+    let id = client.request(
+        "tools/call",
+        json!({"name": OVERWRITE, "arguments": {"path": "a", "content": "two\n"}}),
+    );
+    let began = Instant::now();
+    let approval = loop {
+        let listed = ground.person(&["approve", "--json"]);
+        let listed: Value = serde_json::from_str(&listed).unwrap();
+        if let Some(found) = listed["approvals"][0]["id"].as_str() {
+            break found.to_owned();
+        }
+        assert!(began.elapsed() < Duration::from_secs(15), "{listed}");
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    ground.person(&["approve", &approval, "--yes"]);
+    let result = client.answer_to(id)["result"].clone();
+    assert_ne!(result["isError"], true, "{result}");
+    assert!(began.elapsed() < Duration::from_secs(15));
+    assert_eq!(ground.text("a"), "two\n");
+}

@@ -1,0 +1,98 @@
+//! Several roots (R15), and clients that offer fewer.
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::client::{Client, Ground, Wire, toolyard};
+
+fn two_roots() -> (Ground, TempDir, Client, String) {
+    let (ground, other) = (Ground::new(), TempDir::new().unwrap());
+    ground.put("a", "first\n");
+    std::fs::write(other.path().join("a"), "second\n").unwrap();
+    let mut command = toolyard(ground.data.path());
+    command
+        .arg("mcp")
+        .args(["--policy", "open"])
+        .arg("--root")
+        .arg(ground.root.path())
+        .arg(other.path());
+    let client = Client::start(command, Wire::Sessions, json!({}));
+    let second = std::fs::canonicalize(other.path()).unwrap().to_str().unwrap().to_owned();
+    (ground, other, client, second)
+}
+
+#[test]
+fn r15_several_roots_are_several_workspaces() {
+    let (ground, other, client, second) = two_roots();
+    let listed = client.said("list_allowed_directories", json!({}));
+    assert!(
+        listed.contains(ground.path("").trim_end_matches('/')) && listed.contains(&second),
+        "{listed}"
+    );
+    assert_eq!(client.said("read_text_file", json!({"path": ground.path("a")})), "first\n");
+    assert_eq!(client.said("read_text_file", json!({"path": format!("{second}/a")})), "second\n");
+    client.said("write_file", json!({"path": format!("{second}/b"), "content": "x"}));
+    assert!(other.path().join("b").exists());
+    let across = json!({"source": ground.path("a"), "destination": format!("{second}/c")});
+    let why = client.complaint("move_file", across);
+    assert!(why.contains("different roots"), "{why}");
+    let why = client.complaint("read_text_file", json!({"path": "/etc/passwd"}));
+    assert!(why.contains("Access denied"), "{why}");
+    let both = json!({"paths": [ground.path("a"), format!("{second}/a")]});
+    let why = client.complaint("read_multiple_files", both);
+    assert!(why.contains("one call for each root"), "{why}");
+    let mut history = toolyard(ground.data.path());
+    let history = history.arg("--root").arg(other.path()).arg("history").output().unwrap();
+    assert!(String::from_utf8_lossy(&history.stdout).contains("/b"));
+}
+
+#[test]
+fn what_a_client_offers_narrows_and_never_widens() {
+    let cases = [
+        ("sub", true, false), // a folder of ours: only that
+        ("", true, true),     // all of it
+        ("..", true, true),   // more than it: what the operator allowed
+        ("/etc", true, true), // nothing of ours: says nothing about us
+    ];
+    for (offered, sub, rest) in cases {
+        let ground = Ground::new();
+        ground.put("sub/a", "in\n");
+        ground.put("b", "out\n");
+        let client = ground.speak(
+            Wire::Sessions,
+            &["--policy", "open"],
+            json!({"roots": {"listChanged": true}}),
+        );
+        let uri = match offered {
+            "/etc" => "file:///etc".to_owned(),
+            ".." => format!(
+                "file://{}",
+                std::path::Path::new(&ground.path("")).parent().unwrap().display()
+            ),
+            inside => format!("file://{}", ground.path(inside).trim_end_matches('/')),
+        };
+        client
+            .answers
+            .borrow_mut()
+            .push(("roots/list".to_owned(), json!({"roots": [{"uri": uri}]})));
+        let seen = client.call("read_text_file", json!({"path": ground.path("sub/a")}));
+        assert_eq!(seen["isError"] != true, sub, "{offered}: {seen}");
+        let seen = client.call("read_text_file", json!({"path": ground.path("b")}));
+        assert_eq!(seen["isError"] != true, rest, "{offered}: {seen}");
+        let wrote = client.call("write_file", json!({"path": ground.path("c"), "content": "x"}));
+        assert_eq!(wrote["isError"] != true, rest, "{offered}: {wrote}");
+        let outside = client.complaint("read_text_file", json!({"path": "/etc/hostname"}));
+        assert!(outside.contains("Access denied"), "{outside}");
+        if offered == "sub" {
+            // The client changes its mind.
+            let all = format!("file://{}", ground.path("").trim_end_matches('/'));
+            client
+                .answers
+                .borrow_mut()
+                .push(("roots/list".to_owned(), json!({"roots": [{"uri": all}]})));
+            client.send(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}));
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            client.said("read_text_file", json!({"path": ground.path("b")}));
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Tools: listed from the catalog, called in every dialect, answered as the protocol wants it.
+
+use serde_json::{Value, json};
+use yard_dialects::Catalog;
+
+use crate::client::{BOTH, Ground, Wire, text};
+
+#[test]
+fn every_toolset_is_listed_as_the_catalog_has_it() {
+    let ground = Ground::new();
+    for dialect in Catalog::standard().dialects() {
+        let client = ground.connect(&["--toolset", dialect.name]);
+        let listed = client.result("tools/list", json!({}));
+        let names: Vec<&str> = names(&listed);
+        let known: Vec<String> = Catalog::standard()
+            .list(dialect.name)
+            .map(yard_dialects::AnyTool::function_name)
+            .collect();
+        assert_eq!(names, known, "{}", dialect.name);
+        for tool in listed["tools"].as_array().unwrap() {
+            let hints = &tool["annotations"];
+            for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
+                assert!(hints[hint].is_boolean(), "{tool}");
+            }
+            assert!(tool["title"].is_string() && tool["description"].is_string());
+        }
+    }
+}
+
+fn names(listed: &Value) -> Vec<&str> {
+    listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn both_wires_read_write_and_teach() {
+    for wire in BOTH {
+        let ground = Ground::new();
+        ground.put("a.txt", "hello, my dear world\n");
+        let client = ground.speak(wire, &["--policy", "open"], json!({}));
+        if wire == Wire::Requests {
+            let found = client.result("server/discover", json!({}));
+            assert!(
+                found["supportedVersions"].as_array().unwrap().contains(&"2026-07-28".into()),
+                "{found}"
+            );
+        }
+        assert_eq!(
+            client.said("read_text_file", json!({"path": ground.path("a.txt")})),
+            "hello, my dear world\n"
+        );
+        client.said("write_file", json!({"path": "b.txt", "content": "new\n"}));
+        assert_eq!(ground.text("b.txt"), "new\n");
+        let why = client.complaint(
+            "edit_file",
+            json!({"path": "a.txt", "edits": [{"oldText": "helo, my dear world", "newText": "x"}]}),
+        );
+        assert!(why.contains("hello, my dear world"), "the closest place is named: {why}");
+        let why = client.complaint("read_text_file", json!({}));
+        assert!(why.contains("path"), "{why}");
+        let answer = client.ask("tools/call", json!({"name": "read_txt_file", "arguments": {}}));
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        assert!(
+            answer["error"]["message"].as_str().unwrap().contains("read_text_file"),
+            "{answer}"
+        );
+        assert_eq!(client.leave(), Some(0));
+        let history = ground.person(&["history"]);
+        assert!(history.contains("b.txt"), "history outlives the connection: {history}");
+        ground.person(&["undo", "last"]);
+        assert!(!ground.root.path().join("b.txt").exists());
+    }
+}
+
+#[test]
+fn data_comes_with_its_schema_and_a_text_for_models() {
+    let ground = Ground::new();
+    ground.put("src/a.rs", "fn main() {}\n");
+    let client = ground.connect(&["--toolset", "workspace"]);
+    let result = client.call("read", json!({"path": "/src/a.rs"}));
+    assert!(result["structuredContent"].to_string().contains("fn main() {}"), "{result}");
+    let words = text(&result);
+    assert!(words.contains("fn main() {}\n") || words.ends_with("fn main() {}"), "{words}");
+    assert!(
+        !words.contains("\\n") && !words.contains('{') || words.contains("main() {}"),
+        "{words}"
+    );
+    let client = ground.connect(&[]);
+    let result = client.call("read_text_file", json!({"path": "src/a.rs"}));
+    assert!(result.get("structuredContent").is_none(), "a text is sent once: {result}");
+}
+
+#[test]
+fn r14_each_connection_is_a_chat_of_its_own() {
+    let ground = Ground::new();
+    for _ in 0..2 {
+        let client = ground.connect(&["--policy", "open"]);
+        client.said("write_file", json!({"path": "x", "content": "y"}));
+    }
+    let chats = ground.person(&["chats"]);
+    assert_eq!(chats.matches("MCP: test").count(), 2, "{chats}");
+}
+
+#[test]
+fn read_only_is_what_the_gate_says() {
+    let ground = Ground::new();
+    ground.put("a", "one\n");
+    let client = ground.connect(&["--read-only", "--policy", "open"]);
+    let listed = client.result("tools/list", json!({}));
+    assert!(names(&listed).contains(&"write_file"), "no tool is left out");
+    assert_eq!(client.said("read_text_file", json!({"path": "a"})), "one\n");
+    for (tool, arguments) in [
+        ("write_file", json!({"path": "b", "content": "x"})),
+        ("create_directory", json!({"path": "d"})),
+        ("move_file", json!({"source": "a", "destination": "b"})),
+    ] {
+        let why = client.complaint(tool, arguments);
+        assert!(why.contains("may read and not change"), "{tool}: {why}");
+    }
+    let dry = json!({"path": "a", "edits": [{"oldText": "one", "newText": "two"}], "dryRun": true});
+    assert!(client.said("edit_file", dry).contains("+two"), "a dry run only looks");
+    assert_eq!(ground.text("a"), "one\n");
+}
+
+#[test]
+fn with_history_an_agent_takes_a_step_back_in_every_dialect() {
+    for dialect in Catalog::standard().dialects() {
+        let ground = Ground::new();
+        ground.put("keep", "1\n");
+        let plain = ground.connect(&["--toolset", dialect.name]);
+        assert!(!names(&plain.result("tools/list", json!({}))).contains(&"undo_step"));
+        let answer =
+            plain.ask("tools/call", json!({"name": "undo_step", "arguments": {"step": "x"}}));
+        assert!(answer.get("error").is_some(), "{answer}");
+        drop(plain);
+        ground.person(&["call", "write", "{\"path\": \"/new\", \"content\": \"x\"}"]);
+        let client = ground.connect(&["--toolset", dialect.name, "--history", "--policy", "open"]);
+        let listed = client.call("list_steps", json!({"limit": 1}));
+        let data = &listed["structuredContent"];
+        let data = if dialect.name == "assistant" { &data["value"] } else { data };
+        let step = data["steps"][0]["step"].as_str().unwrap_or_else(|| panic!("{listed}"));
+        client.said("undo_step", json!({"step": step}));
+        assert!(!ground.root.path().join("new").exists(), "{}", dialect.name);
+        let why = client.complaint("undo_step", json!({"step": "nonsense"}));
+        assert!(why.contains("list_steps"), "{why}");
+    }
+}
+
+#[test]
+fn progress_is_told_and_a_cancelled_call_ends() {
+    for wire in BOTH {
+        let ground = Ground::new();
+        let client = ground.speak(wire, &["--toolset", "assistant", "--policy", "open"], json!({}));
+        let sleep = |seconds: u32| {
+            json!({"name": "run_code", "_meta": {"progressToken": "p"},
+            "arguments": {"language": "bash", "code": format!("sleep {seconds}; echo done > late")}})
+        };
+        let result = client.result("tools/call", sleep(3));
+        assert_ne!(result["isError"], true, "{result}");
+        let told = client.told.borrow().clone();
+        let told: Vec<&Value> =
+            told.iter().filter(|message| message["method"] == "notifications/progress").collect();
+        assert!(told.len() >= 2, "{told:?}");
+        assert!(told.iter().all(|message| message["params"]["progressToken"] == "p"));
+        std::fs::remove_file(ground.root.path().join("late")).unwrap();
+        let id = client.request("tools/call", sleep(20));
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
+        client.send(&cancel);
+        // The one after it is answered, the cancelled one is not, and its program is gone.
+        client.said("list_directory", json!({"path": "."}));
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
+        let left = std::process::Command::new("pgrep")
+            .args(["-P", &client.id().to_string()])
+            .output()
+            .unwrap();
+        assert!(left.stdout.is_empty(), "{}", String::from_utf8_lossy(&left.stdout));
+        assert!(!ground.root.path().join("late").exists());
+    }
+}
+
+#[test]
+fn what_was_only_found_on_disk_is_not_taken_back() {
+    let ground = Ground::new();
+    ground.put("mine", "mine\n");
+    let client = ground.connect(&["--toolset", "codex", "--history", "--policy", "open"]);
+    client.said("exec_command", json!({"session_id": "s", "cmd": "true", "workdir": null}));
+    let listed = client.call("list_steps", json!({}));
+    let found = &listed["structuredContent"]["steps"][0];
+    assert_eq!((&found["verb"], &found["by"]), (&json!("import"), &json!("external")), "{listed}");
+    let why = client.complaint("undo_step", json!({"step": found["step"]}));
+    assert!(why.contains("already"), "{why}");
+    drop(client);
+    let mut undo = crate::client::toolyard(ground.data.path());
+    let undo = undo.arg("--root").arg(ground.root.path()).args(["undo", "last"]).output().unwrap();
+    assert!(!undo.status.success(), "nothing was done here yet");
+    assert_eq!(ground.text("mine"), "mine\n");
+}

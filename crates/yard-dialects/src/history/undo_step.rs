@@ -1,0 +1,54 @@
+//! `undo_step`: takes one step back, as a new step.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use yard_core::op::{Show, Undo};
+use yard_core::{Author, Fault, FaultCode};
+use yard_gate::Asks;
+
+use super::shown;
+use crate::tool::{Context, Stop, Tool};
+
+pub(super) struct UndoStep;
+
+/// Takes back one step of the workspace, and nothing that came after it: later changes to the same files stay
+/// if they fit. Undoing is a step itself, so undoing that brings the change back. `list_steps` has the ids.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// The step's id.
+    step: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Reply {
+    /// The new step.
+    step: String,
+    /// The step that it took back.
+    undoes: String,
+    /// The files that changed by that.
+    paths: Vec<String>,
+}
+
+impl Tool for UndoStep {
+    type Args = Args;
+    type Reply = Reply;
+    const NAME: &'static str = "undo_step";
+    const ASKS: Asks = Asks::ToOverwrite;
+
+    fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
+        let wrong = "expected a step's id, as list_steps has it";
+        let step = args.step.trim().parse().map_err(|_| Stop::argument("step", wrong))?;
+        let asked = context.perform(Show { step, max_bytes: 0 })?;
+        if asked.step.author == Author::External {
+            let message = "this step only wrote down what was on disk already: undoing it would remove files that \
+                           nobody made here. A person can, with `toolyard undo`";
+            return Err(Stop::Fault(Fault::new(FaultCode::Denied, message)));
+        }
+        let done = context.perform(Undo { step })?;
+        Ok(Reply {
+            step: done.step.to_string(),
+            undoes: done.undoes.to_string(),
+            paths: done.paths.iter().map(|path| shown(context, path)).collect(),
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! `/mcp/{workspace_id}`: the way of a request to the MCP door. It is checked, known and let in as every
+//! other; then the protocol is another module's.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{FutureExt as _, StreamExt as _};
+use http::header::{EXPECT, WWW_AUTHENTICATE};
+use http::request::Parts;
+use http::{HeaderValue, Request, Response};
+use http_body_util::BodyStream;
+use hyper::body::{Body as _, Incoming};
+use tokio::time::Instant;
+use yard_core::{Role, WorkspaceId};
+use yard_gate::Session;
+
+use super::answer::{credentials, told_problem};
+use super::app::App;
+use super::ask::no_token;
+use super::problem::Problem;
+use super::stream::{self, Body};
+use super::{body, guard};
+use crate::mcp::Guest;
+use crate::pool::Work;
+
+const PREFIX: &str = "/mcp/";
+const ROUTE: &str = "/mcp/{workspace_id}";
+/// The dialect that is spoken unless the address says otherwise (R14).
+const TOOLSET: &str = "filesystem";
+/// How often a stream that goes on is asked whether its reader is still let in.
+const GLANCE: Duration = Duration::from_secs(5);
+
+/// The workspace that a path of this door names.
+pub(super) fn workspace_of(path: &str) -> Option<&str> {
+    path.strip_prefix(PREFIX).filter(|rest| !rest.is_empty() && !rest.contains('/'))
+}
+
+/// The answer to a request for a workspace.
+pub(super) async fn respond(
+    app: Arc<App>,
+    workspace: &str,
+    mut parts: Parts,
+    mut body: Incoming,
+) -> Response<Body> {
+    let began = Instant::now();
+    let method = parts.method.clone();
+    let response = match let_in(&app, workspace, &parts).await {
+        Ok((guest, token, id)) => {
+            let caller = format!("{id} {}", guest.session.actor().name());
+            parts.extensions.insert(guest);
+            let history = option(&parts, "history").is_some_and(|value| value != "false");
+            let answer = app.mcp.respond(caller, history, Request::from_parts(parts, body)).await;
+            let alive = Alive { app: Arc::clone(&app), token, id };
+            answer.map(|body| outgoing(body, alive))
+        }
+        Err(problem) => {
+            // Who is refused while it still sends would find the connection closed, and no answer.
+            if !parts.headers.contains_key(EXPECT) && !body.is_end_stream() {
+                body::hear_out(&mut body).await;
+            }
+            refused(&app, &parts, problem)
+        }
+    };
+    let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+    let status = response.status().as_u16();
+    tracing::info!(method = method.as_str(), route = ROUTE, status, micros, "request");
+    response
+}
+
+/// Finds out who is calling, and whether they may speak in this workspace.
+async fn let_in(
+    app: &Arc<App>,
+    workspace: &str,
+    parts: &Parts,
+) -> Result<(Guest, String, WorkspaceId), Problem> {
+    guard::check(&app.settings, &parts.uri, &parts.headers)?;
+    let token = credentials(parts)?.ok_or_else(no_token)?;
+    let toolset = option(parts, "toolset").unwrap_or_else(|| TOOLSET.to_owned());
+    if !app.mcp.speaks(&toolset) {
+        return Err(Problem::invalid("toolset", "there is no such toolset"));
+    }
+    let id = workspace.parse().unwrap_or(WorkspaceId::from_bytes([0; 16]));
+    let (house, sent) = (Arc::clone(app), token.clone());
+    let entered = app.pools.run(Work::Look, move || session(&house, &sent, id)).await;
+    let session = entered.ok_or_else(Problem::internal)??;
+    Ok((Guest { session, toolset }, token, id))
+}
+
+fn session(app: &App, token: &str, id: WorkspaceId) -> Result<Session, Problem> {
+    let identity = app.house.identify(token)?;
+    let entered = app.house.enter(identity, id, Role::Viewer)?;
+    Ok(app.house.session(&entered)?)
+}
+
+/// What the address says besides the workspace.
+fn option(parts: &Parts, name: &str) -> Option<String> {
+    let query = parts.uri.query().unwrap_or_default();
+    let found = form_urlencoded::parse(query.as_bytes()).find(|(known, _)| known == name);
+    found.map(|(_, value)| value.into_owned())
+}
+
+fn refused(app: &App, parts: &Parts, problem: Problem) -> Response<Body> {
+    let is_unknown = problem.status == 401;
+    let mut response = told_problem(app, parts, problem);
+    if is_unknown {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+/// Who reads a stream that goes on.
+struct Alive {
+    app: Arc<App>,
+    token: String,
+    id: WorkspaceId,
+}
+
+impl Alive {
+    /// Ends once the reader would not be let in any more, or the server closes.
+    async fn ends(self) {
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(GLANCE) => {}
+                () = self.app.closed.notified() => return,
+            }
+            let (app, token, id) = (Arc::clone(&self.app), self.token.clone(), self.id);
+            let still = self.app.pools.run(Work::Look, move || session(&app, &token, id)).await;
+            if !matches!(still, Some(Ok(_))) {
+                return;
+            }
+        }
+    }
+}
+
+/// The body as it goes out: a stream ends with its reader's rights.
+fn outgoing(
+    body: http_body_util::combinators::BoxBody<bytes::Bytes, std::convert::Infallible>,
+    alive: Alive,
+) -> Body {
+    let frames =
+        BodyStream::new(body).map(|frame| frame.map_err(|never| -> io::Error { match never {} }));
+    stream::pieces(frames.take_until(alive.ends().boxed()))
+}

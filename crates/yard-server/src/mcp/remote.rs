@@ -1,0 +1,58 @@
+//! The seats of HTTP: each request brings its own, found out before the protocol is looked at.
+
+use http::request::Parts;
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::{Map, Value};
+use yard_core::{Fault, FaultCode};
+use yard_gate::Session;
+
+use super::seat::{Elsewhere, Room, Seat, Seats};
+
+/// Who sends a request, as its transport found out.
+#[derive(Clone)]
+pub(crate) struct Guest {
+    /// The caller in the workspace of the path.
+    pub(crate) session: Session,
+    /// The dialect that is asked for.
+    pub(crate) toolset: String,
+}
+
+/// The seats of all requests.
+pub(crate) struct Remote;
+
+impl Remote {
+    fn guest(context: &RequestContext<RoleServer>) -> Result<&Guest, ErrorData> {
+        let parts = context.extensions.get::<Parts>();
+        let guest = parts.and_then(|parts| parts.extensions.get::<Guest>());
+        guest.ok_or_else(|| ErrorData::internal_error("nobody is known to have sent this", None))
+    }
+}
+
+impl Seats for Remote {
+    const TAKES_ROOTS: bool = false;
+
+    fn seat(
+        &self,
+        context: &RequestContext<RoleServer>,
+        _: &Map<String, Value>,
+    ) -> yard_core::Result<Seat> {
+        let guest = Self::guest(context);
+        let Guest { session, toolset } =
+            guest.map_err(|error| Fault::new(FaultCode::Io, error.message.into_owned()))?.clone();
+        // What a client says that a person said is a person's word only where the token is that person's.
+        let person = session.actor().is_person().then(|| session.clone());
+        Ok(Seat { session, person, toolset, elsewhere: Elsewhere::Routes, scribe: None })
+    }
+
+    fn toolset(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
+        Ok(Self::guest(context)?.toolset.clone())
+    }
+
+    fn rooms(&self, context: &RequestContext<RoleServer>) -> Result<Vec<Room>, ErrorData> {
+        let session = Self::guest(context)?.session.clone();
+        Ok(vec![Room { name: None, session }])
+    }
+
+    fn narrow(&self, _: &[Vec<u8>]) {}
+}

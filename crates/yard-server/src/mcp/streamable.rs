@@ -1,0 +1,93 @@
+//! MCP over HTTP, behind a door that has let the caller in: sessions of 2025-11-25 and before, and requests
+//! without sessions. Callers share nothing: a session is found only by whom it was opened for.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::combinators::BoxBody;
+use hyper::body::Incoming;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+
+use super::door::Door;
+use super::extras::Extras;
+use super::remote::Remote;
+use super::service::{Ready, Service};
+
+/// Longest body: 64 MiB of content (R12), where each byte may need an escape of two.
+const BODY_BYTES: usize = (128 << 20) + (1 << 20);
+/// Callers whose sessions are kept apart at once; of more, those without any are forgotten.
+const CALLERS: usize = 1_024;
+
+type Http = StreamableHttpService<Service<Remote>, LocalSessionManager>;
+
+/// One caller's sessions.
+struct Place {
+    http: Http,
+    sessions: Arc<LocalSessionManager>,
+}
+
+/// The sessions of all callers.
+pub(crate) struct Streamable {
+    door: Arc<Door>,
+    /// The same, for who wants the history's tools besides.
+    with_history: Arc<Door>,
+    extras: Option<Arc<dyn Extras>>,
+    places: Mutex<HashMap<String, Place>>,
+}
+
+impl Streamable {
+    pub(crate) fn new(door: Door, extras: Option<Arc<dyn Extras>>) -> Self {
+        let with_history = Arc::new(door.with_history());
+        Self { door: Arc::new(door), with_history, extras, places: Mutex::default() }
+    }
+
+    /// Whether there is such a dialect.
+    pub(crate) fn speaks(&self, toolset: &str) -> bool {
+        self.door.catalog().dialects().any(|dialect| dialect.name == toolset)
+    }
+
+    /// Answers a request of `caller`, which brings its guest along.
+    pub(crate) async fn respond(
+        &self,
+        caller: String,
+        history: bool,
+        request: Request<Incoming>,
+    ) -> Response<BoxBody<Bytes, Infallible>> {
+        let http = self.http(format!("{caller} {history}"), history);
+        http.handle(request).await
+    }
+
+    fn http(&self, caller: String, history: bool) -> Http {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        if places.len() >= CALLERS && !places.contains_key(&caller) {
+            places.retain(|_, place| has_sessions(&place.sessions));
+        }
+        places.entry(caller).or_insert_with(|| self.place(history)).http.clone()
+    }
+
+    fn place(&self, history: bool) -> Place {
+        let door = Arc::clone(if history { &self.with_history } else { &self.door });
+        let sessions = Arc::new(LocalSessionManager::default());
+        // Host and Origin were checked by the door in front of this one, by the operator's settings.
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .disable_allowed_origins()
+            .with_max_request_body_bytes(BODY_BYTES);
+        let (seats, extras) = (Arc::new(Remote), self.extras.clone());
+        let make = move || {
+            let (door, seats) = (Arc::clone(&door), Arc::clone(&seats));
+            Ok(Service::new(Ready { door, seats }, extras.clone()))
+        };
+        let http = StreamableHttpService::new(make, Arc::clone(&sessions), config);
+        Place { http, sessions }
+    }
+}
+
+/// Whether anybody is connected. Who is just coming or going counts as connected.
+fn has_sessions(sessions: &LocalSessionManager) -> bool {
+    sessions.sessions.try_read().map_or(true, |sessions| !sessions.is_empty())
+}

@@ -9,7 +9,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -131,6 +131,12 @@ pub(crate) fn spelled_out(folder: &Path) -> Result<String, Failure> {
         let message = format!("{} cannot be written into a configuration", path.display());
         Failure::new(FaultCode::BadPath, message)
     })
+}
+
+/// A path of the host without its links; as it is, if it is not there.
+pub(crate) fn resolved(path: &[u8]) -> Vec<u8> {
+    let found = fs::canonicalize(Path::new(OsStr::from_bytes(path)));
+    found.map_or_else(|_| path.to_vec(), |path| path.into_os_string().into_vec())
 }
 
 /// The environment.

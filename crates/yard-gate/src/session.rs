@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use yard_core::op::Operation;
 use yard_core::{
-    ApprovalId, Call, ChatId, Effect, Fault, FaultCode, Limits, QuestionId, Result, RunId, WsPath,
+    ApprovalId, Call, ChatId, Effect, EffectKind, Fault, FaultCode, Limits, PathEffect, QuestionId,
+    Result, RunId, WsPath,
 };
 use yard_kernel::{Committed, Execute, Planned, Proposal, Signed, Upload, store_fault};
 use yard_store::{AuditEntry, Mode, NewTurn, Rider};
@@ -183,8 +184,12 @@ impl Session {
     /// A word against what lies outside of the folders that the caller keeps to.
     fn judge_confines(&self, effect: &Effect) -> Verdict {
         let Some(folders) = &self.confines else { return Verdict::Allow };
-        let is_inside = |path: &WsPath| folders.iter().any(|folder| path.is_within(folder));
-        match effect.paths.iter().find(|one| !is_inside(&one.path)) {
+        let is_inside = |one: &PathEffect| {
+            // A command sees all of the workspace, wherever it starts.
+            let least = if one.kind == EffectKind::Run { &WsPath::root() } else { &one.path };
+            folders.iter().any(|folder| least.is_within(folder))
+        };
+        match effect.paths.iter().find(|one| !is_inside(one)) {
             None => Verdict::Allow,
             Some(outside) => {
                 let folders: Vec<String> = folders.iter().map(ToString::to_string).collect();
@@ -598,9 +603,8 @@ impl Session {
         );
         let quoted = if quotes { op.quotes() } else { Vec::new() };
         let may_read = |path: &yard_core::WsPath| {
-            let reading = Effect::one(yard_core::EffectKind::Read, path.clone());
-            let verdict = self.judgement(origin, call, &reading).map(|judged| judged.verdict);
-            matches!(verdict, Ok(Verdict::Allow))
+            let reading = Effect::one(EffectKind::Read, path.clone());
+            matches!(self.judge(origin, call, &reading), Ok(Verdict::Allow))
         };
         match quoted.iter().find(|path| !may_read(path)) {
             None => fault,

@@ -31,6 +31,8 @@ Calls that need your approval ask in the client if it can, else `toolyard approv
 const TOOLSET: &str = "filesystem";
 /// What holds unless the caller says otherwise (R14).
 const POLICY: &str = "guarded";
+/// Seconds that a call waits unless the caller says otherwise (R16).
+const WAIT: u64 = 30;
 /// The word for the page about all clients.
 const EVERY_CLIENT: &str = "all";
 
@@ -54,7 +56,7 @@ pub(crate) struct Options {
     #[arg(long)]
     history: bool,
     /// Seconds that a call waits for a person whom the client cannot ask
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    #[arg(long, value_name = "SECONDS", default_value_t = WAIT)]
     wait: u64,
     /// Take no client's word for a person's: approve and answer on the command line only
     #[arg(long)]
@@ -73,6 +75,12 @@ impl Options {
         self.check_toolset()?;
         let policy = self.policy()?;
         let roots = self.roots(door);
+        if roots.len() > 1 && self.toolset != TOOLSET {
+            let message = format!("several folders go with the toolset {TOOLSET} alone");
+            return Err(Failure::misuse(FaultCode::BadArgument, message).hinting(
+                "start one server for each folder, or name the folder that holds them all",
+            ));
+        }
         // What is not there is said now; the rest of the opening is done while the client says hello.
         roots.iter().try_for_each(|root| place::spelled_out(root).map(drop))?;
         let (door, options) = (door.clone(), self.clone());
@@ -100,7 +108,8 @@ impl Options {
         let catalog = Catalog::standard();
         let catalog = if self.history { catalog.with_history() } else { catalog };
         let call = Call::new(Arc::clone(&world));
-        let seats = Local::new(roots, self.toolset.clone(), !self.no_elicitation, call);
+        let seats =
+            Local::new(roots, self.toolset.clone(), !self.no_elicitation, call, place::resolved);
         let door = McpDoor::new(catalog, world, secret, Duration::from_secs(self.wait));
         Ok((door, seats))
     }
@@ -126,7 +135,15 @@ impl Options {
         };
         option("--toolset", &self.toolset, TOOLSET);
         option("--policy", &self.policy, POLICY);
-        let flags = [(self.read_only, "--read-only"), (self.history, "--history")];
+        option("--wait", &self.wait.to_string(), &WAIT.to_string());
+        if let Some(data_dir) = door.data_dir() {
+            option("--data-dir", &data_dir.to_string_lossy(), "");
+        }
+        let flags = [
+            (self.read_only, "--read-only"),
+            (self.history, "--history"),
+            (self.no_elicitation, "--no-elicitation"),
+        ];
         arguments.extend(flags.iter().filter(|(set, _)| *set).map(|(_, flag)| (*flag).to_owned()));
         Ok(Reply::text(client.config("toolyard", &arguments)))
     }
@@ -166,6 +183,7 @@ impl Options {
 fn open(door: &Door, root: &Path, policy: Policy) -> Result<Root, Failure> {
     let (open, _) = door.workspace(root)?;
     let agent = Session::new(Arc::clone(&open), Actor::LocalAgent, policy).showing_host_paths();
-    let person = Session::new(open, Actor::LocalPerson, Policy::Open);
+    // What the person approves is done in this session's stead, and answered in the agent's words.
+    let person = Session::new(open, Actor::LocalPerson, Policy::Open).showing_host_paths();
     Ok(Root { agent, person })
 }

@@ -18,7 +18,15 @@ fn the_page_about_clients_is_what_the_program_prints() {
 #[test]
 fn a_configuration_starts_what_was_asked_for() {
     let ground = Ground::new();
-    let words = ["--toolset", "codex", "--read-only", "--history", "--print-config", "cursor"];
+    let words = [
+        "--toolset",
+        "codex",
+        "--read-only",
+        "--history",
+        "--no-elicitation",
+        "--print-config",
+        "cursor",
+    ];
     let printed = ground.command(&words).output().unwrap();
     let config: serde_json::Value = serde_json::from_slice(&printed.stdout).unwrap();
     let server = &config["mcpServers"]["toolyard"];
@@ -27,10 +35,9 @@ fn a_configuration_starts_what_was_asked_for() {
         server["args"].as_array().unwrap().iter().filter_map(|it| it.as_str()).collect();
     let root = ground.path("");
     let root = root.trim_end_matches('/');
-    assert_eq!(
-        arguments,
-        ["mcp", "--root", root, "--toolset", "codex", "--read-only", "--history"]
-    );
+    let data = ground.data.path().to_str().unwrap();
+    let expected = ["mcp", "--root", root, "--toolset", "codex", "--data-dir", data, "--read-only"];
+    assert_eq!(arguments, [&expected[..], &["--history", "--no-elicitation"]].concat());
 }
 
 #[test]

@@ -96,3 +96,33 @@ fn what_a_client_offers_narrows_and_never_widens() {
         }
     }
 }
+
+#[test]
+fn who_is_narrowed_gets_round_it_by_no_command_and_by_no_fault() {
+    let ground = Ground::new();
+    ground.put("sub/a", "in\n");
+    ground.put("secret", "open sesame\n");
+    let sub = format!("file://{}", ground.path("sub"));
+    let narrowed = |toolset: &str| {
+        let words = ["--toolset", toolset, "--policy", "open"];
+        let client = ground.speak(Wire::Sessions, &words, json!({"roots": {}}));
+        let roots = json!({"roots": [{"uri": sub}]});
+        client.answers.borrow_mut().push(("roots/list".to_owned(), roots));
+        client
+    };
+    let shell = json!({"command": "cat ../secret", "workdir": "sub"});
+    let why = narrowed("codex").complaint("shell", shell);
+    assert!(why.contains("outside of what the client offers") && !why.contains("sesame"), "{why}");
+    let edits = json!([{"oldText": "open sesam", "newText": "x"}, {"oldText": "opn sesame", "newText": "y"}]);
+    let edit = json!({"path": ground.path("secret"), "edits": edits});
+    let why = narrowed("filesystem").complaint("edit_file", edit);
+    assert!(!why.contains("open sesame"), "{why}");
+    // A link to the folder is the folder.
+    let link = ground.data.path().join("link");
+    std::os::unix::fs::symlink(ground.path("sub"), &link).unwrap();
+    let client = ground.speak(Wire::Sessions, &["--policy", "open"], json!({"roots": {}}));
+    let roots = json!({"roots": [{"uri": format!("file://localhost{}", link.display())}]});
+    client.answers.borrow_mut().push(("roots/list".to_owned(), roots));
+    client.said("read_text_file", json!({"path": ground.path("sub/a")}));
+    client.complaint("read_text_file", json!({"path": ground.path("secret")}));
+}

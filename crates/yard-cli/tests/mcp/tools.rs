@@ -195,3 +195,72 @@ fn what_was_only_found_on_disk_is_not_taken_back() {
     assert!(!undo.status.success(), "nothing was done here yet");
     assert_eq!(ground.text("mine"), "mine\n");
 }
+
+/// Valid arguments for every tool of every toolset, as the session of the Python client sends them.
+fn samples() -> Value {
+    serde_json::from_str(include_str!("calls.json")).unwrap()
+}
+
+/// Every file below a folder, with its bytes.
+fn picture(folder: &std::path::Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let mut found = std::collections::BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => found.extend(picture(&path)),
+            false => drop(found.insert(path.clone(), std::fs::read(&path).unwrap())),
+        }
+    }
+    found
+}
+
+/// A workspace that has something for most samples to find.
+fn furnished() -> Ground {
+    let ground = Ground::new();
+    for name in ["a.txt", "b.txt", "notes.md", "src/main.py", "src/lib.rs", "plan.md"] {
+        ground.put(name, "one\ntwo\nthree\n");
+    }
+    ground
+}
+
+#[test]
+fn hints_are_true() {
+    let samples = samples();
+    for dialect in Catalog::standard().dialects() {
+        let ground = furnished();
+        let before = picture(ground.root.path());
+        let client =
+            ground.connect(&["--toolset", dialect.name, "--policy", "open", "--wait", "0"]);
+        let listed = client.result("tools/list", json!({}));
+        let hinted = |tool: &Value, hint: &str| tool["annotations"][hint] == true;
+        let tools = listed["tools"].as_array().unwrap();
+        let call = |tool: &Value| {
+            let name = tool["name"].as_str().unwrap();
+            let arguments = samples[dialect.name][name]["valid"].clone();
+            assert!(arguments.is_object(), "{}.{name} has no sample", dialect.name);
+            client.ask("tools/call", json!({"name": name, "arguments": arguments}));
+        };
+        // Who reads only changes nothing, and leaves no step.
+        tools.iter().filter(|tool| hinted(tool, "readOnlyHint")).for_each(call);
+        assert_eq!(picture(ground.root.path()), before, "{}", dialect.name);
+        assert!(!ground.person(&["history"]).contains("agent"), "{}", dialect.name);
+        // Who destroys nothing leaves what is there as it is.
+        let gentle =
+            |tool: &&Value| !hinted(tool, "readOnlyHint") && !hinted(tool, "destructiveHint");
+        tools.iter().filter(gentle).for_each(call);
+        let after = picture(ground.root.path());
+        assert!(
+            before.iter().all(|(path, bytes)| after.get(path) == Some(bytes)),
+            "{}",
+            dialect.name
+        );
+        // And under --read-only nobody changes anything.
+        let client = ground.connect(&["--toolset", dialect.name, "--read-only", "--wait", "0"]);
+        for tool in tools.iter().filter(|tool| !hinted(tool, "openWorldHint")) {
+            let name = tool["name"].as_str().unwrap();
+            let arguments = samples[dialect.name][name]["valid"].clone();
+            client.ask("tools/call", json!({"name": name, "arguments": arguments}));
+        }
+        assert_eq!(picture(ground.root.path()), after, "{}", dialect.name);
+    }
+}

@@ -88,7 +88,7 @@ impl Tool for WebFetch {
     const NAME: &'static str = "web_fetch";
     const WORK: Work = Work::Run;
     const ASKS: Asks = Asks::ToReachOthers;
-    const HINTS: Hints = Hints::LOOKS.reaching_out();
+    const HINTS: Hints = Hints::CHANGES.reaching_out();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let (offset, url) = (args.offset, args.url.clone());

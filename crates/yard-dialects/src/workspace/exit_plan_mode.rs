@@ -54,7 +54,7 @@ impl Tool for ExitPlanMode {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "exit_plan_mode";
-    const HINTS: Hints = Hints::ADDS.repeating();
+    const HINTS: Hints = Hints::CHANGES;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = plan_file::path(&args.plan_file_path, PATH, context)?;

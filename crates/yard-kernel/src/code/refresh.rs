@@ -88,7 +88,7 @@ impl Refresh<'_> {
         let index = code.read();
         let (walked, compared) = thread::scope(|scope| {
             let walking = scope.spawn(|| self.walk(&index, &sender));
-            let compared = self.compare_all(&index, &receiver);
+            let compared = self.compare_all(&index, receiver);
             (walking.join().unwrap_or_else(|_| Err(broke_off("walk"))), compared)
         });
         let (mut comparison, other) = (compared?, walked?);
@@ -133,7 +133,7 @@ impl Refresh<'_> {
     fn compare_all<'a>(
         &'a self,
         index: &'a Index,
-        receiver: &Receiver<Option<Vec<WsPath>>>,
+        receiver: Receiver<Option<Vec<WsPath>>>,
     ) -> Result<Comparison<'a>> {
         let mut comparison = Comparison::new(self.workspace, index);
         while let Ok(Some(chunk)) = receiver.recv() {

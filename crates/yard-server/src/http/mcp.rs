@@ -9,7 +9,7 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use http::header::{EXPECT, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Request, Response};
-use http_body_util::BodyStream;
+use http_body_util::{BodyStream, Full};
 use hyper::body::{Body as _, Incoming};
 use tokio::time::Instant;
 use yard_core::{Role, WorkspaceId};
@@ -18,6 +18,7 @@ use yard_gate::Session;
 use super::answer::{credentials, told_problem};
 use super::app::App;
 use super::ask::no_token;
+use super::body::{Reading, WholeBody};
 use super::problem::Problem;
 use super::stream::{self, Body};
 use super::{body, guard};
@@ -28,6 +29,8 @@ const PREFIX: &str = "/mcp/";
 const ROUTE: &str = "/mcp/{workspace_id}";
 /// The dialect that is spoken unless the address says otherwise (R14).
 const TOOLSET: &str = "filesystem";
+/// Longest body.
+const MOST_BYTES: u64 = 64 << 20;
 /// How often a stream that goes on is asked whether its reader is still let in.
 const GLANCE: Duration = Duration::from_secs(5);
 
@@ -45,10 +48,16 @@ pub(super) async fn respond(
 ) -> Response<Body> {
     let began = Instant::now();
     let method = parts.method.clone();
-    let response = match let_in(&app, workspace, &parts).await {
-        Ok((guest, token, id)) => {
+    let let_in = let_in(&app, workspace, &parts).await;
+    let read = match let_in {
+        Ok(known) => whole(&app, &parts, &mut body).await.map(|bytes| (known, bytes)),
+        Err(problem) => Err(problem),
+    };
+    let response = match read {
+        Ok(((guest, token, id), (bytes, _room))) => {
             let caller = format!("{id} {}", guest.session.actor().name());
             parts.extensions.insert(guest);
+            let body = Full::new(bytes);
             let history = option(&parts, "history").is_some_and(|value| value != "false");
             let answer = app.mcp.respond(caller, history, Request::from_parts(parts, body)).await;
             let alive = Alive { app: Arc::clone(&app), token, id };
@@ -66,6 +75,12 @@ pub(super) async fn respond(
     let status = response.status().as_u16();
     tracing::info!(method = method.as_str(), route = ROUTE, status, micros, "request");
     response
+}
+
+/// All of a body, as much as any request may bring (R12), with the memory that was set aside for it.
+async fn whole(app: &App, parts: &Parts, body: &mut Incoming) -> Result<WholeBody, Problem> {
+    let reading = Reading::begin(&parts.headers, body, MOST_BYTES).await?;
+    reading.finish(&parts.headers, &app.room).await
 }
 
 /// Finds out who is calling, and whether they may speak in this workspace.
@@ -120,9 +135,14 @@ impl Alive {
     /// Ends once the reader would not be let in any more, or the server closes.
     async fn ends(self) {
         loop {
+            // Asked for before it is looked at: nothing that happens in between is missed.
+            let closed = self.app.closed.notified();
+            if self.app.closes() {
+                return;
+            }
             tokio::select! {
                 () = tokio::time::sleep(GLANCE) => {}
-                () = self.app.closed.notified() => return,
+                () = closed => return,
             }
             let (app, token, id) = (Arc::clone(&self.app), self.token.clone(), self.id);
             let still = self.app.pools.run(Work::Look, move || session(&app, &token, id)).await;

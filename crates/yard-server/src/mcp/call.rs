@@ -11,12 +11,14 @@ use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ElicitRequest, ElicitRequestParams, ElicitResult,
-    InputRequest, InputRequiredResult, ProgressNotificationParam, ProtocolVersion, SealOptions,
+    InputRequest, InputRequiredResult, ProgressNotificationParam, ProgressToken, ProtocolVersion,
+    SealOptions,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at};
 use yard_core::{ContentHash, Fault};
 use yard_dialects::Answer;
@@ -89,7 +91,7 @@ impl Calling<'_> {
         let token = self.context.meta.get_progress_token();
         let began = Instant::now();
         let mut pulse = interval_at(began + PULSE, PULSE);
-        let mut cancelled = false;
+        let (mut cancelled, mut telling) = (false, None);
         loop {
             tokio::select! {
                 biased;
@@ -104,17 +106,23 @@ impl Calling<'_> {
                     cancel.store(true, Ordering::Relaxed);
                 }
                 _ = pulse.tick(), if token.is_some() => {
-                    if let Some(token) = &token {
-                        let seconds = began.elapsed().as_secs();
-                        let message = format!("{} has been running for {seconds} s", self.tool);
-                        #[expect(clippy::cast_precision_loss, reason = "seconds of one call")]
-                        let progress = ProgressNotificationParam::new(token.clone(), seconds as f64)
-                            .with_message(message);
-                        let _ = self.context.peer.notify_progress(progress).await;
+                    // Told beside the call: a client that does not read must not keep it from ending.
+                    if telling.as_ref().is_none_or(JoinHandle::is_finished) {
+                        telling = token.clone().map(|token| self.tell(token, began.elapsed()));
                     }
                 }
             }
         }
+    }
+
+    /// Tells the client that the call goes on.
+    fn tell(&self, token: ProgressToken, elapsed: Duration) -> JoinHandle<()> {
+        let seconds = elapsed.as_secs();
+        #[expect(clippy::cast_precision_loss, reason = "seconds of one call")]
+        let progress = ProgressNotificationParam::new(token, seconds as f64)
+            .with_message(format!("{} has been running for {seconds} s", self.tool));
+        let peer = self.context.peer.clone();
+        tokio::spawn(async move { drop(peer.notify_progress(progress).await) })
     }
 
     /// Keeps what was called in the transcript.
@@ -140,14 +148,25 @@ impl Calling<'_> {
             let state = self.sealed(&pending, bound)?;
             return Ok(InputRequiredResult::new(Some(requests), Some(state)).into());
         }
-        let asked = self.context.peer.create_elicitation_with_timeout(form, Some(PATIENCE));
-        let said = tokio::select! {
-            said = asked => said.ok(),
-            () = self.context.ct.cancelled() => None,
+        let said = {
+            let asked = self.context.peer.create_elicitation_with_timeout(form, Some(PATIENCE));
+            let resume = || async { self.resumed(&pending).await.ok() };
+            let elsewhere =
+                waiting::settled(&self.seat.session, PATIENCE, std::future::pending(), resume);
+            tokio::select! {
+                said = asked => said.ok(),
+                // Another person was faster, at another place.
+                _ = elsewhere => None,
+                () = self.context.ct.cancelled() => None,
+            }
         };
-        match said {
-            Some(said) => self.settled(pending, said, bound).await,
-            None => Ok(result::waiting(&pending, self.seat.elsewhere, &answer.body).into()),
+        if let Some(said) = said {
+            return self.settled(pending, said, bound).await;
+        }
+        let now = self.resumed(&pending).await?;
+        match &now.pending {
+            Some(pending) => Ok(result::waiting(pending, self.seat.elsewhere, &now.body).into()),
+            None => Ok(result::of(self.speech, now).into()),
         }
     }
 

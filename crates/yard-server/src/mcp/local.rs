@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
-use yard_core::{Call, Fault, FaultCode, WsPath};
+use yard_core::op::Show;
+use yard_core::{Call, Fault, FaultCode, StepId, WsPath};
 use yard_gate::Session;
 
+use super::resources::perform;
 use super::scribe::Scribe;
 use super::seat::{Elsewhere, Room, Seat, Seats};
 
@@ -29,6 +31,9 @@ impl Root {
     }
 }
 
+/// What resolves the links of a path of the host; one that is not there stays as it is.
+pub type Resolve = fn(&[u8]) -> Vec<u8>;
+
 /// The seats of one connection.
 pub struct Local {
     roots: Vec<Root>,
@@ -39,6 +44,8 @@ pub struct Local {
     trusts_client: bool,
     call: Call,
     state: Mutex<Vec<State>>,
+    /// Resolves the links of a path of the host, as those of the roots are.
+    resolve: Resolve,
     scribe: Arc<Scribe>,
 }
 
@@ -53,14 +60,20 @@ struct State {
 
 impl Local {
     /// Seats in these roots; `call` is the surroundings in which chats are made.
-    pub fn new(mut roots: Vec<Root>, toolset: String, trusts_client: bool, call: Call) -> Self {
+    pub fn new(
+        mut roots: Vec<Root>,
+        toolset: String,
+        trusts_client: bool,
+        call: Call,
+        resolve: Resolve,
+    ) -> Self {
         let hosts: Vec<Vec<u8>> = roots.iter().map(|root| root.host().to_vec()).collect();
         for root in &mut roots {
             root.agent = root.agent.among(hosts.clone()).recording_changes();
         }
         let state = Mutex::new(vec![State::default(); roots.len()]);
         let names = names(&roots);
-        Self { roots, names, toolset, trusts_client, call, state, scribe: Arc::default() }
+        Self { roots, names, toolset, trusts_client, call, state, resolve, scribe: Arc::default() }
     }
 
     /// Ends what the connection left running.
@@ -94,6 +107,10 @@ impl Local {
 
     /// The root that the paths among these arguments are in.
     fn pick(&self, arguments: &Map<String, Value>) -> yard_core::Result<usize> {
+        let step = arguments.get("step").and_then(|step| step.as_str()?.trim().parse().ok());
+        if let Some(at) = step.and_then(|step| self.having(step)) {
+            return Ok(at);
+        }
         let mut picked = None;
         for path in paths(arguments).filter(|path| path.starts_with('/')) {
             let Some(at) = self.holding(path.as_bytes()) else { continue };
@@ -105,6 +122,13 @@ impl Local {
             picked = Some(at);
         }
         Ok(picked.unwrap_or(0))
+    }
+
+    /// The root in whose history a step is.
+    fn having(&self, step: StepId) -> Option<usize> {
+        let shown =
+            |root: &Root| perform(&root.agent, &self.call, Show { step, max_bytes: 0 }).is_ok();
+        self.roots.iter().position(shown).filter(|_| self.roots.len() > 1)
     }
 
     /// The innermost root at or above a path of the host.
@@ -194,6 +218,7 @@ impl Seats for Local {
     }
 
     fn narrow(&self, offered: &[Vec<u8>]) {
+        let offered: Vec<Vec<u8>> = offered.iter().map(|path| (self.resolve)(path)).collect();
         let mut confines: Vec<Option<Vec<WsPath>>> = Vec::new();
         for root in &self.roots {
             // Whoever offers the root itself, or what is above it, narrows nothing.
@@ -206,8 +231,11 @@ impl Seats for Local {
         // A client that offers nothing of ours says nothing about us.
         let says_something =
             confines.iter().any(|one| one.as_ref().is_none_or(|folders| !folders.is_empty()));
+        if !says_something {
+            return;
+        }
         for (state, confines) in self.state().iter_mut().zip(confines) {
-            state.confines = confines.filter(|_| says_something);
+            state.confines = confines;
         }
     }
 }

@@ -27,7 +27,7 @@ mod watching;
 
 pub use door::Door as McpDoor;
 pub use extras::{Answering, Extras};
-pub use local::{Local, Root};
+pub use local::{Local, Resolve, Root};
 /// The SDK whose types [`Extras`] speak, in the version that the server is built with.
 pub use rmcp;
 pub use stdio::serve as serve_stdio;

@@ -3,7 +3,7 @@
 
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::Value;
-use yard_core::{Fault, FaultCode};
+use yard_core::Fault;
 use yard_dialects::Answer;
 use yard_gate::{Awaited, Pending};
 
@@ -17,12 +17,12 @@ const ANSWER: &str = "toolyard/answer";
 /// The result of a call that waits for nobody.
 pub(super) fn of(speech: Speech, answer: Answer) -> CallToolResult {
     let ok = answer.ok;
-    let body = match answer.body.into_quoted() {
-        Ok(text) if ok && speech == Speech::Text => {
-            return CallToolResult::success(vec![ContentBlock::text(text)]);
-        }
-        Ok(_) => return refused(&Fault::new(FaultCode::Io, "the answer is no answer")),
-        Err(body) => body,
+    let body = match speech {
+        Speech::Text if ok => match answer.body.into_quoted() {
+            Ok(text) => return CallToolResult::success(vec![ContentBlock::text(text)]),
+            Err(body) => body,
+        },
+        _ => answer.body,
     };
     let mut body = body.into_value();
     if !ok {

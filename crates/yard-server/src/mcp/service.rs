@@ -28,14 +28,14 @@ use super::door::Door;
 use super::extras::Extras;
 use super::seat::{Room, Seats};
 use super::tools::Speech;
-use super::watching::{Changed, Watcher};
+use super::watching::{Changed, Since, Watcher};
 use super::{completion, prompts, resources, result};
 use crate::pool::Work;
 
 /// How long clients may take a list to be as it was: it changes with the program only.
 const LIST_MILLIS: u64 = 3_600_000;
 /// How long a client may take to say which roots it offers.
-const ROOTS: Duration = Duration::from_secs(5);
+const ROOTS: Duration = Duration::from_secs(30);
 /// Addresses that one connection may be told of.
 const SUBSCRIPTIONS: usize = 1_000;
 
@@ -71,6 +71,8 @@ pub(super) struct Service<S> {
     asked_roots: tokio::sync::Mutex<bool>,
     /// What the client wants to be told of (2025-11-25 and before); whoever tells it holds a share.
     subscribed: Arc<Mutex<HashSet<String>>>,
+    /// Whether anybody tells it.
+    telling: tokio::sync::Mutex<bool>,
 }
 
 impl<S: Seats> Service<S> {
@@ -87,6 +89,7 @@ impl<S: Seats> Service<S> {
             extras: None,
             asked_roots: tokio::sync::Mutex::new(false),
             subscribed: Arc::default(),
+            telling: tokio::sync::Mutex::new(false),
         }
     }
 
@@ -128,9 +131,11 @@ impl<S: Seats> Service<S> {
         if *asked {
             return;
         }
-        *asked = true;
         let offers = context.client_capabilities().is_some_and(|able| able.roots.is_some());
-        if offers && let Some(roots) = offered(&context.peer).await {
+        let roots = if offers { offered(&context.peer).await } else { Some(Vec::new()) };
+        // A client that did not say now is asked again.
+        *asked = roots.is_some();
+        if let Some(roots) = roots {
             seats.narrow(&roots);
         }
     }
@@ -157,11 +162,18 @@ impl<S: Seats> Service<S> {
         }
     }
 
-    fn watchers(door: &Door, rooms: Vec<Room>) -> Result<Vec<Watcher>, ErrorData> {
+    /// Somebody who looks at each workspace from now on, or from a moment ago on. The whole tree is walked
+    /// for that, which takes a while.
+    async fn watchers(
+        door: &Door,
+        rooms: Vec<Room>,
+        from: Since,
+    ) -> Result<Vec<Watcher>, ErrorData> {
         let call = door.surroundings();
-        let watchers: yard_core::Result<Vec<_>> =
-            rooms.into_iter().map(|room| Watcher::new(room, &call)).collect();
-        watchers.map_err(|fault| ErrorData::internal_error(fault.message().to_owned(), None))
+        let watch = move || rooms.into_iter().map(|room| Watcher::new(room, from, &call)).collect();
+        let made: Option<yard_core::Result<Vec<_>>> = door.pools().run(Work::Walk, watch).await;
+        made.ok_or_else(broke_off)?
+            .map_err(|fault| ErrorData::internal_error(fault.message().to_owned(), None))
     }
 
     fn subscribed(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
@@ -181,6 +193,7 @@ fn begin_now(begin: &Mutex<Option<Begin>>) {
 async fn offered(peer: &Peer<RoleServer>) -> Option<Vec<Vec<u8>>> {
     let listed = timeout(ROOTS, peer.list_roots()).await.ok()?.ok()?;
     let paths = listed.roots.iter().filter_map(|root| root.uri.strip_prefix("file://"));
+    let paths = paths.map(|path| path.strip_prefix("localhost").unwrap_or(path));
     Some(paths.map(|path| percent_decode_str(path.trim_end_matches('/')).collect()).collect())
 }
 
@@ -348,22 +361,20 @@ impl<S: Seats> ServerHandler for Service<S> {
     ) -> Result<(), ErrorData> {
         let Ready { door, seats } = self.ready().await?;
         self.heed_roots(&seats, &context).await;
-        let is_first = {
-            let mut subscribed = self.subscribed();
-            if subscribed.len() >= SUBSCRIPTIONS {
-                let message = format!("at most {SUBSCRIPTIONS} resources are watched at once");
-                return Err(ErrorData::invalid_params(message, None));
-            }
-            let is_first = subscribed.is_empty();
-            subscribed.insert(params.uri);
-            is_first
-        };
-        if is_first && Arc::weak_count(&self.subscribed) == 0 {
-            for watcher in Self::watchers(&door, seats.rooms(&context)?)? {
+        let mut telling = self.telling.lock().await;
+        if self.subscribed().len() >= SUBSCRIPTIONS {
+            let message = format!("at most {SUBSCRIPTIONS} resources are watched at once");
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        if !*telling {
+            let rooms = seats.rooms(&context)?;
+            for watcher in Self::watchers(&door, rooms, Since::Now).await? {
                 let (peer, told) = (context.peer.clone(), Arc::downgrade(&self.subscribed));
                 tokio::spawn(tell(watcher, peer, told));
             }
+            *telling = true;
         }
+        self.subscribed().insert(params.uri);
         Ok(())
     }
 
@@ -391,12 +402,7 @@ impl<S: Seats> ServerHandler for Service<S> {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let Ready { door, seats } = self.ready().await?;
         let rooms = seats.rooms(context.request_context())?;
-        let call = door.surroundings();
-        let watchers = Self::watchers(&door, rooms)?.into_iter();
-        let watchers: yard_core::Result<Vec<_>> =
-            watchers.map(|watcher| watcher.looking_back(&call)).collect();
-        let mut watchers = watchers
-            .map_err(|fault| ErrorData::internal_error(fault.message().to_owned(), None))?;
+        let mut watchers = Self::watchers(&door, rooms, Since::AMomentAgo).await?;
         loop {
             let next = futures_util::future::select_all(
                 watchers.iter().map(|watcher| Box::pin(watcher.wait())),

@@ -9,10 +9,10 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rmcp::model::{ErrorData, JsonRpcMessage, JsonRpcRequest, RequestId};
+use rmcp::model::{ErrorData, GetExtensions as _, JsonRpcMessage, JsonRpcRequest, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use rmcp::transport::io::{StdioReader, StdioWriter, stdio_pipes};
+use rmcp::transport::io::stdio_pipes;
 use rmcp::{RoleServer, serve_server};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
@@ -28,8 +28,10 @@ use crate::pool::Pools;
 const LINE_BYTES: usize = (128 << 20) + (1 << 20);
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 64 << 10;
-/// Requests under way at once.
-const REQUESTS: usize = 256;
+/// Requests under way at once, and how much they may hold together; the next one is refused. Answers and
+/// cancellations are read all the same: what is under way may wait for them.
+const REQUESTS: usize = 4_096;
+const HELD_KIB: u32 = 256 << 10;
 /// Messages that wait to be written.
 const UNSENT: usize = 64;
 /// A line buffer larger than this is given back once its message was read.
@@ -93,39 +95,58 @@ struct Lines<R, W> {
     skipping: bool,
     write: Arc<Mutex<W>>,
     requests: Arc<Semaphore>,
+    /// KiB of requests that are under way.
+    held: Arc<Semaphore>,
     unsent: Arc<Semaphore>,
-    /// Taken before a message is read, kept if the read is broken off.
-    room: Option<Arc<OwnedSemaphorePermit>>,
 }
 
-/// A standard transport.
-impl Lines<StdioReader, StdioWriter> {
-    fn new(read: StdioReader, write: StdioWriter) -> Self {
-        Self::over(read, write)
-    }
+/// What a request takes of what there is; it goes with it, and back when whoever answers it is done.
+struct Room {
+    _request: OwnedSemaphorePermit,
+    _bytes: OwnedSemaphorePermit,
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
-    fn over(read: R, write: W) -> Self {
+impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
+    fn new(read: R, write: W) -> Self {
         Self {
             read: BufReader::with_capacity(READ_BYTES, read),
             line: Vec::new(),
             skipping: false,
             write: Arc::new(Mutex::new(write)),
             requests: Arc::new(Semaphore::new(REQUESTS)),
+            held: Arc::new(Semaphore::new(HELD_KIB as usize)),
             unsent: Arc::new(Semaphore::new(UNSENT)),
-            room: None,
         }
     }
 
-    /// Waits until there is room for one more request and for its answer.
-    async fn wait_for_room(&mut self) -> Option<()> {
-        if self.room.is_none() {
-            drop(self.unsent.acquire().await.ok()?);
-            let permit = Arc::clone(&self.requests).acquire_owned().await.ok()?;
-            self.room = Some(Arc::new(permit));
+    /// Room for one more request of so many bytes; `None` if there is none.
+    fn room(&self, bytes: usize) -> Option<Room> {
+        let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX).min(HELD_KIB);
+        Some(Room {
+            _request: Arc::clone(&self.requests).try_acquire_owned().ok()?,
+            _bytes: Arc::clone(&self.held).try_acquire_many_owned(kib).ok()?,
+        })
+    }
+
+    /// Lets a message in: a request only if there is room for it.
+    fn admit(
+        &self,
+        mut message: RxJsonRpcMessage<RoleServer>,
+        bytes: usize,
+    ) -> Result<RxJsonRpcMessage<RoleServer>, Box<Wrong>> {
+        if let JsonRpcMessage::Request(JsonRpcRequest { request, id, .. }) = &mut message {
+            let room = self.room(bytes).ok_or_else(|| Box::new(too_many(id.clone())))?;
+            request.extensions_mut().insert(Arc::new(room));
         }
-        Some(())
+        Ok(message)
+    }
+
+    /// Answers what is no request, beside whatever else is written: nobody may break this off halfway.
+    fn answer(&mut self, wrong: Wrong) {
+        if wrong.is_answered {
+            let message = TxJsonRpcMessage::<RoleServer>::error(wrong.error, wrong.id);
+            tokio::spawn(self.send(message));
+        }
     }
 
     /// The next line; nothing of it is lost if this is broken off. `Ok(false)` if it was too long.
@@ -184,13 +205,24 @@ fn wrong(line: &[u8], error: &serde_json::Error) -> Wrong {
     let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
     let method = value.get("method").and_then(Value::as_str);
     let message = match method {
-        Some(method) => format!("the params of {method} are not what it takes, or it is no method"),
+        Some(method) => {
+            let method: String = method.chars().take(80).collect();
+            format!("the params of {method} are not what it takes, or it is no method")
+        }
         None => "expected a JSON-RPC 2.0 message: an object with jsonrpc, id, method and params"
             .to_owned(),
     };
     // A notification is answered by nobody, however wrong it is.
     let is_answered = id.is_some() || method.is_none();
     Wrong { id, error: ErrorData::invalid_request(message, None), is_answered }
+}
+
+fn too_many(id: RequestId) -> Wrong {
+    let message = format!(
+        "{REQUESTS} requests, or {} MiB of them, are under way: wait for answers, then send this again",
+        HELD_KIB >> 10
+    );
+    Wrong { id: Some(id), error: ErrorData::internal_error(message, None), is_answered: true }
 }
 
 fn too_long() -> Wrong {
@@ -226,30 +258,24 @@ where
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            self.wait_for_room().await?;
+            // Who does not read what it asked for is not read either.
+            drop(self.unsent.acquire().await.ok()?);
             let wrong = match self.next_line().await {
-                Ok(Some(true)) => match self.message() {
-                    Ok(None) => continue,
-                    Ok(Some(mut message)) => {
-                        if let JsonRpcMessage::Request(JsonRpcRequest { request, .. }) =
-                            &mut message
-                        {
-                            use rmcp::model::GetExtensions as _;
-                            // It goes with the request, and back when whoever answers it is done.
-                            request.extensions_mut().insert(self.room.take());
-                        }
-                        return Some(message);
+                Ok(Some(true)) => {
+                    let bytes = self.line.len();
+                    match self.message() {
+                        Ok(None) => continue,
+                        Ok(Some(message)) => match self.admit(message, bytes) {
+                            Ok(message) => return Some(message),
+                            Err(wrong) => *wrong,
+                        },
+                        Err(wrong) => *wrong,
                     }
-                    Err(wrong) => *wrong,
-                },
+                }
                 Ok(Some(false)) => too_long(),
                 Ok(None) | Err(_) => return None,
             };
-            if wrong.is_answered {
-                self.send(TxJsonRpcMessage::<RoleServer>::error(wrong.error, wrong.id))
-                    .await
-                    .ok()?;
-            }
+            self.answer(wrong);
         }
     }
 

@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
+use http_body_util::Full;
 use http_body_util::combinators::BoxBody;
-use hyper::body::Incoming;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
@@ -17,8 +18,8 @@ use super::extras::Extras;
 use super::remote::Remote;
 use super::service::{Ready, Service};
 
-/// Longest body: 64 MiB of content (R12), where each byte may need an escape of two.
-const BODY_BYTES: usize = (128 << 20) + (1 << 20);
+/// How long a session may be quiet.
+const QUIET: Duration = Duration::from_secs(3_600);
 /// Callers whose sessions are kept apart at once; of more, those without any are forgotten.
 const CALLERS: usize = 1_024;
 
@@ -55,7 +56,7 @@ impl Streamable {
         &self,
         caller: String,
         history: bool,
-        request: Request<Incoming>,
+        request: Request<Full<Bytes>>,
     ) -> Response<BoxBody<Bytes, Infallible>> {
         let http = self.http(format!("{caller} {history}"), history);
         http.handle(request).await
@@ -71,12 +72,15 @@ impl Streamable {
 
     fn place(&self, history: bool) -> Place {
         let door = Arc::clone(if history { &self.with_history } else { &self.door });
-        let sessions = Arc::new(LocalSessionManager::default());
-        // Host and Origin were checked by the door in front of this one, by the operator's settings.
+        let mut sessions = LocalSessionManager::default();
+        // Longer than a person or a command may take: what is quiet may be waited for.
+        sessions.session_config.keep_alive = Some(QUIET);
+        let sessions = Arc::new(sessions);
+        // Host, Origin and the body's length were checked by the door in front of this one, by the operator's settings.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .disable_allowed_origins()
-            .with_max_request_body_bytes(BODY_BYTES);
+            .with_max_request_body_bytes(usize::MAX);
         let (seats, extras) = (Arc::new(Remote), self.extras.clone());
         let make = move || {
             let (door, seats) = (Arc::clone(&door), Arc::clone(&seats));

@@ -36,12 +36,8 @@ impl Speech {
 /// Every tool of a toolset; none if there is no such toolset.
 pub(super) fn listed(catalog: &Catalog, toolset: &str) -> Vec<Tool> {
     let dialect = catalog.dialects().find(|dialect| dialect.name == toolset);
-    let tools = catalog.list(toolset);
-    dialect
-        .into_iter()
-        .zip(std::iter::once(tools))
-        .flat_map(|(dialect, tools)| tools.map(|tool| one(dialect, tool)))
-        .collect()
+    let Some(dialect) = dialect else { return Vec::new() };
+    catalog.list(toolset).map(|tool| one(dialect, tool)).collect()
 }
 
 fn one(dialect: &Dialect, tool: &AnyTool) -> Tool {

@@ -44,6 +44,16 @@ impl Changed {
     }
 }
 
+/// From when on somebody looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Since {
+    /// From now on.
+    Now,
+    /// From a moment ago on: for who was told already that it would be told. What it is told twice is no
+    /// harm; what it is never told is.
+    AMomentAgo,
+}
+
 /// Somebody who looks at what happens in one workspace.
 pub(super) struct Watcher {
     room: Room,
@@ -53,26 +63,22 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// Looks from now on.
-    pub(super) fn new(room: Room, call: &Call) -> Result<Self> {
+    /// Looks from then on.
+    pub(super) fn new(room: Room, from: Since, call: &Call) -> Result<Self> {
         room.session.watch(call)?;
         let rung = Arc::new(Notify::new());
         let ear = Arc::clone(&rung);
         let listening = room.session.listen(Arc::new(move || ear.notify_one()));
-        let seen = room.session.last_event()?;
+        let mut seen = room.session.last_event()?;
+        if from == Since::AMomentAgo {
+            let since = call.world().now().as_millis().saturating_sub(BACK_MILLIS);
+            let after = seen.saturating_sub(MOST_EVENTS as u64);
+            let late = room.session.events(after, MOST_EVENTS)?.into_iter();
+            let first = late.filter(|row| row.at.as_millis() >= since).map(|row| row.number).min();
+            seen = first.map_or(seen, |number| number.saturating_sub(1).min(seen));
+            rung.notify_one();
+        }
         Ok(Self { room, seen, rung, _listening: listening })
-    }
-
-    /// Looks from a moment ago on: for who was told already that it would be told. What it is told twice is
-    /// no harm; what it is never told is.
-    pub(super) fn looking_back(mut self, call: &Call) -> Result<Self> {
-        let since = call.world().now().as_millis().saturating_sub(BACK_MILLIS);
-        let after = self.seen.saturating_sub(MOST_EVENTS as u64);
-        let late = self.room.session.events(after, MOST_EVENTS)?.into_iter();
-        let first = late.filter(|row| row.at.as_millis() >= since).map(|row| row.number).min();
-        self.seen = first.map_or(self.seen, |number| number.saturating_sub(1).min(self.seen));
-        self.rung.notify_one();
-        Ok(self)
     }
 
     /// Waits until something may have happened.

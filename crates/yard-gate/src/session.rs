@@ -181,6 +181,11 @@ impl Session {
         Self { confines: Some(folders.into()), ..self.clone() }
     }
 
+    /// The folders that the caller keeps to: the root, if it keeps to none.
+    pub fn folders(&self) -> Vec<WsPath> {
+        self.confines.as_ref().map_or_else(|| vec![WsPath::root()], |folders| folders.to_vec())
+    }
+
     /// A word against what lies outside of the folders that the caller keeps to.
     fn judge_confines(&self, effect: &Effect) -> Verdict {
         let Some(folders) = &self.confines else { return Verdict::Allow };

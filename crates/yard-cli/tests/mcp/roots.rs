@@ -84,6 +84,11 @@ fn what_a_client_offers_narrows_and_never_widens() {
         let outside = client.complaint("read_text_file", json!({"path": "/etc/hostname"}));
         assert!(outside.contains("Access denied"), "{outside}");
         if offered == "sub" {
+            let allowed = client.said("list_allowed_directories", json!({}));
+            assert_eq!(allowed, format!("Allowed directories:\n{}", ground.path("sub")));
+            let listed = client.result("resources/list", json!({}));
+            assert!(listed.to_string().contains("toolyard://file/sub/a"), "{listed}");
+            assert!(!listed.to_string().contains("toolyard://file/b"), "{listed}");
             // The client changes its mind.
             let all = format!("file://{}", ground.path("").trim_end_matches('/'));
             client

@@ -67,9 +67,8 @@ impl Local {
         call: Call,
         resolve: Resolve,
     ) -> Self {
-        let hosts: Vec<Vec<u8>> = roots.iter().map(|root| root.host().to_vec()).collect();
         for root in &mut roots {
-            root.agent = root.agent.among(hosts.clone()).recording_changes();
+            root.agent = root.agent.recording_changes();
         }
         let state = Mutex::new(vec![State::default(); roots.len()]);
         let names = names(&roots);
@@ -102,7 +101,17 @@ impl Local {
             }
         };
         state[at].chat = Some(chat);
-        confined(root.agent.in_chat(chat)?, &state[at]).ok_or_else(outside)
+        let session = root.agent.in_chat(chat)?.among(self.allowed(&state));
+        confined(session, &state[at]).ok_or_else(outside)
+    }
+
+    /// The folders of the host that the caller may use, in all roots.
+    fn allowed(&self, state: &[State]) -> Vec<Vec<u8>> {
+        let in_one = |(root, state): (&Root, &State)| match &state.confines {
+            None => vec![root.host().to_vec()],
+            Some(folders) => folders.iter().map(|folder| host_path(root, folder)).collect(),
+        };
+        self.roots.iter().zip(state).flat_map(in_one).collect()
     }
 
     /// The root that the paths among these arguments are in.
@@ -137,6 +146,12 @@ impl Local {
             self.roots.iter().enumerate().filter(|(_, root)| is_at_or_below(path, root.host()));
         holding.max_by_key(|(_, root)| root.host().len()).map(|(at, _)| at)
     }
+}
+
+/// A folder of a workspace, as the host knows it.
+fn host_path(root: &Root, folder: &WsPath) -> Vec<u8> {
+    let host = root.host().strip_suffix(b"/").unwrap_or(root.host());
+    if folder.is_root() { root.host().to_vec() } else { [host, b"/", folder.relative()].concat() }
 }
 
 /// The session within what the client keeps to; `None` if that is nothing in this root.

@@ -53,7 +53,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     TEMPLATES.iter().map(one).collect()
 }
 
-/// A page of everything that can be read. The cursor is the number of the workspace and the last path.
+/// A page of everything that can be read. The cursor is the number of the folder that is listed and the last path.
 pub(super) fn list(
     rooms: &[Room],
     cursor: Option<&str>,
@@ -72,11 +72,14 @@ pub(super) fn list(
             .with_mime_type("text/plain");
         items.push(history);
     }
-    let Some(room) = rooms.get(at) else {
+    let areas: Vec<(&Room, WsPath)> = { rooms.iter() }
+        .flat_map(|room| room.session.folders().into_iter().map(move |folder| (room, folder)))
+        .collect();
+    let Some((room, folder)) = areas.get(at) else {
         return Ok(ListResourcesResult::with_all_items(items));
     };
     let find = Find {
-        path: WsPath::root(),
+        path: folder.clone(),
         by: FindBy::Any,
         file_type: None,
         size: SizeRange::default(),
@@ -102,7 +105,7 @@ pub(super) fn list(
     let mut page = ListResourcesResult::with_all_items(items);
     page.next_cursor = match (found.truncated, last) {
         (true, Some(last)) => Some(format!("{at}:{}", STANDARD.encode(last.relative()))),
-        _ => (at + 1 < rooms.len()).then(|| format!("{}:", at + 1)),
+        _ => (at + 1 < areas.len()).then(|| format!("{}:", at + 1)),
     };
     Ok(page)
 }

@@ -4,19 +4,23 @@
 //! for a client that does not read. Where a bound is reached nothing more is read until there is room, so a
 //! client that floods or sleeps slows down itself and costs no memory.
 
+use std::collections::{HashSet, VecDeque};
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rmcp::model::{ErrorData, GetExtensions as _, JsonRpcMessage, JsonRpcRequest, RequestId};
+use rmcp::model::{
+    ClientNotification, ErrorData, GetExtensions as _, JsonRpcMessage, JsonRpcNotification,
+    JsonRpcRequest, RequestId,
+};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::io::stdio_pipes;
 use rmcp::{RoleServer, serve_server};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, watch};
 use yard_dialects::Json;
 
 use super::door::Door;
@@ -28,8 +32,10 @@ use crate::pool::Pools;
 const LINE_BYTES: usize = (128 << 20) + (1 << 20);
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 64 << 10;
-/// Requests under way at once, and how much they may hold together; the next one is refused. Answers and
-/// cancellations are read all the same: what is under way may wait for them.
+/// Requests under way at once, until their answers are written. The next ones wait for their turn; answers
+/// and cancellations are read all the same, because what is under way may wait for them.
+const UNDER_WAY: usize = 128;
+/// Requests that were read, and how much they may hold together; the next one is refused.
 const REQUESTS: usize = 4_096;
 const HELD_KIB: u32 = 256 << 10;
 /// Messages that wait to be written.
@@ -98,6 +104,34 @@ struct Lines<R, W> {
     /// KiB of requests that are under way.
     held: Arc<Semaphore>,
     unsent: Arc<Semaphore>,
+    under_way: Arc<UnderWay>,
+    /// The client has closed its end.
+    ended: bool,
+    /// Requests that wait for their turn.
+    waiting: VecDeque<(RequestId, RxJsonRpcMessage<RoleServer>)>,
+}
+
+/// The requests that were handed on and are not answered yet.
+#[derive(Default)]
+struct UnderWay {
+    ids: std::sync::Mutex<HashSet<RequestId>>,
+    fewer: Notify,
+}
+
+impl UnderWay {
+    fn ids(&self) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_room(&self) -> bool {
+        self.ids().len() < UNDER_WAY
+    }
+
+    /// One was answered, or will never be.
+    fn over(&self, id: &RequestId) {
+        self.ids().remove(id);
+        self.fewer.notify_one();
+    }
 }
 
 /// What a request takes of what there is; it goes with it, and back when whoever answers it is done.
@@ -116,7 +150,20 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
             requests: Arc::new(Semaphore::new(REQUESTS)),
             held: Arc::new(Semaphore::new(HELD_KIB as usize)),
             unsent: Arc::new(Semaphore::new(UNSENT)),
+            under_way: Arc::default(),
+            ended: false,
+            waiting: VecDeque::new(),
         }
+    }
+
+    /// The next message that may go on: one that waited, if there is room for it.
+    fn next_in_turn(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        if !self.under_way.has_room() {
+            return None;
+        }
+        let (id, message) = self.waiting.pop_front()?;
+        self.under_way.ids().insert(id);
+        Some(message)
     }
 
     /// Room for one more request of so many bytes; `None` if there is none.
@@ -128,17 +175,51 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
         })
     }
 
-    /// Lets a message in: a request only if there is room for it.
+    /// Takes a message in. A request waits for its turn; whatever else is handed on at once.
     fn admit(
-        &self,
+        &mut self,
         mut message: RxJsonRpcMessage<RoleServer>,
         bytes: usize,
-    ) -> Result<RxJsonRpcMessage<RoleServer>, Box<Wrong>> {
-        if let JsonRpcMessage::Request(JsonRpcRequest { request, id, .. }) = &mut message {
-            let room = self.room(bytes).ok_or_else(|| Box::new(too_many(id.clone())))?;
-            request.extensions_mut().insert(Arc::new(room));
+    ) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Box<Wrong>> {
+        match &mut message {
+            JsonRpcMessage::Request(JsonRpcRequest { request, id, .. }) => {
+                let room = self.room(bytes).ok_or_else(|| Box::new(too_many(id.clone())))?;
+                request.extensions_mut().insert(Arc::new(room));
+                self.waiting.push_back((id.clone(), message));
+                Ok(None)
+            }
+            JsonRpcMessage::Notification(JsonRpcNotification { notification, .. }) => {
+                if let ClientNotification::CancelledNotification(cancelled) = notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    // Whether it is under way or still waits, nobody answers it any more.
+                    self.waiting.retain(|(waiting, _)| waiting != id);
+                    self.under_way.over(id);
+                }
+                Ok(Some(message))
+            }
+            _ => Ok(Some(message)),
         }
-        Ok(message)
+    }
+
+    /// The next line as a message; `Ok(None)` if it holds none that goes on now. Nothing is lost if this is
+    /// broken off.
+    async fn read_message(
+        &mut self,
+    ) -> Option<Result<Option<RxJsonRpcMessage<RoleServer>>, Wrong>> {
+        // Who does not read what it asked for is not read either.
+        drop(self.unsent.acquire().await.ok()?);
+        let is_whole = self.next_line().await.ok()??;
+        if !is_whole {
+            return Some(Err(too_long()));
+        }
+        let bytes = self.line.len();
+        let admitted = match self.message() {
+            Ok(Some(message)) => self.admit(message, bytes),
+            Ok(None) => Ok(None),
+            Err(wrong) => Err(wrong),
+        };
+        Some(admitted.map_err(|wrong| *wrong))
     }
 
     /// Answers what is no request, beside whatever else is written: nobody may break this off halfway.
@@ -244,6 +325,12 @@ where
         let write = Arc::clone(&self.write);
         // Taken now, and given back when the client has read: until then it counts.
         let unsent = Arc::clone(&self.unsent).try_acquire_owned();
+        let under_way = Arc::clone(&self.under_way);
+        let answered = match &message {
+            JsonRpcMessage::Response(response) => Some(response.id.clone()),
+            JsonRpcMessage::Error(error) => error.id.clone(),
+            _ => None,
+        };
         async move {
             let mut line = Json::of(&message)?.into_text();
             drop(message);
@@ -252,30 +339,36 @@ where
             let sent = write.write_all(line.as_bytes()).await;
             write.flush().await?;
             drop(unsent);
+            if let Some(id) = answered {
+                under_way.over(&id);
+            }
             sent
         }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            // Who does not read what it asked for is not read either.
-            drop(self.unsent.acquire().await.ok()?);
-            let wrong = match self.next_line().await {
-                Ok(Some(true)) => {
-                    let bytes = self.line.len();
-                    match self.message() {
-                        Ok(None) => continue,
-                        Ok(Some(message)) => match self.admit(message, bytes) {
-                            Ok(message) => return Some(message),
-                            Err(wrong) => *wrong,
-                        },
-                        Err(wrong) => *wrong,
-                    }
-                }
-                Ok(Some(false)) => too_long(),
-                Ok(None) | Err(_) => return None,
+            if let Some(message) = self.next_in_turn() {
+                return Some(message);
+            }
+            let (under_way, anybody_waits) =
+                (Arc::clone(&self.under_way), !self.waiting.is_empty());
+            if self.ended && !anybody_waits {
+                return None;
+            }
+            let ended = self.ended;
+            let read = tokio::select! {
+                biased;
+                () = under_way.fewer.notified(), if anybody_waits => continue,
+                read = self.read_message(), if !ended => read,
             };
-            self.answer(wrong);
+            match read {
+                Some(Ok(Some(message))) => return Some(message),
+                Some(Ok(None)) => {}
+                Some(Err(wrong)) => self.answer(wrong),
+                // What was asked before the end is still answered.
+                None => self.ended = true,
+            }
         }
     }
 

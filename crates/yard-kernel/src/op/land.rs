@@ -544,7 +544,7 @@ impl<'a> Landing<'a> {
         let same_tick = signature.ctime == self.began.0;
         // What landed shares its file with the layer that it came from. Once that layer is cleared away
         // the file has a link less, which is a change of it and none of its content.
-        same_tick || landed && signature.mtime < self.began.0
+        same_tick || landed && signature.mtime <= self.began.0
     }
 
     /// Whether a step changed this file after the command began.

@@ -24,6 +24,8 @@ mod read_text_file;
 mod search_files;
 mod write_file;
 
+pub(crate) use place::shown;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -37,7 +37,7 @@ pub(super) fn outside(what: &str, shown: &str, context: &Context<'_>) -> String 
 }
 
 /// A path as the caller reads it.
-pub(super) fn shown(context: &Context<'_>, path: &WsPath) -> String {
+pub(crate) fn shown(context: &Context<'_>, path: &WsPath) -> String {
     match (above(context), path.is_root()) {
         (root, true) if !root.is_empty() => root,
         (root, _) => format!("{root}{path}"),

@@ -7,8 +7,8 @@ mod undo_step;
 
 use yard_core::WsPath;
 
-use crate::relative;
 use crate::tool::{AnyTool, Context, Paths};
+use crate::{filesystem, relative};
 
 /// Both tools.
 pub(crate) fn tools() -> Vec<AnyTool> {
@@ -18,11 +18,8 @@ pub(crate) fn tools() -> Vec<AnyTool> {
 /// A path as callers of this toolset write it.
 fn shown(context: &Context<'_>, path: &WsPath) -> String {
     match context.paths {
+        Paths::Rooted => path.to_string(),
         Paths::Relative => relative::shown(path),
-        Paths::Host if context.session.shows_host_paths() => {
-            let root = String::from_utf8_lossy(context.session.host_root());
-            format!("{}{path}", root.trim_end_matches('/'))
-        }
-        Paths::Rooted | Paths::Host => path.to_string(),
+        Paths::Host => filesystem::shown(context, path),
     }
 }

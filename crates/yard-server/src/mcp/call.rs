@@ -64,7 +64,9 @@ impl Calling<'_> {
         params: CallToolRequestParams,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = params.arguments.unwrap_or_default();
-        let bound = self.bound_to(&arguments);
+        // Only a state is bound to a call: where none comes or goes, nobody hashes what was sent.
+        let has_state = params.request_state.is_some() || self.speaks_in_rounds();
+        let bound = if has_state { self.bound_to(&arguments) } else { Vec::new() };
         if let Some(state) = params.request_state.as_deref() {
             let pending = self.pending_of(state, &bound)?;
             let said = params.input_responses.and_then(|mut all| all.remove(PERSON));
@@ -260,13 +262,14 @@ impl Calling<'_> {
 
     /// What a state is good for: this caller, this tool, these arguments.
     fn bound_to(&self, arguments: &Map<String, Value>) -> Vec<u8> {
-        let sent = Value::Object(arguments.clone()).to_string();
+        // The keys of a map are texts: there is nothing that cannot be written.
+        let sent = serde_json::to_vec(arguments).unwrap_or_default();
         let parts = [
             self.seat.session.actor().name(),
             String::from_utf8_lossy(self.seat.session.host_root()).into_owned(),
             self.seat.toolset.clone(),
             self.tool.clone(),
-            ContentHash::of(sent.as_bytes()).to_string(),
+            ContentHash::of(&sent).to_string(),
         ];
         parts.join("\0").into_bytes()
     }
@@ -298,7 +301,8 @@ impl Calling<'_> {
     }
 }
 
-fn internal(fault: &Fault) -> ErrorData {
+/// A fault that is nobody's mistake.
+pub(super) fn internal(fault: &Fault) -> ErrorData {
     ErrorData::internal_error(fault.message().to_owned(), None)
 }
 

@@ -116,6 +116,9 @@ impl Local {
 
     /// The root that the paths among these arguments are in.
     fn pick(&self, arguments: &Map<String, Value>) -> yard_core::Result<usize> {
+        if self.roots.len() == 1 {
+            return Ok(0);
+        }
         let step = arguments.get("step").and_then(|step| step.as_str()?.trim().parse().ok());
         if let Some(at) = step.and_then(|step| self.having(step)) {
             return Ok(at);
@@ -137,7 +140,7 @@ impl Local {
     fn having(&self, step: StepId) -> Option<usize> {
         let shown =
             |root: &Root| perform(&root.agent, &self.call, Show { step, max_bytes: 0 }).is_ok();
-        self.roots.iter().position(shown).filter(|_| self.roots.len() > 1)
+        self.roots.iter().position(shown)
     }
 
     /// The innermost root at or above a path of the host.

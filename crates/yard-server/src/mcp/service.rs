@@ -23,7 +23,7 @@ use tokio::time::timeout;
 use yard_core::{Call, Limits};
 use yard_dialects::Catalog;
 
-use super::call::{Calling, broke_off};
+use super::call::{Calling, broke_off, internal};
 use super::door::Door;
 use super::extras::Extras;
 use super::seat::{Room, Seats};
@@ -172,8 +172,7 @@ impl<S: Seats> Service<S> {
         let call = door.surroundings();
         let watch = move || rooms.into_iter().map(|room| Watcher::new(room, from, &call)).collect();
         let made: Option<yard_core::Result<Vec<_>>> = door.pools().run(Work::Walk, watch).await;
-        made.ok_or_else(broke_off)?
-            .map_err(|fault| ErrorData::internal_error(fault.message().to_owned(), None))
+        made.ok_or_else(broke_off)?.map_err(|fault| internal(&fault))
     }
 
     fn subscribed(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {

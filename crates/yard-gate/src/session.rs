@@ -1,5 +1,6 @@
 //! One caller's way to one workspace: plan, judge, commit; and again if the state moved in between.
 
+use std::cell::OnceCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +11,7 @@ use yard_core::{
     Result, RunId, WsPath,
 };
 use yard_kernel::{Committed, Execute, Planned, Proposal, Signed, Upload, store_fault};
-use yard_store::{AuditEntry, Mode, NewTurn, Rider};
+use yard_store::{AuditEntry, Chat, Mode, NewTurn, Rider};
 
 use crate::approvals::Permit;
 use crate::call_log::Effects;
@@ -105,6 +106,27 @@ pub struct Session {
     all_roots: Option<Arc<[Vec<u8>]>>,
     /// Calls that only look are not recorded.
     records_changes: bool,
+}
+
+/// The chat of one call, looked up when it is first asked for and then no more.
+#[derive(Default)]
+struct CallChat(OnceCell<Option<Chat>>);
+
+impl CallChat {
+    fn get(&self, session: &Session) -> Result<Option<&Chat>> {
+        let chat = match self.0.get() {
+            Some(chat) => chat,
+            None => {
+                let found = session.current_chat()?;
+                self.0.get_or_init(|| found)
+            }
+        };
+        Ok(chat.as_ref())
+    }
+
+    fn mode(&self, session: &Session) -> Result<Mode> {
+        Ok(self.get(session)?.map_or(Mode::Build, |chat| chat.mode))
+    }
 }
 
 /// What becomes of an operation that was judged and not refused.
@@ -348,7 +370,7 @@ impl Session {
 
     /// What may change in this session's chat.
     pub fn mode(&self) -> Result<Mode> {
-        Ok(self.current_chat()?.map_or(Mode::Build, |chat| chat.mode))
+        CallChat::default().mode(self)
     }
 
     pub(crate) fn open(&self) -> &OpenWorkspace {
@@ -404,13 +426,14 @@ impl Session {
                     });
                 }
                 Planned::Change(proposal) => {
+                    let (effect, chat) = (&proposal.effect, CallChat::default());
                     let admission =
-                        self.admit::<O>(origin, call, &proposal.effect, Some(&proposal))?;
+                        self.admit_in::<O>(&chat, origin, call, effect, Some(&proposal))?;
                     let riders = match admission {
                         Admission::Go(riders) => riders,
                         Admission::Wait(pending) => return Ok(Outcome::Pending(pending)),
                     };
-                    let mut signed = self.sign::<O>(origin, call, &proposal.effect)?;
+                    let mut signed = self.sign::<O>(&chat, origin, call, effect)?;
                     signed.riders = riders;
                     signed.riders.extend(rider()?);
                     if let Committed::Done(answer) =
@@ -438,6 +461,17 @@ impl Session {
         effect: &Effect,
         proposal: Option<&Proposal<O::Answer>>,
     ) -> Result<Admission> {
+        self.admit_in::<O>(&CallChat::default(), origin, call, effect, proposal)
+    }
+
+    fn admit_in<O: Operation>(
+        &self,
+        chat: &CallChat,
+        origin: Origin<'_>,
+        call: &Call,
+        effect: &Effect,
+        proposal: Option<&Proposal<O::Answer>>,
+    ) -> Result<Admission> {
         if let Some(effects) = &self.effects {
             effects.note(summary(effect));
         }
@@ -452,7 +486,7 @@ impl Session {
             // What the gate sees for its own decisions reaches no caller.
             return Ok(Admission::Go(Vec::new()));
         }
-        let reason = match self.judge(origin, call, effect)? {
+        let reason = match self.judge_in(chat, origin, call, effect)? {
             Verdict::Allow
                 if self.permit.is_none() || proposal.is_none() || self.lands_what_it_started() =>
             {
@@ -537,6 +571,16 @@ impl Session {
         call: &Call,
         effect: &Effect,
     ) -> Result<Verdict> {
+        self.judge_in(&CallChat::default(), origin, call, effect)
+    }
+
+    fn judge_in(
+        &self,
+        chat: &CallChat,
+        origin: Origin<'_>,
+        call: &Call,
+        effect: &Effect,
+    ) -> Result<Verdict> {
         for word in [self.policy.judge_role(effect), self.judge_confines(effect)] {
             if word != Verdict::Allow {
                 return Ok(word);
@@ -545,7 +589,7 @@ impl Session {
         let verdict = self.judgement(origin, call, effect)?.verdict;
         let denied = matches!(verdict, Verdict::Deny(_));
         let acts = effect.changes_anything() || effect.sends_anything();
-        if denied || !acts || self.mode()? == Mode::Build {
+        if denied || !acts || chat.mode(self)? == Mode::Build {
             return Ok(verdict);
         }
         Ok(match plan_mode::judge(effect) {
@@ -692,6 +736,7 @@ impl Session {
 
     fn sign<O: Operation>(
         &self,
+        chat: &CallChat,
         origin: Origin<'_>,
         call: &Call,
         effect: &Effect,
@@ -699,7 +744,7 @@ impl Session {
         let audit = self.audit_entry::<O>(origin, call, effect);
         let chat = match self.chat {
             Some(named) => Some(named),
-            None => self.current_chat()?.map(|chat| chat.id),
+            None => chat.get(self)?.map(|chat| chat.id),
         };
         Ok(Signed { author: self.actor.author(), chat, audit, riders: Vec::new() })
     }

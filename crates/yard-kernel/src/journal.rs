@@ -57,6 +57,8 @@ pub(crate) struct Journal {
     active: Arc<AtomicUsize>,
     /// The step up to which the disk was flushed, as far as this process knows.
     flushed: AtomicU64,
+    /// The head as this process left it last, with everything on disk; 0 where that is not known.
+    left: AtomicU64,
 }
 
 #[derive(Default)]
@@ -116,6 +118,12 @@ impl Journal {
     /// The disk is known to be flushed up to a step.
     pub(crate) fn is_flushed_to(&self, seq: Seq) {
         self.flushed.store(seq, Ordering::Relaxed);
+    }
+
+    /// Whether the applied mark is where this process left it. Then the head is too, or somebody crashed
+    /// after they had moved it: the next append finds out, and nothing of it happens.
+    pub(crate) fn left_at(&self, seq: Seq) -> bool {
+        seq != 0 && self.left.load(Ordering::Relaxed) == seq
     }
 
     /// Lands a draft: returns once it is durable and visible, or once it is known not to be.
@@ -199,8 +207,8 @@ fn commit_batch(workspace: &Workspace, requests: Vec<Request>) {
     let Some(first) = requests.first() else { return };
     let call = first.call.clone();
     let locked = workspace.locks.acquire(&call);
-    let (lock, head) = match locked.and_then(|lock| Ok((lock, recovery::settle(workspace, &call)?)))
-    {
+    let settled = |lock| Ok((lock, recovery::settle_to_append(workspace, &call)?));
+    let (lock, head) = match locked.and_then(settled) {
         Ok(ready) => ready,
         Err(fault) => {
             for request in requests {
@@ -319,6 +327,7 @@ pub(crate) fn advance(workspace: &Workspace, head: Option<Seq>, call: &Call) -> 
     };
     let mark = Mark { seq, boot: call.world().boot_id() };
     workspace.locks.set_applied(mark)?;
+    workspace.journal.left.store(seq, Ordering::Relaxed);
     // Another process may flush too; then it is done once too often.
     let flushed = workspace.journal.flushed.load(Ordering::Relaxed);
     if seq.saturating_sub(flushed) < STEPS_BETWEEN_FLUSHES {
@@ -438,7 +447,11 @@ fn append(
     batch: Batch<'_>,
     last: StepId,
 ) -> std::result::Result<Seq, StoreError> {
-    match workspace.store().append(head, batch) {
+    let appended = workspace.store().append(head, batch);
+    if appended.is_err() {
+        workspace.journal.left.store(0, Ordering::Relaxed);
+    }
+    match appended {
         Err(error @ (StoreError::Io(_) | StoreError::Full | StoreError::Refused(_))) => {
             match workspace.store().step(last) {
                 Ok(Some(row)) => Ok(row.seq),

@@ -37,6 +37,16 @@ pub(crate) fn settle(workspace: &Workspace, call: &Call) -> Result<Seq> {
     workspace.store().head().map_err(store_fault)
 }
 
+/// As [`settle`], for who appends at the head that it returns and is refused if that is not the head: in
+/// the usual case the store is not asked.
+pub(crate) fn settle_to_append(workspace: &Workspace, call: &Call) -> Result<Seq> {
+    let applied = workspace.locks.applied()?;
+    match applied.boot == call.world().boot_id() && workspace.journal.left_at(applied.seq) {
+        true => Ok(applied.seq),
+        false => settle(workspace, call),
+    }
+}
+
 /// The steps that have to be on disk.
 ///
 /// The disk may be anywhere between the first of them and the last, so that none is replayed blindly:

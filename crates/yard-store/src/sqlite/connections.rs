@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags};
 
 use super::Options;
+use super::log;
 use super::schema::Schema;
 use crate::blobs::fill_up;
 use crate::{Result, StoreError};
@@ -84,14 +85,13 @@ impl Connections {
         writer.flush(flush)?;
         writer.writes += 1;
         let writes = writer.writes;
-        let transaction =
-            writer.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        self.schema.check(&transaction)?;
+        let transaction = Transaction::begin(&writer.connection)?;
+        self.schema.check(&writer.connection)?;
         if writes == WRITES_BEFORE_FILLING && self.options.flush {
             // Inside the transaction nobody else can make the log longer. Without it, it only grows.
             let _ = fill_up(&self.log(), LOG_BYTES.cast_unsigned());
         }
-        let done = work(&transaction)?;
+        let done = work(&writer.connection)?;
         transaction.commit()?;
         Ok(done)
     }
@@ -166,7 +166,10 @@ impl Connections {
 
 impl Writer {
     fn open(database: &Path, schema: &Schema) -> Result<Self> {
-        let mut connection = Connection::open(database)?;
+        let mut connection = match log::vfs() {
+            Some(vfs) => Connection::open_with_flags_and_vfs(database, OpenFlags::default(), vfs)?,
+            None => Connection::open(database)?,
+        };
         configure(&connection)?;
         // A step touches about nine pages by a few bytes each, and a commit writes whole pages.
         connection.pragma_update(None, "page_size", PAGE_BYTES)?;
@@ -183,6 +186,32 @@ impl Writer {
             self.flush = flush;
         }
         Ok(())
+    }
+}
+
+/// A transaction that writes, by statements that are prepared once. Dropped before it is committed, it is
+/// taken back.
+struct Transaction<'a> {
+    connection: &'a Connection,
+}
+
+impl<'a> Transaction<'a> {
+    fn begin(connection: &'a Connection) -> Result<Self> {
+        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        Ok(Self { connection })
+    }
+
+    fn commit(self) -> Result<()> {
+        self.connection.prepare_cached("COMMIT")?.execute([])?;
+        Ok(())
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if !self.connection.is_autocommit() {
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod desk;
 mod error;
 mod event;
 mod history;
+mod log;
 mod node;
 mod packer;
 mod purge;

@@ -224,6 +224,24 @@ impl Item {
         kept.map(str::to_owned).collect()
     }
 
+    /// What can be chosen where several may be: the values of an array of a string enum; else nothing.
+    pub fn several(&self) -> Vec<String> {
+        let of = |schema: &Value| schema.get("type").and_then(Value::as_str).map(str::to_owned);
+        let items = self.schema.get("items").filter(|items| of(items).as_deref() == Some("string"));
+        let words = items.filter(|_| of(&self.schema).as_deref() == Some("array"));
+        let words = words.and_then(|items| items.get("enum")?.as_array());
+        let words = words.into_iter().flatten().filter_map(Value::as_str);
+        words.map(str::to_owned).collect()
+    }
+
+    /// A text as the schema wants it: text stays text, anything else is read as JSON.
+    pub fn read(&self, text: &str) -> Value {
+        match self.schema.get("type").and_then(Value::as_str) {
+            Some("string") => text.into(),
+            _ => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
+        }
+    }
+
     /// Exactly the choices Accept and Reject, and no button that says one and answers the other.
     fn is_approval(&self) -> bool {
         let both = |mut words: Vec<&str>| {

@@ -345,7 +345,10 @@ fn two_files_alone_are_unsafe() {
         .flat_map(|word| mentions(&sources, "crates/", word))
         .filter(|at| !UNSAFE.iter().any(|path| at.starts_with(path)))
         .collect();
-    check("System calls without a safe wrapper have one small file, and so has SQLite's log.", &broken);
+    check(
+        "System calls without a safe wrapper have one small file, and so has SQLite's log.",
+        &broken,
+    );
     for home in sources.iter().filter(|source| UNSAFE.contains(&source.path.as_str())) {
         let reasons = home.text.matches("// SAFETY: ").count();
         let blocks = home.text.matches(concat!("unsafe", " {")).count();

@@ -112,17 +112,9 @@ fn parsed(answers: &[String], items: &[Item]) -> Result<Map<String, Value>, Fail
             return Err(Failure::misuse(FaultCode::BadArgument, message));
         };
         let item = items.iter().find(|item| item.name == name);
-        given.insert(name.to_owned(), item.map_or(json!(value), |item| coerced(item, value)));
+        given.insert(name.to_owned(), item.map_or(json!(value), |item| item.read(value)));
     }
     Ok(given)
-}
-
-/// A typed text as the schema's type wants it: text stays text, anything else is read as JSON.
-fn coerced(item: &Item, text: &str) -> Value {
-    if item.schema.get("type").and_then(Value::as_str) == Some("string") {
-        return json!(text);
-    }
-    serde_json::from_str(text).unwrap_or_else(|_| json!(text))
 }
 
 /// Asks one question after the other.
@@ -172,7 +164,7 @@ fn ask(
             Some(choice) => json!(choice),
             None => {
                 via = Via::Text;
-                coerced(item, typed)
+                item.read(typed)
             }
         };
         answers.insert(item.name.clone(), value);

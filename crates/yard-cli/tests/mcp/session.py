@@ -55,6 +55,7 @@ CALLS = json.loads((HERE / "calls.json").read_text())
 HISTORY = {"list_steps", "undo_step"}
 VERSIONS = {"auto": "2026-07-28", "legacy": "2025-11-25"}
 INVALID_PARAMS = -32602
+PASSWORD = "correct horse battery staple"
 NOT_FOUND = {-32002, INVALID_PARAMS}
 # Longest that one answer, one check and everything may take.
 ANSWER, CHECK, ALL = 45.0, 75.0, 150.0
@@ -148,6 +149,9 @@ class Person:
             return types.ElicitResult(action=said)
         if isinstance(said, dict):
             return types.ElicitResult(action="accept", content=said)
+        if callable(said):
+            await said(params.url)
+            return types.ElicitResult(action="accept")
         return types.ElicitResult(action="accept", content=agreeable(params.requested_schema))
 
 
@@ -199,7 +203,7 @@ class Http(Ground):
 
     async def furnish(self):
         world = self.world
-        self.me = await world.newcomer()
+        self.email, self.me = await world.newcomer()
         made = await world.rest("POST", "/workspaces", self.me, {"name": self.name, "folder": str(self.folder)})
         self.id = made["workspace"]["id"]
         await self.rule("open")
@@ -213,6 +217,11 @@ class Http(Ground):
     async def agent(self, role="member"):
         key = {"name": "agent", "role": role}
         return (await self.world.rest("POST", f"/workspaces/{self.id}/keys", self.me, key))["key"]
+
+    def only_by_page(self, person):
+        """Whether a client was told where a person decides, and nothing else."""
+        pages = f"{self.world.base}/decide/{self.id}/"
+        return person.asked and all(getattr(one, "url", "").startswith(pages) for one in person.asked)
 
     async def waiting(self):
         path = f"/workspaces/{self.id}/approvals?status=pending"
@@ -287,11 +296,12 @@ class World:
         return answer.json()
 
     async def newcomer(self):
-        """A new person's access token."""
+        """A new person's address and access token."""
         self.people += 1
-        account = {"email": f"person-{self.people}@example.com", "password": "correct horse battery staple"}
+        email = f"person-{self.people}@example.com"
+        account = {"email": email, "password": PASSWORD}
         await self.rest("POST", "/auth/register", None, account)
-        return (await self.rest("POST", "/auth/login", None, account))["access_token"]
+        return email, (await self.rest("POST", "/auth/login", None, account))["access_token"]
 
 
 def text(result):
@@ -505,7 +515,7 @@ async def approval_elsewhere(ground):
                 waiting = await ground.waiting()
                 await anyio.sleep(0.05)
             await anyio.sleep(0.5)
-            expect(not person.asked, "the client of an agent's key was asked")
+            expect(ground.only_by_page(person), f"the client of an agent's key was asked: {person.asked}")
             expect(at.read_text() == before, "decided by the client's word")
             expect(not held or held[0].is_error, "it is told as done")
             decision = f"/workspaces/{ground.id}/approvals/{waiting[0]['id']}/decision"
@@ -514,21 +524,64 @@ async def approval_elsewhere(ground):
             await ground.world.rest("POST", decision, ground.me, {"decision": "approve"})
         expect(at.read_text() == "by the agent\n", "done once a person said yes")
         expect(not held[0].is_error, f"told that it is done: {shown(held[0])}")
-        expect(not person.asked, "the client of an agent's key was asked")
+        expect(ground.only_by_page(person), f"the client of an agent's key was asked: {person.asked}")
+
+
+async def page(ground):
+    """URL mode: with an agent's key a person decides on a page, after a login; so they do what no form can ask."""
+    at, world = ground.folder / "a.txt", ground.world
+    await ground.rule("guarded", [{"effect": "modify", "then": "ask"}])
+
+    def visitor(fields):
+        async def visit(url):
+            async with httpx2.AsyncClient(timeout=ANSWER, trust_env=False, follow_redirects=True) as browser:
+                async def submit(to, sent):
+                    return await browser.post(to, data=sent, headers={"Origin": world.base})
+
+                first = await browser.get(url)
+                expect(first.status_code == 401 and "a.txt" not in first.text, f"before a login: {first.text}")
+                account = {"email": ground.email, "password": PASSWORD, "next": url[len(world.base):]}
+                shown_page = await submit(f"{world.base}/decide/login", account)
+                expect(shown_page.status_code == 200, f"after a login: {shown_page.status_code} {shown_page.text}")
+                state = re.search('name="state_hash" value="([0-9a-f]+)"', shown_page.text)
+                done = await submit(url, {**fields, **({"state_hash": state[1]} if state else {})})
+                expect(done.status_code == 200, f"decided: {done.status_code} {done.text}")
+
+        return visit
+
+    person = Person(visitor({"decision": "once"}), visitor({"decision": "deny", "reason": "not this"}), "decline")
+    async with ground.connect("filesystem", person=person, token=ground.key) as client:
+
+        async def write(content):
+            return await client.call_tool("write_file", {"path": "a.txt", "content": content})
+
+        result = await write("allowed on the page\n")
+        expect(not result.is_error and at.read_text() == "allowed on the page\n", shown(result))
+        result = await write("denied\n")
+        expect(result.is_error and "not this" in text(result), f"denied: {shown(result)}")
+        result = await write("turned away\n")
+        expect(result.is_error and "/decide/" in text(result), f"turned away: {shown(result)}")
+        expect(ground.only_by_page(person) and len(person.asked) == 3, f"asked: {person.asked}")
+        expect(at.read_text() == "allowed on the page\n", "nothing but what was allowed")
+    deep = {"type": "object", "properties": {"x": {"type": "object"}}, "required": ["x"]}
+    asked = {"questions": [{"name": "deep", "question": "How deep?", "schema": deep}]}
+    person = Person(visitor({"answer.deep": '{"x": {"y": 1}}'}))
+    async with ground.connect("workspace", person=person) as client:
+        result = await client.call_tool("ask_user", asked)
+        expect(not result.is_error and result.structured_content["answers"] == {"deep": {"x": {"y": 1}}}, shown(result))
 
 
 async def pending(ground):
     """Over HTTP an agent's call that nobody decides in time comes back undone, and happens once a person says yes."""
     at, before = ground.folder / "a.txt", (ground.folder / "a.txt").read_text()
     await ground.rule("guarded", [{"effect": "modify", "then": "ask"}])
-    person = Person({"decision": "Allow once"})
-    async with ground.connect("filesystem", person=person, token=ground.key) as client:
+    async with ground.connect("filesystem", token=ground.key) as client:
         result = await client.call_tool("write_file", {"path": "a.txt", "content": "by the agent\n"})
     waiting = await ground.waiting()
     expect(len(waiting) == 1, f"one approval waits: {waiting}")
     told = result.is_error and "Not done yet" in text(result) and waiting[0]["id"] in text(result)
     expect(told, f"told as pending: {shown(result)}")
-    expect(not person.asked and at.read_text() == before, "decided by the client's word")
+    expect(at.read_text() == before, "nobody decided")
     decision = f"/workspaces/{ground.id}/approvals/{waiting[0]['id']}/decision"
     await ground.world.rest("POST", decision, ground.me, {"decision": "approve"})
     expect(at.read_text() == "by the agent\n", "done once a person said yes")
@@ -729,7 +782,7 @@ async def doors(ground):
         expect(not (ground.folder / "v.txt").exists(), "a viewer wrote")
 
 
-HTTP_CHECKS = [pending]
+HTTP_CHECKS = [pending, page]
 CHECKS = [progress, cancel, question, approval, approval_elsewhere, subscription, reading]
 
 

@@ -71,6 +71,7 @@ impl Server {
         let (child, address, log) = launch(&temp.path().join("data"), &variables);
         let config = Agent::config_builder()
             .http_status_as_error(false)
+            .max_redirects(0)
             .timeout_global(Some(Duration::from_secs(60)))
             .max_idle_connections_per_host(64)
             .build();

@@ -12,6 +12,7 @@
 mod approvals;
 mod attacks;
 mod bodies;
+mod decide;
 mod dialects;
 mod files;
 mod fuzzed;

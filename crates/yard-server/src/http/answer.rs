@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::header::{
     ACCEPT_RANGES, ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH,
     CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, EXPECT, HeaderName, HeaderValue,
-    RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+    LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode};
@@ -29,9 +29,12 @@ use super::reply::{Content, Raw, Reply};
 use super::route::{Access, BodyShape, Route};
 use super::stream::{self, Body, Chunks};
 use super::table::{Meant, Table};
-use super::{cookie, events, guard, idempotency, mcp, routes, tools, waiting};
+use super::{cookie, decide, events, guard, idempotency, mcp, routes, tools, waiting};
 use crate::pool::Work;
 
+/// No script, nothing from elsewhere, no frame of another page, no form that leads away.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; \
+    frame-ancestors 'none'; base-uri 'none'";
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Every route.
@@ -74,7 +77,7 @@ pub(crate) async fn respond(
 
 /// A request that went no further than this.
 pub(super) fn told_problem(app: &App, parts: &Parts, problem: Problem) -> Response<Body> {
-    told(app, &request_id(app, &parts.headers), Err(problem))
+    told(app, &request_id(app, &parts.headers), Err(problem), None)
 }
 
 /// What no route answers.
@@ -83,7 +86,7 @@ fn outside(app: &App, parts: &Parts, problem: Problem) -> Response<Body> {
     let problem = checked.err().unwrap_or(problem);
     let id = request_id(app, &parts.headers);
     tracing::info!(id, method = %parts.method, status = problem.status, "no route");
-    told(app, &id, Err(problem))
+    told(app, &id, Err(problem), None)
 }
 
 async fn answer(
@@ -97,6 +100,7 @@ async fn answer(
     let began = Instant::now();
     let id = request_id(&app, &parts.headers);
     let span = request_span(&app, &route, &id, &parts.headers);
+    let page = route.is_page().then(|| parts.uri.path().to_owned());
     let result = run(&app, &route, params, peer, parts, body).instrument(span.clone()).await;
     let status = result.as_ref().map_or_else(|problem| problem.status, |(reply, _)| reply.status);
     let took = began.elapsed();
@@ -111,7 +115,7 @@ async fn answer(
     } else {
         tracing::info!(id, method, route = route.path, status, micros, "request");
     }
-    told(&app, &id, result)
+    told(&app, &id, result, page.as_deref())
 }
 
 /// What every line and every trace of a request has in common. It is on wherever calls are logged, so that
@@ -255,6 +259,7 @@ fn check_shape(route: &Route, headers: &HeaderMap, bytes: &[u8]) -> Result<(), P
     match &route.body {
         BodyShape::Json(_) => guard::check_json(headers),
         BodyShape::OptionalJson(_) if !bytes.is_empty() => guard::check_json(headers),
+        BodyShape::Form => guard::check_form(headers),
         _ => Ok(()),
     }
 }
@@ -265,15 +270,23 @@ async fn let_in_early(app: &Arc<App>, mut ask: Ask) -> Result<Ask, Problem> {
     app.pools.run(Work::Look, let_in).await.unwrap_or_else(|| Err(Problem::internal()))
 }
 
-/// The answer as it goes over the wire.
-fn told(app: &App, id: &str, result: Result<(Reply, Alive), Problem>) -> Response<Body> {
+/// The answer as it goes over the wire; what is refused at the path of a `page`, as a page.
+fn told(
+    app: &App,
+    id: &str,
+    result: Result<(Reply, Alive), Problem>,
+    page: Option<&str>,
+) -> Response<Body> {
     let mut headers = HeaderMap::with_capacity(8);
     let (reply, alive) = match result {
         Ok((reply, alive)) => (reply, Some(alive)),
         Err(problem) => {
             set(&mut headers, RETRY_AFTER, problem.retry_after.map(|seconds| seconds.to_string()));
             set(&mut headers, CONTENT_RANGE, problem.size.map(|size| format!("bytes */{size}")));
-            (Reply::from(&problem), None)
+            (
+                page.map_or_else(|| Reply::from(&problem), |path| decide::refused(&problem, path)),
+                None,
+            )
         }
     };
     let Reply { status, content, cookies } = reply;
@@ -289,6 +302,16 @@ fn told(app: &App, id: &str, result: Result<(Reply, Alive), Problem>) -> Respons
     let body = match (content, alive) {
         (Content::Json(bytes), _) => typed(&mut headers, "application/json", bytes),
         (Content::Text(media, text), _) => typed(&mut headers, media, text),
+        (Content::Page(page), _) => {
+            headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
+            // A form says where it comes from, and nobody else learns which page it was.
+            headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+            typed(&mut headers, "text/html; charset=utf-8", page)
+        }
+        (Content::SeeOther(path), _) => {
+            set(&mut headers, LOCATION, Some(path));
+            stream::whole(Bytes::new())
+        }
         (Content::Raw(raw), Some(alive)) => {
             describe(&mut headers, status, &raw);
             stream::outgoing(alive.ask, raw, alive.stop)

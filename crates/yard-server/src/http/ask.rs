@@ -175,7 +175,15 @@ impl Ask {
                 Ok(form.read(self.body.value()?)?)
             }
             BodyShape::OptionalJson(form) => Ok(form.read(Value::Object(serde_json::Map::new()))?),
-            BodyShape::None | BodyShape::Bytes => Err(Problem::internal()),
+            BodyShape::None | BodyShape::Bytes | BodyShape::Form => Err(Problem::internal()),
+        }
+    }
+
+    /// The fields of a form, in its order.
+    pub(crate) fn pairs(&self) -> Result<Vec<(String, String)>, Problem> {
+        match &self.route.body {
+            BodyShape::Form => Ok(form_urlencoded::parse(&self.body.bytes).into_owned().collect()),
+            _ => Err(Problem::internal()),
         }
     }
 }

@@ -115,7 +115,12 @@ pub(super) fn me(ask: &Ask) -> Result<Reply, Problem> {
     }
 }
 
-fn logged_in(ask: &Ask, login: &LoggedIn) -> Result<Reply, Problem> {
+/// Logs a browser in: the cookies to set.
+pub(super) fn log_in(ask: &Ask, email: &str, password: &str) -> Result<Vec<Cookie>, Problem> {
+    Ok(cookies(ask, &ask.app.house.log_in(email, password, &ask.peer.to_string())?))
+}
+
+fn cookies(ask: &Ask, login: &LoggedIn) -> Vec<Cookie> {
     let now = ask.app.house.world().now();
     let cookie = |name, value: &str, path, until: Timestamp| Cookie {
         name,
@@ -124,10 +129,14 @@ fn logged_in(ask: &Ask, login: &LoggedIn) -> Result<Reply, Problem> {
         max_age: (until.as_millis() - now.as_millis()) / 1_000,
     };
     let LoggedIn { access_token, refresh_token, access_expires_at, refresh_expires_at, .. } = login;
-    let cookies = vec![
+    vec![
         cookie(cookie::ACCESS, access_token, "/", *access_expires_at),
         cookie(cookie::REFRESH, refresh_token, REFRESH_PATH, *refresh_expires_at),
-    ];
+    ]
+}
+
+fn logged_in(ask: &Ask, login: &LoggedIn) -> Result<Reply, Problem> {
+    let LoggedIn { access_token, refresh_token, access_expires_at, refresh_expires_at, .. } = login;
     let session = Session {
         user: User::from(&login.person),
         access_token: access_token.clone(),
@@ -135,5 +144,5 @@ fn logged_in(ask: &Ask, login: &LoggedIn) -> Result<Reply, Problem> {
         access_token_expires_at: access_expires_at.to_string(),
         refresh_token_expires_at: refresh_expires_at.to_string(),
     };
-    Ok(Reply::ok(&session)?.with_cookies(cookies))
+    Ok(Reply::ok(&session)?.with_cookies(cookies(ask, login)))
 }

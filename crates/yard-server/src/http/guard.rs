@@ -31,6 +31,17 @@ pub(crate) fn check(settings: &Settings, uri: &Uri, headers: &HeaderMap) -> Resu
     }
 }
 
+/// The address under which the server was asked for. It is known to be one of its own.
+pub(crate) fn address(
+    settings: &Settings,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<String, Problem> {
+    // Cookies that are sent over TLS only mean that browsers reach the server that way.
+    let scheme = if settings.secure_cookies { "https" } else { "http" };
+    Ok(format!("{scheme}://{}", host_of(uri, headers)?))
+}
+
 /// Refuses what a cookie would authorize and another site's page may have sent. Browsers say where a
 /// request comes from; a program that says nothing has no cookies that it was not given.
 pub(crate) fn check_cookie_write(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
@@ -48,12 +59,21 @@ pub(crate) fn check_cookie_write(method: &Method, headers: &HeaderMap) -> Result
 
 /// Refuses a body that is not said to be JSON: a form of another site cannot say that.
 pub(crate) fn check_json(headers: &HeaderMap) -> Result<(), Problem> {
+    check_media(headers, "application/json", "send the body as JSON")
+}
+
+/// Refuses a body that no form of a page sent.
+pub(crate) fn check_form(headers: &HeaderMap) -> Result<(), Problem> {
+    check_media(headers, "application/x-www-form-urlencoded", "this is for the form of the page")
+}
+
+fn check_media(headers: &HeaderMap, wanted: &str, what: &str) -> Result<(), Problem> {
     let media = headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
     let essence = media.split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case("application/json") {
+    if essence.eq_ignore_ascii_case(wanted) {
         return Ok(());
     }
-    let message = "send the body as JSON, with the header Content-Type: application/json";
+    let message = format!("{what}, with the header Content-Type: {wanted}");
     Err(Problem::new(415, "UNSUPPORTED_MEDIA_TYPE", message))
 }
 

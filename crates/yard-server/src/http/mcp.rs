@@ -8,12 +8,12 @@ use std::time::Duration;
 use futures_util::{FutureExt as _, StreamExt as _};
 use http::header::{EXPECT, WWW_AUTHENTICATE};
 use http::request::Parts;
-use http::{HeaderValue, Request, Response};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyStream, Full};
 use hyper::body::{Body as _, Incoming};
 use tokio::time::Instant;
 use yard_core::{Role, WorkspaceId};
-use yard_gate::Session;
+use yard_gate::{Awaited, Session};
 
 use super::answer::{credentials, told_problem};
 use super::app::App;
@@ -21,7 +21,7 @@ use super::ask::no_token;
 use super::body::{Reading, WholeBody};
 use super::problem::Problem;
 use super::stream::{self, Body};
-use super::{body, guard};
+use super::{body, decide, guard};
 use crate::mcp::Guest;
 use crate::pool::Work;
 
@@ -59,7 +59,12 @@ pub(super) async fn respond(
             parts.extensions.insert(guest);
             let body = Full::new(bytes);
             let history = option(&parts, "history").is_some_and(|value| value != "false");
-            let answer = app.mcp.respond(caller, history, Request::from_parts(parts, body)).await;
+            let mut answer =
+                app.mcp.respond(caller, history, Request::from_parts(parts, body)).await;
+            // The SDK says that it will; by now it has, and clients take nothing less for an end.
+            if method == Method::DELETE && answer.status() == StatusCode::ACCEPTED {
+                *answer.status_mut() = StatusCode::NO_CONTENT;
+            }
             let alive = Alive { app: Arc::clone(&app), token, id };
             answer.map(|body| outgoing(body, alive))
         }
@@ -99,7 +104,9 @@ async fn let_in(
     let (house, sent) = (Arc::clone(app), token.clone());
     let entered = app.pools.run(Work::Look, move || session(&house, &sent, id)).await;
     let session = entered.ok_or_else(Problem::internal)??;
-    Ok((Guest { session, toolset }, token, id))
+    let address = guard::address(&app.settings, &parts.uri, &parts.headers)?;
+    let pages = move |awaited: &Awaited| address.clone() + &decide::path(&id.to_string(), awaited);
+    Ok((Guest { session, toolset, pages: Arc::new(pages) }, token, id))
 }
 
 fn session(app: &App, token: &str, id: WorkspaceId) -> Result<Session, Problem> {

@@ -21,7 +21,7 @@ pub(super) fn page(ask: &Ask) -> Result<Reply, Problem> {
 /// The document.
 pub fn document(catalog: &Catalog) -> Value {
     let mut paths = Map::new();
-    for route in routes(catalog) {
+    for route in routes(catalog).into_iter().filter(|route| !route.is_page()) {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method.as_str().to_lowercase()] = operation(&route);
     }
@@ -93,7 +93,7 @@ fn operation(route: &Route) -> Value {
             let content = json!({"application/octet-stream": {"schema": {}}});
             operation["requestBody"] = json!({"required": true, "content": content});
         }
-        (None, BodyShape::None) => {}
+        (None, BodyShape::None | BodyShape::Form) => {}
     }
     operation
 }
@@ -107,6 +107,9 @@ fn success(route: &Route) -> Value {
         ReplyShape::Empty => json!({"description": "Done."}),
         ReplyShape::Json(schema) => {
             json!({"description": "Done.", "content": {"application/json": {"schema": schema}}})
+        }
+        ReplyShape::Page => {
+            json!({"description": "A page.", "content": {"text/html": {"schema": {}}}})
         }
         ReplyShape::Text(media) => {
             json!({"description": "Done.", "content": {*media: {"schema": {}}}})

@@ -31,6 +31,10 @@ pub(crate) enum Content {
     Raw(Raw),
     /// Events after this number, for as long as the client listens.
     Events(u64),
+    /// A page for a person.
+    Page(String),
+    /// Nothing here: the browser goes to this path.
+    SeeOther(String),
     /// JSON as it stands, unless a person speaks in time.
     Waiting(Vec<u8>, Box<Waiting>),
 }
@@ -87,6 +91,16 @@ impl Reply {
     /// A text.
     pub(crate) fn text(media: &'static str, text: String) -> Self {
         Self::new(200, Content::Text(media, text))
+    }
+
+    /// A page for a person.
+    pub(crate) fn page(status: u16, page: String) -> Self {
+        Self::new(status, Content::Page(page))
+    }
+
+    /// Done; the browser shall look at this path.
+    pub(crate) fn see_other(path: String) -> Self {
+        Self::new(303, Content::SeeOther(path))
     }
 
     /// Bytes of a file.

@@ -52,6 +52,8 @@ pub enum BodyShape {
     OptionalJson(Form),
     /// Bytes of any type and number.
     Bytes,
+    /// What a form of a page sends.
+    Form,
 }
 
 /// What an answer is made of.
@@ -65,6 +67,8 @@ pub enum ReplyShape {
     Text(&'static str),
     /// Bytes of a file, whole or in part.
     Bytes,
+    /// A page for a person. Its refusals are pages too, and the documents for programs leave it out.
+    Page,
 }
 
 pub(super) type Handler = fn(&Ask) -> Result<Reply, Problem>;
@@ -175,6 +179,20 @@ impl Route {
 
     pub(super) fn replies_text(self, media: &'static str) -> Self {
         Self { reply: ReplyShape::Text(media), ..self }
+    }
+
+    pub(super) fn page(self) -> Self {
+        Self { reply: ReplyShape::Page, ..self }
+    }
+
+    /// Takes what a form of a page sends; never kept for a retry, because browsers know none.
+    pub(super) fn form(self) -> Self {
+        Self { body: BodyShape::Form, ..self }.secret().at_most(64 << 10)
+    }
+
+    /// Whether it is for people who look at a page.
+    pub fn is_page(&self) -> bool {
+        matches!(self.reply, ReplyShape::Page)
     }
 
     /// Shows these schemas in the documents.

@@ -6,7 +6,7 @@ use yard_dialects::Catalog;
 use super::paging::Paging;
 use super::route::{Access, Route};
 use super::{
-    approvals, auth, chats, content, events, files, health, keys, members, openapi, policy,
+    approvals, auth, chats, content, decide, events, files, health, keys, members, openapi, policy,
     questions, steps, terminals, tools, workspaces,
 };
 use crate::pool::Work;
@@ -27,7 +27,37 @@ pub fn routes(catalog: &Catalog) -> Vec<Route> {
     all.extend(things());
     all.extend(past());
     all.extend(talk());
+    all.extend(pages());
     all
+}
+
+/// Where a person decides what an agent's client cannot ask them itself.
+fn pages() -> Vec<Route> {
+    vec![
+        Route::post("/decide/login", decide::login)
+            .about("Logs in and leads back to the page")
+            .doing(Work::Password)
+            .form()
+            .page(),
+        Route::get("/decide/{id}/approvals/{approval_id}", decide::approval)
+            .about("What an agent wants to do")
+            .access(PERSON)
+            .page(),
+        Route::post("/decide/{id}/approvals/{approval_id}", decide::rule)
+            .about("Decides on it")
+            .access(PERSON)
+            .form()
+            .page(),
+        Route::get("/decide/{id}/questions/{question_id}", decide::question)
+            .about("What an agent asks")
+            .access(PERSON)
+            .page(),
+        Route::post("/decide/{id}/questions/{question_id}", decide::answer)
+            .about("Answers it")
+            .access(PERSON)
+            .form()
+            .page(),
+    ]
 }
 
 fn about_the_server() -> Vec<Route> {

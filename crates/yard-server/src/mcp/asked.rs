@@ -25,6 +25,35 @@ pub(super) enum Word {
     None,
 }
 
+/// How a person is asked.
+pub(super) enum Asking {
+    /// By a form of the client, which brings back what they said.
+    Form(ElicitRequestParams),
+    /// By a page of ours, which the client sends them to: what they said does not come back this way.
+    Page(ElicitRequestParams),
+}
+
+impl Asking {
+    /// What the client is asked to do.
+    pub(super) fn params(self) -> ElicitRequestParams {
+        match self {
+            Self::Form(params) | Self::Page(params) => params,
+        }
+    }
+}
+
+/// Sends a person to the page at `url`.
+pub(super) fn page(pending: &Pending, url: String) -> ElicitRequestParams {
+    let (message, id) = match &pending.awaited {
+        Awaited::Approval(id) => {
+            ("A person has to approve what the agent wants to do", id.to_string())
+        }
+        Awaited::Question(id) => ("The agent asks a person", id.to_string()),
+    };
+    let message = format!("{message}. Log in on this page to see it and to decide.");
+    ElicitRequestParams::UrlElicitationParams { meta: None, message, url, elicitation_id: id }
+}
+
 /// What to ask; `None` if no form of the protocol can ask it.
 pub(super) fn form(pending: &Pending, person: &Session) -> Result<Option<ElicitRequestParams>> {
     let (message, schema) = match &pending.awaited {

@@ -10,21 +10,21 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ElicitRequest, ElicitRequestParams, ElicitResult,
-    InputRequest, InputRequiredResult, ProgressNotificationParam, ProgressToken, ProtocolVersion,
-    SealOptions,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CustomNotification, ElicitRequest,
+    ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest, InputRequiredResult,
+    ProgressNotificationParam, ProgressToken, ProtocolVersion, SealOptions, ServerNotification,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at};
 use yard_core::{ContentHash, Fault};
 use yard_dialects::Answer;
 use yard_gate::{Awaited, Line, Pending};
 
-use super::asked::{self, Word};
+use super::asked::{self, Asking, Word};
 use super::door::Door;
 use super::result;
 use super::seat::Seat;
@@ -40,12 +40,17 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const STATE_LIFE: Duration = Duration::from_secs(24 * 3_600);
 /// The name under which a person's word is asked for.
 const PERSON: &str = "person";
+/// What tells a client that a person is done on a page.
+const PAGE_DONE: &str = "notifications/elicitation/complete";
 
 /// What a call that waits hands its client to bring back.
 #[derive(Serialize, Deserialize)]
 struct State {
     approval: Option<String>,
     question: Option<String>,
+    /// The person was sent to a page: what the client brings back says only whether they went.
+    #[serde(default)]
+    on_page: bool,
 }
 
 /// One call on its way.
@@ -68,9 +73,9 @@ impl Calling<'_> {
         let has_state = params.request_state.is_some() || self.speaks_in_rounds();
         let bound = if has_state { self.bound_to(&arguments) } else { Vec::new() };
         if let Some(state) = params.request_state.as_deref() {
-            let pending = self.pending_of(state, &bound)?;
+            let (pending, on_page) = self.pending_of(state, &bound)?;
             let said = params.input_responses.and_then(|mut all| all.remove(PERSON));
-            return self.continued(pending, said, &bound).await;
+            return self.continued(pending, said, on_page, &bound).await;
         }
         let answer = self.called(arguments).await?;
         self.told(answer, &bound).await
@@ -141,15 +146,79 @@ impl Calling<'_> {
         let Some(pending) = answer.pending.clone() else {
             return Ok(result::of(self.speech, answer).into());
         };
-        let Some(form) = self.form(&pending).await? else {
+        let Some(asking) = self.asking(&pending).await? else {
             return Ok(self.waited(&pending, answer).await.into());
         };
+        let on_page = matches!(asking, Asking::Page(_));
         if self.speaks_in_rounds() {
-            let request = InputRequest::Elicitation(ElicitRequest::new(form));
+            let request = InputRequest::Elicitation(ElicitRequest::new(asking.params()));
             let requests = BTreeMap::from([(PERSON.to_owned(), request)]);
-            let state = self.sealed(&pending, bound)?;
+            let state = self.sealed(&pending, on_page, bound)?;
             return Ok(InputRequiredResult::new(Some(requests), Some(state)).into());
         }
+        match asking {
+            Asking::Form(form) => self.asked_in_client(pending, form, bound).await,
+            Asking::Page(page) => self.sent_to_page(pending, page).await,
+        }
+    }
+
+    /// Sends a person to a page and waits until they have decided there, or said that they will not go.
+    async fn sent_to_page(
+        &self,
+        pending: Pending,
+        page: ElicitRequestParams,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let peer = &self.context.peer;
+        let turned_away = async {
+            let asked = peer.create_elicitation_with_timeout(page, Some(PATIENCE)).await;
+            if asked.is_ok_and(|said| said.action == ElicitationAction::Accept) {
+                // They are on their way: only the page knows what they decide.
+                std::future::pending::<()>().await;
+            }
+        };
+        let resume = || async { self.resumed(&pending).await.ok() };
+        let decided =
+            waiting::settled(&self.seat.session, PATIENCE, std::future::pending(), resume);
+        let answer = tokio::select! {
+            answer = decided => answer,
+            () = turned_away => None,
+            () = self.context.ct.cancelled() => None,
+        };
+        self.tell_page_is_done(&pending).await;
+        let now = match answer {
+            Some(answer) => answer,
+            None => self.resumed(&pending).await?,
+        };
+        Ok(self.as_it_stands(now).into())
+    }
+
+    /// Tells the client that nothing is left to do on the page.
+    async fn tell_page_is_done(&self, pending: &Pending) {
+        let id = match &pending.awaited {
+            Awaited::Approval(id) => id.to_string(),
+            Awaited::Question(id) => id.to_string(),
+        };
+        let done = CustomNotification::new(PAGE_DONE, Some(json!({"elicitationId": id})));
+        // A client that is gone need not know.
+        let _ =
+            self.context.peer.send_notification(ServerNotification::CustomNotification(done)).await;
+    }
+
+    /// The result of an answer, whoever it may wait for.
+    fn as_it_stands(&self, answer: Answer) -> CallToolResult {
+        match &answer.pending {
+            Some(pending) => result::waiting(pending, &self.seat, &answer.body),
+            None => result::of(self.speech, answer),
+        }
+    }
+
+    /// Lets the client ask, and does what the person said.
+    async fn asked_in_client(
+        &self,
+        pending: Pending,
+        form: ElicitRequestParams,
+        bound: &[u8],
+    ) -> Result<CallToolResponse, ErrorData> {
         let said = {
             let asked = self.context.peer.create_elicitation_with_timeout(form, Some(PATIENCE));
             let resume = || async { self.resumed(&pending).await.ok() };
@@ -166,10 +235,7 @@ impl Calling<'_> {
             return self.settled(pending, said, bound).await;
         }
         let now = self.resumed(&pending).await?;
-        match &now.pending {
-            Some(pending) => Ok(result::waiting(pending, self.seat.elsewhere, &now.body).into()),
-            None => Ok(result::of(self.speech, now).into()),
-        }
+        Ok(self.as_it_stands(now).into())
     }
 
     /// A call that was made again with what the client brought back.
@@ -177,6 +243,7 @@ impl Calling<'_> {
         &self,
         pending: Pending,
         said: Option<Value>,
+        on_page: bool,
         bound: &[u8],
     ) -> Result<CallToolResponse, ErrorData> {
         let said = said.map(serde_json::from_value::<ElicitResult>).transpose();
@@ -184,6 +251,17 @@ impl Calling<'_> {
             ErrorData::invalid_params(format!("inputResponses.{PERSON}: {error}"), None)
         })?;
         match said {
+            Some(said) if on_page => {
+                let answer = self.resumed(&pending).await?;
+                match (&said.action, &answer.pending) {
+                    // They are on their way: a while is waited for what they decide.
+                    (ElicitationAction::Accept, Some(pending)) => {
+                        let pending = Pending { wait_ms: None, ..pending.clone() };
+                        Ok(self.waited(&pending, answer).await.into())
+                    }
+                    _ => Ok(self.as_it_stands(answer).into()),
+                }
+            }
             Some(said) => self.settled(pending, said, bound).await,
             None => {
                 let answer = self.resumed(&pending).await?;
@@ -212,7 +290,7 @@ impl Calling<'_> {
         let answer = self.resumed(&pending).await?;
         match (word, &answer.pending) {
             (Ok(Word::None), Some(pending)) => {
-                Ok(result::waiting(pending, self.seat.elsewhere, &answer.body).into())
+                Ok(result::waiting(pending, &self.seat, &answer.body).into())
             }
             (Err(fault), Some(_)) => Ok(result::refused(&fault).into()),
             // Another person may have been faster, in which case there is an answer as well.
@@ -232,22 +310,31 @@ impl Calling<'_> {
     }
 
     /// Waits a while for a person elsewhere, who cannot be asked through the client.
-    async fn waited(&self, pending: &Pending, answer: Answer) -> rmcp::model::CallToolResult {
+    async fn waited(&self, pending: &Pending, answer: Answer) -> CallToolResult {
         let patience = pending.wait_ms.map_or(self.door.wait(), Duration::from_millis);
         let resume = || async { self.resumed(pending).await.ok() };
         let stop = self.context.ct.cancelled();
         let now = waiting::settled(&self.seat.session, patience, stop, resume).await;
         match now {
             Some(answer) => result::of(self.speech, answer),
-            None => result::waiting(pending, self.seat.elsewhere, &answer.body),
+            None => result::waiting(pending, &self.seat, &answer.body),
         }
     }
 
-    /// What the client can ask a person, if it can ask this and its word counts.
+    /// How the client can ask a person: by a form, if it can ask this and its word counts; else by a page.
+    async fn asking(&self, pending: &Pending) -> Result<Option<Asking>, ErrorData> {
+        let able = self.context.client_capabilities().and_then(|able| able.elicitation);
+        let Some(able) = able else { return Ok(None) };
+        let has_forms = able.form.is_some() || able.url.is_none();
+        if has_forms && let Some(form) = self.form(pending).await? {
+            return Ok(Some(Asking::Form(form)));
+        }
+        let pages = self.seat.pages.as_ref().filter(|_| able.url.is_some());
+        Ok(pages.map(|page_of| Asking::Page(asked::page(pending, page_of(&pending.awaited)))))
+    }
+
     async fn form(&self, pending: &Pending) -> Result<Option<ElicitRequestParams>, ErrorData> {
-        let asks = self.context.client_capabilities().and_then(|able| able.elicitation);
-        let by_form = asks.is_some_and(|asks| asks.form.is_some() || asks.url.is_none());
-        let Some(person) = self.seat.person.clone().filter(|_| by_form) else { return Ok(None) };
+        let Some(person) = self.seat.person.clone() else { return Ok(None) };
         let pending = pending.clone();
         let form = self.door.pools().run(Work::Look, move || asked::form(&pending, &person)).await;
         form.ok_or_else(broke_off)?.map_err(|fault| internal(&fault))
@@ -274,17 +361,18 @@ impl Calling<'_> {
         parts.join("\0").into_bytes()
     }
 
-    fn sealed(&self, pending: &Pending, bound: &[u8]) -> Result<String, ErrorData> {
-        let state = match &pending.awaited {
-            Awaited::Approval(id) => State { approval: Some(id.to_string()), question: None },
-            Awaited::Question(id) => State { approval: None, question: Some(id.to_string()) },
+    fn sealed(&self, pending: &Pending, on_page: bool, bound: &[u8]) -> Result<String, ErrorData> {
+        let (approval, question) = match &pending.awaited {
+            Awaited::Approval(id) => (Some(id.to_string()), None),
+            Awaited::Question(id) => (None, Some(id.to_string())),
         };
+        let state = State { approval, question, on_page };
         let options = SealOptions::new().associated_data(bound).ttl(STATE_LIFE);
         let sealed = self.door.seal().seal_json_with(&state, &options);
         sealed.map_err(|error| ErrorData::internal_error(error.to_string(), None))
     }
 
-    fn pending_of(&self, state: &str, bound: &[u8]) -> Result<Pending, ErrorData> {
+    fn pending_of(&self, state: &str, bound: &[u8]) -> Result<(Pending, bool), ErrorData> {
         let not_ours = |why: String| {
             let message =
                 format!("requestState is not what this server handed out for this call: {why}");
@@ -297,7 +385,7 @@ impl Calling<'_> {
         let question = opened.question.and_then(|id| id.parse().ok()).map(Awaited::Question);
         let awaited =
             approval.or(question).ok_or_else(|| not_ours("it names nothing".to_owned()))?;
-        Ok(Pending { awaited, wait_ms: Some(0) })
+        Ok((Pending { awaited, wait_ms: Some(0) }, opened.on_page))
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use yard_core::{Fault, FaultCode};
 use yard_gate::Session;
 
-use super::seat::{Elsewhere, Room, Seat, Seats};
+use super::seat::{Elsewhere, PageOf, Room, Seat, Seats};
 
 /// Who sends a request, as its transport found out.
 #[derive(Clone)]
@@ -16,6 +16,8 @@ pub(crate) struct Guest {
     pub(crate) session: Session,
     /// The dialect that is asked for.
     pub(crate) toolset: String,
+    /// Where a person decides, under the name by which this server was asked for.
+    pub(crate) pages: PageOf,
 }
 
 /// The seats of all requests.
@@ -38,11 +40,12 @@ impl Seats for Remote {
         _: &Map<String, Value>,
     ) -> yard_core::Result<Seat> {
         let guest = Self::guest(context);
-        let Guest { session, toolset } =
+        let Guest { session, toolset, pages } =
             guest.map_err(|error| Fault::new(FaultCode::Io, error.message.into_owned()))?.clone();
         // What a client says that a person said is a person's word only where the token is that person's.
         let person = session.actor().is_person().then(|| session.clone());
-        Ok(Seat { session, person, toolset, elsewhere: Elsewhere::Routes, scribe: None })
+        let (elsewhere, pages) = (Elsewhere::Routes, Some(pages));
+        Ok(Seat { session, person, toolset, elsewhere, pages, scribe: None })
     }
 
     fn toolset(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {

@@ -7,7 +7,7 @@ use rmcp::ErrorData;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value};
-use yard_gate::Session;
+use yard_gate::{Awaited, Session};
 
 use super::scribe::Scribe;
 
@@ -23,9 +23,14 @@ pub(super) struct Seat {
     pub(super) toolset: String,
     /// How a person can decide elsewhere.
     pub(super) elsewhere: Elsewhere,
+    /// Where the page is on which a person decides, if there are such pages.
+    pub(super) pages: Option<PageOf>,
     /// Who keeps what was called; without one it is kept before it is answered.
     pub(super) scribe: Option<Arc<Scribe>>,
 }
+
+/// The address of the page on which this is decided.
+pub(crate) type PageOf = Arc<dyn Fn(&Awaited) -> String + Send + Sync>;
 
 /// One workspace of a caller, to look at.
 #[derive(Clone)]

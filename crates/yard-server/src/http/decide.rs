@@ -1,0 +1,142 @@
+//! The pages on which a person decides what an agent may not: an approval, or the answers to a question.
+//! An agent's client is given their address (MCP's URL mode); who opens it logs in first.
+//!
+//! They are forms without a script. A form is the one body that another site's page can send as well, so
+//! these routes stand on the checks that all share (Host, Origin, the fetch site) and on cookies that no
+//! other site can send. What is done is what the routes for programs do.
+
+mod page;
+
+use serde_json::{Map, Value, json};
+use yard_gate::{Awaited, Item, Question, Ruling, Scope, Via};
+
+use super::ask::Ask;
+use super::auth;
+use super::problem::Problem;
+use super::reply::Reply;
+
+/// Where the pages are; a login leads nowhere else.
+const PREFIX: &str = "/decide/";
+
+/// The path of the page on which this is decided.
+pub(super) fn path(workspace: &str, awaited: &Awaited) -> String {
+    match awaited {
+        Awaited::Approval(id) => format!("{PREFIX}{workspace}/approvals/{id}"),
+        Awaited::Question(id) => format!("{PREFIX}{workspace}/questions/{id}"),
+    }
+}
+
+/// The page of a request that was refused: who is not known can say so there.
+pub(super) fn refused(problem: &Problem, path: &str) -> Reply {
+    let why = problem.body["error"].as_str().unwrap_or("this could not be done");
+    let page = match problem.status {
+        401 => page::login(path, None),
+        // Perhaps another account may.
+        403 => page::login(path, Some(why)),
+        _ => page::refused(why, path),
+    };
+    Reply::page(problem.status, page)
+}
+
+/// Logs in and leads back.
+pub(super) fn login(ask: &Ask) -> Result<Reply, Problem> {
+    let sent = ask.pairs()?;
+    let field = |name| one(&sent, name).unwrap_or_default();
+    let next = Some(field("next")).filter(|next| is_ours(next)).unwrap_or(PREFIX);
+    match auth::log_in(ask, field("email"), field("password")) {
+        Ok(cookies) => Ok(Reply::see_other(next.to_owned()).with_cookies(cookies)),
+        Err(problem) => {
+            let why = problem.body["error"].as_str().map(str::to_owned);
+            Ok(Reply::page(problem.status, page::login(next, why.as_deref())))
+        }
+    }
+}
+
+/// A path of these pages, and of nothing else.
+fn is_ours(path: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-');
+    path.strip_prefix(PREFIX).is_some_and(|rest| !rest.starts_with('/') && rest.bytes().all(plain))
+}
+
+pub(super) fn approval(ask: &Ask) -> Result<Reply, Problem> {
+    let id = ask.id("approval_id", "approval")?;
+    let session = ask.session()?;
+    let call = ask.call.clone().within_millis(session.limits().call_millis);
+    let approval = ask.app.catalog.approval(id, &session, &call)?;
+    Ok(Reply::page(200, page::approval(&approval)))
+}
+
+pub(super) fn rule(ask: &Ask) -> Result<Reply, Problem> {
+    let sent = ask.pairs()?;
+    let (approves, scope) = match one(&sent, "decision") {
+        Some("once") => (true, Scope::Once),
+        Some("chat") => (true, Scope::Chat),
+        Some("deny") => (false, Scope::Once),
+        _ => return Err(Problem::invalid("decision", "expected once, chat or deny")),
+    };
+    // What is decided is what was shown.
+    let state = one(&sent, "state_hash").and_then(|hash| hash.parse().ok());
+    let state =
+        state.ok_or_else(|| Problem::invalid("state_hash", "expected what the page has"))?;
+    let reason = one(&sent, "reason").filter(|text| !text.is_empty()).map(str::to_owned);
+    let ruling = Ruling { approves, scope, reason, args: None, state: Some(state) };
+    let id = ask.id("approval_id", "approval")?;
+    let session = ask.session()?;
+    let call = ask.call.clone().within_millis(session.limits().call_millis);
+    ask.app.catalog.decide(id, &ruling, &session, &call)?;
+    Ok(Reply::see_other(path(ask.param("id"), &Awaited::Approval(id))))
+}
+
+pub(super) fn question(ask: &Ask) -> Result<Reply, Problem> {
+    let question = ask.session()?.questions().get(ask.id("question_id", "question")?)?;
+    Ok(Reply::page(200, page::question(&question)))
+}
+
+pub(super) fn answer(ask: &Ask) -> Result<Reply, Problem> {
+    let id = ask.id("question_id", "question")?;
+    let session = ask.session()?;
+    let question: Question = session.questions().get(id)?;
+    let (answers, via) = answers(question.form.items(), &ask.pairs()?);
+    session.questions().answer(&ask.call, id, &answers, via)?;
+    Ok(Reply::see_other(path(ask.param("id"), &Awaited::Question(id))))
+}
+
+/// What a form says to the questions, and whether all of it was clicked. What is not answered is left out:
+/// the gate says what is missing.
+fn answers(items: &[Item], sent: &[(String, String)]) -> (Map<String, Value>, Via) {
+    let mut answers = Map::new();
+    let mut via = Via::Button;
+    for item in items {
+        let field = page::field(&item.name);
+        let mut said = sent.iter().filter(|(name, _)| *name == field).map(|(_, value)| value);
+        let answer = match item.several().is_empty() {
+            false => Some(json!(said.collect::<Vec<_>>())),
+            true => said.next().map(|text| item.read(text)),
+        };
+        if item.choices().is_empty() {
+            via = Via::Text;
+        }
+        answers.extend(answer.map(|answer| (item.name.clone(), answer)));
+    }
+    (answers, via)
+}
+
+/// The first of that name.
+fn one<'a>(sent: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    sent.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_leads_to_these_pages_only() {
+        assert!(is_ours("/decide/0190-aF/approvals/1-2"));
+        for other in
+            ["/", "//evil.example", "/decide//evil.example", "/decide/\\evil", "/decide/a?b"]
+        {
+            assert!(!is_ours(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The markup of these pages. Everything that an agent or a file brought is escaped here.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use yard_gate::{Approval, ApprovalStatus, Item, Question, effects_told};
+
+use crate::http::html::{escaped, frame};
+
+/// Bytes of a diff, of arguments or of an answer that a page shows.
+const SHOWN_BYTES: usize = 256 << 10;
+/// Effects that a page names.
+const EFFECTS: usize = 200;
+
+/// The field in which a question is answered.
+pub(super) fn field(name: &str) -> String {
+    format!("answer.{name}")
+}
+
+/// Asks who is there, then leads to `next`.
+pub(super) fn login(next: &str, why: Option<&str>) -> String {
+    let why = why.map_or_else(String::new, |why| format!("<p class=\"no\">{}</p>", escaped(why)));
+    let body = format!(
+        "<h1>Toolyard</h1><p>An agent waits for a person. Log in to see what it asks.</p>{why}\
+         <form method=\"post\" action=\"/decide/login\">\
+         <input type=\"hidden\" name=\"next\" value=\"{}\">\
+         <label>Email address<input type=\"email\" name=\"email\" autocomplete=\"username\" required></label>\
+         <label>Password<input type=\"password\" name=\"password\" autocomplete=\"current-password\" \
+         required></label><button>Log in</button></form>",
+        escaped(next)
+    );
+    frame("Log in", &body)
+}
+
+pub(super) fn refused(why: &str, path: &str) -> String {
+    let (why, path) = (escaped(why), escaped(path));
+    frame(
+        "Toolyard",
+        &format!("<h1>Toolyard</h1><p class=\"no\">{why}</p><p><a href=\"{path}\">Back</a></p>"),
+    )
+}
+
+pub(super) fn approval(approval: &Approval) -> String {
+    let request = &approval.request;
+    let tool = format!("{}.{}", request.toolset, request.tool);
+    let mut body = format!(
+        "<h1>{}</h1><p>{}</p><p><small>Asked by {} at {}.</small></p>",
+        escaped(&tool),
+        escaped(&request.reason),
+        escaped(&approval.asked_by),
+        approval.at
+    );
+    effects(&mut body, approval);
+    match request.diff.is_empty() {
+        true => block(&mut body, "Arguments", &request.args, plain),
+        false => block(&mut body, "Changes", &request.diff, coloured),
+    }
+    match approval.status {
+        ApprovalStatus::Pending => decision_form(&mut body, approval),
+        status => outcome(&mut body, approval, status.word()),
+    }
+    frame(&tool, &body)
+}
+
+fn effects(body: &mut String, approval: &Approval) {
+    let effects = effects_told(approval);
+    body.push_str("<table>");
+    for (kind, what) in effects.iter().take(EFFECTS) {
+        let _ = write!(body, "<tr><td>{}<td><code>{}</code>", escaped(kind), escaped(what));
+    }
+    body.push_str("</table>");
+    if effects.len() > EFFECTS {
+        let _ = write!(body, "<p>and {} more</p>", effects.len() - EFFECTS);
+    }
+}
+
+fn decision_form(body: &mut String, approval: &Approval) {
+    let _ = write!(
+        body,
+        "<form method=\"post\"><input type=\"hidden\" name=\"state_hash\" value=\"{}\">\
+         <label>A word to the agent (optional)<input name=\"reason\"></label>\
+         <button name=\"decision\" value=\"once\">Allow once</button>\
+         <button name=\"decision\" value=\"chat\">Allow for this chat</button>\
+         <button name=\"decision\" value=\"deny\">Deny</button></form>",
+        approval.request.state
+    );
+}
+
+fn outcome(body: &mut String, approval: &Approval, status: &str) {
+    let by = approval.decision.as_ref().map(|said| format!(" by {}", escaped(&said.by)));
+    let _ = write!(body, "<p><strong>{status}</strong>{}</p>", by.unwrap_or_default());
+    if let Some(reason) = approval.decision.as_ref().and_then(|said| said.reason.as_deref()) {
+        let _ = write!(body, "<p>{}</p>", escaped(reason));
+    }
+    if let Some(answer) = &approval.answer {
+        block(body, "Result", answer, plain);
+    }
+}
+
+/// A long text under a title, cut where it is too long.
+fn block(body: &mut String, title: &str, text: &str, shown: fn(&str) -> String) {
+    let end = text.floor_char_boundary(SHOWN_BYTES.min(text.len()));
+    let _ = write!(body, "<h2>{title}</h2><pre>{}</pre>", shown(&text[..end]));
+    if end < text.len() {
+        let rest = text.len() - end;
+        let _ = write!(body, "<p class=\"no\">{rest} bytes more are not shown here.</p>");
+    }
+}
+
+fn plain(text: &str) -> String {
+    escaped(text)
+}
+
+/// A diff, its lines marked by what they do.
+fn coloured(diff: &str) -> String {
+    let line = |line: &str| {
+        let text = escaped(line);
+        match line.as_bytes().first() {
+            Some(b'+') if !line.starts_with("+++ ") => format!("<ins>{text}</ins>\n"),
+            Some(b'-') if !line.starts_with("--- ") => format!("<del>{text}</del>\n"),
+            Some(b'@') => format!("<strong>{text}</strong>\n"),
+            _ => format!("{text}\n"),
+        }
+    };
+    diff.lines().map(line).collect()
+}
+
+pub(super) fn question(question: &Question) -> String {
+    let items = question.form.items();
+    let mut body = format!(
+        "<h1>An agent asks</h1><p><small>Asked by {} at {}.</small></p>",
+        escaped(&question.asked_by),
+        question.at
+    );
+    match &question.answer {
+        Some(given) => {
+            for item in items {
+                let answer =
+                    given.answers.get(&item.name).map_or_else(String::new, Value::to_string);
+                let _ = write!(
+                    body,
+                    "<p>{}<br><strong>{}</strong></p>",
+                    escaped(&item.question),
+                    escaped(&answer)
+                );
+            }
+            let _ = write!(body, "<p><small>Answered by {}.</small></p>", escaped(&given.by));
+        }
+        None => answer_form(&mut body, items),
+    }
+    frame("An agent asks", &body)
+}
+
+fn answer_form(body: &mut String, items: &[Item]) {
+    body.push_str("<form method=\"post\">");
+    // One question with choices is answered by one click.
+    let at_once = items.len() == 1 && !items[0].choices().is_empty();
+    for item in items {
+        let _ = write!(body, "<fieldset><legend>{}</legend>", escaped(&item.question));
+        let (choices, several) = (item.choices(), item.several());
+        match (choices.is_empty(), several.is_empty()) {
+            (false, _) if at_once => each(body, item, &choices, click),
+            (false, _) => each(body, item, &choices, |name, value| tick("radio", name, value)),
+            (true, false) => {
+                each(body, item, &several, |name, value| tick("checkbox", name, value))
+            }
+            (true, true) => type_in(body, item),
+        }
+        body.push_str("</fieldset>");
+    }
+    if !at_once {
+        body.push_str("<button>Answer</button>");
+    }
+    body.push_str("</form>");
+}
+
+fn each(body: &mut String, item: &Item, choices: &[String], markup: fn(&str, &str) -> String) {
+    let name = escaped(&field(&item.name));
+    choices.iter().for_each(|choice| body.push_str(&markup(&name, &escaped(choice))));
+}
+
+fn click(name: &str, value: &str) -> String {
+    format!("<button name=\"{name}\" value=\"{value}\">{value}</button>")
+}
+
+fn tick(kind: &str, name: &str, value: &str) -> String {
+    format!("<label><input type=\"{kind}\" name=\"{name}\" value=\"{value}\"> {value}</label>")
+}
+
+fn type_in(body: &mut String, item: &Item) {
+    let name = escaped(&field(&item.name));
+    let _ = write!(body, "<label>Answer<textarea name=\"{name}\" rows=\"3\"></textarea></label>");
+    if item.schema.get("type").and_then(Value::as_str) != Some("string") {
+        let schema = escaped(&item.schema.to_string());
+        let _ = write!(body, "<small>As JSON of the schema <code>{schema}</code></small>");
+    }
+}

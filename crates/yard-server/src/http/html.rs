@@ -1,0 +1,54 @@
+//! What the pages for people have in common: one frame, without a script and without anything from
+//! elsewhere, and text that stays text.
+
+/// A page. `body` is markup: whoever makes it has escaped what others said.
+pub(super) fn frame(title: &str, body: &str) -> String {
+    format!("{HEAD}<title>{}</title>{STYLE}{body}", escaped(title))
+}
+
+const HEAD: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
+<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">";
+
+const STYLE: &str = "<style>\
+:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
+padding:0 1rem}summary{cursor:pointer;padding:.4rem 0}summary code{font-size:1em}pre{overflow:auto;\
+padding:.8rem;border:1px solid #8884;border-radius:.4rem;font-size:.85em}.m{display:inline-block;\
+min-width:4.5em;font-weight:600}small{opacity:.7}details{border-bottom:1px solid #8883}\
+ins{color:#1a7f37;text-decoration:none}del{color:#cf222e;text-decoration:none}td{padding-right:1rem;\
+vertical-align:top}label{display:block;margin:.4rem 0}input:not([type]),input[type=email],\
+input[type=password],textarea{display:block;width:100%;box-sizing:border-box;font:inherit;padding:.4rem}\
+button{font:inherit;padding:.4rem 1rem;margin:.6rem .6rem .6rem 0}fieldset{border:1px solid #8884;\
+border-radius:.4rem;margin:1rem 0}.no{color:#cf222e}</style>";
+
+/// A text that a page shows as it is, also inside a quoted attribute.
+pub(super) fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            // What turns the direction of a text around would show another one than there is.
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => safe.push('\u{fffd}'),
+            _ => safe.push(char),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_said_is_no_markup() {
+        assert_eq!(
+            escaped("<a href=\"x\" b='&'>"),
+            "&lt;a href=&quot;x&quot; b=&#39;&amp;&#39;&gt;"
+        );
+        assert_eq!(escaped("a\u{202e}b"), "a\u{fffd}b");
+        assert!(frame("<x>", "<p>").contains("<title>&lt;x&gt;</title>"));
+    }
+}

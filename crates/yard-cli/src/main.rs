@@ -28,7 +28,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser};
 use tikv_jemallocator::Jemalloc;
 
-use crate::command::Command;
+use crate::command::{Command, QuickCommand};
 use crate::door::Door;
 use crate::failure::Failure;
 use crate::reply::{Body, Reply};
@@ -58,6 +58,33 @@ struct Arguments {
     command: Option<Command>,
 }
 
+/// The arguments of a command that others start and wait for.
+#[derive(Parser)]
+#[command(name = "toolyard", disable_help_subcommand = true)]
+struct QuickArguments {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: QuickCommand,
+}
+
+impl Arguments {
+    /// What the caller wrote. Describing all commands takes as long as the rest of a start, so those that
+    /// others wait for are read by themselves; whatever is not plain is read by the whole, which has the
+    /// words for it.
+    fn of_this_process() -> Self {
+        let first = std::env::args_os().nth(1);
+        let is_quick =
+            first.is_some_and(|word| QuickCommand::NAMES.iter().any(|name| word == *name));
+        match is_quick.then(QuickArguments::try_parse) {
+            Some(Ok(QuickArguments { globals, command })) => {
+                Self { globals, command: Some(command.into()) }
+            }
+            _ => Self::parse(),
+        }
+    }
+}
+
 /// Options that every command takes, before or after its name.
 #[derive(clap::Args)]
 struct Globals {
@@ -83,7 +110,7 @@ fn main() -> ExitCode {
     if let Some(helper) = boxed_helper() {
         return helper;
     }
-    let Arguments { globals, command } = Arguments::parse();
+    let Arguments { globals, command } = Arguments::of_this_process();
     let terminal = Terminal::of_this_process(globals.color);
     let Some(command) = command else {
         let help = Arguments::command().render_help();

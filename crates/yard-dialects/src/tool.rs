@@ -19,7 +19,9 @@ pub enum Work {
     Look,
     /// It walks a tree.
     Walk,
-    /// It may change something, and waits for the disk.
+    /// It changes one entry, and waits for the disk once.
+    Save,
+    /// It may change many entries.
     Change,
     /// It runs a command or asks the web, for as long as that takes.
     Run,
@@ -52,7 +54,7 @@ impl Hints {
     const fn of(work: Work) -> Self {
         match work {
             Work::Look | Work::Walk => Self::LOOKS,
-            Work::Change | Work::Run => Self::CHANGES,
+            Work::Save | Work::Change | Work::Run => Self::CHANGES,
         }
     }
 
@@ -351,7 +353,7 @@ impl AnyTool {
         match self.work {
             // What it changed has to land, after it ran for as long as it may.
             Work::Run => limits.run_millis.saturating_add(limits.call_millis),
-            Work::Look | Work::Walk | Work::Change => limits.call_millis,
+            Work::Look | Work::Walk | Work::Save | Work::Change => limits.call_millis,
         }
     }
 

@@ -377,6 +377,11 @@ impl Session {
         &self.open
     }
 
+    /// Whether nobody changes anything at the moment: then a small change waits for nobody else.
+    pub fn is_free(&self) -> bool {
+        self.open.workspace.is_free()
+    }
+
     /// The bounds that answers keep.
     pub fn limits(&self) -> &Limits {
         self.open.workspace.limits()

@@ -108,6 +108,11 @@ impl Workspace {
         self.locks.share()
     }
 
+    /// Whether nobody changes anything at the moment: then a small change waits for its own flush only.
+    pub fn is_free(&self) -> bool {
+        self.locks.is_free()
+    }
+
     /// The bounds of this workspace.
     pub fn limits(&self) -> &Limits {
         &self.limits

@@ -1,6 +1,7 @@
 //! Clients and files that mean no good: an error or a bounded wait, and everybody else is served on.
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,6 +49,34 @@ fn two_clients_edit_one_file_and_no_edit_is_lost() {
     }
     assert_eq!(done, 120, "every edit is made again until it fits");
     assert_eq!(ground.text("a").lines().count(), 120);
+}
+
+/// The one file of that name below a folder.
+fn named(folder: &Path, name: &str) -> Option<PathBuf> {
+    std::fs::read_dir(folder).ok()?.flatten().find_map(|entry| match entry.path() {
+        path if path.is_dir() => named(&path, name),
+        path => (entry.file_name() == name).then_some(path),
+    })
+}
+
+/// A small change is made on the thread that reads, when nobody else is in its way; else it is not.
+#[test]
+fn a_save_that_waits_for_another_process_holds_up_nobody() {
+    let ground = Ground::new();
+    ground.put("a", "one\n");
+    let client = ground.connect(&["--policy", "open"]);
+    client.said("write_file", json!({"path": "b", "content": "x"}));
+    let lock = named(ground.data.path(), "lock").unwrap();
+    let mut holder = Command::new("flock").arg(&lock).args(["sleep", "3"]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let write = json!({"name": "write_file", "arguments": {"path": "b", "content": "y"}});
+    let (began, id) = (Instant::now(), client.request("tools/call", write));
+    assert_eq!(client.said("read_text_file", json!({"path": "a"})), "one\n");
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    let answer = client.answer_in_any_order(id);
+    assert_ne!(answer["result"]["isError"], true, "{answer}");
+    assert_eq!(ground.text("b"), "y");
+    holder.wait().unwrap();
 }
 
 #[test]

@@ -124,6 +124,30 @@ fn who_subscribes_is_told_of_every_change_whoever_makes_it() {
 }
 
 #[test]
+fn who_listed_resources_is_told_when_the_list_changes() {
+    let ground = Ground::new();
+    ground.put("a", "one\n");
+    let client = ground.speak(Wire::Sessions, &["--policy", "open"], json!({}));
+    let told = || {
+        let end = Instant::now() + Duration::from_secs(10);
+        while client.next_message()["method"] != "notifications/resources/list_changed" {
+            assert!(Instant::now() < end, "not told");
+        }
+    };
+    client.said("write_file", json!({"path": "b", "content": "two\n"}));
+    assert!(client.is_silent_for(Duration::from_millis(1_200)), "who has no list is not told");
+    client.result("resources/list", json!({}));
+    std::thread::sleep(Duration::from_millis(500));
+    client.request(
+        "tools/call",
+        json!({"name": "write_file", "arguments": {"path": "c", "content": "x"}}),
+    );
+    told();
+    std::fs::write(ground.root.path().join("d"), "from outside\n").unwrap();
+    told();
+}
+
+#[test]
 fn prompts_are_filled_in() {
     for wire in BOTH {
         let ground = Ground::new();

@@ -330,3 +330,30 @@ fn w18_a_chat_of_another_workspace_cannot_be_used() {
     let answers = json!({"answers": {"a": "stolen"}, "via": "text"});
     ada.post(&format!("{base}/answer"), answers).expect(404);
 }
+
+#[test]
+fn a_caller_of_mcp_opens_so_many_sessions_and_no_more() {
+    let server = Server::start();
+    let ada = server.person();
+    let workspace = ada.workspace();
+    let path = format!("/mcp/{workspace}");
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "0"}}});
+    let accept = ("accept", "application/json, text/event-stream");
+    let open = |someone: &Someone<'_>| someone.ask_with("POST", &path, &[accept], &hello);
+    let agent = ada.agent(&workspace, "member");
+    let mut session = String::new();
+    for _ in 0..256 {
+        let answer = open(&agent);
+        assert_eq!(answer.status, 200);
+        session = answer.header("mcp-session-id").unwrap().to_owned();
+    }
+    let refused = open(&agent).expect(429);
+    assert!(refused["error"].as_str().unwrap().contains("DELETE"), "{refused}");
+    assert_eq!(open(&ada).status, 200, "others are not kept out");
+    let headers = [accept, ("mcp-session-id", session.as_str())];
+    let ended = agent.ask_with("DELETE", &path, &headers, &Value::Null);
+    assert_eq!(ended.status, 204);
+    assert_eq!(open(&agent).status, 200, "an ended one makes room");
+}

@@ -8,7 +8,7 @@ use yard_gate::Asks;
 
 use super::encoding::Encoding;
 use crate::relative;
-use crate::tool::{Context, Hints, Stop, Tool};
+use crate::tool::{Context, Hints, Stop, Tool, Work};
 
 pub(super) struct WriteFile;
 
@@ -40,6 +40,7 @@ impl Tool for WriteFile {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "write_file";
+    const WORK: Work = Work::Save;
     const ASKS: Asks = Asks::ToOverwrite;
     const HINTS: Hints = Hints::CHANGES.repeating();
 

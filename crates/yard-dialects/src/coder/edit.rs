@@ -6,7 +6,7 @@ use yard_core::op::{self, EditAction};
 use yard_gate::Asks;
 
 use crate::relative;
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Edit;
 
@@ -42,6 +42,7 @@ impl Tool for Edit {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "edit";
+    const WORK: Work = Work::Save;
     const ASKS: Asks = Asks::OnceToChange;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

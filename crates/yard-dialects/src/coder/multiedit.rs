@@ -6,7 +6,7 @@ use yard_core::op::{self, EditAction};
 use yard_gate::Asks;
 
 use crate::relative;
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct MultiEdit;
 
@@ -57,6 +57,7 @@ impl Tool for MultiEdit {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "multiedit";
+    const WORK: Work = Work::Save;
     const ASKS: Asks = Asks::OnceToChange;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

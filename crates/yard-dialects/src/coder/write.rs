@@ -7,7 +7,7 @@ use yard_core::op::{self, OnExisting, OnMissingFolder};
 use yard_gate::Asks;
 
 use crate::relative;
-use crate::tool::{Context, Hints, Stop, Tool};
+use crate::tool::{Context, Hints, Stop, Tool, Work};
 
 pub(super) struct Write;
 
@@ -41,6 +41,7 @@ impl Tool for Write {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "write";
+    const WORK: Work = Work::Save;
     const ASKS: Asks = Asks::OnceToChange;
     const HINTS: Hints = Hints::CHANGES.repeating();
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use yard_core::{FaultCode, Subject, op};
 
 use super::{Reply, fault, place};
-use crate::tool::{Context, Hints, Stop, Tool};
+use crate::tool::{Context, Hints, Stop, Tool, Work};
 
 pub(super) struct CreateDirectory;
 
@@ -22,6 +22,7 @@ impl Tool for CreateDirectory {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "create_directory";
+    const WORK: Work = Work::Save;
     const HINTS: Hints = Hints::ADDS.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

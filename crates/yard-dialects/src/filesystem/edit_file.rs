@@ -7,7 +7,7 @@ use yard_core::{Fault, FaultCode, Subject, WsPath, diff, replace};
 use yard_gate::Asks;
 
 use super::{Reply, fault, flexible, place};
-use crate::tool::{Context, Stop, Tool};
+use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct EditFile;
 
@@ -43,6 +43,7 @@ impl Tool for EditFile {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "edit_file";
+    const WORK: Work = Work::Save;
     const ASKS: Asks = Asks::ToOverwrite;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

@@ -7,7 +7,7 @@ use yard_core::op::{self, OnExisting, OnMissingFolder};
 use yard_gate::Asks;
 
 use super::{Reply, fault, place};
-use crate::tool::{Context, Hints, Stop, Tool};
+use crate::tool::{Context, Hints, Stop, Tool, Work};
 
 pub(super) struct WriteFile;
 
@@ -27,6 +27,7 @@ impl Tool for WriteFile {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "write_file";
+    const WORK: Work = Work::Save;
     const ASKS: Asks = Asks::ToOverwrite;
     const HINTS: Hints = Hints::CHANGES.repeating();
 

@@ -7,7 +7,7 @@ use yard_core::op::{self, Changed, OnExisting, OnMissingFolder};
 use yard_core::{Fault, FaultCode, FileType, Subject, WsPath};
 
 use super::content;
-use crate::tool::{Context, Hints, Stop, Tool};
+use crate::tool::{Context, Hints, Stop, Tool, Work};
 
 pub(super) struct Write;
 
@@ -67,6 +67,7 @@ impl Tool for Write {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "write";
+    const WORK: Work = Work::Save;
     const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

@@ -23,6 +23,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 /// The shared files of one workspace.
 pub(crate) struct Locks {
     lock: File,
+    /// The same once more: who looks through it holds nothing that this process has locked.
+    glance: File,
     presence: File,
     applied: File,
 }
@@ -50,7 +52,14 @@ impl Locks {
                 .open(state.join(name))
                 .map_err(|error| unusable(&error))
         };
-        Ok(Self { lock: open("lock")?, presence: open("presence")?, applied: open("applied")? })
+        let (lock, glance) = (open("lock")?, open("lock")?);
+        Ok(Self { lock, glance, presence: open("presence")?, applied: open("applied")? })
+    }
+
+    /// Whether nobody changes anything at the moment, in this process or another.
+    pub(crate) fn is_free(&self) -> bool {
+        let free = rustix::fs::flock(&self.glance, FlockOperation::NonBlockingLockShared).is_ok();
+        free && rustix::fs::flock(&self.glance, FlockOperation::Unlock).is_ok()
     }
 
     /// Takes the workspace's lock, waiting for another process as long as the call may take.

@@ -28,8 +28,9 @@ use super::asked::{self, Asking, Word};
 use super::door::Door;
 use super::result;
 use super::seat::Seat;
+use super::stdio::Company;
 use super::tools::Speech;
-use crate::pool::Work;
+use crate::pool::{self, Work};
 use crate::waiting;
 
 /// How often a long call tells that it goes on.
@@ -91,9 +92,16 @@ impl Calling<'_> {
         let work = known.map_or(Work::Look, |tool| tool.work().into());
         let call = self.door.surroundings().within_millis(millis);
         let cancel = call.cancel_flag();
-        let running = self.door.pools().run(work, move || {
-            catalog.call_first(&toolset, &tool, Value::Object(arguments), &session, &call)
-        });
+        let calling =
+            move || catalog.call_first(&toolset, &tool, Value::Object(arguments), &session, &call);
+        if work == Work::Save && self.is_alone() && self.seat.session.is_free() {
+            // Waking another thread and being woken by it takes as long as a flush. Whatever the client
+            // sends meanwhile is read right after.
+            let (answer, line) = pool::here(calling).ok_or_else(broke_off)?;
+            self.keep(line);
+            return Ok(answer);
+        }
+        let running = self.door.pools().run(work, calling);
         let mut running = std::pin::pin!(running);
         let token = self.context.meta.get_progress_token();
         let began = Instant::now();
@@ -120,6 +128,11 @@ impl Calling<'_> {
                 }
             }
         }
+    }
+
+    /// Whether nobody waits for the thread that this is on.
+    fn is_alone(&self) -> bool {
+        self.context.extensions.get::<Company>().is_some_and(Company::is_alone)
     }
 
     /// Tells the client that the call goes on.

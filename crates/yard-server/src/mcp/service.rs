@@ -2,6 +2,7 @@
 //! module of its own; which revision of the protocol is spoken is mostly the SDK's to know.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -69,10 +70,42 @@ pub(super) struct Service<S> {
     extras: Option<Arc<dyn Extras>>,
     /// Whether the client was asked which roots it offers; who asks keeps others waiting.
     asked_roots: tokio::sync::Mutex<bool>,
-    /// What the client wants to be told of (2025-11-25 and before); whoever tells it holds a share.
-    subscribed: Arc<Mutex<HashSet<String>>>,
+    /// What the client wants to be told of (2025-11-25 and before).
+    told: Arc<Told>,
+}
+
+/// What a client of 2025-11-25 and before is told.
+#[derive(Default)]
+struct Told {
+    /// The addresses that it subscribed to.
+    subscribed: Mutex<HashSet<String>>,
+    /// It has the list, and is told that it changed.
+    has_list: AtomicBool,
     /// Whether anybody tells it.
-    telling: tokio::sync::Mutex<bool>,
+    begun: tokio::sync::Mutex<bool>,
+}
+
+impl Told {
+    fn subscribed(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+        self.subscribed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins to tell, if nobody does yet. The whole tree is walked for that.
+    async fn begin(
+        self: &Arc<Self>,
+        door: &Door,
+        rooms: Vec<Room>,
+        peer: &Peer<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let mut begun = self.begun.lock().await;
+        if !*begun {
+            for watcher in watchers(door, rooms, Since::Now).await? {
+                tokio::spawn(tell(watcher, peer.clone(), Arc::downgrade(self)));
+            }
+            *begun = true;
+        }
+        Ok(())
+    }
 }
 
 impl<S: Seats> Service<S> {
@@ -88,8 +121,7 @@ impl<S: Seats> Service<S> {
             begin: Arc::new(Mutex::new(begin)),
             extras: None,
             asked_roots: tokio::sync::Mutex::new(false),
-            subscribed: Arc::default(),
-            telling: tokio::sync::Mutex::new(false),
+            told: Arc::default(),
         }
     }
 
@@ -156,28 +188,34 @@ impl<S: Seats> Service<S> {
         tokio::select! {
             done = running => done.unwrap_or_else(|| Err(broke_off())),
             () = context.ct.cancelled() => {
-                cancel.store(true, std::sync::atomic::Ordering::Relaxed);
+                cancel.store(true, Ordering::Relaxed);
                 Err(ErrorData::internal_error("cancelled", None))
             }
         }
     }
 
-    /// Somebody who looks at each workspace from now on, or from a moment ago on. The whole tree is walked
-    /// for that, which takes a while.
-    async fn watchers(
-        door: &Door,
-        rooms: Vec<Room>,
-        from: Since,
-    ) -> Result<Vec<Watcher>, ErrorData> {
-        let call = door.surroundings();
-        let watch = move || rooms.into_iter().map(|room| Watcher::new(room, from, &call)).collect();
-        let made: Option<yard_core::Result<Vec<_>>> = door.pools().run(Work::Walk, watch).await;
-        made.ok_or_else(broke_off)?.map_err(|fault| internal(&fault))
+    /// Whoever has the list wants to know when it is another: who cannot say so, since there is no word for it
+    /// before 2026-07-28, is told from now on. That begins beside the answer.
+    async fn tell_of_list(&self, context: &RequestContext<RoleServer>) {
+        let version = context.protocol_version();
+        if version.is_none_or(|version| version >= ProtocolVersion::V_2026_07_28) {
+            return;
+        }
+        let Ok(Ready { door, seats }) = self.ready().await else { return };
+        let Ok(rooms) = seats.rooms(context) else { return };
+        self.told.has_list.store(true, Ordering::Relaxed);
+        let (told, peer) = (Arc::clone(&self.told), context.peer.clone());
+        tokio::spawn(async move { told.begin(&door, rooms, &peer).await });
     }
+}
 
-    fn subscribed(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
-        self.subscribed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Somebody who looks at each workspace from now on, or from a moment ago on. The whole tree is walked for
+/// that, which takes a while.
+async fn watchers(door: &Door, rooms: Vec<Room>, from: Since) -> Result<Vec<Watcher>, ErrorData> {
+    let call = door.surroundings();
+    let watch = move || rooms.into_iter().map(|room| Watcher::new(room, from, &call)).collect();
+    let made: Option<yard_core::Result<Vec<_>>> = door.pools().run(Work::Walk, watch).await;
+    made.ok_or_else(broke_off)?.map_err(|fault| internal(&fault))
 }
 
 fn begin_now(begin: &Mutex<Option<Begin>>) {
@@ -196,23 +234,22 @@ async fn offered(peer: &Peer<RoleServer>) -> Option<Vec<Vec<u8>>> {
     Some(paths.map(|path| percent_decode_str(path.trim_end_matches('/')).collect()).collect())
 }
 
-/// Tells a client of 2025-11-25 and before what changed, for as long as it wants to know.
-async fn tell(
-    mut watcher: Watcher,
-    peer: Peer<RoleServer>,
-    subscribed: std::sync::Weak<Mutex<HashSet<String>>>,
-) {
+/// Tells a client of 2025-11-25 and before what changed, for as long as it is there.
+async fn tell(mut watcher: Watcher, peer: Peer<RoleServer>, told: std::sync::Weak<Told>) {
     loop {
         watcher.wait().await;
-        let Some(shared) = subscribed.upgrade() else { return };
+        let Some(told) = told.upgrade() else { return };
         if peer.is_transport_closed() {
             return;
         }
         while let Ok(Some(changed)) = watcher.look() {
-            let wanted = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            if changed.list && told.has_list.load(Ordering::Relaxed) {
+                let _ = peer.notify_resource_list_changed().await;
+            }
+            let wanted = told.subscribed().clone();
             for uri in wanted.into_iter().filter(|uri| changed.concerns(uri)) {
-                let told = ResourceUpdatedNotificationParam::new(uri);
-                let _ = peer.notify_resource_updated(told).await;
+                let updated = ResourceUpdatedNotificationParam::new(uri);
+                let _ = peer.notify_resource_updated(updated).await;
             }
         }
     }
@@ -320,6 +357,7 @@ impl<S: Seats> ServerHandler for Service<S> {
         let list =
             move |rooms: &[Room], call: &Call| resources::list(rooms, cursor.as_deref(), call);
         let mut page = self.looking(&context, Work::Walk, list).await?;
+        self.tell_of_list(&context).await;
         if is_first && let Some(extras) = self.extras(&context).await? {
             page.resources.splice(0..0, extras.resources());
         }
@@ -360,20 +398,12 @@ impl<S: Seats> ServerHandler for Service<S> {
     ) -> Result<(), ErrorData> {
         let Ready { door, seats } = self.ready().await?;
         self.heed_roots(&seats, &context).await;
-        let mut telling = self.telling.lock().await;
-        if self.subscribed().len() >= SUBSCRIPTIONS {
+        if self.told.subscribed().len() >= SUBSCRIPTIONS {
             let message = format!("at most {SUBSCRIPTIONS} resources are watched at once");
             return Err(ErrorData::invalid_params(message, None));
         }
-        if !*telling {
-            let rooms = seats.rooms(&context)?;
-            for watcher in Self::watchers(&door, rooms, Since::Now).await? {
-                let (peer, told) = (context.peer.clone(), Arc::downgrade(&self.subscribed));
-                tokio::spawn(tell(watcher, peer, told));
-            }
-            *telling = true;
-        }
-        self.subscribed().insert(params.uri);
+        self.told.begin(&door, seats.rooms(&context)?, &context.peer).await?;
+        self.told.subscribed().insert(params.uri);
         Ok(())
     }
 
@@ -382,7 +412,7 @@ impl<S: Seats> ServerHandler for Service<S> {
         params: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.subscribed().remove(&params.uri);
+        self.told.subscribed().remove(&params.uri);
         Ok(())
     }
 
@@ -401,7 +431,7 @@ impl<S: Seats> ServerHandler for Service<S> {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let Ready { door, seats } = self.ready().await?;
         let rooms = seats.rooms(context.request_context())?;
-        let mut watchers = Self::watchers(&door, rooms, Since::AMomentAgo).await?;
+        let mut watchers = watchers(&door, rooms, Since::AMomentAgo).await?;
         loop {
             let next = futures_util::future::select_all(
                 watchers.iter().map(|watcher| Box::pin(watcher.wait())),

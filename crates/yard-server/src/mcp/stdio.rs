@@ -134,6 +134,17 @@ impl UnderWay {
     }
 }
 
+/// What else is under way on the connection of a request.
+#[derive(Clone)]
+pub(super) struct Company(Arc<UnderWay>);
+
+impl Company {
+    /// Whether nothing is.
+    pub(super) fn is_alone(&self) -> bool {
+        self.0.ids().len() <= 1
+    }
+}
+
 /// What a request takes of what there is; it goes with it, and back when whoever answers it is done.
 struct Room {
     _request: OwnedSemaphorePermit,
@@ -185,6 +196,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
             JsonRpcMessage::Request(JsonRpcRequest { request, id, .. }) => {
                 let room = self.room(bytes).ok_or_else(|| Box::new(too_many(id.clone())))?;
                 request.extensions_mut().insert(Arc::new(room));
+                request.extensions_mut().insert(Company(Arc::clone(&self.under_way)));
                 self.waiting.push_back((id.clone(), message));
                 Ok(None)
             }

@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
-use http_body_util::Full;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt as _, Full};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::json;
 
 use super::door::Door;
 use super::extras::Extras;
@@ -22,6 +24,13 @@ use super::service::{Ready, Service};
 const QUIET: Duration = Duration::from_secs(3_600);
 /// Callers whose sessions are kept apart at once; of more, those without any are forgotten.
 const CALLERS: usize = 1_024;
+/// Sessions of one caller at once.
+const SESSIONS: usize = 256;
+/// What a request of a session brings; one that brings none opens one, up to 2025-11-25.
+const SESSION_ID: &str = "mcp-session-id";
+const VERSION: &str = "mcp-protocol-version";
+/// The first revision without sessions.
+const NO_SESSIONS: &str = "2026-07-28";
 
 type Http = StreamableHttpService<Service<Remote>, LocalSessionManager>;
 
@@ -58,16 +67,20 @@ impl Streamable {
         history: bool,
         request: Request<Full<Bytes>>,
     ) -> Response<BoxBody<Bytes, Infallible>> {
-        let http = self.http(format!("{caller} {history}"), history);
+        let (http, sessions) = self.place_of(format!("{caller} {history}"), history);
+        if opens_session(request.headers()) && sessions.sessions.read().await.len() >= SESSIONS {
+            return too_many();
+        }
         http.handle(request).await
     }
 
-    fn http(&self, caller: String, history: bool) -> Http {
+    fn place_of(&self, caller: String, history: bool) -> (Http, Arc<LocalSessionManager>) {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         if places.len() >= CALLERS && !places.contains_key(&caller) {
             places.retain(|_, place| has_sessions(&place.sessions));
         }
-        places.entry(caller).or_insert_with(|| self.place(history)).http.clone()
+        let place = places.entry(caller).or_insert_with(|| self.place(history));
+        (place.http.clone(), Arc::clone(&place.sessions))
     }
 
     fn place(&self, history: bool) -> Place {
@@ -89,6 +102,22 @@ impl Streamable {
         let http = StreamableHttpService::new(make, Arc::clone(&sessions), config);
         Place { http, sessions }
     }
+}
+
+fn opens_session(headers: &HeaderMap) -> bool {
+    let version = headers.get(VERSION).and_then(|version| version.to_str().ok());
+    !headers.contains_key(SESSION_ID) && version.is_none_or(|version| version < NO_SESSIONS)
+}
+
+fn too_many() -> Response<BoxBody<Bytes, Infallible>> {
+    let why = format!(
+        "{SESSIONS} sessions of this caller are open: end one (DELETE with its Mcp-Session-Id), or use one again"
+    );
+    let body = json!({"success": false, "error": why, "code": "RATE_LIMITED"}).to_string();
+    let mut response = Response::new(Full::from(body).boxed());
+    *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }
 
 /// Whether anybody is connected. Who is just coming or going counts as connected.

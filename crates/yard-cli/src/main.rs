@@ -188,5 +188,6 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Arguments::command().debug_assert();
+        QuickArguments::command().debug_assert();
     }
 }

@@ -280,7 +280,7 @@ fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -
     let (mut ready, steps, contents) = lay_out(requests, call);
     let (recorded, mut head) = record(workspace, head, &ready, &steps, &contents);
     let mut told = Vec::with_capacity(ready.len());
-    let mut complete = true;
+    let (mut complete, mut landed) = (true, false);
     for (item, recorded) in ready.drain(..).zip(recorded) {
         let Request { mut draft, signed, slot, .. } = item.request;
         if !matches!(recorded, Ok(Verdict::Moved)) {
@@ -290,11 +290,13 @@ fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -
         let result = match recorded {
             Ok(Verdict::Done) => match project(workspace, draft, &signed, call) {
                 Landing::Landed { retired, extra } => {
+                    landed = true;
                     gone = retired;
                     head = head.filter(|_| !extra);
                     Ok(Verdict::Done)
                 }
                 Landing::Compensated(fault) => {
+                    landed = true;
                     head = None;
                     Err(fault)
                 }
@@ -312,9 +314,12 @@ fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -
         };
         told.push((slot, result, gone));
     }
-    if complete {
+    match (complete, landed) {
         // If the mark cannot be moved, recovery looks at these steps again and finds them done.
-        let _ = advance(workspace, head, call);
+        (true, true) => drop(advance(workspace, head, call)),
+        // Nothing is known of the steps at the head: somebody may have recorded one and not finished it.
+        (true, false) => {}
+        (false, _) => workspace.journal.left.store(0, Ordering::Relaxed),
     }
     told
 }

@@ -4,8 +4,7 @@
 //! A look is done in place where it can be: it mostly takes less time than waking another thread, and it
 //! is nearly all that agents ask for. At most all but one of the runtime's threads look at the same
 //! time, so that one is always left for the network, however long a disk takes; the next look waits a
-//! moment for its turn before it goes to another thread. So is a small change while no other is under way:
-//! two threads that wake each other take longer than its flush. Several go to the pool and share theirs.
+//! moment for its turn before it goes to another thread.
 
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,8 +22,6 @@ pub(crate) enum Work {
     Look,
     /// Walks a tree.
     Walk,
-    /// Changes one entry, and waits for the disk once.
-    Save,
     /// Changes something, and waits for the disk.
     Change,
     /// Hashes a password: much memory, much processor.
@@ -38,8 +35,7 @@ impl From<yard_dialects::Work> for Work {
         match work {
             yard_dialects::Work::Look => Self::Look,
             yard_dialects::Work::Walk => Self::Walk,
-            yard_dialects::Work::Save => Self::Save,
-            yard_dialects::Work::Change => Self::Change,
+            yard_dialects::Work::Save | yard_dialects::Work::Change => Self::Change,
             yard_dialects::Work::Run => Self::Run,
         }
     }
@@ -54,8 +50,6 @@ pub(crate) struct Pools {
     change: Semaphore,
     password: Semaphore,
     run: Semaphore,
-    /// Whether the runtime has other threads for the network.
-    has_threads: bool,
 }
 
 impl Pools {
@@ -88,21 +82,7 @@ impl Pools {
             change: Semaphore::new(Self::CHANGE),
             password: Semaphore::new(Self::PASSWORD),
             run: Semaphore::new(Self::RUN),
-            has_threads: true,
         }
-    }
-
-    /// Pools beside a runtime whose one thread serves the network and looks.
-    pub(crate) fn of_one_thread() -> Self {
-        Self { has_threads: false, ..Self::new() }
-    }
-
-    /// A turn to save in place: there is one while nobody changes anything.
-    fn turn_to_save(&self) -> Option<[SemaphorePermit<'_>; 2]> {
-        if !self.has_threads || self.change.available_permits() < Self::CHANGE {
-            return None;
-        }
-        Some([self.in_place.try_acquire().ok()?, self.change.try_acquire().ok()?])
     }
 
     /// A turn to look in place; `None` if it did not come soon.
@@ -123,17 +103,12 @@ impl Pools {
         let semaphore = match kind {
             Work::Look => &self.look,
             Work::Walk => &self.walk,
-            Work::Save | Work::Change => &self.change,
+            Work::Change => &self.change,
             Work::Password => &self.password,
             Work::Run => &self.run,
         };
         if kind == Work::Look
             && let Some(_permit) = self.turn().await
-        {
-            return here(work);
-        }
-        if kind == Work::Save
-            && let Some(_permits) = self.turn_to_save()
         {
             return here(work);
         }
@@ -187,40 +162,6 @@ mod tests {
             for look in under_way {
                 assert_eq!(look.await.unwrap(), Some(()));
             }
-        });
-    }
-
-    #[test]
-    fn one_save_is_done_in_place_and_several_go_to_the_pool() {
-        let pools = Arc::new(Pools::new());
-        let (began, end) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
-        let here = || std::thread::current().name().unwrap_or_default().to_owned();
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(Pools::workers())
-            .thread_name_fn(|| "a thread".to_owned())
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let mine = here();
-            assert_eq!(pools.run(Work::Save, here).await, Some(mine.clone()), "in place");
-            let (first, began_too, end_too) = (Arc::clone(&pools), began.clone(), end.clone());
-            let slow = tokio::spawn(async move {
-                let wait = move || {
-                    began_too.wait();
-                    end_too.wait();
-                };
-                first.run(Work::Save, wait).await
-            });
-            tokio::task::spawn_blocking(move || began.wait()).await.unwrap();
-            assert_ne!(pools.run(Work::Save, here).await, Some(mine.clone()), "beside another");
-            tokio::task::spawn_blocking(move || end.wait()).await.unwrap();
-            assert_eq!(slow.await.unwrap(), Some(()));
-            let one_thread = Pools::of_one_thread();
-            assert_ne!(
-                one_thread.run(Work::Save, here).await,
-                Some(mine),
-                "nobody else would serve"
-            );
         });
     }
 

@@ -353,6 +353,12 @@ fn store_error(kind: u8) -> StoreError {
     }
 }
 
+/// Two changes that leave nothing behind.
+fn come_and_go(hand: &Hand) -> yard_core::Result<()> {
+    hand.perform(write("/zz.txt", "next\n", None))?;
+    hand.perform(rm("/zz.txt")).map(drop)
+}
+
 /// Runs one act with one failure; what is wrong, or `None` once the failure is never reached.
 fn run(
     template: &Folders,
@@ -381,6 +387,13 @@ fn run(
         }
     }
     let hand = place.hand(plan);
+    // Another process on the same root, in a part of the runs.
+    let other = (nth % 8 >= 6).then(|| place.hand(self::plan()));
+    let survivor = other.as_ref().unwrap_or(&hand);
+    if nth % 4 >= 2 {
+        // Who has changed something knows where the history ended.
+        come_and_go(survivor).unwrap();
+    }
     let ready = act.1(&hand);
     fuse.arm(nth, reach);
     let told = ready(&hand);
@@ -388,14 +401,13 @@ fn run(
         return None;
     }
     let mut wrong = Vec::new();
-    if reach == Reach::Once && nth % 2 == 1 {
-        // The same process goes on: its next change finishes what was left.
-        if let Err(fault) = hand.perform(write("/zz.txt", "next\n", None)) {
+    if nth % 2 == 1 {
+        // Somebody goes on: the next change finishes what was left.
+        if let Err(fault) = come_and_go(survivor) {
             wrong.push(format!("the next change fails: {fault}"));
-        } else if let Err(fault) = hand.perform(rm("/zz.txt")) {
-            wrong.push(format!("the next removal fails: {fault}"));
         }
     }
+    drop(other);
     drop(hand);
     wrong.extend(judge(&place, expected, Some(&told)));
     let call = probe.and_then(|probe| probe.last());

@@ -344,7 +344,7 @@ fn a_caller_of_mcp_opens_so_many_sessions_and_no_more() {
     let open = |someone: &Someone<'_>| someone.ask_with("POST", &path, &[accept], &hello);
     let agent = ada.agent(&workspace, "member");
     let mut session = String::new();
-    for _ in 0..256 {
+    for _ in 0..1_024 {
         let answer = open(&agent);
         assert_eq!(answer.status, 200);
         session = answer.header("mcp-session-id").unwrap().to_owned();

@@ -42,20 +42,29 @@ pub(super) fn refused(problem: &Problem, path: &str) -> Reply {
 pub(super) fn login(ask: &Ask) -> Result<Reply, Problem> {
     let sent = ask.pairs()?;
     let field = |name| one(&sent, name).unwrap_or_default();
-    let next = Some(field("next")).filter(|next| is_ours(next)).unwrap_or(PREFIX);
+    let next = Some(field("next")).filter(|next| is_ours(next));
     match auth::log_in(ask, field("email"), field("password")) {
-        Ok(cookies) => Ok(Reply::see_other(next.to_owned()).with_cookies(cookies)),
+        Ok(cookies) => {
+            let reply = match next {
+                Some(next) => Reply::see_other(next.to_owned()),
+                None => Reply::page(200, page::logged_in()),
+            };
+            Ok(reply.with_cookies(cookies))
+        }
         Err(problem) => {
             let why = problem.body["error"].as_str().map(str::to_owned);
-            Ok(Reply::page(problem.status, page::login(next, why.as_deref())))
+            Ok(Reply::page(problem.status, page::login(next.unwrap_or_default(), why.as_deref())))
         }
     }
 }
 
-/// A path of these pages, and of nothing else.
+/// A path of a page on which something is decided, and of nothing else.
 fn is_ours(path: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-');
-    path.strip_prefix(PREFIX).is_some_and(|rest| !rest.starts_with('/') && rest.bytes().all(plain))
+    let plain = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let parts = path.strip_prefix(PREFIX).map(|rest| rest.split('/').collect::<Vec<_>>());
+    parts.is_some_and(|parts| parts.len() == 3 && parts.into_iter().all(plain))
 }
 
 pub(super) fn approval(ask: &Ask) -> Result<Reply, Problem> {
@@ -133,9 +142,14 @@ mod tests {
     #[test]
     fn a_login_leads_to_these_pages_only() {
         assert!(is_ours("/decide/0190-aF/approvals/1-2"));
-        for other in
-            ["/", "//evil.example", "/decide//evil.example", "/decide/\\evil", "/decide/a?b"]
-        {
+        for other in [
+            "/",
+            "//evil.example",
+            "/decide//evil.example/a",
+            "/decide/\\evil/a/b",
+            "/decide/login",
+            "/decide/a/b/c?d",
+        ] {
             assert!(!is_ours(other), "{other}");
         }
     }

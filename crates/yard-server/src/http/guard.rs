@@ -91,6 +91,10 @@ fn host_of(uri: &Uri, headers: &HeaderMap) -> Result<String, Problem> {
 /// Loopback names, names that the operator gave, and addresses: a name can be rebound, an address not.
 fn is_our_host(settings: &Settings, host: &str) -> bool {
     let name = without_port(host);
+    let port = host[name.len()..].strip_prefix(':');
+    if !port.is_none_or(|port| port.bytes().all(|byte| byte.is_ascii_digit())) {
+        return false;
+    }
     let address = name.trim_start_matches('[').trim_end_matches(']');
     name == "localhost"
         || address.parse::<IpAddr>().is_ok()
@@ -133,7 +137,14 @@ mod tests {
         {
             assert_eq!(judged(&settings, &[("host", host)]), Ok(()), "{host}");
         }
-        for host in ["evil.example", "localhost.evil.example:3000", "127.0.0.1.evil.example", ""] {
+        for host in [
+            "evil.example",
+            "localhost.evil.example:3000",
+            "127.0.0.1.evil.example",
+            "localhost:80@evil.example",
+            "[::1]@evil.example",
+            "",
+        ] {
             assert!(judged(&settings, &[("host", host)]).is_err(), "{host}");
         }
         assert_eq!(judged(&settings, &[]), Err(400));

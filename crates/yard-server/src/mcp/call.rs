@@ -89,12 +89,13 @@ impl Calling<'_> {
         let known = catalog.get(&toolset, &tool);
         let limits = session.limits();
         let millis = known.map_or(limits.call_millis, |tool| tool.millis(limits));
+        let saves = known.is_some_and(|tool| tool.work() == yard_dialects::Work::Save);
         let work = known.map_or(Work::Look, |tool| tool.work().into());
         let call = self.door.surroundings().within_millis(millis);
         let cancel = call.cancel_flag();
         let calling =
             move || catalog.call_first(&toolset, &tool, Value::Object(arguments), &session, &call);
-        if work == Work::Save && self.is_alone() && self.seat.session.is_free() {
+        if saves && self.is_alone() && self.seat.session.is_free() {
             // Waking another thread and being woken by it takes as long as a flush. Whatever the client
             // sends meanwhile is read right after.
             let (answer, line) = pool::here(calling).ok_or_else(broke_off)?;
@@ -197,9 +198,11 @@ impl Calling<'_> {
             () = turned_away => None,
             () = self.context.ct.cancelled() => None,
         };
-        self.tell_page_is_done(&pending).await;
         let now = match answer {
-            Some(answer) => answer,
+            Some(answer) => {
+                self.tell_page_is_done(&pending).await;
+                answer
+            }
             None => self.resumed(&pending).await?,
         };
         Ok(self.as_it_stands(now).into())

@@ -27,7 +27,7 @@ impl Door {
     /// A door over a catalog. `secret` signs what clients bring back; `wait` is how long a call waits for a
     /// person whom its client cannot ask (R16).
     pub fn new(catalog: Catalog, world: Arc<dyn World>, secret: [u8; 32], wait: Duration) -> Self {
-        Self::with_pools(catalog, world, secret, wait, Arc::new(Pools::of_one_thread()))
+        Self::with_pools(catalog, world, secret, wait, Arc::new(Pools::new()))
     }
 
     pub(crate) fn with_pools(

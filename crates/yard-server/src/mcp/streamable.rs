@@ -25,12 +25,11 @@ const QUIET: Duration = Duration::from_secs(3_600);
 /// Callers whose sessions are kept apart at once; of more, those without any are forgotten.
 const CALLERS: usize = 1_024;
 /// Sessions of one caller at once.
-const SESSIONS: usize = 256;
-/// What a request of a session brings; one that brings none opens one, up to 2025-11-25.
+const SESSIONS: usize = 1_024;
+/// What a request of a session brings. One that brings none opens one, unless it says that it does not: up to
+/// 2025-11-25 none says anything, from then on each names its method.
 const SESSION_ID: &str = "mcp-session-id";
-const VERSION: &str = "mcp-protocol-version";
-/// The first revision without sessions.
-const NO_SESSIONS: &str = "2026-07-28";
+const METHOD: &str = "mcp-method";
 
 type Http = StreamableHttpService<Service<Remote>, LocalSessionManager>;
 
@@ -105,8 +104,8 @@ impl Streamable {
 }
 
 fn opens_session(headers: &HeaderMap) -> bool {
-    let version = headers.get(VERSION).and_then(|version| version.to_str().ok());
-    !headers.contains_key(SESSION_ID) && version.is_none_or(|version| version < NO_SESSIONS)
+    let method = headers.get(METHOD).map(HeaderValue::as_bytes);
+    !headers.contains_key(SESSION_ID) && method.is_none_or(|method| method == b"initialize")
 }
 
 fn too_many() -> Response<BoxBody<Bytes, Infallible>> {

@@ -110,7 +110,10 @@ impl Connections {
     /// left of what was removed, however long ago and in whatever form it lay there.
     pub(super) fn scrub(&self) -> Result<()> {
         let mut writer = held(&self.writer);
-        writer.connection.execute_batch("VACUUM")?;
+        writer
+            .connection
+            .execute_batch("VACUUM")
+            .inspect_err(|_| log::forget(&writer.connection))?;
         let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
         let busy: bool = writer.connection.query_row(sql, [], |row| row.get(0))?;
         // The log is short again: it is filled up anew.
@@ -193,25 +196,31 @@ impl Writer {
 /// taken back.
 struct Transaction<'a> {
     connection: &'a Connection,
+    done: bool,
 }
 
 impl<'a> Transaction<'a> {
     fn begin(connection: &'a Connection) -> Result<Self> {
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        Ok(Self { connection })
+        Ok(Self { connection, done: false })
     }
 
-    fn commit(self) -> Result<()> {
+    fn commit(mut self) -> Result<()> {
         self.connection.prepare_cached("COMMIT")?.execute([])?;
+        self.done = true;
         Ok(())
     }
 }
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
+        if self.done {
+            return;
+        }
         if !self.connection.is_autocommit() {
             let _ = self.connection.execute_batch("ROLLBACK");
         }
+        log::forget(self.connection);
     }
 }
 

@@ -4,14 +4,15 @@
 //! This is a copy of the system's own VFS, in which the file of the log holds back what is written to
 //! it side by side. Held bytes reach the file before anybody can ask for them: at the end of a commit
 //! and before every other call on the file. So others see a commit whole or not at all, as before, and
-//! it knows nothing of pages, of flushes or of what SQLite keeps in memory.
+//! it knows nothing of pages, of flushes or of what SQLite keeps in memory. Whoever takes a transaction
+//! back says so ([`forget`]): SQLite does not tell the file.
 
 #![allow(unsafe_code, reason = "SQLite calls a VFS through C; each use says why it is sound")]
 
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 
-use rusqlite::ffi;
+use rusqlite::{Connection, ffi};
 
 /// What the VFS is called among SQLite's.
 const NAME: &CStr = c"toolyard-log";
@@ -55,6 +56,32 @@ fn register() -> bool {
     // SAFETY: the copy is leaked, so it lives as long as SQLite may use it.
     let done = unsafe { ffi::sqlite3_vfs_register(Box::into_raw(Box::new(copy)), 0) };
     done == ffi::SQLITE_OK
+}
+
+/// Gives up what a transaction left that was taken back. Until then it would be written by the next call on
+/// the file, over what others have committed there since.
+pub(super) fn forget(connection: &Connection) {
+    let mut file: *mut ffi::sqlite3_file = std::ptr::null_mut();
+    let into: *mut *mut ffi::sqlite3_file = &raw mut file;
+    // SAFETY: the connection is open, and this call only tells where the file of its log is.
+    let found = unsafe {
+        let op = ffi::SQLITE_FCNTL_JOURNAL_POINTER;
+        ffi::sqlite3_file_control(connection.handle(), c"main".as_ptr(), op, into.cast())
+    };
+    if found != ffi::SQLITE_OK || file.is_null() {
+        return;
+    }
+    // SAFETY: the file lives as long as the connection, which nobody else uses meanwhile. It has our methods
+    // only if `wrap` has seen it.
+    unsafe {
+        let methods = (*file).pMethods;
+        let ours: unsafe extern "C" fn(_, _, _, _) -> _ = write;
+        if !methods.is_null()
+            && (*methods).xWrite.is_some_and(|one| std::ptr::fn_addr_eq(one, ours))
+        {
+            log(file).held.bytes.clear();
+        }
+    }
 }
 
 /// A log's file as SQLite sees it: its methods, and behind them what they need.
@@ -140,9 +167,9 @@ unsafe fn log<'a>(file: *mut ffi::sqlite3_file) -> &'a mut Log {
 }
 
 /// Writes what is held. What could not be written is given up: SQLite takes the commit back.
-unsafe fn flush(file: *mut ffi::sqlite3_file) -> c_int {
-    // SAFETY: all callers are methods of a wrapped file.
-    let log = unsafe { log(file) };
+///
+/// `file` is the file that `log` is the log of.
+unsafe fn flush(log: &mut Log, file: *mut ffi::sqlite3_file) -> c_int {
     let (Some(write), false) = (log.system.xWrite, log.held.bytes.is_empty()) else {
         return ffi::SQLITE_OK;
     };
@@ -150,7 +177,8 @@ unsafe fn flush(file: *mut ffi::sqlite3_file) -> c_int {
     let mut offset = log.held.start;
     for piece in log.held.bytes.chunks(AT_ONCE) {
         let length = piece.len() as c_int;
-        // SAFETY: the system's own method on the system's own file; the bytes live until it returns.
+        // SAFETY: the system's own method on the system's own file, which knows nothing of `log`; the bytes
+        // live until it returns.
         done = unsafe { write(file, piece.as_ptr().cast(), length, offset) };
         offset += i64::from(length);
         if done != ffi::SQLITE_OK {
@@ -167,10 +195,11 @@ macro_rules! flushed {
         // SAFETY: SQLite calls these methods on files that `wrap` gave them to, with arguments that are
         // good for the file's own methods.
         unsafe {
-            match (flush($file), log($file).system.$method) {
+            let log = log($file);
+            match (flush(log, $file), log.system.$method) {
                 (ffi::SQLITE_OK, Some(method)) => method($file, $($argument),*),
-                (ffi::SQLITE_OK, None) => ffi::SQLITE_IOERR,
-                (failed, _) => failed,
+                // The writing that failed was told to be done: only this takes back all of the transaction.
+                _ => ffi::SQLITE_IOERR_WRITE,
             }
         }
     }};
@@ -187,15 +216,15 @@ unsafe extern "C" fn write(
         (log(file), std::slice::from_raw_parts(bytes.cast(), usize::try_from(length).unwrap_or(0)))
     };
     if !log.held.adjoins(offset) {
-        // SAFETY: a wrapped file; `log` is not used again before this returns.
-        let done = unsafe { flush(file) };
+        // SAFETY: the log of this file.
+        let done = unsafe { flush(log, file) };
         if done != ffi::SQLITE_OK {
             return done;
         }
     }
     match log.held.push(bytes, offset) {
-        // SAFETY: a wrapped file; `log` is not used again.
-        true => unsafe { flush(file) },
+        // SAFETY: the log of this file.
+        true => unsafe { flush(log, file) },
         false => ffi::SQLITE_OK,
     }
 }
@@ -241,7 +270,7 @@ mod tests {
 
     use rusqlite::{Connection, OpenFlags, params};
 
-    use super::vfs;
+    use super::{forget, vfs};
 
     /// Chance that is the same in every run.
     struct Dice(u64);
@@ -310,6 +339,29 @@ mod tests {
         let whole = found.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
         assert_eq!(whole.unwrap(), "ok");
         things(&found)
+    }
+
+    /// What was taken back is never written over what another process committed in its place.
+    #[test]
+    fn what_is_taken_back_is_in_nobodys_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("our.db");
+        let (ours, theirs) = (open(&database, true, 12), open(&database, false, 12));
+        let sql = "CREATE TABLE thing (id INTEGER PRIMARY KEY, data BLOB)";
+        ours.execute_batch(sql).unwrap();
+        for round in 0..20 {
+            ours.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+            ours.execute_batch("BEGIN IMMEDIATE").unwrap();
+            change(&ours, &mut Dice(round + 1));
+            ours.execute_batch("ROLLBACK").unwrap();
+            forget(&ours);
+            theirs.execute_batch("BEGIN IMMEDIATE").unwrap();
+            change(&theirs, &mut Dice(round + 100));
+            theirs.execute_batch("COMMIT").unwrap();
+            let expected = things(&theirs);
+            assert_eq!(things(&ours), expected);
+            assert_eq!(found_after_a_crash(&database), expected);
+        }
     }
 
     /// The twin is SQLite with its own log. Whoever reads through it, and whoever comes after a crash,

@@ -32,6 +32,13 @@ pub(super) fn login(next: &str, why: Option<&str>) -> String {
     frame("Log in", &body)
 }
 
+pub(super) fn logged_in() -> String {
+    frame(
+        "Toolyard",
+        "<h1>Toolyard</h1><p>You are logged in. Open the address that the agent gave you.</p>",
+    )
+}
+
 pub(super) fn refused(why: &str, path: &str) -> String {
     let (why, path) = (escaped(why), escaped(path));
     frame(
@@ -137,12 +144,8 @@ pub(super) fn question(question: &Question) -> String {
             for item in items {
                 let answer =
                     given.answers.get(&item.name).map_or_else(String::new, Value::to_string);
-                let _ = write!(
-                    body,
-                    "<p>{}<br><strong>{}</strong></p>",
-                    escaped(&item.question),
-                    escaped(&answer)
-                );
+                let _ = write!(body, "<p>{}</p>", escaped(&item.question));
+                block(&mut body, "Answer", &answer, plain);
             }
             let _ = write!(body, "<p><small>Answered by {}.</small></p>", escaped(&given.by));
         }

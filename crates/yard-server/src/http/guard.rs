@@ -91,8 +91,11 @@ fn host_of(uri: &Uri, headers: &HeaderMap) -> Result<String, Problem> {
 /// Loopback names, names that the operator gave, and addresses: a name can be rebound, an address not.
 fn is_our_host(settings: &Settings, host: &str) -> bool {
     let name = without_port(host);
-    let port = host[name.len()..].strip_prefix(':');
-    if !port.is_none_or(|port| port.bytes().all(|byte| byte.is_ascii_digit())) {
+    let is_port = |rest: &str| {
+        rest.strip_prefix(':').is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let rest = &host[name.len()..];
+    if !rest.is_empty() && !is_port(rest) {
         return false;
     }
     let address = name.trim_start_matches('[').trim_end_matches(']');

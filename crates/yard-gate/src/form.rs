@@ -208,10 +208,12 @@ impl Item {
 
     /// The values of a schema that is a string enum.
     fn words(&self) -> Option<Vec<&str>> {
-        if self.schema.get("type").and_then(Value::as_str) != Some("string") {
-            return None;
-        }
-        self.schema.get("enum")?.as_array()?.iter().map(Value::as_str).collect()
+        words_of(&self.schema)
+    }
+
+    /// Whether an answer is text.
+    pub fn is_text(&self) -> bool {
+        is_of(&self.schema, "string")
     }
 
     /// What can be chosen: what the buttons answer, else the values of a string enum; else nothing.
@@ -226,19 +228,16 @@ impl Item {
 
     /// What can be chosen where several may be: the values of an array of a string enum; else nothing.
     pub fn several(&self) -> Vec<String> {
-        let of = |schema: &Value| schema.get("type").and_then(Value::as_str).map(str::to_owned);
-        let items = self.schema.get("items").filter(|items| of(items).as_deref() == Some("string"));
-        let words = items.filter(|_| of(&self.schema).as_deref() == Some("array"));
-        let words = words.and_then(|items| items.get("enum")?.as_array());
-        let words = words.into_iter().flatten().filter_map(Value::as_str);
-        words.map(str::to_owned).collect()
+        let items = self.schema.get("items").filter(|_| is_of(&self.schema, "array"));
+        let words = items.and_then(words_of).unwrap_or_default();
+        words.into_iter().map(str::to_owned).collect()
     }
 
     /// A text as the schema wants it: text stays text, anything else is read as JSON.
     pub fn read(&self, text: &str) -> Value {
-        match self.schema.get("type").and_then(Value::as_str) {
-            Some("string") => text.into(),
-            _ => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
+        match self.is_text() {
+            true => text.into(),
+            false => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
         }
     }
 
@@ -279,6 +278,17 @@ impl Item {
             choices => format!(" (the choices are {})", choices.join(", ")),
         }
     }
+}
+
+/// Whether a schema is of that type.
+fn is_of(schema: &Value, kind: &str) -> bool {
+    schema.get("type").and_then(Value::as_str) == Some(kind)
+}
+
+/// The values of a schema, if it is a string enum.
+fn words_of(schema: &Value) -> Option<Vec<&str>> {
+    let values = schema.get("enum").filter(|_| is_of(schema, "string"))?;
+    values.as_array()?.iter().map(Value::as_str).collect()
 }
 
 const SCHEMA_EXAMPLE: &str = "for example {\"type\": \"string\", \"enum\": [\"Yes\", \"No\"]}";

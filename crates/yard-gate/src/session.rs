@@ -63,6 +63,16 @@ pub enum Awaited {
     Question(QuestionId),
 }
 
+impl Awaited {
+    /// The id of what is awaited, as text.
+    pub fn id(&self) -> String {
+        match self {
+            Self::Approval(id) => id.to_string(),
+            Self::Question(id) => id.to_string(),
+        }
+    }
+}
+
 /// A call that can wait for a person, because it can be made again.
 #[derive(Debug)]
 pub(crate) struct Asking {

@@ -228,10 +228,23 @@ fn brief(approval: &Approval) -> ApprovalRow {
 }
 
 pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
+    Reply::ok(&OneApproval::from(&named(ask)?))
+}
+
+/// The request that the path names. What was approved and not done yet is done by who looks.
+pub(super) fn named(ask: &Ask) -> Result<Approval, Problem> {
     let id = ask.id("approval_id", "approval")?;
     let session = ask.session()?;
     let call = ask.call.clone().within_millis(session.limits().call_millis);
-    Reply::ok(&OneApproval::from(&ask.app.catalog.approval(id, &session, &call)?))
+    Ok(ask.app.catalog.approval(id, &session, &call)?)
+}
+
+/// Decides on the request that the path names.
+pub(super) fn rule(ask: &Ask, ruling: &Ruling) -> Result<Approval, Problem> {
+    let id = ask.id("approval_id", "approval")?;
+    let session = ask.session()?;
+    let call = ask.call.clone().within_millis(session.limits().call_millis);
+    Ok(ask.app.catalog.decide(id, ruling, &session, &call)?)
 }
 
 pub(super) fn decide(ask: &Ask) -> Result<Reply, Problem> {
@@ -249,8 +262,5 @@ pub(super) fn decide(ask: &Ask) -> Result<Reply, Problem> {
         args: args.map(Value::Object),
         state,
     };
-    let id = ask.id("approval_id", "approval")?;
-    let session = ask.session()?;
-    let call = ask.call.clone().within_millis(session.limits().call_millis);
-    Reply::ok(&OneApproval::from(&ask.app.catalog.decide(id, &ruling, &session, &call)?))
+    Reply::ok(&OneApproval::from(&rule(ask, &ruling)?))
 }

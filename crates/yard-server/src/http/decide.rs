@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 use yard_gate::{Awaited, Item, Question, Ruling, Scope, Via};
 
 use super::ask::Ask;
-use super::auth;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::{approvals, auth};
 
 /// Where the pages are; a login leads nowhere else.
 const PREFIX: &str = "/decide/";
@@ -68,11 +68,7 @@ fn is_ours(path: &str) -> bool {
 }
 
 pub(super) fn approval(ask: &Ask) -> Result<Reply, Problem> {
-    let id = ask.id("approval_id", "approval")?;
-    let session = ask.session()?;
-    let call = ask.call.clone().within_millis(session.limits().call_millis);
-    let approval = ask.app.catalog.approval(id, &session, &call)?;
-    Ok(Reply::page(200, page::approval(&approval)))
+    Ok(Reply::page(200, page::approval(&approvals::named(ask)?)))
 }
 
 pub(super) fn rule(ask: &Ask) -> Result<Reply, Problem> {
@@ -89,11 +85,8 @@ pub(super) fn rule(ask: &Ask) -> Result<Reply, Problem> {
         state.ok_or_else(|| Problem::invalid("state_hash", "expected what the page has"))?;
     let reason = one(&sent, "reason").filter(|text| !text.is_empty()).map(str::to_owned);
     let ruling = Ruling { approves, scope, reason, args: None, state: Some(state) };
-    let id = ask.id("approval_id", "approval")?;
-    let session = ask.session()?;
-    let call = ask.call.clone().within_millis(session.limits().call_millis);
-    ask.app.catalog.decide(id, &ruling, &session, &call)?;
-    Ok(Reply::see_other(path(ask.param("id"), &Awaited::Approval(id))))
+    let decided = approvals::rule(ask, &ruling)?;
+    Ok(Reply::see_other(path(ask.param("id"), &Awaited::Approval(decided.id))))
 }
 
 pub(super) fn question(ask: &Ask) -> Result<Reply, Problem> {

@@ -42,7 +42,6 @@ fn pages() -> Vec<Route> {
         Route::get("/decide/{id}/approvals/{approval_id}", decide::approval)
             .about("What an agent wants to do")
             .access(PERSON)
-            // What was approved and not done yet is done by who looks.
             .doing(Work::Change)
             .page(),
         Route::post("/decide/{id}/approvals/{approval_id}", decide::rule)

@@ -44,14 +44,13 @@ impl Asking {
 
 /// Sends a person to the page at `url`.
 pub(super) fn page(pending: &Pending, url: String) -> ElicitRequestParams {
-    let (message, id) = match &pending.awaited {
-        Awaited::Approval(id) => {
-            ("A person has to approve what the agent wants to do", id.to_string())
-        }
-        Awaited::Question(id) => ("The agent asks a person", id.to_string()),
+    let message = match &pending.awaited {
+        Awaited::Approval(_) => "A person has to approve what the agent wants to do",
+        Awaited::Question(_) => "The agent asks a person",
     };
     let message = format!("{message}. Log in on this page to see it and to decide.");
-    ElicitRequestParams::UrlElicitationParams { meta: None, message, url, elicitation_id: id }
+    let elicitation_id = pending.awaited.id();
+    ElicitRequestParams::UrlElicitationParams { meta: None, message, url, elicitation_id }
 }
 
 /// What to ask; `None` if no form of the protocol can ask it.

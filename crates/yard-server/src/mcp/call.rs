@@ -27,7 +27,7 @@ use yard_gate::{Awaited, Line, Pending};
 use super::asked::{self, Asking, Word};
 use super::door::Door;
 use super::result;
-use super::seat::Seat;
+use super::seat::{Elsewhere, Seat};
 use super::stdio::Company;
 use super::tools::Speech;
 use crate::pool::{self, Work};
@@ -190,11 +190,8 @@ impl Calling<'_> {
                 std::future::pending::<()>().await;
             }
         };
-        let resume = || async { self.resumed(&pending).await.ok() };
-        let decided =
-            waiting::settled(&self.seat.session, PATIENCE, std::future::pending(), resume);
         let answer = tokio::select! {
-            answer = decided => answer,
+            answer = self.decided_elsewhere(&pending) => answer,
             () = turned_away => None,
             () = self.context.ct.cancelled() => None,
         };
@@ -208,12 +205,15 @@ impl Calling<'_> {
         Ok(self.as_it_stands(now).into())
     }
 
+    /// The answer once a person has decided, wherever they did; `None` if none does for so long.
+    async fn decided_elsewhere(&self, pending: &Pending) -> Option<Answer> {
+        let resume = || async { self.resumed(pending).await.ok() };
+        waiting::settled(&self.seat.session, PATIENCE, std::future::pending(), resume).await
+    }
+
     /// Tells the client that nothing is left to do on the page.
     async fn tell_page_is_done(&self, pending: &Pending) {
-        let id = match &pending.awaited {
-            Awaited::Approval(id) => id.to_string(),
-            Awaited::Question(id) => id.to_string(),
-        };
+        let id = pending.awaited.id();
         let done = CustomNotification::new(PAGE_DONE, Some(json!({"elicitationId": id})));
         // A client that is gone need not know.
         let _ =
@@ -223,7 +223,7 @@ impl Calling<'_> {
     /// The result of an answer, whoever it may wait for.
     fn as_it_stands(&self, answer: Answer) -> CallToolResult {
         match &answer.pending {
-            Some(pending) => result::waiting(pending, &self.seat, &answer.body),
+            Some(pending) => result::waiting(pending, &self.seat.elsewhere, &answer.body),
             None => result::of(self.speech, answer),
         }
     }
@@ -237,13 +237,10 @@ impl Calling<'_> {
     ) -> Result<CallToolResponse, ErrorData> {
         let said = {
             let asked = self.context.peer.create_elicitation_with_timeout(form, Some(PATIENCE));
-            let resume = || async { self.resumed(&pending).await.ok() };
-            let elsewhere =
-                waiting::settled(&self.seat.session, PATIENCE, std::future::pending(), resume);
             tokio::select! {
                 said = asked => said.ok(),
                 // Another person was faster, at another place.
-                _ = elsewhere => None,
+                _ = self.decided_elsewhere(&pending) => None,
                 () = self.context.ct.cancelled() => None,
             }
         };
@@ -306,7 +303,7 @@ impl Calling<'_> {
         let answer = self.resumed(&pending).await?;
         match (word, &answer.pending) {
             (Ok(Word::None), Some(pending)) => {
-                Ok(result::waiting(pending, &self.seat, &answer.body).into())
+                Ok(result::waiting(pending, &self.seat.elsewhere, &answer.body).into())
             }
             (Err(fault), Some(_)) => Ok(result::refused(&fault).into()),
             // Another person may have been faster, in which case there is an answer as well.
@@ -333,7 +330,7 @@ impl Calling<'_> {
         let now = waiting::settled(&self.seat.session, patience, stop, resume).await;
         match now {
             Some(answer) => result::of(self.speech, answer),
-            None => result::waiting(pending, &self.seat, &answer.body),
+            None => result::waiting(pending, &self.seat.elsewhere, &answer.body),
         }
     }
 
@@ -345,8 +342,12 @@ impl Calling<'_> {
         if has_forms && let Some(form) = self.form(pending).await? {
             return Ok(Some(Asking::Form(form)));
         }
-        let pages = self.seat.pages.as_ref().filter(|_| able.url.is_some());
-        Ok(pages.map(|page_of| Asking::Page(asked::page(pending, page_of(&pending.awaited)))))
+        Ok(match &self.seat.elsewhere {
+            Elsewhere::Pages(page_of) if able.url.is_some() => {
+                Some(Asking::Page(asked::page(pending, page_of(&pending.awaited))))
+            }
+            _ => None,
+        })
     }
 
     async fn form(&self, pending: &Pending) -> Result<Option<ElicitRequestParams>, ErrorData> {

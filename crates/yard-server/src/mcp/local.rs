@@ -217,7 +217,6 @@ impl Seats for Local {
             person: self.trusts_client.then(|| self.roots[at].person.clone()),
             toolset: self.toolset.clone(),
             elsewhere: Elsewhere::CommandLine,
-            pages: None,
             scribe: Some(Arc::clone(&self.scribe)),
         })
     }

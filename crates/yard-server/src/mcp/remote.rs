@@ -44,8 +44,7 @@ impl Seats for Remote {
             guest.map_err(|error| Fault::new(FaultCode::Io, error.message.into_owned()))?.clone();
         // What a client says that a person said is a person's word only where the token is that person's.
         let person = session.actor().is_person().then(|| session.clone());
-        let (elsewhere, pages) = (Elsewhere::Routes, Some(pages));
-        Ok(Seat { session, person, toolset, elsewhere, pages, scribe: None })
+        Ok(Seat { session, person, toolset, elsewhere: Elsewhere::Pages(pages), scribe: None })
     }
 
     fn toolset(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {

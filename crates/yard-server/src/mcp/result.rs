@@ -7,7 +7,7 @@ use yard_core::Fault;
 use yard_dialects::Answer;
 use yard_gate::{Awaited, Pending};
 
-use super::seat::{Elsewhere, Seat};
+use super::seat::Elsewhere;
 use super::text;
 use super::tools::Speech;
 
@@ -73,29 +73,29 @@ fn unsuccessful(message: String, answer: Value) -> CallToolResult {
 
 /// The result of a call that a person has to decide or to answer first. It is no success: what was asked
 /// for has not happened.
-pub(super) fn waiting(pending: &Pending, seat: &Seat, body: &Value) -> CallToolResult {
-    let page = seat.pages.as_ref().map_or_else(String::new, |page_of| {
-        format!(" A person does it at {}", page_of(&pending.awaited))
-    });
-    let text = match (&pending.awaited, seat.elsewhere) {
+pub(super) fn waiting(pending: &Pending, elsewhere: &Elsewhere, body: &Value) -> CallToolResult {
+    let text = match (&pending.awaited, elsewhere) {
         (Awaited::Approval(id), Elsewhere::CommandLine) => format!(
             "Not done yet: a person has to approve this call, which they do with `toolyard approve {id}` in \
              a terminal. Once they do, it happens without another call: look at the files before you go on."
         ),
-        (Awaited::Approval(id), Elsewhere::Routes) => format!(
+        (Awaited::Approval(id), Elsewhere::Pages(page_of)) => format!(
             "Not done yet: a person has to approve this call (approval {id}, in the workspace's list of \
-             approvals). Once they do, it happens without another call: look at the files before you go on."
+             approvals). Once they do, it happens without another call: look at the files before you go on. \
+             A person does it at {}",
+            page_of(&pending.awaited)
         ),
         (Awaited::Question(id), Elsewhere::CommandLine) => format!(
             "Not answered yet: a person answers with `toolyard answer {id}` in a terminal. Go on with what \
              does not depend on it, and ask again later."
         ),
-        (Awaited::Question(id), Elsewhere::Routes) => format!(
+        (Awaited::Question(id), Elsewhere::Pages(page_of)) => format!(
             "Not answered yet: question {id} is in the workspace's list of questions. Go on with what does \
-             not depend on it, and ask again later."
+             not depend on it, and ask again later. A person does it at {}",
+            page_of(&pending.awaited)
         ),
     };
-    unsuccessful(text + &page, body["result"].clone())
+    unsuccessful(text, body["result"].clone())
 }
 
 /// The result of a call whose person said something that cannot be done.

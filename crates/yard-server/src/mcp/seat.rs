@@ -23,8 +23,6 @@ pub(super) struct Seat {
     pub(super) toolset: String,
     /// How a person can decide elsewhere.
     pub(super) elsewhere: Elsewhere,
-    /// Where the page is on which a person decides, if there are such pages.
-    pub(super) pages: Option<PageOf>,
     /// Who keeps what was called; without one it is kept before it is answered.
     pub(super) scribe: Option<Arc<Scribe>>,
 }
@@ -42,12 +40,12 @@ pub(super) struct Room {
 }
 
 /// Where a person who is not at the client can speak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub(super) enum Elsewhere {
     /// At this machine, on the command line.
     CommandLine,
-    /// Over HTTP.
-    Routes,
+    /// Over HTTP: by the routes for programs, or on a page.
+    Pages(PageOf),
 }
 
 /// The places of one transport.

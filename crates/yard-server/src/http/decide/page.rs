@@ -59,7 +59,7 @@ pub(super) fn approval(approval: &Approval) -> String {
     );
     effects(&mut body, approval);
     match request.diff.is_empty() {
-        true => block(&mut body, "Arguments", &request.args, plain),
+        true => block(&mut body, "Arguments", &request.args, escaped),
         false => block(&mut body, "Changes", &request.diff, coloured),
     }
     match approval.status {
@@ -100,7 +100,7 @@ fn outcome(body: &mut String, approval: &Approval, status: &str) {
         let _ = write!(body, "<p>{}</p>", escaped(reason));
     }
     if let Some(answer) = &approval.answer {
-        block(body, "Result", answer, plain);
+        block(body, "Result", answer, escaped);
     }
 }
 
@@ -112,10 +112,6 @@ fn block(body: &mut String, title: &str, text: &str, shown: fn(&str) -> String) 
         let rest = text.len() - end;
         let _ = write!(body, "<p class=\"no\">{rest} bytes more are not shown here.</p>");
     }
-}
-
-fn plain(text: &str) -> String {
-    escaped(text)
 }
 
 /// A diff, its lines marked by what they do.
@@ -145,7 +141,7 @@ pub(super) fn question(question: &Question) -> String {
                 let answer =
                     given.answers.get(&item.name).map_or_else(String::new, Value::to_string);
                 let _ = write!(body, "<p>{}</p>", escaped(&item.question));
-                block(&mut body, "Answer", &answer, plain);
+                block(&mut body, "Answer", &answer, escaped);
             }
             let _ = write!(body, "<p><small>Answered by {}.</small></p>", escaped(&given.by));
         }
@@ -193,7 +189,7 @@ fn tick(kind: &str, name: &str, value: &str) -> String {
 fn type_in(body: &mut String, item: &Item) {
     let name = escaped(&field(&item.name));
     let _ = write!(body, "<label>Answer<textarea name=\"{name}\" rows=\"3\"></textarea></label>");
-    if item.schema.get("type").and_then(Value::as_str) != Some("string") {
+    if !item.is_text() {
         let schema = escaped(&item.schema.to_string());
         let _ = write!(body, "<small>As JSON of the schema <code>{schema}</code></small>");
     }

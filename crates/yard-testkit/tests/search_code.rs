@@ -62,6 +62,15 @@ fn first(answer: &CodeAnswer) -> Option<(String, u64)> {
     answer.results.first().map(|CodeMatch { path, line, .. }| (path.to_string(), *line))
 }
 
+fn first_name(answer: &CodeAnswer) -> Option<&str> {
+    Some(&answer.results.first()?.definition.as_ref()?.name)
+}
+
+/// Whether two names are one name in two spellings.
+fn is_spelled(one: &str, other: &str) -> bool {
+    one.replace('_', "").eq_ignore_ascii_case(&other.replace('_', ""))
+}
+
 /// Where the source of a dependency is on this machine.
 fn dependency(name: &str) -> PathBuf {
     // Of this machine's platform alone: what is built for others was never downloaded.
@@ -158,7 +167,8 @@ fn a6_the_definition_of_a_named_function_is_first() {
     assert!(missed.len() <= 5, "{missed:?}");
 }
 
-/// The same in words, as somebody asks who does not know the spelling.
+/// The same in words, as somebody asks who does not know the spelling: `FetchVersion` is one of
+/// "fetch version" as well as `fetch_version` is.
 #[test]
 fn a6_words_find_the_function_that_they_make_up() {
     let (yard, known) = sources();
@@ -167,7 +177,8 @@ fn a6_words_find_the_function_that_they_make_up() {
     let drawn: Vec<_> = drawn(&known).into_iter().filter(|(name, _)| several(name)).collect();
     for (name, places) in &drawn {
         let answer = yard.perform(asked(&name.replace('_', " "))).unwrap();
-        if !first(&answer).is_some_and(|first| places.contains(&first)) {
+        let is_meant = first(&answer).is_some_and(|first| places.contains(&first));
+        if !is_meant && !first_name(&answer).is_some_and(|found| is_spelled(found, name)) {
             missed.push((name, first(&answer)));
         }
     }

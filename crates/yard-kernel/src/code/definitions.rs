@@ -133,6 +133,8 @@ impl<'a> Walk<'a> {
         if rule.name == Name::Holder {
             let name = node.child_by_field_name("type").and_then(|node| self.plain(node));
             self.holders.push(Holder { depth, name, holds: Holds::Type });
+        } else if rule.name == Name::Tokens {
+            self.tokens(node, rule.kind);
         } else if let Some((name, kind)) = self.named(node, rule, depth) {
             self.define(node, name, kind, depth);
         }
@@ -151,19 +153,53 @@ impl<'a> Walk<'a> {
             DefinitionKind::Function | DefinitionKind::Method => Holds::Function,
             _ => Holds::Type,
         };
-        let around = self.holders.iter().rev().find_map(|holder| holder.name);
         let body = node.child_by_field_name("body").or(node.child_by_field_name("value"));
-        self.found.push(Definition {
+        let has_body = holds != Holds::Function || body.is_some();
+        self.found.push(self.definition(&named, kind, last_row(node), has_body));
+        if kind != DefinitionKind::Constant {
+            self.holders.push(Holder { depth, name: Some(named.text), holds });
+        }
+    }
+
+    /// The functions among what a macro is given: `fn`, a name, and the braces that follow.
+    fn tokens(&mut self, tree: Node<'_>, kind: DefinitionKind) {
+        let mut cursor = tree.walk();
+        let mut children = tree.children(&mut cursor).peekable();
+        while let Some(word) = children.next() {
+            let Some(name) =
+                children.next_if(|next| word.kind() == "fn" && next.kind() == "identifier")
+            else {
+                continue;
+            };
+            let Some(named) = self.name(name) else { continue };
+            let is_before = |node: &Node<'_>| node.kind() != ";" && !self.is_braced(*node);
+            while children.next_if(is_before).is_some() {}
+            let body = children.peek().filter(|node| self.is_braced(**node));
+            let end = last_row(*body.unwrap_or(&name));
+            self.found.push(self.definition(&named, kind, end, body.is_some()));
+        }
+    }
+
+    fn is_braced(&self, node: Node<'_>) -> bool {
+        node.kind() == "token_tree" && self.text.as_bytes().get(node.start_byte()) == Some(&b'{')
+    }
+
+    fn definition(
+        &self,
+        named: &Named<'a>,
+        kind: DefinitionKind,
+        last_row: usize,
+        has_body: bool,
+    ) -> Definition {
+        let around = self.holders.iter().rev().find_map(|holder| holder.name);
+        Definition {
             name: named.text.into(),
             parts: u8::try_from(words::parts(named.text).len()).unwrap_or(u8::MAX),
             kind,
             container: named.container.or(around).map(Box::from),
             line: line(named.row),
-            end_line: line(last_row(node).max(named.row)),
-            has_body: holds != Holds::Function || body.is_some(),
-        });
-        if kind != DefinitionKind::Constant {
-            self.holders.push(Holder { depth, name: Some(named.text), holds });
+            end_line: line(last_row.max(named.row)),
+            has_body,
         }
     }
 
@@ -173,7 +209,7 @@ impl<'a> Walk<'a> {
         let in_function = self.holders.iter().any(|holder| holder.holds == Holds::Function);
         let mut kind = rule.kind;
         let named = match rule.name {
-            Name::Holder => return None,
+            Name::Holder | Name::Tokens => return None,
             Name::Field => field("name")?,
             Name::WithBody => field("body").and(field("name"))?,
             Name::Global => field("name").filter(|_| !in_function)?,
@@ -350,6 +386,16 @@ mod tests {
                 "type N 18-18",
             ]
         );
+    }
+
+    #[test]
+    fn rust_given_to_a_macro() {
+        let text = "mod tests {\n  proptest! {\n    #[test]\n    fn a(b in 0..9u8, fn_c in d()) {\n      let e = 1;\n    }\n    fn f() -> u8;\n  }\n}\n\
+            macro_rules! g { () => { fn $h() {} fn i() {} } }\nlater!(fn);\n";
+        let expected = ["module tests 1-9", "function tests.a 4-6", "function tests.f 7-7"];
+        let found = found("x.rs", text);
+        assert_eq!(found[..3], expected);
+        assert_eq!(found[3..], ["macro g 10-10", "function g.i 10-10"]);
     }
 
     #[test]

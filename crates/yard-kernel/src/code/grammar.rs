@@ -33,6 +33,8 @@ pub(super) enum Name {
     TopLeft,
     /// Nowhere: it only holds definitions, and its field `type` says whose.
     Holder,
+    /// After each word `fn` among its children: what a macro is given has no syntax, only words.
+    Tokens,
 }
 
 /// What a node defines.
@@ -81,6 +83,7 @@ const RUST: &[Row] = &[
     ("mod_item", Module, Name::WithBody),
     ("macro_definition", Macro, Name::Field),
     ("impl_item", Type, Name::Holder),
+    ("token_tree", Function, Name::Tokens),
 ];
 
 const PYTHON: &[Row] = &[

@@ -23,6 +23,9 @@ const PAGE_BYTES: i64 = 1 << 10;
 /// How large the log grows before it is worked into the database. Flushing a log that is written over
 /// costs about half of flushing one that grows, so it is not long, and filled up in advance.
 const LOG_BYTES: i64 = 1 << 20;
+/// What a connection keeps in memory. SQLite looks through all of it whenever a page of a tree is divided, and
+/// whatever is not in it is in the system's cache.
+const CACHE_KIB: i64 = 2_000;
 /// Who writes only once, as a command does, need not wait for that.
 const WRITES_BEFORE_FILLING: u64 = 2;
 
@@ -236,7 +239,7 @@ fn open_reader(database: &Path) -> Result<Connection> {
 fn configure(connection: &Connection) -> Result<()> {
     connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(64);
-    connection.pragma_update(None, "cache_size", -8000)?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     Ok(())
 }
 

@@ -26,6 +26,17 @@ pub struct Answer {
     pub pending: Option<Pending>,
 }
 
+/// What a call came to, for who does the rest.
+pub struct Called {
+    /// What the caller gets.
+    pub answer: Answer,
+    /// The line of the transcript, where calls are kept.
+    pub line: Option<Line>,
+    /// The root in which to call again (R15): nothing was tried here. Whoever was there already has the
+    /// answer, which says so.
+    pub elsewhere: Option<String>,
+}
+
 /// How a toolset says what its tools return.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
@@ -200,14 +211,14 @@ impl Catalog {
         session: &Session,
         call: &Call,
     ) -> Answer {
-        let (answer, line) = self.call_first(toolset, tool, args, session, call);
-        if let Some(line) = line {
+        let called = self.call_first(toolset, tool, args, session, call);
+        if let Some(line) = called.line {
             line.write();
         }
-        answer
+        called.answer
     }
 
-    /// The same for who answers first and writes the transcript after.
+    /// The same for who answers first and writes the transcript after, and can call it in another root.
     pub fn call_first(
         &self,
         toolset: &str,
@@ -215,7 +226,7 @@ impl Catalog {
         args: Value,
         session: &Session,
         call: &Call,
-    ) -> (Answer, Option<Line>) {
+    ) -> Called {
         let (dialect, found) = match self.find(toolset, tool) {
             Ok(found) => found,
             Err(answer) => {
@@ -227,7 +238,7 @@ impl Catalog {
                     &args,
                 );
                 log.end("NoSuchTool", || &answer.body);
-                return (*answer, None);
+                return Called { answer: *answer, line: None, elsewhere: None };
             }
         };
         let origin = Origin { toolset: dialect.name, tool: found.name(), asks: found.asks() };
@@ -235,18 +246,26 @@ impl Catalog {
         let asking = match session.may_ask(call, found.asks()) {
             Ok(true) => Some(session.calling(args.clone())),
             Ok(false) => None,
-            Err(fault) => return ((dialect.stopped)(found.name(), &Stop::Fault(fault)), None),
+            Err(fault) => {
+                let answer = (dialect.stopped)(found.name(), &Stop::Fault(fault));
+                return Called { answer, line: None, elsewhere: None };
+            }
         };
         let log = CallLog::begin(asking.as_ref().unwrap_or(session), origin, call, &args);
         let sent = session.records_call(found.hints().reads_only).then(|| args.clone());
         let context = dialect.context(found, log.session(), call);
         let outcome = log.within(|| found.run(args, &context));
         let word = outcome_word(&outcome);
+        let elsewhere = match &outcome {
+            Err(Stop::Elsewhere(name, _)) => Some(name.clone()),
+            _ => None,
+        };
         let answer = dialect.answer(found, outcome);
         log.end(&word, || &answer.body);
         let line = sent
+            .filter(|_| elsewhere.is_none())
             .and_then(|args| session.line_of_call(origin, call, &args, answer.ok, &answer.body));
-        (answer, line)
+        Called { answer, line, elsewhere }
     }
 
     /// Answers a call that was pending as it stands now. Whatever happens is an answer.
@@ -331,6 +350,7 @@ pub(crate) fn outcome_word(outcome: &Result<Replied, Stop>) -> Cow<'static, str>
         Ok(Replied { pending: Some(_), .. }) | Err(Stop::Pending(_)) => "pending".into(),
         Ok(_) => "ok".into(),
         Err(Stop::Arguments(_)) => "BadArguments".into(),
+        Err(Stop::Elsewhere(..)) => "elsewhere".into(),
         Err(Stop::Fault(fault) | Stop::Detailed(fault, _)) => format!("{:?}", fault.code()).into(),
     }
 }

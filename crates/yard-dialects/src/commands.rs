@@ -8,8 +8,8 @@ use yard_core::WsPath;
 use yard_core::op::Landed;
 use yard_gate::{Command, Finished, Outcome, Said, Stopped};
 
+use crate::args;
 use crate::tool::{Context, Stop};
-use crate::{args, relative};
 
 /// Runs a command.
 pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
@@ -71,21 +71,24 @@ pub(crate) struct Told {
 }
 
 /// What a stream said: of much, the beginning and the end, and between them where the whole is.
-pub(crate) fn told(said: &Said) -> Told {
+pub(crate) fn told(context: &Context<'_>, said: &Said) -> Told {
     let left_out = said.left_out();
     let mut text = String::from_utf8_lossy(&said.head).into_owned();
     if left_out > 0 {
-        text.push_str(&format!("\n[... {left_out} bytes are left out here{} ...]\n", whole(said)));
+        text.push_str(&format!(
+            "\n[... {left_out} bytes are left out here{} ...]\n",
+            whole(context, said)
+        ));
         text.push_str(&String::from_utf8_lossy(&said.tail));
     }
-    let path = said.whole.as_ref().map(|whole| relative::shown(&whole.path));
+    let path = said.whole.as_ref().map(|whole| context.shown(&whole.path));
     Told { text, truncated: left_out > 0, path }
 }
 
 /// Where the whole of a stream is, and how to go on.
-fn whole(said: &Said) -> String {
+fn whole(context: &Context<'_>, said: &Said) -> String {
     let Some(whole) = &said.whole else { return String::new() };
-    let path = relative::shown(&whole.path);
+    let path = context.shown(&whole.path);
     let what = match whole.bytes == said.total {
         true => "the whole is".to_owned(),
         false => format!("the first {} of all {} bytes are", whole.bytes, said.total),
@@ -104,14 +107,14 @@ pub(crate) fn is_out_of_time(finished: &Finished) -> bool {
 }
 
 /// Why it was ended, and what became of what it changed; `None` if it just ran and changed nothing.
-pub(crate) fn story(finished: &Finished) -> Option<String> {
+pub(crate) fn story(context: &Context<'_>, finished: &Finished) -> Option<String> {
     let mut parts = Vec::new();
     parts.extend(finished.ran.ended.stopped.map(|why| stopped(why).to_owned()));
     parts.extend(finished.dropped.clone());
     parts.extend(changes(&finished.landed));
     if !finished.landed.left_out.is_empty() {
         let names: Vec<String> =
-            finished.landed.left_out.iter().take(5).map(WsPath::to_string).collect();
+            finished.landed.left_out.iter().take(5).map(|path| context.shown(path)).collect();
         parts.push(format!("no workspace keeps sockets, FIFOs and devices: {}", names.join(", ")));
     }
     if parts.is_empty() { None } else { Some(parts.join("; ")) }

@@ -38,7 +38,9 @@ pub fn stopped(stop: &Stop, say: impl Fn(&Failure<'_>) -> Value) -> Answer {
         Stop::Arguments(fields) => {
             told(FaultCode::BadArgument, &fields.to_string(), Some(fields), None)
         }
-        Stop::Fault(fault) => told(fault.code(), fault.message(), None, None),
+        Stop::Fault(fault) | Stop::Elsewhere(_, fault) => {
+            told(fault.code(), fault.message(), None, None)
+        }
         Stop::Detailed(fault, details) => told(fault.code(), fault.message(), None, Some(details)),
         Stop::Pending(pending) => waiting(pending),
     }

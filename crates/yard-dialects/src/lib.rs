@@ -28,13 +28,14 @@ mod paging;
 mod patches;
 mod patterns;
 mod relative;
+mod roots;
 mod schema;
 mod terminals;
 mod tool;
 pub mod workspace;
 
 pub use args::Fields;
-pub use catalog::{Answer, Catalog, Dialect};
+pub use catalog::{Answer, Called, Catalog, Dialect};
 pub use definitions::Format;
 pub use json::Json;
 pub use tool::{AnyTool, Calling, Context, Hints, Paths, Replied, Stop, Tool, Work};

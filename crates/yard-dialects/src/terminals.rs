@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use yard_core::WsPath;
 use yard_gate::{Glance, Listed, Screen, Seen, Stopped, Why};
 
-use crate::{commands, relative};
+use crate::commands;
+use crate::tool::Context;
 
 /// How long a call looks at a terminal.
 pub(crate) const LOOK: Duration = Duration::from_secs(10);
@@ -64,9 +66,9 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    pub(crate) fn of(seen: &Seen) -> Self {
+    pub(crate) fn of(context: &Context<'_>, seen: &Seen) -> Self {
         let Seen { glance, .. } = seen;
-        let output = commands::told(&glance.said);
+        let output = commands::told(context, &glance.said);
         Self {
             output: output.text,
             truncated: output.truncated,
@@ -75,7 +77,7 @@ impl Told {
             exit_code: glance.end.map(|ended| ended.code()),
             screen: glance.screen.as_ref().map(Shown::of),
             log_path: output.path,
-            message: message(seen),
+            message: message(context, seen),
         }
     }
 }
@@ -118,10 +120,10 @@ fn because(glance: &Glance) -> String {
     }
 }
 
-fn message(seen: &Seen) -> Option<String> {
+fn message(context: &Context<'_>, seen: &Seen) -> Option<String> {
     let mut parts: Vec<String> = seen.steps.iter().filter_map(commands::changes).collect();
     let unrecorded = seen.steps.iter().flat_map(|landed| &landed.unrecorded);
-    let names: Vec<String> = unrecorded.take(5).map(relative::shown).collect();
+    let names: Vec<String> = unrecorded.take(5).map(|path| context.shown(path)).collect();
     if !names.is_empty() {
         parts.push(format!("too large or unreadable, and in no step: {}", names.join(", ")));
     }
@@ -151,16 +153,16 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn of(listed: &Listed) -> Self {
-        let folder = listed.folder.trim_start_matches('/');
+    pub(crate) fn of(context: &Context<'_>, listed: &Listed) -> Self {
+        let folder = WsPath::parse_shown(&listed.folder).map(|folder| context.shown(&folder));
         Self {
             session_id: listed.name.clone(),
             cmd: listed.command.clone(),
-            workdir: if folder.is_empty() { ".".to_owned() } else { folder.to_owned() },
+            workdir: folder.unwrap_or_else(|_| listed.folder.clone()),
             state: listed.state.word(),
             exit_code: listed.state.exit_code(),
             opened_at: listed.opened_at.to_string(),
-            log_path: listed.log.as_ref().map(relative::shown),
+            log_path: listed.log.as_ref().map(|path| context.shown(path)),
         }
     }
 }

@@ -6,11 +6,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode, Limits, PathError, Subject, WsPath};
-use yard_gate::{Asks, Execute, Origin, Outcome, Pending, Session};
+use yard_gate::{Asks, Execute, Mount, Origin, Outcome, Pending, Session};
 
 use crate::args::{self, Fields, Shape};
 use crate::json::Json;
-use crate::schema;
+use crate::{filesystem, relative, roots, schema};
 
 /// What a tool's work is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,6 +182,8 @@ pub enum Stop {
     Detailed(Fault, Value),
     /// A person is asked first.
     Pending(Pending),
+    /// The call is about another root, of this name (R15); or about two, which is a fault. Nothing was tried.
+    Elsewhere(String, Fault),
 }
 
 impl Stop {
@@ -232,9 +234,22 @@ pub struct Context<'a> {
 impl Context<'_> {
     /// Performs one operation through the gate.
     pub fn perform<O: Execute>(&self, op: O) -> Result<O::Answer, Stop> {
-        match self.session.perform(self.origin(), self.call, op)? {
+        let performed = self.session.perform(self.origin(), self.call, op);
+        match performed.map_err(|fault| self.told(fault))? {
             Outcome::Done(answer) => Ok(answer),
             Outcome::Pending(pending) => Err(Stop::Pending(pending)),
+        }
+    }
+
+    /// A fault of the workspace, which knows its paths as its own: where there are several, it says which
+    /// one it speaks of.
+    fn told(&self, fault: Fault) -> Fault {
+        let Some(mount) = self.mount() else { return fault };
+        let message = format!("in the root {}: {}", mount.name, fault.message());
+        let told = Fault::new(fault.code(), message);
+        match fault.subject() {
+            Some(subject) => told.about(subject),
+            None => told,
         }
     }
 
@@ -253,16 +268,34 @@ impl Context<'_> {
         self.path_about(text, Subject::Path)
     }
 
-    /// A path as it is shown: as the workspace has it, or as it was sent if it is no path.
-    pub fn shown(&self, text: &str) -> String {
-        self.path(text).map_or_else(|_| text.to_owned(), |path| path.to_string())
+    /// A path as the caller reads and writes it.
+    pub fn shown(&self, path: &WsPath) -> String {
+        let from_top = self.mount().map(|mount| roots::from_top(mount, path));
+        let path = from_top.as_ref().unwrap_or(path);
+        match self.paths() {
+            Paths::Rooted => path.to_string(),
+            Paths::Relative => relative::shown(path),
+            Paths::Host => filesystem::shown(self, path),
+        }
+    }
+
+    /// A path that was sent, as it is shown; as it was sent if it is no path.
+    pub fn shown_again(&self, text: &str) -> String {
+        self.path(text).map_or_else(|_| text.to_owned(), |path| self.shown(&path))
+    }
+
+    /// The names of all roots, if this path is the folder that holds them (R15).
+    pub(crate) fn roots_at(&self, text: &str) -> Option<Vec<String>> {
+        let mount = self.mount()?;
+        let at = self.paths().read(text, b"").ok()?;
+        let is_top = at.is_root() && self.held(mount, text).is_none();
+        is_top.then(|| mount.all.iter().map(|root| root.name.clone()).collect())
     }
 
     /// As [`Context::path`], for a path that is another argument.
     pub fn path_about(&self, text: &str, subject: Subject) -> Result<WsPath, Stop> {
-        self.paths()
-            .read(text, self.session.host_root())
-            .map_err(|error| self.path_stop(text, error, subject))
+        let read = self.paths().read(text, self.session.host_root());
+        self.entered(text, read, subject)
     }
 
     /// A path of a patch: white space is part of its name.
@@ -271,7 +304,37 @@ impl Context<'_> {
             Paths::Rooted => WsPath::parse_shown(text),
             Paths::Relative | Paths::Host => WsPath::relative_shown(text, self.session.host_root()),
         };
-        path.map_err(|error| self.path_stop(text, error, Subject::Patch))
+        self.entered(text, path, Subject::Patch)
+    }
+
+    /// The path in this root, where there are several (R15).
+    fn entered(
+        &self,
+        text: &str,
+        read: Result<WsPath, PathError>,
+        subject: Subject,
+    ) -> Result<WsPath, Stop> {
+        let stop = |error| self.path_stop(text, error, subject);
+        let Some(mount) = self.mount() else { return read.map_err(stop) };
+        match self.held(mount, text) {
+            Some(name) if *name == mount.name => read.map_err(stop),
+            Some(name) => Err(roots::elsewhere(name, text, subject)),
+            // An absolute path of the box is one of this root.
+            None if self.paths() == Paths::Relative && text.trim().starts_with('/') => {
+                read.map_err(stop)
+            }
+            None => roots::enter(mount, self.paths(), text, &read.map_err(stop)?, subject),
+        }
+    }
+
+    /// The root in which a path of the host is.
+    fn held<'m>(&self, mount: &'m Mount, text: &str) -> Option<&'m String> {
+        mount.holding(text.trim().as_bytes()).map(|root| &root.name)
+    }
+
+    /// What stands before every path of this root; nothing where the host's own paths do.
+    fn mount(&self) -> Option<&Mount> {
+        self.session.mount().filter(|_| self.paths() != Paths::Host)
     }
 
     fn path_stop(&self, text: &str, error: PathError, subject: Subject) -> Stop {

@@ -196,7 +196,8 @@ impl Approvals<'_> {
         let state = Some(approval.request.state).filter(|_| !edited);
         let shown = effect_of(&approval.request.effect);
         let permit = Permit { id: approval.id, run: approval.request.run, state, shown };
-        Ok(self.0.permitted(actor, policy_of(&approval.request), approval.chat, permit))
+        let (policy, root) = (policy_of(&approval.request), approval.request.root.as_deref());
+        Ok(self.0.permitted(actor, policy, approval.chat, permit, root))
     }
 
     /// Keeps what an approved call answered.
@@ -321,6 +322,7 @@ impl Session {
             state: planned.state,
             preset: self.policy().preset().word().to_owned(),
             run: asking.run(),
+            root: self.mount().map(|mount| mount.name.clone()),
         }
     }
 

@@ -114,8 +114,45 @@ pub struct Session {
     confines: Option<Arc<[WsPath]>>,
     /// The directories of all workspaces that its caller works in.
     all_roots: Option<Arc<[Vec<u8>]>>,
+    /// What stands before its paths, where its caller works in several workspaces.
+    mount: Option<Arc<Mount>>,
     /// Calls that only look are not recorded.
     records_changes: bool,
+}
+
+/// How a workspace is told from the others that its caller works in (R15): each is a folder at the top, under
+/// its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// This one's name.
+    pub name: String,
+    /// All of them, as far as they are known.
+    pub all: Vec<Named>,
+}
+
+impl Mount {
+    /// The innermost root at or above a path of the host.
+    pub fn holding(&self, path: &[u8]) -> Option<&Named> {
+        let holding = self.all.iter().filter(|root| root.holds(path));
+        holding.max_by_key(|root| root.host.len())
+    }
+}
+
+/// One root of several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// What it is called.
+    pub name: String,
+    /// Its real directory.
+    pub host: Vec<u8>,
+}
+
+impl Named {
+    fn holds(&self, path: &[u8]) -> bool {
+        let folder = self.host.strip_suffix(b"/").unwrap_or(&self.host);
+        let below = path.strip_prefix(folder);
+        !folder.is_empty() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+    }
 }
 
 /// The chat of one call, looked up when it is first asked for and then no more.
@@ -180,6 +217,7 @@ impl Session {
             shows_host: false,
             confines: None,
             all_roots: None,
+            mount: None,
             records_changes: false,
         }
     }
@@ -196,6 +234,23 @@ impl Session {
     #[must_use]
     pub fn among(&self, roots: Vec<Vec<u8>>) -> Self {
         Self { all_roots: Some(roots.into()), ..self.clone() }
+    }
+
+    /// The same session, for a caller whose paths begin with the name of a root.
+    #[must_use]
+    pub fn mounted(&self, mount: Mount) -> Self {
+        Self { mount: Some(Arc::new(mount)), ..self.clone() }
+    }
+
+    /// The same session, for what is about none of the roots: paths begin with nothing.
+    #[must_use]
+    pub fn unmounted(&self) -> Self {
+        Self { mount: None, ..self.clone() }
+    }
+
+    /// What stands before the paths that the caller reads and writes.
+    pub fn mount(&self) -> Option<&Mount> {
+        self.mount.as_deref()
     }
 
     /// The real directories of all workspaces that the caller works in.
@@ -335,9 +390,12 @@ impl Session {
         policy: Policy,
         chat: ChatId,
         permit: Permit,
+        root: Option<&str>,
     ) -> Self {
         let (chat, permit) = (Some(chat), Some(Arc::new(permit)));
-        Self { actor, policy, chat, permit, is_bound: false, effects: None, ..self.clone() }
+        // Its paths mean what they meant to who asked, wherever this session comes from.
+        let mount = root.map(|name| Arc::new(Mount { name: name.to_owned(), all: Vec::new() }));
+        Self { actor, policy, chat, permit, mount, is_bound: false, effects: None, ..self.clone() }
     }
 
     /// The same session in one chat: its mode holds, and calls are recorded in its transcript.

@@ -25,6 +25,8 @@ pub struct Request {
     pub preset: String,
     /// The run of a command that is over, and whose changes it is about.
     pub run: Option<RunId>,
+    /// The name of the root that its paths begin with, where who asked works in several (R15).
+    pub root: Option<String>,
 }
 
 /// A request about to be made.

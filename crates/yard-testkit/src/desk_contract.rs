@@ -258,6 +258,7 @@ fn request(sides: &Sides, world: &FakeWorld, chat: ChatId, by: &str) -> Approval
 fn asked_for(what: &str) -> Request {
     Request {
         preset: "guarded".to_owned(),
+        root: Some("app".to_owned()),
         run: None,
         toolset: "assistant".to_owned(),
         tool: "delete_file".to_owned(),

@@ -506,7 +506,7 @@ They go among the arguments, after `mcp`:
 
 | | |
 |---|---|
-| `--root DIR` | a folder to work in; may be given several times, and `DIR` alone means the same |
+| `--root DIR` | a folder to work in; may be given several times, and `DIR` alone means the same. With another toolset than `filesystem`, several are folders at the top, under their names |
 | `--read-only` | nothing is changed |
 | `--history` | also tools with which the agent sees what was changed and takes it back |
 | `--policy PRESET` | how much waits for your yes: `open`, `guarded` or `strict`; `toolyard approve` shows what waits |

@@ -75,12 +75,6 @@ impl Options {
         self.check_toolset()?;
         let policy = self.policy()?;
         let roots = self.roots(door);
-        if roots.len() > 1 && self.toolset != TOOLSET {
-            let message = format!("several folders go with the toolset {TOOLSET} alone");
-            return Err(Failure::misuse(FaultCode::BadArgument, message).hinting(
-                "start one server for each folder, or name the folder that holds them all",
-            ));
-        }
         // What is not there is said now; the rest of the opening is done while the client says hello.
         roots.iter().try_for_each(|root| place::spelled_out(root).map(drop))?;
         let (door, options) = (door.clone(), self.clone());
@@ -108,8 +102,9 @@ impl Options {
         let catalog = Catalog::standard();
         let catalog = if self.history { catalog.with_history() } else { catalog };
         let call = Call::new(Arc::clone(&world));
-        let seats =
-            Local::new(roots, self.toolset.clone(), !self.no_elicitation, call, place::resolved);
+        let dialect = catalog.dialects().find(|dialect| dialect.name == self.toolset);
+        let dialect = dialect.ok_or_else(|| self.no_toolset())?;
+        let seats = Local::new(roots, dialect, !self.no_elicitation, call, place::resolved);
         let door = McpDoor::new(catalog, world, secret, Duration::from_secs(self.wait));
         Ok((door, seats))
     }
@@ -159,9 +154,13 @@ impl Options {
         if known.contains(&self.toolset.as_str()) {
             return Ok(());
         }
+        Err(self.no_toolset())
+    }
+
+    fn no_toolset(&self) -> Failure {
         let message = format!("there is no toolset {:?}", self.toolset);
-        Err(Failure::misuse(FaultCode::BadArgument, message)
-            .hinting(format!("choose one of {}", known.join(", "))))
+        Failure::misuse(FaultCode::BadArgument, message)
+            .hinting(format!("choose one of {}", Catalog::toolset_names().join(", ")))
     }
 
     fn policy(&self) -> Result<Policy, Failure> {

@@ -13,7 +13,7 @@ fn able() -> Value {
 }
 
 /// Makes a call that asks a person, who says `said`; its result, and what was asked.
-fn asking(
+pub(crate) fn asking(
     client: &Client,
     wire: Wire,
     tool: &str,

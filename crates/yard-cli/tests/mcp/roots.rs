@@ -1,9 +1,10 @@
 //! Several roots (R15), and clients that offer fewer.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::client::{Client, Ground, Wire, toolyard};
+use crate::client::{BOTH, Client, Ground, Wire, text, toolyard};
+use crate::people::asking;
 
 fn two_roots() -> (Ground, TempDir, Client, String) {
     let (ground, other) = (Ground::new(), TempDir::new().unwrap());
@@ -130,4 +131,194 @@ fn who_is_narrowed_gets_round_it_by_no_command_and_by_no_fault() {
     client.answers.borrow_mut().push(("roots/list".to_owned(), roots));
     client.said("read_text_file", json!({"path": ground.path("sub/a")}));
     client.complaint("read_text_file", json!({"path": ground.path("secret")}));
+}
+
+/// Two roots, `app` and `lib`, and what is kept of both.
+struct Pair {
+    folder: TempDir,
+    data: TempDir,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let pair = Self { folder: TempDir::new().unwrap(), data: TempDir::new().unwrap() };
+        for root in ["app", "lib"] {
+            std::fs::create_dir_all(pair.at(root).join("src")).unwrap();
+            std::fs::write(pair.at(root).join("src/a.txt"), format!("one of {root}\n")).unwrap();
+        }
+        pair
+    }
+
+    fn at(&self, path: &str) -> std::path::PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn text(&self, path: &str) -> String {
+        std::fs::read_to_string(self.at(path)).unwrap()
+    }
+
+    fn speak(&self, wire: Wire, words: &[&str], able: Value) -> Client {
+        let mut command = toolyard(self.data.path());
+        command.arg("mcp").args(words).arg("--root").arg(self.at("app")).arg(self.at("lib"));
+        Client::start(command, wire, able)
+    }
+
+    fn open(&self, toolset: &str) -> Client {
+        self.speak(Wire::Sessions, &["--toolset", toolset, "--policy", "open"], json!({}))
+    }
+
+    /// What `toolyard` prints as the person at the machine, about one root.
+    fn person(&self, root: &str, words: &[&str]) -> String {
+        let mut command = toolyard(self.data.path());
+        let done = command.arg("--root").arg(self.at(root)).args(words).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert!(done.status.success(), "{said}{}", String::from_utf8_lossy(&done.stderr));
+        said
+    }
+}
+
+fn data(client: &Client, tool: &str, arguments: Value) -> Value {
+    let result = client.call(tool, arguments);
+    assert_ne!(result["isError"], true, "{tool}: {result}");
+    result["structuredContent"].clone()
+}
+
+#[test]
+fn r15_without_absolute_paths_roots_are_folders_at_the_top() {
+    let pair = Pair::new();
+    let client = pair.open("workspace");
+    let listed = data(&client, "ls", json!({}));
+    let names: Vec<_> =
+        listed["entries"].as_array().unwrap().iter().map(|entry| &entry["path"]).collect();
+    assert_eq!((listed["path"].as_str(), names), (Some("/"), vec![&json!("/app"), &json!("/lib")]));
+    let listed = data(&client, "ls", json!({"path": "/lib/src"}));
+    assert_eq!(listed["entries"][0]["path"], "/lib/src/a.txt");
+    let read = data(&client, "read", json!({"path": "/lib/src/a.txt"}));
+    assert_eq!(
+        (&read["path"], &read["content"]),
+        (&json!("/lib/src/a.txt"), &json!("one of lib\n"))
+    );
+    let found = data(&client, "grep", json!({"pattern": "one of", "path": "/lib"}));
+    assert_eq!(found["matches"][0]["path"], "/lib/src/a.txt");
+    let found = data(&client, "glob", json!({"pattern": "**/*.txt", "path": "/app"}));
+    assert_eq!(found["matches"][0]["path"], "/app/src/a.txt");
+    data(&client, "write", json!({"path": "/lib/new/b.txt", "content": "b\n"}));
+    data(&client, "mv", json!({"source": "/lib/new/b.txt", "destination": "/lib/c.txt"}));
+    assert_eq!(pair.text("lib/c.txt"), "b\n");
+    assert!(!pair.at("app/lib").exists() && !pair.at("lib/lib").exists());
+    let both = json!({"paths": ["/app/src/a.txt", "/app/gone.txt"]});
+    let read = data(&client, "read_multiple_files", both);
+    assert_eq!(read["files"][1]["path"], "/app/gone.txt");
+    assert_eq!(read["files"][1]["success"], false);
+}
+
+#[test]
+fn r15_a_call_about_no_root_or_about_two_changes_nothing_and_says_what_to_send() {
+    let pair = Pair::new();
+    let client = pair.open("workspace");
+    let across = json!({"source": "/app/src/a.txt", "destination": "/lib/b.txt"});
+    let why = client.complaint("mv", across);
+    assert!(why.contains("one call for each"), "{why}");
+    assert!(pair.at("app/src/a.txt").exists() && !pair.at("lib/b.txt").exists());
+    let why = client.complaint("read", json!({"path": "/src/a.txt"}));
+    assert!(why.contains("the roots are /app and /lib"), "{why}");
+    let why = client.complaint("grep", json!({"pattern": "one"}));
+    assert!(why.contains("such as /app"), "{why}");
+    let why = client.complaint("read", json!({"path": "/lib/gone.txt"}));
+    assert!(why.contains("in the root lib"), "{why}");
+    let why = client.complaint("read", json!({"path": "/lib/../../x"}));
+    assert!(!why.contains("one of"), "{why}");
+    let both = json!({"paths": ["/app/src/a.txt", "/lib/src/a.txt"]});
+    let why = client.complaint("read_multiple_files", both);
+    assert!(why.contains("one call for each"), "{why}");
+}
+
+#[test]
+fn r15_every_dialect_lists_the_roots_and_shows_paths_that_it_takes_back() {
+    let pair = Pair::new();
+    let client = pair.open("codex");
+    assert_eq!(data(&client, "list_dir", json!({"path": "."}))["entries"], json!(["app/", "lib/"]));
+    let patch = "*** Begin Patch\n*** Update File: lib/src/a.txt\n@@\n-one of lib\n+two of lib\n*** End Patch";
+    let done = data(&client, "apply_patch_json", json!({"patch": patch}));
+    assert_eq!(done["results"][0]["path"], "lib/src/a.txt");
+    assert_eq!(pair.text("lib/src/a.txt"), "two of lib\n");
+    let patch =
+        "*** Begin Patch\n*** Delete File: app/src/a.txt\n*** Add File: lib/x\n+x\n*** End Patch";
+    let why = client.complaint("apply_patch_json", json!({"patch": patch}));
+    assert!(why.contains("one call for each") && pair.at("app/src/a.txt").exists(), "{why}");
+    let ran = data(&client, "shell", json!({"command": "pwd; cat a.txt", "workdir": "lib/src"}));
+    assert!(ran.to_string().contains("two of lib"), "{ran}");
+    let host = pair.at("lib/src/a.txt").canonicalize().unwrap();
+    let read = data(&client, "read_file", json!({"path": host.to_str().unwrap()}));
+    assert!(read.to_string().contains("two of lib"), "{read}");
+
+    let client = pair.open("coder");
+    let listed = data(&client, "ls", json!({"dirPath": "."}));
+    assert_eq!((&listed["entries"][0]["path"], &listed["count"]), (&json!("app"), &json!(2)));
+    let read = data(&client, "read", json!({"filePath": "lib/src/a.txt"}));
+    assert_eq!(read["metadata"]["filePath"], "lib/src/a.txt", "{read}");
+
+    let client = pair.open("assistant");
+    let listed = data(&client, "list_directory", json!({"path": "."}));
+    assert_eq!(listed["value"]["entries"][1]["name"], "lib", "{listed}");
+    let moved = data(&client, "move_file", json!({"from": "lib/src/a.txt", "to": "lib/b.txt"}));
+    assert_eq!(moved["value"]["to"], "lib/b.txt", "{moved}");
+
+    let client = pair.open("file");
+    let listed = data(&client, "file_list", json!({"path": "."}));
+    assert_eq!(listed["files"][0]["path"], "app", "{listed}");
+}
+
+#[test]
+fn r15_what_is_approved_happens_in_the_root_that_was_meant() {
+    let yes = json!({"action": "accept", "content": {"decision": "Allow once"}});
+    for wire in BOTH {
+        let pair = Pair::new();
+        let able = json!({"elicitation": {"form": {}}});
+        let client = pair.speak(wire, &["--toolset", "workspace", "--policy", "strict"], able);
+        let arguments = json!({"path": "/lib/src/a.txt", "content": "two\n", "overwrite": true});
+        let (result, asked) = asking(&client, wire, "write", &arguments, yes.clone());
+        assert!(asked.to_string().contains("+two"), "{asked}");
+        assert_eq!(result["structuredContent"]["path"], "/lib/src/a.txt", "{result}");
+        assert_eq!(pair.text("lib/src/a.txt"), "two\n");
+        assert_eq!(pair.text("app/src/a.txt"), "one of app\n");
+    }
+    // Another process, which knows that root alone, does what was meant.
+    let pair = Pair::new();
+    let client = pair.speak(
+        Wire::Sessions,
+        &["--toolset", "workspace", "--policy", "strict", "--wait", "0"],
+        json!({}),
+    );
+    let arguments = json!({"path": "/lib/src/a.txt", "content": "two\n", "overwrite": true});
+    let waiting = client.call("write", arguments);
+    assert!(text(&waiting).contains("toolyard approve"), "{waiting}");
+    let folder = pair.at("lib").canonicalize().unwrap();
+    assert!(text(&waiting).contains(folder.to_str().unwrap()), "{waiting}");
+    let id = waiting["_meta"]["toolyard/answer"]["approval_id"].as_str().unwrap();
+    pair.person("lib", &["approve", id, "--yes"]);
+    assert_eq!(pair.text("lib/src/a.txt"), "two\n");
+    assert!(!pair.at("lib/lib").exists());
+}
+
+#[test]
+fn r15_steps_and_terminals_are_found_in_the_root_that_has_them() {
+    let pair = Pair::new();
+    let words = ["--toolset", "codex", "--policy", "open", "--history"];
+    let client = pair.speak(Wire::Sessions, &words, json!({}));
+    let opened = data(
+        &client,
+        "exec_command",
+        json!({"cmd": "cat", "workdir": "lib", "session_id": "echo"}),
+    );
+    assert!(opened.to_string().contains("echo") || opened["state"] != "ended", "{opened}");
+    let said = data(&client, "write_stdin", json!({"session_id": "echo", "chars": "hello\n"}));
+    assert!(said.to_string().contains("hello"), "{said}");
+    data(&client, "kill_session", json!({"session_id": "echo"}));
+    let patch = "*** Begin Patch\n*** Delete File: lib/src/a.txt\n*** End Patch";
+    data(&client, "apply_patch_json", json!({"patch": patch}));
+    let steps = data(&client, "list_steps", json!({"path": "lib"}));
+    let step = steps["steps"][0]["step"].as_str().unwrap_or_else(|| panic!("{steps}"));
+    data(&client, "undo_step", json!({"step": step}));
+    assert_eq!(pair.text("lib/src/a.txt"), "one of lib\n");
 }

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use yard_core::op::{self, OnFolder};
 use yard_gate::Asks;
 
-use crate::relative;
 use crate::tool::{Context, Hints, Stop, Tool};
 
 pub(super) struct DeleteFile;
@@ -40,6 +39,6 @@ impl Tool for DeleteFile {
             false => OnFolder::IfEmpty,
         };
         let removed = context.perform(op::Remove { path, on_folder })?;
-        Ok(Reply { deleted: removed.paths.iter().map(relative::shown).collect() })
+        Ok(Reply { deleted: removed.paths.iter().map(|path| context.shown(path)).collect() })
     }
 }

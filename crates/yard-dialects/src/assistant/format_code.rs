@@ -110,7 +110,7 @@ impl Tool for FormatCode {
         }
         git::check_kept(&finished)?;
         let printed = commands::all_said(context, &finished.ran.stdout, MOST_READ)?;
-        reply(formatters::parse(&printed), &finished)
+        reply(formatters::parse(&printed), &finished, context)
     }
 }
 
@@ -142,8 +142,8 @@ fn from_root(path: &WsPath) -> OsString {
     }
 }
 
-fn reply(files: Vec<Formatted>, finished: &Finished) -> Result<Reply, Stop> {
-    let shown = |file: &Formatted| git::shown(&WsPath::root(), &file.path);
+fn reply(files: Vec<Formatted>, finished: &Finished, context: &Context<'_>) -> Result<Reply, Stop> {
+    let shown = |file: &Formatted| git::shown(context, &WsPath::root(), &file.path);
     let of = |became: Became| files.iter().filter(move |file| file.became == became);
     if let Some(file) = of(Became::Nowhere).next() {
         let message = format!("there is nothing at {}", shown(file));
@@ -168,6 +168,6 @@ fn reply(files: Vec<Formatted>, finished: &Finished) -> Result<Reply, Stop> {
         failed: of(Became::Failed).take(MOST_FILES).map(failed).collect(),
         missing: missing.into_iter().map(install).collect(),
         unknown: of(Became::Unknown).take(MOST_FILES).map(shown).collect(),
-        message: commands::story(finished),
+        message: commands::story(context, finished),
     })
 }

@@ -80,11 +80,11 @@ impl Tool for GitCommit {
         match commands::code(&finished) {
             0 => git::check_kept(&finished)?,
             NOTHING => return Err(nothing(&args)),
-            CONFLICTED => return Err(conflicted(&finished)),
-            _ => return Err(git::failed(&finished)),
+            CONFLICTED => return Err(conflicted(context, &finished)),
+            _ => return Err(git::failed(context, &finished)),
         }
         let printed = git::printed(context, &finished)?;
-        Ok(reply(&printed, &place, &author, &finished))
+        Ok(reply(&printed, &place, &author, &finished, context))
     }
 }
 
@@ -136,11 +136,18 @@ fn command(
 }
 
 /// The hash and the branch on a line each, and the files behind them.
-fn reply(printed: &[u8], place: &Place, author: &Signature, finished: &Finished) -> Reply {
+fn reply(
+    printed: &[u8],
+    place: &Place,
+    author: &Signature,
+    finished: &Finished,
+    context: &Context<'_>,
+) -> Reply {
     let mut parts = printed.splitn(3, |byte| *byte == b'\n');
     let mut line = || String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
     let (hash, branch) = (line(), line());
-    let mut files = changes::parse(parts.next().unwrap_or_default(), &place.repository).files;
+    let shown = |path: &[u8]| git::shown(context, &place.repository, path);
+    let mut files = changes::parse(parts.next().unwrap_or_default(), shown).files;
     let (additions, deletions) = changes::totals(&files);
     let file_count = files.len();
     files.truncate(MOST_FILES);
@@ -152,7 +159,7 @@ fn reply(printed: &[u8], place: &Place, author: &Signature, finished: &Finished)
         file_count,
         additions,
         deletions,
-        message: commands::story(finished),
+        message: commands::story(context, finished),
     }
 }
 
@@ -168,8 +175,8 @@ fn nothing(args: &Args) -> Stop {
     Stop::Fault(Fault::new(FaultCode::NoChange, message))
 }
 
-fn conflicted(finished: &Finished) -> Stop {
-    let places = commands::told(&finished.ran.stdout).text;
+fn conflicted(context: &Context<'_>, finished: &Finished) -> Stop {
+    let places = commands::told(context, &finished.ran.stdout).text;
     let places: Vec<&str> = places.lines().take(20).collect();
     let message = format!(
         "nothing was committed: files still have the marks of a conflict in them. Edit them, then commit \

@@ -74,7 +74,8 @@ impl Tool for GitDiff {
         let words = flags.into_iter().chain(safe).chain(against).map(Into::into);
         let command = git::looking(&place.repository, words.chain(place.tail(range)));
         let printed = git::printed(context, &commands::look(context, &command)?)?;
-        let changes = changes::parse(&printed, &place.repository);
+        let shown = |path: &[u8]| git::shown(context, &place.repository, path);
+        let changes = changes::parse(&printed, shown);
         let most = usize::try_from(context.limits().answer_bytes / 2).unwrap_or(usize::MAX);
         Ok(reply(changes, skip, most))
     }

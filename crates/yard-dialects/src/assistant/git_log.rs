@@ -68,7 +68,7 @@ impl Tool for GitLog {
         let words = flags.iter().map(Into::into).chain(bounds.map(Into::into));
         let command = git::looking(&place.repository, words.chain(place.tail(revision)));
         let finished = commands::look(context, &command)?;
-        if git::complaint(&finished).contains("does not have any commits yet") {
+        if git::complaint(context, &finished).contains("does not have any commits yet") {
             return Ok(Reply { commits: Vec::new(), truncated: false, next: None });
         }
         let mut commits = history::parse(&git::printed(context, &finished)?);

@@ -71,12 +71,12 @@ impl Tool for GitPush {
         let words = flags.into_iter().chain(["--recurse-submodules=no"]).chain(force);
         let argv = words.chain(["--", remote, &refspec]).map(OsString::from).collect();
         let finished = commands::run(context, &git::command(&place.repository, argv))?;
-        let refs = push_report::parse(&commands::told(&finished.ran.stdout).text);
+        let refs = push_report::parse(&commands::told(context, &finished.ran.stdout).text);
         if commands::code(&finished) != 0 {
-            return Err(not_pushed(&finished, &refs, remote));
+            return Err(not_pushed(context, &finished, &refs, remote));
         }
         git::check_kept(&finished)?;
-        Ok(Reply { remote: remote.to_owned(), refs, message: commands::story(&finished) })
+        Ok(Reply { remote: remote.to_owned(), refs, message: commands::story(context, &finished) })
     }
 }
 
@@ -99,9 +99,9 @@ impl Intent {
         let words = ["sh", "-c", INTENT, "sh", branch.unwrap_or_default(), remote];
         let command = git::command(&place.repository, words.map(OsString::from).to_vec());
         let finished = context.session.run_to_show(context.origin(), context.call, &command)?;
-        let said = commands::told(&finished.ran.stdout).text;
+        let said = commands::told(context, &finished.ran.stdout).text;
         if commands::code(&finished) != 0 {
-            return Err(not_pushed(&finished, &[], remote));
+            return Err(not_pushed(context, &finished, &[], remote));
         }
         let mut lines = said.splitn(4, '\n').map(str::to_owned);
         let mut next = || lines.next().unwrap_or_default();
@@ -146,8 +146,13 @@ fn branch_name(text: &str) -> Result<&str, Stop> {
     Ok(name)
 }
 
-fn not_pushed(finished: &Finished, refs: &[PushedRef], remote: &str) -> Stop {
-    let said = git::complaint(finished);
+fn not_pushed(
+    context: &Context<'_>,
+    finished: &Finished,
+    refs: &[PushedRef],
+    remote: &str,
+) -> Stop {
+    let said = git::complaint(context, finished);
     let fault = |code, message: String| git::refused(finished, Fault::new(code, message));
     if let Some(rejected) = refs.iter().find(|one| one.status == "rejected") {
         let message = format!(
@@ -177,7 +182,7 @@ fn not_pushed(finished: &Finished, refs: &[PushedRef], remote: &str) -> Stop {
             format!("there is no such branch with a commit: name one in `branch`. {said}");
         return fault(FaultCode::BadArgument, message);
     }
-    git::failed(finished)
+    git::failed(context, finished)
 }
 
 #[cfg(test)]

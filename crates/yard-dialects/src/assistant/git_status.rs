@@ -103,11 +103,18 @@ impl Tool for GitStatus {
         let finished = commands::look(context, &git::looking(&place.repository, words))?;
         let status = status::parse(&git::printed(context, &finished)?);
         let most = paging::entries(args.limit, context.limits());
-        Ok(reply(status, &place, skip, most.unwrap_or(context.limits().answer_entries)))
+        let most = most.unwrap_or(context.limits().answer_entries);
+        let shown = |path: &[u8]| git::shown(context, &place.repository, path);
+        Ok(reply(status, shown, skip, most))
     }
 }
 
-fn reply(found: status::Status, place: &Place, skip: usize, most: usize) -> Reply {
+fn reply(
+    found: status::Status,
+    shown: impl Fn(&[u8]) -> String,
+    skip: usize,
+    most: usize,
+) -> Reply {
     let until = skip.saturating_add(most);
     let truncated = found.entries.len() > until;
     let mut reply = Reply {
@@ -126,15 +133,14 @@ fn reply(found: status::Status, place: &Place, skip: usize, most: usize) -> Repl
         next: truncated.then(|| until.to_string()),
     };
     for (at, entry) in found.entries.into_iter().enumerate() {
-        reply.add(entry, place, (skip..until).contains(&at));
+        reply.add(entry, &shown, (skip..until).contains(&at));
     }
     reply
 }
 
 impl Reply {
     /// Counts an entry, and names it if it is on this page.
-    fn add(&mut self, entry: status::Entry, place: &Place, is_here: bool) {
-        let shown = |path: &[u8]| git::shown(&place.repository, path);
+    fn add(&mut self, entry: status::Entry, shown: impl Fn(&[u8]) -> String, is_here: bool) {
         let (list, count) = match entry.list {
             status::List::Staged => (&mut self.staged, &mut self.counts.staged),
             status::List::Unstaged => (&mut self.unstaged, &mut self.counts.unstaged),

@@ -124,11 +124,11 @@ impl Tool for InstallPackage {
             &command(&args, folder, installing, context)?,
         )?;
         if commands::code(&finished) != 0 {
-            return Err(not_installed(&args, &finished));
+            return Err(not_installed(context, &args, &finished));
         }
         let Args { manager, packages, .. } = args;
-        let output = output(&finished);
-        let message = commands::story(&finished);
+        let output = output(context, &finished);
+        let message = commands::story(context, &finished);
         Ok(Reply { manager, packages, output, refused_hosts: finished.ran.refused, message })
     }
 }
@@ -178,12 +178,13 @@ fn check(packages: &[String]) -> Result<(), Stop> {
     }
 }
 
-fn output(finished: &Finished) -> String {
-    let texts = [&finished.ran.stdout, &finished.ran.stderr].map(|said| commands::told(said).text);
+fn output(context: &Context<'_>, finished: &Finished) -> String {
+    let texts =
+        [&finished.ran.stdout, &finished.ran.stderr].map(|said| commands::told(context, said).text);
     texts.concat()
 }
 
-fn not_installed(args: &Args, finished: &Finished) -> Stop {
+fn not_installed(context: &Context<'_>, args: &Args, finished: &Finished) -> Stop {
     let refused = &finished.ran.refused;
     let manager = args.manager.word();
     let message = match (refused.is_empty(), commands::code(finished)) {
@@ -196,7 +197,7 @@ fn not_installed(args: &Args, finished: &Finished) -> Stop {
         }
         (true, code) => format!("{manager} ended with {code}; what it said is in `details`"),
     };
-    let details = json!({"output": output(finished), "refusedHosts": refused});
+    let details = json!({"output": output(context, finished), "refusedHosts": refused});
     Stop::Detailed(Fault::new(FaultCode::Unavailable, message), details)
 }
 

@@ -6,7 +6,7 @@ use yard_core::op::{self, Depth, ListOrder};
 use yard_core::{FileKind, WsPath};
 
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, relative};
+use crate::{paging, relative, roots};
 
 pub(super) struct ListDirectory;
 
@@ -56,18 +56,20 @@ impl Tool for ListDirectory {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = paging::skip(args.cursor.as_deref())?;
-        let listing = context.perform(op::List {
-            path: context.path(&args.path)?,
+        let order = |path| op::List {
+            path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
             hidden: args.include_hidden,
             order: ListOrder::BreadthFirst,
             limit: None,
             skip,
-        })?;
-        Ok(Reply {
-            next: paging::next_skip(&listing, skip),
-            truncated: listing.truncated,
-            entries: listing.entries.iter().map(|entry| shown(entry, &listing.path)).collect(),
+        };
+        roots::list(context, &args.path, order, |listing, _| {
+            Ok(Reply {
+                next: paging::next_skip(listing, skip),
+                truncated: listing.truncated,
+                entries: listing.entries.iter().map(|entry| shown(entry, &listing.path)).collect(),
+            })
         })
     }
 }

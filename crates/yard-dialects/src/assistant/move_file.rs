@@ -49,7 +49,7 @@ impl Tool for MoveFile {
             false => OnExisting::Refuse,
         };
         let moved = context.perform(op::Move { from, to, into_folder: false, on_existing })?;
-        Ok(Reply { from: relative::shown(&moved.from), to: relative::shown(&moved.to) })
+        Ok(Reply { from: context.shown(&moved.from), to: context.shown(&moved.to) })
     }
 }
 
@@ -58,7 +58,7 @@ fn check_no_folder(from: &WsPath, to: &WsPath, context: &Context<'_>) -> Result<
     let found = context.perform(op::Stat { path: to.clone(), want: Want::default(), follow: true });
     match found {
         Ok(found) if found.entry.kind == Some(FileKind::Folder) => {
-            let folder = relative::shown(to);
+            let folder = context.shown(to);
             let message = format!(
                 "{folder} is a directory, and no directory is replaced. To move into it, send \
                  {folder}/{} as `to`",

@@ -7,7 +7,6 @@ use yard_core::{Fault, FaultCode, Subject, WsPath};
 
 use super::encoding::{Encoding, to_base64};
 use crate::pages::{self, Margin, Piece, Wanted};
-use crate::relative;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ReadFile;
@@ -188,7 +187,7 @@ fn bytes(path: &WsPath, context: &Context<'_>) -> Result<Vec<u8>, Stop> {
 fn too_large(path: &WsPath, size: u64, context: &Context<'_>) -> Stop {
     let message = format!(
         "{} has {size} bytes; at most {} can be read at once: read it in parts, with offset and limit",
-        relative::shown(path),
+        context.shown(path),
         context.limits().load_bytes
     );
     Stop::Fault(Fault::new(FaultCode::TooLarge, message).about(Subject::Path))

@@ -79,9 +79,9 @@ impl Tool for RunCode {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let finished = commands::run(context, &command(args, context)?)?;
         if commands::is_out_of_time(&finished) {
-            return Err(timed_out(finished));
+            return Err(timed_out(context, &finished));
         }
-        Ok(reply(&finished))
+        Ok(reply(context, &finished))
     }
 }
 
@@ -108,9 +108,9 @@ fn command(args: Args, context: &Context<'_>) -> Result<Command, Stop> {
     })
 }
 
-fn reply(finished: &Finished) -> Reply {
-    let stdout = commands::told(&finished.ran.stdout);
-    let stderr = commands::told(&finished.ran.stderr);
+fn reply(context: &Context<'_>, finished: &Finished) -> Reply {
+    let stdout = commands::told(context, &finished.ran.stdout);
+    let stderr = commands::told(context, &finished.ran.stderr);
     Reply {
         stdout: stdout.text,
         stderr: stderr.text,
@@ -118,13 +118,13 @@ fn reply(finished: &Finished) -> Reply {
         stderr_path: stderr.path,
         exit_code: commands::code(finished),
         duration: u64::try_from(finished.ran.ended.took.as_millis()).unwrap_or(u64::MAX),
-        message: commands::story(finished),
+        message: commands::story(context, finished),
     }
 }
 
 /// A3: a timeout is a fault, with what was said until then.
-fn timed_out(finished: Finished) -> Stop {
-    let mut told = reply(&finished);
+fn timed_out(context: &Context<'_>, finished: &Finished) -> Stop {
+    let mut told = reply(context, finished);
     let message = told.message.take().unwrap_or_default();
     let details = serde_json::to_value(&told).unwrap_or_default();
     Stop::Detailed(Fault::new(FaultCode::Timeout, message), details)

@@ -14,7 +14,7 @@ use yard_gate::{Asks, Command, Finished};
 use super::root;
 use super::tests_told::{self, Failure, Told};
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{args, commands, relative};
+use crate::{args, commands};
 
 const RUN: &str = include_str!("tests_told/run.sh");
 const RUN_PYTHON: &str = include_str!("tests_told/run.py");
@@ -123,12 +123,12 @@ impl Tool for RunTests {
         let (began, rest) = Began::read(&printed);
         match began.framework {
             "missing" => return Err(missing(began.command)),
-            "none" => return Err(no_project(&path)),
-            "nowhere" => return Err(nowhere(&path)),
+            "none" => return Err(no_project(context, &path)),
+            "nowhere" => return Err(nowhere(context, &path)),
             _ => {}
         }
         let told = tests_told::read(began.framework, rest);
-        let reply = reply(&began, told, rest, &finished);
+        let reply = reply(&began, told, rest, &finished, context);
         if commands::is_out_of_time(&finished) {
             return Err(timed_out(reply));
         }
@@ -197,20 +197,28 @@ impl<'a> Began<'a> {
     }
 
     /// A file that a framework named, relative to the root of the workspace.
-    fn shown(&self, file: &str) -> String {
-        match file.strip_prefix(self.root) {
-            Some(rest) if !self.root.is_empty() => rest.trim_start_matches('/').to_owned(),
-            _ if file.starts_with('/') => file.to_owned(),
-            _ => format!("{}/{file}", self.folder).trim_start_matches('/').to_owned(),
-        }
+    fn shown(&self, file: &str, show: impl Fn(&WsPath) -> String) -> String {
+        let inside = match file.strip_prefix(self.root) {
+            Some(rest) if !self.root.is_empty() => rest.to_owned(),
+            _ if file.starts_with('/') => return file.to_owned(),
+            _ => format!("{}/{file}", self.folder),
+        };
+        let shown = WsPath::parse_shown(&inside).map(|path| show(&path));
+        shown.unwrap_or_else(|_| inside.trim_start_matches('/').to_owned())
     }
 }
 
-fn reply(began: &Began<'_>, told: Option<Told>, printed: &str, finished: &Finished) -> Reply {
+fn reply(
+    began: &Began<'_>,
+    told: Option<Told>,
+    printed: &str,
+    finished: &Finished,
+    context: &Context<'_>,
+) -> Reply {
     // Python's frameworks speak to people on the other stream.
     let is_apart = matches!(began.framework, "pytest" | "unittest" | "go");
     let said = if is_apart { &finished.ran.stderr } else { &finished.ran.stdout };
-    let mut output = if is_apart { commands::told(said).text } else { printed.to_owned() };
+    let mut output = if is_apart { commands::told(context, said).text } else { printed.to_owned() };
     if let Some(words) = told.as_ref().and_then(|told| told.text.as_deref()) {
         output.insert_str(0, words);
     }
@@ -220,7 +228,8 @@ fn reply(began: &Began<'_>, told: Option<Told>, printed: &str, finished: &Finish
         0 => "how many tests there were could not be told from the output".to_owned(),
         _ => "the tests did not run to their end: `output` says why".to_owned(),
     });
-    let message: Vec<String> = unknown.into_iter().chain(commands::story(finished)).collect();
+    let message: Vec<String> =
+        unknown.into_iter().chain(commands::story(context, finished)).collect();
     Reply {
         framework: began.framework.to_owned(),
         command: began.command.to_owned(),
@@ -231,15 +240,16 @@ fn reply(began: &Began<'_>, told: Option<Told>, printed: &str, finished: &Finish
         exit_code,
         duration: u64::try_from(finished.ran.ended.took.as_millis()).unwrap_or(u64::MAX),
         output: end_of(&output),
-        output_path: said.whole.as_ref().map(|whole| relative::shown(&whole.path)),
+        output_path: said.whole.as_ref().map(|whole| context.shown(&whole.path)),
         message: (!message.is_empty()).then(|| message.join("; ")),
-        failures: placed(told.map(|told| told.failures).unwrap_or_default(), began),
+        failures: placed(told.map(|told| told.failures).unwrap_or_default(), began, context),
     }
 }
 
-fn placed(mut failures: Vec<Failure>, began: &Began<'_>) -> Vec<Failure> {
+fn placed(mut failures: Vec<Failure>, began: &Began<'_>, context: &Context<'_>) -> Vec<Failure> {
     for failure in &mut failures {
-        failure.file = failure.file.take().map(|file| began.shown(&file));
+        failure.file =
+            failure.file.take().map(|file| began.shown(&file, |path| context.shown(path)));
     }
     failures
 }
@@ -269,18 +279,18 @@ fn missing(program: &str) -> Stop {
     Stop::Detailed(Fault::new(FaultCode::Unavailable, message), json!({"missing": program}))
 }
 
-fn no_project(path: &WsPath) -> Stop {
+fn no_project(context: &Context<'_>, path: &WsPath) -> Stop {
     let message = format!(
         "nothing at {} says how its tests are run: no Cargo.toml, go.mod, pyproject.toml or tests in Python, no \
          package.json with a script `test`, no Makefile with a target `test`. Name the project's folder in \
          `path`, or a `framework`",
-        relative::shown(path)
+        context.shown(path)
     );
     Stop::argument("path", message)
 }
 
-fn nowhere(path: &WsPath) -> Stop {
-    let message = format!("there is nothing at {}", relative::shown(path));
+fn nowhere(context: &Context<'_>, path: &WsPath) -> Stop {
+    let message = format!("there is nothing at {}", context.shown(path));
     Stop::Fault(Fault::new(FaultCode::NotFound, message))
 }
 
@@ -294,15 +304,16 @@ fn timed_out(mut reply: Reply) -> Stop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::relative;
 
     #[test]
     fn files_are_those_of_the_workspace() {
         let printed = "npm\n/w s\n/sub\nnpm test\nrest\nof it";
         let (began, rest) = Began::read(printed);
         assert_eq!((began.framework, began.command, rest), ("npm", "npm test", "rest\nof it"));
-        assert_eq!(began.shown("/w s/sub/a.js"), "sub/a.js");
-        assert_eq!(began.shown("a.js"), "sub/a.js");
-        assert_eq!(began.shown("/usr/lib/x.js"), "/usr/lib/x.js");
+        assert_eq!(began.shown("/w s/sub/a.js", relative::shown), "sub/a.js");
+        assert_eq!(began.shown("a.js", relative::shown), "sub/a.js");
+        assert_eq!(began.shown("/usr/lib/x.js", relative::shown), "/usr/lib/x.js");
         assert_eq!(Began::read("").1, "");
     }
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use yard_core::op::{self, CodeAnswer, CodeLanguage, CodeMatch, CodeScope};
 
 use super::root;
+use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, relative};
 
 pub(super) struct SearchCode;
 
@@ -125,7 +125,7 @@ impl Tool for SearchCode {
             next: answer.next.map(|next| next.to_string()),
             files: answer.files,
             message: message(&answer),
-            results: answer.results.into_iter().map(shown).collect(),
+            results: answer.results.into_iter().map(|found| shown(context, found)).collect(),
         })
     }
 }
@@ -143,13 +143,13 @@ fn language(language: Language) -> CodeLanguage {
     }
 }
 
-fn shown(found: CodeMatch) -> Found {
+fn shown(context: &Context<'_>, found: CodeMatch) -> Found {
     let (kind, name, container) = match found.definition {
         Some(defined) => (defined.kind.name(), Some(defined.name), defined.container),
         None => ("text", None, None),
     };
     Found {
-        path: relative::shown(&found.path),
+        path: context.shown(&found.path),
         line: found.line,
         end_line: found.end_line,
         kind,

@@ -7,7 +7,6 @@ use yard_core::{Fault, FaultCode, Subject};
 use yard_gate::Asks;
 
 use super::encoding::Encoding;
-use crate::relative;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 
 pub(super) struct WriteFile;
@@ -60,7 +59,7 @@ impl Tool for WriteFile {
             expected: None,
         });
         let changed = changed.map_err(|stop| stop.map_fault(naming_create_dirs))?;
-        Ok(Reply { path: relative::shown(&changed.path), size })
+        Ok(Reply { path: context.shown(&changed.path), size })
     }
 }
 

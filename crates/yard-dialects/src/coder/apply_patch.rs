@@ -7,7 +7,6 @@ use yard_core::patch::Action;
 use yard_gate::Asks;
 
 use crate::patches::{self, Placed};
-use crate::relative;
 use crate::tool::{Context, Stop, Tool};
 
 pub(super) struct ApplyPatch;
@@ -57,9 +56,9 @@ impl Tool for ApplyPatch {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let done = patches::apply(context, &args.patch_text)?;
         let files = done.files.iter().map(|file| File {
-            path: relative::shown(&file.path),
+            path: context.shown(&file.path),
             action: action(file),
-            moved_from: file.moved_from.as_ref().map(relative::shown),
+            moved_from: file.moved_from.as_ref().map(|path| context.shown(path)),
             placed: done.placed(file),
         });
         Ok(Reply { success: true, files_modified: done.files.len(), files: files.collect() })

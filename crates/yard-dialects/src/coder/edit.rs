@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use yard_core::op::{self, EditAction};
 use yard_gate::Asks;
 
-use crate::relative;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Edit;
@@ -55,7 +54,7 @@ impl Tool for Edit {
         let edited = context.perform(op::Edit { path, actions: vec![action], expected: None })?;
         Ok(Reply {
             success: true,
-            file_path: relative::shown(&edited.changed.path),
+            file_path: context.shown(&edited.changed.path),
             replacements: edited.places.iter().sum(),
         })
     }

@@ -6,7 +6,7 @@ use yard_core::WsPath;
 use yard_core::op::{self, FindBy, SizeRange};
 
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, patterns, relative};
+use crate::{paging, patterns};
 
 pub(super) struct Glob;
 
@@ -67,7 +67,7 @@ impl Tool for Glob {
             after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
         })?;
         Ok(Reply {
-            files: found.entries.iter().map(|entry| relative::shown(&entry.path)).collect(),
+            files: found.entries.iter().map(|entry| context.shown(&entry.path)).collect(),
             count: found.entries.len(),
             pattern: args.pattern,
             truncated: found.truncated,

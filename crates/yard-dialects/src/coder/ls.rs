@@ -6,7 +6,7 @@ use yard_core::op::{self, Depth, ListOrder, Want};
 use yard_core::{FaultCode, FileKind, WsPath};
 
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, relative};
+use crate::{paging, relative, roots};
 
 pub(super) struct Ls;
 
@@ -54,32 +54,38 @@ impl Tool for Ls {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = paging::skip(args.cursor.as_deref())?;
-        let listed = context.perform(op::List {
-            path: context.path(&args.dir_path)?,
+        let order = |path| op::List {
+            path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
             hidden: true,
             order: ListOrder::BreadthFirst,
             limit: None,
             skip,
-        });
-        let listing = match listed {
-            Err(Stop::Fault(fault)) if fault.code() == FaultCode::NotFound => {
-                return Ok(Reply { entries: Vec::new(), count: 0, truncated: false, next: None });
-            }
-            listed => listed?,
         };
-        let mut entries = Vec::with_capacity(listing.entries.len());
-        for entry in &listing.entries {
-            entries.push((entry.path.clone(), is_directory(entry, context)?));
+        let listed = roots::list(context, &args.dir_path, order, |listing, context| {
+            reply(listing, skip, context)
+        });
+        match listed {
+            Err(Stop::Fault(fault)) if fault.code() == FaultCode::NotFound => {
+                Ok(Reply { entries: Vec::new(), count: 0, truncated: false, next: None })
+            }
+            listed => listed,
         }
-        entries.sort_by_cached_key(|(path, is_directory)| place(path, *is_directory));
-        Ok(Reply {
-            count: entries.len(),
-            truncated: listing.truncated,
-            next: paging::next_skip(&listing, skip),
-            entries: entries.into_iter().map(Entry::from).collect(),
-        })
     }
+}
+
+fn reply(listing: &op::Listing, skip: usize, context: &Context<'_>) -> Result<Reply, Stop> {
+    let mut entries = Vec::with_capacity(listing.entries.len());
+    for entry in &listing.entries {
+        entries.push((entry.path.clone(), is_directory(entry, context)?));
+    }
+    entries.sort_by_cached_key(|(path, is_directory)| place(path, *is_directory));
+    Ok(Reply {
+        count: entries.len(),
+        truncated: listing.truncated,
+        next: paging::next_skip(listing, skip),
+        entries: entries.iter().map(|(path, is)| Entry::of(path, *is, context)).collect(),
+    })
 }
 
 /// Level by level, folder by folder, files first.
@@ -100,11 +106,11 @@ fn is_directory(entry: &op::Entry, context: &Context<'_>) -> Result<bool, Stop> 
     }
 }
 
-impl From<(WsPath, bool)> for Entry {
-    fn from((path, is_directory): (WsPath, bool)) -> Self {
+impl Entry {
+    fn of(path: &WsPath, is_directory: bool, context: &Context<'_>) -> Self {
         Self {
-            name: relative::name(&path),
-            path: relative::shown(&path),
+            name: relative::name(path),
+            path: context.shown(path),
             r#type: if is_directory { "directory" } else { "file" },
         }
     }

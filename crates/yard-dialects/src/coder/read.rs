@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use yard_gate::Asks;
 
 use crate::pages::{self, Margin, Page, Piece, Wanted};
-use crate::relative;
 use crate::tool::{Context, Stop, Tool, Work};
 
 /// Most lines of one answer.
@@ -67,7 +66,8 @@ impl Tool for Read {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.file_path)?;
         if let Some(offset) = args.byte_offset {
-            return Ok(pages::read_bytes(context, path, offset, MAX_BYTES)?.into());
+            let piece = pages::read_bytes(context, path, offset, MAX_BYTES)?;
+            return Ok(Reply::of_piece(piece, context));
         }
         let wanted = Wanted {
             path,
@@ -76,33 +76,31 @@ impl Tool for Read {
             max_bytes: MAX_BYTES,
             margin: Margin::Numbers("→"),
         };
-        Ok(pages::read(context, wanted)?.into())
+        Ok(Reply::of_page(&pages::read(context, wanted)?, context))
     }
 }
 
-impl From<Page> for Reply {
-    fn from(page: Page) -> Self {
+impl Reply {
+    fn of_page(page: &Page, context: &Context<'_>) -> Self {
         Self {
             content: page.with_notice("byteOffset"),
             metadata: Metadata {
                 truncated: page.truncated,
                 line_count: page.total_lines,
-                file_path: relative::shown(&page.path),
+                file_path: context.shown(&page.path),
                 preview: !page.is_whole,
                 next_byte: page.cut.map(|cut| cut.byte),
             },
         }
     }
-}
 
-impl From<Piece> for Reply {
-    fn from(piece: Piece) -> Self {
+    fn of_piece(piece: Piece, context: &Context<'_>) -> Self {
         Self {
             content: piece.text,
             metadata: Metadata {
                 truncated: piece.truncated,
                 line_count: piece.total_lines,
-                file_path: relative::shown(&piece.path),
+                file_path: context.shown(&piece.path),
                 preview: true,
                 next_byte: piece.next_byte,
             },

@@ -6,7 +6,6 @@ use yard_core::VersionId;
 use yard_core::op::{self, OnExisting, OnMissingFolder};
 use yard_gate::Asks;
 
-use crate::relative;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 
 pub(super) struct Write;
@@ -59,7 +58,7 @@ impl Tool for Write {
             Some(version) => diff_of(version, context),
             None => (String::new(), false),
         };
-        let file_path = relative::shown(&changed.path);
+        let file_path = context.shown(&changed.path);
         Ok(Reply { success: true, file_path, diff, diff_truncated, created: changed.created })
     }
 }

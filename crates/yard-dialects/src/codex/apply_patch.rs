@@ -8,7 +8,6 @@ use yard_core::patch::Action;
 use yard_gate::Asks;
 
 use crate::patches::{self, Done, Placed};
-use crate::relative;
 use crate::tool::{Calling, Context, Stop, Tool};
 
 pub(super) struct Json;
@@ -62,7 +61,7 @@ impl Tool for Json {
     const CALLING: Calling = Calling::Strict;
 
     fn run(args: JsonArgs, context: &Context<'_>) -> Result<Reply, Stop> {
-        patches::apply(context, &args.patch).map(Reply::from)
+        patches::apply(context, &args.patch).map(|done| Reply::of(&done, context))
     }
 }
 
@@ -74,24 +73,24 @@ impl Tool for Freeform {
     const CALLING: Calling = Calling::Strict;
 
     fn run(args: FreeformArgs, context: &Context<'_>) -> Result<Reply, Stop> {
-        patches::apply(context, &args.patch).map(Reply::from)
+        patches::apply(context, &args.patch).map(|done| Reply::of(&done, context))
     }
 }
 
-impl From<Done> for Reply {
-    fn from(done: Done) -> Self {
-        let results = done.files.iter().map(|file| shown(file, &done)).collect();
+impl Reply {
+    fn of(done: &Done, context: &Context<'_>) -> Self {
+        let results = done.files.iter().map(|file| shown(file, done, context)).collect();
         Self { results }
     }
 }
 
-fn shown(file: &PatchedFile, done: &Done) -> File {
+fn shown(file: &PatchedFile, done: &Done, context: &Context<'_>) -> File {
     File {
-        path: relative::shown(&file.path),
+        path: context.shown(&file.path),
         bytes_written: file.size,
         created: file.action == Action::Add,
         deleted: file.action == Action::Delete,
-        moved_from: file.moved_from.as_ref().map(relative::shown),
+        moved_from: file.moved_from.as_ref().map(|path| context.shown(path)),
         placed: done.placed(file),
     }
 }

@@ -49,7 +49,7 @@ impl Tool for ExecCommand {
         let opened =
             terminals.open(context.origin(), context.call, &args.session_id, &command, LOOK)?;
         match opened {
-            Outcome::Done(seen) => Ok(Told::of(&seen)),
+            Outcome::Done(seen) => Ok(Told::of(context, &seen)),
             Outcome::Pending(pending) => Err(Stop::Pending(pending)),
         }
     }

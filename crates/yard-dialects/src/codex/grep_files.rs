@@ -6,7 +6,7 @@ use yard_core::WsPath;
 use yard_core::op::{self, GrepMatch, PathFilter, RegexFlavor};
 
 use crate::tool::{Calling, Context, Stop, Tool, Work};
-use crate::{paging, patterns, relative};
+use crate::{paging, patterns};
 
 pub(super) struct GrepFiles;
 
@@ -83,7 +83,7 @@ impl Tool for GrepFiles {
             cursor: None,
         })?;
         Ok(Reply {
-            results: by_file(answer.matches),
+            results: by_file(answer.matches, context),
             truncated: answer.truncated,
             ignored: answer.ignored,
         })
@@ -99,14 +99,14 @@ fn filter(include: &[String], context: &Context<'_>) -> Result<PathFilter, Stop>
 }
 
 /// Matches come file by file already.
-fn by_file(matches: Vec<GrepMatch>) -> Vec<File> {
+fn by_file(matches: Vec<GrepMatch>, context: &Context<'_>) -> Vec<File> {
     let mut files: Vec<File> = Vec::new();
     let mut last: Option<WsPath> = None;
     for found in matches {
         let line = Line { line_num: found.line, line: found.text };
         match files.last_mut() {
             Some(file) if last.as_ref() == Some(&found.path) => file.matches.push(line),
-            _ => files.push(File { file: relative::shown(&found.path), matches: vec![line] }),
+            _ => files.push(File { file: context.shown(&found.path), matches: vec![line] }),
         }
         last = Some(found.path);
     }

@@ -26,6 +26,6 @@ impl Tool for KillSession {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Told, Stop> {
         let seen = context.session.terminals().stop(context.call, &args.session_id)?;
-        Ok(Told::of(&seen))
+        Ok(Told::of(context, &seen))
     }
 }

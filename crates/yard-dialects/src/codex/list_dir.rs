@@ -6,7 +6,7 @@ use yard_core::FileKind;
 use yard_core::op::{self, Depth, ListOrder};
 
 use crate::tool::{Calling, Context, Stop, Tool, Work};
-use crate::{paging, relative};
+use crate::{paging, roots};
 
 pub(super) struct ListDir;
 
@@ -59,27 +59,29 @@ impl Tool for ListDir {
     const CALLING: Calling = Calling::Strict;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let listing = context.perform(op::List {
-            path: context.path(&args.path)?,
+        let order = |path| op::List {
+            path,
             depth: Depth::Levels(u32::try_from(args.depth).unwrap_or(u32::MAX)),
             hidden: true,
             order: ListOrder::BreadthFirst,
             limit: paging::entries(args.limit, context.limits()),
             skip: usize::try_from(args.offset).unwrap_or(usize::MAX),
-        })?;
-        Ok(Reply {
-            entries: listing.entries.iter().map(shown).collect(),
-            truncated: listing.truncated,
-            total: listing.total,
+        };
+        roots::list(context, &args.path, order, |listing, context| {
+            Ok(Reply {
+                entries: listing.entries.iter().map(|entry| shown(entry, context)).collect(),
+                truncated: listing.truncated,
+                total: listing.total,
+            })
         })
     }
 }
 
-fn shown(entry: &op::Entry) -> String {
+fn shown(entry: &op::Entry, context: &Context<'_>) -> String {
     let mark = match entry.kind {
         Some(FileKind::Folder) => "/",
         Some(FileKind::Link) => "@",
         Some(FileKind::File) | None => "",
     };
-    format!("{}{mark}", relative::shown(&entry.path))
+    format!("{}{mark}", context.shown(&entry.path))
 }

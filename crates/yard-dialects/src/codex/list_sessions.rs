@@ -31,6 +31,8 @@ impl Tool for ListSessions {
 
     fn run(_: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let listed = context.session.terminals().list()?;
-        Ok(Reply { sessions: listed.iter().take(MOST).map(Row::of).collect() })
+        Ok(Reply {
+            sessions: listed.iter().take(MOST).map(|listed| Row::of(context, listed)).collect(),
+        })
     }
 }

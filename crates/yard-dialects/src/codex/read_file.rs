@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use yard_core::WsPath;
 
 use crate::pages::{self, Cut, Margin, Wanted};
-use crate::relative;
 use crate::tool::{Calling, Context, Stop, Tool, Work};
 
 /// The longest indentation.
@@ -77,7 +76,7 @@ impl Tool for ReadFile {
         Ok(Reply {
             truncated: page.truncated,
             total_lines: page.total_lines,
-            note: page.cut.map(|cut| note(&page.path, cut)),
+            note: page.cut.map(|cut| note(context, &page.path, cut)),
             text: page.text,
         })
     }
@@ -94,10 +93,10 @@ fn margin<'a>(mode: &str, indent: &'a str) -> Result<Margin<'a>, Stop> {
     }
 }
 
-fn note(path: &WsPath, Cut { line, byte }: Cut) -> String {
+fn note(context: &Context<'_>, path: &WsPath, Cut { line, byte }: Cut) -> String {
     // These arguments count lines; for what a command said, its name can say where to begin.
     let on = match path.is_command_output() {
-        true => format!("read {}@{byte} to go on there", relative::shown(path)),
+        true => format!("read {}@{byte} to go on there", context.shown(path)),
         false => "search it with grep_files".to_owned(),
     };
     format!("line {line} is longer than one answer and was cut at byte {byte} of the file; {on}")

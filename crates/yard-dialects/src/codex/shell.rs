@@ -74,8 +74,8 @@ impl Tool for Shell {
         };
         let wall = commands::wall(context, "timeout_ms", args.timeout_ms)?;
         let finished = commands::run(context, &commands::in_shell(&args.command, folder, wall))?;
-        let stdout = commands::told(&finished.ran.stdout);
-        let stderr = commands::told(&finished.ran.stderr);
+        let stdout = commands::told(context, &finished.ran.stdout);
+        let stderr = commands::told(context, &finished.ran.stderr);
         Ok(Reply {
             stdout: stdout.text,
             stderr: stderr.text,
@@ -85,7 +85,7 @@ impl Tool for Shell {
             stdout_path: stdout.path,
             stderr_path: stderr.path,
             timeout: commands::is_out_of_time(&finished),
-            message: commands::story(&finished),
+            message: commands::story(context, &finished),
         })
     }
 }

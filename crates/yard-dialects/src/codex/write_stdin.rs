@@ -29,6 +29,6 @@ impl Tool for WriteStdin {
     fn run(args: Args, context: &Context<'_>) -> Result<Told, Stop> {
         let terminals = context.session.terminals();
         let seen = terminals.types(context.call, &args.session_id, &args.chars, LOOK)?;
-        Ok(Told::of(&seen))
+        Ok(Told::of(context, &seen))
     }
 }

@@ -6,7 +6,7 @@ use yard_core::FileKind;
 use yard_core::op::{self, Depth, FindBy, ListOrder, SizeRange};
 
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, patterns, relative};
+use crate::{paging, patterns, roots};
 
 pub(super) struct List;
 
@@ -55,10 +55,10 @@ struct Entry {
     is_directory: bool,
 }
 
-impl From<&op::Entry> for Entry {
-    fn from(entry: &op::Entry) -> Self {
+impl Entry {
+    fn of(entry: &op::Entry, context: &Context<'_>) -> Self {
         Self {
-            path: relative::shown(&entry.path),
+            path: context.shown(&entry.path),
             size: entry.size.unwrap_or(0),
             modified: entry.updated_at.to_string(),
             is_directory: entry.kind == Some(FileKind::Folder),
@@ -82,19 +82,21 @@ impl Tool for List {
 
 fn own(args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
     let skip = paging::skip(args.cursor.as_deref())?;
-    let listing = context.perform(op::List {
-        path: context.path(&args.path)?,
+    let order = |path| op::List {
+        path,
         depth: Depth::Own,
         hidden: true,
         order: ListOrder::FoldersFirst,
         limit: None,
         skip,
-    })?;
-    Ok(Reply {
-        next: paging::next_skip(&listing, skip),
-        truncated: listing.truncated,
-        files: listing.entries.iter().map(Entry::from).collect(),
-        ignored: 0,
+    };
+    roots::list(context, &args.path, order, |listing, context| {
+        Ok(Reply {
+            next: paging::next_skip(listing, skip),
+            truncated: listing.truncated,
+            files: listing.entries.iter().map(|entry| Entry::of(entry, context)).collect(),
+            ignored: 0,
+        })
     })
 }
 
@@ -113,6 +115,6 @@ fn matching(pattern: &str, args: &Args, context: &Context<'_>) -> Result<Reply, 
         next: paging::next(&found),
         truncated: found.truncated,
         ignored: found.ignored,
-        files: found.entries.iter().map(Entry::from).collect(),
+        files: found.entries.iter().map(|entry| Entry::of(entry, context)).collect(),
     })
 }

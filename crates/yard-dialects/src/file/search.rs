@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use yard_core::op::{self, GrepMatch, PathFilter, RegexFlavor};
 
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, patterns, relative};
+use crate::{paging, patterns};
 
 pub(super) struct Search;
 
@@ -72,9 +72,9 @@ struct Match {
     content: String,
 }
 
-impl From<GrepMatch> for Match {
-    fn from(found: GrepMatch) -> Self {
-        Self { path: relative::shown(&found.path), line: found.line, content: marked(&found) }
+impl Match {
+    fn of(found: &GrepMatch, context: &Context<'_>) -> Self {
+        Self { path: context.shown(&found.path), line: found.line, content: marked(found) }
     }
 }
 
@@ -114,7 +114,7 @@ impl Tool for Search {
             next: paging::next_match(&answer),
             truncated: answer.truncated,
             ignored: answer.ignored,
-            matches: answer.matches.into_iter().map(Match::from).collect(),
+            matches: answer.matches.iter().map(|found| Match::of(found, context)).collect(),
         })
     }
 }

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use yard_core::op::{History, HistoryEntry, HistoryOf};
 use yard_core::{Author, StepId};
 
-use super::shown;
 use crate::tool::{Context, Stop, Tool, Work};
 
 /// Steps of one answer, at most.
@@ -98,7 +97,7 @@ fn line(context: &Context<'_>, step: &HistoryEntry) -> Line {
             step.actor.clone()
         },
         verb: step.verb.clone(),
-        path: step.path.as_ref().map(|path| shown(context, path)),
+        path: step.path.as_ref().map(|path| context.shown(path)),
         files: step.files,
         undoes: step.undoes.map(|step| step.to_string()),
     }

@@ -5,21 +5,9 @@
 mod list_steps;
 mod undo_step;
 
-use yard_core::WsPath;
-
-use crate::tool::{AnyTool, Context, Paths};
-use crate::{filesystem, relative};
+use crate::tool::AnyTool;
 
 /// Both tools.
 pub(crate) fn tools() -> Vec<AnyTool> {
     vec![AnyTool::of::<list_steps::ListSteps>(), AnyTool::of::<undo_step::UndoStep>()]
-}
-
-/// A path as callers of this toolset write it.
-fn shown(context: &Context<'_>, path: &WsPath) -> String {
-    match context.paths {
-        Paths::Rooted => path.to_string(),
-        Paths::Relative => relative::shown(path),
-        Paths::Host => filesystem::shown(context, path),
-    }
 }

@@ -6,7 +6,6 @@ use yard_core::op::{Show, Undo};
 use yard_core::{Author, Fault, FaultCode};
 use yard_gate::Asks;
 
-use super::shown;
 use crate::tool::{Context, Stop, Tool};
 
 pub(super) struct UndoStep;
@@ -48,7 +47,7 @@ impl Tool for UndoStep {
         Ok(Reply {
             step: done.step.to_string(),
             undoes: done.undoes.to_string(),
-            paths: done.paths.iter().map(|path| shown(context, path)).collect(),
+            paths: done.paths.iter().map(|path| context.shown(path)).collect(),
         })
     }
 }

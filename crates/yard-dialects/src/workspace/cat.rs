@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use yard_core::Fault;
 use yard_core::op::{self, LineStart, ReadAnswer, Slice, Want};
-use yard_core::{Fault, WsPath};
 
 use super::display::{self, Displayed, Marks};
 use crate::paging;
@@ -93,7 +93,9 @@ impl Tool for Cat {
             let share = left / (args.paths.len() - index) as u64;
             let (file, full) = match one(path, &args, share, context) {
                 Ok(shown) => shown,
-                Err(Stop::Fault(fault)) => (unread(context.shown(path), &args, &fault), false),
+                Err(Stop::Fault(fault)) => {
+                    (unread(context.shown_again(path), &args, &fault), false)
+                }
                 Err(stop) => return Err(stop),
             };
             append(&mut reply.content, &file, &args);
@@ -119,7 +121,10 @@ fn one(text: &str, args: &Args, share: u64, context: &Context<'_>) -> Result<(Fi
     let displayed = display::display(&answer.text, answer.first_line, marks(args), max_bytes);
     let full = displayed.taken < limit.unwrap_or(u64::MAX)
         && (answer.truncated || displayed.taken < answer.lines);
-    Ok((shown(&path, args, &answer, displayed), full || answer.cut_at_byte.is_some()))
+    Ok((
+        shown(context.shown(&path), args, &answer, displayed),
+        full || answer.cut_at_byte.is_some(),
+    ))
 }
 
 fn start(offset: i64) -> LineStart {
@@ -146,12 +151,12 @@ fn marks(args: &Args) -> Marks {
     }
 }
 
-fn shown(path: &WsPath, args: &Args, answer: &ReadAnswer, displayed: Displayed) -> File {
+fn shown(path: String, args: &Args, answer: &ReadAnswer, displayed: Displayed) -> File {
     let next = answer.first_line.saturating_add(displayed.taken);
     let truncated = answer.truncated || displayed.taken < answer.lines;
     let more = answer.line_count.is_none_or(|total| next < total);
     File {
-        path: path.to_string(),
+        path,
         line_count: displayed.shown,
         content: Some(displayed.text),
         synced: answer.synced,
@@ -195,7 +200,7 @@ fn append(whole: &mut String, file: &File, args: &Args) {
 
 #[cfg(test)]
 mod tests {
-    use yard_core::FaultCode;
+    use yard_core::{FaultCode, WsPath};
 
     use super::*;
 
@@ -221,9 +226,8 @@ mod tests {
     }
 
     fn file(path: &str, text: &str) -> File {
-        let path = WsPath::parse(path).unwrap();
         let displayed = display::display(text, 10, Marks::default(), usize::MAX);
-        shown(&path, &args(), &read(text), displayed)
+        shown(path.to_owned(), &args(), &read(text), displayed)
     }
 
     fn joined(files: &[File], args: &Args) -> String {
@@ -247,9 +251,8 @@ mod tests {
 
     #[test]
     fn r12_a_file_that_was_cut_says_where_it_goes_on() {
-        let path = WsPath::parse("/a").unwrap();
         let displayed = display::display("1\n2\n3\n", 10, Marks::default(), 4);
-        let file = shown(&path, &args(), &read("1\n2\n3\n"), displayed);
+        let file = shown("/a".to_owned(), &args(), &read("1\n2\n3\n"), displayed);
         assert_eq!((file.truncated, file.next_offset, file.line_count), (Some(true), Some(12), 2));
         let whole = self::file("/a", "1\n2\n");
         assert_eq!((whole.truncated, whole.next_offset), (Some(false), None));

@@ -64,14 +64,14 @@ impl Tool for Edit {
         let edited = context.perform(op::Edit { path, actions: vec![action], expected });
         let edited =
             edited.map_err(|stop| if inserts { stop.map_fault(about_insertion) } else { stop })?;
-        Ok(edited.changed.into())
+        Ok(Reply::of(&edited.changed, context))
     }
 }
 
-impl From<op::Changed> for Reply {
-    fn from(changed: op::Changed) -> Self {
+impl Reply {
+    pub(super) fn of(changed: &op::Changed, context: &Context<'_>) -> Self {
         Self {
-            path: changed.path.to_string(),
+            path: context.shown(&changed.path),
             file_id: changed.file.to_string(),
             version_id: changed.version.map(|version| version.to_string()),
             hash: changed.hash.map(|hash| hash.to_string()),

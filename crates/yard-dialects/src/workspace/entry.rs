@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::op;
 
+use crate::tool::Context;
+
 /// A file or folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct Entry {
@@ -27,15 +29,15 @@ pub(super) struct Entry {
     updated_at: String,
 }
 
-impl From<&op::Entry> for Entry {
-    fn from(entry: &op::Entry) -> Self {
+impl Entry {
+    fn of(entry: &op::Entry, path: String) -> Self {
         let name = entry.path.name().map_or_else(|| "/".to_owned(), |name| name.to_string());
         Self {
             id: entry.id.map(|id| id.to_string()),
             synced: entry.synced,
             display_name: name.clone(),
             name,
-            path: entry.path.to_string(),
+            path,
             file_type: entry.file_type.word(),
             is_virtual: entry.is_virtual,
             size: entry.size,
@@ -45,8 +47,9 @@ impl From<&op::Entry> for Entry {
 }
 
 /// All of them.
-pub(super) fn entries(entries: &[op::Entry]) -> Vec<Entry> {
-    entries.iter().map(Entry::from).collect()
+pub(super) fn entries(entries: &[op::Entry], context: &Context<'_>) -> Vec<Entry> {
+    let shown = |entry: &op::Entry| Entry::of(entry, context.shown(&entry.path));
+    entries.iter().map(shown).collect()
 }
 
 #[cfg(test)]
@@ -69,7 +72,7 @@ mod tests {
             updated_at: Timestamp::from_millis(0),
         };
         assert_eq!(
-            serde_json::to_value(Entry::from(&entry)).unwrap(),
+            serde_json::to_value(Entry::of(&entry, entry.path.to_string())).unwrap(),
             json!({
                 "id": null,
                 "synced": false,

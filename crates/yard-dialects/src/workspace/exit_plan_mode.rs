@@ -76,7 +76,7 @@ impl Tool for ExitPlanMode {
         let left = context.session.leave_plan_mode(context.origin(), context.call, write, notes)?;
         Ok(Reply {
             mode: "build",
-            plan_file: left.path.to_string(),
+            plan_file: context.shown(&left.path),
             hash: left.hash.map(|hash| hash.to_string()),
         })
     }

@@ -42,7 +42,9 @@ pub(super) fn words(code: FaultCode) -> (u16, &'static str) {
 pub(super) fn stopped(tool: &str, stop: &Stop) -> Answer {
     match stop {
         Stop::Arguments(fields) => invalid(fields),
-        Stop::Fault(fault) | Stop::Detailed(fault, _) => failed(tool, fault),
+        Stop::Fault(fault) | Stop::Detailed(fault, _) | Stop::Elsewhere(_, fault) => {
+            failed(tool, fault)
+        }
         Stop::Pending(pending) => envelope::waiting(pending),
     }
 }

@@ -51,7 +51,7 @@ impl Tool for FileInfo {
         let path = context.path(&args.path)?;
         let stat = context.perform(op::Stat { path, want: content::EVERYTHING, follow: false })?;
         Ok(Reply {
-            path: stat.entry.path.to_string(),
+            path: context.shown(&stat.entry.path),
             file_type: stat.entry.file_type.word(),
             size: stat.entry.size,
             line_count: stat.line_count,

@@ -83,7 +83,7 @@ impl Tool for Find {
             after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
         })?;
         Ok(Reply {
-            matches: entry::entries(&found.entries),
+            matches: entry::entries(&found.entries, context),
             truncated: found.truncated,
             next: paging::next(&found),
             ignored: found.ignored,

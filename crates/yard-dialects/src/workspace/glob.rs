@@ -85,8 +85,8 @@ impl Tool for Glob {
         Ok(Reply {
             pattern: args.pattern,
             patterns: args.patterns,
-            base_path: found.path.to_string(),
-            matches: entry::entries(&found.entries),
+            base_path: context.shown(&found.path),
+            matches: entry::entries(&found.entries, context),
             truncated: found.truncated,
             next: paging::next(&found),
             ignored: found.ignored,

@@ -77,10 +77,10 @@ struct Match {
     after_context: Vec<String>,
 }
 
-impl From<GrepMatch> for Match {
-    fn from(found: GrepMatch) -> Self {
+impl Match {
+    fn of(found: GrepMatch, context: &Context<'_>) -> Self {
         Self {
-            path: found.path.to_string(),
+            path: context.shown(&found.path),
             line_number: found.line,
             line_text: found.text,
             before_context: found.before,
@@ -108,7 +108,7 @@ impl Tool for Grep {
             cursor: args.cursor.as_deref().map(paging::match_cursor).transpose()?,
             pattern: args.pattern,
         })?;
-        Ok(reply(answer))
+        Ok(reply(answer, context))
     }
 }
 
@@ -123,12 +123,12 @@ fn lines(context: Option<u64>) -> usize {
     usize::try_from(context.unwrap_or(0)).unwrap_or(usize::MAX)
 }
 
-fn reply(answer: GrepAnswer) -> Reply {
+fn reply(answer: GrepAnswer, context: &Context<'_>) -> Reply {
     Reply {
         next: paging::next_match(&answer),
         truncated: answer.truncated,
         ignored: answer.ignored,
-        matches: answer.matches.into_iter().map(Match::from).collect(),
+        matches: answer.matches.into_iter().map(|found| Match::of(found, context)).collect(),
     }
 }
 

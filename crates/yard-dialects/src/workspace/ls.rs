@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use yard_core::op::{self, Depth, ListOrder};
 
 use super::entry::{self, Entry};
-use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
+use crate::{paging, roots};
 
 pub(super) struct Ls;
 
@@ -57,20 +57,22 @@ impl Tool for Ls {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let skip = args.cursor.unwrap_or(0);
-        let listing = context.perform(op::List {
-            path: context.path(&args.path)?,
+        let order = |path| op::List {
+            path,
             depth: if args.recursive { Depth::All } else { Depth::Own },
             hidden: true,
             order: ListOrder::FoldersFirst,
             limit: paging::entries(args.limit, context.limits()),
             skip: usize::try_from(skip).unwrap_or(usize::MAX),
-        })?;
-        Ok(Reply {
-            path: listing.path.to_string(),
-            total: listing.total,
-            truncated: listing.truncated,
-            next: listing.truncated.then(|| skip.saturating_add(listing.entries.len() as u64)),
-            entries: entry::entries(&listing.entries),
+        };
+        roots::list(context, &args.path, order, |listing, context| {
+            Ok(Reply {
+                path: context.shown(&listing.path),
+                total: listing.total,
+                truncated: listing.truncated,
+                next: listing.truncated.then(|| skip.saturating_add(listing.entries.len() as u64)),
+                entries: entry::entries(&listing.entries, context),
+            })
         })
     }
 }

@@ -44,7 +44,7 @@ impl Tool for Mv {
         });
         let moved = moved
             .map_err(|stop| if into_folder { stop.map_fault(no_such_folder) } else { stop })?;
-        Ok(Reply { from_path: moved.from.to_string(), to_path: moved.to.to_string() })
+        Ok(Reply { from_path: context.shown(&moved.from), to_path: context.shown(&moved.to) })
     }
 }
 

@@ -55,7 +55,8 @@ impl Tool for PlanEdit {
         let expected = expected.or(whole.hash);
         let action = on_whole(&Plan::of(&whole.text), action).map_err(reword)?;
         let order = op::Edit { path, actions: vec![action], expected };
-        Ok(context.perform(order).map_err(reword)?.changed.into())
+        let edited = context.perform(order).map_err(reword)?;
+        Ok(edit::Reply::of(&edited.changed, context))
     }
 }
 

@@ -81,7 +81,8 @@ impl Tool for PlanList {
         let limit = paging::entries(args.limit, context.limits());
         let limit = limit.unwrap_or(context.limits().answer_entries);
         let skip = usize::try_from(args.cursor.unwrap_or(0)).unwrap_or(usize::MAX).min(total);
-        let shown: Vec<Listed> = plans.into_iter().skip(skip).take(limit).map(listed).collect();
+        let shown: Vec<Listed> =
+            plans.into_iter().skip(skip).take(limit).map(|plan| listed(plan, context)).collect();
         let next = skip + shown.len();
         let truncated = next < total;
         Ok(Reply { plans: shown, total, truncated, next: truncated.then_some(next as u64) })
@@ -138,8 +139,8 @@ fn has_status(plan: &Found, status: Option<Status>) -> bool {
     own == Some(status.word())
 }
 
-fn listed(plan: Found) -> Listed {
+fn listed(plan: Found, context: &Context<'_>) -> Listed {
     let name = plan.path.name().map(|name| name.to_string()).unwrap_or_default();
     let name = name.strip_suffix(plan_file::END).unwrap_or(&name).to_owned();
-    Listed { path: plan.path.to_string(), name, metadata: plan.metadata }
+    Listed { path: context.shown(&plan.path), name, metadata: plan.metadata }
 }

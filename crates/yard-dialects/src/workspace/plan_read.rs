@@ -85,7 +85,7 @@ impl Tool for PlanRead {
         let slice = lines::slice(plan.body.as_bytes(), start, paging::lines(args.limit));
         let shown = fit(plan.body, &slice, context.limits().answer_bytes);
         Ok(Reply {
-            path: whole.path.to_string(),
+            path: context.shown(&whole.path),
             metadata: plan.metadata(),
             content: shown.text.to_owned(),
             hash: whole.hash.map(|hash| hash.to_string()),

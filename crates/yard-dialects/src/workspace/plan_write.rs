@@ -79,7 +79,7 @@ impl Tool for PlanWrite {
             expected: before.as_ref().and_then(|answer| answer.hash),
         })?;
         Ok(Reply {
-            path: changed.path.to_string(),
+            path: context.shown(&changed.path),
             file_id: changed.file.to_string(),
             version_id: changed.version.map(|version| version.to_string()),
             hash: changed.hash.map(|hash| hash.to_string()),

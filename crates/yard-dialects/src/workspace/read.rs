@@ -86,10 +86,10 @@ impl Tool for Read {
             if let Some((value, whole)) =
                 content::value(&path, context.limits().load_bytes, context)?
             {
-                return Ok(value_reply(value, &whole));
+                return Ok(value_reply(value, &whole, context));
             }
         }
-        Ok(text_reply(answer, slice, args.limit))
+        Ok(text_reply(answer, slice, args.limit, context))
     }
 }
 
@@ -120,9 +120,9 @@ fn start(cursor: Option<u64>, offset: i64) -> LineStart {
     }
 }
 
-fn value_reply(value: Value, whole: &ReadAnswer) -> Reply {
+fn value_reply(value: Value, whole: &ReadAnswer, context: &Context<'_>) -> Reply {
     Reply {
-        path: whole.path.to_string(),
+        path: context.shown(&whole.path),
         content: value,
         hash: whole.hash.map(|hash| hash.to_string()),
         synced: whole.synced,
@@ -135,10 +135,10 @@ fn value_reply(value: Value, whole: &ReadAnswer) -> Reply {
     }
 }
 
-fn text_reply(answer: ReadAnswer, slice: Slice, limit: u64) -> Reply {
+fn text_reply(answer: ReadAnswer, slice: Slice, limit: u64, context: &Context<'_>) -> Reply {
     let by_lines = matches!(slice, Slice::Lines { .. });
     Reply {
-        path: answer.path.to_string(),
+        path: context.shown(&answer.path),
         hash: answer.hash.map(|hash| hash.to_string()),
         synced: answer.synced,
         total_lines: answer.line_count,

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use yard_core::Fault;
 use yard_core::op::{self, LineStart, ReadAnswer, Slice};
-use yard_core::{Fault, WsPath};
 
 use super::{content, read};
 use crate::paging;
@@ -74,7 +74,7 @@ impl Tool for ReadMultipleFiles {
             let share = left / (args.paths.len() - index) as u64;
             let (file, bytes) = match one(path, args.limit, share, context) {
                 Ok(read) => read,
-                Err(Stop::Fault(fault)) => (unread(context.shown(path), &fault), 0),
+                Err(Stop::Fault(fault)) => (unread(context.shown_again(path), &fault), 0),
                 Err(stop) => return Err(stop),
             };
             left = left.saturating_sub(bytes);
@@ -94,15 +94,15 @@ fn one(text: &str, limit: u64, share: u64, context: &Context<'_>) -> Result<(Fil
         && let Some((value, whole)) = content::value(&path, share, context)?
     {
         let bytes = whole.text.len() as u64;
-        return Ok((value_file(&path, value, &whole), bytes));
+        return Ok((value_file(context.shown(&path), value, &whole), bytes));
     }
     let bytes = answer.text.len() as u64;
-    Ok((text_file(&path, answer), bytes))
+    Ok((text_file(context.shown(&path), answer), bytes))
 }
 
-fn value_file(path: &WsPath, value: Value, whole: &ReadAnswer) -> File {
+fn value_file(path: String, value: Value, whole: &ReadAnswer) -> File {
     File {
-        path: path.to_string(),
+        path,
         success: true,
         content: Some(value),
         hash: whole.hash.map(|hash| hash.to_string()),
@@ -115,9 +115,9 @@ fn value_file(path: &WsPath, value: Value, whole: &ReadAnswer) -> File {
     }
 }
 
-fn text_file(path: &WsPath, answer: ReadAnswer) -> File {
+fn text_file(path: String, answer: ReadAnswer) -> File {
     File {
-        path: path.to_string(),
+        path,
         success: true,
         hash: answer.hash.map(|hash| hash.to_string()),
         synced: answer.synced,

@@ -52,10 +52,10 @@ pub(super) struct Reply {
     hash: Option<String>,
 }
 
-impl From<Changed> for Reply {
-    fn from(changed: Changed) -> Self {
+impl Reply {
+    fn of(changed: &Changed, context: &Context<'_>) -> Self {
         Self {
-            path: changed.path.to_string(),
+            path: context.shown(&changed.path),
             file_id: changed.file.to_string(),
             version_id: changed.version.map(|version| version.to_string()),
             hash: changed.hash.map(|hash| hash.to_string()),
@@ -90,7 +90,9 @@ impl Tool for Write {
                 expected,
             })
         };
-        changed.map(Reply::from).map_err(|stop| stop.map_fault(|fault| protected(&path, fault)))
+        changed
+            .map(|changed| Reply::of(&changed, context))
+            .map_err(|stop| stop.map_fault(|fault| protected(&path, fault)))
     }
 }
 

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at};
 use yard_core::{ContentHash, Fault};
-use yard_dialects::Answer;
+use yard_dialects::{Answer, Called};
 use yard_gate::{Awaited, Line, Pending};
 
 use super::asked::{self, Asking, Word};
@@ -61,29 +61,41 @@ pub(super) struct Calling<'a> {
     pub(super) context: &'a RequestContext<RoleServer>,
     pub(super) tool: String,
     pub(super) speech: Speech,
+    /// The place in another root, where there are several.
+    pub(super) seat_in: &'a (dyn Fn(&str) -> yard_core::Result<Seat> + Send + Sync),
 }
 
 impl Calling<'_> {
     /// Calls the tool, or goes on with a call that waited.
     pub(super) async fn run(
-        self,
+        mut self,
         params: CallToolRequestParams,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = params.arguments.unwrap_or_default();
-        // Only a state is bound to a call: where none comes or goes, nobody hashes what was sent.
-        let has_state = params.request_state.is_some() || self.speaks_in_rounds();
-        let bound = if has_state { self.bound_to(&arguments) } else { Vec::new() };
         if let Some(state) = params.request_state.as_deref() {
+            let bound = self.bound_to(&arguments);
             let (pending, on_page) = self.pending_of(state, &bound)?;
             let said = params.input_responses.and_then(|mut all| all.remove(PERSON));
             return self.continued(pending, said, on_page, &bound).await;
         }
-        let answer = self.called(arguments).await?;
-        self.told(answer, &bound).await
+        // What a state will be bound to, or what is called again in another root.
+        let is_kept = self.speaks_in_rounds() || self.seat.session.mount().is_some();
+        let kept = is_kept.then(|| arguments.clone());
+        let mut called = self.called(arguments).await?;
+        if let (Some(root), Some(arguments)) = (&called.elsewhere, &kept) {
+            self.seat = match (self.seat_in)(root) {
+                Ok(seat) => seat,
+                Err(fault) => return Ok(result::refused(&fault).into()),
+            };
+            called = self.called(arguments.clone()).await?;
+        }
+        self.keep(called.line);
+        let bound = kept.map(|arguments| self.bound_to(&arguments)).unwrap_or_default();
+        self.told(called.answer, &bound).await
     }
 
     /// The answer of the tool itself.
-    async fn called(&self, arguments: Map<String, Value>) -> Result<Answer, ErrorData> {
+    async fn called(&self, arguments: Map<String, Value>) -> Result<Called, ErrorData> {
         let (catalog, session) = (self.door.catalog(), self.seat.session.clone());
         let (toolset, tool) = (self.seat.toolset.clone(), self.tool.clone());
         let known = catalog.get(&toolset, &tool);
@@ -98,9 +110,7 @@ impl Calling<'_> {
         if saves && self.is_alone() && self.seat.session.is_free() {
             // Waking another thread and being woken by it takes as long as a flush. Whatever the client
             // sends meanwhile is read right after.
-            let (answer, line) = pool::here(calling).ok_or_else(broke_off)?;
-            self.keep(line);
-            return Ok(answer);
+            return pool::here(calling).ok_or_else(broke_off);
         }
         let running = self.door.pools().run(work, calling);
         let mut running = std::pin::pin!(running);
@@ -111,11 +121,7 @@ impl Calling<'_> {
         loop {
             tokio::select! {
                 biased;
-                done = &mut running => {
-                    let (answer, line) = done.ok_or_else(broke_off)?;
-                    self.keep(line);
-                    return Ok(answer);
-                }
+                done = &mut running => return done.ok_or_else(broke_off),
                 () = self.context.ct.cancelled(), if !cancelled => {
                     // The work is waited for all the same: its place is free only once it has ended.
                     cancelled = true;
@@ -386,7 +392,11 @@ impl Calling<'_> {
         let state = State { approval, question, on_page };
         let options = SealOptions::new().associated_data(bound).ttl(STATE_LIFE);
         let sealed = self.door.seal().seal_json_with(&state, &options);
-        sealed.map_err(|error| ErrorData::internal_error(error.to_string(), None))
+        let sealed = sealed.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        Ok(match self.seat.session.mount() {
+            Some(mount) => format!("{sealed}/{}", mount.name),
+            None => sealed,
+        })
     }
 
     fn pending_of(&self, state: &str, bound: &[u8]) -> Result<(Pending, bool), ErrorData> {
@@ -395,8 +405,10 @@ impl Calling<'_> {
                 format!("requestState is not what this server handed out for this call: {why}");
             ErrorData::invalid_params(message, None)
         };
+        let is_named = self.seat.session.mount().is_some();
+        let sealed = root_of(state).filter(|_| is_named).map_or(state, |(sealed, _)| sealed);
         let opened: State = { self.door.seal() }
-            .open_json_with(state, bound)
+            .open_json_with(sealed, bound)
             .map_err(|error| not_ours(error.to_string()))?;
         let approval = opened.approval.and_then(|id| id.parse().ok()).map(Awaited::Approval);
         let question = opened.question.and_then(|id| id.parse().ok()).map(Awaited::Question);
@@ -404,6 +416,12 @@ impl Calling<'_> {
             approval.or(question).ok_or_else(|| not_ours("it names nothing".to_owned()))?;
         Ok((Pending { awaited, wait_ms: Some(0) }, opened.on_page))
     }
+}
+
+/// A state, and the root that it is about where there are several: no name of a root has a slash, and it is
+/// sealed which one was meant.
+pub(super) fn root_of(state: &str) -> Option<(&str, &str)> {
+    state.rsplit_once('/')
 }
 
 /// A fault that is nobody's mistake.

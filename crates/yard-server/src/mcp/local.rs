@@ -8,7 +8,8 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
 use yard_core::op::Show;
 use yard_core::{Call, Fault, FaultCode, StepId, WsPath};
-use yard_gate::Session;
+use yard_dialects::{Dialect, Paths};
+use yard_gate::{Mount, Named, Session};
 
 use super::resources::perform;
 use super::scribe::Scribe;
@@ -39,6 +40,8 @@ pub struct Local {
     roots: Vec<Root>,
     /// How each root is called where there are several.
     names: Vec<String>,
+    /// Whether paths begin with these names; else they are the host's own.
+    by_name: bool,
     toolset: String,
     /// Whether what the client says a person answered is that person's word.
     trusts_client: bool,
@@ -59,10 +62,10 @@ struct State {
 }
 
 impl Local {
-    /// Seats in these roots; `call` is the surroundings in which chats are made.
+    /// Seats in these roots, for who speaks that dialect; `call` is the surroundings in which chats are made.
     pub fn new(
         mut roots: Vec<Root>,
-        toolset: String,
+        dialect: &Dialect,
         trusts_client: bool,
         call: Call,
         resolve: Resolve,
@@ -72,7 +75,9 @@ impl Local {
         }
         let state = Mutex::new(vec![State::default(); roots.len()]);
         let names = names(&roots);
-        Self { roots, names, toolset, trusts_client, call, state, resolve, scribe: Arc::default() }
+        let by_name = roots.len() > 1 && dialect.paths != Paths::Host;
+        let (toolset, scribe) = (dialect.name.to_owned(), Arc::default());
+        Self { roots, names, by_name, toolset, trusts_client, call, state, resolve, scribe }
     }
 
     /// Ends what the connection left running.
@@ -102,7 +107,40 @@ impl Local {
         };
         state[at].chat = Some(chat);
         let session = root.agent.in_chat(chat)?.among(self.allowed(&state));
+        let session = if self.by_name { session.mounted(self.mount(at)) } else { session };
         confined(session, &state[at]).ok_or_else(outside)
+    }
+
+    /// What stands before the paths of one root.
+    fn mount(&self, at: usize) -> Mount {
+        let named = |(root, name): (&Root, &String)| Named {
+            name: name.clone(),
+            host: root.host().to_vec(),
+        };
+        let all = self.roots.iter().zip(&self.names).map(named).collect();
+        Mount { name: self.names[at].clone(), all }
+    }
+
+    fn seat_at(&self, context: &RequestContext<RoleServer>, at: usize) -> yard_core::Result<Seat> {
+        let client = context.client_info().map_or_else(|| "a client".to_owned(), |info| info.name);
+        let folder = String::from_utf8_lossy(self.roots[at].host()).into_owned();
+        Ok(Seat {
+            session: self.in_chat(at, &client)?,
+            person: self.trusts_client.then(|| self.roots[at].person.clone()),
+            toolset: self.toolset.clone(),
+            elsewhere: Elsewhere::CommandLine(folder),
+            scribe: Some(Arc::clone(&self.scribe)),
+        })
+    }
+
+    /// The root in which this connection has a terminal of that name.
+    fn running(&self, terminal: &str) -> Option<usize> {
+        let has_it = |(root, state): (&Root, &State)| {
+            let session = state.chat.and_then(|chat| root.agent.in_chat(chat).ok());
+            let listed = session.and_then(|session| session.terminals().list().ok());
+            listed.is_some_and(|listed| listed.iter().any(|one| one.name == terminal))
+        };
+        self.roots.iter().zip(&*self.state()).position(has_it)
     }
 
     /// The folders of the host that the caller may use, in all roots.
@@ -121,6 +159,10 @@ impl Local {
         }
         let step = arguments.get("step").and_then(|step| step.as_str()?.trim().parse().ok());
         if let Some(at) = step.and_then(|step| self.having(step)) {
+            return Ok(at);
+        }
+        let terminal = arguments.get("session_id").and_then(Value::as_str);
+        if let Some(at) = terminal.and_then(|name| self.running(name)) {
             return Ok(at);
         }
         let mut picked = None;
@@ -210,15 +252,12 @@ impl Seats for Local {
         context: &RequestContext<RoleServer>,
         arguments: &Map<String, Value>,
     ) -> yard_core::Result<Seat> {
-        let at = self.pick(arguments)?;
-        let client = context.client_info().map_or_else(|| "a client".to_owned(), |info| info.name);
-        Ok(Seat {
-            session: self.in_chat(at, &client)?,
-            person: self.trusts_client.then(|| self.roots[at].person.clone()),
-            toolset: self.toolset.clone(),
-            elsewhere: Elsewhere::CommandLine,
-            scribe: Some(Arc::clone(&self.scribe)),
-        })
+        self.seat_at(context, self.pick(arguments)?)
+    }
+
+    fn seat_in(&self, context: &RequestContext<RoleServer>, root: &str) -> yard_core::Result<Seat> {
+        let at = self.names.iter().position(|name| name == root);
+        self.seat_at(context, at.unwrap_or_default())
     }
 
     fn toolset(&self, _: &RequestContext<RoleServer>) -> Result<String, ErrorData> {

@@ -47,6 +47,10 @@ impl Seats for Remote {
         Ok(Seat { session, person, toolset, elsewhere: Elsewhere::Pages(pages), scribe: None })
     }
 
+    fn seat_in(&self, context: &RequestContext<RoleServer>, _: &str) -> yard_core::Result<Seat> {
+        self.seat(context, &Map::new())
+    }
+
     fn toolset(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
         Ok(Self::guest(context)?.toolset.clone())
     }

@@ -75,9 +75,10 @@ fn unsuccessful(message: String, answer: Value) -> CallToolResult {
 /// for has not happened.
 pub(super) fn waiting(pending: &Pending, elsewhere: &Elsewhere, body: &Value) -> CallToolResult {
     let text = match (&pending.awaited, elsewhere) {
-        (Awaited::Approval(id), Elsewhere::CommandLine) => format!(
+        (Awaited::Approval(id), Elsewhere::CommandLine(folder)) => format!(
             "Not done yet: a person has to approve this call, which they do with `toolyard approve {id}` in \
-             a terminal. Once they do, it happens without another call: look at the files before you go on."
+             a terminal, in the folder {folder}. Once they do, it happens without another call: look at the \
+             files before you go on."
         ),
         (Awaited::Approval(id), Elsewhere::Pages(page_of)) => format!(
             "Not done yet: a person has to approve this call (approval {id}, in the workspace's list of \
@@ -85,9 +86,9 @@ pub(super) fn waiting(pending: &Pending, elsewhere: &Elsewhere, body: &Value) ->
              A person does it at {}",
             page_of(&pending.awaited)
         ),
-        (Awaited::Question(id), Elsewhere::CommandLine) => format!(
-            "Not answered yet: a person answers with `toolyard answer {id}` in a terminal. Go on with what \
-             does not depend on it, and ask again later."
+        (Awaited::Question(id), Elsewhere::CommandLine(folder)) => format!(
+            "Not answered yet: a person answers with `toolyard answer {id}` in a terminal, in the folder \
+             {folder}. Go on with what does not depend on it, and ask again later."
         ),
         (Awaited::Question(id), Elsewhere::Pages(page_of)) => format!(
             "Not answered yet: question {id} is in the workspace's list of questions. Go on with what does \

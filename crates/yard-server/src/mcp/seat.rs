@@ -42,8 +42,8 @@ pub(super) struct Room {
 /// Where a person who is not at the client can speak.
 #[derive(Clone)]
 pub(super) enum Elsewhere {
-    /// At this machine, on the command line.
-    CommandLine,
+    /// At this machine, on the command line, in this folder.
+    CommandLine(String),
     /// Over HTTP: by the routes for programs, or on a page.
     Pages(PageOf),
 }
@@ -57,6 +57,9 @@ pub(super) trait Seats: Send + Sync + 'static {
         context: &RequestContext<RoleServer>,
         arguments: &Map<String, Value>,
     ) -> yard_core::Result<Seat>;
+
+    /// The same place in the workspace of that name, where there are several (R15).
+    fn seat_in(&self, context: &RequestContext<RoleServer>, root: &str) -> yard_core::Result<Seat>;
 
     /// The dialect that whoever sends this request speaks.
     fn toolset(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData>;

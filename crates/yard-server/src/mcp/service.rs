@@ -24,7 +24,7 @@ use tokio::time::timeout;
 use yard_core::{Call, Limits};
 use yard_dialects::Catalog;
 
-use super::call::{Calling, broke_off, internal};
+use super::call::{Calling, broke_off, internal, root_of};
 use super::door::Door;
 use super::extras::Extras;
 use super::seat::{Room, Seats};
@@ -336,15 +336,20 @@ impl<S: Seats> ServerHandler for Service<S> {
             return answering.await;
         }
         let (tool, speech) = (tool.name().to_owned(), Speech::of(tool));
-        let seat = match &params.arguments {
-            Some(arguments) => seats.seat(&context, arguments),
-            None => seats.seat(&context, &Map::new()),
+        let seat_in = |root: &str| seats.seat_in(&context, root);
+        let root = params.request_state.as_deref().and_then(root_of);
+        let seat = match (root, &params.arguments) {
+            (Some((_, root)), _) => seat_in(root),
+            (None, Some(arguments)) => seats.seat(&context, arguments),
+            (None, None) => seats.seat(&context, &Map::new()),
         };
         let seat = match seat {
             Ok(seat) => seat,
             Err(fault) => return Ok(result::refused(&fault).into()),
         };
-        Calling { door: &door, seat, context: &context, tool, speech }.run(params).await
+        let calling =
+            Calling { door: &door, seat, context: &context, tool, speech, seat_in: &seat_in };
+        calling.run(params).await
     }
 
     async fn list_resources(

@@ -15,7 +15,7 @@ macro_rules! approvals {
         concat!(
             "SELECT a.uuid, c.uuid, a.asked_by, a.at, a.toolset, a.tool, a.args, a.reason, a.effect, \
              a.diff, a.state, a.status, s.id, a.answer, a.approves, a.scope, a.word, a.other_args, \
-             a.decided_by, a.decided_at, a.preset, a.run \
+             a.decided_by, a.decided_at, a.preset, a.run, a.root \
              FROM approval a JOIN chat c ON c.id = a.chat LEFT JOIN step s ON s.seq = a.step ",
             $rest
         )
@@ -24,10 +24,11 @@ macro_rules! approvals {
 
 pub(super) fn insert(connection: &Connection, asked: &NewApproval) -> Result<()> {
     let sql = "INSERT INTO approval (uuid, chat, asked_by, at, toolset, tool, args, reason, effect, \
-               diff, state, status, preset, run) \
-               SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14 \
+               diff, state, status, preset, run, root) \
+               SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15 \
                FROM chat WHERE uuid = ?2";
-    let Request { toolset, tool, args, reason, effect, diff, state, preset, run } = &asked.request;
+    let Request { toolset, tool, args, reason, effect, diff, state, preset, run, root } =
+        &asked.request;
     let made = connection.prepare_cached(sql)?.execute(params![
         asked.id.as_bytes(),
         asked.chat.as_bytes(),
@@ -43,6 +44,7 @@ pub(super) fn insert(connection: &Connection, asked: &NewApproval) -> Result<()>
         value::status_number(ApprovalStatus::Pending),
         preset,
         run.as_ref().map(RunId::as_bytes),
+        root,
     ])?;
     match made {
         0 => Err(StoreError::Misfit(format!("there is no chat {}", asked.chat))),
@@ -194,6 +196,7 @@ fn approval(row: &Row<'_>) -> Result<Approval> {
             state: ContentHash::from_bytes(get(row, 10)?),
             preset: get(row, 20)?,
             run: run.map(RunId::from_bytes),
+            root: get(row, 22)?,
         },
         status: value::status(get(row, 11)?)?,
         step: step.map(StepId::from_bytes),

@@ -17,9 +17,14 @@ pub(super) struct Schema {
 
 /// A workspace's journal.
 pub(super) const JOURNAL: Schema =
-    Schema { migrations: &[FIRST, PURGING, DESK, APPROVALS, RUNS, TERMINALS] };
+    Schema { migrations: &[FIRST, PURGING, DESK, APPROVALS, RUNS, TERMINALS, ROOTS] };
 /// Events of a kind that an older program takes for damage.
 const TERMINALS: &str = "";
+
+const ROOTS: &str = "
+-- The name of the root that the paths of a request begin with.
+ALTER TABLE approval ADD COLUMN root TEXT;
+";
 
 /// The people of a server.
 pub(super) const PEOPLE: Schema = Schema { migrations: &[FIRST_PEOPLE] };

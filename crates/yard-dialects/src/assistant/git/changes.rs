@@ -5,9 +5,8 @@ use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use yard_core::WsPath;
 
-use super::{shown, status};
+use super::status;
 
 /// One file that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -34,7 +33,7 @@ pub(in super::super) struct Changes<'a> {
 }
 
 /// Reads it.
-pub(in super::super) fn parse<'a>(bytes: &'a [u8], repository: &WsPath) -> Changes<'a> {
+pub(in super::super) fn parse<'a>(bytes: &'a [u8], shown: impl Fn(&[u8]) -> String) -> Changes<'a> {
     let mut records = Records { rest: bytes };
     let mut changes = Changes::default();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -45,14 +44,14 @@ pub(in super::super) fn parse<'a>(bytes: &'a [u8], repository: &WsPath) -> Chang
             break;
         }
         if let Some(raw) = record.strip_prefix(b":") {
-            let Some(file) = raw_file(raw, &mut records, repository) else { continue };
+            let Some(file) = raw_file(raw, &mut records, &shown) else { continue };
             // What is in conflict is named once more with what is in the work tree.
             if !known.contains_key(&file.path) {
                 known.insert(file.path.clone(), changes.files.len());
                 changes.files.push(file);
             }
         } else if let Some(counts) = Counts::read(record, &mut records) {
-            let at = known.get(&shown(repository, counts.path));
+            let at = known.get(&shown(counts.path));
             if let Some(file) = at.and_then(|at| changes.files.get_mut(*at)) {
                 (file.additions, file.deletions) = (counts.additions, counts.deletions);
             }
@@ -62,14 +61,18 @@ pub(in super::super) fn parse<'a>(bytes: &'a [u8], repository: &WsPath) -> Chang
 }
 
 /// `old-mode new-mode old-hash new-hash status`, and one path or two behind it.
-fn raw_file(raw: &[u8], records: &mut Records<'_>, repository: &WsPath) -> Option<ChangedFile> {
+fn raw_file(
+    raw: &[u8],
+    records: &mut Records<'_>,
+    shown: impl Fn(&[u8]) -> String,
+) -> Option<ChangedFile> {
     let letter = *raw.rsplit(|byte| *byte == b' ').next()?.first()?;
     let first = records.next()?;
     let is_pair = matches!(letter, b'R' | b'C');
     let (path, from) = if is_pair { (records.next()?, Some(first)) } else { (first, None) };
     Some(ChangedFile {
-        path: shown(repository, path),
-        from: from.map(|from| shown(repository, from)),
+        path: shown(path),
+        from: from.map(shown),
         status: status::word(letter)?,
         additions: None,
         deletions: None,
@@ -132,7 +135,7 @@ mod tests {
             :100644 000000 7898192 0000000 D\0gone\0:000000 100644 0000000 0000000 U\0both\0\
             :100644 100644 00750ed 0000000 M\0both\0\
             -\t-\tbin\x001\t2\t\0a\0c d\x000\t7\tgone\0\0diff --git a/bin b/bin\nBinary\n";
-        let changes = parse(text, &WsPath::parse("/sub").unwrap());
+        let changes = parse(text, |path| format!("sub/{}", String::from_utf8_lossy(path)));
         let told: Vec<_> = changes
             .files
             .iter()
@@ -157,7 +160,7 @@ mod tests {
         );
         assert_eq!(changes.patch, b"diff --git a/bin b/bin\nBinary\n");
         assert_eq!(totals(&changes.files), (1, 9));
-        assert_eq!(parse(b"", &WsPath::root()), Changes::default());
+        assert_eq!(parse(b"", |_| String::new()), Changes::default());
     }
 
     proptest! {
@@ -165,7 +168,7 @@ mod tests {
         fn anything_at_all_is_read(bytes in prop::collection::vec(
             prop_oneof![Just(0), Just(b':'), Just(b'\t'), Just(b' '), Just(b'R'), any::<u8>()], 0..300,
         )) {
-            let changes = parse(&bytes, &WsPath::root());
+            let changes = parse(&bytes, |path| String::from_utf8_lossy(path).into_owned());
             prop_assert!(changes.files.len() <= bytes.len());
         }
     }

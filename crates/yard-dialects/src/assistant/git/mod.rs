@@ -16,7 +16,7 @@ use yard_core::{Fault, FaultCode, WsPath};
 use yard_gate::{Command, Finished};
 
 use crate::tool::{Context, Stop};
-use crate::{args, commands, relative};
+use crate::{args, commands};
 
 /// As long as git may take.
 const WALL: Duration = Duration::from_secs(120);
@@ -146,8 +146,8 @@ pub(super) fn pathspec(
     if !path.is_within(repository) {
         let message = format!(
             "{} is not in the repository at {}: every path is relative to the root of the workspace",
-            relative::shown(&path),
-            relative::shown(repository)
+            context.shown(&path),
+            context.shown(repository)
         );
         return Err(Stop::argument(argument, message));
     }
@@ -171,12 +171,16 @@ pub(super) fn revision<'a>(name: &str, text: &'a str) -> Result<&'a str, Stop> {
 }
 
 /// A path that git printed, relative to the root of the workspace.
-pub(super) fn shown(repository: &WsPath, path: &[u8]) -> String {
+pub(super) fn shown(context: &Context<'_>, repository: &WsPath, path: &[u8]) -> String {
+    shown_by(|path| context.shown(path), repository, path)
+}
+
+fn shown_by(show: impl Fn(&WsPath) -> String, repository: &WsPath, path: &[u8]) -> String {
     let whole = [repository.relative(), path].join(&b'/');
     let is_folder = path.ends_with(b"/");
     match WsPath::from_bytes(&whole) {
-        Ok(path) if is_folder => format!("{}/", relative::shown(&path)),
-        Ok(path) => relative::shown(&path),
+        Ok(path) if is_folder => format!("{}/", show(&path)),
+        Ok(path) => show(&path),
         Err(_) => String::from_utf8_lossy(&whole).into_owned(),
     }
 }
@@ -185,20 +189,20 @@ pub(super) fn shown(repository: &WsPath, path: &[u8]) -> String {
 pub(super) fn printed(context: &Context<'_>, finished: &Finished) -> Result<Vec<u8>, Stop> {
     match commands::code(finished) {
         0 => commands::all_said(context, &finished.ran.stdout, MOST_READ),
-        _ => Err(failed(finished)),
+        _ => Err(failed(context, finished)),
     }
 }
 
 /// Git's own words about its failure, without what it wrote for people at a terminal.
-pub(super) fn complaint(finished: &Finished) -> String {
-    let text = commands::told(&finished.ran.stderr).text;
+pub(super) fn complaint(context: &Context<'_>, finished: &Finished) -> String {
+    let text = commands::told(context, &finished.ran.stderr).text;
     let end = text.floor_char_boundary(QUOTED.min(text.len()));
     text[..end].trim().to_owned()
 }
 
 /// Why git did not do it.
-pub(super) fn failed(finished: &Finished) -> Stop {
-    let said = complaint(finished);
+pub(super) fn failed(context: &Context<'_>, finished: &Finished) -> Stop {
+    let said = complaint(context, finished);
     let fault = |code, message: String| refused(finished, Fault::new(code, message));
     if commands::is_out_of_time(finished) {
         return fault(FaultCode::Timeout, format!("git took longer than it may. {said}"));
@@ -237,6 +241,7 @@ pub(super) fn check_kept(finished: &Finished) -> Result<(), Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::relative;
 
     #[test]
     fn a6_a_revision_is_never_an_option() {
@@ -251,9 +256,9 @@ mod tests {
     #[test]
     fn paths_are_those_of_the_workspace() {
         let at = |text| WsPath::parse(text).unwrap();
-        assert_eq!(shown(&at("/"), b"a b"), "a b");
-        assert_eq!(shown(&at("/sub"), b"a/b"), "sub/a/b");
-        assert_eq!(shown(&at("/sub"), b"new/"), "sub/new/");
-        assert_eq!(shown(&at("/"), b"a\xff"), "a\\xff");
+        assert_eq!(shown_by(relative::shown, &at("/"), b"a b"), "a b");
+        assert_eq!(shown_by(relative::shown, &at("/sub"), b"a/b"), "sub/a/b");
+        assert_eq!(shown_by(relative::shown, &at("/sub"), b"new/"), "sub/new/");
+        assert_eq!(shown_by(relative::shown, &at("/"), b"a\xff"), "a\\xff");
     }
 }

@@ -155,7 +155,10 @@ fn may_pass(code: FaultCode) -> bool {
 /// A no drops what a command changed, and not what it said.
 fn still_said(approval: &Approval, session: &Session) -> String {
     let paths = approval.request.run.map(|run| session.kept_output(run)).unwrap_or_default();
-    let shown: Vec<String> = paths.iter().map(relative::shown).collect();
+    let root = approval.request.root.as_deref().map(|name| format!("{name}/"));
+    let root = root.unwrap_or_default();
+    let shown: Vec<String> =
+        paths.iter().map(|path| format!("{root}{}", relative::shown(path))).collect();
     match shown.is_empty() {
         true => String::new(),
         false => format!("; what the command said is at {}", shown.join(" and ")),

@@ -13,7 +13,8 @@ use crate::tool::{Context, Stop};
 
 /// Runs a command.
 pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
-    match context.session.run(context.origin(), context.call, command)? {
+    let ran = context.session.run(context.origin(), context.call, command);
+    match ran.map_err(|fault| context.told(fault))? {
         Outcome::Done(finished) => Ok(finished),
         Outcome::Pending(pending) => Err(Stop::Pending(pending)),
     }
@@ -21,7 +22,8 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<Finished, 
 
 /// Runs a command that is there to look: nothing that it writes is kept.
 pub(crate) fn look(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
-    match context.session.run_to_look(context.origin(), context.call, command)? {
+    let ran = context.session.run_to_look(context.origin(), context.call, command);
+    match ran.map_err(|fault| context.told(fault))? {
         Outcome::Done(finished) => Ok(finished),
         Outcome::Pending(pending) => Err(Stop::Pending(pending)),
     }

@@ -13,6 +13,18 @@ pub(crate) fn glob(context: &Context<'_>, text: &str) -> Result<String, Stop> {
     read(text, &host_root).map_err(Stop::Fault)
 }
 
+/// The same for who can name no path beside it: with several roots its first part names one (R15).
+pub(crate) fn glob_from_top(context: &Context<'_>, text: &str) -> Result<String, Stop> {
+    let text = text.trim();
+    if !context.has_several_roots() || text.starts_with('/') {
+        return glob(context, text);
+    }
+    let text = text.strip_prefix("./").unwrap_or(text);
+    let (root, rest) = text.split_once('/').unwrap_or((text, "**"));
+    context.path(root)?;
+    glob(context, rest)
+}
+
 fn read(text: &str, host_root: &str) -> Result<String, Fault> {
     let text = text.trim();
     let fault = |code, message: String| Err(Fault::new(code, message).about(Subject::Pattern));

@@ -40,9 +40,9 @@ fn at_top(names: &[String], order: &List, call: &Call) -> Listing {
             updated_at: call.world().now(),
         })
     };
-    let (total, limit) = (names.len(), order.limit.unwrap_or(usize::MAX));
-    let shown = names.iter().filter_map(folder).skip(order.skip).take(limit);
-    let entries: Vec<Entry> = shown.collect();
+    let all: Vec<Entry> = names.iter().filter_map(folder).collect();
+    let (total, limit) = (all.len(), order.limit.unwrap_or(usize::MAX));
+    let entries: Vec<Entry> = all.into_iter().skip(order.skip).take(limit).collect();
     let truncated = order.skip.saturating_add(entries.len()) < total;
     Listing { path: WsPath::root(), entries, total, truncated }
 }
@@ -72,7 +72,7 @@ pub(crate) fn enter(
         return WsPath::from_bytes(rest)
             .or_else(|error| stop(FaultCode::BadPath, format!("{error} ({})", args::shown(text))));
     }
-    if let Some(other) = mount.all.iter().find(|root| root.name.as_bytes() == first) {
+    if let Some(other) = mount.named(first) {
         return Err(elsewhere(&other.name, text, subject));
     }
     let message = format!(

@@ -243,7 +243,7 @@ impl Context<'_> {
 
     /// A fault of the workspace, which knows its paths as its own: where there are several, it says which
     /// one it speaks of.
-    fn told(&self, fault: Fault) -> Fault {
+    pub(crate) fn told(&self, fault: Fault) -> Fault {
         let Some(mount) = self.mount() else { return fault };
         let message = format!("in the root {}: {}", mount.name, fault.message());
         let told = Fault::new(fault.code(), message);
@@ -287,15 +287,47 @@ impl Context<'_> {
     /// The names of all roots, if this path is the folder that holds them (R15).
     pub(crate) fn roots_at(&self, text: &str) -> Option<Vec<String>> {
         let mount = self.mount()?;
-        let at = self.paths().read(text, b"").ok()?;
-        let is_top = at.is_root() && self.held(mount, text).is_none();
+        let is_top = WsPath::parse(text).ok()?.is_root();
         is_top.then(|| mount.all.iter().map(|root| root.name.clone()).collect())
+    }
+
+    /// Whether there are several roots.
+    pub(crate) fn has_several_roots(&self) -> bool {
+        self.mount().is_some_and(|mount| mount.all.len() > 1)
+    }
+
+    /// The root of the workspace, for a call that names no path; of several, one has to be named.
+    pub(crate) fn whole(&self) -> Result<WsPath, Stop> {
+        if self.has_several_roots() { self.path(".") } else { Ok(WsPath::root()) }
+    }
+
+    /// A path that the caller did not write, as the workspace itself has it.
+    pub(crate) fn own_path(&self, text: &str) -> Result<WsPath, Stop> {
+        WsPath::parse(text).map_err(|error| self.path_stop(text, error, Subject::Path))
+    }
+
+    /// A pattern from the top, as this root has it.
+    pub(crate) fn own_pattern(&self, pattern: String) -> String {
+        let Some(mount) = self.mount() else { return pattern };
+        let below = pattern.strip_prefix('/').and_then(|rest| rest.strip_prefix(&mount.name));
+        match below.filter(|below| below.starts_with('/')) {
+            Some(below) => below.to_owned(),
+            None => pattern,
+        }
     }
 
     /// As [`Context::path`], for a path that is another argument.
     pub fn path_about(&self, text: &str, subject: Subject) -> Result<WsPath, Stop> {
         let read = self.paths().read(text, self.session.host_root());
-        self.entered(text, read, subject)
+        if self.mount().is_none() {
+            return read.map_err(|error| self.path_stop(text, error, subject));
+        }
+        // As it would be read if the workspace had no directory of its own.
+        let from_top = match self.paths() {
+            Paths::Rooted => WsPath::parse(text),
+            Paths::Relative | Paths::Host => read.clone(),
+        };
+        self.entered(text, read, from_top, subject)
     }
 
     /// A path of a patch: white space is part of its name.
@@ -304,7 +336,7 @@ impl Context<'_> {
             Paths::Rooted => WsPath::parse_shown(text),
             Paths::Relative | Paths::Host => WsPath::relative_shown(text, self.session.host_root()),
         };
-        self.entered(text, path, Subject::Patch)
+        self.entered(text, path.clone(), path, Subject::Patch)
     }
 
     /// The path in this root, where there are several (R15).
@@ -312,24 +344,31 @@ impl Context<'_> {
         &self,
         text: &str,
         read: Result<WsPath, PathError>,
+        from_top: Result<WsPath, PathError>,
         subject: Subject,
     ) -> Result<WsPath, Stop> {
         let stop = |error| self.path_stop(text, error, subject);
         let Some(mount) = self.mount() else { return read.map_err(stop) };
-        match self.held(mount, text) {
-            Some(name) if *name == mount.name => read.map_err(stop),
-            Some(name) => Err(roots::elsewhere(name, text, subject)),
-            // An absolute path of the box is one of this root.
-            None if self.paths() == Paths::Relative && text.trim().starts_with('/') => {
-                read.map_err(stop)
-            }
-            None => roots::enter(mount, self.paths(), text, &read.map_err(stop)?, subject),
+        // What begins with a root's name means that root, whatever else of the host is called so.
+        let first = from_top.as_ref().ok().and_then(|path| path.names().next());
+        let is_named = self.paths() == Paths::Rooted
+            && first.is_some_and(|name| mount.named(name.as_bytes()).is_some());
+        if !is_named && let Some(root) = mount.holding(text.trim()) {
+            return match root.name == mount.name {
+                true => read.map_err(stop),
+                false => Err(roots::elsewhere(&root.name, text, subject)),
+            };
         }
-    }
-
-    /// The root in which a path of the host is.
-    fn held<'m>(&self, mount: &'m Mount, text: &str) -> Option<&'m String> {
-        mount.holding(text.trim().as_bytes()).map(|root| &root.name)
+        // Every root is at the same place in its box: there is no telling which one is meant.
+        let is_absolute = self.paths() == Paths::Relative && text.trim().starts_with('/');
+        if is_absolute && mount.all.len() > 1 {
+            return Err(stop(PathError::Elsewhere));
+        }
+        let from_top = from_top.map_err(stop)?;
+        match is_absolute {
+            true => Ok(from_top),
+            false => roots::enter(mount, self.paths(), text, &from_top, subject),
+        }
     }
 
     /// What stands before every path of this root; nothing where the host's own paths do.

@@ -19,7 +19,8 @@ use crate::policy::Preset;
 use crate::settings::Notebook;
 use crate::transcript::ToolCall;
 use crate::{
-    Actor, Asks, Judgement, OpenWorkspace, Policy, Rule, Verdict, approvals, plan_mode, transcript,
+    Actor, Asks, Judgement, Mount, OpenWorkspace, Policy, Rule, Verdict, approvals, plan_mode,
+    transcript,
 };
 
 /// Most paths that an audit row names; the step itself has them all.
@@ -118,41 +119,6 @@ pub struct Session {
     mount: Option<Arc<Mount>>,
     /// Calls that only look are not recorded.
     records_changes: bool,
-}
-
-/// How a workspace is told from the others that its caller works in (R15): each is a folder at the top, under
-/// its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mount {
-    /// This one's name.
-    pub name: String,
-    /// All of them, as far as they are known.
-    pub all: Vec<Named>,
-}
-
-impl Mount {
-    /// The innermost root at or above a path of the host.
-    pub fn holding(&self, path: &[u8]) -> Option<&Named> {
-        let holding = self.all.iter().filter(|root| root.holds(path));
-        holding.max_by_key(|root| root.host.len())
-    }
-}
-
-/// One root of several.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
-    /// What it is called.
-    pub name: String,
-    /// Its real directory.
-    pub host: Vec<u8>,
-}
-
-impl Named {
-    fn holds(&self, path: &[u8]) -> bool {
-        let folder = self.host.strip_suffix(b"/").unwrap_or(&self.host);
-        let below = path.strip_prefix(folder);
-        !folder.is_empty() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
-    }
 }
 
 /// The chat of one call, looked up when it is first asked for and then no more.
@@ -394,7 +360,8 @@ impl Session {
     ) -> Self {
         let (chat, permit) = (Some(chat), Some(Arc::new(permit)));
         // Its paths mean what they meant to who asked, wherever this session comes from.
-        let mount = root.map(|name| Arc::new(Mount { name: name.to_owned(), all: Vec::new() }));
+        let alone = |name: &str| Arc::new(Mount::alone(name, self.host_root()));
+        let mount = root.map(alone);
         Self { actor, policy, chat, permit, mount, is_bound: false, effects: None, ..self.clone() }
     }
 

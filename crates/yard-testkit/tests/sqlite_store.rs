@@ -387,7 +387,7 @@ fn a_request_of_an_older_database_keeps_the_preset_of_its_door() {
             "INSERT INTO chat VALUES (1, x'00000000000000000000000000000001', 't', x'74', 0, 'a', NULL, 0,
              0, 0, '');
              ALTER TABLE step DROP COLUMN chat; ALTER TABLE approval DROP COLUMN preset;
-             ALTER TABLE approval DROP COLUMN run;
+             ALTER TABLE approval DROP COLUMN run; ALTER TABLE approval DROP COLUMN root;
              INSERT INTO approval (uuid, chat, asked_by, at, toolset, tool, args, reason, effect, diff,
              state, status) VALUES (zeroblob(16), 1, 'a', 0, 's', 't', '{}', 'r',
              '{\"paths\":[],\"more\":0,\"preset\":\"guarded\"}', '', zeroblob(32), 0);

@@ -322,3 +322,81 @@ fn r15_steps_and_terminals_are_found_in_the_root_that_has_them() {
     data(&client, "undo_step", json!({"step": step}));
     assert_eq!(pair.text("lib/src/a.txt"), "one of lib\n");
 }
+
+#[test]
+fn r15_a_call_that_names_no_root_is_told_to_name_one() {
+    let pair = Pair::new();
+    let client = pair.open("codex");
+    let why = client.complaint("shell", json!({"command": "pwd"}));
+    assert!(why.contains("app and lib"), "{why}");
+    // In its box every root is at the same place.
+    let why = client.complaint("read_file", json!({"path": "/workspace/src/a.txt"}));
+    assert!(!why.contains("one of"), "{why}");
+    let client = pair.open("coder");
+    let found = data(&client, "glob", json!({"pattern": "lib/**/*.txt"}));
+    assert_eq!(found["files"], json!(["lib/src/a.txt"]), "{found}");
+    let why = client.complaint("glob", json!({"pattern": "**/*.txt"}));
+    assert!(why.contains("app and lib"), "{why}");
+    let words = ["--toolset", "workspace", "--policy", "open", "--history"];
+    let client = pair.speak(Wire::Sessions, &words, json!({}));
+    let why = client.complaint("list_steps", json!({}));
+    assert!(why.contains("/app and /lib"), "{why}");
+    let found = data(&client, "glob", json!({"pattern": "/lib/src/*", "path": "/lib"}));
+    assert_eq!(found["matches"][0]["path"], "/lib/src/a.txt", "{found}");
+    let like = json!({"pattern": "one", "path": "/lib", "path_pattern": "/lib/src/%"});
+    assert_eq!(data(&client, "grep", like)["matches"][0]["path"], "/lib/src/a.txt");
+    let host = pair.at("lib/src/../src//a.txt");
+    let host = host.to_str().unwrap().replace(
+        pair.folder.path().to_str().unwrap(),
+        pair.folder.path().canonicalize().unwrap().to_str().unwrap(),
+    );
+    assert_eq!(data(&client, "read", json!({"path": host}))["path"], "/lib/src/a.txt");
+    let plan = data(&client, "plan_write", json!({"title": "Later", "content": "Do it"}));
+    let listed = data(&client, "plan_list", json!({}));
+    assert_eq!(listed["plans"][0]["path"], plan["path"], "{listed}");
+    assert!(plan["path"].as_str().unwrap().starts_with("/app/plans/"), "{plan}");
+}
+
+#[test]
+fn r15_a_client_that_offers_the_second_root_works_there() {
+    let pair = Pair::new();
+    let words = ["--toolset", "workspace", "--policy", "open"];
+    let client = pair.speak(Wire::Sessions, &words, json!({"roots": {}}));
+    let uri = format!("file://{}", pair.at("lib").canonicalize().unwrap().display());
+    let roots = json!({"roots": [{"uri": uri}]});
+    client.answers.borrow_mut().push(("roots/list".to_owned(), roots));
+    let read = data(&client, "read", json!({"path": "/lib/src/a.txt"}));
+    assert_eq!(read["content"], "one of lib\n");
+    let listed = data(&client, "ls", json!({}));
+    assert_eq!((&listed["total"], &listed["entries"][0]["path"]), (&json!(1), &json!("/lib")));
+    let why = client.complaint("read", json!({"path": "/app/src/a.txt"}));
+    assert!(!why.contains("one of app"), "{why}");
+}
+
+#[test]
+fn r15_an_approved_path_of_the_host_is_the_one_that_was_shown() {
+    let pair = Pair::new();
+    let words = ["--toolset", "workspace", "--policy", "strict"];
+    let client = pair.speak(Wire::Sessions, &words, json!({"elicitation": {"form": {}}}));
+    let host = pair.at("lib").canonicalize().unwrap().join("lib/x");
+    let arguments = json!({"path": host.to_str().unwrap(), "content": "x"});
+    let yes = json!({"action": "accept", "content": {"decision": "Allow once"}});
+    let (result, asked) = asking(&client, Wire::Sessions, "write", &arguments, yes);
+    assert!(asked["message"].as_str().unwrap().contains("in the root lib"), "{asked}");
+    assert_eq!(result["structuredContent"]["path"], "/lib/lib/x", "{result}");
+    assert_eq!(pair.text("lib/lib/x"), "x");
+}
+
+#[test]
+fn r15_a_terminal_that_runs_is_found_before_one_that_is_over() {
+    let pair = Pair::new();
+    let client = pair.open("codex");
+    let open = |cmd: &str, root: &str| {
+        data(&client, "exec_command", json!({"cmd": cmd, "workdir": root, "session_id": "one"}))
+    };
+    open("true", "app");
+    open("cat", "lib");
+    let said = data(&client, "write_stdin", json!({"session_id": "one", "chars": "hello\n"}));
+    assert!(said.to_string().contains("hello"), "{said}");
+    data(&client, "kill_session", json!({"session_id": "one"}));
+}

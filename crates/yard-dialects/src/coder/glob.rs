@@ -58,7 +58,7 @@ impl Tool for Glob {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let found = context.perform(op::Find {
             path: WsPath::root(),
-            by: FindBy::Globs(vec![patterns::glob(context, &args.pattern)?]),
+            by: FindBy::Globs(vec![patterns::glob_from_top(context, &args.pattern)?]),
             file_type: None,
             size: SizeRange::FILES,
             recursive: true,

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use yard_core::WsPath;
 use yard_gate::{Asks, Outcome};
 
 use crate::commands;
@@ -41,7 +40,7 @@ impl Tool for ExecCommand {
         }
         let folder = match args.workdir.as_deref() {
             Some(folder) if !folder.is_empty() => context.path(folder)?,
-            _ => WsPath::root(),
+            _ => context.whole()?,
         };
         let life = context.session.terminals().longest_life();
         let command = commands::in_shell(&args.cmd, folder, life);

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::WsPath;
 use yard_gate::Asks;
 
 use crate::commands;
@@ -70,7 +69,7 @@ impl Tool for Shell {
         }
         let folder = match args.workdir.as_deref() {
             Some(folder) if !folder.is_empty() => context.path(folder)?,
-            _ => WsPath::root(),
+            _ => context.whole()?,
         };
         let wall = commands::wall(context, "timeout_ms", args.timeout_ms)?;
         let finished = commands::run(context, &commands::in_shell(&args.command, folder, wall))?;

@@ -94,6 +94,7 @@ impl Tool for Search {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let around = usize::try_from(args.context_lines).unwrap_or(usize::MAX);
+        let path = context.path(&args.path)?;
         let filter = match &args.glob {
             Some(glob) => PathFilter::Globs(vec![patterns::glob(context, glob)?]),
             None => PathFilter::All,
@@ -102,7 +103,7 @@ impl Tool for Search {
             pattern: args.pattern,
             flavor: RegexFlavor::Plain,
             case_sensitive: args.case_sensitive,
-            path: context.path(&args.path)?,
+            path,
             filter,
             before: around,
             after: around,

@@ -71,7 +71,7 @@ impl Tool for ListSteps {
         let before = args.before.as_deref().map(step_id).transpose()?;
         let of = match &args.path {
             Some(path) => HistoryOf::Path(context.path(path)?),
-            None => HistoryOf::Workspace,
+            None => context.whole().map(|_| HistoryOf::Workspace)?,
         };
         let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
         let mut found = context.perform(History { of, limit: limit + 1, before })?.steps;

@@ -61,7 +61,10 @@ impl Tool for ExitPlanMode {
         let (stat, whole) = plan(&path, context).map_err(about_plan)?;
         let plan = Plan::of(&whole.text);
         if plan.body.trim().is_empty() {
-            return Err(Stop::argument(PATH, format!("{path} is empty: write the plan first")));
+            return Err(Stop::argument(
+                PATH,
+                format!("{} is empty: write the plan first", context.shown(&path)),
+            ));
         }
         let write = Write {
             path: whole.path.clone(),
@@ -73,7 +76,8 @@ impl Tool for ExitPlanMode {
             expected: whole.hash,
         };
         let notes = args.notes();
-        let left = context.session.leave_plan_mode(context.origin(), context.call, write, notes)?;
+        let left = context.session.leave_plan_mode(context.origin(), context.call, write, notes);
+        let left = left.map_err(|fault| context.told(fault))?;
         Ok(Reply {
             mode: "build",
             plan_file: context.shown(&left.path),
@@ -103,8 +107,9 @@ fn plan(path: &WsPath, context: &Context<'_>) -> Result<(StatAnswer, ReadAnswer)
     let stat = context.perform(Stat { path: path.clone(), want: Want::default(), follow: true })?;
     if stat.entry.file_type != FileType::Plan {
         let wrong = format!(
-            "File is not a plan file: {path} is of type {}. Write it with plan_write, or with write \
+            "File is not a plan file: {} is of type {}. Write it with plan_write, or with write \
              and file_type \"plan\"",
+            context.shown(path),
             stat.entry.file_type.word()
         );
         return Err(Stop::argument(PATH, wrong));

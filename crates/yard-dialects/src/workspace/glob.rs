@@ -72,7 +72,7 @@ impl Tool for Glob {
         let several = args.patterns.is_some();
         let found = context.perform(op::Find {
             path: context.path(&args.path)?,
-            by: FindBy::Globs(globs),
+            by: FindBy::Globs(globs.into_iter().map(|glob| context.own_pattern(glob)).collect()),
             file_type: None,
             size: SizeRange::default(),
             recursive: true,

@@ -100,7 +100,7 @@ impl Tool for Grep {
             path: context.path(&args.path)?,
             flavor: RegexFlavor::Postgres,
             case_sensitive: args.case_sensitive,
-            filter: filter(args.path_pattern),
+            filter: filter(args.path_pattern.map(|pattern| context.own_pattern(pattern))),
             before: lines(args.before_context.or(args.context)),
             after: lines(args.after_context.or(args.context)),
             include_ignored: args.include_ignored,

@@ -31,6 +31,7 @@ pub(super) fn read(path: &WsPath, context: &Context<'_>) -> Result<ReadAnswer, S
         max_bytes: context.limits().load_bytes,
     })?;
     if answer.truncated {
+        let path = context.shown(path);
         let message = format!("{path} has {} bytes, too many for a plan", answer.size);
         return Err(Fault::new(FaultCode::TooLarge, message).about(Subject::Path).into());
     }

@@ -92,7 +92,7 @@ impl Tool for PlanList {
 /// Every plan file below the folder, which need not be there.
 fn entries(context: &Context<'_>) -> Result<Vec<Entry>, Stop> {
     let found = context.perform(Find {
-        path: context.path(plan_file::FOLDER)?,
+        path: context.own_path(plan_file::FOLDER)?,
         by: FindBy::Globs(vec![format!("*{}", plan_file::END)]),
         file_type: None,
         size: SizeRange::default(),

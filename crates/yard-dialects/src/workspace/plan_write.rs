@@ -120,7 +120,7 @@ fn head(old: &Plan<'_>, metadata: &Metadata) -> String {
 fn free_path(context: &Context<'_>) -> Result<WsPath, Stop> {
     for _ in 0..DRAWS {
         let name = plan_words::draw(context.call.world());
-        let path = context.path(&format!("{}/{name}{}", plan_file::FOLDER, plan_file::END))?;
+        let path = context.own_path(&format!("{}/{name}{}", plan_file::FOLDER, plan_file::END))?;
         let stat = Stat { path: path.clone(), want: Want::default(), follow: false };
         match context.perform(stat) {
             Err(Stop::Fault(fault)) if fault.code() == FaultCode::NotFound => return Ok(path),

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use yard_core::op::{self, Changed, OnExisting, OnMissingFolder};
-use yard_core::{Fault, FaultCode, FileType, Subject, WsPath};
+use yard_core::{Fault, FaultCode, FileType, Subject};
 
 use super::content;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
@@ -92,7 +92,7 @@ impl Tool for Write {
         };
         changed
             .map(|changed| Reply::of(&changed, context))
-            .map_err(|stop| stop.map_fault(|fault| protected(&path, fault)))
+            .map_err(|stop| stop.map_fault(|fault| protected(&context.shown(&path), fault)))
     }
 }
 
@@ -141,7 +141,7 @@ fn no_content(content: Option<&Value>) -> Result<(), Stop> {
 
 /// The spec's own words, and its status: an existing file is a validation error here, not a
 /// conflict.
-fn protected(path: &WsPath, fault: Fault) -> Stop {
+fn protected(path: &str, fault: Fault) -> Stop {
     if fault.code() != FaultCode::Exists {
         return Stop::Fault(fault);
     }
@@ -184,8 +184,8 @@ mod tests {
 
     #[test]
     fn w6_an_existing_file_is_a_validation_error() {
-        let path = WsPath::parse("/documents/notes.md").unwrap();
-        match protected(&path, Fault::new(FaultCode::Exists, "there")) {
+        let path = "/documents/notes.md";
+        match protected(path, Fault::new(FaultCode::Exists, "there")) {
             Stop::Fault(fault) => {
                 assert_eq!(
                     (fault.code(), fault.subject()),
@@ -200,7 +200,7 @@ mod tests {
             other => panic!("{other:?}"),
         }
         let stale = Fault::new(FaultCode::Stale, "changed");
-        assert_eq!(protected(&path, stale.clone()), Stop::Fault(stale));
+        assert_eq!(protected(path, stale.clone()), Stop::Fault(stale));
     }
 
     #[test]

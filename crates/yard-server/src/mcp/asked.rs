@@ -141,6 +141,7 @@ fn approval_schema() -> Value {
 fn approval_told(approval: &Approval) -> String {
     let request = &approval.request;
     let mut lines = vec![format!("{}.{}: {}", request.toolset, request.tool, request.reason)];
+    lines.extend(request.root.as_ref().map(|root| format!("in the root {root}")));
     let effects = effects_told(approval);
     let named = effects.iter().take(EFFECTS).map(|(kind, what)| format!("  {kind} {what}"));
     lines.extend(named);

@@ -72,26 +72,26 @@ impl Calling<'_> {
         params: CallToolRequestParams,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = params.arguments.unwrap_or_default();
+        // Only a state is bound to a call: where none comes or goes, nobody hashes what was sent.
+        let has_state = params.request_state.is_some() || self.speaks_in_rounds();
+        let sent = has_state.then(|| hash_of(&arguments));
         if let Some(state) = params.request_state.as_deref() {
-            let bound = self.bound_to(&arguments);
+            let bound = self.bound_to(sent);
             let (pending, on_page) = self.pending_of(state, &bound)?;
             let said = params.input_responses.and_then(|mut all| all.remove(PERSON));
             return self.continued(pending, said, on_page, &bound).await;
         }
-        // What a state will be bound to, or what is called again in another root.
-        let is_kept = self.speaks_in_rounds() || self.seat.session.mount().is_some();
-        let kept = is_kept.then(|| arguments.clone());
+        let kept = self.seat.session.mount().map(|_| arguments.clone());
         let mut called = self.called(arguments).await?;
-        if let (Some(root), Some(arguments)) = (&called.elsewhere, &kept) {
+        if let (Some(root), Some(arguments)) = (&called.elsewhere, kept) {
             self.seat = match (self.seat_in)(root) {
                 Ok(seat) => seat,
                 Err(fault) => return Ok(result::refused(&fault).into()),
             };
-            called = self.called(arguments.clone()).await?;
+            called = self.called(arguments).await?;
         }
         self.keep(called.line);
-        let bound = kept.map(|arguments| self.bound_to(&arguments)).unwrap_or_default();
-        self.told(called.answer, &bound).await
+        self.told(called.answer, &self.bound_to(sent)).await
     }
 
     /// The answer of the tool itself.
@@ -371,15 +371,14 @@ impl Calling<'_> {
     }
 
     /// What a state is good for: this caller, this tool, these arguments.
-    fn bound_to(&self, arguments: &Map<String, Value>) -> Vec<u8> {
-        // The keys of a map are texts: there is nothing that cannot be written.
-        let sent = serde_json::to_vec(arguments).unwrap_or_default();
+    fn bound_to(&self, sent: Option<ContentHash>) -> Vec<u8> {
+        let Some(sent) = sent else { return Vec::new() };
         let parts = [
             self.seat.session.actor().name(),
             String::from_utf8_lossy(self.seat.session.host_root()).into_owned(),
             self.seat.toolset.clone(),
             self.tool.clone(),
-            ContentHash::of(&sent).to_string(),
+            sent.to_string(),
         ];
         parts.join("\0").into_bytes()
     }
@@ -416,6 +415,11 @@ impl Calling<'_> {
             approval.or(question).ok_or_else(|| not_ours("it names nothing".to_owned()))?;
         Ok((Pending { awaited, wait_ms: Some(0) }, opened.on_page))
     }
+}
+
+fn hash_of(arguments: &Map<String, Value>) -> ContentHash {
+    // The keys of a map are texts: there is nothing that cannot be written.
+    ContentHash::of(&serde_json::to_vec(arguments).unwrap_or_default())
 }
 
 /// A state, and the root that it is about where there are several: no name of a root has a slash, and it is

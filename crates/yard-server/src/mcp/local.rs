@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use yard_core::op::Show;
 use yard_core::{Call, Fault, FaultCode, StepId, WsPath};
 use yard_dialects::{Dialect, Paths};
-use yard_gate::{Mount, Named, Session};
+use yard_gate::{Mount, Named, Session, TerminalState};
 
 use super::resources::perform;
 use super::scribe::Scribe;
@@ -61,6 +61,13 @@ struct State {
     confines: Option<Vec<WsPath>>,
 }
 
+impl State {
+    /// Whether the client keeps to anything in this root.
+    fn is_offered(&self) -> bool {
+        self.confines.as_ref().is_none_or(|folders| !folders.is_empty())
+    }
+}
+
 impl Local {
     /// Seats in these roots, for who speaks that dialect; `call` is the surroundings in which chats are made.
     pub fn new(
@@ -107,18 +114,20 @@ impl Local {
         };
         state[at].chat = Some(chat);
         let session = root.agent.in_chat(chat)?.among(self.allowed(&state));
-        let session = if self.by_name { session.mounted(self.mount(at)) } else { session };
+        let mount = self.by_name.then(|| self.mount(at, &state));
+        let session = mount.map_or_else(|| session.clone(), |mount| session.mounted(mount));
         confined(session, &state[at]).ok_or_else(outside)
     }
 
-    /// What stands before the paths of one root.
-    fn mount(&self, at: usize) -> Mount {
-        let named = |(root, name): (&Root, &String)| Named {
+    /// What stands before the paths of one root: all that the client offers are known by their names.
+    fn mount(&self, at: usize, state: &[State]) -> Mount {
+        let known = self.roots.iter().zip(&self.names).zip(state);
+        let offered = known.filter(|(_, state)| state.is_offered());
+        let named = |((root, name), _): ((&Root, &String), &State)| Named {
             name: name.clone(),
             host: root.host().to_vec(),
         };
-        let all = self.roots.iter().zip(&self.names).map(named).collect();
-        Mount { name: self.names[at].clone(), all }
+        Mount { name: self.names[at].clone(), all: offered.map(named).collect() }
     }
 
     fn seat_at(&self, context: &RequestContext<RoleServer>, at: usize) -> yard_core::Result<Seat> {
@@ -133,14 +142,17 @@ impl Local {
         })
     }
 
-    /// The root in which this connection has a terminal of that name.
+    /// The root in which this connection has a terminal of that name, rather one that still runs.
     fn running(&self, terminal: &str) -> Option<usize> {
-        let has_it = |(root, state): (&Root, &State)| {
-            let session = state.chat.and_then(|chat| root.agent.in_chat(chat).ok());
-            let listed = session.and_then(|session| session.terminals().list().ok());
-            listed.is_some_and(|listed| listed.iter().any(|one| one.name == terminal))
+        let of = |(at, (root, state)): (usize, (&Root, &State))| {
+            let session = root.agent.in_chat(state.chat?).ok()?;
+            let listed = session.terminals().list().ok()?;
+            let found = listed.into_iter().filter(|one| one.name == terminal);
+            let is_over = found.map(|one| one.state != TerminalState::Running).min()?;
+            Some((is_over, at))
         };
-        self.roots.iter().zip(&*self.state()).position(has_it)
+        let state = self.state();
+        self.roots.iter().zip(&*state).enumerate().filter_map(of).min().map(|(_, at)| at)
     }
 
     /// The folders of the host that the caller may use, in all roots.
@@ -157,17 +169,21 @@ impl Local {
         if self.roots.len() == 1 {
             return Ok(0);
         }
+        let first = self.state().iter().position(State::is_offered).unwrap_or(0);
         let step = arguments.get("step").and_then(|step| step.as_str()?.trim().parse().ok());
         if let Some(at) = step.and_then(|step| self.having(step)) {
             return Ok(at);
         }
-        let terminal = arguments.get("session_id").and_then(Value::as_str);
+        // Who opens one says where; to whoever types into it, its name is enough.
+        let opens = arguments.contains_key("cmd");
+        let terminal = arguments.get("session_id").and_then(Value::as_str).filter(|_| !opens);
         if let Some(at) = terminal.and_then(|name| self.running(name)) {
             return Ok(at);
         }
-        let mut picked = None;
-        for path in paths(arguments).filter(|path| path.starts_with('/')) {
-            let Some(at) = self.holding(path.as_bytes()) else { continue };
+        let (mut picked, mount) = (None, self.mount(0, &self.state()));
+        for path in paths(arguments) {
+            let Some(root) = mount.holding(path) else { continue };
+            let Some(at) = self.names.iter().position(|name| *name == root.name) else { continue };
             if picked.is_some_and(|other| other != at) {
                 let message = "these paths are in different roots, each of which is a workspace of its own: \
                                make one call for each root";
@@ -175,7 +191,7 @@ impl Local {
             }
             picked = Some(at);
         }
-        Ok(picked.unwrap_or(0))
+        Ok(picked.unwrap_or(first))
     }
 
     /// The root in whose history a step is.
@@ -183,13 +199,6 @@ impl Local {
         let shown =
             |root: &Root| perform(&root.agent, &self.call, Show { step, max_bytes: 0 }).is_ok();
         self.roots.iter().position(shown)
-    }
-
-    /// The innermost root at or above a path of the host.
-    fn holding(&self, path: &[u8]) -> Option<usize> {
-        let holding =
-            self.roots.iter().enumerate().filter(|(_, root)| is_at_or_below(path, root.host()));
-        holding.max_by_key(|(_, root)| root.host().len()).map(|(at, _)| at)
     }
 }
 
@@ -218,8 +227,9 @@ fn names(roots: &[Root]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for root in roots {
         let last = root.host().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let last = String::from_utf8_lossy(last).into_owned();
-        let last = if last.is_empty() { "root".to_owned() } else { last };
+        let last = String::from_utf8_lossy(last).trim().to_owned();
+        let is_name = WsPath::parse(&last).is_ok_and(|path| !path.is_root());
+        let last = if is_name { last } else { "root".to_owned() };
         let taken = |name: &String| names.contains(name);
         let numbered = (2..).map(|number| format!("{last}-{number}"));
         let name = std::iter::once(last.clone()).chain(numbered).find(|name| !taken(name));

@@ -1,7 +1,11 @@
 //! Several roots of one caller (R15): how a workspace is told from the others, and which one a path of the host
 //! is in. It says nothing about what may be done there.
 
+use std::sync::Arc;
+
 use yard_core::WsPath;
+
+use crate::Session;
 
 /// How a workspace is told from the others that its caller works in: each is a folder at the top, under its
 /// name.
@@ -22,6 +26,74 @@ pub struct Named {
     pub host: Vec<u8>,
 }
 
+/// What a session knows of the workspaces that its caller works in, where there are several.
+#[derive(Clone, Default)]
+pub(crate) struct Roots {
+    /// Their directories.
+    all: Option<Arc<[Vec<u8>]>>,
+    /// The caller's sessions in them.
+    sessions: Option<Arc<[Session]>>,
+    /// What stands before the paths of this one.
+    mount: Option<Arc<Mount>>,
+}
+
+impl Roots {
+    pub(crate) fn mounted_as(mount: Option<Mount>) -> Self {
+        Self { mount: mount.map(Arc::new), ..Self::default() }
+    }
+}
+
+impl Session {
+    /// The same session, for a caller that works in several workspaces: their real directories, this one's
+    /// among them, and its sessions in all of them.
+    #[must_use]
+    pub fn among(&self, roots: Vec<Vec<u8>>, sessions: Vec<Self>) -> Self {
+        let mut session = self.clone();
+        session.roots.all = Some(roots.into());
+        session.roots.sessions = Some(sessions.into());
+        session
+    }
+
+    /// The same session, for a caller whose paths begin with the name of a root.
+    #[must_use]
+    pub fn mounted(&self, mount: Mount) -> Self {
+        let mut session = self.clone();
+        session.roots.mount = Some(Arc::new(mount));
+        session
+    }
+
+    /// The same session, for what is about none of the roots: paths begin with nothing.
+    #[must_use]
+    pub fn unmounted(&self) -> Self {
+        let mut session = self.clone();
+        session.roots.mount = None;
+        session
+    }
+
+    /// What stands before the paths that the caller reads and writes.
+    pub fn mount(&self) -> Option<&Mount> {
+        self.roots.mount.as_deref()
+    }
+
+    /// The real directories of all workspaces that the caller works in.
+    pub fn all_roots(&self) -> Vec<&[u8]> {
+        match &self.roots.all {
+            Some(roots) => roots.iter().map(Vec::as_slice).collect(),
+            None => vec![self.host_root()],
+        }
+    }
+
+    /// The caller's session in the workspace that a path of the host is in, to look at it; this one, where
+    /// that is in none of the others.
+    pub fn in_root_of(&self, path: &str) -> &Self {
+        let others = self.roots.sessions.as_deref().unwrap_or_default();
+        match innermost(others, Self::host_root, path) {
+            Some(other) if other.host_root() != self.host_root() => other,
+            _ => self,
+        }
+    }
+}
+
 impl Mount {
     /// One root, where nothing is known of the others any more.
     pub fn alone(name: &str, host: &[u8]) -> Self {
@@ -36,22 +108,29 @@ impl Mount {
 
     /// The innermost root at or above a path of the host, however that is spelled.
     pub fn holding(&self, path: &str) -> Option<&Named> {
-        if !path.starts_with('/') {
-            return None;
-        }
-        let path = WsPath::parse_shown(path).ok()?;
-        let path = [b"/", path.relative()].concat();
-        let holding = self.all.iter().filter(|root| root.holds(&path));
-        holding.max_by_key(|root| root.host.len())
+        innermost(&self.all, |root| &root.host, path)
     }
 }
 
-impl Named {
-    fn holds(&self, path: &[u8]) -> bool {
-        let folder = self.host.strip_suffix(b"/").unwrap_or(&self.host);
-        let below = path.strip_prefix(folder);
-        !folder.is_empty() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+/// Of several roots the innermost at or above a path of the host, however that is spelled.
+pub(crate) fn innermost<'a, R>(
+    roots: &'a [R],
+    host: impl Fn(&R) -> &[u8],
+    path: &str,
+) -> Option<&'a R> {
+    if !path.starts_with('/') {
+        return None;
     }
+    let path = WsPath::parse_shown(path).ok()?;
+    let path = [b"/", path.relative()].concat();
+    let holding = roots.iter().filter(|root| holds(host(root), &path));
+    holding.max_by_key(|root| host(root).len())
+}
+
+fn holds(folder: &[u8], path: &[u8]) -> bool {
+    let folder = folder.strip_suffix(b"/").unwrap_or(folder);
+    let below = path.strip_prefix(folder);
+    !folder.is_empty() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use yard_store::{AuditEntry, Chat, Mode, NewTurn, Rider};
 
 use crate::approvals::Permit;
 use crate::call_log::Effects;
+use crate::mount::Roots;
 use crate::policy::Preset;
 use crate::settings::Notebook;
 use crate::transcript::ToolCall;
@@ -113,10 +114,8 @@ pub struct Session {
     shows_host: bool,
     /// Only what is at or below one of these may be touched, if any are named.
     confines: Option<Arc<[WsPath]>>,
-    /// The directories of all workspaces that its caller works in.
-    all_roots: Option<Arc<[Vec<u8>]>>,
-    /// What stands before its paths, where its caller works in several workspaces.
-    mount: Option<Arc<Mount>>,
+    /// The workspaces that its caller works in, where there are several.
+    pub(crate) roots: Roots,
     /// Calls that only look are not recorded.
     records_changes: bool,
 }
@@ -182,8 +181,7 @@ impl Session {
             notebook: None,
             shows_host: false,
             confines: None,
-            all_roots: None,
-            mount: None,
+            roots: Roots::default(),
             records_changes: false,
         }
     }
@@ -193,38 +191,6 @@ impl Session {
     #[must_use]
     pub fn recording_changes(&self) -> Self {
         Self { records_changes: true, ..self.clone() }
-    }
-
-    /// The same session, for a caller that works in several workspaces: their real directories, this one's
-    /// among them (R15).
-    #[must_use]
-    pub fn among(&self, roots: Vec<Vec<u8>>) -> Self {
-        Self { all_roots: Some(roots.into()), ..self.clone() }
-    }
-
-    /// The same session, for a caller whose paths begin with the name of a root.
-    #[must_use]
-    pub fn mounted(&self, mount: Mount) -> Self {
-        Self { mount: Some(Arc::new(mount)), ..self.clone() }
-    }
-
-    /// The same session, for what is about none of the roots: paths begin with nothing.
-    #[must_use]
-    pub fn unmounted(&self) -> Self {
-        Self { mount: None, ..self.clone() }
-    }
-
-    /// What stands before the paths that the caller reads and writes.
-    pub fn mount(&self) -> Option<&Mount> {
-        self.mount.as_deref()
-    }
-
-    /// The real directories of all workspaces that the caller works in.
-    pub fn all_roots(&self) -> Vec<&[u8]> {
-        match &self.all_roots {
-            Some(roots) => roots.iter().map(Vec::as_slice).collect(),
-            None => vec![self.host_root()],
-        }
     }
 
     /// The same session, for a caller that keeps to these folders: nothing else is read or changed. It
@@ -360,9 +326,9 @@ impl Session {
     ) -> Self {
         let (chat, permit) = (Some(chat), Some(Arc::new(permit)));
         // Its paths mean what they meant to who asked, wherever this session comes from.
-        let alone = |name: &str| Arc::new(Mount::alone(name, self.host_root()));
-        let mount = root.map(alone);
-        Self { actor, policy, chat, permit, mount, is_bound: false, effects: None, ..self.clone() }
+        let mount = root.map(|name| Mount::alone(name, self.host_root()));
+        let roots = Roots::mounted_as(mount);
+        Self { actor, policy, chat, permit, roots, is_bound: false, effects: None, ..self.clone() }
     }
 
     /// The same session in one chat: its mode holds, and calls are recorded in its transcript.

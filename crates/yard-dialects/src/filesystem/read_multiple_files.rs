@@ -43,8 +43,10 @@ impl Tool for ReadMultipleFiles {
 }
 
 fn one(text: &str, left: &mut u64, context: &Context<'_>) -> Result<String, Stop> {
-    let read = place::read(context, text, Subject::Path)
-        .and_then(|path| read_text_file::whole(context, path, *left));
+    // Each is looked at where it is: this changes nothing, so that it may be in several roots (R15).
+    let there = Context { session: context.session.in_root_of(text.trim()), ..*context };
+    let read = place::read(&there, text, Subject::Path)
+        .and_then(|path| read_text_file::whole(&there, path, *left));
     match read {
         Ok(content) => {
             *left = left.saturating_sub(content.len() as u64);

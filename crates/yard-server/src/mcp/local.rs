@@ -113,7 +113,8 @@ impl Local {
             }
         };
         state[at].chat = Some(chat);
-        let session = root.agent.in_chat(chat)?.among(self.allowed(&state));
+        let session = root.agent.in_chat(chat)?;
+        let session = session.among(self.allowed(&state), self.sessions(&state));
         let mount = self.by_name.then(|| self.mount(at, &state));
         let session = mount.map_or_else(|| session.clone(), |mount| session.mounted(mount));
         confined(session, &state[at]).ok_or_else(outside)
@@ -164,6 +165,15 @@ impl Local {
         self.roots.iter().zip(state).flat_map(in_one).collect()
     }
 
+    /// The caller in every root that it may look at, outside of any chat; where there is one, it is there.
+    fn sessions(&self, state: &[State]) -> Vec<Session> {
+        if self.roots.len() == 1 {
+            return Vec::new();
+        }
+        let known = self.roots.iter().zip(state);
+        known.filter_map(|(root, state)| confined(root.agent.clone(), state)).collect()
+    }
+
     /// The root that the paths among these arguments are in.
     fn pick(&self, arguments: &Map<String, Value>) -> yard_core::Result<usize> {
         if self.roots.len() == 1 {
@@ -181,15 +191,15 @@ impl Local {
             return Ok(at);
         }
         let (mut picked, mount) = (None, self.mount(0, &self.state()));
-        for path in paths(arguments) {
+        for (path, is_one_of_many) in paths(arguments) {
             let Some(root) = mount.holding(path) else { continue };
             let Some(at) = self.names.iter().position(|name| *name == root.name) else { continue };
-            if picked.is_some_and(|other| other != at) {
+            if picked.is_some_and(|other| other != at) && !is_one_of_many {
                 let message = "these paths are in different roots, each of which is a workspace of its own: \
                                make one call for each root";
                 return Err(Fault::new(FaultCode::BadArgument, message));
             }
-            picked = Some(at);
+            picked = picked.or(Some(at));
         }
         Ok(picked.unwrap_or(first))
     }
@@ -244,13 +254,16 @@ fn is_at_or_below(path: &[u8], folder: &[u8]) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
-/// Every text among the arguments that names a file: what the tools call `path`, `source` and the like.
-fn paths(arguments: &Map<String, Value>) -> impl Iterator<Item = &str> {
+/// Every text among the arguments that names a file: what the tools call `path`, `source` and the like, and
+/// whether it is one of many, which are only looked at.
+fn paths(arguments: &Map<String, Value>) -> impl Iterator<Item = (&str, bool)> {
     const NAMES: [&str; 4] = ["path", "paths", "source", "destination"];
     let named = NAMES.iter().filter_map(|name| arguments.get(*name));
     named.flat_map(|value| match value {
-        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
-        value => value.as_str().into_iter().collect::<Vec<_>>(),
+        Value::Array(items) => {
+            items.iter().filter_map(Value::as_str).map(|path| (path, true)).collect()
+        }
+        value => value.as_str().into_iter().map(|path| (path, false)).collect::<Vec<_>>(),
     })
 }
 

@@ -2,11 +2,89 @@
 //! of its own. A call is about one of them, which its paths name; nothing here reaches the others.
 
 use yard_core::op::{Entry, List, Listing};
-use yard_core::{Call, Fault, FaultCode, FileKind, FileType, Subject, WsPath};
+use yard_core::{Call, Fault, FaultCode, FileKind, FileType, PathError, Subject, WsPath};
 use yard_gate::Mount;
 
 use crate::args;
 use crate::tool::{Context, Paths, Stop};
+
+impl Context<'_> {
+    /// The names of all roots, if this path is the folder that holds them (R15).
+    pub(crate) fn roots_at(&self, text: &str) -> Option<Vec<String>> {
+        let mount = self.mount()?;
+        let is_top = WsPath::parse(text).ok()?.is_root();
+        is_top.then(|| mount.all.iter().map(|root| root.name.clone()).collect())
+    }
+
+    /// Whether there are several roots.
+    pub(crate) fn has_several_roots(&self) -> bool {
+        self.mount().is_some_and(|mount| mount.all.len() > 1)
+    }
+
+    /// The root of the workspace, for a call that names no path; of several, one has to be named.
+    pub(crate) fn whole(&self) -> Result<WsPath, Stop> {
+        if self.has_several_roots() { self.path(".") } else { Ok(WsPath::root()) }
+    }
+
+    /// A pattern from the top, as this root has it.
+    pub(crate) fn own_pattern(&self, pattern: String) -> String {
+        let Some(mount) = self.mount() else { return pattern };
+        let below = pattern.strip_prefix('/').and_then(|rest| rest.strip_prefix(&mount.name));
+        match below.filter(|below| below.starts_with('/')) {
+            Some(below) => below.to_owned(),
+            None => pattern,
+        }
+    }
+
+    /// A fault of the workspace, which knows its paths as its own: where there are several, it says which
+    /// one it speaks of.
+    pub(crate) fn told(&self, fault: Fault) -> Fault {
+        let Some(mount) = self.mount() else { return fault };
+        let message = format!("in the root {}: {}", mount.name, fault.message());
+        let told = Fault::new(fault.code(), message);
+        match fault.subject() {
+            Some(subject) => told.about(subject),
+            None => told,
+        }
+    }
+
+    /// The path in this root, where there are several (R15).
+    pub(crate) fn entered(
+        &self,
+        text: &str,
+        read: Result<WsPath, PathError>,
+        from_top: Result<WsPath, PathError>,
+        subject: Subject,
+    ) -> Result<WsPath, Stop> {
+        let stop = |error| self.path_stop(text, error, subject);
+        let Some(mount) = self.mount() else { return read.map_err(stop) };
+        // What begins with a root's name means that root, whatever else of the host is called so.
+        let first = from_top.as_ref().ok().and_then(|path| path.names().next());
+        let is_named = self.paths() == Paths::Rooted
+            && first.is_some_and(|name| mount.named(name.as_bytes()).is_some());
+        if !is_named && let Some(root) = mount.holding(text.trim()) {
+            return match root.name == mount.name {
+                true => read.map_err(stop),
+                false => Err(elsewhere(&root.name, text, subject)),
+            };
+        }
+        // Every root is at the same place in its box: there is no telling which one is meant.
+        let is_absolute = self.paths() == Paths::Relative && text.trim().starts_with('/');
+        if is_absolute && mount.all.len() > 1 {
+            return Err(stop(PathError::Elsewhere));
+        }
+        let from_top = from_top.map_err(stop)?;
+        match is_absolute {
+            true => Ok(from_top),
+            false => enter(mount, self.paths(), text, &from_top, subject),
+        }
+    }
+
+    /// What stands before every path of this root; nothing where the host's own paths do.
+    pub(crate) fn mount(&self) -> Option<&Mount> {
+        self.session.mount().filter(|_| self.paths() != Paths::Host)
+    }
+}
 
 /// Lists a folder, or the roots where it is the one that holds them; `reply` reads paths as its context shows
 /// them.
@@ -48,7 +126,7 @@ fn at_top(names: &[String], order: &List, call: &Call) -> Listing {
 }
 
 /// The path in this root that a path from the top leads to.
-pub(crate) fn enter(
+fn enter(
     mount: &Mount,
     paths: Paths,
     text: &str,
@@ -84,7 +162,7 @@ pub(crate) fn enter(
 }
 
 /// The call is about another root, or about two.
-pub(crate) fn elsewhere(name: &str, text: &str, subject: Subject) -> Stop {
+fn elsewhere(name: &str, text: &str, subject: Subject) -> Stop {
     let message = format!(
         "{} is in the root {name}, and something else in this call is not: each root is a workspace of its \
          own. Make one call for each",

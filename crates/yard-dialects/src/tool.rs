@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode, Limits, PathError, Subject, WsPath};
-use yard_gate::{Asks, Execute, Mount, Origin, Outcome, Pending, Session};
+use yard_gate::{Asks, Execute, Origin, Outcome, Pending, Session};
 
 use crate::args::{self, Fields, Shape};
 use crate::json::Json;
@@ -241,18 +241,6 @@ impl Context<'_> {
         }
     }
 
-    /// A fault of the workspace, which knows its paths as its own: where there are several, it says which
-    /// one it speaks of.
-    pub(crate) fn told(&self, fault: Fault) -> Fault {
-        let Some(mount) = self.mount() else { return fault };
-        let message = format!("in the root {}: {}", mount.name, fault.message());
-        let told = Fault::new(fault.code(), message);
-        match fault.subject() {
-            Some(subject) => told.about(subject),
-            None => told,
-        }
-    }
-
     /// Which tool asks, as audit rows name it.
     pub fn origin(&self) -> Origin<'_> {
         Origin { toolset: self.toolset, tool: self.tool, asks: self.asks }
@@ -284,36 +272,9 @@ impl Context<'_> {
         self.path(text).map_or_else(|_| text.to_owned(), |path| self.shown(&path))
     }
 
-    /// The names of all roots, if this path is the folder that holds them (R15).
-    pub(crate) fn roots_at(&self, text: &str) -> Option<Vec<String>> {
-        let mount = self.mount()?;
-        let is_top = WsPath::parse(text).ok()?.is_root();
-        is_top.then(|| mount.all.iter().map(|root| root.name.clone()).collect())
-    }
-
-    /// Whether there are several roots.
-    pub(crate) fn has_several_roots(&self) -> bool {
-        self.mount().is_some_and(|mount| mount.all.len() > 1)
-    }
-
-    /// The root of the workspace, for a call that names no path; of several, one has to be named.
-    pub(crate) fn whole(&self) -> Result<WsPath, Stop> {
-        if self.has_several_roots() { self.path(".") } else { Ok(WsPath::root()) }
-    }
-
     /// A path that the caller did not write, as the workspace itself has it.
     pub(crate) fn own_path(&self, text: &str) -> Result<WsPath, Stop> {
         WsPath::parse(text).map_err(|error| self.path_stop(text, error, Subject::Path))
-    }
-
-    /// A pattern from the top, as this root has it.
-    pub(crate) fn own_pattern(&self, pattern: String) -> String {
-        let Some(mount) = self.mount() else { return pattern };
-        let below = pattern.strip_prefix('/').and_then(|rest| rest.strip_prefix(&mount.name));
-        match below.filter(|below| below.starts_with('/')) {
-            Some(below) => below.to_owned(),
-            None => pattern,
-        }
     }
 
     /// As [`Context::path`], for a path that is another argument.
@@ -339,49 +300,12 @@ impl Context<'_> {
         self.entered(text, path.clone(), path, Subject::Patch)
     }
 
-    /// The path in this root, where there are several (R15).
-    fn entered(
-        &self,
-        text: &str,
-        read: Result<WsPath, PathError>,
-        from_top: Result<WsPath, PathError>,
-        subject: Subject,
-    ) -> Result<WsPath, Stop> {
-        let stop = |error| self.path_stop(text, error, subject);
-        let Some(mount) = self.mount() else { return read.map_err(stop) };
-        // What begins with a root's name means that root, whatever else of the host is called so.
-        let first = from_top.as_ref().ok().and_then(|path| path.names().next());
-        let is_named = self.paths() == Paths::Rooted
-            && first.is_some_and(|name| mount.named(name.as_bytes()).is_some());
-        if !is_named && let Some(root) = mount.holding(text.trim()) {
-            return match root.name == mount.name {
-                true => read.map_err(stop),
-                false => Err(roots::elsewhere(&root.name, text, subject)),
-            };
-        }
-        // Every root is at the same place in its box: there is no telling which one is meant.
-        let is_absolute = self.paths() == Paths::Relative && text.trim().starts_with('/');
-        if is_absolute && mount.all.len() > 1 {
-            return Err(stop(PathError::Elsewhere));
-        }
-        let from_top = from_top.map_err(stop)?;
-        match is_absolute {
-            true => Ok(from_top),
-            false => roots::enter(mount, self.paths(), text, &from_top, subject),
-        }
-    }
-
-    /// What stands before every path of this root; nothing where the host's own paths do.
-    fn mount(&self) -> Option<&Mount> {
-        self.session.mount().filter(|_| self.paths() != Paths::Host)
-    }
-
-    fn path_stop(&self, text: &str, error: PathError, subject: Subject) -> Stop {
+    pub(crate) fn path_stop(&self, text: &str, error: PathError, subject: Subject) -> Stop {
         Stop::Fault(self.paths().fault(text, error).about(subject))
     }
 
     /// What a path means to this caller.
-    fn paths(&self) -> Paths {
+    pub(crate) fn paths(&self) -> Paths {
         match self.paths {
             Paths::Host if !self.session.shows_host_paths() => Paths::Rooted,
             paths => paths,

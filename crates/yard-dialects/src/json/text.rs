@@ -9,19 +9,47 @@ const HIGHS: u64 = ONES << 7;
 
 /// Writes a text, quoted and escaped.
 pub(super) fn write(out: &mut String, text: &str) {
-    if text.len() >= LONG {
-        return write_long(out, text);
+    match text.len() >= LONG {
+        true => write_long(out, text),
+        false => write_quoted(out, text),
     }
+}
+
+fn write_quoted(out: &mut String, text: &str) {
     out.push('"');
     write_parts(out, text);
     out.push('"');
 }
 
+/// Writes a long text into the bytes of `out` themselves. Together they are checked to be text, which takes
+/// long where much of it was there before: then the new part is made and checked apart.
+fn write_long(out: &mut String, text: &str) {
+    let start = out.len();
+    let is_most = start <= text.len();
+    let mut bytes = if is_most { std::mem::take(out).into_bytes() } else { Vec::new() };
+    // What comes after a long text is short: with room for it the text is not copied again.
+    bytes.reserve(text.len() + text.len() / 8 + LONG + super::ROOM);
+    bytes.push(b'"');
+    escape(&mut bytes, text.as_bytes());
+    bytes.push(b'"');
+    match String::from_utf8(bytes) {
+        Ok(written) if is_most => *out = written,
+        Ok(written) => out.push_str(&written),
+        Err(error) if is_most => {
+            let mut before = error.into_bytes();
+            before.truncate(start);
+            *out = String::from_utf8(before).unwrap_or_default();
+            write_quoted(out, text);
+        }
+        Err(_) => write_quoted(out, text),
+    }
+}
+
 /// Eight bytes are copied before it is known whether one of them needs an escape: what comes after that one
 /// is taken back. In source there is one in sixteen, so that copying what lies between is mostly overhead.
-fn write_long(out: &mut String, text: &str) {
-    let mut escaped: Vec<u8> = Vec::with_capacity(text.len() + text.len() / 8 + LONG);
-    let mut rest = text.as_bytes();
+/// Words end in the middle of characters, and what needs an escape is ASCII: together it is text again.
+fn escape(escaped: &mut Vec<u8>, bytes: &[u8]) {
+    let mut rest = bytes;
     while let Some((word, after)) = rest.split_first_chunk::<8>() {
         escaped.extend_from_slice(word);
         let found = special(u64::from_le_bytes(*word));
@@ -31,35 +59,18 @@ fn write_long(out: &mut String, text: &str) {
         }
         let at = found.trailing_zeros() as usize / 8;
         escaped.truncate(escaped.len() - (8 - at));
-        match short(word[at]) {
-            Some(letter) => escaped.extend_from_slice(&[b'\\', letter]),
-            None => escaped.extend_from_slice(&by_number(word[at])),
-        }
+        escape_one(escaped, word[at]);
         rest = &rest[at + 1..];
     }
-    // What comes after a long text is short: with room for it the text is not copied again.
-    out.reserve(escaped.len() + rest.len() * 6 + super::ROOM);
-    out.push('"');
-    // Words end in the middle of characters, and what needs an escape is ASCII: together it is text again.
-    escaped.extend_from_slice(&tail(rest));
-    match std::str::from_utf8(&escaped) {
-        Ok(escaped) => out.push_str(escaped),
-        Err(_) => write_parts(out, text),
-    }
-    out.push('"');
+    rest.iter().for_each(|byte| escape_one(escaped, *byte));
 }
 
-/// What is left when no whole word is.
-fn tail(rest: &[u8]) -> Vec<u8> {
-    let mut escaped = Vec::with_capacity(rest.len() * 6);
-    for byte in rest {
-        match short(*byte) {
-            Some(letter) => escaped.extend_from_slice(&[b'\\', letter]),
-            None if *byte < 0x20 => escaped.extend_from_slice(&by_number(*byte)),
-            None => escaped.push(*byte),
-        }
+fn escape_one(escaped: &mut Vec<u8>, byte: u8) {
+    match short(byte) {
+        Some(letter) => escaped.extend_from_slice(&[b'\\', letter]),
+        None if byte < 0x20 => escaped.extend_from_slice(&by_number(byte)),
+        None => escaped.push(byte),
     }
-    escaped
 }
 
 /// The letter that stands for a byte after a backslash.
@@ -120,10 +131,14 @@ fn special(word: u64) -> u64 {
 mod tests {
     use super::*;
 
+    /// Whatever was written before, little or more than the text itself.
     fn same(text: &str) {
-        let mut out = String::new();
-        write(&mut out, text);
-        assert_eq!(out, serde_json::to_string(text).unwrap(), "{text:?}");
+        let json = serde_json::to_string(text).unwrap();
+        for before in [String::new(), "é".to_owned(), "é".repeat(text.len())] {
+            let mut out = before.clone();
+            write(&mut out, text);
+            assert_eq!(out.strip_prefix(&before), Some(json.as_str()), "{text:?}");
+        }
     }
 
     #[test]

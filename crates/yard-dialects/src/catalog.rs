@@ -263,7 +263,6 @@ impl Catalog {
         let answer = dialect.answer(found, outcome);
         log.end(&word, || &answer.body);
         let line = sent
-            .filter(|_| elsewhere.is_none())
             .and_then(|args| session.line_of_call(origin, call, &args, answer.ok, &answer.body));
         Called { answer, line, elsewhere }
     }

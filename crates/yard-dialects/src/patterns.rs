@@ -16,13 +16,19 @@ pub(crate) fn glob(context: &Context<'_>, text: &str) -> Result<String, Stop> {
 /// The same for who can name no path beside it: with several roots its first part names one (R15).
 pub(crate) fn glob_from_top(context: &Context<'_>, text: &str) -> Result<String, Stop> {
     let text = text.trim();
-    if !context.has_several_roots() || text.starts_with('/') {
+    if context.mount().is_none() {
+        return glob(context, text);
+    }
+    if text.starts_with('/') {
+        // A pattern is a path until its first wildcard: that says which root is meant.
+        let head = text.find(['*', '?', '[', '{']).unwrap_or(text.len());
+        context.path(text[..head].rsplit_once('/').map_or("/", |(folder, _)| folder))?;
         return glob(context, text);
     }
     let text = text.strip_prefix("./").unwrap_or(text);
-    let (root, rest) = text.split_once('/').unwrap_or((text, "**"));
-    context.path(root)?;
-    glob(context, rest)
+    let below = context.below_root(text)?;
+    // With a slash before it, it begins at the root and not at any depth.
+    Ok(format!("/{}", glob(context, below)?))
 }
 
 fn read(text: &str, host_root: &str) -> Result<String, Fault> {

@@ -26,6 +26,19 @@ impl Context<'_> {
         if self.has_several_roots() { self.path(".") } else { Ok(WsPath::root()) }
     }
 
+    /// The rest of a pattern whose first part names this root. Where there are several, it has to name one.
+    pub(crate) fn below_root<'p>(&self, pattern: &'p str) -> Result<&'p str, Stop> {
+        let Some(mount) = self.mount() else { return Ok(pattern) };
+        let (first, rest) = pattern.split_once('/').unwrap_or((pattern, "**"));
+        if first == mount.name {
+            return Ok(rest);
+        }
+        if self.has_several_roots() {
+            self.path(first)?;
+        }
+        Ok(pattern)
+    }
+
     /// A pattern from the top, as this root has it.
     pub(crate) fn own_pattern(&self, pattern: String) -> String {
         let Some(mount) = self.mount() else { return pattern };
@@ -64,7 +77,7 @@ impl Context<'_> {
             && first.is_some_and(|name| mount.named(name.as_bytes()).is_some());
         if !is_named && let Some(root) = mount.holding(text.trim()) {
             return match root.name == mount.name {
-                true => read.map_err(stop),
+                true => WsPath::relative_shown(text.trim(), &root.host).map_err(stop),
                 false => Err(elsewhere(&root.name, text, subject)),
             };
         }

@@ -38,8 +38,8 @@ pub(crate) struct Roots {
 }
 
 impl Roots {
-    pub(crate) fn mounted_as(mount: Option<Mount>) -> Self {
-        Self { mount: mount.map(Arc::new), ..Self::default() }
+    pub(crate) fn mounted_as(&self, mount: Option<Mount>) -> Self {
+        Self { mount: mount.map(Arc::new), ..self.clone() }
     }
 }
 
@@ -83,6 +83,13 @@ impl Session {
         }
     }
 
+    /// The caller's sessions in all workspaces in which it speaks in a chat, as this one does.
+    pub fn in_all_roots(&self) -> Vec<&Self> {
+        let others = self.roots.sessions.as_deref().unwrap_or_default();
+        let all: Vec<&Self> = others.iter().filter(|other| other.chat().is_some()).collect();
+        if all.is_empty() { vec![self] } else { all }
+    }
+
     /// The caller's session in the workspace that a path of the host is in, to look at it; this one, where
     /// that is in none of the others.
     pub fn in_root_of(&self, path: &str) -> &Self {
@@ -107,8 +114,13 @@ impl Mount {
     }
 
     /// The innermost root at or above a path of the host, however that is spelled.
-    pub fn holding(&self, path: &str) -> Option<&Named> {
+    pub fn innermost(&self, path: &str) -> Option<&Named> {
         innermost(&self.all, |root| &root.host, path)
+    }
+
+    /// The same where a path may also begin at the top: the root of the host would hold them all.
+    pub fn holding(&self, path: &str) -> Option<&Named> {
+        self.innermost(path).filter(|root| root.host != b"/")
     }
 }
 
@@ -129,8 +141,7 @@ pub(crate) fn innermost<'a, R>(
 
 fn holds(folder: &[u8], path: &[u8]) -> bool {
     let folder = folder.strip_suffix(b"/").unwrap_or(folder);
-    let below = path.strip_prefix(folder);
-    !folder.is_empty() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
 #[cfg(test)]
@@ -148,5 +159,6 @@ mod tests {
         assert_eq!(held("/srv/app/sub"), Some("sub"));
         assert_eq!(held("/srv/app/sub/../x"), Some("app"));
         assert_eq!((held("/srv/apple"), held("srv/app"), held("/etc")), (None, None, None));
+        assert_eq!(mount.innermost("/etc").map(|root| root.name.as_str()), Some("all"));
     }
 }

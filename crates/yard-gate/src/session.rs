@@ -327,7 +327,7 @@ impl Session {
         let (chat, permit) = (Some(chat), Some(Arc::new(permit)));
         // Its paths mean what they meant to who asked, wherever this session comes from.
         let mount = root.map(|name| Mount::alone(name, self.host_root()));
-        let roots = Roots::mounted_as(mount);
+        let roots = self.roots.mounted_as(mount);
         Self { actor, policy, chat, permit, roots, is_bound: false, effects: None, ..self.clone() }
     }
 

@@ -1,5 +1,7 @@
 //! `list_sessions`: the terminals of this chat (X5).
 
+use std::cmp::Reverse;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,9 +32,13 @@ impl Tool for ListSessions {
     const CALLING: Calling = Calling::Strict;
 
     fn run(_: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let listed = context.session.terminals().list()?;
-        Ok(Reply {
-            sessions: listed.iter().take(MOST).map(|listed| Row::of(context, listed)).collect(),
-        })
+        let mut sessions = Vec::new();
+        for session in context.session.in_all_roots() {
+            let there = Context { session, ..*context };
+            let listed = session.terminals().list()?;
+            sessions.extend(listed.iter().map(|one| (one.opened_at, Row::of(&there, one))));
+        }
+        sessions.sort_by_key(|(opened_at, _)| Reverse(*opened_at));
+        Ok(Reply { sessions: sessions.into_iter().take(MOST).map(|(_, row)| row).collect() })
     }
 }

@@ -115,9 +115,7 @@ impl Local {
         state[at].chat = Some(chat);
         let session = root.agent.in_chat(chat)?;
         let session = session.among(self.allowed(&state), self.sessions(&state));
-        let mount = self.by_name.then(|| self.mount(at, &state));
-        let session = mount.map_or_else(|| session.clone(), |mount| session.mounted(mount));
-        confined(session, &state[at]).ok_or_else(outside)
+        confined(self.named(session, at, &state), &state[at]).ok_or_else(outside)
     }
 
     /// What stands before the paths of one root: all that the client offers are known by their names.
@@ -165,13 +163,23 @@ impl Local {
         self.roots.iter().zip(state).flat_map(in_one).collect()
     }
 
-    /// The caller in every root that it may look at, outside of any chat; where there is one, it is there.
+    /// The caller in every root that it may look at, in its chat where there is one; of one root, none.
     fn sessions(&self, state: &[State]) -> Vec<Session> {
         if self.roots.len() == 1 {
             return Vec::new();
         }
-        let known = self.roots.iter().zip(state);
-        known.filter_map(|(root, state)| confined(root.agent.clone(), state)).collect()
+        let in_one = |(at, (root, own)): (usize, (&Root, &State))| {
+            let in_chat = own.chat.and_then(|chat| root.agent.in_chat(chat).ok());
+            let session = in_chat.unwrap_or_else(|| root.agent.clone());
+            let session = session.among(self.allowed(state), Vec::new());
+            confined(self.named(session, at, state), own)
+        };
+        self.roots.iter().zip(state).enumerate().filter_map(in_one).collect()
+    }
+
+    /// The session as its dialect reads paths: by the names of the roots, or as the host has them.
+    fn named(&self, session: Session, at: usize, state: &[State]) -> Session {
+        if self.by_name { session.mounted(self.mount(at, state)) } else { session }
     }
 
     /// The root that the paths among these arguments are in.
@@ -192,7 +200,7 @@ impl Local {
         }
         let (mut picked, mount) = (None, self.mount(0, &self.state()));
         for (path, is_one_of_many) in paths(arguments) {
-            let Some(root) = mount.holding(path) else { continue };
+            let Some(root) = mount.innermost(path) else { continue };
             let Some(at) = self.names.iter().position(|name| *name == root.name) else { continue };
             if picked.is_some_and(|other| other != at) && !is_one_of_many {
                 let message = "these paths are in different roots, each of which is a workspace of its own: \

@@ -135,6 +135,12 @@ impl Fault {
         self
     }
 
+    /// The same fault in other words.
+    #[must_use]
+    pub fn reworded(&self, message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..self.clone() }
+    }
+
     /// What kind of failure this is.
     pub fn code(&self) -> FaultCode {
         self.code

@@ -53,24 +53,24 @@ impl Context<'_> {
     /// one it speaks of.
     pub(crate) fn told(&self, fault: Fault) -> Fault {
         let Some(mount) = self.mount() else { return fault };
-        let message = format!("in the root {}: {}", mount.name, fault.message());
-        let told = Fault::new(fault.code(), message);
-        match fault.subject() {
-            Some(subject) => told.about(subject),
-            None => told,
-        }
+        fault.reworded(format!("in the root {}: {}", mount.name, fault.message()))
     }
 
-    /// The path in this root, where there are several (R15).
+    /// The path in this root that `read` came to; where there are several, `from_top` reads it as if none had
+    /// a directory of its own (R15).
     pub(crate) fn entered(
         &self,
         text: &str,
         read: Result<WsPath, PathError>,
-        from_top: Result<WsPath, PathError>,
+        from_top: impl FnOnce(&str) -> Result<WsPath, PathError>,
         subject: Subject,
     ) -> Result<WsPath, Stop> {
         let stop = |error| self.path_stop(text, error, subject);
         let Some(mount) = self.mount() else { return read.map_err(stop) };
+        let from_top = match self.paths() {
+            Paths::Rooted => from_top(text),
+            Paths::Relative | Paths::Host => read,
+        };
         // What begins with a root's name means that root, whatever else of the host is called so.
         let first = from_top.as_ref().ok().and_then(|path| path.names().next());
         let is_named = self.paths() == Paths::Rooted

@@ -280,15 +280,7 @@ impl Context<'_> {
     /// As [`Context::path`], for a path that is another argument.
     pub fn path_about(&self, text: &str, subject: Subject) -> Result<WsPath, Stop> {
         let read = self.paths().read(text, self.session.host_root());
-        if self.mount().is_none() {
-            return read.map_err(|error| self.path_stop(text, error, subject));
-        }
-        // As it would be read if the workspace had no directory of its own.
-        let from_top = match self.paths() {
-            Paths::Rooted => WsPath::parse(text),
-            Paths::Relative | Paths::Host => read.clone(),
-        };
-        self.entered(text, read, from_top, subject)
+        self.entered(text, read, WsPath::parse, subject)
     }
 
     /// A path of a patch: white space is part of its name.
@@ -297,7 +289,7 @@ impl Context<'_> {
             Paths::Rooted => WsPath::parse_shown(text),
             Paths::Relative | Paths::Host => WsPath::relative_shown(text, self.session.host_root()),
         };
-        self.entered(text, path.clone(), path, Subject::Patch)
+        self.entered(text, path, WsPath::parse_shown, Subject::Patch)
     }
 
     pub(crate) fn path_stop(&self, text: &str, error: PathError, subject: Subject) -> Stop {

@@ -37,7 +37,7 @@ pub use chats::{Chats, MESSAGE_BYTES, Role};
 pub use commands::Finished;
 pub use events::MOST_EVENTS;
 pub use form::{Button, Flaw, Form, Item};
-pub use mount::{Mount, Named};
+pub use mount::{Mount, Named, is_at_or_below};
 pub use open::OpenWorkspace;
 pub use page::{MOST_ROWS, Page};
 pub use policy::{Asks, Policy, Preset, Verdict};

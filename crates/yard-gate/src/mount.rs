@@ -125,21 +125,18 @@ impl Mount {
 }
 
 /// Of several roots the innermost at or above a path of the host, however that is spelled.
-pub(crate) fn innermost<'a, R>(
-    roots: &'a [R],
-    host: impl Fn(&R) -> &[u8],
-    path: &str,
-) -> Option<&'a R> {
+fn innermost<'a, R>(roots: &'a [R], host: impl Fn(&R) -> &[u8], path: &str) -> Option<&'a R> {
     if !path.starts_with('/') {
         return None;
     }
     let path = WsPath::parse_shown(path).ok()?;
     let path = [b"/", path.relative()].concat();
-    let holding = roots.iter().filter(|root| holds(host(root), &path));
+    let holding = roots.iter().filter(|root| is_at_or_below(&path, host(root)));
     holding.max_by_key(|root| host(root).len())
 }
 
-fn holds(folder: &[u8], path: &[u8]) -> bool {
+/// Whether a path of the host is a folder or something in it.
+pub fn is_at_or_below(path: &[u8], folder: &[u8]) -> bool {
     let folder = folder.strip_suffix(b"/").unwrap_or(folder);
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }

@@ -481,11 +481,7 @@ fn verdict(result: std::result::Result<Seq, StoreError>) -> Result<Verdict> {
 /// It happened and is not wholly seen yet: the caller must not be told that nothing did.
 fn unfinished(fault: &Fault) -> Fault {
     let why = fault.message().trim_end_matches("; nothing was changed");
-    let message = format!(
+    fault.reworded(format!(
         "{why}; the change is recorded and not wholly on disk yet: the next change finishes it"
-    );
-    match fault.subject() {
-        Some(subject) => Fault::new(fault.code(), message).about(subject),
-        None => Fault::new(fault.code(), message),
-    }
+    ))
 }

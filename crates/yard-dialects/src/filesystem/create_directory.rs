@@ -32,7 +32,7 @@ impl Tool for CreateDirectory {
             Stop::Fault(fault) if fault.code() == FaultCode::NotFolder => {
                 let shown = place::shown(context, &path);
                 let message = format!("EEXIST: file already exists, mkdir '{shown}'");
-                Stop::Fault(fault::again(&fault, message))
+                Stop::Fault(fault.reworded(message))
             }
             stop => fault::of(context, "mkdir", &path)(stop),
         })?;

@@ -105,7 +105,7 @@ fn edited(text: &str, edits: &[EditOperation]) -> Result<Edited, Fault> {
             // What stands there already is what was wanted.
             FaultCode::NoChange => Ok(()),
             FaultCode::TextNotFound => edited.take_flexibly(edit, &fault),
-            FaultCode::BadArgument => Err(fault::again(&fault, EMPTY.to_owned())),
+            FaultCode::BadArgument => Err(fault.reworded(EMPTY.to_owned())),
             _ => Err(fault),
         });
         done.map_err(|fault| nth(&fault, at, edits.len()))?;
@@ -144,7 +144,7 @@ impl Edited {
                 edit.old_text,
                 not_found.message()
             );
-            fault::again(not_found, message)
+            not_found.reworded(message)
         }))
     }
 }
@@ -158,7 +158,7 @@ fn nth(fault: &Fault, at: usize, edits: usize) -> Fault {
             format!("{} {which}", fault.message())
         }
     };
-    fault::again(fault, message)
+    fault.reworded(message)
 }
 
 /// The diff as the reference server shows it: without `\r`, in a fence that nothing in it closes.

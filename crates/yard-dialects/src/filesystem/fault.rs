@@ -29,17 +29,8 @@ pub(super) fn of<'a>(
     move |stop| {
         stop.map_fault(|fault| {
             let message = message(context, call, path, &fault);
-            Stop::Fault(again(&fault, message))
+            Stop::Fault(fault.reworded(message))
         })
-    }
-}
-
-/// The same fault with other words.
-pub(super) fn again(fault: &Fault, message: String) -> Fault {
-    let reworded = Fault::new(fault.code(), message);
-    match fault.subject() {
-        Some(subject) => reworded.about(subject),
-        None => reworded,
     }
 }
 

@@ -46,7 +46,7 @@ impl Tool for MoveFile {
                     place::shown(context, &from),
                     place::shown(context, &to)
                 );
-                Stop::Fault(fault::again(&fault, message))
+                Stop::Fault(fault.reworded(message))
             }
             stop => fault::of(context, "rename", &from)(stop),
         })?;

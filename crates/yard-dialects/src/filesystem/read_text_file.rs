@@ -125,7 +125,7 @@ fn not_text(stop: Stop) -> Stop {
     stop.map_fault(|fault| match fault.code() {
         FaultCode::Binary => {
             let message = format!("{}. Use read_media_file for its bytes", fault.message());
-            Stop::Fault(fault::again(&fault, message))
+            Stop::Fault(fault.reworded(message))
         }
         _ => Stop::Fault(fault),
     })

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use yard_core::op::Show;
 use yard_core::{Call, Fault, FaultCode, StepId, WsPath};
 use yard_dialects::{Dialect, Paths};
-use yard_gate::{Mount, Named, Session, TerminalState};
+use yard_gate::{Mount, Named, Session, TerminalState, is_at_or_below};
 
 use super::resources::perform;
 use super::scribe::Scribe;
@@ -254,12 +254,6 @@ fn names(roots: &[Root]) -> Vec<String> {
         names.extend(name);
     }
     names
-}
-
-/// Whether a path of the host is a folder or something in it.
-fn is_at_or_below(path: &[u8], folder: &[u8]) -> bool {
-    let folder = folder.strip_suffix(b"/").unwrap_or(folder);
-    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
 /// Every text among the arguments that names a file: what the tools call `path`, `source` and the like, and

@@ -25,15 +25,23 @@ const STORM: Duration = Duration::from_millis(700);
 const TICKS_A_SECOND: f64 = 100.0;
 const PASSWORD: &str = "correct horse battery staple";
 
+/// Reads at many connections for so many seconds, for a profiler; says what one of them took.
+pub(crate) fn spin(seconds: u64) {
+    let scratch = Scratch::new();
+    let server = Server::start(&scratch.folder("data"));
+    let read = a_read(&server, &Login::make(&server));
+    let mut work = Vec::new();
+    let storm = || storm(&server.address, &read, MANY, Duration::from_secs(seconds));
+    let rate = server.worked(&mut work, storm);
+    println!("read-http: {rate:.0}/s, {:.1} us of the server's processor each", work[0] * 1e6);
+}
+
 pub(crate) fn rows() -> Vec<Row> {
     let scratch = Scratch::new();
     let server = Server::start(&scratch.folder("data"));
     let resident_at_start = server.resident();
     let login = Login::make(&server);
-    let content = text(&mut Dice(7));
-    login
-        .call(&server, &json!({"tool": "write", "args": {"path": "/read.rs", "content": content}}));
-    let read = login.request(&json!({"tool": "read", "args": {"path": "/read.rs", "limit": 0}}));
+    let read = a_read(&server, &login);
     let answer = exchange(&mut connect(&server.address), &read);
     let bare = Server::bare(&answer);
 
@@ -42,6 +50,13 @@ pub(crate) fn rows() -> Vec<Row> {
     rows.extend(writes(&server, &login, &scratch));
     rows.extend(start_and_memory(&scratch, resident_at_start, &server, &read));
     rows
+}
+
+/// The request that reads a file of 10 KB, which it makes.
+fn a_read(server: &Server, login: &Login) -> Vec<u8> {
+    let content = text(&mut Dice(7));
+    login.call(server, &json!({"tool": "write", "args": {"path": "/read.rs", "content": content}}));
+    login.request(&json!({"tool": "read", "args": {"path": "/read.rs", "limit": 0}}))
 }
 
 fn read_alone(server: &Server, bare: &Server, read: &[u8]) -> Row {

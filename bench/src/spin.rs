@@ -15,6 +15,9 @@ use crate::tree::{RARE, tree};
 
 /// Does `what` for so many seconds; says how long one took.
 pub(crate) fn run(what: &str, seconds: u64) {
+    if what == "read-http" {
+        return crate::http::spin(seconds);
+    }
     let scratch = Scratch::new();
     let in_tree = matches!(what, "grep" | "grep-any-case" | "glob" | "find");
     let root = if in_tree { tree() } else { scratch.folder("root") };

@@ -139,7 +139,8 @@ struct Escaped<'a, 'w>(&'a mut Writer<'w>);
 impl fmt::Write for Escaped<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let mut rest = text;
-        while let Some(at) = rest.find(|letter| matches!(letter, '\0'..'\x20' | '"' | '\\')) {
+        // What needs an escape is ASCII, so that it stands between characters.
+        while let Some(at) = rest.bytes().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')) {
             let (plain, after) = rest.split_at(at);
             self.0.write_str(plain)?;
             match after.as_bytes()[0] {

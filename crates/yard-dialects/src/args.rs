@@ -194,28 +194,31 @@ impl fmt::Display for At<'_> {
     }
 }
 
-fn object(members: &Members, sent: Map<String, Value>, at: At<'_>, fields: &mut Fields) -> Value {
-    let mut accepted = Map::with_capacity(sent.len());
-    for (name, value) in sent {
-        let here = At::Member(&at, &name);
-        match members.get(&name) {
-            // An explicit null is an argument that was not sent.
-            Some(shape) if value.is_null() && !shape.takes_null => {}
-            Some(shape) => {
-                let value = one(shape, value, here, fields);
-                accepted.insert(name, value);
-            }
-            None if members.is_closed => fields.push(&here.to_string(), unknown(&name, members)),
-            None => {
-                accepted.insert(name, value);
-            }
+fn object(
+    members: &Members,
+    mut sent: Map<String, Value>,
+    at: At<'_>,
+    fields: &mut Fields,
+) -> Value {
+    sent.retain(|name, value| match members.get(name) {
+        // An explicit null is an argument that was not sent.
+        Some(shape) if value.is_null() && !shape.takes_null => false,
+        Some(shape) => {
+            *value = one(shape, value.take(), At::Member(&at, name), fields);
+            true
         }
-    }
-    for name in members.required.iter().filter(|name| !accepted.contains_key(name.as_str())) {
+        None => {
+            if members.is_closed {
+                fields.push(&At::Member(&at, name).to_string(), unknown(name, members));
+            }
+            true
+        }
+    });
+    for name in members.required.iter().filter(|name| !sent.contains_key(name.as_str())) {
         let property = members.get(name).map(|shape| &shape.schema);
         fields.push(&At::Member(&at, name).to_string(), missed(property));
     }
-    Value::Object(accepted)
+    Value::Object(sent)
 }
 
 /// A schema that names no type takes anything, null too.

@@ -33,19 +33,19 @@ struct Quoted {
 
 impl Quoted {
     fn write(&self) -> String {
-        let mut json = self.before.clone();
+        let mut json = self.before.clone().into_bytes();
         text::write(&mut json, &self.text);
-        json.push_str(&self.after);
-        json
+        json.extend_from_slice(self.after.as_bytes());
+        text_of(json)
     }
 }
 
 impl Json {
     /// What `value` is as JSON. Fails only where a type cannot be: an object whose keys are no texts.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Self> {
-        let mut text = String::with_capacity(ROOM);
-        value.serialize(write::Writer::new(&mut text))?;
-        Ok(Self::written(text))
+        let mut json = Vec::with_capacity(ROOM);
+        value.serialize(write::Writer::new(&mut json))?;
+        Ok(Self::written(text_of(json)))
     }
 
     /// The JSON in which a text stands as a string between `before` and `after`. Who wants only the text
@@ -102,6 +102,11 @@ impl Json {
     }
 }
 
+/// What is written here is put together from texts.
+fn text_of(json: Vec<u8>) -> String {
+    String::from_utf8(json).unwrap_or_default()
+}
+
 /// What was written here can be read, also where an envelope made it deeper than a caller may send.
 fn read(text: &str) -> Value {
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -111,10 +116,10 @@ fn read(text: &str) -> Value {
 
 impl From<Value> for Json {
     fn from(value: Value) -> Self {
-        let mut text = String::with_capacity(ROOM);
+        let mut json = Vec::with_capacity(ROOM);
         // The keys of a value are texts.
-        let _ = value.serialize(write::Writer::new(&mut text));
-        Self { text: text.into(), value: value.into(), quoted: None }
+        let _ = value.serialize(write::Writer::new(&mut json));
+        Self { text: text_of(json).into(), value: value.into(), quoted: None }
     }
 }
 

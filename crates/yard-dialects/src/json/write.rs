@@ -1,6 +1,7 @@
 //! Writes whatever `serde` can describe as compact JSON.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
+use std::io::Write as _;
 
 use serde::ser::{self, Serialize};
 use serde_json::{Error, Result};
@@ -12,18 +13,18 @@ const SPELLED: &str = "$serde_json::private::Number";
 
 /// Writes one value.
 pub(super) struct Writer<'a> {
-    out: &'a mut String,
+    out: &'a mut Vec<u8>,
     /// A text is the spelling of a number.
     is_spelling: bool,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(out: &'a mut String) -> Self {
+    pub(super) fn new(out: &'a mut Vec<u8>) -> Self {
         Self { out, is_spelling: false }
     }
 
     fn word(self, word: &str) -> Result<()> {
-        self.out.push_str(word);
+        self.out.extend_from_slice(word.as_bytes());
         Ok(())
     }
 
@@ -32,14 +33,14 @@ impl<'a> Writer<'a> {
     }
 
     fn many(self, open: &str, close: &'static str) -> Result<Many<'a>> {
-        self.out.push_str(open);
+        self.out.extend_from_slice(open.as_bytes());
         Ok(Many { out: self.out, is_first: true, is_spelling: false, close })
     }
 
     fn variant(self, variant: &str, open: &str, close: &'static str) -> Result<Many<'a>> {
-        self.out.push('{');
+        self.out.push(b'{');
         text::write(self.out, variant);
-        self.out.push(':');
+        self.out.push(b':');
         self.many(open, close)
     }
 }
@@ -84,7 +85,7 @@ impl<'a> ser::Serializer for Writer<'a> {
 
     fn serialize_str(self, value: &str) -> Result<()> {
         match self.is_spelling {
-            true => self.out.push_str(value),
+            true => self.out.extend_from_slice(value.as_bytes()),
             false => text::write(self.out, value),
         }
         Ok(())
@@ -180,7 +181,7 @@ impl<'a> ser::Serializer for Writer<'a> {
 
 /// Writes the parts of a list or an object.
 pub(super) struct Many<'a> {
-    out: &'a mut String,
+    out: &'a mut Vec<u8>,
     is_first: bool,
     is_spelling: bool,
     close: &'static str,
@@ -194,7 +195,7 @@ impl Many<'_> {
 
     fn comma(&mut self) {
         if !std::mem::take(&mut self.is_first) {
-            self.out.push(',');
+            self.out.push(b',');
         }
     }
 
@@ -207,15 +208,15 @@ impl Many<'_> {
         self.comma();
         let start = self.out.len();
         self.value(key)?;
-        match self.out.as_bytes().get(start) {
+        match self.out.get(start) {
             Some(b'"') => {}
             Some(b'{' | b'[') | None => return Err(ser::Error::custom("a key must be a text")),
             Some(_) => {
-                self.out.insert(start, '"');
-                self.out.push('"');
+                self.out.insert(start, b'"');
+                self.out.push(b'"');
             }
         }
-        self.out.push(':');
+        self.out.push(b':');
         Ok(())
     }
 
@@ -223,13 +224,13 @@ impl Many<'_> {
         if !self.is_spelling {
             self.comma();
             text::write(self.out, name);
-            self.out.push(':');
+            self.out.push(b':');
         }
         self.value(value)
     }
 
     fn close(self) -> Result<()> {
-        self.out.push_str(self.close);
+        self.out.extend_from_slice(self.close.as_bytes());
         Ok(())
     }
 }

@@ -51,7 +51,7 @@ pub(crate) async fn respond(
 ) -> Response<Body> {
     let (parts, mut body) = request.into_parts();
     if let Some(workspace) = mcp::workspace_of(parts.uri.path()).map(str::to_owned) {
-        return mcp::respond(app, &workspace, parts, body).await;
+        return Box::pin(mcp::respond(app, &workspace, parts, body)).await;
     }
     // Who asks first whether to send the body has not sent it.
     let comes = !parts.headers.contains_key(EXPECT);
@@ -70,7 +70,7 @@ pub(crate) async fn respond(
         }
     };
     if comes && !body.is_end_stream() {
-        body::hear_out(&mut body).await;
+        Box::pin(body::hear_out(&mut body)).await;
     }
     response
 }
@@ -160,7 +160,7 @@ async fn run(
     }
     let call = Call::new(Arc::clone(app.house.world()));
     let stop = StopWhenDropped(call.cancel_flag());
-    let mut ask = Ask {
+    let mut ask = Box::new(Ask {
         app: Arc::clone(app),
         route: Arc::clone(route),
         peer,
@@ -172,12 +172,13 @@ async fn run(
         chunks: Chunks::default(),
         call,
         headers: parts.headers,
-    };
+    });
     if matches!(route.body, BodyShape::Bytes) {
         ask = let_in_early(app, ask).await?;
         let (chunks, pump) = stream::incoming(body);
         ask.chunks = chunks;
-        let (done, ()) = tokio::join!(handle(app, ask, route.work), pump);
+        let both = async { tokio::join!(handle(app, ask, route.work), pump) };
+        let (done, ()) = Box::pin(both).await;
         return done.map(|(reply, ask)| (reply, Alive { ask, stop }));
     }
     let reading = Reading::begin(&ask.headers, body, route.most_bytes).await?;
@@ -193,7 +194,7 @@ async fn run(
     let work = idempotency::work(&ask, tools::work(&ask).unwrap_or(route.work));
     let (reply, ask) = handle(app, ask, work).await?;
     let reply = match reply.content {
-        Content::Waiting(now, waiting) => waiting::answered(&ask, *waiting)
+        Content::Waiting(now, waiting) => Box::pin(waiting::answered(&ask, *waiting))
             .await
             .unwrap_or(Reply { content: Content::Json(now), ..reply }),
         content => Reply { content, ..reply },
@@ -208,13 +209,17 @@ struct Alive {
 }
 
 /// Lets the caller in and answers, on a thread of the pool.
-async fn handle(app: &Arc<App>, mut ask: Ask, work: Work) -> Result<(Reply, Arc<Ask>), Problem> {
+async fn handle(
+    app: &Arc<App>,
+    mut ask: Box<Ask>,
+    work: Work,
+) -> Result<(Reply, Arc<Ask>), Problem> {
     let done = app.pools.run(work, move || {
         if matches!(ask.caller, Caller::Unasked) {
             ask.let_in()?;
         }
         let reply = idempotency::once(&ask, ask.route.handler)?;
-        Ok((reply, Arc::new(ask)))
+        Ok((reply, Arc::from(ask)))
     });
     done.await.unwrap_or_else(|| {
         tracing::error!("a handler broke off");
@@ -265,7 +270,7 @@ fn check_shape(route: &Route, headers: &HeaderMap, bytes: &[u8]) -> Result<(), P
 }
 
 /// Asks who is calling before a large body is read.
-async fn let_in_early(app: &Arc<App>, mut ask: Ask) -> Result<Ask, Problem> {
+async fn let_in_early(app: &Arc<App>, mut ask: Box<Ask>) -> Result<Box<Ask>, Problem> {
     let let_in = move || ask.let_in().map(|()| ask);
     app.pools.run(Work::Look, let_in).await.unwrap_or_else(|| Err(Problem::internal()))
 }
@@ -355,5 +360,21 @@ fn describe(headers: &mut HeaderMap, status: u16, raw: &Raw) {
 fn set(headers: &mut HeaderMap, name: HeaderName, text: Option<String>) {
     if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
         headers.insert(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes_of<A, B, C, D, F>(_: impl Fn(A, B, C, D) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn what_is_kept_of_a_request_while_it_waits_is_small() {
+        let bytes = bytes_of(respond);
+        // It is moved at every request, with the room for whatever it may come to wait for.
+        assert!(bytes <= 3_072, "{bytes}");
     }
 }

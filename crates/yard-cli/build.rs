@@ -10,7 +10,8 @@ use std::env;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let target = |what: &str| env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
-    let is_known = target("OS") == "linux" && target("ENV") == "gnu";
+    let is_static = target("FEATURE").split(',').any(|feature| feature == "crt-static");
+    let is_known = target("OS") == "linux" && target("ENV") == "gnu" && !is_static;
     if is_known && env::var_os("CARGO_FEATURE_PIE").is_none() {
         println!("cargo::rustc-link-arg-bins=-no-pie");
     }

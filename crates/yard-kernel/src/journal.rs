@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use yard_core::{Author, Call, ChatId, Fault, FileKind, Result, StepId, WsPath};
+use yard_core::{Author, Call, ChatId, Fault, FaultCode, FileKind, Result, StepId, WsPath};
 use yard_store::{AuditEntry, Batch, Mark, NewStep, Prepared, Rider, Seq, StoreError};
 
 use crate::disk::{NewlyKept, Stat};
@@ -107,6 +107,38 @@ impl Slot {
     fn heard(&self) -> Option<Word> {
         lock(&self.word).take()
     }
+
+    /// Says it to who was told nothing yet.
+    fn say_at_least(&self, word: Word) {
+        lock(&self.word).get_or_insert(word);
+        self.spoken.notify_one();
+    }
+}
+
+/// What a leader owes to the others, also if it breaks off: a word, and the lead to whoever is next.
+struct Duty<'a> {
+    journal: &'a Journal,
+    slots: Vec<Arc<Slot>>,
+}
+
+impl Drop for Duty<'_> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        // Nothing is known of the steps at the head: the next one looks.
+        self.journal.left.store(0, Ordering::Relaxed);
+        for slot in &self.slots {
+            slot.say_at_least(Word::Became(Err(broke_off()), Vec::new()));
+        }
+        self.journal.hand_over();
+    }
+}
+
+fn broke_off() -> Fault {
+    let message = "another change that was being made together with this one broke off; whether this one \
+                   was recorded is not known yet, the history will tell";
+    Fault::new(FaultCode::Io, message)
 }
 
 impl Journal {
@@ -144,7 +176,7 @@ impl Journal {
                     return result;
                 }
                 Word::Lead => {
-                    commit_batch(workspace, self.gather());
+                    self.lead(workspace);
                     word = match slot.heard() {
                         Some(became) => {
                             self.hand_over();
@@ -155,6 +187,13 @@ impl Journal {
                 }
             }
         }
+    }
+
+    fn lead(&self, workspace: &Workspace) {
+        let batch = self.gather();
+        let slots = batch.iter().map(|request| Arc::clone(&request.slot)).collect();
+        let _duty = Duty { journal: self, slots };
+        commit_batch(workspace, batch);
     }
 
     /// Whether the caller has to lead.

@@ -26,6 +26,8 @@ pub enum Answer {
     Error(StoreError),
     /// Nothing: the process ends at once.
     Abort,
+    /// Nothing: the thread panics.
+    Panic,
 }
 
 /// A store that fails when its fuse says so.
@@ -55,6 +57,7 @@ impl FailingStore {
         match &self.answer {
             Answer::Error(error) => Err(error.clone()),
             Answer::Abort => std::process::abort(),
+            Answer::Panic => panic!("on purpose"),
         }
     }
 }

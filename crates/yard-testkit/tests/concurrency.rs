@@ -11,16 +11,21 @@
 )]
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use yard_core::op::{Mkdir, OnExisting, OnMissingFolder, Undo, Write};
 use yard_core::{ContentHash, FaultCode};
-use yard_testkit::probe::{Hand, at, insert, mv, rm, scaled, soak, staged, tree, write};
+use yard_store::{SqliteStore, Store};
+use yard_testkit::failing::{Answer, FailingStore, When};
+use yard_testkit::probe::{
+    Fuse, Hand, Reach, at, insert, mv, rm, scaled, soak, staged, tree, write,
+};
 use yard_testkit::{FakeWorld, Folders, Plan, Yard};
 
 const THREADS: usize = 32;
@@ -115,6 +120,54 @@ fn of_many_who_create_one_path_exactly_one_wins() {
         }
         assert_eq!(hand.verified(), Vec::<String>::new());
     });
+}
+
+/// A bug in one call is that call's alone: whoever shares its batch or waits behind it gets an answer, and
+/// what was acknowledged is there.
+#[test]
+fn a_writer_that_breaks_off_keeps_nobody_waiting() {
+    const WRITERS: usize = 6;
+    const WRITES: usize = 4;
+    // In the batch, in the queue behind it, and after it.
+    for when in [When::Before, When::After] {
+        for nth in 0..scaled(400) as u64 {
+            within(60, move || {
+                let (place, fuse) = (Folders::new(), Fuse::new());
+                let blows = Arc::clone(&fuse);
+                let store = Box::new(move |store: Arc<SqliteStore>| -> Arc<dyn Store> {
+                    Arc::new(FailingStore::new(store, Arc::clone(&blows), when, Answer::Panic))
+                });
+                let hand = place.hand(Plan { store, ..Plan::default() });
+                let path = |writer: usize, nth: usize| format!("/{writer}/{nth}");
+                let (start, done) = (Barrier::new(WRITERS), Mutex::new(Vec::new()));
+                fuse.arm(nth * 3, Reach::Once);
+                std::thread::scope(|scope| {
+                    for writer in 0..WRITERS {
+                        let (hand, start, done) = (&hand, &start, &done);
+                        scope.spawn(move || {
+                            start.wait();
+                            for nth in 0..WRITES {
+                                let op = write(&path(writer, nth), format!("{writer} {nth}"), None);
+                                let work = AssertUnwindSafe(|| hand.perform(op));
+                                if let Ok(Ok(_)) = catch_unwind(work) {
+                                    done.lock().unwrap().push((writer, nth));
+                                }
+                            }
+                        });
+                    }
+                });
+                fuse.disarm();
+                let done = done.into_inner().unwrap();
+                assert!(done.len() >= WRITERS * WRITES - WRITERS, "{done:?}");
+                hand.perform(write("/after", "all\n", None)).unwrap();
+                for (writer, nth) in done {
+                    let file = place.root().join(&path(writer, nth)[1..]);
+                    assert_eq!(std::fs::read_to_string(file).unwrap(), format!("{writer} {nth}"));
+                }
+                assert_eq!(hand.verified(), Vec::<String>::new());
+            });
+        }
+    }
 }
 
 fn edit_around(hand: &Hand, tag: &str, edits: usize) {

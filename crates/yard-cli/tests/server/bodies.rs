@@ -54,6 +54,36 @@ fn w1_malformed_bodies_get_a_json_error() {
 }
 
 #[test]
+fn what_is_no_message_is_told_so_over_mcp() {
+    let server = Server::start();
+    let ada = server.person();
+    let path = format!("/mcp/{}", ada.workspace());
+    let bearer = format!("Bearer {}", ada.token);
+    let accept = ("accept", "application/json, text/event-stream");
+    let headers =
+        [("authorization", bearer.as_str()), ("content-type", "application/json"), accept];
+    let deep = "[".repeat(100_000);
+    let cases: [(&[u8], i64, Value); 8] = [
+        (b"", -32700, Value::Null),
+        (b"{\"jsonrpc\":", -32700, Value::Null),
+        (b"\xff", -32700, Value::Null),
+        (deep.as_bytes(), -32700, Value::Null),
+        (b"null", -32600, Value::Null),
+        (b"\"text\"", -32600, Value::Null),
+        (b"{}", -32600, Value::Null),
+        (b"{\"jsonrpc\": \"1.0\", \"id\": 7, \"method\": \"ping\"}", -32600, json!(7)),
+    ];
+    for (body, code, id) in cases {
+        let answer = server.send("POST", &path, &headers, body);
+        let told = answer.expect(400);
+        assert_eq!((&told["error"]["code"], &told["id"]), (&json!(code), &id), "{told}");
+        assert!(told["error"]["message"].as_str().unwrap().contains("JSON"), "{told}");
+    }
+    let other = [headers[0], ("content-type", "text/plain"), accept];
+    assert_eq!(server.send("POST", &path, &other, b"{}").status, 415);
+}
+
+#[test]
 fn w1_oversized_bodies_are_413_and_never_held() {
     let server = Server::start();
     let ada = server.person();

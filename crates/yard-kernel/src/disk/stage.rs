@@ -634,7 +634,8 @@ impl NewlyKept {
 
 impl Drop for NewlyKept {
     fn drop(&mut self) {
-        if !self.stays {
+        // Who breaks off does not know whether the step is recorded.
+        if !self.stays && !std::thread::panicking() {
             let _ = rustix::fs::unlinkat(&self.stage.kept, &self.name, AtFlags::empty());
         }
     }

@@ -13,7 +13,7 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::door::Door;
 use super::extras::Extras;
@@ -30,6 +30,13 @@ const SESSIONS: usize = 1_024;
 /// 2025-11-25 none says anything, from then on each names its method.
 const SESSION_ID: &str = "mcp-session-id";
 const METHOD: &str = "mcp-method";
+
+const JSON: &str = "application/json";
+/// JSON-RPC's numbers for what is no JSON, and for JSON that is no message.
+const PARSE_ERROR: i64 = -32_700;
+const INVALID_REQUEST: i64 = -32_600;
+const NO_MESSAGE: &str = "not a JSON-RPC message; send one object like \
+    {\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"tools/list\", \"params\": {}}";
 
 type Http = StreamableHttpService<Service<Remote>, LocalSessionManager>;
 
@@ -70,7 +77,13 @@ impl Streamable {
         if opens_session(request.headers()) && sessions.sessions.read().await.len() >= SESSIONS {
             return too_many();
         }
-        http.handle(request).await
+        let (is_json, sent) = (says_json(request.headers()), request.body().clone());
+        let answer = http.handle(request).await;
+        match answer.status() {
+            // To the SDK a message that it cannot read is of another media type.
+            StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => unreadable(sent).await,
+            _ => answer,
+        }
     }
 
     fn place_of(&self, caller: String, history: bool) -> (Http, Arc<LocalSessionManager>) {
@@ -108,14 +121,34 @@ fn opens_session(headers: &HeaderMap) -> bool {
     !headers.contains_key(SESSION_ID) && method.is_none_or(|method| method == b"initialize")
 }
 
+fn says_json(headers: &HeaderMap) -> bool {
+    let media = headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok());
+    media.is_some_and(|media| media.starts_with(JSON))
+}
+
 fn too_many() -> Response<BoxBody<Bytes, Infallible>> {
     let why = format!(
         "{SESSIONS} sessions of this caller are open: end one (DELETE with its Mcp-Session-Id), or use one again"
     );
-    let body = json!({"success": false, "error": why, "code": "RATE_LIMITED"}).to_string();
-    let mut response = Response::new(Full::from(body).boxed());
-    *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let body = json!({"success": false, "error": why, "code": "RATE_LIMITED"});
+    told(StatusCode::TOO_MANY_REQUESTS, &body)
+}
+
+/// The answer to a body that is no message.
+async fn unreadable(sent: Full<Bytes>) -> Response<BoxBody<Bytes, Infallible>> {
+    let Ok(sent) = sent.collect().await;
+    let (code, why, id) = match serde_json::from_slice::<Value>(&sent.to_bytes()) {
+        Err(error) => (PARSE_ERROR, format!("not valid JSON: {error}"), Value::Null),
+        Ok(value) => (INVALID_REQUEST, NO_MESSAGE.to_owned(), value["id"].clone()),
+    };
+    let body = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": why}});
+    told(StatusCode::BAD_REQUEST, &body)
+}
+
+fn told(status: StatusCode, body: &Value) -> Response<BoxBody<Bytes, Infallible>> {
+    let mut response = Response::new(Full::from(body.to_string()).boxed());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     response
 }
 

@@ -79,9 +79,18 @@ impl Glimpses {
         by_path.insert(path.clone(), Glimpse { gist, told, when });
     }
 
-    /// To be called with each change that this process made, before anybody is told of it.
-    pub(crate) fn changed(&self) {
-        self.changes.fetch_add(1, Ordering::AcqRel);
+    /// To be held by each change that this process makes, until anybody is told of it.
+    pub(crate) fn changing(&self) -> Changing<'_> {
+        Changing(&self.changes)
+    }
+}
+
+/// A change that is being made. It counts however it ends: part of it may have happened.
+pub(crate) struct Changing<'a>(&'a AtomicU64);
+
+impl Drop for Changing<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::AcqRel);
     }
 }
 
@@ -113,7 +122,7 @@ mod tests {
         assert_eq!(seen(5_999), Some((gist(), Some(TOLD))));
         assert_eq!(seen(6_000), Some((gist(), None)));
         assert_eq!(seen(4_999), Some((gist(), None)), "the clock was set back");
-        glimpses.changed();
+        drop(glimpses.changing());
         assert_eq!(seen(5_000), Some((gist(), None)));
     }
 
@@ -121,7 +130,7 @@ mod tests {
     fn what_was_asked_before_a_change_is_no_good_after_it() {
         let glimpses = Glimpses::default();
         let before = glimpses.begin(at(0));
-        glimpses.changed();
+        drop(glimpses.changing());
         glimpses.keep(&path("/a"), before, gist(), TOLD);
         assert_eq!(glimpses.last(&path("/a"), glimpses.begin(at(0))), Some((gist(), None)));
     }

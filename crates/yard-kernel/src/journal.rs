@@ -119,11 +119,12 @@ impl Slot {
 struct Duty<'a> {
     journal: &'a Journal,
     slots: Vec<Arc<Slot>>,
+    is_done: bool,
 }
 
 impl Drop for Duty<'_> {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
+        if self.is_done {
             return;
         }
         // Nothing is known of the steps at the head: the next one looks.
@@ -192,8 +193,9 @@ impl Journal {
     fn lead(&self, workspace: &Workspace) {
         let batch = self.gather();
         let slots = batch.iter().map(|request| Arc::clone(&request.slot)).collect();
-        let _duty = Duty { journal: self, slots };
+        let mut duty = Duty { journal: self, slots, is_done: false };
         commit_batch(workspace, batch);
+        duty.is_done = true;
     }
 
     /// Whether the caller has to lead.
@@ -317,13 +319,16 @@ type Told = Vec<(Arc<Slot>, Result<Verdict>, Vec<Retired>)>;
 /// Records and projects the batch; what to tell everybody.
 fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -> Told {
     let (mut ready, steps, contents) = lay_out(requests, call);
+    // From here on it may be recorded, whatever becomes of this thread.
+    let kept = ready.iter_mut().flat_map(|item| &mut item.request.draft.kept);
+    kept.for_each(NewlyKept::stays);
     let (recorded, mut head) = record(workspace, head, &ready, &steps, &contents);
     let mut told = Vec::with_capacity(ready.len());
     let (mut complete, mut landed) = (true, false);
     for (item, recorded) in ready.drain(..).zip(recorded) {
         let Request { mut draft, signed, slot, .. } = item.request;
-        if !matches!(recorded, Ok(Verdict::Moved)) {
-            draft.kept.iter_mut().for_each(NewlyKept::stays);
+        if matches!(recorded, Ok(Verdict::Moved)) {
+            draft.kept.iter_mut().for_each(NewlyKept::goes);
         }
         let mut gone = Vec::new();
         let result = match recorded {

@@ -130,10 +130,8 @@ impl Workspace {
         signed: Signed,
         call: &Call,
     ) -> Result<Committed<A>> {
-        let committed = self.land(proposal, signed, call);
-        // Also after a fault: part of it may have happened.
-        self.glimpses.changed();
-        committed
+        let _changing = self.glimpses.changing();
+        self.land(proposal, signed, call)
     }
 
     fn land<A>(&self, proposal: Proposal<A>, signed: Signed, call: &Call) -> Result<Committed<A>> {

@@ -89,6 +89,8 @@ pub enum Blow {
     Errno(i32),
     /// The process ends at once, as by a power cut.
     Abort,
+    /// The thread panics.
+    Panic,
 }
 
 /// A disk whose n-th call fails.
@@ -120,6 +122,7 @@ impl Probe for FailingProbe {
         match self.blow {
             Blow::Errno(errno) => Err(io::Error::from_raw_os_error(errno)),
             Blow::Abort => std::process::abort(),
+            Blow::Panic => panic!("on purpose"),
         }
     }
 }

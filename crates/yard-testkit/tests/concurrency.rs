@@ -21,10 +21,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use yard_core::op::{Mkdir, OnExisting, OnMissingFolder, Undo, Write};
 use yard_core::{ContentHash, FaultCode};
-use yard_store::{SqliteStore, Store};
 use yard_testkit::failing::{Answer, FailingStore, When};
 use yard_testkit::probe::{
-    Fuse, Hand, Reach, at, insert, mv, rm, scaled, soak, staged, tree, write,
+    Blow, FailingProbe, Fuse, Hand, Reach, at, insert, mv, rm, scaled, soak, staged, tree, write,
 };
 use yard_testkit::{FakeWorld, Folders, Plan, Yard};
 
@@ -126,48 +125,65 @@ fn of_many_who_create_one_path_exactly_one_wins() {
 /// what was acknowledged is there.
 #[test]
 fn a_writer_that_breaks_off_keeps_nobody_waiting() {
+    let rounds = scaled(400) as u64;
+    for breaks in [Breaks::Store(When::Before), Breaks::Store(When::After), Breaks::Disk] {
+        let broke = (0..rounds).filter(|nth| breaks_off(breaks, nth * 3)).count() as u64;
+        assert!(broke > rounds / 2, "{broke} of {rounds}: {breaks:?}");
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Breaks {
+    Store(When),
+    Disk,
+}
+
+/// Lets some write while the `nth` call below them breaks off; whether it did.
+fn breaks_off(breaks: Breaks, nth: u64) -> bool {
     const WRITERS: usize = 6;
     const WRITES: usize = 4;
-    // In the batch, in the queue behind it, and after it.
-    for when in [When::Before, When::After] {
-        for nth in 0..scaled(400) as u64 {
-            within(60, move || {
-                let (place, fuse) = (Folders::new(), Fuse::new());
-                let blows = Arc::clone(&fuse);
-                let store = Box::new(move |store: Arc<SqliteStore>| -> Arc<dyn Store> {
-                    Arc::new(FailingStore::new(store, Arc::clone(&blows), when, Answer::Panic))
-                });
-                let hand = place.hand(Plan { store, ..Plan::default() });
-                let path = |writer: usize, nth: usize| format!("/{writer}/{nth}");
-                let (start, done) = (Barrier::new(WRITERS), Mutex::new(Vec::new()));
-                fuse.arm(nth * 3, Reach::Once);
-                std::thread::scope(|scope| {
-                    for writer in 0..WRITERS {
-                        let (hand, start, done) = (&hand, &start, &done);
-                        scope.spawn(move || {
-                            start.wait();
-                            for nth in 0..WRITES {
-                                let op = write(&path(writer, nth), format!("{writer} {nth}"), None);
-                                let work = AssertUnwindSafe(|| hand.perform(op));
-                                if let Ok(Ok(_)) = catch_unwind(work) {
-                                    done.lock().unwrap().push((writer, nth));
-                                }
-                            }
-                        });
-                    }
-                });
-                fuse.disarm();
-                let done = done.into_inner().unwrap();
-                assert!(done.len() >= WRITERS * WRITES - WRITERS, "{done:?}");
-                hand.perform(write("/after", "all\n", None)).unwrap();
-                for (writer, nth) in done {
-                    let file = place.root().join(&path(writer, nth)[1..]);
-                    assert_eq!(std::fs::read_to_string(file).unwrap(), format!("{writer} {nth}"));
-                }
-                assert_eq!(hand.verified(), Vec::<String>::new());
+    let (fuse, mut plan) = (Fuse::new(), Plan::default());
+    let blows = Arc::clone(&fuse);
+    match breaks {
+        Breaks::Disk => plan.probe = Some(Arc::new(FailingProbe::new(blows, Blow::Panic))),
+        Breaks::Store(when) => {
+            plan.store = Box::new(move |store| {
+                Arc::new(FailingStore::new(store, Arc::clone(&blows), when, Answer::Panic))
             });
         }
     }
+    let place = Folders::new();
+    let hand = place.hand(plan);
+    fuse.arm(nth, Reach::Once);
+    let armed = Arc::clone(&fuse);
+    within(60, move || {
+        let path = |writer: usize, nth: usize| format!("/{writer}/{nth}");
+        let (start, done) = (Barrier::new(WRITERS), Mutex::new(Vec::new()));
+        std::thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                let (hand, start, done) = (&hand, &start, &done);
+                scope.spawn(move || {
+                    start.wait();
+                    for nth in 0..WRITES {
+                        let op = write(&path(writer, nth), format!("{writer} {nth}"), None);
+                        if let Ok(Ok(_)) = catch_unwind(AssertUnwindSafe(|| hand.perform(op))) {
+                            done.lock().unwrap().push((writer, nth));
+                        }
+                    }
+                });
+            }
+        });
+        armed.disarm();
+        let done = done.into_inner().unwrap();
+        assert!(done.len() >= WRITERS * WRITES - WRITERS, "{done:?}");
+        hand.perform(write("/after", "all\n", None)).unwrap();
+        for (writer, nth) in done {
+            let file = place.root().join(&path(writer, nth)[1..]);
+            assert_eq!(std::fs::read_to_string(file).unwrap(), format!("{writer} {nth}"));
+        }
+        assert_eq!(hand.verified(), Vec::<String>::new());
+    });
+    fuse.disarm() > 0
 }
 
 fn edit_around(hand: &Hand, tag: &str, edits: usize) {

@@ -8,6 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::fs::FlockOperation;
@@ -23,6 +24,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 /// The shared files of one workspace.
 pub(crate) struct Locks {
     lock: File,
+    /// The system gives the lock to a process, however many of its threads ask: this is who of them has it.
+    taken: AtomicBool,
     /// The same once more: who looks through it holds nothing that this process has locked.
     glance: File,
     presence: File,
@@ -30,12 +33,13 @@ pub(crate) struct Locks {
 }
 
 /// The workspace's lock, held. Dropped, it is free.
-pub(crate) struct WorkspaceLock<'a>(&'a File);
+pub(crate) struct WorkspaceLock<'a>(&'a Locks);
 
 impl Drop for WorkspaceLock<'_> {
     fn drop(&mut self) {
         // Closing the file or the end of the process would free it too.
-        let _ = rustix::fs::flock(self.0, FlockOperation::Unlock);
+        let _ = rustix::fs::flock(&self.0.lock, FlockOperation::Unlock);
+        self.0.taken.store(false, Ordering::Release);
     }
 }
 
@@ -53,7 +57,8 @@ impl Locks {
                 .map_err(|error| unusable(&error))
         };
         let (lock, glance) = (open("lock")?, open("lock")?);
-        Ok(Self { lock, glance, presence: open("presence")?, applied: open("applied")? })
+        let (presence, applied) = (open("presence")?, open("applied")?);
+        Ok(Self { lock, taken: AtomicBool::new(false), glance, presence, applied })
     }
 
     /// Whether nobody changes anything at the moment, in this process or another.
@@ -62,18 +67,31 @@ impl Locks {
         free && rustix::fs::flock(&self.glance, FlockOperation::Unlock).is_ok()
     }
 
-    /// Takes the workspace's lock, waiting for another process as long as the call may take.
+    /// Takes the workspace's lock, waiting for other threads and processes as long as the call may take.
     pub(crate) fn acquire(&self, call: &Call) -> Result<WorkspaceLock<'_>> {
         let mut pause = FIRST_PAUSE;
         loop {
-            match rustix::fs::flock(&self.lock, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(WorkspaceLock(&self.lock)),
-                Err(Errno::WOULDBLOCK | Errno::INTR) => {}
-                Err(errno) => return Err(unusable(&errno.into())),
+            if let Some(lock) = self.try_acquire()? {
+                return Ok(lock);
             }
             call.check()?;
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn try_acquire(&self) -> Result<Option<WorkspaceLock<'_>>> {
+        if self.taken.swap(true, Ordering::Acquire) {
+            return Ok(None);
+        }
+        let locked = rustix::fs::flock(&self.lock, FlockOperation::NonBlockingLockExclusive);
+        if locked.is_ok() {
+            return Ok(Some(WorkspaceLock(self)));
+        }
+        self.taken.store(false, Ordering::Release);
+        match locked {
+            Err(Errno::WOULDBLOCK | Errno::INTR) | Ok(()) => Ok(None),
+            Err(errno) => Err(unusable(&errno.into())),
         }
     }
 
@@ -116,4 +134,26 @@ impl Locks {
 
 fn unusable(error: &io::Error) -> Fault {
     Fault::new(FaultCode::Io, format!("the workspace's state folder cannot be used: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_is_held_by_one_thread_of_one_process() {
+        let state = tempfile::tempdir().unwrap();
+        // As two processes have it: each has files of its own.
+        let (ours, theirs) =
+            (Locks::open(state.path()).unwrap(), Locks::open(state.path()).unwrap());
+        let held = ours.try_acquire().unwrap();
+        assert!(held.is_some() && !ours.is_free());
+        assert!(ours.try_acquire().unwrap().is_none(), "another thread");
+        assert!(theirs.try_acquire().unwrap().is_none(), "another process");
+        drop(held);
+        let held = theirs.try_acquire().unwrap();
+        assert!(held.is_some() && ours.try_acquire().unwrap().is_none());
+        drop(held);
+        assert!(ours.try_acquire().unwrap().is_some());
+    }
 }

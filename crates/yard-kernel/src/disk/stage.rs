@@ -626,16 +626,20 @@ pub(crate) struct NewlyKept {
 }
 
 impl NewlyKept {
-    /// Its step is recorded, or may be.
+    /// Its step is about to be recorded, or may be already.
     pub(crate) fn stays(&mut self) {
         self.stays = true;
+    }
+
+    /// Its step was not recorded.
+    pub(crate) fn goes(&mut self) {
+        self.stays = false;
     }
 }
 
 impl Drop for NewlyKept {
     fn drop(&mut self) {
-        // Who breaks off does not know whether the step is recorded.
-        if !self.stays && !std::thread::panicking() {
+        if !self.stays {
             let _ = rustix::fs::unlinkat(&self.stage.kept, &self.name, AtFlags::empty());
         }
     }

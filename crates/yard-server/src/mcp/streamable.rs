@@ -11,8 +11,11 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
+use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::door::Door;
@@ -134,13 +137,21 @@ fn too_many() -> Response<BoxBody<Bytes, Infallible>> {
     told(StatusCode::TOO_MANY_REQUESTS, &body)
 }
 
+/// What names a message, if that is what it is.
+#[derive(Deserialize)]
+struct Named {
+    id: RequestId,
+}
+
 /// The answer to a body that is no message.
 async fn unreadable(sent: Full<Bytes>) -> Response<BoxBody<Bytes, Infallible>> {
     let Ok(sent) = sent.collect().await;
-    let (code, why, id) = match serde_json::from_slice::<Value>(&sent.to_bytes()) {
-        Err(error) => (PARSE_ERROR, format!("not valid JSON: {error}"), Value::Null),
-        Ok(value) => (INVALID_REQUEST, NO_MESSAGE.to_owned(), value["id"].clone()),
+    let sent = sent.to_bytes();
+    let (code, why) = match serde_json::from_slice::<IgnoredAny>(&sent) {
+        Err(error) => (PARSE_ERROR, format!("not valid JSON: {error}")),
+        Ok(_) => (INVALID_REQUEST, NO_MESSAGE.to_owned()),
     };
+    let id = serde_json::from_slice::<Named>(&sent).ok().map(|named| named.id);
     let body = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": why}});
     told(StatusCode::BAD_REQUEST, &body)
 }

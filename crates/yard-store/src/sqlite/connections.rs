@@ -2,7 +2,7 @@
 //! commit of any process. What they are used for is not known here.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
@@ -155,7 +155,8 @@ impl Connections {
     pub(super) fn glance<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         match self.writer.try_lock() {
             Ok(writer) => work(&writer.connection),
-            Err(_) => self.read(work),
+            Err(TryLockError::Poisoned(broken)) => work(&broken.into_inner().connection),
+            Err(TryLockError::WouldBlock) => self.read(work),
         }
     }
 

@@ -74,7 +74,7 @@ fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Probl
     let result = handler(ask);
     let reply = match &result {
         Ok(reply) => Some((reply.status, bytes(&reply.content))),
-        Err(problem) if problem.status < 500 && problem.status != 429 => {
+        Err(problem) if is_kept(problem.status) => {
             Some((problem.status, problem.body.to_string().into_bytes()))
         }
         Err(_) => None,
@@ -88,6 +88,12 @@ fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Probl
         tracing::error!(%error, "the answer of a retried request could not be kept");
     }
     result
+}
+
+/// Whether a failure is what a retry is told, too. After most it is not known whether part of the change
+/// happened, and a retry must not find out by doing it again; only who was not let try may try again.
+fn is_kept(status: u16) -> bool {
+    !matches!(status, 429 | 503)
 }
 
 fn bytes(content: &Content) -> Vec<u8> {
@@ -155,5 +161,16 @@ impl<'a> Mark<'a> {
 impl Drop for Mark<'_> {
     fn drop(&mut self) {
         self.all.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.own);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_kept;
+
+    #[test]
+    fn what_may_have_happened_is_not_tried_again() {
+        assert!([400, 404, 409, 413, 500, 507].into_iter().all(is_kept));
+        assert!(![429, 503].into_iter().any(is_kept));
     }
 }

@@ -85,13 +85,11 @@ impl Locks {
             return Ok(None);
         }
         let locked = rustix::fs::flock(&self.lock, FlockOperation::NonBlockingLockExclusive);
-        if locked.is_ok() {
-            return Ok(Some(WorkspaceLock(self)));
-        }
+        let Err(errno) = locked else { return Ok(Some(WorkspaceLock(self))) };
         self.taken.store(false, Ordering::Release);
-        match locked {
-            Err(Errno::WOULDBLOCK | Errno::INTR) | Ok(()) => Ok(None),
-            Err(errno) => Err(unusable(&errno.into())),
+        match errno {
+            Errno::WOULDBLOCK | Errno::INTR => Ok(None),
+            errno => Err(unusable(&errno.into())),
         }
     }
 

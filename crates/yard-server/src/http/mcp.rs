@@ -9,7 +9,7 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use http::header::{EXPECT, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::{BodyStream, Full};
+use http_body_util::BodyStream;
 use hyper::body::{Body as _, Incoming};
 use tokio::time::Instant;
 use yard_core::{Role, WorkspaceId};
@@ -57,10 +57,9 @@ pub(super) async fn respond(
         Ok(((guest, token, id), (bytes, _room))) => {
             let caller = format!("{id} {}", guest.session.actor().name());
             parts.extensions.insert(guest);
-            let body = Full::new(bytes);
             let history = option(&parts, "history").is_some_and(|value| value != "false");
             let mut answer =
-                app.mcp.respond(caller, history, Request::from_parts(parts, body)).await;
+                app.mcp.respond(caller, history, Request::from_parts(parts, bytes)).await;
             // The SDK says that it will; by now it has, and clients take nothing less for an end.
             if method == Method::DELETE && answer.status() == StatusCode::ACCEPTED {
                 *answer.status_mut() = StatusCode::NO_CONTENT;

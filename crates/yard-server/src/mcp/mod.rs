@@ -24,6 +24,7 @@ mod streamable;
 mod text;
 mod tools;
 mod watching;
+mod wrong;
 
 pub use door::Door as McpDoor;
 pub use extras::{Answering, Extras};

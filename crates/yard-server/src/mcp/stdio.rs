@@ -18,7 +18,6 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::io::stdio_pipes;
 use rmcp::{RoleServer, serve_server};
-use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, watch};
 use yard_dialects::Json;
@@ -26,6 +25,7 @@ use yard_dialects::Json;
 use super::door::Door;
 use super::local::Local;
 use super::service::{Ready, Service};
+use super::wrong::Wrong;
 use crate::pool::Pools;
 
 /// Longest message: 64 MiB of content (R12), where each byte may need an escape of two.
@@ -275,7 +275,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
             [] => Ok(None),
             line => serde_json::from_slice(line)
                 .map(Some)
-                .map_err(|error| Box::new(wrong(line, &error))),
+                .map_err(|_| Box::new(Wrong::of(line, "line"))),
         };
         self.line.clear();
         self.line.shrink_to(KEPT_BYTES);
@@ -283,44 +283,17 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
     }
 }
 
-/// Why a line is no message, and whose.
-struct Wrong {
-    id: Option<RequestId>,
-    error: ErrorData,
-    is_answered: bool,
-}
-
-fn wrong(line: &[u8], error: &serde_json::Error) -> Wrong {
-    let Ok(value) = serde_json::from_slice::<Value>(line) else {
-        let message = format!("this line is no JSON: {error}. Send one JSON-RPC message a line");
-        return Wrong { id: None, error: ErrorData::parse_error(message, None), is_answered: true };
-    };
-    let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
-    let method = value.get("method").and_then(Value::as_str);
-    let message = match method {
-        Some(method) => {
-            let method: String = method.chars().take(80).collect();
-            format!("the params of {method} are not what it takes, or it is no method")
-        }
-        None => "expected a JSON-RPC 2.0 message: an object with jsonrpc, id, method and params"
-            .to_owned(),
-    };
-    // A notification is answered by nobody, however wrong it is.
-    let is_answered = id.is_some() || method.is_none();
-    Wrong { id, error: ErrorData::invalid_request(message, None), is_answered }
-}
-
 fn too_many(id: RequestId) -> Wrong {
     let message = format!(
         "{REQUESTS} requests, or {} MiB of them, are under way: wait for answers, then send this again",
         HELD_KIB >> 10
     );
-    Wrong { id: Some(id), error: ErrorData::internal_error(message, None), is_answered: true }
+    Wrong::told(Some(id), ErrorData::internal_error(message, None))
 }
 
 fn too_long() -> Wrong {
     let message = format!("a message has at most {} MiB; this one was dropped", LINE_BYTES >> 20);
-    Wrong { id: None, error: ErrorData::invalid_request(message, None), is_answered: true }
+    Wrong::told(None, ErrorData::invalid_request(message, None))
 }
 
 impl<R, W> Transport<RoleServer> for Lines<R, W>

@@ -11,17 +11,17 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
-use rmcp::model::RequestId;
+use rmcp::RoleServer;
+use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::door::Door;
 use super::extras::Extras;
 use super::remote::Remote;
 use super::service::{Ready, Service};
+use super::wrong::Wrong;
 
 /// How long a session may be quiet.
 const QUIET: Duration = Duration::from_secs(3_600);
@@ -33,13 +33,7 @@ const SESSIONS: usize = 1_024;
 /// 2025-11-25 none says anything, from then on each names its method.
 const SESSION_ID: &str = "mcp-session-id";
 const METHOD: &str = "mcp-method";
-
 const JSON: &str = "application/json";
-/// JSON-RPC's numbers for what is no JSON, and for JSON that is no message.
-const PARSE_ERROR: i64 = -32_700;
-const INVALID_REQUEST: i64 = -32_600;
-const NO_MESSAGE: &str = "not a JSON-RPC message; send one object like \
-    {\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"tools/list\", \"params\": {}}";
 
 type Http = StreamableHttpService<Service<Remote>, LocalSessionManager>;
 
@@ -74,17 +68,17 @@ impl Streamable {
         &self,
         caller: String,
         history: bool,
-        request: Request<Full<Bytes>>,
+        request: Request<Bytes>,
     ) -> Response<BoxBody<Bytes, Infallible>> {
         let (http, sessions) = self.place_of(format!("{caller} {history}"), history);
         if opens_session(request.headers()) && sessions.sessions.read().await.len() >= SESSIONS {
             return too_many();
         }
         let (is_json, sent) = (says_json(request.headers()), request.body().clone());
-        let answer = http.handle(request).await;
+        let answer = http.handle(request.map(Full::new)).await;
         match answer.status() {
             // To the SDK a message that it cannot read is of another media type.
-            StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => unreadable(sent).await,
+            StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => unreadable(&sent),
             _ => answer,
         }
     }
@@ -124,6 +118,7 @@ fn opens_session(headers: &HeaderMap) -> bool {
     !headers.contains_key(SESSION_ID) && method.is_none_or(|method| method == b"initialize")
 }
 
+/// Whether the SDK reads the body at all.
 fn says_json(headers: &HeaderMap) -> bool {
     let media = headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok());
     media.is_some_and(|media| media.starts_with(JSON))
@@ -137,23 +132,11 @@ fn too_many() -> Response<BoxBody<Bytes, Infallible>> {
     told(StatusCode::TOO_MANY_REQUESTS, &body)
 }
 
-/// What names a message, if that is what it is.
-#[derive(Deserialize)]
-struct Named {
-    id: RequestId,
-}
-
 /// The answer to a body that is no message.
-async fn unreadable(sent: Full<Bytes>) -> Response<BoxBody<Bytes, Infallible>> {
-    let Ok(sent) = sent.collect().await;
-    let sent = sent.to_bytes();
-    let (code, why) = match serde_json::from_slice::<IgnoredAny>(&sent) {
-        Err(error) => (PARSE_ERROR, format!("not valid JSON: {error}")),
-        Ok(_) => (INVALID_REQUEST, NO_MESSAGE.to_owned()),
-    };
-    let id = serde_json::from_slice::<Named>(&sent).ok().map(|named| named.id);
-    let body = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": why}});
-    told(StatusCode::BAD_REQUEST, &body)
+fn unreadable(sent: &[u8]) -> Response<BoxBody<Bytes, Infallible>> {
+    let Wrong { id, error, .. } = Wrong::of(sent, "body");
+    let message = TxJsonRpcMessage::<RoleServer>::error(error, id);
+    told(StatusCode::BAD_REQUEST, &json!(message))
 }
 
 fn told(status: StatusCode, body: &Value) -> Response<BoxBody<Bytes, Infallible>> {

@@ -7,6 +7,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "the one place of the kernel that opens files")]
 
+mod apart;
+mod bare;
 mod capture;
 mod dropped;
 mod layer;
@@ -383,8 +385,7 @@ impl Disk {
         let handle = self.open_beneath(folder, flags).map_err(told)?;
         let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
         rustix::fs::accessat(&handle, ".", access, AtFlags::EACCESS).map_err(told)?;
-        let stat = rustix::fs::fstat(&handle).map_err(told)?;
-        if stat.st_dev == stage.device() {
+        if stage.is_beside(&handle).map_err(told)? {
             return Ok(());
         }
         let message = format!(

@@ -17,6 +17,8 @@ use yard_store::{SPARE, Signature};
 
 use crate::content::{hash_all, read_all};
 
+use super::apart::open_apart;
+use super::bare::Bare;
 use super::{Disk, DiskCall, Stat, layer, write_fault};
 
 /// Larger files are hashed in pieces.
@@ -29,7 +31,7 @@ const SWAPPED: &str = ".swap";
 pub(crate) struct Stage {
     folder: OwnedFd,
     kept: OwnedFd,
-    device: u64,
+    device: (u32, u32),
     prefix: String,
     next: AtomicU64,
     /// Something is kept that may go for room.
@@ -42,7 +44,7 @@ pub(crate) struct Stage {
 pub(crate) struct Staged {
     stage: Arc<Stage>,
     name: String,
-    pub(crate) stat: Stat,
+    pub(crate) bare: Bare,
     placed: bool,
 }
 
@@ -99,9 +101,9 @@ impl Stage {
         } else {
             open_folder(disk.root.as_fd(), RESERVED_NAME).map_err(told)?
         };
-        let folder = open_folder(home.as_fd(), "stage").map_err(told)?;
+        let folder = open_apart(home.as_fd(), "stage").map_err(told)?;
         let kept = open_folder(home.as_fd(), "kept").map_err(told)?;
-        let device = rustix::fs::fstat(&folder).map_err(told)?.st_dev;
+        let device = Bare::of(&folder).map_err(told)?.device;
         let prefix = format!("{unique:032x}");
         let is_spare = |name: &String| name.contains(SPARE);
         let spares = names_in(&kept).unwrap_or_default().iter().any(is_spare);
@@ -110,8 +112,9 @@ impl Stage {
         Ok(Self { folder, kept, device, prefix, next, spares, new_spares })
     }
 
-    pub(crate) fn device(&self) -> u64 {
-        self.device
+    /// Whether a folder is on the stage's own file system.
+    pub(super) fn is_beside(&self, folder: &OwnedFd) -> std::result::Result<bool, Errno> {
+        Ok(Bare::of(folder)?.device == self.device)
     }
 
     fn fresh_name(&self) -> String {
@@ -176,14 +179,14 @@ impl Stage {
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
         let mut file = File::from(handle);
         file.write_all(bytes).map_err(|error| told(errno_of(&error)))?;
-        let stat = self.dress(&file, shape).map_err(told)?;
-        Ok(guard.finish(stat))
+        let bare = self.dress(&file, shape).map_err(told)?;
+        Ok(guard.finish(bare))
     }
 
     /// Gives a staged file its owner and mode, where it does not have them; how it looks then. Owner
     /// first: changing it clears the set-user-id bits that the mode may bring.
-    fn dress(&self, file: &File, shape: &Shape) -> std::result::Result<Stat, Errno> {
-        let bare = Stat::of(&rustix::fs::fstat(file)?);
+    fn dress(&self, file: &File, shape: &Shape) -> std::result::Result<Bare, Errno> {
+        let bare = Bare::of(file)?;
         let chown = shape.owner.filter(|owner| *owner != bare.owner);
         if let Some((user, group)) = chown {
             let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
@@ -199,7 +202,7 @@ impl Stage {
         }
         match (chown, chmod) {
             (None, None) => Ok(bare),
-            _ => rustix::fs::fstat(file).map(|raw| Stat::of(&raw)),
+            _ => Bare::of(file),
         }
     }
 
@@ -228,8 +231,8 @@ impl Stage {
         let name = self.fresh_name();
         rustix::fs::symlinkat(target, &self.folder, &name).map_err(told)?;
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
-        let stat = self.stat(guard.name()).map_err(told)?;
-        Ok(guard.finish(stat))
+        let bare = Bare::at(&self.folder, guard.name()).map_err(told)?;
+        Ok(guard.finish(bare))
     }
 
     fn stat(&self, name: &str) -> std::result::Result<Stat, Errno> {
@@ -563,8 +566,8 @@ impl Stage {
         let guard = Unfinished { stage: Arc::clone(self), name: Some(staged) };
         let mut file = File::from(handle);
         std::io::copy(&mut source, &mut file).map_err(|error| told(errno_of(&error)))?;
-        let stat = self.dress(&file, shape).map_err(told)?;
-        Ok(guard.finish(stat))
+        let bare = self.dress(&file, shape).map_err(told)?;
+        Ok(guard.finish(bare))
     }
 }
 
@@ -585,8 +588,8 @@ impl Incoming {
     pub(crate) fn finish(self) -> Result<Staged> {
         let told = |errno| write_fault(errno, &WsPath::root());
         rustix::fs::fsync(&self.file).map_err(told)?;
-        let stat = rustix::fs::fstat(&self.file).map_err(told)?;
-        Ok(self.guard.finish(Stat::of(&stat)))
+        let bare = Bare::of(&self.file).map_err(told)?;
+        Ok(self.guard.finish(bare))
     }
 }
 
@@ -666,9 +669,9 @@ impl Unfinished {
         self.name.as_deref().unwrap_or_default()
     }
 
-    fn finish(mut self, stat: Stat) -> Staged {
+    fn finish(mut self, bare: Bare) -> Staged {
         let name = self.name.take().unwrap_or_default();
-        Staged { stage: Arc::clone(&self.stage), name, stat, placed: false }
+        Staged { stage: Arc::clone(&self.stage), name, bare, placed: false }
     }
 }
 

@@ -3,13 +3,18 @@
 
 mod text;
 mod write;
+mod written;
 
+use std::convert::Infallible;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use bytes::Bytes;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
+
+use written::Written;
 
 /// Bytes that are kept free for what comes around a reply.
 const ROOM: usize = 256;
@@ -17,7 +22,7 @@ const ROOM: usize = 256;
 /// A JSON text that is also a value.
 #[derive(Clone)]
 pub struct Json {
-    text: OnceLock<String>,
+    text: OnceLock<Written>,
     value: OnceLock<Value>,
     /// What it is made of, where that is one long text: written as JSON once somebody wants that.
     quoted: Option<Box<Quoted>>,
@@ -32,20 +37,27 @@ struct Quoted {
 }
 
 impl Quoted {
-    fn write(&self) -> String {
-        let mut json = self.before.clone().into_bytes();
-        text::write(&mut json, &self.text);
-        json.extend_from_slice(self.after.as_bytes());
-        text_of(json)
+    fn write(&self) -> Written {
+        written(|json| {
+            json.extend_from_slice(self.before.as_bytes());
+            text::write(json, &self.text);
+            json.extend_from_slice(self.after.as_bytes());
+        })
     }
+}
+
+fn written(write: impl FnOnce(&mut Vec<u8>)) -> Written {
+    let Ok(written) = Written::by::<Infallible>(|json| {
+        write(json);
+        Ok(())
+    });
+    written
 }
 
 impl Json {
     /// What `value` is as JSON. Fails only where a type cannot be: an object whose keys are no texts.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Self> {
-        let mut json = Vec::with_capacity(ROOM);
-        value.serialize(write::Writer::new(&mut json))?;
-        Ok(Self::written(text_of(json)))
+        Written::by(|json| value.serialize(write::Writer::new(json))).map(Self::from)
     }
 
     /// The JSON in which a text stands as a string between `before` and `after`. Who wants only the text
@@ -55,35 +67,39 @@ impl Json {
         Self { text: OnceLock::new(), value: OnceLock::new(), quoted: Some(Box::new(quoted)) }
     }
 
-    fn written(text: String) -> Self {
-        Self { text: text.into(), value: OnceLock::new(), quoted: None }
+    fn written(&self) -> &Written {
+        self.text.get_or_init(|| match &self.quoted {
+            Some(quoted) => quoted.write(),
+            None => written(|_| ()),
+        })
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        let written = || self.quoted.as_ref().map(|quoted| quoted.write()).unwrap_or_default();
-        self.text.get_or_init(written)
+        self.written().as_str()
     }
 
-    /// The text, to keep.
-    pub fn into_text(self) -> String {
-        self.as_str();
-        self.text.into_inner().unwrap_or_default()
+    /// The text's bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.written().as_bytes()
     }
 
-    /// The text that it quotes, if it was made of one.
-    pub fn into_quoted(self) -> Result<String, Self> {
-        match self.quoted {
-            Some(quoted) => Ok(quoted.text),
-            None => Err(self),
-        }
+    /// The text's bytes, to keep.
+    pub fn into_bytes(self) -> Bytes {
+        self.written();
+        self.text.into_inner().map(Written::into_bytes).unwrap_or_default()
+    }
+
+    /// Takes the text that it quotes, if it was made of one. Then there is nothing left of it.
+    pub fn take_quoted(&mut self) -> Option<String> {
+        self.quoted.take().map(|quoted| quoted.text)
     }
 
     /// The value, to keep.
     pub fn into_value(mut self) -> Value {
         match self.value.take() {
             Some(value) => value,
-            None => read(self.as_str()),
+            None => read(self.as_bytes()),
         }
     }
 
@@ -94,32 +110,32 @@ impl Json {
             let Quoted { before: inner, text, after: end } = *quoted;
             return Self::quoting(&format!("{before}{inner}"), text, &format!("{end}{after}"));
         }
-        let mut text = self.into_text();
-        text.reserve(before.len() + after.len());
-        text.insert_str(0, before);
-        text.push_str(after);
-        Self::written(text)
+        let mut text = self.text.into_inner().unwrap_or_else(|| written(|_| ()));
+        text.surround(before, after);
+        text.into()
     }
 }
 
-/// What is written here is put together from texts.
-fn text_of(json: Vec<u8>) -> String {
-    String::from_utf8(json).unwrap_or_default()
-}
-
 /// What was written here can be read, also where an envelope made it deeper than a caller may send.
-fn read(text: &str) -> Value {
-    let mut reader = serde_json::Deserializer::from_str(text);
+fn read(text: &[u8]) -> Value {
+    let mut reader = serde_json::Deserializer::from_slice(text);
     reader.disable_recursion_limit();
     Value::deserialize(&mut reader).unwrap_or_default()
 }
 
+impl From<Written> for Json {
+    fn from(text: Written) -> Self {
+        Self { text: text.into(), value: OnceLock::new(), quoted: None }
+    }
+}
+
 impl From<Value> for Json {
     fn from(value: Value) -> Self {
-        let mut json = Vec::with_capacity(ROOM);
-        // The keys of a value are texts.
-        let _ = value.serialize(write::Writer::new(&mut json));
-        Self { text: text_of(json).into(), value: value.into(), quoted: None }
+        let text = written(|json| {
+            // The keys of a value are texts.
+            let _ = value.serialize(write::Writer::new(json));
+        });
+        Self { text: text.into(), value: value.into(), quoted: None }
     }
 }
 
@@ -127,13 +143,13 @@ impl Deref for Json {
     type Target = Value;
 
     fn deref(&self) -> &Value {
-        self.value.get_or_init(|| read(self.as_str()))
+        self.value.get_or_init(|| read(self.as_bytes()))
     }
 }
 
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
+        self.as_bytes() == other.as_bytes()
     }
 }
 
@@ -249,7 +265,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_value_is_written_as_by_serde_json(value in values()) {
-            prop_assert_eq!(Json::from(value.clone()).into_text(), value.to_string());
+            prop_assert_eq!(Json::from(value.clone()).into_bytes(), value.to_string());
         }
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
+use bytes::Bytes;
 use yard_core::Timestamp;
 use yard_core::hash::ContentHasher;
 use yard_gate::registry::{Claim, Retry};
@@ -54,7 +55,7 @@ fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Probl
     let registry = ask.app.house.registry();
     match registry.claim(retry, now, forget_before).map_err(failed)? {
         Claim::Answered { status, body } => {
-            let content = if body.is_empty() { Content::Empty } else { Content::Json(body) };
+            let content = if body.is_empty() { Content::Empty } else { Content::Json(body.into()) };
             return Ok(Reply { status, content, cookies: Vec::new() });
         }
         Claim::Differs => {
@@ -75,7 +76,7 @@ fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Probl
     let reply = match &result {
         Ok(reply) => Some((reply.status, bytes(&reply.content))),
         Err(problem) if is_kept(problem.status) => {
-            Some((problem.status, problem.body.to_string().into_bytes()))
+            Some((problem.status, problem.body.to_string().into()))
         }
         Err(_) => None,
     };
@@ -96,10 +97,10 @@ fn is_kept(status: u16) -> bool {
     !matches!(status, 429 | 503)
 }
 
-fn bytes(content: &Content) -> Vec<u8> {
+fn bytes(content: &Content) -> Bytes {
     match content {
         Content::Json(bytes) | Content::Waiting(bytes, _) => bytes.clone(),
-        _ => Vec::new(),
+        _ => Bytes::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 use yard_dialects::Json;
@@ -24,7 +25,7 @@ pub(crate) enum Content {
     /// Nothing.
     Empty,
     /// JSON, written out.
-    Json(Vec<u8>),
+    Json(Bytes),
     /// A text of this type.
     Text(&'static str, String),
     /// Bytes that are read while they are sent.
@@ -36,7 +37,7 @@ pub(crate) enum Content {
     /// Nothing here: the browser goes to this path.
     SeeOther(String),
     /// JSON as it stands, unless a person speaks in time.
-    Waiting(Vec<u8>, Box<Waiting>),
+    Waiting(Bytes, Box<Waiting>),
 }
 
 /// Bytes of a file.
@@ -61,7 +62,7 @@ impl Reply {
 
     /// A tool's answer, which is written already.
     pub(crate) fn written(status: u16, body: Json) -> Self {
-        Self::new(status, Content::Json(body.into_text().into_bytes()))
+        Self::new(status, Content::Json(body.into_bytes()))
     }
 
     /// A value as JSON.
@@ -70,7 +71,7 @@ impl Reply {
             tracing::error!(%error, "an answer could not be written as JSON");
             Problem::internal()
         })?;
-        Ok(Self::new(status, Content::Json(body)))
+        Ok(Self::new(status, Content::Json(body.into())))
     }
 
     /// Success.
@@ -117,6 +118,6 @@ impl Reply {
 
 impl From<&Problem> for Reply {
     fn from(problem: &Problem) -> Self {
-        Self::new(problem.status, Content::Json(Value::to_string(&problem.body).into_bytes()))
+        Self::new(problem.status, Content::Json(Value::to_string(&problem.body).into()))
     }
 }

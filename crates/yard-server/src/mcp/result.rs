@@ -15,16 +15,15 @@ use super::tools::Speech;
 const ANSWER: &str = "toolyard/answer";
 
 /// The result of a call that waits for nobody.
-pub(super) fn of(speech: Speech, answer: Answer) -> CallToolResult {
+pub(super) fn of(speech: Speech, mut answer: Answer) -> CallToolResult {
     let ok = answer.ok;
-    let body = match speech {
-        Speech::Text if ok => match answer.body.into_quoted() {
-            Ok(text) => return CallToolResult::success(vec![ContentBlock::text(text)]),
-            Err(body) => body,
-        },
-        _ => answer.body,
-    };
-    let mut body = body.into_value();
+    if ok
+        && speech == Speech::Text
+        && let Some(text) = answer.body.take_quoted()
+    {
+        return CallToolResult::success(vec![ContentBlock::text(text)]);
+    }
+    let mut body = answer.body.into_value();
     if !ok {
         return failed(&mut body);
     }

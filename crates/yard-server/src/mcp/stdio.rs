@@ -317,11 +317,10 @@ where
             _ => None,
         };
         async move {
-            let mut line = Json::of(&message)?.into_text();
+            let line = Json::of(&message)?.within("", "\n").into_bytes();
             drop(message);
-            line.push('\n');
             let mut write = write.lock().await;
-            let sent = write.write_all(line.as_bytes()).await;
+            let sent = write.write_all(&line).await;
             write.flush().await?;
             drop(unsent);
             if let Some(id) = answered {

@@ -3,15 +3,18 @@
 //!
 //! Of a span a line has what the span began with. What is recorded on it later is for traces.
 
+use std::cell::{Cell, RefCell};
 use std::fmt::{self, Debug, Write as _};
 
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::time::{FormatTime as _, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
+use yard_core::Timestamp;
+
+use crate::world::since_1970;
 
 /// The form of a line.
 pub(crate) struct JsonLine;
@@ -27,40 +30,38 @@ where
     fn format_event(
         &self,
         context: &FmtContext<'_, S, N>,
-        mut line: Writer<'_>,
+        writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        let about = event.metadata();
-        line.write_str(r#"{"timestamp":""#)?;
-        SystemTime.format_time(&mut line)?;
-        line.write_str(r#"","level":""#)?;
-        line.write_str(about.level().as_str())?;
-        line.write_str(r#"","fields":{"#)?;
-        let mut members = Members::new(line.by_ref(), "");
-        event.record(&mut members);
-        members.written?;
-        line.write_str(r#"},"target":"#)?;
-        write_text(&mut line, about.target())?;
-        let mut before = r#","spans":["#;
-        for span in context.event_scope().into_iter().flat_map(|scope| scope.from_root()) {
-            line.write_str(before)?;
-            line.write_str(r#"{"name":"#)?;
-            write_text(&mut line, span.name())?;
-            if let Some(fields) = span.extensions().get::<FormattedFields<N>>() {
-                line.write_str(fields)?;
+        at_once(writer, |line| {
+            let about = event.metadata();
+            line.push_str(r#"{"timestamp":""#);
+            push_now(line);
+            line.push_str(r#"","level":""#);
+            line.push_str(about.level().as_str());
+            line.push_str(r#"","fields":{"#);
+            event.record(&mut Members { to: line, before: "" });
+            line.push_str(r#"},"target":"#);
+            push_text(line, about.target());
+            let mut before = r#","spans":["#;
+            for span in context.event_scope().into_iter().flat_map(|scope| scope.from_root()) {
+                line.push_str(before);
+                line.push_str(r#"{"name":"#);
+                push_text(line, span.name());
+                if let Some(fields) = span.extensions().get::<FormattedFields<N>>() {
+                    line.push_str(fields);
+                }
+                line.push('}');
+                before = ",";
             }
-            line.write_char('}')?;
-            before = ",";
-        }
-        line.write_str(if before == "," { "]}\n" } else { "}\n" })
+            line.push_str(if before == "," { "]}\n" } else { "}\n" });
+        })
     }
 }
 
 impl<'writer> FormatFields<'writer> for JsonMembers {
     fn format_fields<R: RecordFields>(&self, writer: Writer<'writer>, fields: R) -> fmt::Result {
-        let mut members = Members::new(writer, ",");
-        fields.record(&mut members);
-        members.written
+        at_once(writer, |to| fields.record(&mut Members { to, before: "," }))
     }
 
     fn add_fields(
@@ -72,87 +73,125 @@ impl<'writer> FormatFields<'writer> for JsonMembers {
     }
 }
 
-/// Members of an object that are being written.
-struct Members<'w> {
-    to: Writer<'w>,
-    before: &'static str,
-    written: fmt::Result,
+/// Writes what `put` makes in one piece: a writer behind a pointer is slow for many small ones.
+fn at_once(mut writer: Writer<'_>, put: impl FnOnce(&mut String)) -> fmt::Result {
+    thread_local!(static TEXT: Cell<String> = const { Cell::new(String::new()) });
+    let mut text = TEXT.take();
+    text.clear();
+    put(&mut text);
+    let written = writer.write_str(&text);
+    TEXT.set(text);
+    written
 }
 
-impl<'w> Members<'w> {
-    fn new(to: Writer<'w>, before: &'static str) -> Self {
-        Self { to, before, written: Ok(()) }
-    }
+/// Members of an object that are being written.
+struct Members<'a> {
+    to: &'a mut String,
+    before: &'static str,
+}
 
-    fn add(&mut self, field: &Field, value: impl FnOnce(&mut Writer<'w>) -> fmt::Result) {
+impl Members<'_> {
+    fn add(&mut self, field: &Field, value: impl FnOnce(&mut String)) {
         // What only a trace wants.
-        if field.name().starts_with("otel.") || self.written.is_err() {
+        if field.name().starts_with("otel.") {
             return;
         }
-        self.written = self.name(field).and_then(|()| value(&mut self.to));
+        self.to.push_str(self.before);
+        self.to.push('"');
+        self.to.push_str(field.name());
+        self.to.push_str("\":");
+        value(self.to);
         self.before = ",";
     }
 
-    fn name(&mut self, field: &Field) -> fmt::Result {
-        self.to.write_str(self.before)?;
-        self.to.write_char('"')?;
-        self.to.write_str(field.name())?;
-        self.to.write_str("\":")
+    fn add_shown(&mut self, field: &Field, value: impl fmt::Display) {
+        self.add(field, |to| {
+            let _ = write!(to, "{value}");
+        });
     }
 }
 
 impl Visit for Members<'_> {
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.add(field, |to| write_text(to, value));
+        self.add(field, |to| push_text(to, value));
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.add(field, |to| write!(to, "{value}"));
+        self.add_shown(field, value);
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.add(field, |to| write!(to, "{value}"));
+        self.add_shown(field, value);
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.add(field, |to| write!(to, "{value}"));
+        self.add_shown(field, value);
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         self.add(field, |to| {
-            to.write_char('"')?;
-            write!(Escaped(to), "{value:?}")?;
-            to.write_char('"')
+            to.push('"');
+            // Whoever cannot say what he is leaves that out.
+            let _ = write!(Escaped(to), "{value:?}");
+            to.push('"');
         });
     }
 }
 
-fn write_text(to: &mut Writer<'_>, text: &str) -> fmt::Result {
-    to.write_char('"')?;
-    Escaped(to).write_str(text)?;
-    to.write_char('"')
+fn push_text(to: &mut String, text: &str) {
+    to.push('"');
+    push_escaped(to, text);
+    to.push('"');
 }
 
 /// Writes the inside of a JSON text.
-struct Escaped<'a, 'w>(&'a mut Writer<'w>);
+struct Escaped<'a>(&'a mut String);
 
-impl fmt::Write for Escaped<'_, '_> {
+impl fmt::Write for Escaped<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let mut rest = text;
-        // What needs an escape is ASCII, so that it stands between characters.
-        while let Some(at) = rest.bytes().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')) {
-            let (plain, after) = rest.split_at(at);
-            self.0.write_str(plain)?;
-            match after.as_bytes()[0] {
-                b'"' => self.0.write_str("\\\"")?,
-                b'\\' => self.0.write_str("\\\\")?,
-                b'\n' => self.0.write_str("\\n")?,
-                control => write!(self.0, "\\u{control:04x}")?,
-            }
-            rest = &after[1..];
-        }
-        self.0.write_str(rest)
+        push_escaped(self.0, text);
+        Ok(())
     }
+}
+
+fn push_escaped(to: &mut String, text: &str) {
+    let mut rest = text;
+    // What needs an escape is ASCII, so that it stands between characters.
+    while let Some(at) = rest.bytes().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')) {
+        let (plain, after) = rest.split_at(at);
+        to.push_str(plain);
+        match after.as_bytes()[0] {
+            b'"' => to.push_str("\\\""),
+            b'\\' => to.push_str("\\\\"),
+            b'\n' => to.push_str("\\n"),
+            control => {
+                let _ = write!(to, "\\u{control:04x}");
+            }
+        }
+        rest = &after[1..];
+    }
+    to.push_str(rest);
+}
+
+/// Writes the moment, to the microsecond. Most lines are of the same second as the one before.
+fn push_now(to: &mut String) {
+    thread_local!(static SECOND: RefCell<(u64, String)> = const { RefCell::new((0, String::new())) });
+    let now = since_1970();
+    SECOND.with_borrow_mut(|(second, shown)| {
+        if *second != now.as_secs() || shown.is_empty() {
+            *second = now.as_secs();
+            let millis = i64::try_from(now.as_secs()).unwrap_or(0).saturating_mul(1_000);
+            *shown = Timestamp::from_millis(millis).to_string();
+            shown.truncate("1970-01-01T00:00:00".len());
+        }
+        to.push_str(shown);
+    });
+    to.push('.');
+    let micros = now.subsec_micros();
+    for digit in [100_000, 10_000, 1_000, 100, 10, 1] {
+        to.push(char::from(b'0' + (micros / digit % 10) as u8));
+    }
+    to.push('Z');
 }
 
 #[cfg(test)]
@@ -212,7 +251,26 @@ mod tests {
         assert_eq!((&first["fields"], &first["target"]), (&fields, &json!("here")));
         assert_eq!((&first["level"], &second["level"]), (&json!("INFO"), &json!("WARN")));
         assert_eq!(second["fields"], json!({"message": "only words"}));
-        assert!(first["timestamp"].as_str().unwrap().ends_with('Z') && first["spans"].is_null());
+        assert!(first["spans"].is_null());
+    }
+
+    #[test]
+    fn lines_say_when_they_were_written() {
+        let lines = logged(|| {
+            for _ in 0..4 {
+                tracing::info!("now");
+                std::thread::sleep(std::time::Duration::from_millis(400));
+            }
+        });
+        let times: Vec<&str> =
+            lines.iter().map(|line| line["timestamp"].as_str().unwrap()).collect();
+        let moments: Vec<i64> =
+            times.iter().map(|time| Timestamp::parse(time).unwrap().as_millis()).collect();
+        for pair in moments.windows(2) {
+            let apart = pair[1] - pair[0];
+            assert!((390..10_000).contains(&apart), "{times:?}");
+        }
+        assert!(times.iter().all(|time| time.len() == "1970-01-01T00:00:00.000000Z".len()));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt as _;
 
+use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 use yard_core::hash::ContentHasher;
 use yard_core::{Call, ContentHash, Fault, FaultCode, Limits, Result, Subject, WsPath};
@@ -15,24 +16,21 @@ const PIECE: usize = 128 * 1024;
 
 /// Reads a whole file of about `size` bytes. `Read::read_to_end` would ask for the size again.
 pub(crate) fn read_all(file: &mut File, size: u64, path: &WsPath) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(size).unwrap_or(0) + 1];
-    let mut filled = 0;
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
     loop {
-        match file.read(&mut bytes[filled..]) {
+        match rustix::io::read(&*file, spare_capacity(&mut bytes)) {
             Ok(0) => break,
-            Ok(length) => filled += length,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(io_fault(&error, path)),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(read_fault(errno, path)),
         }
         // There was room for one byte more, and it did not come.
-        if filled as u64 == size {
+        if bytes.len() as u64 == size {
             break;
         }
-        if filled == bytes.len() {
-            bytes.resize(bytes.len() * 2, 0);
+        if bytes.len() == bytes.capacity() {
+            bytes.reserve(bytes.len());
         }
     }
-    bytes.truncate(filled);
     Ok(bytes)
 }
 

@@ -31,10 +31,24 @@ impl Form {
 
     /// What `sent` means as a `T`, whose form this is, or everything that is wrong with it.
     pub fn read<T: DeserializeOwned>(&self, sent: Value) -> Result<T, Fields> {
-        let accepted = args::accept(&self.shape, sent)?;
-        serde_json::from_value(accepted)
-            .map_err(|error| Fields::one(args::WHOLE, error.to_string()))
+        meant(args::accept(&self.shape, sent)?)
     }
+
+    /// The same without its member `name`, which `T` reads as null and which is returned beside it, as it
+    /// was sent: it need not be read twice.
+    pub fn read_around<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        sent: Value,
+    ) -> Result<(T, Value), Fields> {
+        let mut accepted = args::accept(&self.shape, sent)?;
+        let member = accepted.get_mut(name).map(Value::take).unwrap_or_default();
+        Ok((meant(accepted)?, member))
+    }
+}
+
+fn meant<T: DeserializeOwned>(accepted: Value) -> Result<T, Fields> {
+    serde_json::from_value(accepted).map_err(|error| Fields::one(args::WHOLE, error.to_string()))
 }
 
 /// The schema of what a caller sends.

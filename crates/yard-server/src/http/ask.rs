@@ -179,6 +179,17 @@ impl Ask {
         }
     }
 
+    /// The body and one member of it, which it has as null.
+    pub(crate) fn json_around<T: DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<(T, Value), Problem> {
+        match &self.route.body {
+            BodyShape::Json(form) => Ok(form.read_around(name, self.body.value()?)?),
+            _ => Err(Problem::internal()),
+        }
+    }
+
     /// The fields of a form, in its order.
     pub(crate) fn pairs(&self) -> Result<Vec<(String, String)>, Problem> {
         match &self.route.body {

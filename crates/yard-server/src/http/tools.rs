@@ -130,7 +130,8 @@ pub(super) fn work(ask: &Ask) -> Option<Work> {
 }
 
 pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {
-    let Envelope { tool, args, toolset, chat_id, wait_ms } = ask.json()?;
+    let (envelope, args) = ask.json_around("args")?;
+    let Envelope { tool, args, toolset, chat_id, wait_ms } = Envelope { args, ..envelope };
     let toolset = toolset.unwrap_or_else(|| TOOLSET.to_owned());
     let session = session(ask, chat_id.as_deref())?;
     let known = ask.app.catalog.get(&toolset, &tool);
@@ -145,7 +146,7 @@ pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {
     let Answer { status, body, pending, .. } = answer;
     let Some(pending) = pending else { return Ok(Reply::written(status, body)) };
     let waiting = Waiting { session, toolset, tool, pending, wait_ms };
-    let content = Content::Waiting(body.into_text().into_bytes(), Box::new(waiting));
+    let content = Content::Waiting(body.into_bytes(), Box::new(waiting));
     Ok(Reply { status, content, cookies: Vec::new() })
 }
 

@@ -58,10 +58,12 @@ where
     S: Future<Output = ()>,
 {
     let Listening { runtime, listener, .. } = listening;
+    let resting = app.pools.rest_one(&runtime);
     runtime.block_on(async {
         let stop = stop();
         accept(listener, Arc::new(table(&app)), stop, &app).await;
     });
+    drop(resting);
     app.house.end_all_terminals();
     // A tool that is still running is cut off: nothing of it is half done.
     runtime.shutdown_timeout(Duration::from_secs(2));

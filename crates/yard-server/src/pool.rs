@@ -3,17 +3,23 @@
 //!
 //! A look is done in place where it can be: it mostly takes less time than waking another thread, and it
 //! is nearly all that agents ask for. At most all but one of the runtime's threads look at the same
-//! time, so that one is always left for the network, however long a disk takes; the next look waits a
-//! moment for its turn before it goes to another thread.
+//! time, so that one is always left for the network, however long a disk takes; it sleeps until it is
+//! needed. The next look waits a moment for its turn before it goes to another thread.
+
+mod spare;
 
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use tracing::Span;
+
+use spare::Spare;
 
 /// What a piece of work is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,6 +51,7 @@ impl From<yard_dialects::Work> for Work {
 #[derive(Debug)]
 pub(crate) struct Pools {
     in_place: Semaphore,
+    spare: Arc<Spare>,
     look: Semaphore,
     walk: Semaphore,
     change: Semaphore,
@@ -77,12 +84,20 @@ impl Pools {
     pub(crate) fn new() -> Self {
         Self {
             in_place: Semaphore::new(Self::workers() - 1),
+            spare: Arc::new(Spare::new(Self::workers() - 1)),
             look: Semaphore::new(Self::LOOK),
             walk: Semaphore::new(Self::WALK),
             change: Semaphore::new(Self::CHANGE),
             password: Semaphore::new(Self::PASSWORD),
             run: Semaphore::new(Self::RUN),
         }
+    }
+
+    /// Lets one thread of a runtime, which has [`Pools::workers`], sleep until it is needed, or until what
+    /// is returned is dropped: a runtime that ends waits for its threads.
+    pub(crate) fn rest_one(&self, runtime: &Runtime) -> Resting {
+        runtime.spawn(Arc::clone(&self.spare).rest());
+        Resting(Arc::clone(&self.spare))
     }
 
     /// A turn to look in place; `None` if it did not come soon.
@@ -110,11 +125,21 @@ impl Pools {
         if kind == Work::Look
             && let Some(_permit) = self.turn().await
         {
+            let _looking = self.spare.looking();
             return here(work);
         }
         let _permit = semaphore.acquire().await.ok()?;
         let span = Span::current();
         tokio::task::spawn_blocking(move || span.in_scope(work)).await.ok()
+    }
+}
+
+/// A thread that sleeps.
+pub(crate) struct Resting(Arc<Spare>);
+
+impl Drop for Resting {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 
@@ -125,22 +150,26 @@ pub(crate) fn here<T>(work: impl FnOnce() -> T) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Barrier};
+    use std::sync::Barrier;
 
     use super::*;
 
-    fn runtime() -> tokio::runtime::Runtime {
+    /// As a server has it: one thread sleeps.
+    fn with_pools(work: impl AsyncFnOnce(Arc<Pools>)) {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
-        builder.worker_threads(Pools::workers()).enable_all().build().unwrap()
+        let runtime = builder.worker_threads(Pools::workers()).enable_all().build().unwrap();
+        let pools = Arc::new(Pools::new());
+        let _resting = pools.rest_one(&runtime);
+        runtime.block_on(work(Arc::clone(&pools)));
+        assert_eq!(pools.in_place.available_permits(), Pools::workers() - 1);
     }
 
     #[test]
     fn looks_that_wait_leave_a_thread_for_the_network() {
-        let pools = Arc::new(Pools::new());
         let looks = Pools::workers() + 4;
         // Each look waits until all are under way and the network's turn has come.
         let (stuck, rest) = (Arc::new(Barrier::new(looks + 1)), Arc::new(Barrier::new(looks + 1)));
-        runtime().block_on(async {
+        with_pools(async |pools| {
             let mut under_way = Vec::new();
             for _ in 0..looks {
                 let (pools, stuck, rest) = (Arc::clone(&pools), stuck.clone(), rest.clone());
@@ -167,8 +196,7 @@ mod tests {
 
     #[test]
     fn work_that_panics_answers_nothing_and_leaves_its_place_to_the_next() {
-        let pools = Pools::new();
-        runtime().block_on(async {
+        with_pools(async |pools| {
             for kind in [Work::Look, Work::Change] {
                 for _ in 0..Pools::workers() + 1 {
                     assert_eq!(pools.run(kind, || panic!("on purpose")).await, None::<()>);
@@ -176,6 +204,5 @@ mod tests {
                 assert_eq!(pools.run(kind, || 7).await, Some(7));
             }
         });
-        assert_eq!(pools.in_place.available_permits(), Pools::workers() - 1);
     }
 }

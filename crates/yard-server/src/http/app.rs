@@ -47,7 +47,7 @@ pub struct App {
     pub(crate) house: House,
     pub(super) catalog: Catalog,
     pub(super) settings: Settings,
-    pub(super) pools: Arc<Pools>,
+    pub(crate) pools: Arc<Pools>,
     /// The MCP door.
     pub(super) mcp: Streamable,
     pub(super) metrics: Metrics,

@@ -35,7 +35,7 @@ impl Form {
     }
 
     /// The same without its member `name`, which `T` reads as null and which is returned beside it, as it
-    /// was sent: it need not be read twice.
+    /// was accepted: it need not be read twice.
     pub fn read_around<T: DeserializeOwned>(
         &self,
         name: &str,

@@ -84,7 +84,7 @@ impl Pools {
     pub(crate) fn new() -> Self {
         Self {
             in_place: Semaphore::new(Self::workers() - 1),
-            spare: Arc::new(Spare::new(Self::workers() - 1)),
+            spare: Arc::new(Spare::new()),
             look: Semaphore::new(Self::LOOK),
             walk: Semaphore::new(Self::WALK),
             change: Semaphore::new(Self::CHANGE),
@@ -190,6 +190,48 @@ mod tests {
             rest.wait();
             for look in under_way {
                 assert_eq!(look.await.unwrap(), Some(()));
+            }
+        });
+    }
+
+    /// On a runtime that is idle otherwise the thread that looks is often the one that listened for all.
+    #[test]
+    fn a_single_look_that_waits_does_not_stop_the_network() {
+        with_pools(async |pools| {
+            let (told, tell) = std::sync::mpsc::channel();
+            let look = tokio::spawn(async move {
+                // Woken by the timer, on the thread that listens.
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                pools.run(Work::Look, move || tell.recv().unwrap()).await
+            });
+            for _ in 0..20 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            told.send(7).unwrap();
+            assert_eq!(look.await.unwrap(), Some(7));
+        });
+    }
+
+    /// It sleeps again after a while: then another thread has to listen to the network.
+    #[test]
+    fn the_network_is_alive_when_the_spare_thread_sleeps_again() {
+        with_pools(async |pools| {
+            for _ in 0..3 {
+                let slow = || std::thread::sleep(Duration::from_millis(60));
+                pools.run(Work::Look, slow).await.unwrap();
+                // Long enough for it to be awake, to sleep again and to stop to watch.
+                for pause in [900, 200, 400, 1_500] {
+                    let asleep = tokio::time::sleep(Duration::from_millis(pause));
+                    let on_a_thread = tokio::spawn(asleep);
+                    let soon = Duration::from_secs(20);
+                    let (done, late) = std::sync::mpsc::channel();
+                    tokio::spawn(async move {
+                        on_a_thread.await.unwrap();
+                        done.send(()).unwrap();
+                    });
+                    // A clock of its own: the runtime's may have stopped.
+                    late.recv_timeout(soon).expect("the runtime's clock goes on");
+                }
             }
         });
     }

@@ -1,5 +1,5 @@
-//! The bytes of a JSON text, with room on both sides for what is put around it: a long answer is written
-//! once and never moved.
+//! The bytes of a JSON text, with room on both sides for what is put around it: a long answer is not moved
+//! for that.
 
 use bytes::Bytes;
 

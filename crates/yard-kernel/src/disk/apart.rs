@@ -7,11 +7,11 @@
 use std::collections::HashSet;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir};
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir, RenameFlags};
 use rustix::io::Errno;
 
 use super::bare::Bare;
-use super::stage::{open_folder, rename_new};
+use super::stage::open_folder;
 
 /// Inodes to a block, on ext4 as it is made by default.
 const TO_A_BLOCK: u64 = 16;
@@ -22,11 +22,11 @@ const TRIES: u64 = 2 * TO_A_BLOCK;
 /// as a few tries can do that.
 pub(super) fn open_apart(home: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
     if Bare::at(home, name).is_err_and(|errno| errno == Errno::NOENT) {
+        // What a crash left.
+        clear(home, name, None);
         // Whatever fails here, and whoever else does it at the same time: a folder is all that is needed.
         let _ = make_apart(home, name);
-        tries(name).for_each(|attempt| {
-            let _ = rustix::fs::unlinkat(home, attempt, AtFlags::REMOVEDIR);
-        });
+        clear(home, name, None);
     }
     open_folder(home, name)
 }
@@ -36,10 +36,18 @@ fn make_apart(home: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
     for attempt in tries(name) {
         rustix::fs::mkdirat(home, &attempt, Mode::from_raw_mode(0o700))?;
         if !taken.contains(&block(Bare::at(home, &attempt)?.inode)) {
-            return rename_new(home, attempt.as_bytes(), home, name.as_bytes());
+            clear(home, name, Some(&attempt));
+            return rustix::fs::renameat_with(home, &attempt, home, name, RenameFlags::NOREPLACE);
         }
     }
     Ok(())
+}
+
+/// Removes the tries, but for one.
+fn clear(home: BorrowedFd<'_>, name: &str, but: Option<&str>) {
+    for attempt in tries(name).filter(|attempt| Some(attempt.as_str()) != but) {
+        let _ = rustix::fs::unlinkat(home, attempt, AtFlags::REMOVEDIR);
+    }
 }
 
 fn tries(name: &str) -> impl Iterator<Item = String> {
@@ -82,7 +90,7 @@ mod tests {
     fn the_folder_has_no_neighbours_and_nothing_else_is_left() {
         let home = tempfile::tempdir().unwrap();
         let log = home.path().join("log");
-        File::create(&log).unwrap();
+        let neighbour = block(File::create(&log).unwrap().metadata().unwrap().ino());
         // What a crash in the middle of it left.
         DirBuilder::new().mode(0o700).create(home.path().join("stage.3")).unwrap();
         let handle = File::open(home.path()).unwrap();
@@ -90,6 +98,8 @@ mod tests {
         assert_eq!(entries(home.path()), ["log", "stage"]);
         let stage = home.path().join("stage").metadata().unwrap();
         assert!(stage.is_dir());
+        // Where inodes are counted up, and not all of the next ones are taken.
+        assert_ne!(block(stage.ino()), neighbour);
         assert_eq!(stage.mode() & 0o777, 0o700);
         // Opened again it is the same one.
         let again = Bare::of(open_apart(handle.as_fd(), "stage").unwrap()).unwrap();

@@ -3,7 +3,8 @@
 //! Asking for times has a price since Linux tells two changes apart that come right after each other: once
 //! somebody has seen a file's times its next change gets a moment of its own, and no file of the system may
 //! get an older one after that. So a staged file whose times were asked for makes every flush of the store's
-//! log write the log's inode too, which else happens a few hundred times a second at most.
+//! log write the log's inode too, which else happens a few hundred times a second at most. (A file that is
+//! replaced is looked at with its times all the same: by them a save of somebody else is known.)
 
 use rustix::fd::AsFd;
 use rustix::fs::{AtFlags, FileType as RawType, StatxFlags};

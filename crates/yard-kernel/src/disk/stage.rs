@@ -533,8 +533,8 @@ impl Stage {
             Err(errno) => return Err(told(errno)),
         }
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
-        let stat = self.dress(&source, shape).map_err(told)?;
-        Ok(guard.finish(stat))
+        let bare = self.dress(&source, shape).map_err(told)?;
+        Ok(guard.finish(bare))
     }
 
     /// A copy of a kept file, staged to be put in its place.

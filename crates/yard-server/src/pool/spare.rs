@@ -1,25 +1,27 @@
-//! The thread that is left for the network when all others are looking at something.
+//! The thread that is left for the network when others are stuck in looks.
 //!
 //! Hardly ever is it needed, and a thread more than there are processors costs a busy server a tenth of its
-//! time. So it sleeps until the looks of all others have been stuck for a moment, is a thread like any other
-//! for a while, and sleeps again. On an idle server it never wakes up.
+//! time. So it sleeps until there are looks and none of them has ended for a moment, is a thread like any
+//! other for a while, and sleeps again. On an idle server it wakes up twice a minute. A single look may be enough:
+//! the thread that does it may be the one that listened to the network for all of them, and those that have
+//! nothing to do would not take that over.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long no look may have ended before the others are taken for stuck. Most take some microseconds.
+/// How long no look may have ended before those under way are taken for stuck. Most take microseconds.
 const STUCK: Duration = Duration::from_millis(5);
 /// How long it is awake then.
 const AWAKE: Duration = Duration::from_secs(1);
+/// How long it sleeps at most: should nobody listen to the network after all, it does.
+const LONGEST: Duration = Duration::from_secs(30);
 /// So often in a row it finds no look under way before it stops to watch.
 const IDLE: u32 = 200;
 
 /// Who sleeps, and what he has to know to wake up.
 #[derive(Debug)]
 pub(super) struct Spare {
-    /// How many threads can look at the same time.
-    places: usize,
     under_way: AtomicUsize,
     ended: AtomicU64,
     /// Nobody watches: the next look says that it begins.
@@ -41,14 +43,14 @@ impl Drop for Looking<'_> {
 /// Why somebody woke up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Woken {
-    Stuck,
+    /// Somebody may be needed.
+    Up,
     Closing,
 }
 
 impl Spare {
-    pub(super) fn new(places: usize) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            places,
             under_way: AtomicUsize::new(0),
             ended: AtomicU64::new(0),
             is_idle: AtomicBool::new(false),
@@ -57,10 +59,13 @@ impl Spare {
         }
     }
 
-    /// Lets the thread sleep that does this, on purpose. Its runtime must have more of them than there are
-    /// places to look.
+    /// Lets the thread sleep that does this, on purpose. Its runtime must have others.
     pub(super) async fn rest(self: Arc<Self>) {
-        while self.watch() == Woken::Stuck {
+        loop {
+            hand_over();
+            if self.watch() == Woken::Closing {
+                return;
+            }
             tokio::time::sleep(AWAKE).await;
         }
     }
@@ -88,7 +93,11 @@ impl Spare {
         let mut closing = self.closing();
         while !*closing {
             if quiet == IDLE {
-                closing = self.wait_for_a_look(closing);
+                let is_long;
+                (closing, is_long) = self.wait_for_a_look(closing);
+                if is_long {
+                    return Woken::Up;
+                }
                 quiet = 0;
                 continue;
             }
@@ -96,28 +105,43 @@ impl Spare {
             closing = unpoisoned(self.told.wait_timeout(closing, STUCK)).0;
             let is_same = self.ended.load(SeqCst) == before;
             match self.under_way.load(SeqCst) {
-                under_way if is_same && under_way >= self.places => return Woken::Stuck,
                 0 if is_same => quiet += 1,
+                _ if is_same => return Woken::Up,
                 _ => quiet = 0,
             }
         }
         Woken::Closing
     }
 
-    fn wait_for_a_look<'a>(&'a self, mut closing: MutexGuard<'a, bool>) -> MutexGuard<'a, bool> {
+    /// Waits for the next look; whether none came for long.
+    fn wait_for_a_look<'a>(
+        &'a self,
+        closing: MutexGuard<'a, bool>,
+    ) -> (MutexGuard<'a, bool>, bool) {
         self.is_idle.store(true, SeqCst);
         // One that began before it could know that it has to say so.
         if self.under_way.load(SeqCst) > 0 {
             self.is_idle.store(false, SeqCst);
         }
-        while self.is_idle.load(SeqCst) && !*closing {
-            closing = unpoisoned(self.told.wait(closing));
-        }
-        closing
+        let is_idle = |closing: &mut bool| self.is_idle.load(SeqCst) && !*closing;
+        let waited = self.told.wait_timeout_while(closing, LONGEST, is_idle);
+        let (closing, waited) = unpoisoned(waited);
+        self.is_idle.store(false, SeqCst);
+        (closing, waited.timed_out())
     }
 
     fn closing(&self) -> MutexGuard<'_, bool> {
         unpoisoned(self.is_closing.lock())
+    }
+}
+
+/// Wakes another thread of the runtime, so that it listens to the network. The one that is about to sleep may
+/// be the only one that did, and it may have been given this as the only thing to do: then nobody is told.
+///
+/// Two tasks, because the last one stays with this thread; the first is for whoever is awake then.
+fn hand_over() {
+    for _ in 0..2 {
+        drop(tokio::spawn(async {}));
     }
 }
 
@@ -143,24 +167,23 @@ mod tests {
     }
 
     #[test]
-    fn whoever_sleeps_wakes_when_all_others_are_stuck_and_not_before() {
-        let spare = Arc::new(Spare::new(2));
+    fn whoever_sleeps_wakes_when_looks_are_stuck() {
+        let spare = Arc::new(Spare::new());
         let watching = {
             let spare = Arc::clone(&spare);
             spawn(move || spare.watch())
         };
-        // One place is free.
-        let _first = spare.looking();
+        drop(spare.looking());
         sleep(20 * STUCK);
         assert!(!watching.is_finished());
-        let _second = spare.looking();
+        let _stuck = spare.looking();
         assert!(until(|| watching.is_finished()));
-        assert_eq!(watching.join().unwrap(), Woken::Stuck);
+        assert_eq!(watching.join().unwrap(), Woken::Up);
     }
 
     #[test]
     fn who_watches_nothing_stops_to_watch_until_somebody_looks() {
-        let spare = Arc::new(Spare::new(1));
+        let spare = Arc::new(Spare::new());
         let watching = {
             let spare = Arc::clone(&spare);
             spawn(move || spare.watch())
@@ -170,13 +193,13 @@ mod tests {
         assert!(until(|| spare.is_idle.load(SeqCst)), "it watches again, and stops again");
         let _stuck = spare.looking();
         assert!(until(|| watching.is_finished()));
-        assert_eq!(watching.join().unwrap(), Woken::Stuck);
+        assert_eq!(watching.join().unwrap(), Woken::Up);
     }
 
     #[test]
     fn nobody_sleeps_once_it_is_closing() {
         for is_idle in [false, true] {
-            let spare = Arc::new(Spare::new(1));
+            let spare = Arc::new(Spare::new());
             let watching = {
                 let spare = Arc::clone(&spare);
                 spawn(move || spare.watch())

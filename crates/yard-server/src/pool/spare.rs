@@ -151,7 +151,7 @@ fn unpoisoned<T>(locked: Result<T, PoisonError<T>>) -> T {
 
 #[cfg(test)]
 mod tests {
-    use std::thread::{sleep, spawn};
+    use std::thread::{JoinHandle, sleep, spawn};
 
     use super::*;
 
@@ -166,13 +166,15 @@ mod tests {
         })
     }
 
+    fn watch(spare: &Arc<Spare>) -> JoinHandle<Woken> {
+        let spare = Arc::clone(spare);
+        spawn(move || spare.watch())
+    }
+
     #[test]
     fn whoever_sleeps_wakes_when_looks_are_stuck() {
         let spare = Arc::new(Spare::new());
-        let watching = {
-            let spare = Arc::clone(&spare);
-            spawn(move || spare.watch())
-        };
+        let watching = watch(&spare);
         drop(spare.looking());
         sleep(20 * STUCK);
         assert!(!watching.is_finished());
@@ -184,10 +186,7 @@ mod tests {
     #[test]
     fn who_watches_nothing_stops_to_watch_until_somebody_looks() {
         let spare = Arc::new(Spare::new());
-        let watching = {
-            let spare = Arc::clone(&spare);
-            spawn(move || spare.watch())
-        };
+        let watching = watch(&spare);
         assert!(until(|| spare.is_idle.load(SeqCst)));
         drop(spare.looking());
         assert!(until(|| spare.is_idle.load(SeqCst)), "it watches again, and stops again");
@@ -200,10 +199,7 @@ mod tests {
     fn nobody_sleeps_once_it_is_closing() {
         for is_idle in [false, true] {
             let spare = Arc::new(Spare::new());
-            let watching = {
-                let spare = Arc::clone(&spare);
-                spawn(move || spare.watch())
-            };
+            let watching = watch(&spare);
             assert!(!is_idle || until(|| spare.is_idle.load(SeqCst)));
             spare.close();
             assert!(until(|| watching.is_finished()));

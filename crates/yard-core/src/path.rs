@@ -286,14 +286,14 @@ impl fmt::Debug for WsPath {
 /// of such an escape is itself written `\x5c`, so that [`unshow`] gives the same bytes back.
 fn show(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for chunk in bytes.utf8_chunks() {
-        let valid = chunk.valid();
-        for (at, character) in valid.char_indices() {
-            if character == '\\' && escape_at(&valid.as_bytes()[at..]).is_some() {
-                f.write_str("\\x5c")?;
-            } else {
-                f.write_char(character)?;
-            }
+        let mut valid = chunk.valid();
+        while let Some(at) = valid.find('\\') {
+            let (plain, rest) = valid.split_at(at);
+            f.write_str(plain)?;
+            f.write_str(if escape_at(rest.as_bytes()).is_some() { "\\x5c" } else { "\\" })?;
+            valid = &rest[1..];
         }
+        f.write_str(valid)?;
         for byte in chunk.invalid() {
             write!(f, "\\x{byte:02x}")?;
         }

@@ -3,8 +3,10 @@
 //! Whatever this process changes is forgotten with the change ([`Changing`]), so that a revoked key, an
 //! ended login or a removed member is refused by the very next request. What another process on the
 //! same folder changes is seen within [`GOOD_MILLIS`]. Only good answers are kept: a stranger is looked
-//! up each time. Tokens and keys are known by their hashes.
+//! up each time. Tokens and keys are known by their text, for as long as the process lives at most: a
+//! cryptographic hash of them would cost every request more than all the rest of finding out who asks.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::ops::Deref;
@@ -12,7 +14,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use yard_core::{Role, Timestamp, UserId, WorkspaceId};
 use yard_store::Registry;
-use yard_store::registry::SecretHash;
 
 use super::identity::Identity;
 
@@ -29,7 +30,7 @@ pub(super) struct Known(Mutex<Answers>);
 struct Answers {
     /// How often everything was forgotten: what was asked before that is not kept after it.
     generation: u64,
-    identities: HashMap<SecretHash, Kept<Identity>>,
+    identities: HashMap<Box<str>, Kept<Identity>>,
     roles: HashMap<(WorkspaceId, UserId), Kept<Role>>,
 }
 
@@ -56,8 +57,8 @@ impl Question {
 
 impl Known {
     /// Who shows this token or key, if that is known.
-    pub(super) fn identity(&self, secret: &SecretHash, now: Timestamp) -> Option<Identity> {
-        good(&self.answers().identities, secret, now)
+    pub(super) fn identity(&self, token: &str, now: Timestamp) -> Option<Identity> {
+        good(&self.answers().identities, token, now)
     }
 
     /// What a person is in a workspace, if that is known.
@@ -74,13 +75,13 @@ impl Known {
     pub(super) fn keep_identity(
         &self,
         asked: Question,
-        secret: SecretHash,
+        token: &str,
         identity: &Identity,
         end: Option<Timestamp>,
     ) {
         let mut answers = self.answers();
         if answers.generation == asked.generation {
-            keep(&mut answers.identities, secret, asked.kept(identity.clone(), end));
+            keep(&mut answers.identities, token.into(), asked.kept(identity.clone(), end));
         }
     }
 
@@ -103,7 +104,12 @@ impl Known {
     }
 }
 
-fn good<K: Eq + Hash, T: Clone>(all: &HashMap<K, Kept<T>>, key: &K, now: Timestamp) -> Option<T> {
+fn good<K, Q, T>(all: &HashMap<K, Kept<T>>, key: &Q, now: Timestamp) -> Option<T>
+where
+    K: Borrow<Q> + Eq + Hash,
+    Q: Eq + Hash + ?Sized,
+    T: Clone,
+{
     // A clock that was set back must not make an answer last longer.
     let kept = all.get(key).filter(|kept| (kept.since..kept.until).contains(&now))?;
     Some(kept.answer.clone())

@@ -167,19 +167,19 @@ impl House {
 
     /// Who shows this token or key.
     pub fn identify(&self, token: &str) -> Result<Identity, Refusal> {
-        let (secret, now) = (secret_of(token), self.now());
-        if let Some(identity) = self.known.identity(&secret, now) {
+        let now = self.now();
+        if let Some(identity) = self.known.identity(token, now) {
             return Ok(identity);
         }
         let asked = self.known.asking(now);
         let (identity, end) = if token.starts_with(KEY_PREFIX) {
-            (self.agent_with(&secret)?, None)
+            (self.agent_with(&secret_of(token))?, None)
         } else {
             let (login, end) = self.tokens.read(token, now).ok_or_else(bad_token)?;
             let person = self.registry.person(login)?.ok_or_else(bad_token)?;
             (Identity::Person { person: person.into(), login }, Some(end))
         };
-        self.known.keep_identity(asked, secret, &identity, end);
+        self.known.keep_identity(asked, token, &identity, end);
         Ok(identity)
     }
 

@@ -25,15 +25,24 @@ const STORM: Duration = Duration::from_millis(700);
 const TICKS_A_SECOND: f64 = 100.0;
 const PASSWORD: &str = "correct horse battery staple";
 
-/// Reads at many connections for so many seconds, for a profiler; says what one of them took.
-pub(crate) fn spin(seconds: u64) {
+/// At how many connections a spin of that name reads, if it is one of these.
+pub(crate) fn connections(what: &str) -> Option<usize> {
+    match what {
+        "read-http" => Some(MANY),
+        "read-http-alone" => Some(1),
+        _ => None,
+    }
+}
+
+/// Reads for so many seconds, for a profiler; says what one of the reads took.
+pub(crate) fn spin(what: &str, connections: usize, seconds: u64) {
     let scratch = Scratch::new();
     let server = Server::start(&scratch.folder("data"));
     let read = a_read(&server, &Login::make(&server));
     let mut work = Vec::new();
-    let storm = || storm(&server.address, &read, MANY, Duration::from_secs(seconds));
+    let storm = || storm(&server.address, &read, connections, Duration::from_secs(seconds));
     let rate = server.worked(&mut work, storm);
-    println!("read-http: {rate:.0}/s, {:.1} us of the server's processor each", work[0] * 1e6);
+    println!("{what}: {rate:.0}/s, {:.1} us of the server's processor each", work[0] * 1e6);
 }
 
 pub(crate) fn rows() -> Vec<Row> {

@@ -15,8 +15,8 @@ use crate::tree::{RARE, tree};
 
 /// Does `what` for so many seconds; says how long one took.
 pub(crate) fn run(what: &str, seconds: u64) {
-    if what == "read-http" {
-        return crate::http::spin(seconds);
+    if let Some(connections) = crate::http::connections(what) {
+        return crate::http::spin(what, connections, seconds);
     }
     let scratch = Scratch::new();
     let in_tree = matches!(what, "grep" | "grep-any-case" | "glob" | "find");

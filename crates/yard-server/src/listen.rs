@@ -3,6 +3,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "the server is what listens (invariant 2)")]
 
+mod at_once;
+
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
@@ -18,6 +20,8 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
+
+use at_once::{AtOnce, Queue};
 
 use crate::http::{App, Table, respond, table};
 use crate::pool::Pools;
@@ -79,6 +83,7 @@ async fn accept(
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD);
     let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let queue = Queue::default();
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {
@@ -94,9 +99,10 @@ async fn accept(
             async move { Ok::<_, Infallible>(answer.await) }
         });
         let watched = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
+        let connection = AtOnce::new(watched, queue.clone());
         tokio::spawn(async move {
             // A client that went away is no news.
-            let _ = watched.await;
+            let _ = connection.await;
             drop(permit);
         });
     }

@@ -156,8 +156,13 @@ impl fmt::Write for Escaped<'_> {
 
 fn push_escaped(to: &mut String, text: &str) {
     let mut rest = text;
+    let is_special = |byte: u8| matches!(byte, 0..0x20 | b'"' | b'\\');
+    // Most texts are plain, and to see that takes few instructions where all of them is looked at.
+    if !text.bytes().fold(false, |found, byte| found | is_special(byte)) {
+        return to.push_str(text);
+    }
     // What needs an escape is ASCII, so that it stands between characters.
-    while let Some(at) = rest.bytes().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')) {
+    while let Some(at) = rest.bytes().position(is_special) {
         let (plain, after) = rest.split_at(at);
         to.push_str(plain);
         match after.as_bytes()[0] {

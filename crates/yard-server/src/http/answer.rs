@@ -188,7 +188,9 @@ async fn run(
     let (bytes, _room) = reading.finish(&ask.headers, &app.room).await?;
     check_shape(route, &ask.headers, &bytes)?;
     ask.body = match &route.body {
-        BodyShape::Json(_) if bytes.len() <= body::SMALL => Sent::parsed(bytes)?,
+        BodyShape::Json(_) if bytes.len() > body::SMALL => Sent::raw(bytes),
+        BodyShape::Json(_) if tools::is_call(route) => Sent::call(bytes)?,
+        BodyShape::Json(_) => Sent::json(bytes)?,
         _ => Sent::raw(bytes),
     };
     let work = idempotency::work(&ask, tools::work(&ask).unwrap_or(route.work));

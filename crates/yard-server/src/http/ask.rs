@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -16,6 +16,7 @@ use super::app::App;
 use super::problem::Problem;
 use super::route::{Access, BodyShape, Route};
 use super::stream::Chunks;
+use super::tools::Envelope;
 
 /// One request.
 pub(crate) struct Ask {
@@ -40,37 +41,70 @@ pub(crate) struct Ask {
 #[derive(Default)]
 pub(crate) struct Sent {
     bytes: Bytes,
-    /// The JSON in it, if that was read already and nobody took it yet.
-    parsed: Mutex<Option<Value>>,
+    /// What was read of it already, until somebody takes it.
+    read: Mutex<Option<Read>>,
+}
+
+/// A body that was read.
+pub(crate) enum Read {
+    /// JSON.
+    Json(Value),
+    /// A call, written exactly as its form has it.
+    Call(Box<Envelope>),
 }
 
 impl Sent {
     /// A body that nobody has looked at.
     pub(crate) fn raw(bytes: Bytes) -> Self {
-        Self { bytes, parsed: Mutex::default() }
+        Self { bytes, read: Mutex::default() }
     }
 
     /// A body that is JSON.
-    pub(crate) fn parsed(bytes: Bytes) -> Result<Self, Problem> {
-        let parsed = Mutex::new(Some(parse(&bytes)?));
-        Ok(Self { bytes, parsed })
+    pub(crate) fn json(bytes: Bytes) -> Result<Self, Problem> {
+        let read = Mutex::new(Some(Read::Json(parse(&bytes)?)));
+        Ok(Self { bytes, read })
     }
 
-    /// What `look` sees in JSON that was read already.
-    pub(crate) fn peek<T>(&self, look: impl FnOnce(&Value) -> T) -> Option<T> {
-        let parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
-        parsed.as_ref().map(look)
+    /// A body that is the call of a tool.
+    pub(crate) fn call(bytes: Bytes) -> Result<Self, Problem> {
+        match Envelope::exact(&bytes) {
+            Some(call) => Ok(Self { read: Mutex::new(Some(Read::Call(Box::new(call)))), bytes }),
+            None => Self::json(bytes),
+        }
+    }
+
+    /// What `look` sees in a body that was read already.
+    pub(crate) fn peek<T>(&self, look: impl FnOnce(&Read) -> T) -> Option<T> {
+        self.held().as_ref().map(look)
     }
 
     /// The body as it is compared with another: JSON that was read already, without its spaces.
     pub(crate) fn to_compare(&self) -> Vec<u8> {
-        let parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
-        parsed.as_ref().map_or_else(|| self.bytes.to_vec(), |value| value.to_string().into_bytes())
+        let compact = match &*self.held() {
+            Some(Read::Json(value)) => Some(value.to_string()),
+            Some(Read::Call(_)) => parse(&self.bytes).ok().map(|value| value.to_string()),
+            None => None,
+        };
+        compact.map_or_else(|| self.bytes.to_vec(), String::into_bytes)
+    }
+
+    /// Takes the call, if the body was read as one.
+    pub(crate) fn take_call(&self) -> Option<Envelope> {
+        match self.held().take_if(|read| matches!(read, Read::Call(_)))? {
+            Read::Call(call) => Some(*call),
+            Read::Json(_) => None,
+        }
     }
 
     fn value(&self) -> Result<Value, Problem> {
-        let parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner).take();
-        parsed.map_or_else(|| parse(&self.bytes), Ok)
+        match self.held().take() {
+            Some(Read::Json(value)) => Ok(value),
+            _ => parse(&self.bytes),
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Read>> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

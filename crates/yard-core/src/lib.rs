@@ -11,6 +11,7 @@ pub mod fault;
 pub mod git;
 pub mod hash;
 pub mod id;
+pub mod kept;
 pub mod limits;
 pub mod lines;
 pub mod merge;
@@ -31,6 +32,7 @@ pub use id::{
     ApprovalId, ChatId, FileId, KeyId, LoginId, QuestionId, RunId, StepId, UploadId, UserId,
     VersionId, WorkspaceId,
 };
+pub use kept::{KeptText, Text};
 pub use limits::Limits;
 pub use path::{Name, PathError, WsPath};
 pub use role::Role;

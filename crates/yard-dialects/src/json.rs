@@ -11,10 +11,26 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use serde::{Deserialize as _, Serialize};
+use serde::{Deserialize as _, Serialize, Serializer};
 use serde_json::Value;
 
 use written::Written;
+
+/// A place in a reply that is filled with JSON which was written before: see [`Json::around`].
+pub(crate) struct Hole;
+
+impl Serialize for Hole {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_unit_struct(write::HOLE)
+    }
+}
+
+/// A text as JSON.
+pub(crate) fn quoted(text: &str) -> Vec<u8> {
+    let mut json = Vec::new();
+    text::write(&mut json, text);
+    json
+}
 
 /// Bytes that are kept free for what comes around a reply.
 const ROOM: usize = 256;
@@ -57,7 +73,15 @@ fn written(write: impl FnOnce(&mut Vec<u8>)) -> Written {
 impl Json {
     /// What `value` is as JSON. Fails only where a type cannot be: an object whose keys are no texts.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Self> {
-        Written::by(|json| value.serialize(write::Writer::new(json))).map(Self::from)
+        Self::around(value, b"null")
+    }
+
+    /// The same with `written`, which is JSON, in each [`Hole`] of the value.
+    pub(crate) fn around<T: Serialize + ?Sized>(
+        value: &T,
+        written: &[u8],
+    ) -> serde_json::Result<Self> {
+        Written::by(|json| value.serialize(write::Writer::new(json, written))).map(Self::from)
     }
 
     /// The JSON in which a text stands as a string between `before` and `after`. Who wants only the text
@@ -133,7 +157,7 @@ impl From<Value> for Json {
     fn from(value: Value) -> Self {
         let text = written(|json| {
             // The keys of a value are texts.
-            let _ = value.serialize(write::Writer::new(json));
+            let _ = value.serialize(write::Writer::new(json, b"null"));
         });
         Self { text: text.into(), value: value.into(), quoted: None }
     }

@@ -4,13 +4,14 @@
 //! A hint and nothing more: what is not here is hashed.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use yard_core::ContentHash;
+use yard_core::{ContentHash, KeptText};
 
 /// Larger contents are not kept.
 pub(crate) const LARGEST: usize = 64 << 10;
-/// When there is more than this, everything is forgotten.
+/// When there is more than this, everything is forgotten. With what they are as JSON, contents may take
+/// [`KeptText::TIMES`] as much.
 const MOST: usize = 1 << 20;
 
 /// A few contents by their hashes.
@@ -19,8 +20,24 @@ pub(crate) struct Recent(Mutex<Contents>);
 
 #[derive(Default)]
 struct Contents {
-    by_hash: HashMap<ContentHash, Vec<u8>>,
+    by_hash: HashMap<ContentHash, Content>,
     bytes: usize,
+}
+
+#[derive(Clone)]
+enum Content {
+    /// Bytes as they were written; nobody has asked whether they are text, or they are none.
+    Bytes(Arc<Vec<u8>>),
+    Text(Arc<KeptText>),
+}
+
+impl Content {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Text(text) => text.as_str().as_bytes(),
+        }
+    }
 }
 
 impl Recent {
@@ -30,24 +47,54 @@ impl Recent {
     }
 
     /// Whether the bytes are known to be the content of that hash.
-    pub(crate) fn is(&self, hash: &ContentHash, bytes: &[u8]) -> bool {
-        let contents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        contents.by_hash.get(hash).is_some_and(|content| content.as_slice() == bytes)
+    fn is(&self, hash: &ContentHash, bytes: &[u8]) -> bool {
+        self.get(hash).is_some_and(|content| content.bytes() == bytes)
     }
 
-    /// Keeps a content that was just written or read.
+    /// The content of that hash as a text, if it is known and UTF-8 and the bytes are the same.
+    pub(crate) fn text(&self, hash: &ContentHash, bytes: &[u8]) -> Option<Arc<KeptText>> {
+        match self.get(hash).filter(|content| content.bytes() == bytes)? {
+            Content::Text(text) => Some(text),
+            Content::Bytes(same) => {
+                let text = Arc::new(KeptText::new(str::from_utf8(&same).ok()?.to_owned()));
+                if let Some(known) = self.contents().by_hash.get_mut(hash) {
+                    *known = Content::Text(Arc::clone(&text));
+                }
+                Some(text)
+            }
+        }
+    }
+
+    fn get(&self, hash: &ContentHash) -> Option<Content> {
+        self.contents().by_hash.get(hash).cloned()
+    }
+
+    fn contents(&self) -> MutexGuard<'_, Contents> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a content that was just written.
     pub(crate) fn keep(&self, hash: ContentHash, bytes: Vec<u8>) {
-        if bytes.len() > LARGEST {
+        self.put(hash, Content::Bytes(Arc::new(bytes)));
+    }
+
+    /// Keeps a text that was just read.
+    pub(crate) fn keep_text(&self, hash: ContentHash, text: String) {
+        self.put(hash, Content::Text(Arc::new(KeptText::new(text))));
+    }
+
+    fn put(&self, hash: ContentHash, content: Content) {
+        let length = content.bytes().len();
+        let mut contents = self.contents();
+        // What is known already is not worked out again.
+        if length > LARGEST || contents.by_hash.contains_key(&hash) {
             return;
         }
-        let mut contents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if contents.bytes + bytes.len() > MOST {
+        if contents.bytes + length > MOST {
             *contents = Contents::default();
         }
-        contents.bytes += bytes.len();
-        if let Some(same) = contents.by_hash.insert(hash, bytes) {
-            contents.bytes -= same.len();
-        }
+        contents.bytes += length;
+        contents.by_hash.insert(hash, content);
     }
 }
 
@@ -87,6 +134,22 @@ mod tests {
             assert_eq!(recent.hash(b"one", expected), one);
             assert_eq!(recent.hash(b"two", expected), two);
         }
+    }
+
+    #[test]
+    fn a_text_is_shared_while_the_bytes_are_the_same() {
+        let recent = Recent::default();
+        let hash = ContentHash::of("é".as_bytes());
+        assert!(recent.text(&hash, "é".as_bytes()).is_none());
+        recent.keep(hash, "é".into());
+        let (one, two) = (recent.text(&hash, "é".as_bytes()), recent.text(&hash, "é".as_bytes()));
+        assert!(Arc::ptr_eq(&one.unwrap(), &two.unwrap()));
+        assert!(recent.text(&hash, b"e").is_none());
+        assert_eq!(recent.hash("é".as_bytes(), Some(hash)), hash);
+
+        let binary = ContentHash::of(&[0xff]);
+        recent.keep(binary, vec![0xff]);
+        assert!(recent.text(&binary, &[0xff]).is_none());
     }
 
     #[test]

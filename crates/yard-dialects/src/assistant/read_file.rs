@@ -165,7 +165,7 @@ fn text(path: &WsPath, context: &Context<'_>) -> Result<(String, u64), Stop> {
     if answer.truncated {
         return Err(too_large(&answer.path, answer.size, context));
     }
-    Ok((answer.text, answer.size))
+    Ok((answer.text.into_string(), answer.size))
 }
 
 fn bytes(path: &WsPath, context: &Context<'_>) -> Result<Vec<u8>, Stop> {

@@ -53,7 +53,7 @@ impl Tool for EditFile {
             let read = text(context, &path)?;
             let edited = edited(&read.text, &args.edits)?;
             let shown = shown(context, &read, &edited.text);
-            if args.dry_run || edited.text == read.text {
+            if args.dry_run || read.text == edited.text {
                 return Ok(shown.into());
             }
             let (path, actions, expected) = (path.clone(), edited.actions, read.hash);

@@ -52,7 +52,9 @@ pub(super) fn read(args: &Args, context: &Context<'_>) -> Result<String, Stop> {
             Err(Stop::Fault(Fault::new(FaultCode::BadArgument, message)))
         }
         (Some(head), None) => first(context, path, head),
-        (None, Some(tail)) => Ok(slice(context, path, LineStart::FromEnd(tail), Some(tail))?.text),
+        (None, Some(tail)) => {
+            Ok(slice(context, path, LineStart::FromEnd(tail), Some(tail))?.text.into_string())
+        }
         (None, None) => whole(context, path, context.limits().load_bytes),
     }
 }
@@ -62,7 +64,7 @@ pub(super) fn whole(context: &Context<'_>, path: WsPath, max_bytes: u64) -> Resu
     let answer = bounded(context, path, LineStart::FromStart(0), None, max_bytes)?;
     match begins_with_mark(context, &answer)? {
         true => Ok(format!("{BYTE_ORDER_MARK}{}", answer.text)),
-        false => Ok(answer.text),
+        false => Ok(answer.text.into_string()),
     }
 }
 
@@ -78,7 +80,7 @@ fn begins_with_mark(context: &Context<'_>, answer: &ReadAnswer) -> Result<bool, 
 
 /// Lines without the end of the last one.
 fn first(context: &Context<'_>, path: WsPath, lines: u64) -> Result<String, Stop> {
-    let mut text = slice(context, path, LineStart::FromStart(0), Some(lines))?.text;
+    let mut text = slice(context, path, LineStart::FromStart(0), Some(lines))?.text.into_string();
     if text.ends_with('\n') {
         text.pop();
     }

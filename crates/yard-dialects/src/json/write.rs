@@ -10,17 +10,21 @@ use super::text;
 
 /// Under this name `serde_json` hands a number on as it was spelled.
 const SPELLED: &str = "$serde_json::private::Number";
+/// Under this name stands a place for what was written before.
+pub(super) const HOLE: &str = "$yard::Hole";
 
 /// Writes one value.
 pub(super) struct Writer<'a> {
     out: &'a mut Vec<u8>,
+    /// What stands in a hole.
+    filling: &'a [u8],
     /// A text is the spelling of a number.
     is_spelling: bool,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(out: &'a mut Vec<u8>) -> Self {
-        Self { out, is_spelling: false }
+    pub(super) fn new(out: &'a mut Vec<u8>, filling: &'a [u8]) -> Self {
+        Self { out, filling, is_spelling: false }
     }
 
     fn word(self, word: &str) -> Result<()> {
@@ -33,8 +37,9 @@ impl<'a> Writer<'a> {
     }
 
     fn many(self, open: &str, close: &'static str) -> Result<Many<'a>> {
-        self.out.extend_from_slice(open.as_bytes());
-        Ok(Many { out: self.out, is_first: true, is_spelling: false, close })
+        let Self { out, filling, .. } = self;
+        out.extend_from_slice(open.as_bytes());
+        Ok(Many { out, filling, is_first: true, is_spelling: false, close })
     }
 
     fn variant(self, variant: &str, open: &str, close: &'static str) -> Result<Many<'a>> {
@@ -107,7 +112,13 @@ impl<'a> ser::Serializer for Writer<'a> {
         self.word("null")
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Result<()> {
+    fn serialize_unit_struct(self, name: &'static str) -> Result<()> {
+        if name == HOLE {
+            // What comes after it is short: with room for it the whole is not copied again.
+            self.out.reserve(self.filling.len() + super::ROOM);
+            self.out.extend_from_slice(self.filling);
+            return Ok(());
+        }
         self.word("null")
     }
 
@@ -163,7 +174,8 @@ impl<'a> ser::Serializer for Writer<'a> {
 
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Many<'a>> {
         if name == SPELLED {
-            return Ok(Many { out: self.out, is_first: true, is_spelling: true, close: "" });
+            let Self { out, filling, .. } = self;
+            return Ok(Many { out, filling, is_first: true, is_spelling: true, close: "" });
         }
         self.many("{", "}")
     }
@@ -182,6 +194,7 @@ impl<'a> ser::Serializer for Writer<'a> {
 /// Writes the parts of a list or an object.
 pub(super) struct Many<'a> {
     out: &'a mut Vec<u8>,
+    filling: &'a [u8],
     is_first: bool,
     is_spelling: bool,
     close: &'static str,
@@ -200,7 +213,8 @@ impl Many<'_> {
     }
 
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
-        value.serialize(Writer { out: self.out, is_spelling: self.is_spelling })
+        let Self { filling, is_spelling, .. } = *self;
+        value.serialize(Writer { out: self.out, filling, is_spelling })
     }
 
     /// A key is a text; what is plain otherwise is put between quotes.

@@ -2,12 +2,14 @@
 //! (W3).
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
+use yard_core::Text;
 use yard_core::op::{self, LineStart, ReadAnswer, Slice};
 
 use super::content;
 use crate::args::Fields;
+use crate::json::{self, Hole, Json};
 use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
@@ -45,7 +47,8 @@ pub(super) struct Reply {
     /// The file that was read.
     path: String,
     /// Its text, line ends included, or the JSON value that it holds.
-    content: Value,
+    #[schemars(with = "Value")]
+    content: Content,
     /// SHA-256 of the whole file.
     hash: Option<String>,
     /// Whether the store's newest version is what is on disk.
@@ -63,6 +66,33 @@ pub(super) struct Reply {
     /// A line was longer than one answer may be and was cut: send this as `byte_offset` to read on;
     /// else null.
     cut_at_byte: Option<u64>,
+}
+
+/// What a file holds.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content {
+    Text(#[serde(serialize_with = "as_str")] Text),
+    Value(Value),
+    /// A text that was written already.
+    Written(Hole),
+}
+
+fn as_str<S: Serializer>(text: &Text, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text)
+}
+
+impl Content {
+    /// A reply as JSON. What a kept text is as JSON is not worked out again.
+    fn told(reply: Reply) -> serde_json::Result<Json> {
+        let kept = match &reply.content {
+            Content::Text(text) => text.kept().cloned(),
+            _ => None,
+        };
+        let Some(kept) = kept else { return Json::of(&reply) };
+        let reply = Reply { content: Content::Written(Hole), ..reply };
+        Json::around(&reply, &kept.json(json::quoted))
+    }
 }
 
 impl Tool for Read {
@@ -90,6 +120,10 @@ impl Tool for Read {
             }
         }
         Ok(text_reply(answer, slice, args.limit, context))
+    }
+
+    fn told(reply: Reply) -> serde_json::Result<Json> {
+        Content::told(reply)
     }
 }
 
@@ -123,7 +157,7 @@ fn start(cursor: Option<u64>, offset: i64) -> LineStart {
 fn value_reply(value: Value, whole: &ReadAnswer, context: &Context<'_>) -> Reply {
     Reply {
         path: context.shown(&whole.path),
-        content: value,
+        content: Content::Value(value),
         hash: whole.hash.map(|hash| hash.to_string()),
         synced: whole.synced,
         total_lines: None,
@@ -147,7 +181,7 @@ fn text_reply(answer: ReadAnswer, slice: Slice, limit: u64, context: &Context<'_
         limit: by_lines.then_some(limit),
         cursor: next_line(&answer).filter(|_| by_lines),
         cut_at_byte: answer.cut_at_byte,
-        content: Value::String(answer.text),
+        content: Content::Text(answer.text),
     }
 }
 
@@ -160,6 +194,10 @@ pub(super) fn next_line(answer: &ReadAnswer) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use yard_core::KeptText;
+
     use super::*;
 
     fn args(offset: i64, limit: u64, cursor: Option<u64>) -> Args {
@@ -180,6 +218,37 @@ mod tests {
             (i64::MAX, Some(u64::MAX), LineStart::FromStart(u64::MAX)),
         ] {
             assert_eq!(start(cursor, offset), expected, "{offset} {cursor:?}");
+        }
+    }
+
+    fn told(text: Text) -> String {
+        let reply = Reply {
+            path: "/a \"b\"".to_owned(),
+            content: Content::Text(text),
+            hash: Some("0".repeat(64)),
+            synced: Some(true),
+            total_lines: Some(3),
+            truncated: Some(false),
+            offset: Some(0),
+            limit: None,
+            cursor: None,
+            cut_at_byte: None,
+        };
+        Read::told(reply).unwrap().as_str().to_owned()
+    }
+
+    #[test]
+    fn a_kept_text_is_told_as_any_other() {
+        let long = "fn main() {\n    println!(\"é\u{1}\\\");\n}\n".repeat(300);
+        for text in ["", "\"", "a\n", long.as_str()] {
+            let kept = Arc::new(KeptText::new(text.to_owned()));
+            let own = told(Text::from(text.to_owned()));
+            for _ in 0..2 {
+                assert_eq!(told(Text::from(Arc::clone(&kept))), own);
+            }
+            let value: Value = serde_json::from_str(&own).unwrap();
+            assert_eq!(value["content"], text);
+            assert_eq!(value["total_lines"], 3);
         }
     }
 

@@ -4,12 +4,14 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{Read as _, Seek, SeekFrom};
+use std::sync::Arc;
 
 use yard_core::hash::ContentHasher;
 use yard_core::op::{LineStart, Read, ReadAnswer, Slice, Want};
 use yard_core::text::{self, Encoding};
 use yard_core::{
-    Call, ContentHash, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsPath, lines,
+    Call, ContentHash, Effect, EffectKind, Fault, FaultCode, KeptText, Result, Subject, Text,
+    WsPath, lines,
 };
 
 use crate::content::{each_piece, io_fault, read_all};
@@ -74,7 +76,10 @@ fn looked_at(
     call: &Call,
 ) -> Result<(Part, Option<Told>)> {
     let glimpses = &workspace.glimpses;
-    if let Some((gist, told)) = last.filter(|(gist, _)| workspace.recent.is(&gist.hash, &bytes)) {
+    let same = last.and_then(|(gist, told)| {
+        workspace.recent.text(&gist.hash, &bytes).map(|text| (text, gist, told))
+    });
+    if let Some((text, gist, told)) = same {
         let good = told.filter(|_| read.want.synced);
         let told = match good {
             Some(_) => good,
@@ -83,15 +88,16 @@ fn looked_at(
         if let Some(told) = told.filter(|_| good.is_none()) {
             glimpses.keep(path, when, gist, told);
         }
-        return Ok((known(read, bytes, gist), told));
+        return Ok((known(read, text, gist), told));
     }
     let part = whole(read, &bytes, path)?;
     let told = ask_store(read, workspace, part.hash, path, stat, call)?;
     if let (Some(hash), Some(lines), Some(told)) = (part.hash, part.line_count, told)
         && bytes.len() <= recent::LARGEST
-        && is_plain(&bytes)
+        && !bytes.starts_with(BOM_UTF8)
+        && let Ok(text) = String::from_utf8(bytes)
     {
-        workspace.recent.keep(hash, bytes);
+        workspace.recent.keep_text(hash, text);
         glimpses.keep(path, when, Gist { hash, lines }, told);
     }
     Ok((part, told))
@@ -206,7 +212,7 @@ fn plan_virtual(
 /// What a slice came to.
 #[derive(Default)]
 struct Part {
-    text: String,
+    text: Text,
     first_line: u64,
     lines: u64,
     truncated: bool,
@@ -236,25 +242,18 @@ impl Part {
 }
 
 /// The slice of a text in plain UTF-8 that was looked at before.
-fn known(read: &Read, bytes: Vec<u8>, gist: Gist) -> Part {
+fn known(read: &Read, text: Arc<KeptText>, gist: Gist) -> Part {
     let Gist { hash, lines } = gist;
     let start = LineStart::FromStart(0);
     let is_all = matches!(read.slice, Slice::Lines { start: from, limit }
         if from == start && limit.is_none_or(|limit| limit >= lines));
-    let part = if is_all && bytes.len() as u64 <= read.max_bytes {
-        let text = String::from_utf8(bytes)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        Part { text, lines, ..Part::default() }
+    let part = if is_all && text.as_str().len() as u64 <= read.max_bytes {
+        Part { text: text.into(), lines, ..Part::default() }
     } else {
-        sliced(read, &bytes, Encoding::Utf8)
+        sliced(read, text.as_str().as_bytes(), Encoding::Utf8)
     };
     let line_count = part.line_count.or((is_all || read.want.line_count).then_some(lines));
     Part { hash: read.want.hash.then_some(hash), line_count, ..part }
-}
-
-/// Whether bytes that are text are UTF-8 without a mark, and without damage.
-fn is_plain(bytes: &[u8]) -> bool {
-    !bytes.starts_with(BOM_UTF8) && std::str::from_utf8(bytes).is_ok()
 }
 
 fn sliced(read: &Read, bytes: &[u8], encoding: Encoding) -> Part {
@@ -368,7 +367,7 @@ fn decode_at(bytes: &[u8], offset: u64, encoding: Encoding) -> Cow<'_, str> {
 fn fit(part: &mut Part, raw: &[u8], shown: Cow<'_, str>, start: u64, encoding: Encoding, max: u64) {
     let max = usize::try_from(max).unwrap_or(usize::MAX);
     if shown.len() <= max {
-        part.text = shown.into_owned();
+        part.text = shown.into_owned().into();
         return;
     }
     let end = match memchr::memrchr(b'\n', &shown.as_bytes()[..max]) {
@@ -381,7 +380,7 @@ fn fit(part: &mut Part, raw: &[u8], shown: Cow<'_, str>, start: u64, encoding: E
     };
     part.truncated = true;
     part.lines = lines::count(&shown.as_bytes()[..end]);
-    part.text = shown[..end].to_owned();
+    part.text = shown[..end].to_owned().into();
 }
 
 /// How many of these bytes the first piece of their text stands for.
@@ -435,7 +434,7 @@ fn bytes_of(bytes: &[u8], encoding: Encoding, offset: u64, limit: u64) -> Part {
     Part {
         first_line: begun_lines(&bytes[..start], encoding),
         lines: lines::count(shown.as_bytes()),
-        text: shown,
+        text: shown.into(),
         truncated: end < bytes.len(),
         cut_at_byte: (end < bytes.len()).then_some(end as u64),
         ..Part::default()
@@ -658,7 +657,7 @@ fn streamed_bytes(
         .read_to_end(&mut bytes)
         .map_err(|error| io_fault(&error, path))?;
     let mut part = bytes_of(&bytes, encoding, 0, limit);
-    part.text = decode_at(&bytes[..shown_len(&part, &bytes)], offset, encoding).into_owned();
+    part.text = decode_at(&bytes[..shown_len(&part, &bytes)], offset, encoding).into_owned().into();
     part.cut_at_byte = part.cut_at_byte.map(|at| at + offset);
     part.first_line = newlines_before(file, offset, path, call)?;
     part.hash = sums.hash;

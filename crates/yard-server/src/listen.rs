@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
-use at_once::{AtOnce, Queue};
+use at_once::{AtOnce, Turns};
 
 use crate::http::{App, Table, respond, table};
 use crate::pool::Pools;
@@ -83,7 +83,7 @@ async fn accept(
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD);
     let room = Arc::new(Semaphore::new(CONNECTIONS));
-    let queue = Queue::default();
+    let turns = Turns::default();
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {
@@ -99,7 +99,7 @@ async fn accept(
             async move { Ok::<_, Infallible>(answer.await) }
         });
         let watched = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
-        let connection = AtOnce::new(watched, queue.clone());
+        let connection = AtOnce::new(watched, turns.clone());
         tokio::spawn(async move {
             // A client that went away is no news.
             let _ = connection.await;

@@ -212,6 +212,29 @@ mod tests {
         });
     }
 
+    /// While it is up nobody watches: the thread that listened must not be stuck in a look either.
+    #[test]
+    fn a_look_that_waits_while_nobody_watches_does_not_stop_the_network() {
+        with_pools(async |pools| {
+            let slow = || std::thread::sleep(Duration::from_millis(60));
+            pools.run(Work::Look, slow).await.unwrap();
+            for _ in 0..4 {
+                let (told, tell) = std::sync::mpsc::channel();
+                let pools = Arc::clone(&pools);
+                let look = tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    let soon = Duration::from_secs(10);
+                    pools.run(Work::Look, move || tell.recv_timeout(soon).ok()).await
+                });
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    told.send(7).unwrap();
+                });
+                assert_eq!(look.await.unwrap(), Some(Some(7)));
+            }
+        });
+    }
+
     /// It sleeps again after a while: then another thread has to listen to the network.
     #[test]
     fn the_network_is_alive_when_the_spare_thread_sleeps_again() {

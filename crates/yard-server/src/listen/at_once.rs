@@ -1,8 +1,8 @@
-//! Polls a connection again at once where it woke itself and no other one waits for its turn. It does that
-//! with nearly every request: one half of it asks for the body, which the other half has already. The
-//! runtime would put it at the end of its queue and wake a second thread to help, for work that is over
-//! before that thread is there. Where many wait, the queue is better: all of them do the same half of
-//! their work one after the other.
+//! Polls a connection again at once where it woke itself and is the only one that is busy. It does that with
+//! nearly every request that has a body: one half of it asks for the body, which the other half has already.
+//! The runtime would put it at the end of its queue and wake a second thread to help, for work that is over
+//! before that thread is there. Where there are others, that is what shall happen: the second thread hears
+//! them.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,40 +15,43 @@ use futures_util::task::AtomicWaker;
 /// How often a future is polled in a row at most.
 const IN_A_ROW: usize = 4;
 
-/// How many futures wait for their turn. A hint: it decides nothing but the order of work.
+/// Who had the last turn. A hint: it decides nothing but the order of work.
 #[derive(Clone, Default)]
-pub(super) struct Queue(Arc<AtomicUsize>);
+pub(super) struct Turns(Arc<AtomicUsize>);
 
 /// A future that is polled again at once where it woke itself.
 pub(super) struct AtOnce<F> {
     future: Pin<Box<F>>,
     bell: Arc<Bell>,
     waker: Waker,
+    turns: Turns,
 }
 
 /// What the future wakes: itself while it is polled, its task otherwise.
 struct Bell {
     state: AtomicU8,
     task: AtomicWaker,
-    queue: Queue,
 }
 
 /// Nobody is polling, and nobody has called since.
 const RESTING: u8 = 0;
 /// Somebody is polling.
 const POLLING: u8 = 1;
-/// Somebody is polling, and has been called since that began.
+/// Somebody has called since the last poll began.
 const CALLED: u8 = 2;
-/// The task waits for its turn.
-const QUEUED: u8 = 3;
-/// There is nothing left to poll.
-const OVER: u8 = 4;
 
 impl<F: Future> AtOnce<F> {
-    pub(super) fn new(future: F, queue: Queue) -> Self {
-        let (state, task) = (AtomicU8::new(RESTING), AtomicWaker::new());
-        let bell = Arc::new(Bell { state, task, queue });
-        Self { future: Box::pin(future), waker: Waker::from(Arc::clone(&bell)), bell }
+    pub(super) fn new(future: F, turns: Turns) -> Self {
+        let bell = Arc::new(Bell { state: AtomicU8::new(RESTING), task: AtomicWaker::new() });
+        Self { future: Box::pin(future), waker: Waker::from(Arc::clone(&bell)), bell, turns }
+    }
+}
+
+impl<F> AtOnce<F> {
+    /// Takes a turn; whether the last one was its own.
+    fn takes_turn_alone(&self) -> bool {
+        let own = Arc::as_ptr(&self.bell).addr();
+        self.turns.0.swap(own, Ordering::Relaxed) == own
     }
 }
 
@@ -56,49 +59,25 @@ impl<F: Future> Future for AtOnce<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let Self { future, bell, waker } = &mut *self;
+        let in_a_row = if self.takes_turn_alone() { IN_A_ROW } else { 1 };
+        let Self { future, bell, waker, .. } = &mut *self;
         bell.task.register(context.waker());
-        for _ in 0..IN_A_ROW {
-            bell.turn(POLLING);
+        for _ in 0..in_a_row {
+            // Whoever called before this has done what it called for: that is seen from here on.
+            bell.state.swap(POLLING, Ordering::AcqRel);
             if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(waker)) {
                 return Poll::Ready(output);
             }
             if bell.rests() {
                 return Poll::Pending;
             }
-            if bell.queue.0.load(Ordering::Relaxed) > 0 {
-                break;
-            }
         }
-        bell.turn(QUEUED);
         context.waker().wake_by_ref();
         Poll::Pending
     }
 }
 
-impl<F> Drop for AtOnce<F> {
-    fn drop(&mut self) {
-        self.bell.turn(OVER);
-    }
-}
-
 impl Bell {
-    /// Takes another state and keeps count of who waits. Whoever called before this has done what it called
-    /// for, and that is seen from here on.
-    fn turn(&self, next: u8) {
-        let before = self.state.swap(next, Ordering::AcqRel);
-        self.counted(before, next);
-    }
-
-    fn counted(&self, before: u8, next: u8) {
-        if next == QUEUED {
-            self.queue.0.fetch_add(1, Ordering::Relaxed);
-        }
-        if before == QUEUED {
-            self.queue.0.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-
     /// Rests, unless somebody has called.
     fn rests(&self) -> bool {
         let rest =
@@ -113,15 +92,7 @@ impl Wake for Bell {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Written also where it stays the same: who polls next has to see what was done before this.
-        let called = |state| match state {
-            RESTING => Some(QUEUED),
-            POLLING => Some(CALLED),
-            same => Some(same),
-        };
-        let before = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, called);
-        if before == Ok(RESTING) {
-            self.counted(RESTING, QUEUED);
+        if self.state.swap(CALLED, Ordering::AcqRel) == RESTING {
             self.task.wake();
         }
     }
@@ -161,21 +132,25 @@ mod tests {
     fn a_future_that_wakes_itself_is_polled_at_once() {
         let count = Arc::new(Count::default());
         let waker = Waker::from(Arc::clone(&count));
-        let mut future = AtOnce::new(waking_itself(IN_A_ROW - 1), Queue::default());
-        let polled = Pin::new(&mut future).poll(&mut Context::from_waker(&waker));
-        assert_eq!(polled, Poll::Ready(IN_A_ROW));
-        assert_eq!(count.0.load(Ordering::Relaxed), 0);
+        let mut future = AtOnce::new(waking_itself(IN_A_ROW), Turns::default());
+        let mut poll = || Pin::new(&mut future).poll(&mut Context::from_waker(&waker));
+        assert_eq!(poll(), Poll::Pending);
+        assert_eq!(count.0.load(Ordering::Relaxed), 1, "nobody knows yet whether it is alone");
+        assert_eq!(poll(), Poll::Ready(IN_A_ROW + 1));
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
     }
 
     #[test]
     fn others_have_their_turn_after_a_while() {
         let count = Arc::new(Count::default());
         let waker = Waker::from(Arc::clone(&count));
-        let mut future = AtOnce::new(waking_itself(IN_A_ROW), Queue::default());
+        let mut future = AtOnce::new(waking_itself(2 * IN_A_ROW), Turns::default());
         let mut poll = || Pin::new(&mut future).poll(&mut Context::from_waker(&waker));
-        assert_eq!(poll(), Poll::Pending);
-        assert_eq!(count.0.load(Ordering::Relaxed), 1);
-        assert_eq!(poll(), Poll::Ready(IN_A_ROW + 1));
+        for woken in [1, 2] {
+            assert_eq!(poll(), Poll::Pending);
+            assert_eq!(count.0.load(Ordering::Relaxed), woken);
+        }
+        assert_eq!(poll(), Poll::Ready(2 * IN_A_ROW + 1));
     }
 
     #[test]
@@ -187,7 +162,7 @@ mod tests {
             let first = receiver.recv().await;
             (first, receiver.recv().await)
         };
-        let mut future = AtOnce::new(asking, Queue::default());
+        let mut future = AtOnce::new(asking, Turns::default());
         let mut poll = || Pin::new(&mut future).poll(&mut Context::from_waker(&waker));
         assert_eq!(poll(), Poll::Pending);
         sender.send(1).unwrap();
@@ -219,44 +194,27 @@ mod tests {
                 assert_eq!(answers.recv().await, Some(number));
             }
         };
-        let queue = Queue::default();
+        let turns = Turns::default();
         runtime.block_on(async {
-            tokio::spawn(AtOnce::new(echo, queue.clone()));
-            let asked = tokio::spawn(AtOnce::new(ask, queue.clone()));
+            tokio::spawn(AtOnce::new(echo, turns.clone()));
+            let asked = tokio::spawn(AtOnce::new(ask, turns.clone()));
             tokio::time::timeout(Duration::from_secs(60), asked).await.unwrap().unwrap();
         });
-        drop(runtime);
-        assert_eq!(queue.0.load(Ordering::Relaxed), 0);
     }
 
     #[test]
-    fn who_woke_itself_waits_for_others_who_wait() {
-        let (queue, count) = (Queue::default(), Arc::new(Count::default()));
+    fn where_there_are_others_the_runtime_decides() {
+        let (turns, count) = (Turns::default(), Arc::new(Count::default()));
         let waker = Waker::from(Arc::clone(&count));
         let mut context = Context::from_waker(&waker);
-        let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
-        let mut other = AtOnce::new(async move { receiver.recv().await }, queue.clone());
+        let mut one = AtOnce::new(waking_itself(2), turns.clone());
+        let mut other = AtOnce::new(waking_itself(9), turns);
+        for woken in [1, 3] {
+            assert_eq!(Pin::new(&mut one).poll(&mut context), Poll::Pending);
+            assert_eq!(count.0.load(Ordering::Relaxed), woken);
+            assert_eq!(Pin::new(&mut other).poll(&mut context), Poll::Pending);
+        }
         assert_eq!(Pin::new(&mut other).poll(&mut context), Poll::Pending);
-        sender.send(()).unwrap();
-
-        let mut future = AtOnce::new(waking_itself(1), queue.clone());
-        assert_eq!(Pin::new(&mut future).poll(&mut context), Poll::Pending);
-        assert_eq!(queue.0.load(Ordering::Relaxed), 2);
-        assert_eq!(Pin::new(&mut other).poll(&mut context), Poll::Ready(Some(())));
-        assert_eq!(Pin::new(&mut future).poll(&mut context), Poll::Ready(2));
-        assert_eq!(queue.0.load(Ordering::Relaxed), 0);
-    }
-
-    #[test]
-    fn who_goes_away_waits_no_longer() {
-        let (queue, count) = (Queue::default(), Arc::new(Count::default()));
-        let waker = Waker::from(count);
-        let mut future = AtOnce::new(waking_itself(IN_A_ROW), queue.clone());
-        assert_eq!(Pin::new(&mut future).poll(&mut Context::from_waker(&waker)), Poll::Pending);
-        let late = future.waker.clone();
-        assert_eq!(queue.0.load(Ordering::Relaxed), 1);
-        drop(future);
-        late.wake();
-        assert_eq!(queue.0.load(Ordering::Relaxed), 0);
+        assert_eq!(Pin::new(&mut one).poll(&mut context), Poll::Ready(3));
     }
 }

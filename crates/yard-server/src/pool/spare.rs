@@ -26,6 +26,8 @@ pub(super) struct Spare {
     ended: AtomicU64,
     /// Nobody watches: the next look says that it begins.
     is_idle: AtomicBool,
+    /// Nobody watches because nobody sleeps: who looks leaves somebody who listens.
+    is_up: AtomicBool,
     is_closing: Mutex<bool>,
     told: Condvar,
 }
@@ -54,6 +56,7 @@ impl Spare {
             under_way: AtomicUsize::new(0),
             ended: AtomicU64::new(0),
             is_idle: AtomicBool::new(false),
+            is_up: AtomicBool::new(false),
             is_closing: Mutex::new(false),
             told: Condvar::new(),
         }
@@ -62,10 +65,12 @@ impl Spare {
     /// Lets the thread sleep that does this, on purpose. Its runtime must have others.
     pub(super) async fn rest(self: Arc<Self>) {
         loop {
+            self.is_up.store(false, SeqCst);
             hand_over();
             if self.watch() == Woken::Closing {
                 return;
             }
+            self.is_up.store(true, SeqCst);
             tokio::time::sleep(AWAKE).await;
         }
     }
@@ -76,9 +81,12 @@ impl Spare {
         self.told.notify_all();
     }
 
-    /// A look begins, in one of the places.
+    /// A look begins, in one of the places, on a thread of the runtime.
     pub(super) fn looking(&self) -> Looking<'_> {
         self.under_way.fetch_add(1, SeqCst);
+        if self.is_up.load(SeqCst) {
+            hand_over();
+        }
         if self.is_idle.load(SeqCst) {
             // With the lock held, so that it is not told before it listens.
             let _closing = self.closing();

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use yard_core::{ChatId, Fault, FaultCode, Role};
 use yard_dialects::{Answer, AnyTool, Catalog, Dialect, Format, Stop, form};
 use yard_gate::Session;
@@ -40,7 +40,7 @@ pub(crate) struct Envelope {
 #[serde(deny_unknown_fields)]
 struct Exact {
     tool: String,
-    args: Map<String, Value>,
+    args: Value,
     toolset: Option<String>,
     chat_id: Option<String>,
     wait_ms: Option<u64>,
@@ -50,8 +50,11 @@ impl Envelope {
     /// The call that a body is, if it is written exactly as the form has it, as most are: what needs
     /// leniency, or a word about what is wrong, has to be read as a value first.
     pub(super) fn exact(body: &[u8]) -> Option<Self> {
-        let Exact { tool, args, toolset, chat_id, wait_ms } = serde_json::from_slice(body).ok()?;
-        Some(Self { tool, args: Value::Object(args), toolset, chat_id, wait_ms })
+        // A list of all members in order would pass for it, too.
+        let object = body.trim_ascii_start().starts_with(b"{").then_some(body)?;
+        let Exact { tool, args, toolset, chat_id, wait_ms } =
+            serde_json::from_slice(object).ok()?;
+        args.is_object().then_some(Self { tool, args, toolset, chat_id, wait_ms })
     }
 }
 
@@ -260,6 +263,8 @@ mod tests {
             r#"{"tool":"read","tool":"write","args":{}}"#,
             r#"{"tool":"read","args":{}} x"#,
             r#"["read",{}]"#,
+            r#"["read",{},null,null,null]"#,
+            r#"{"tool":"read","args":{"$serde_json::private::Number":"5"}}"#,
             r#""{\"tool\":\"read\",\"args\":{}}""#,
             "",
         ] {

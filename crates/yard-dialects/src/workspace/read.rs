@@ -1,11 +1,13 @@
 //! `read`: a file's lines (W5), its bytes where a line is too long (R4), or the JSON value it holds
 //! (W3).
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
-use yard_core::Text;
 use yard_core::op::{self, LineStart, ReadAnswer, Slice};
+use yard_core::{KeptText, Text};
 
 use super::content;
 use crate::args::Fields;
@@ -83,15 +85,12 @@ fn as_str<S: Serializer>(text: &Text, serializer: S) -> Result<S::Ok, S::Error> 
 }
 
 impl Content {
-    /// A reply as JSON. What a kept text is as JSON is not worked out again.
-    fn told(reply: Reply) -> serde_json::Result<Json> {
-        let kept = match &reply.content {
-            Content::Text(text) => text.kept().cloned(),
-            _ => None,
-        };
-        let Some(kept) = kept else { return Json::of(&reply) };
-        let reply = Reply { content: Content::Written(Hole), ..reply };
-        Json::around(&reply, &kept.json(json::quoted))
+    /// The kept text that it is, if it is one.
+    fn kept(&self) -> Option<Arc<KeptText>> {
+        match self {
+            Self::Text(text) => text.kept().cloned(),
+            Self::Value(_) | Self::Written(_) => None,
+        }
     }
 }
 
@@ -122,8 +121,11 @@ impl Tool for Read {
         Ok(text_reply(answer, slice, args.limit, context))
     }
 
+    /// What a kept text is as JSON is not worked out again.
     fn told(reply: Reply) -> serde_json::Result<Json> {
-        Content::told(reply)
+        let Some(kept) = reply.content.kept() else { return Json::of(&reply) };
+        let reply = Reply { content: Content::Written(Hole), ..reply };
+        Json::around(&reply, &kept.json(json::quoted))
     }
 }
 
@@ -194,10 +196,6 @@ pub(super) fn next_line(answer: &ReadAnswer) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use yard_core::KeptText;
-
     use super::*;
 
     fn args(offset: i64, limit: u64, cursor: Option<u64>) -> Args {

@@ -19,9 +19,8 @@ pub(crate) fn local(data: &Path) -> Boxed {
     Boxed::new(move || probe(&data, &commands))
 }
 
-/// The box of a server.
-pub(crate) fn served(data: &Path, commands: &Commands) -> Boxed {
-    let sandbox = probe(data, commands);
+/// The box of a server, which found out already what its machine can do.
+pub(crate) fn served(sandbox: Sandbox, commands: &Commands) -> Boxed {
     let mut boxed = Boxed::new(move || sandbox);
     boxed.shown_at = Some(PathBuf::from(SHOWN_AT));
     boxed.limits = limits(commands);

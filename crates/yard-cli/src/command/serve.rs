@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -110,9 +111,14 @@ fn app(
         refresh_days: config.jwt.refresh_token_expiration_days,
         open_registration: config.registration.open.unwrap_or(address.ip().is_loopback()),
     };
-    let registry = SqliteRegistry::open(data.path())?;
-    let boxed = boxes::served(data.path(), &config.commands);
-    let level = boxed.sandbox().level();
+    let (registry, sandbox) = std::thread::scope(|scope| {
+        // Making a box takes longer than opening a registry: both at once.
+        let probing = scope.spawn(|| boxes::probe(data.path(), &config.commands));
+        (SqliteRegistry::open(data.path()), probing.join())
+    });
+    let (registry, sandbox) = (registry?, sandbox.unwrap_or_else(|panic| resume_unwind(panic)));
+    let level = sandbox.level();
+    let boxed = boxes::served(sandbox, &config.commands);
     let (folders, room_world) = (config.workspaces.folders, Arc::clone(&world));
     let web = config.web.way()?;
     let rooms = Rooms { data, folders, boxed, web, world: room_world };

@@ -17,10 +17,21 @@ use yard_core::{Call, Timestamp, World};
 use super::group::Groups;
 use super::inner::HOLD;
 use super::run::{BOX_USER, Shared, empty_scratch};
-use super::{Ended, Exit, HELPER, Hear, Layer, Level, Limits, Order, Wish, findings, landlocked};
+use super::{
+    Ended, Exit, Finding, HELPER, Hear, Layer, Level, Limits, Order, Wish, findings, landlocked,
+};
 
-/// Looks at everything, and takes the best level that was seen to work.
-pub(super) fn probe(helper: PathBuf, wish: Wish) -> Shared {
+/// What was tried to find the level.
+pub(super) struct Trials {
+    full: io::Result<()>,
+    /// Where a full box works, nobody has to know what walls alone would do.
+    walls: Option<io::Result<()>>,
+    groups: Finding,
+}
+
+/// Takes the best level that is seen to work. Servers do this when they start: what decides nothing is left
+/// to who asks for findings.
+pub(super) fn probe(helper: PathBuf, wish: Wish) -> (Shared, Trials) {
     let owners = if rustix::process::geteuid().is_root() {
         hold_owners(&helper).map(Some)
     } else {
@@ -32,28 +43,40 @@ pub(super) fn probe(helper: PathBuf, wish: Wish) -> Shared {
     };
     let groups = Groups::find();
     let about_groups = findings::groups(&groups);
-    let mut shared = Shared {
-        helper,
-        wish,
-        level: Level::Full,
-        findings: Vec::new(),
-        owners,
-        groups: groups.ok().map(Arc::new),
-    };
+    let groups = groups.ok().map(Arc::new);
+    let mut shared = Shared { helper, wish, level: Level::Full, owners, groups };
     let full = match no_owners {
         Some(error) => Err(error),
         None => try_full(&shared),
     };
-    let programs = full.as_ref().ok().map(|()| look_for_programs(&shared).unwrap_or_default());
-    shared.level = Level::Walls;
-    let walls = try_walls(&shared);
-    shared.level = level(&shared.wish, full.is_ok(), walls.is_ok());
-    let mut all = findings::full(&full);
-    all.extend(findings::walls(&walls));
-    all.push(about_groups);
-    all.extend(programs.map(|programs| findings::programs(&programs)));
-    shared.findings = all;
-    shared
+    let walls = match &full {
+        Ok(()) => None,
+        Err(_) => {
+            shared.level = Level::Walls;
+            Some(try_walls(&shared))
+        }
+    };
+    let walls_hold = walls.as_ref().is_some_and(Result::is_ok);
+    shared.level = level(&shared.wish, full.is_ok(), walls_hold);
+    (shared, Trials { full, walls, groups: about_groups })
+}
+
+/// Looks at everything, and tells it line by line.
+pub(super) fn findings(shared: &Shared, trials: &Trials) -> Vec<Finding> {
+    let mut all = findings::full(&trials.full);
+    match &trials.walls {
+        Some(walls) => all.extend(findings::walls(walls)),
+        None => {
+            let walls = shared.at(Level::Walls).and_then(|shared| try_walls(&shared));
+            all.extend(findings::walls(&walls));
+        }
+    }
+    all.push(trials.groups.clone());
+    if trials.full.is_ok() {
+        let programs = look_for_programs(shared).unwrap_or_default();
+        all.push(findings::programs(&programs));
+    }
+    all
 }
 
 /// The best that works, if that is good enough; nothing at all only where the operator said so.

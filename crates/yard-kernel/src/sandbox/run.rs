@@ -8,13 +8,13 @@ use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use yard_core::Call;
 
 use super::group::{Group, Groups};
-use super::probe;
+use super::probe::{self, Trials};
 use super::process::Helper;
 use super::task::{Kind, Task, WallBits};
 use super::watched::Watched;
@@ -30,13 +30,14 @@ const TERMINAL: &str = "xterm-256color";
 #[derive(Clone)]
 pub struct Sandbox {
     shared: Arc<Shared>,
+    trials: Arc<Trials>,
+    findings: Arc<OnceLock<Vec<Finding>>>,
 }
 
 pub(super) struct Shared {
     pub(super) helper: PathBuf,
     pub(super) wish: Wish,
     pub(super) level: Level,
-    pub(super) findings: Vec<Finding>,
     /// Maps what root owns to the box's user, where the server is root.
     pub(super) owners: Option<OwnedFd>,
     pub(super) groups: Option<Arc<Groups>>,
@@ -46,7 +47,8 @@ impl Sandbox {
     /// Finds out what this machine can do, by running boxed commands. `helper` is the program that
     /// knows [`HELPER`]: this one's binary.
     pub fn probe(helper: PathBuf, wish: Wish) -> Self {
-        Self { shared: Arc::new(probe::probe(helper, wish)) }
+        let (shared, trials) = probe::probe(helper, wish);
+        Self { shared: Arc::new(shared), trials: Arc::new(trials), findings: Arc::default() }
     }
 
     /// How much holds a command here.
@@ -54,9 +56,9 @@ impl Sandbox {
         self.shared.level
     }
 
-    /// What was found, line by line.
+    /// What can be found out, line by line. Who asks first waits for a few more boxes.
     pub fn findings(&self) -> &[Finding] {
-        &self.shared.findings
+        self.findings.get_or_init(|| probe::findings(&self.shared, &self.trials))
     }
 
     /// Runs a command to its end, on this thread. When it returns, no process of the command is left.
@@ -67,6 +69,13 @@ impl Sandbox {
 }
 
 impl Shared {
+    /// The same at another level.
+    pub(super) fn at(&self, level: Level) -> io::Result<Self> {
+        let owners = self.owners.as_ref().map(OwnedFd::try_clone).transpose()?;
+        let (helper, wish) = (self.helper.clone(), self.wish.clone());
+        Ok(Self { helper, wish, level, owners, groups: self.groups.clone() })
+    }
+
     pub(super) fn run(
         &self,
         order: &Order<'_>,

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "the server is what listens (invariant 2)")]
 
 mod at_once;
+mod patience;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -15,13 +16,14 @@ use std::time::Duration;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 use at_once::{AtOnce, Turns};
+use patience::Patience;
 
 use crate::http::{App, Table, respond, table};
 use crate::pool::Pools;
@@ -81,7 +83,7 @@ async fn accept(
 ) {
     let graceful = GracefulShutdown::new();
     let mut http = hyper::server::conn::http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD);
+    http.header_read_timeout(HEAD);
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     let turns = Turns::default();
     let mut stop = std::pin::pin!(stop);
@@ -98,6 +100,8 @@ async fn accept(
             let answer = respond(Arc::clone(&app), Arc::clone(&table), peer.ip(), request);
             async move { Ok::<_, Infallible>(answer.await) }
         });
+        let mut http = http.clone();
+        let http = http.timer(Patience::default());
         let watched = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
         let connection = AtOnce::new(watched, turns.clone());
         tokio::spawn(async move {

@@ -10,11 +10,12 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer, fmt, registry};
 use yard_core::FaultCode;
-use yard_gate::CALL_SPAN;
+use yard_gate::{CALL_SPAN, LOG_TARGET};
+use yard_server::REQUEST_SPAN;
 
 use crate::config::{self, Config, Log, LogFormat};
 use crate::failure::Failure;
-use crate::log_lines::{JsonLine, JsonMembers};
+use crate::log_lines::{JsonLine, JsonMembers, Words};
 use crate::log_writer::Writer;
 use crate::telemetry::Exporter;
 
@@ -54,13 +55,15 @@ where
     let layer = fmt::layer().with_writer(writer.lines()).with_ansi(on_terminal && !json);
     match json {
         true => layer.event_format(JsonLine).fmt_fields(JsonMembers).boxed(),
-        false => layer.boxed(),
+        false => layer.fmt_fields(Words::default()).boxed(),
     }
 }
 
-/// A call's line says everything that its span does, which is for traces.
+/// Lines say everything that the spans of requests and calls do, which are for traces.
 fn is_told(about: &Metadata<'_>) -> bool {
-    about.is_event() || about.name() != CALL_SPAN
+    let is_traced =
+        about.target() == LOG_TARGET && [REQUEST_SPAN, CALL_SPAN].contains(&about.name());
+    about.is_event() || !is_traced
 }
 
 /// Starts the log of a command, which says nothing unless the environment asks for it.

@@ -1,5 +1,6 @@
-//! How a line of the log reads as JSON: `{"timestamp", "level", "fields", "target", "spans"}`. Every call
-//! makes at least one, so it is written straight into its bytes, without a value in between.
+//! How a line of the log reads as JSON: `{"timestamp", "level", "fields", "target", "request_id", "spans"}`.
+//! Every call makes at least one, so it is written straight into its bytes, without a value in between. For
+//! people it reads as lines of `tracing` do, with the request's id at the end.
 //!
 //! Of a span a line has what the span began with. What is recorded on it later is for traces.
 
@@ -9,10 +10,11 @@ use std::fmt::{self, Debug, Write as _};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::field::RecordFields;
-use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 use yard_core::Timestamp;
+use yard_server::RequestId;
 
 use crate::world::since_1970;
 
@@ -43,6 +45,10 @@ where
             event.record(&mut Members { to: line, before: "" });
             line.push_str(r#"},"target":"#);
             push_text(line, about.target());
+            if let Some(id) = RequestId::current() {
+                line.push_str(r#","request_id":"#);
+                push_text(line, id.as_str());
+            }
             let mut before = r#","spans":["#;
             for span in context.event_scope().into_iter().flat_map(|scope| scope.from_root()) {
                 line.push_str(before);
@@ -70,6 +76,24 @@ impl<'writer> FormatFields<'writer> for JsonMembers {
         _: &tracing::span::Record<'_>,
     ) -> fmt::Result {
         Ok(())
+    }
+}
+
+/// The form of what a line tells to people.
+#[derive(Default)]
+pub(crate) struct Words(DefaultFields);
+
+impl<'writer> FormatFields<'writer> for Words {
+    fn format_fields<R: RecordFields>(
+        &self,
+        mut writer: Writer<'writer>,
+        fields: R,
+    ) -> fmt::Result {
+        self.0.format_fields(writer.by_ref(), fields)?;
+        match RequestId::current() {
+            Some(id) => write!(writer, " request_id={id}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -9,7 +9,9 @@ pub mod http;
 mod listen;
 pub mod mcp;
 mod pool;
+mod request_id;
 mod waiting;
 
-pub use http::{App, ContinueTrace, Settings};
+pub use http::{App, ContinueTrace, REQUEST_SPAN, Settings};
 pub use listen::{Listening, serve};
+pub use request_id::RequestId;

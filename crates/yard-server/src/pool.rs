@@ -21,6 +21,8 @@ use tracing::Span;
 
 use spare::Spare;
 
+use crate::request_id::RequestId;
+
 /// What a piece of work is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Work {
@@ -108,8 +110,8 @@ impl Pools {
         }
     }
 
-    /// Does `work` where it may block, in the span of who asks; `None` if it panicked or the runtime is
-    /// going down.
+    /// Does `work` where it may block, for the request and in the span of who asks; `None` if it panicked or
+    /// the runtime is going down.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         kind: Work,
@@ -130,7 +132,12 @@ impl Pools {
         }
         let _permit = semaphore.acquire().await.ok()?;
         let span = Span::current();
-        tokio::task::spawn_blocking(move || span.in_scope(work)).await.ok()
+        let work = move || span.in_scope(work);
+        let within = match RequestId::current() {
+            Some(id) => tokio::task::spawn_blocking(move || id.in_scope(work)),
+            None => tokio::task::spawn_blocking(work),
+        };
+        within.await.ok()
     }
 }
 

@@ -15,7 +15,7 @@ const LOUD: [(&str, &str); 2] = [
 /// Its log as values, once the line of request `id` itself is there, which comes after all others of it.
 fn lines(server: &Server, id: &str) -> Vec<Value> {
     let is_last =
-        |line: &Value| line["target"] == "yard_server::http::answer" && line["fields"]["id"] == id;
+        |line: &Value| line["target"] == "yard_server::http::answer" && line["request_id"] == id;
     let patience = Instant::now() + Duration::from_secs(20);
     loop {
         let log = server.log();
@@ -31,12 +31,7 @@ fn lines(server: &Server, id: &str) -> Vec<Value> {
 
 /// The lines about one request under one target.
 fn of_request<'a>(lines: &'a [Value], id: &str, target: &str) -> Vec<&'a Value> {
-    let is_of = |line: &&Value| {
-        let in_span = line["spans"].as_array().is_some_and(|spans| {
-            spans.iter().any(|span| span["name"] == "request" && span["id"] == id)
-        });
-        line["target"] == target && (in_span || line["fields"]["id"] == id)
-    };
+    let is_of = |line: &&Value| line["target"] == target && line["request_id"] == id;
     lines.iter().filter(is_of).collect()
 }
 

@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 use std::ops::Range;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,11 +32,14 @@ use super::stream::{self, Body, Chunks};
 use super::table::{Meant, Table};
 use super::{cookie, decide, events, guard, idempotency, mcp, routes, tools, waiting};
 use crate::pool::Work;
+use crate::request_id::RequestId;
 
 /// No script, nothing from elsewhere, no frame of another page, no form that leads away.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; \
     frame-ancestors 'none'; base-uri 'none'";
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The name of the span around a request.
+pub const REQUEST_SPAN: &str = "request";
 
 /// Every route.
 pub(crate) fn table(app: &App) -> Table {
@@ -85,7 +89,8 @@ fn outside(app: &App, parts: &Parts, problem: Problem) -> Response<Body> {
     let checked = guard::check(&app.settings, &parts.uri, &parts.headers);
     let problem = checked.err().unwrap_or(problem);
     let id = request_id(app, &parts.headers);
-    tracing::info!(id, method = %parts.method, status = problem.status, "no route");
+    let method = parts.method.as_str();
+    id.in_scope(|| tracing::info!(method, status = problem.status, "no route"));
     told(app, &id, Err(problem), None)
 }
 
@@ -101,7 +106,8 @@ async fn answer(
     let id = request_id(&app, &parts.headers);
     let span = request_span(&app, &route, &id, &parts.headers);
     let page = route.is_page().then(|| parts.uri.path().to_owned());
-    let result = run(&app, &route, params, peer, parts, body).instrument(span.clone()).await;
+    let work = pin!(run(&app, &route, params, peer, parts, body));
+    let result = id.within(work).instrument(span.clone()).await;
     let status = result.as_ref().map_or_else(|problem| problem.status, |(reply, _)| reply.status);
     let took = began.elapsed();
     app.metrics.answered(&route, status, took);
@@ -110,21 +116,22 @@ async fn answer(
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     let method = route.method.as_str();
     // A call has a line of its own, which says what it did: one is enough.
-    if tools::is_call(&route) && result.is_ok() {
-        tracing::debug!(id, method, route = route.path, status, micros, "request");
-    } else {
-        tracing::info!(id, method, route = route.path, status, micros, "request");
-    }
+    id.in_scope(|| {
+        if tools::is_call(&route) && result.is_ok() {
+            tracing::debug!(method, route = route.path, status, micros, "request");
+        } else {
+            tracing::info!(method, route = route.path, status, micros, "request");
+        }
+    });
     told(&app, &id, result, page.as_deref())
 }
 
-/// What every line and every trace of a request has in common. It is on wherever calls are logged, so that
-/// each of their lines has the request's id; its name in a trace is the route, never an id or a path.
-fn request_span(app: &App, route: &Route, id: &str, headers: &HeaderMap) -> Span {
+/// What the trace of a request knows of it. Its name there is the route, never an id or a path.
+fn request_span(app: &App, route: &Route, id: &RequestId, headers: &HeaderMap) -> Span {
     let span = tracing::error_span!(
         target: LOG_TARGET,
-        "request",
-        id,
+        REQUEST_SPAN,
+        id = id.as_str(),
         otel.name = format_args!("{} {}", route.method, route.path),
         otel.kind = "server",
         http.response.status_code = field::Empty,
@@ -136,12 +143,12 @@ fn request_span(app: &App, route: &Route, id: &str, headers: &HeaderMap) -> Span
 }
 
 /// The caller's id for a request if it is a plain one, else a new one.
-fn request_id(app: &App, headers: &HeaderMap) -> String {
+fn request_id(app: &App, headers: &HeaderMap) -> RequestId {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     let sent = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
     match sent {
-        Some(id) if (1..=64).contains(&id.len()) && id.bytes().all(plain) => id.to_owned(),
-        _ => StepId::new(app.house.world().as_ref()).to_string(),
+        Some(id) if (1..=64).contains(&id.len()) && id.bytes().all(plain) => id.into(),
+        _ => StepId::new(app.house.world().as_ref()).to_string().as_str().into(),
     }
 }
 
@@ -152,7 +159,7 @@ async fn run(
     peer: IpAddr,
     parts: Parts,
     body: &mut Incoming,
-) -> Result<(Reply, Alive), Problem> {
+) -> Result<(Reply, Option<Alive>), Problem> {
     guard::check(&app.settings, &parts.uri, &parts.headers)?;
     let token = credentials(&parts)?;
     if route.access != Access::Anyone && token.is_none() {
@@ -179,7 +186,7 @@ async fn run(
         ask.chunks = chunks;
         let both = async { tokio::join!(handle(app, ask, route.work), pump) };
         let (done, ()) = Box::pin(both).await;
-        return done.map(|(reply, ask)| (reply, Alive { ask, stop }));
+        return done.map(|(reply, ask)| (reply, Some(Alive { ask, stop })));
     }
     let reading = Reading::begin(&ask.headers, body, route.most_bytes).await?;
     if reading.is_large() {
@@ -195,18 +202,19 @@ async fn run(
     };
     let work = idempotency::work(&ask, tools::work(&ask).unwrap_or(route.work));
     let (reply, ask) = handle(app, ask, work).await?;
-    let reply = match reply.content {
-        Content::Waiting(now, waiting) => Box::pin(waiting::answered(&ask, *waiting))
-            .await
-            .unwrap_or(Reply { content: Content::Json(now), ..reply }),
-        content => Reply { content, ..reply },
-    };
-    Ok((reply, Alive { ask, stop }))
+    match reply.content {
+        Content::Waiting(now, waiting) => {
+            let answered = Box::pin(waiting::answered(&Arc::from(ask), *waiting)).await;
+            let reply = answered.unwrap_or(Reply { content: Content::Json(now), ..reply });
+            Ok((reply, None))
+        }
+        content => Ok((Reply { content, ..reply }, Some(Alive { ask, stop }))),
+    }
 }
 
 /// What an answer that is still being made of pieces needs to go on.
 struct Alive {
-    ask: Arc<Ask>,
+    ask: Box<Ask>,
     stop: StopWhenDropped,
 }
 
@@ -215,13 +223,13 @@ async fn handle(
     app: &Arc<App>,
     mut ask: Box<Ask>,
     work: Work,
-) -> Result<(Reply, Arc<Ask>), Problem> {
+) -> Result<(Reply, Box<Ask>), Problem> {
     let done = app.pools.run(work, move || {
         if matches!(ask.caller, Caller::Unasked) {
             ask.let_in()?;
         }
         let reply = idempotency::once(&ask, ask.route.handler)?;
-        Ok((reply, Arc::from(ask)))
+        Ok((reply, ask))
     });
     done.await.unwrap_or_else(|| {
         tracing::error!("a handler broke off");
@@ -280,13 +288,13 @@ async fn let_in_early(app: &Arc<App>, mut ask: Box<Ask>) -> Result<Box<Ask>, Pro
 /// The answer as it goes over the wire; what is refused at the path of a `page`, as a page.
 fn told(
     app: &App,
-    id: &str,
-    result: Result<(Reply, Alive), Problem>,
+    id: &RequestId,
+    result: Result<(Reply, Option<Alive>), Problem>,
     page: Option<&str>,
 ) -> Response<Body> {
     let mut headers = HeaderMap::with_capacity(8);
     let (reply, alive) = match result {
-        Ok((reply, alive)) => (reply, Some(alive)),
+        Ok((reply, alive)) => (reply, alive),
         Err(problem) => {
             set(&mut headers, RETRY_AFTER, problem.retry_after.map(|seconds| seconds.to_string()));
             set(&mut headers, CONTENT_RANGE, problem.size.map(|size| format!("bytes */{size}")));
@@ -299,7 +307,9 @@ fn told(
     let Reply { status, content, cookies } = reply;
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    set(&mut headers, REQUEST_ID, Some(id.to_owned()));
+    if let Ok(id) = HeaderValue::from_str(id.as_str()) {
+        headers.insert(REQUEST_ID, id);
+    }
     for cookie in cookies {
         let text = cookie.header(app.settings.secure_cookies);
         if let Ok(value) = HeaderValue::from_str(&text) {
@@ -321,11 +331,11 @@ fn told(
         }
         (Content::Raw(raw), Some(alive)) => {
             describe(&mut headers, status, &raw);
-            stream::outgoing(alive.ask, raw, alive.stop)
+            stream::outgoing(alive.ask.into(), raw, alive.stop)
         }
         (Content::Events(cursor), Some(alive)) => {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-            events::body(alive.ask, cursor, alive.stop)
+            events::body(alive.ask.into(), cursor, alive.stop)
         }
         (Content::Waiting(bytes, _), _) => typed(&mut headers, "application/json", bytes),
         (Content::Empty | Content::Raw(_) | Content::Events(_), _) => stream::whole(Bytes::new()),

@@ -40,6 +40,7 @@ mod tools;
 mod waiting;
 mod workspaces;
 
+pub use answer::REQUEST_SPAN;
 pub use app::{App, ContinueTrace, Settings};
 pub use openapi::document;
 pub use route::{Access, Route};

@@ -19,8 +19,9 @@ use crate::table::{Row, Target, time};
 use crate::write::write;
 
 const MANY: usize = 64;
-/// How long connections ask at a time.
-const STORM: Duration = Duration::from_millis(700);
+/// How long connections ask at a time, and how often.
+const STORM: Duration = Duration::from_millis(300);
+const STORMS: usize = 20;
 /// What Linux counts processor time in, everywhere.
 const TICKS_A_SECOND: f64 = 100.0;
 const PASSWORD: &str = "correct horse battery staple";
@@ -39,10 +40,9 @@ pub(crate) fn spin(what: &str, connections: usize, seconds: u64) {
     let scratch = Scratch::new();
     let server = Server::start(&scratch.folder("data"));
     let read = a_read(&server, &Login::make(&server));
-    let mut work = Vec::new();
-    let storm = || storm(&server.address, &read, connections, Duration::from_secs(seconds));
-    let rate = server.worked(&mut work, storm);
-    println!("{what}: {rate:.0}/s, {:.1} us of the server's processor each", work[0] * 1e6);
+    let storm = Storm::of(&server, &read, connections, Duration::from_secs(seconds));
+    let work = Storm::work(std::slice::from_ref(&storm)) * 1e6;
+    println!("{what}: {:.0}/s, {work:.1} us of the server's processor each", storm.rate);
 }
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -76,24 +76,27 @@ fn read_alone(server: &Server, bare: &Server, read: &[u8]) -> Row {
 }
 
 fn read_together(server: &Server, bare: &Server, read: &[u8]) -> [Row; 2] {
-    let (mut rates, mut ratios) = ((Vec::new(), Vec::new()), Vec::new());
-    let (mut work, mut bare_work) = (Vec::new(), Vec::new());
-    for _ in 0..7 {
-        let own = server.worked(&mut work, || storm(&server.address, read, MANY, STORM));
-        let other = bare.worked(&mut bare_work, || storm(&bare.address, read, MANY, STORM));
-        rates.0.push(own);
-        rates.1.push(other);
-        ratios.push(own / other);
+    let (mut ours, mut peers) = (Vec::new(), Vec::new());
+    let one = |server: &Server| Storm::of(server, read, MANY, STORM);
+    for round in 0..STORMS {
+        // By turns also who begins, and each for a short time: the machine has other work.
+        if round % 2 == 0 {
+            ours.push(one(server));
+        }
+        peers.push(one(bare));
+        if round % 2 == 1 {
+            ours.push(one(server));
+        }
     }
-    let (own, other) = (middle(rates.0.into_iter()), middle(rates.1.into_iter()));
-    let ratio = middle(ratios.into_iter());
+    let rate = |storms: &[Storm]| middle(storms.iter().map(|storm| storm.rate));
+    let ratio = middle(ours.iter().zip(&peers).map(|(own, other)| own.rate / other.rate));
     let cells = [
-        format!("{own:.0}/s"),
-        format!("{other:.0}/s"),
+        format!("{:.0}/s", rate(&ours)),
+        format!("{:.0}/s", rate(&peers)),
         format!("{ratio:.2}x"),
         ">= 0.5x".to_owned(),
     ];
-    let (work, bare_work) = (middle(work.into_iter()), middle(bare_work.into_iter()));
+    let (work, bare_work) = (Storm::work(&ours), Storm::work(&peers));
     let of_processor = [
         format!("{:.1} us", work * 1e6),
         format!("{:.1} us", bare_work * 1e6),
@@ -104,6 +107,30 @@ fn read_together(server: &Server, bare: &Server, read: &[u8]) -> [Row; 2] {
         Row::words("  at 64 connections: reads", cells, Some(ratio >= 0.5)),
         Row::words("  of the server's processor, a read", of_processor, None),
     ]
+}
+
+/// Many connections that asked for a while.
+struct Storm {
+    /// Answers a second.
+    rate: f64,
+    answers: f64,
+    /// Seconds of the server's processor.
+    processor: f64,
+}
+
+impl Storm {
+    fn of(server: &Server, request: &[u8], connections: usize, time: Duration) -> Self {
+        let (before, began) = (server.processor(), Instant::now());
+        let rate = storm(&server.address, request, connections, time);
+        let answers = rate * began.elapsed().as_secs_f64();
+        Self { rate, answers, processor: server.processor() - before }
+    }
+
+    /// Seconds of the processor that one answer took.
+    fn work(storms: &[Self]) -> f64 {
+        let all = |of: fn(&Self) -> f64| storms.iter().map(of).sum::<f64>();
+        all(|storm| storm.processor) / all(|storm| storm.answers)
+    }
 }
 
 fn writes(server: &Server, login: &Login, scratch: &Scratch) -> Vec<Row> {
@@ -232,14 +259,6 @@ impl Server {
         let mut said = BufReader::new(child.stdout.take().expect("its words"));
         said.read_line(&mut address).expect("an address");
         Self { child, address: address.trim().to_owned(), took: began.elapsed() }
-    }
-
-    /// Does `work` that comes to a rate, and notes the seconds of processor that one of it took here.
-    fn worked(&self, seconds: &mut Vec<f64>, work: impl FnOnce() -> f64) -> f64 {
-        let (before, began) = (self.processor(), Instant::now());
-        let rate = work();
-        seconds.push((self.processor() - before) / (rate * began.elapsed().as_secs_f64()));
-        rate
     }
 
     /// Seconds of processor that it has used.

@@ -24,6 +24,11 @@ macro_rules! id {
                 self.0.as_bytes()
             }
 
+            /// Adds the id to a text, as it is shown.
+            pub fn push_onto(&self, text: &mut String) {
+                text.push_str(self.0.as_hyphenated().encode_lower(&mut Uuid::encode_buffer()));
+            }
+
             /// The id that a store kept.
             pub fn from_bytes(bytes: [u8; 16]) -> Self {
                 Self(Uuid::from_bytes(bytes))

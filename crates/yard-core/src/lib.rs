@@ -7,6 +7,7 @@
 pub mod call;
 pub mod diff;
 pub mod effect;
+mod fast_map;
 pub mod fault;
 pub mod git;
 pub mod hash;
@@ -26,6 +27,7 @@ pub mod time;
 
 pub use call::{Call, Progress, World};
 pub use effect::{Dial, Effect, EffectKind, PathEffect};
+pub use fast_map::FastMap;
 pub use fault::{Fault, FaultCode, Subject};
 pub use hash::ContentHash;
 pub use id::{

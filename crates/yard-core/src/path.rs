@@ -5,7 +5,6 @@
 //! A path is bytes. It is shown as UTF-8, with other bytes as `\xNN`, and read back in that form.
 
 use std::fmt;
-use std::fmt::Write as _;
 
 /// The longest name of one entry, in bytes.
 pub const MAX_NAME_BYTES: usize = 255;
@@ -269,10 +268,17 @@ fn resolved(bytes: &[u8]) -> Result<Vec<&[u8]>, PathError> {
     Ok(parts)
 }
 
+impl WsPath {
+    /// Writes it as it is shown.
+    pub fn show_to(&self, to: &mut impl fmt::Write) -> fmt::Result {
+        to.write_char('/')?;
+        show(&self.relative, to)
+    }
+}
+
 impl fmt::Display for WsPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_char('/')?;
-        show(&self.relative, f)
+        self.show_to(f)
     }
 }
 
@@ -284,7 +290,13 @@ impl fmt::Debug for WsPath {
 
 /// Writes bytes as UTF-8 with every other byte as `\xNN`. A backslash that would read as the start
 /// of such an escape is itself written `\x5c`, so that [`unshow`] gives the same bytes back.
-fn show(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn show(bytes: &[u8], f: &mut impl fmt::Write) -> fmt::Result {
+    // Most paths are plain, and written as they are.
+    if let Ok(text) = str::from_utf8(bytes)
+        && !bytes.contains(&b'\\')
+    {
+        return f.write_str(text);
+    }
     for chunk in bytes.utf8_chunks() {
         let mut valid = chunk.valid();
         while let Some(at) = valid.find('\\') {
@@ -314,6 +326,9 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
 
 /// The bytes of a path that is written with `\xNN` for what is no UTF-8.
 pub(crate) fn unshow(text: &str) -> Vec<u8> {
+    if !text.as_bytes().contains(&b'\\') {
+        return text.into();
+    }
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {

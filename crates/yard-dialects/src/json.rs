@@ -32,8 +32,9 @@ pub(crate) fn quoted(text: &str) -> Vec<u8> {
     json
 }
 
-/// Bytes that are kept free for what comes around a reply.
-const ROOM: usize = 256;
+/// Bytes that are kept free for the rest of a reply beside one long text, and for what comes around it. A
+/// short text is written where there is room for six times as much.
+const ROOM: usize = 960;
 
 /// A JSON text that is also a value.
 #[derive(Clone)]
@@ -81,7 +82,8 @@ impl Json {
         value: &T,
         written: &[u8],
     ) -> serde_json::Result<Self> {
-        Written::by(|json| value.serialize(write::Writer::new(json, written))).map(Self::from)
+        let write = |json: &mut Vec<u8>| value.serialize(write::Writer::new(json, written));
+        Written::about(written.len(), write).map(Self::from)
     }
 
     /// The JSON in which a text stands as a string between `before` and `after`. Who wants only the text

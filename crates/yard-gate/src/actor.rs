@@ -40,12 +40,20 @@ impl Actor {
 
     /// How audit rows name it.
     pub fn name(self) -> String {
+        let mut name = String::with_capacity("person:".len() + 36);
         match self {
-            Self::LocalAgent => "agent:local".to_owned(),
-            Self::LocalPerson => "person:local".to_owned(),
-            Self::Person(user) => format!("person:{user}"),
-            Self::Key(key) => format!("key:{key}"),
+            Self::LocalAgent => name.push_str("agent:local"),
+            Self::LocalPerson => name.push_str("person:local"),
+            Self::Person(user) => {
+                name.push_str("person:");
+                user.push_onto(&mut name);
+            }
+            Self::Key(key) => {
+                name.push_str("key:");
+                key.push_onto(&mut name);
+            }
         }
+        name
     }
 }
 

@@ -777,13 +777,23 @@ pub(crate) fn only_explained() -> Fault {
 
 /// The effect in one line: kinds, paths and hosts, never contents.
 fn summary(effect: &Effect) -> String {
-    let shown = effect.paths.iter().take(AUDITED_PATHS);
-    let mut parts: Vec<String> =
-        shown.map(|effect| format!("{} {}", effect.kind.word(), effect.path)).collect();
+    let (mut text, mut before) = (String::new(), "");
+    let mut begin = |text: &mut String| text.push_str(std::mem::replace(&mut before, ", "));
+    for effect in effect.paths.iter().take(AUDITED_PATHS) {
+        begin(&mut text);
+        text.push_str(effect.kind.word());
+        text.push(' ');
+        // Writing into a text cannot fail.
+        let _ = effect.path.show_to(&mut text);
+    }
     let rest = effect.paths.len().saturating_sub(AUDITED_PATHS);
     if rest > 0 {
-        parts.push(format!("and {rest} more"));
+        begin(&mut text);
+        text.push_str(&format!("and {rest} more"));
     }
-    parts.extend(effect.dials.iter().map(yard_core::Dial::in_short));
-    parts.join(", ")
+    for dial in &effect.dials {
+        begin(&mut text);
+        text.push_str(&dial.in_short());
+    }
+    text
 }

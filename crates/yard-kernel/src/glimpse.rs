@@ -4,11 +4,10 @@
 //! the same. What the store said of the file is forgotten with each step of this process, and what
 //! another process did is seen within [`GOOD_MILLIS`].
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use yard_core::{ContentHash, Timestamp, WsPath};
+use yard_core::{ContentHash, FastMap, Timestamp, WsPath};
 
 /// How long the store's word is good.
 const GOOD_MILLIS: i64 = 1_000;
@@ -37,7 +36,7 @@ pub(crate) type Seen = (Gist, Option<Told>);
 pub(crate) struct Glimpses {
     /// How often this process changed something.
     changes: AtomicU64,
-    by_path: Mutex<HashMap<WsPath, Glimpse>>,
+    by_path: Mutex<FastMap<WsPath, Glimpse>>,
 }
 
 #[derive(Clone, Copy)]

@@ -3,10 +3,9 @@
 //!
 //! A hint and nothing more: what is not here is hashed.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use yard_core::{ContentHash, KeptText};
+use yard_core::{ContentHash, FastMap, KeptText};
 
 /// Larger contents are not kept.
 pub(crate) const LARGEST: usize = 64 << 10;
@@ -20,7 +19,7 @@ pub(crate) struct Recent(Mutex<Contents>);
 
 #[derive(Default)]
 struct Contents {
-    by_hash: HashMap<ContentHash, Content>,
+    by_hash: FastMap<ContentHash, Content>,
     bytes: usize,
 }
 

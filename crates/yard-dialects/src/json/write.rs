@@ -1,8 +1,5 @@
 //! Writes whatever `serde` can describe as compact JSON.
 
-use std::fmt::Display;
-use std::io::Write as _;
-
 use serde::ser::{self, Serialize};
 use serde_json::{Error, Result};
 
@@ -32,8 +29,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn shown(self, value: impl Display) -> Result<()> {
-        write!(self.out, "{value}").map_err(|_| ser::Error::custom("memory cannot be written"))
+    fn number(self, value: impl itoa::Integer) -> Result<()> {
+        self.word(itoa::Buffer::new().format(value))
     }
 
     fn many(self, open: &str, close: &'static str) -> Result<Many<'a>> {
@@ -50,10 +47,10 @@ impl<'a> Writer<'a> {
     }
 }
 
-macro_rules! shown {
+macro_rules! numbers {
     ($($method:ident: $type:ty),* $(,)?) => {
         $(fn $method(self, value: $type) -> Result<()> {
-            self.shown(value)
+            self.number(value)
         })*
     };
 }
@@ -69,8 +66,12 @@ impl<'a> ser::Serializer for Writer<'a> {
     type SerializeStruct = Many<'a>;
     type SerializeStructVariant = Many<'a>;
 
-    shown! {
-        serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32,
+    fn serialize_bool(self, value: bool) -> Result<()> {
+        self.word(if value { "true" } else { "false" })
+    }
+
+    numbers! {
+        serialize_i8: i8, serialize_i16: i16, serialize_i32: i32,
         serialize_i64: i64, serialize_i128: i128, serialize_u8: u8, serialize_u16: u16,
         serialize_u32: u32, serialize_u64: u64, serialize_u128: u128,
     }
@@ -114,8 +115,6 @@ impl<'a> ser::Serializer for Writer<'a> {
 
     fn serialize_unit_struct(self, name: &'static str) -> Result<()> {
         if name == HOLE {
-            // What comes after it is short: with room for it the whole is not copied again.
-            self.out.reserve(self.filling.len() + super::ROOM);
             self.out.extend_from_slice(self.filling);
             return Ok(());
         }

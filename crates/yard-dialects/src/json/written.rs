@@ -18,7 +18,15 @@ pub(super) struct Written {
 impl Written {
     /// What `write` appends.
     pub(super) fn by<E>(write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<Self, E> {
-        let mut bytes = Vec::with_capacity(BEFORE + ROOM);
+        Self::about(0, write)
+    }
+
+    /// The same for a text that is known to be at least so long: it is not moved while it grows.
+    pub(super) fn about<E>(
+        length: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let mut bytes = Vec::with_capacity(BEFORE + length + ROOM);
         bytes.resize(BEFORE, b' ');
         write(&mut bytes).map(|()| Self { bytes, start: BEFORE })
     }

@@ -1,10 +1,9 @@
 //! A server's registry and its open workspaces. Workspaces are opened when somebody first enters, and
 //! closed again when many are open and nobody is inside.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use yard_core::{ContentHash, Result, Timestamp, WorkspaceId, World};
+use yard_core::{ContentHash, FastMap, Result, Timestamp, WorkspaceId, World};
 use yard_store::registry::{KeyRow, WorkspaceRow};
 use yard_store::{AuditEntry, Registry};
 
@@ -58,7 +57,7 @@ pub struct House {
     pub(super) failed_by_address: Attempts,
     pub(super) registered_from: Attempts,
     pub(super) known: Known,
-    open: Mutex<HashMap<WorkspaceId, Room>>,
+    open: Mutex<FastMap<WorkspaceId, Room>>,
 }
 
 /// A workspace that is open, or about to be.
@@ -150,12 +149,14 @@ impl House {
     fn room(&self, id: WorkspaceId) -> Room {
         let now = self.now();
         let mut open = held(&self.open);
-        let is_full = !open.contains_key(&id) && open.len() >= OPEN_WORKSPACES;
+        if let Some(room) = open.get_mut(&id) {
+            room.last_used = now;
+            return room.clone();
+        }
+        let is_full = open.len() >= OPEN_WORKSPACES;
         let closed = if is_full { take_oldest(&mut open) } else { None };
-        let room =
-            open.entry(id).or_insert_with(|| Room { inside: Arc::default(), last_used: now });
-        room.last_used = now;
-        let room = room.clone();
+        let room = Room { inside: Arc::default(), last_used: now };
+        open.insert(id, room.clone());
         drop(open);
         // Closing a store takes its time: nobody else waits for it.
         drop(closed);
@@ -189,7 +190,7 @@ impl House {
 }
 
 /// The workspace that nobody has been in for longest, if there is one; it is closed when it is dropped.
-fn take_oldest(open: &mut HashMap<WorkspaceId, Room>) -> Option<Room> {
+fn take_oldest(open: &mut FastMap<WorkspaceId, Room>) -> Option<Room> {
     let idle = open.iter().filter(|(_, room)| room.is_idle());
     let oldest = idle.min_by_key(|(_, room)| room.last_used).map(|(id, _)| *id);
     oldest.and_then(|id| open.remove(&id))

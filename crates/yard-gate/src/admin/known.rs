@@ -7,12 +7,11 @@
 //! cryptographic hash of them would cost every request more than all the rest of finding out who asks.
 
 use std::borrow::Borrow;
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::ops::Deref;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use yard_core::{Role, Timestamp, UserId, WorkspaceId};
+use yard_core::{FastMap, Role, Timestamp, UserId, WorkspaceId};
 use yard_store::Registry;
 
 use super::identity::Identity;
@@ -30,8 +29,8 @@ pub(super) struct Known(Mutex<Answers>);
 struct Answers {
     /// How often everything was forgotten: what was asked before that is not kept after it.
     generation: u64,
-    identities: HashMap<Box<str>, Kept<Identity>>,
-    roles: HashMap<(WorkspaceId, UserId), Kept<Role>>,
+    identities: FastMap<Box<str>, Kept<Identity>>,
+    roles: FastMap<(WorkspaceId, UserId), Kept<Role>>,
 }
 
 struct Kept<T> {
@@ -104,7 +103,7 @@ impl Known {
     }
 }
 
-fn good<K, Q, T>(all: &HashMap<K, Kept<T>>, key: &Q, now: Timestamp) -> Option<T>
+fn good<K, Q, T>(all: &FastMap<K, Kept<T>>, key: &Q, now: Timestamp) -> Option<T>
 where
     K: Borrow<Q> + Eq + Hash,
     Q: Eq + Hash + ?Sized,
@@ -115,7 +114,7 @@ where
     Some(kept.answer.clone())
 }
 
-fn keep<K: Eq + Hash, T>(all: &mut HashMap<K, Kept<T>>, key: K, kept: Kept<T>) {
+fn keep<K: Eq + Hash, T>(all: &mut FastMap<K, Kept<T>>, key: K, kept: Kept<T>) {
     if all.len() >= MOST {
         all.clear();
     }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
+use http::HeaderName;
 use yard_core::Timestamp;
 use yard_core::hash::ContentHasher;
 use yard_gate::registry::{Claim, Retry};
@@ -15,7 +16,7 @@ use super::reply::{Content, Reply};
 use super::route::Handler;
 use crate::pool::Work;
 
-const HEADER: &str = "idempotency-key";
+const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const LONGEST_KEY: usize = 255;
 /// How long an answer is kept.
 const KEPT_MILLIS: i64 = 24 * 3_600_000;

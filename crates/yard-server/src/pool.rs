@@ -131,13 +131,13 @@ impl Pools {
             return here(work);
         }
         let _permit = semaphore.acquire().await.ok()?;
-        let span = Span::current();
+        let (span, request) = (Span::current(), RequestId::current());
         let work = move || span.in_scope(work);
-        let within = match RequestId::current() {
-            Some(id) => tokio::task::spawn_blocking(move || id.in_scope(work)),
-            None => tokio::task::spawn_blocking(work),
+        let within = move || match request {
+            Some(request) => request.in_scope(work),
+            None => work(),
         };
-        within.await.ok()
+        tokio::task::spawn_blocking(within).await.ok()
     }
 }
 

@@ -1,5 +1,5 @@
 //! Which request a thread is working for, so that every line that it logs can say so. A span would carry
-//! the same and a good deal more, at the price of a tenth of a request; spans are for traces.
+//! the same and a good deal more, at a price that every request would pay; spans are for traces.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -13,12 +13,6 @@ thread_local!(static CURRENT: RefCell<Option<RequestId>> = const { RefCell::new(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestId(Arc<str>);
 
-impl From<&str> for RequestId {
-    fn from(text: &str) -> Self {
-        Self(text.into())
-    }
-}
-
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -26,6 +20,11 @@ impl fmt::Display for RequestId {
 }
 
 impl RequestId {
+    /// The request of that name.
+    pub(crate) fn new(name: impl Into<Arc<str>>) -> Self {
+        Self(name.into())
+    }
+
     /// The request that this thread works for now, if it does for one.
     pub fn current() -> Option<Self> {
         CURRENT.try_with(|current| current.borrow().clone()).ok().flatten()
@@ -73,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_thread_goes_back_to_what_it_worked_for_also_when_work_panics() {
-        let (outer, inner) = (RequestId::from("outer"), RequestId::from("inner"));
+        let (outer, inner) = (RequestId::new("outer"), RequestId::new("inner"));
         assert_eq!(current(), None);
         outer.in_scope(|| {
             inner.in_scope(|| assert_eq!(current().as_deref(), Some("inner")));
@@ -93,7 +92,7 @@ mod tests {
                     tokio::task::yield_now().await;
                 }
             };
-            RequestId::from(name).within(pin!(work)).await;
+            RequestId::new(name).within(pin!(work)).await;
         };
         tokio::join!(named("one"), named("other"));
         assert_eq!(current(), None);

@@ -35,16 +35,21 @@ fn of_request<'a>(lines: &'a [Value], id: &str, target: &str) -> Vec<&'a Value> 
     lines.iter().filter(is_of).collect()
 }
 
+/// Somebody lists a workspace, in a request of this name.
+fn list_as(server: &Server, id: &str) {
+    let ada = server.person();
+    let path = format!("/api/v1/workspaces/{}/tools", ada.workspace());
+    let ls = json!({"tool": "ls", "args": {"path": "/"}});
+    ada.ask_with("POST", &path, &[("x-request-id", id)], &ls).expect(200);
+}
+
 /// Also where spans are made for traces, whose collector is away here.
 #[test]
 fn a_line_names_its_request_once_with_and_without_traces() {
     for endpoint in [None, Some(("TOOLYARD__OTEL__ENDPOINT", "http://127.0.0.1:1"))] {
         let settings: Vec<_> = LOUD.into_iter().chain(endpoint).collect();
         let server = Server::start_with(&settings);
-        let ada = server.person();
-        let path = format!("/api/v1/workspaces/{}/tools", ada.workspace());
-        let ls = json!({"tool": "ls", "args": {"path": "/"}});
-        ada.ask_with("POST", &path, &[("x-request-id", "only")], &ls).expect(200);
+        list_as(&server, "only");
         let lines = lines(&server, "only");
         let [call, _] = of_request(&lines, "only", "session")[..] else { panic!("{lines:#?}") };
         assert_eq!(call["fields"]["tool"], "ls");
@@ -55,10 +60,7 @@ fn a_line_names_its_request_once_with_and_without_traces() {
 #[test]
 fn for_people_a_line_ends_with_its_request() {
     let server = Server::start_with(&[LOUD[0], ("TOOLYARD__LOG__FORMAT", "text")]);
-    let ada = server.person();
-    let path = format!("/api/v1/workspaces/{}/tools", ada.workspace());
-    let ls = json!({"tool": "ls", "args": {"path": "/"}});
-    ada.ask_with("POST", &path, &[("x-request-id", "only")], &ls).expect(200);
+    list_as(&server, "only");
     let patience = Instant::now() + Duration::from_secs(20);
     while !server.log().iter().any(|line| {
         line.contains("session: call")

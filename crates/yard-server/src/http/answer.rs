@@ -147,8 +147,8 @@ fn request_id(app: &App, headers: &HeaderMap) -> RequestId {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     let sent = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
     match sent {
-        Some(id) if (1..=64).contains(&id.len()) && id.bytes().all(plain) => id.into(),
-        _ => StepId::new(app.house.world().as_ref()).to_string().as_str().into(),
+        Some(id) if (1..=64).contains(&id.len()) && id.bytes().all(plain) => RequestId::new(id),
+        _ => RequestId::new(StepId::new(app.house.world().as_ref()).to_string()),
     }
 }
 
@@ -307,9 +307,7 @@ fn told(
     let Reply { status, content, cookies } = reply;
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if let Ok(id) = HeaderValue::from_str(id.as_str()) {
-        headers.insert(REQUEST_ID, id);
-    }
+    set(&mut headers, REQUEST_ID, Some(id.as_str()));
     for cookie in cookies {
         let text = cookie.header(app.settings.secure_cookies);
         if let Ok(value) = HeaderValue::from_str(&text) {
@@ -369,8 +367,8 @@ fn describe(headers: &mut HeaderMap, status: u16, raw: &Raw) {
     }
 }
 
-fn set(headers: &mut HeaderMap, name: HeaderName, text: Option<String>) {
-    if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
+fn set(headers: &mut HeaderMap, name: HeaderName, text: Option<impl AsRef<str>>) {
+    if let Some(value) = text.and_then(|text| HeaderValue::from_str(text.as_ref()).ok()) {
         headers.insert(name, value);
     }
 }

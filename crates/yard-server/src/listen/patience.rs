@@ -1,6 +1,7 @@
 //! The clock that hyper sets for the head of each request. Hardly ever does it ring, and a new timer of the
-//! runtime for each request costs a lock of all and a place in a queue, twice. So a connection has one that runs on
-//! from request to request: when it rings too early, it is set to the time that is meant by then.
+//! runtime for each request costs a lock of all and a place in a queue, twice. So a connection has one that
+//! runs on from request to request: when it rings too early, it is set to the time that is meant by then.
+//! How long a client may take is not decided here.
 
 use std::future::Future;
 use std::pin::Pin;

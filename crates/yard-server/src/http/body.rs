@@ -1,19 +1,22 @@
 //! Reads request bodies, bounded. A small one is read at once; a large one only for a caller who was let
 //! in, and only while all large ones together fit into the memory that they may have.
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::FutureExt as _;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use http_body_util::BodyExt as _;
-use hyper::body::{Frame, Incoming};
+use hyper::body::{Body as _, Frame, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::problem::Problem;
+use crate::hearing::unheard;
 
 /// Bodies up to here are read before anybody asks who sends them.
 pub(crate) const SMALL: usize = 64 << 10;
@@ -38,9 +41,38 @@ impl Default for Room {
 /// A body that is being read.
 pub(crate) struct Reading<'a> {
     body: &'a mut Incoming,
-    read: BytesMut,
+    read: Pieces,
     most: u64,
     ended: bool,
+}
+
+/// What was read. Most bodies come in one piece, which is left where it is.
+#[derive(Default)]
+struct Pieces {
+    first: Bytes,
+    /// All of them, where there are more.
+    all: BytesMut,
+}
+
+impl Pieces {
+    fn len(&self) -> usize {
+        self.first.len().max(self.all.len())
+    }
+
+    fn add(&mut self, piece: Bytes) {
+        if self.len() == 0 {
+            self.first = piece;
+            return;
+        }
+        if self.all.is_empty() {
+            self.all.extend_from_slice(&self.first);
+        }
+        self.all.extend_from_slice(&piece);
+    }
+
+    fn joined(self) -> Bytes {
+        if self.all.is_empty() { self.first } else { self.all.freeze() }
+    }
 }
 
 /// A body with the memory that was set aside for it.
@@ -56,7 +88,7 @@ impl<'a> Reading<'a> {
         if said_length(headers).is_some_and(|length| length > most) {
             return Err(Problem::too_large(most));
         }
-        let mut reading = Self { body, read: BytesMut::new(), most, ended: false };
+        let mut reading = Self { body, read: Pieces::default(), most, ended: false };
         reading.read_until(SMALL).await?;
         Ok(reading)
     }
@@ -73,22 +105,32 @@ impl<'a> Reading<'a> {
         room: &Room,
     ) -> Result<WholeBody, Problem> {
         if self.ended {
-            return Ok((self.read.freeze(), None));
+            return Ok((self.read.joined(), None));
         }
         let expected = said_length(headers).unwrap_or(self.most);
         let kibs = u32::try_from(expected >> 10).unwrap_or(ROOM).clamp(1, ROOM);
         let permit = Arc::clone(&room.0).acquire_many_owned(kibs).await;
         let permit = permit.map_err(|_| Problem::internal())?;
         self.read_until(usize::MAX).await?;
-        Ok((self.read.freeze(), Some(permit)))
+        Ok((self.read.joined(), Some(permit)))
     }
 
     /// What comes next. A small body is there already, mostly: a clock is set only for one that is not.
     async fn next_frame(&mut self) -> Result<Option<hyper::Result<Frame<Bytes>>>, Problem> {
-        match self.body.frame().now_or_never() {
-            Some(frame) => Ok(frame),
-            None => timeout(PATIENCE, self.body.frame()).await.map_err(|_| too_slow()),
+        match poll_fn(|context| Poll::Ready(self.at_hand(context))).await {
+            Poll::Ready(frame) => Ok(frame),
+            Poll::Pending => timeout(PATIENCE, self.body.frame()).await.map_err(|_| too_slow()),
         }
+    }
+
+    /// What has come already. Its connection is then called to read on, which is of use only to a body that
+    /// goes on.
+    fn at_hand(&mut self, context: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        let (frame, is_missed) = unheard(|| Pin::new(&mut *self.body).poll_frame(context));
+        if is_missed && !self.body.is_end_stream() {
+            context.waker().wake_by_ref();
+        }
+        frame
     }
 
     async fn read_until(&mut self, enough: usize) -> Result<(), Problem> {
@@ -101,7 +143,8 @@ impl<'a> Reading<'a> {
                     if self.read.len() as u64 + data.len() as u64 > self.most {
                         return Err(Problem::too_large(self.most));
                     }
-                    self.read.extend_from_slice(&data);
+                    self.read.add(data);
+                    self.ended = self.body.is_end_stream();
                 }
             }
         }

@@ -3,6 +3,8 @@
 //! The runtime would put it at the end of its queue and wake a second thread to help, for work that is over
 //! before that thread is there. Where there are others, that is what shall happen: the second thread hears
 //! them.
+//!
+//! What of no use is called for is not heard at all: see [`hearing`].
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,6 +13,8 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::task::AtomicWaker;
+
+use crate::hearing;
 
 /// How often a future is polled in a row at most.
 const IN_A_ROW: usize = 4;
@@ -92,6 +96,9 @@ impl Wake for Bell {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
+        if hearing::is_unheard() {
+            return;
+        }
         if self.state.swap(CALLED, Ordering::AcqRel) == RESTING {
             self.task.wake();
         }
@@ -104,6 +111,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::hearing::unheard;
 
     /// How often it was woken.
     #[derive(Default)]
@@ -171,6 +179,32 @@ mod tests {
         sender.send(2).unwrap();
         assert_eq!(poll(), Poll::Ready((Some(1), Some(2))));
         assert_eq!(count.0.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn a_call_that_need_not_be_heard_is_not_and_others_meanwhile_are() {
+        let (turns, count) = (Turns::default(), Arc::new(Count::default()));
+        let waker = Waker::from(Arc::clone(&count));
+        let polls = AtomicUsize::new(0);
+        let mut future = AtOnce::new(
+            std::future::poll_fn(|context| {
+                let own = context.waker().clone();
+                assert_eq!(unheard(|| 5), (5, false));
+                assert_eq!(unheard(|| own.wake_by_ref()), ((), true));
+                if polls.fetch_add(1, Ordering::Relaxed) == 1 {
+                    // Another thread's is heard also while this one's are not.
+                    let other = || std::thread::spawn(move || own.wake()).join().unwrap();
+                    assert_eq!(unheard(other), ((), false));
+                }
+                Poll::<()>::Pending
+            }),
+            turns,
+        );
+        let mut poll = || Pin::new(&mut future).poll(&mut Context::from_waker(&waker));
+        assert_eq!(poll(), Poll::Pending);
+        assert_eq!((polls.load(Ordering::Relaxed), count.0.load(Ordering::Relaxed)), (1, 0));
+        assert_eq!(poll(), Poll::Pending);
+        assert_eq!((polls.load(Ordering::Relaxed), count.0.load(Ordering::Relaxed)), (3, 0));
     }
 
     /// Two halves that wake each other from two threads: a call that were lost would hang it.

@@ -181,8 +181,7 @@ impl fmt::Write for Escaped<'_> {
 fn push_escaped(to: &mut String, text: &str) {
     let mut rest = text;
     let is_special = |byte: u8| matches!(byte, 0..0x20 | b'"' | b'\\');
-    // Most texts are plain, and to see that takes few instructions where all of them is looked at.
-    if !text.bytes().fold(false, |found, byte| found | is_special(byte)) {
+    if is_plain(text.as_bytes()) {
         return to.push_str(text);
     }
     // What needs an escape is ASCII, so that it stands between characters.
@@ -200,6 +199,23 @@ fn push_escaped(to: &mut String, text: &str) {
         rest = &after[1..];
     }
     to.push_str(rest);
+}
+
+/// Whether nothing in a text needs an escape, as in most. Eight bytes are looked at at once.
+fn is_plain(text: &[u8]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const TOPS: u64 = ONES << 7;
+    // Not zero if a byte of `word` is below `least`.
+    let below = |word: u64, least: u64| word.wrapping_sub(ONES * least) & !word & TOPS;
+    let is_plain = |eight: &[u8; 8]| {
+        let word = u64::from_le_bytes(*eight);
+        let (quote, slash) = (word ^ (ONES * u64::from(b'"')), word ^ (ONES * u64::from(b'\\')));
+        below(word, 0x20) | below(quote, 1) | below(slash, 1) == 0
+    };
+    let (eights, rest) = text.as_chunks();
+    let mut last = [b' '; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    eights.iter().all(is_plain) && is_plain(&last)
 }
 
 /// Writes the moment, to the microsecond. Most lines are of the same second as the one before.
@@ -281,6 +297,21 @@ mod tests {
         assert_eq!((&first["level"], &second["level"]), (&json!("INFO"), &json!("WARN")));
         assert_eq!(second["fields"], json!({"message": "only words"}));
         assert!(first["spans"].is_null());
+    }
+
+    #[test]
+    fn what_needs_an_escape_is_found_wherever_it_stands() {
+        for length in 0..40 {
+            let plain: Vec<u8> = (0..length).map(|at| b" ~a\x7f\xc3\xa9[!#]"[at % 10]).collect();
+            assert!(is_plain(&plain), "{plain:?}");
+            for at in 0..length {
+                for special in [0, 1, 0x1f, b'"', b'\\'] {
+                    let mut text = plain.clone();
+                    text[at] = special;
+                    assert!(!is_plain(&text), "{text:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -34,11 +34,9 @@ pub(crate) fn since_1970() -> Duration {
 
 impl World for Machine {
     fn now(&self) -> Timestamp {
-        let millis = match SystemTime::now().duration_since(UNIX_EPOCH) {
-            Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
-            Err(before) => -i64::try_from(before.duration().as_millis()).unwrap_or(i64::MAX),
-        };
-        Timestamp::from_millis(millis)
+        let now = SystemTime::now();
+        let since = now.duration_since(UNIX_EPOCH).map_err(|before| before.duration());
+        Timestamp::from_millis(since.map_or_else(|before| -millis(before), millis))
     }
 
     fn random(&self) -> u128 {
@@ -61,6 +59,12 @@ impl World for Machine {
     fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
+}
+
+/// As `Duration::as_millis`, without its 128 bits: every call asks for the time several times.
+fn millis(duration: Duration) -> i64 {
+    let seconds = i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
+    seconds.saturating_mul(1_000).saturating_add(i64::from(duration.subsec_millis()))
 }
 
 /// Random numbers for the next ids: asking the system costs as much for many as for one.
@@ -92,6 +96,15 @@ mod tests {
     fn the_boot_is_read_or_zero() {
         assert_eq!(parse_boot_id("00000000-0000-0000-0000-0000000000ff\n"), 255);
         assert_eq!(parse_boot_id(""), 0);
+    }
+
+    #[test]
+    fn milliseconds_are_those_of_the_duration() {
+        for micros in [0, 999, 1_000, 1_763_373_600_123_999] {
+            let duration = Duration::from_micros(micros);
+            assert_eq!(i128::from(millis(duration)), duration.as_millis() as i128);
+        }
+        assert_eq!(millis(Duration::MAX), i64::MAX);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //!
 //! A path is bytes. It is shown as UTF-8, with other bytes as `\xNN`, and read back in that form.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// The longest name of one entry, in bytes.
@@ -114,12 +115,14 @@ impl WsPath {
     /// As [`WsPath::parse`], but a path that starts with the workspace's own directory on the host
     /// is taken relative to it.
     pub fn parse_under(text: &str, host_root: &[u8]) -> Result<Self, PathError> {
-        let bytes = unshow(text.trim());
+        let text = text.trim();
+        let bytes = unshow(text);
         match bytes.strip_prefix(host_root) {
             Some(rest) if host_root != b"/" && (rest.is_empty() || rest.starts_with(b"/")) => {
                 Self::from_bytes(rest)
             }
-            _ => Self::parse(text),
+            _ if text.is_empty() => Err(PathError::Empty),
+            _ => Self::from_bytes(&bytes),
         }
     }
 
@@ -152,11 +155,14 @@ impl WsPath {
 
     /// Validates bytes: folds slashes, resolves `.` and `..`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, PathError> {
-        let parts = resolved(bytes)?;
-        if parts.first().is_some_and(|first| *first == RESERVED_NAME.as_bytes()) {
-            return Err(PathError::Reserved);
+        let relative = match bytes.strip_prefix(b"/").filter(|relative| is_resolved(relative)) {
+            Some(relative) => relative.to_vec(),
+            None => resolved(bytes)?.join(&b'/'),
+        };
+        match relative.strip_prefix(RESERVED_NAME.as_bytes()) {
+            Some([] | [b'/', ..]) => Err(PathError::Reserved),
+            _ => Self::bounded(relative),
         }
-        Self::bounded(parts.join(&b'/'))
     }
 
     fn bounded(relative: Vec<u8>) -> Result<Self, PathError> {
@@ -268,6 +274,14 @@ fn resolved(bytes: &[u8]) -> Result<Vec<&[u8]>, PathError> {
     Ok(parts)
 }
 
+/// Whether a path without its leading slash reads the same once it is resolved, as most do.
+fn is_resolved(relative: &[u8]) -> bool {
+    !relative.contains(&0)
+        && relative
+            .split(|byte| *byte == b'/')
+            .all(|part| !matches!(part, b"" | b"." | b"..") && part.len() <= MAX_NAME_BYTES)
+}
+
 impl WsPath {
     /// Writes it as it is shown.
     pub fn show_to(&self, to: &mut impl fmt::Write) -> fmt::Result {
@@ -325,9 +339,9 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
 }
 
 /// The bytes of a path that is written with `\xNN` for what is no UTF-8.
-pub(crate) fn unshow(text: &str) -> Vec<u8> {
+pub(crate) fn unshow(text: &str) -> Cow<'_, [u8]> {
     if !text.as_bytes().contains(&b'\\') {
-        return text.into();
+        return text.as_bytes().into();
     }
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -340,7 +354,7 @@ pub(crate) fn unshow(text: &str) -> Vec<u8> {
             rest = tail;
         }
     }
-    bytes
+    bytes.into()
 }
 
 /// The byte that `\xNN` at the start of `text` stands for. Only bytes that UTF-8 text cannot show
@@ -463,6 +477,21 @@ mod tests {
                 if shown.trim() == shown {
                     prop_assert_eq!(WsPath::parse(&shown), Ok(path));
                 }
+            }
+        }
+
+        #[test]
+        fn r2_what_is_resolved_already_stays_as_it_is(path in "(/|\\.|a|\\.toolyard-staging|\\x00){0,9}") {
+            let parts = resolved(path.as_bytes());
+            if let Some(relative) = path.strip_prefix('/') && is_resolved(relative.as_bytes()) {
+                prop_assert_eq!(parts.clone().unwrap().join(&b'/'), relative.as_bytes());
+            }
+            let reserved = |parts: &[&[u8]]| parts.first() == Some(&RESERVED_NAME.as_bytes());
+            let read = WsPath::from_bytes(path.as_bytes());
+            match parts {
+                Err(error) => prop_assert_eq!(read, Err(error)),
+                Ok(parts) if reserved(&parts) => prop_assert_eq!(read, Err(PathError::Reserved)),
+                Ok(parts) => prop_assert_eq!(read.unwrap().relative().to_vec(), parts.join(&b'/')),
             }
         }
 

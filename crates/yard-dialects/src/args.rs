@@ -257,10 +257,7 @@ fn one(shape: &Shape, sent: Value, at: At<'_>, fields: &mut Fields) -> Value {
     let accepted = match (&shape.wanted, sent) {
         (Wanted::Anything, sent) => return sent,
         (Wanted::Boolean, sent) => boolean(&sent).map(Value::Bool).ok_or(sent),
-        (Wanted::Integer(bounds), sent) => {
-            let number = integer(&sent).filter(|number| bounds.hold(wide(number)));
-            number.map(Value::Number).ok_or(sent)
-        }
+        (Wanted::Integer(bounds), sent) => integer(*bounds, sent),
         (Wanted::Text(None), sent @ Value::String(_)) => Ok(sent),
         (Wanted::Text(Some(words)), Value::String(text)) => word(words, text),
         (Wanted::Number, sent @ Value::Number(_)) => Ok(sent),
@@ -293,7 +290,7 @@ fn boolean(sent: &Value) -> Option<bool> {
         Value::Bool(value) => Some(*value),
         Value::String(text) if text.trim().eq_ignore_ascii_case("true") => Some(true),
         Value::String(text) if text.trim().eq_ignore_ascii_case("false") => Some(false),
-        Value::Number(number) => match whole(number.as_str())?.as_i64()? {
+        Value::Number(number) => match whole(number.as_str())? {
             0 => Some(false),
             1 => Some(true),
             _ => None,
@@ -302,16 +299,22 @@ fn boolean(sent: &Value) -> Option<bool> {
     }
 }
 
-fn integer(sent: &Value) -> Option<Number> {
-    match sent {
-        Value::Number(number) => whole(number.as_str()),
-        Value::String(text) => whole(text.trim()),
-        _ => None,
+fn integer(bounds: Bounds, sent: Value) -> Result<Value, Value> {
+    let (spelling, is_number) = match &sent {
+        Value::Number(number) => (number.as_str(), true),
+        Value::String(text) => (text.trim(), false),
+        _ => return Err(sent),
+    };
+    match whole(spelling).filter(|value| bounds.hold(Some(*value))) {
+        None => Err(sent),
+        // Spelled as we would: most are.
+        Some(_) if is_number && spelling.bytes().all(|byte| byte.is_ascii_digit()) => Ok(sent),
+        Some(value) => Ok(Value::Number(value.into())),
     }
 }
 
 /// The integer that a spelling stands for; `5.0` and `5e0` are five.
-fn whole(spelling: &str) -> Option<Number> {
+fn whole(spelling: &str) -> Option<i128> {
     if let Ok(value) = spelling.parse::<i64>() {
         return Some(value.into());
     }
@@ -322,7 +325,7 @@ fn whole(spelling: &str) -> Option<Number> {
     let value = spelling.parse::<f64>().ok().filter(|_| is_number)?;
     // Beyond 2^53 a fraction says nothing: what was meant is not known.
     let exact = value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0;
-    exact.then(|| Number::from(value as i64))
+    exact.then(|| i128::from(value as i64))
 }
 
 fn wide(number: &Number) -> Option<i128> {

@@ -777,7 +777,7 @@ pub(crate) fn only_explained() -> Fault {
 
 /// The effect in one line: kinds, paths and hosts, never contents.
 fn summary(effect: &Effect) -> String {
-    let (mut text, mut before) = (String::new(), "");
+    let (mut text, mut before) = (String::with_capacity(64), "");
     let mut begin = |text: &mut String| text.push_str(std::mem::replace(&mut before, ", "));
     for effect in effect.paths.iter().take(AUDITED_PATHS) {
         begin(&mut text);

@@ -7,6 +7,8 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 
+use yard_core::{StepId, World};
+
 thread_local!(static CURRENT: RefCell<Option<RequestId>> = const { RefCell::new(None) });
 
 /// The name of a request: the caller's for it, or one that was made up.
@@ -23,6 +25,13 @@ impl RequestId {
     /// The request of that name.
     pub(crate) fn new(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())
+    }
+
+    /// A request that its caller gave no name.
+    pub(crate) fn fresh(world: &dyn World) -> Self {
+        let mut name = String::with_capacity(36);
+        StepId::new(world).push_onto(&mut name);
+        Self::new(name)
     }
 
     /// The request that this thread works for now, if it does for one.

@@ -96,7 +96,7 @@ pub(super) fn quote(name: &str) -> String {
         return name.to_owned();
     }
     let mut quoted = String::from("\"");
-    for byte in bytes {
+    for byte in bytes.iter().copied() {
         match byte {
             b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
             b' '..=b'~' => quoted.push(char::from(byte)),

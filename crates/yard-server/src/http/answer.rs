@@ -19,7 +19,7 @@ use hyper::body::{Body as _, Incoming};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span, field};
-use yard_core::{Call, StepId};
+use yard_core::Call;
 use yard_gate::LOG_TARGET;
 
 use super::app::App;
@@ -148,7 +148,7 @@ fn request_id(app: &App, headers: &HeaderMap) -> RequestId {
     let sent = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
     match sent {
         Some(id) if (1..=64).contains(&id.len()) && id.bytes().all(plain) => RequestId::new(id),
-        _ => RequestId::new(StepId::new(app.house.world().as_ref()).to_string()),
+        _ => RequestId::fresh(app.house.world().as_ref()),
     }
 }
 
@@ -250,8 +250,8 @@ impl Drop for StopWhenDropped {
 pub(super) fn credentials(parts: &Parts) -> Result<Option<String>, Problem> {
     if let Some(header) = parts.headers.get(AUTHORIZATION) {
         let text = header.to_str().unwrap_or_default();
-        return match text.split_once(' ') {
-            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
+        return match text.split_at_checked("bearer ".len()) {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer ") => {
                 Ok(Some(token.trim().to_owned()))
             }
             _ => Err(Problem::unknown_caller("expected the header Authorization: Bearer <token>")),

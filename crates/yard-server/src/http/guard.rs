@@ -15,7 +15,7 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Refuses a request for a host that is not ours, or from a page that is not.
 pub(crate) fn check(settings: &Settings, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let host = host_of(uri, headers)?;
-    if !is_our_host(settings, &host) {
+    if !is_our_host(settings, host) {
         return Err(Problem::forbidden(
             "this server is not known under the name in the Host header; ask for it by address, as \
              localhost, or add the name to server.hosts in its configuration",
@@ -23,7 +23,7 @@ pub(crate) fn check(settings: &Settings, uri: &Uri, headers: &HeaderMap) -> Resu
     }
     match headers.get(ORIGIN).map(|origin| origin.to_str()) {
         None => Ok(()),
-        Some(Ok(origin)) if is_our_origin(settings, origin, &host) => Ok(()),
+        Some(Ok(origin)) if is_our_origin(settings, origin, host) => Ok(()),
         Some(_) => Err(Problem::forbidden(
             "pages of another origin may not call this server; its operator can allow one with \
              server.origins in the configuration",
@@ -39,7 +39,7 @@ pub(crate) fn address(
 ) -> Result<String, Problem> {
     // Cookies that are sent over TLS only mean that browsers reach the server that way.
     let scheme = if settings.secure_cookies { "https" } else { "http" };
-    Ok(format!("{scheme}://{}", host_of(uri, headers)?))
+    Ok(format!("{scheme}://{}", host_of(uri, headers)?.to_ascii_lowercase()))
 }
 
 /// Refuses what a cookie would authorize and another site's page may have sent. Browsers say where a
@@ -69,8 +69,11 @@ pub(crate) fn check_form(headers: &HeaderMap) -> Result<(), Problem> {
 
 fn check_media(headers: &HeaderMap, wanted: &str, what: &str) -> Result<(), Problem> {
     let media = headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
-    let essence = media.split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case(wanted) {
+    let is_wanted = || {
+        let essence = media.split(';').next().unwrap_or_default().trim();
+        essence.eq_ignore_ascii_case(wanted)
+    };
+    if media == wanted || is_wanted() {
         return Ok(());
     }
     let message = format!("{what}, with the header Content-Type: {wanted}");
@@ -78,12 +81,12 @@ fn check_media(headers: &HeaderMap, wanted: &str, what: &str) -> Result<(), Prob
 }
 
 /// Host and port that were asked for.
-fn host_of(uri: &Uri, headers: &HeaderMap) -> Result<String, Problem> {
+fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Result<&'a str, Problem> {
     let mut hosts = headers.get_all(HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok());
     let host = uri.authority().map(|authority| authority.as_str()).or(host);
     match host {
-        Some(host) if hosts.next().is_none() && !host.is_empty() => Ok(host.to_ascii_lowercase()),
+        Some(host) if hosts.next().is_none() && !host.is_empty() => Ok(host),
         _ => Err(Problem::new(400, "VALIDATION_ERROR", "send one Host header")),
     }
 }
@@ -99,7 +102,7 @@ fn is_our_host(settings: &Settings, host: &str) -> bool {
         return false;
     }
     let address = name.trim_start_matches('[').trim_end_matches(']');
-    name == "localhost"
+    name.eq_ignore_ascii_case("localhost")
         || address.parse::<IpAddr>().is_ok()
         || settings.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
@@ -113,9 +116,9 @@ fn without_port(host: &str) -> &str {
 /// A page of this very host, or one that the operator allowed.
 fn is_our_origin(settings: &Settings, origin: &str, host: &str) -> bool {
     let origin = origin.to_ascii_lowercase();
-    let own = origin
-        .split_once("://")
-        .is_some_and(|(scheme, rest)| matches!(scheme, "http" | "https") && rest == host);
+    let own = origin.split_once("://").is_some_and(|(scheme, rest)| {
+        matches!(scheme, "http" | "https") && rest.eq_ignore_ascii_case(host)
+    });
     own || settings.origins.iter().any(|known| known.eq_ignore_ascii_case(&origin))
 }
 

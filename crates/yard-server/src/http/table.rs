@@ -52,8 +52,11 @@ impl Table {
 /// The names of a path. Where one is not UTF-8 there are none: such a path names nothing that is here.
 fn names(params: &matchit::Params<'_, '_>) -> Vec<(String, String)> {
     let decoded = params.iter().map(|(name, value)| {
-        let value = percent_decode_str(value).decode_utf8().ok()?;
-        Some((name.to_owned(), value.into_owned()))
+        let value = match value.as_bytes().contains(&b'%') {
+            true => percent_decode_str(value).decode_utf8().ok()?.into_owned(),
+            false => value.to_owned(),
+        };
+        Some((name.to_owned(), value))
     });
     decoded.collect::<Option<_>>().unwrap_or_default()
 }

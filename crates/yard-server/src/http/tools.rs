@@ -159,19 +159,20 @@ pub(super) fn work(ask: &Ask) -> Option<Work> {
 
 pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {
     let Envelope { tool, args, toolset, chat_id, wait_ms } = envelope(ask)?;
-    let toolset = toolset.unwrap_or_else(|| TOOLSET.to_owned());
+    let named = toolset.as_deref().unwrap_or(TOOLSET);
     let session = session(ask, chat_id.as_deref())?;
-    let known = ask.app.catalog.get(&toolset, &tool);
+    let known = ask.app.catalog.get(named, &tool);
     let limits = session.limits();
     let millis = known.map_or(limits.call_millis, |tool| tool.millis(limits));
     let call = ask.call.clone().within_millis(millis);
-    let answer = ask.app.catalog.call(&toolset, &tool, args, &session, &call);
-    let dialect = ask.app.catalog.dialects().find(|dialect| dialect.name == toolset);
+    let answer = ask.app.catalog.call(named, &tool, args, &session, &call);
+    let dialect = ask.app.catalog.dialects().find(|dialect| dialect.name == named);
     if let (Some(dialect), Some(known)) = (dialect, known) {
         ask.app.metrics.called(dialect.name, known.name(), answer.ok);
     }
     let Answer { status, body, pending, .. } = answer;
     let Some(pending) = pending else { return Ok(Reply::written(status, body)) };
+    let toolset = toolset.unwrap_or_else(|| TOOLSET.to_owned());
     let waiting = Waiting { session, toolset, tool, pending, wait_ms };
     let content = Content::Waiting(body.into_bytes(), Box::new(waiting));
     Ok(Reply { status, content, cookies: Vec::new() })

@@ -307,7 +307,7 @@ fn integer(bounds: Bounds, sent: Value) -> Result<Value, Value> {
     };
     match whole(spelling).filter(|value| bounds.hold(Some(*value))) {
         None => Err(sent),
-        // Spelled as we would: most are.
+        // Digits alone are spelled as we would: JSON has no zeros before them.
         Some(_) if is_number && spelling.bytes().all(|byte| byte.is_ascii_digit()) => Ok(sent),
         Some(value) => Ok(Value::Number(value.into())),
     }

@@ -9,7 +9,7 @@ use std::cell::Cell;
 enum Hearing {
     Everybody,
     Nobody,
-    /// And there was one.
+    /// Nobody, and one was made.
     NobodyDid,
 }
 

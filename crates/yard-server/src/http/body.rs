@@ -2,6 +2,7 @@
 //! in, and only while all large ones together fit into the memory that they may have.
 
 use std::future::poll_fn;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -50,13 +51,13 @@ pub(crate) struct Reading<'a> {
 #[derive(Default)]
 struct Pieces {
     first: Bytes,
-    /// All of them, where there are more.
+    /// All of them, as soon as there are more.
     all: BytesMut,
 }
 
 impl Pieces {
     fn len(&self) -> usize {
-        self.first.len().max(self.all.len())
+        self.first.len() + self.all.len()
     }
 
     fn add(&mut self, piece: Bytes) {
@@ -64,9 +65,7 @@ impl Pieces {
             self.first = piece;
             return;
         }
-        if self.all.is_empty() {
-            self.all.extend_from_slice(&self.first);
-        }
+        self.all.extend_from_slice(&mem::take(&mut self.first));
         self.all.extend_from_slice(&piece);
     }
 
@@ -123,8 +122,9 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// What has come already. Its connection is then called to read on, which is of use only to a body that
-    /// goes on.
+    /// What has come already. Its connection is then called to read on, which is of no use once a body of a
+    /// known length is at its end: hyper is done with it before it hands out the last piece. Otherwise the call
+    /// is passed on, which reaches the connection because a request is answered in its connection's own task.
     fn at_hand(&mut self, context: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
         let (frame, is_missed) = unheard(|| Pin::new(&mut *self.body).poll_frame(context));
         if is_missed && !self.body.is_end_stream() {
@@ -144,7 +144,8 @@ impl<'a> Reading<'a> {
                         return Err(Problem::too_large(self.most));
                     }
                     self.read.add(data);
-                    self.ended = self.body.is_end_stream();
+                    // What came is not small because its end came with it.
+                    self.ended = self.read.len() <= SMALL && self.body.is_end_stream();
                 }
             }
         }

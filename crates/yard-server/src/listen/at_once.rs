@@ -1,10 +1,10 @@
-//! Polls a connection again at once where it woke itself and is the only one that is busy. It does that with
-//! nearly every request that has a body: one half of it asks for the body, which the other half has already.
+//! Polls a connection again at once where it woke itself and is the only one that is busy. It does that when a
+//! body comes after its head: one half of it hears the body, for which the other half waits.
 //! The runtime would put it at the end of its queue and wake a second thread to help, for work that is over
 //! before that thread is there. Where there are others, that is what shall happen: the second thread hears
 //! them.
 //!
-//! What of no use is called for is not heard at all: see [`hearing`].
+//! A call that asks for nothing is not heard: see [`hearing`].
 
 use std::future::Future;
 use std::pin::Pin;

@@ -34,9 +34,10 @@ pub(crate) fn since_1970() -> Duration {
 
 impl World for Machine {
     fn now(&self) -> Timestamp {
-        let now = SystemTime::now();
-        let since = now.duration_since(UNIX_EPOCH).map_err(|before| before.duration());
-        Timestamp::from_millis(since.map_or_else(|before| -millis(before), millis))
+        Timestamp::from_millis(match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(since) => millis(since),
+            Err(before) => -millis(before.duration()),
+        })
     }
 
     fn random(&self) -> u128 {

@@ -4,7 +4,6 @@
 //!
 //! It decides nothing, and where nobody listens it costs nothing.
 
-use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -45,13 +44,9 @@ impl Effects {
         }
     }
 
-    /// All of them, which are then forgotten.
-    fn taken(&self) -> String {
-        let seen = mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut text = match <[String; 1]>::try_from(seen.named) {
-            Ok([only]) => only,
-            Err(named) => named.join("; "),
-        };
+    fn told(&self) -> String {
+        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = seen.named.join("; ");
         if seen.more > 0 {
             text.push_str(&format!("; and {} more", seen.more));
         }
@@ -113,7 +108,7 @@ impl<'a> CallLog<'a> {
     pub fn end<'v>(self, outcome: &str, answer: impl FnOnce() -> &'v Value) {
         let Some(line) = self.line else { return };
         let Origin { toolset, tool, .. } = self.origin;
-        let (actor, effect) = (self.session.actor().name(), line.effects.taken());
+        let (actor, effect) = (self.session.actor().name(), line.effects.told());
         let chat = self.session.chat().map(|chat| chat.to_string());
         let chat = chat.as_deref();
         let took = self.call.world().elapsed().saturating_sub(line.began);
@@ -144,17 +139,14 @@ mod tests {
     #[test]
     fn effects_are_named_once_and_bounded() {
         let effects = Effects::default();
-        assert_eq!(effects.taken(), "");
+        assert_eq!(effects.told(), "");
         effects.note("read /a".to_owned());
         effects.note("read /a".to_owned());
         effects.note("write /a".to_owned());
-        assert_eq!(effects.taken(), "read /a; write /a");
-        effects.note("read /a".to_owned());
-        assert_eq!(effects.taken(), "read /a");
+        assert_eq!(effects.told(), "read /a; write /a");
         for number in 0..20 {
             effects.note(format!("read /{number}"));
         }
-        let taken = effects.taken();
-        assert!(taken.ends_with("read /7; and 12 more"), "{taken}");
+        assert!(effects.told().ends_with("read /5; and 14 more"), "{}", effects.told());
     }
 }

@@ -156,13 +156,6 @@ fn write_measured(out: &mut String, value: &Value) {
 }
 
 fn write_text(out: &mut String, text: &str) {
-    let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
-    if text.bytes().all(is_plain) {
-        out.push('"');
-        out.push_str(text);
-        out.push('"');
-        return;
-    }
     // A text can be written as JSON.
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }

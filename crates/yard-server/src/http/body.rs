@@ -92,7 +92,7 @@ impl<'a> Reading<'a> {
         Ok(reading)
     }
 
-    /// Whether more is to come.
+    /// Whether it is no small one: more is to come, or more came than that.
     pub(crate) fn is_large(&self) -> bool {
         !self.ended
     }

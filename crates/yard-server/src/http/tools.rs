@@ -172,8 +172,7 @@ pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {
     }
     let Answer { status, body, pending, .. } = answer;
     let Some(pending) = pending else { return Ok(Reply::written(status, body)) };
-    let toolset = toolset.unwrap_or_else(|| TOOLSET.to_owned());
-    let waiting = Waiting { session, toolset, tool, pending, wait_ms };
+    let waiting = Waiting { session, toolset: named.to_owned(), tool, pending, wait_ms };
     let content = Content::Waiting(body.into_bytes(), Box::new(waiting));
     Ok(Reply { status, content, cookies: Vec::new() })
 }

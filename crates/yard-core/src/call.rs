@@ -1,8 +1,8 @@
 //! What every plan and run is handed: the world's clock and dice, a deadline, a cancel flag and a
 //! place to report progress. Every loop of the kernel looks at it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::{Fault, FaultCode, Result, Timestamp};
@@ -37,12 +37,25 @@ pub struct Call {
     deadline: Option<Timestamp>,
     cancelled: Arc<AtomicBool>,
     progress: Option<Arc<dyn Progress>>,
+    afterwards: Option<Arc<Afterwards>>,
+}
+
+/// What is left to do once its caller has the answer; it is done when the last of a call's clones goes.
+#[derive(Default)]
+struct Afterwards(Mutex<Vec<Box<dyn FnOnce() + Send>>>);
+
+impl Drop for Afterwards {
+    fn drop(&mut self) {
+        let left = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(left).into_iter().for_each(|work| work());
+    }
 }
 
 impl Call {
     /// A call without a deadline.
     pub fn new(world: Arc<dyn World>) -> Self {
-        Self { world, deadline: None, cancelled: Arc::default(), progress: None }
+        let cancelled = Arc::default();
+        Self { world, deadline: None, cancelled, progress: None, afterwards: None }
     }
 
     /// The same call, given at most `millis` milliseconds from now.
@@ -56,6 +69,13 @@ impl Call {
     #[must_use]
     pub fn reporting_to(mut self, progress: Arc<dyn Progress>) -> Self {
         self.progress = Some(progress);
+        self
+    }
+
+    /// The same call for a door that holds it until its caller has the answer: what can wait so long does.
+    #[must_use]
+    pub fn answered_first(mut self) -> Self {
+        self.afterwards = Some(Arc::default());
         self
     }
 
@@ -89,6 +109,14 @@ impl Call {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Does work that no answer needs, and that may be lost in a crash: after the answer, or at once where
+    /// the door knows no such moment.
+    pub fn afterwards(&self, work: impl FnOnce() + Send + 'static) {
+        let Some(afterwards) = &self.afterwards else { return work() };
+        let mut left = afterwards.0.lock().unwrap_or_else(PoisonError::into_inner);
+        left.push(Box::new(work));
     }
 
     /// Reports progress, where somebody listens.

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tracing::{Level, Span, field};
-use yard_core::Call;
+use yard_core::{Call, ChatId};
 
-use crate::{Origin, Session, redaction};
+use crate::{Actor, Origin, Session, redaction};
 
 /// The target of everything that is logged about calls.
 pub const LOG_TARGET: &str = "session";
@@ -104,30 +104,64 @@ impl<'a> CallLog<'a> {
         self.span.in_scope(work)
     }
 
-    /// Writes the lines: how it ended, in one word, and what it answered.
+    /// Writes the lines: how it ended, in one word, and what it answered. They wait for the answer to be
+    /// out, unless a trace measures the span around them.
     pub fn end<'v>(self, outcome: &str, answer: impl FnOnce() -> &'v Value) {
         let Some(line) = self.line else { return };
-        let Origin { toolset, tool, .. } = self.origin;
-        let (actor, effect) = (self.session.actor().name(), line.effects.told());
-        let chat = self.session.chat().map(|chat| chat.to_string());
-        let chat = chat.as_deref();
         let took = self.call.world().elapsed().saturating_sub(line.began);
+        let is_answer_heard = tracing::event_enabled!(target: LOG_TARGET, Level::DEBUG);
+        let ended = Ended {
+            actor: self.session.actor(),
+            chat: self.session.chat(),
+            toolset: self.origin.toolset.to_owned(),
+            tool: self.origin.tool.to_owned(),
+            outcome: outcome.to_owned(),
+            answer: is_answer_heard.then(|| redaction::outline(answer())),
+            took,
+            line,
+        };
+        if self.span.is_disabled() {
+            self.call.afterwards(move || ended.write(&Span::none()));
+        } else {
+            ended.write(&self.span);
+        }
+    }
+}
+
+/// A call that has ended, with all that is said of it.
+struct Ended {
+    actor: Actor,
+    chat: Option<ChatId>,
+    toolset: String,
+    tool: String,
+    outcome: String,
+    /// An outline of it, where somebody listens.
+    answer: Option<String>,
+    took: Duration,
+    line: Line,
+}
+
+impl Ended {
+    fn write(self, span: &Span) {
+        let Self { actor, chat, toolset, tool, outcome, answer, took, line } = self;
+        let (actor, effect) = (actor.name(), line.effects.told());
+        let chat = chat.map(|chat| chat.to_string());
+        let chat = chat.as_deref();
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let args = line.args;
-        self.span.in_scope(|| {
+        span.in_scope(|| {
             tracing::info!(
                 target: LOG_TARGET,
                 toolset, tool, chat, actor, effect, outcome, micros, args, "call"
             );
-            if tracing::event_enabled!(target: LOG_TARGET, Level::DEBUG) {
-                let answer = redaction::outline(answer());
+            if let Some(answer) = answer {
                 tracing::debug!(target: LOG_TARGET, toolset, tool, answer, "answer");
             }
         });
         // After the lines, which have them already: these are for traces.
-        self.span.record("actor", actor).record("effect", effect).record("outcome", outcome);
+        span.record("actor", actor).record("effect", effect).record("outcome", outcome);
         if let Some(chat) = chat {
-            self.span.record("chat", chat);
+            span.record("chat", chat);
         }
     }
 }

@@ -12,19 +12,21 @@ const LOUD: [(&str, &str); 2] = [
     ("TOOLYARD__LOG__FORMAT", "json"),
 ];
 
-/// Its log as values, once the line of request `id` itself is there, which comes after all others of it.
-fn lines(server: &Server, id: &str) -> Vec<Value> {
-    let is_last =
-        |line: &Value| line["target"] == "yard_server::http::answer" && line["request_id"] == id;
+/// How many lines a call has here: its own, its answer's and its request's.
+const OF_A_CALL: usize = 3;
+
+/// Its log as values, once there are so many lines of each of these requests: some come after the answer.
+fn lines(server: &Server, ids: &[&str], each: usize) -> Vec<Value> {
     let patience = Instant::now() + Duration::from_secs(20);
     loop {
         let log = server.log();
         let lines: Vec<Value> =
             log.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        if lines.iter().any(is_last) {
+        let count = |id: &str| lines.iter().filter(|line| line["request_id"] == id).count();
+        if ids.iter().all(|id| count(id) >= each) {
             return lines;
         }
-        assert!(Instant::now() < patience, "no line of request {id}: {log:#?}");
+        assert!(Instant::now() < patience, "too few lines of {ids:?}: {log:#?}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -50,7 +52,7 @@ fn a_line_names_its_request_once_with_and_without_traces() {
         let settings: Vec<_> = LOUD.into_iter().chain(endpoint).collect();
         let server = Server::start_with(&settings);
         list_as(&server, "only");
-        let lines = lines(&server, "only");
+        let lines = lines(&server, &["only"], OF_A_CALL);
         let [call, _] = of_request(&lines, "only", "session")[..] else { panic!("{lines:#?}") };
         assert_eq!(call["fields"]["tool"], "ls");
         assert!(call["spans"].is_null() && call["fields"]["id"].is_null(), "{call:#}");
@@ -86,7 +88,7 @@ fn r17_each_call_is_a_line_and_each_answer_another() {
     agent.ask_with("POST", &path, &[("x-request-id", "second")], &read).expect(404);
     let unknown = json!({"tool": "sk-live-rm", "args": {}});
     agent.ask_with("POST", &path, &[("x-request-id", "last")], &unknown);
-    let lines = lines(&server, "last");
+    let lines = lines(&server, &["first", "second", "last"], OF_A_CALL);
 
     let [call, answer] = of_request(&lines, "first", "session")[..] else { panic!("{lines:#?}") };
     let fields = &call["fields"];
@@ -124,7 +126,7 @@ fn r17_a_call_names_its_chat() {
     let body = json!({"tool": "ls", "args": {"path": "/"}, "chat_id": chat});
     let path = format!("/api/v1/workspaces/{room}/tools");
     ada.ask_with("POST", &path, &[("x-request-id", "talk")], &body).expect(200);
-    let lines = lines(&server, "talk");
+    let lines = lines(&server, &["talk"], OF_A_CALL);
     assert_eq!(of_request(&lines, "talk", "session")[0]["fields"]["chat"], json!(chat));
 }
 
@@ -164,7 +166,7 @@ fn r13_no_secret_and_no_content_is_logged() {
     );
     let token = format!("/hush-content?token={}", agent.token);
     server.send("GET", &token, &[("x-request-id", "end")], b"");
-    lines(&server, "end");
+    lines(&server, &["end"], 1);
     let log = server.log();
     assert!(log.iter().any(|line| line.contains("\"tool\":\"grep\"")), "{log:#?}");
     let secrets =

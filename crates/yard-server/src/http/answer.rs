@@ -165,7 +165,7 @@ async fn run(
     if route.access != Access::Anyone && token.is_none() {
         return Err(no_token());
     }
-    let call = Call::new(Arc::clone(app.house.world()));
+    let call = Call::new(Arc::clone(app.house.world())).answered_first();
     let stop = StopWhenDropped(call.cancel_flag());
     let mut ask = Box::new(Ask {
         app: Arc::clone(app),
@@ -212,10 +212,31 @@ async fn run(
     }
 }
 
-/// What an answer that is still being made of pieces needs to go on.
+/// What an answer that is still being made of pieces needs to go on; of any other, what goes when it is
+/// out.
 struct Alive {
     ask: Box<Ask>,
     stop: StopWhenDropped,
+}
+
+/// The bytes of an answer. They go when they are written, and `rest` with them: then comes what waited
+/// for that.
+struct LastWord<T> {
+    bytes: Bytes,
+    id: RequestId,
+    rest: Option<T>,
+}
+
+impl<T> AsRef<[u8]> for LastWord<T> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl<T> Drop for LastWord<T> {
+    fn drop(&mut self) {
+        self.id.in_scope(|| drop(self.rest.take()));
+    }
 }
 
 /// Lets the caller in and answers, on a thread of the pool.
@@ -315,7 +336,13 @@ fn told(
         }
     }
     let body = match (content, alive) {
-        (Content::Json(bytes), _) => typed(&mut headers, "application/json", bytes),
+        (Content::Json(bytes), Some(mut alive)) => {
+            // Whoever takes an answer slowly keeps no memory that others wait for.
+            alive.ask.body = Sent::default();
+            let word = LastWord { bytes, id: id.clone(), rest: Some(alive) };
+            typed(&mut headers, "application/json", Bytes::from_owner(word))
+        }
+        (Content::Json(bytes), None) => typed(&mut headers, "application/json", bytes),
         (Content::Text(media, text), _) => typed(&mut headers, media, text),
         (Content::Page(page), _) => {
             headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
@@ -375,7 +402,32 @@ fn set(headers: &mut HeaderMap, name: HeaderName, text: Option<impl AsRef<str>>)
 
 #[cfg(test)]
 mod tests {
+    use std::sync::OnceLock;
+
     use super::*;
+
+    /// Tells for which request it goes.
+    struct Tells(Arc<OnceLock<Option<RequestId>>>);
+
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            self.0.set(RequestId::current()).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_waits_for_an_answer_goes_with_its_last_byte_and_for_its_request() {
+        let (id, told) = (RequestId::new("mine"), Arc::new(OnceLock::new()));
+        let rest = Some(Tells(Arc::clone(&told)));
+        let word = LastWord { bytes: Bytes::from_static(b"{}"), id: id.clone(), rest };
+        let mut bytes = Bytes::from_owner(word);
+        assert_eq!(bytes.split_to(1), "{");
+        assert_eq!(told.get(), None);
+        assert_eq!(bytes, "}");
+        drop(bytes);
+        assert_eq!(told.get(), Some(&Some(id)));
+        assert_eq!(RequestId::current(), None);
+    }
 
     fn bytes_of<A, B, C, D, F>(_: impl Fn(A, B, C, D) -> F) -> usize {
         size_of::<F>()

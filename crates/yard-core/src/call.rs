@@ -1,8 +1,8 @@
 //! What every plan and run is handed: the world's clock and dice, a deadline, a cancel flag and a
 //! place to report progress. Every loop of the kernel looks at it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::{Fault, FaultCode, Result, Timestamp};
@@ -30,6 +30,15 @@ pub trait Progress: Send + Sync {
     fn report(&self, done: u64, total: Option<u64>);
 }
 
+/// Work that no answer needs, and that may be lost in a crash.
+pub type Rest = Box<dyn FnOnce() + Send>;
+
+/// Does what a call leaves, once its caller has the answer.
+pub trait Afterwards: Send + Sync {
+    /// Takes one piece of it, which comes after those before.
+    fn leave(&self, rest: Rest);
+}
+
 /// One call's surroundings.
 #[derive(Clone)]
 pub struct Call {
@@ -37,18 +46,7 @@ pub struct Call {
     deadline: Option<Timestamp>,
     cancelled: Arc<AtomicBool>,
     progress: Option<Arc<dyn Progress>>,
-    afterwards: Option<Arc<Afterwards>>,
-}
-
-/// What is left to do once its caller has the answer; it is done when the last of a call's clones goes.
-#[derive(Default)]
-struct Afterwards(Mutex<Vec<Box<dyn FnOnce() + Send>>>);
-
-impl Drop for Afterwards {
-    fn drop(&mut self) {
-        let left = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(left).into_iter().for_each(|work| work());
-    }
+    afterwards: Option<Arc<dyn Afterwards>>,
 }
 
 impl Call {
@@ -72,10 +70,10 @@ impl Call {
         self
     }
 
-    /// The same call for a door that holds it until its caller has the answer: what can wait so long does.
+    /// The same call for a door that answers first and does what can wait afterwards.
     #[must_use]
-    pub fn answered_first(mut self) -> Self {
-        self.afterwards = Some(Arc::default());
+    pub fn leaving_to(mut self, afterwards: Arc<dyn Afterwards>) -> Self {
+        self.afterwards = Some(afterwards);
         self
     }
 
@@ -111,12 +109,12 @@ impl Call {
         }
     }
 
-    /// Does work that no answer needs, and that may be lost in a crash: after the answer, or at once where
-    /// the door knows no such moment.
-    pub fn afterwards(&self, work: impl FnOnce() + Send + 'static) {
-        let Some(afterwards) = &self.afterwards else { return work() };
-        let mut left = afterwards.0.lock().unwrap_or_else(PoisonError::into_inner);
-        left.push(Box::new(work));
+    /// Leaves work for the time after the answer; it is done at once where the door knows no such time.
+    pub fn afterwards(&self, rest: impl FnOnce() + Send + 'static) {
+        match &self.afterwards {
+            Some(afterwards) => afterwards.leave(Box::new(rest)),
+            None => rest(),
+        }
     }
 
     /// Reports progress, where somebody listens.

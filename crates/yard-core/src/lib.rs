@@ -25,7 +25,7 @@ pub mod state;
 pub mod text;
 pub mod time;
 
-pub use call::{Call, Progress, World};
+pub use call::{Afterwards, Call, Progress, Rest, World};
 pub use effect::{Dial, Effect, EffectKind, PathEffect};
 pub use fast_map::FastMap;
 pub use fault::{Fault, FaultCode, Subject};

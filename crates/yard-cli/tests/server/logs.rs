@@ -131,6 +131,28 @@ fn r17_a_call_names_its_chat() {
 }
 
 #[test]
+fn r17_a_call_that_waits_for_a_person_has_its_line_meanwhile() {
+    let server = Server::start_with(&LOUD);
+    let ada = server.person();
+    let room = ada.workspace();
+    let agent = ada.agent(&room, "member");
+    let base = format!("/api/v1/workspaces/{room}");
+    let question = json!({"name": "go", "question": "Shall I?", "schema": r#"{"type":"string"}"#});
+    let asks = json!({"tool": "ask_user", "args": {"questions": [question]}, "wait_ms": 60_000});
+    let tools = format!("{base}/tools");
+    std::thread::scope(|scope| {
+        scope.spawn(|| agent.ask_with("POST", &tools, &[("x-request-id", "asks")], &asks));
+        let lines = lines(&server, &["asks"], 2);
+        let [call, _] = of_request(&lines, "asks", "session")[..] else { panic!("{lines:#?}") };
+        assert_eq!(call["fields"]["outcome"], "pending", "{call:#}");
+        let listed = ada.get(&format!("{base}/questions?status=pending")).expect(200);
+        let id = listed["questions"][0]["id"].as_str().unwrap().to_owned();
+        let yes = json!({"answers": {"go": "yes"}, "via": "text"});
+        ada.post(&format!("{base}/questions/{id}/answer"), yes).expect(200);
+    });
+}
+
+#[test]
 fn r13_no_secret_and_no_content_is_logged() {
     let server = Server::start_with(&[
         ("TOOLYARD__LOG__LEVEL", "trace"),
@@ -155,8 +177,11 @@ fn r13_no_secret_and_no_content_is_logged() {
         ("plan_write", json!({"title": "A plan", "content": hush})),
         ("hush-content", json!({})),
     ];
-    for (tool, args) in calls {
-        agent.tool(&room, tool, args);
+    let tools = format!("/api/v1/workspaces/{room}/tools");
+    let ids: Vec<String> = (0..calls.len()).map(|nth| format!("call-{nth}")).collect();
+    for ((tool, args), id) in calls.into_iter().zip(&ids) {
+        let call = json!({"tool": tool, "args": args});
+        agent.ask_with("POST", &tools, &[("x-request-id", id)], &call);
     }
     server.post("/api/v1/auth/login", &json!({"email": ada.email, "password": "hush-content!"}));
     server.post("/api/v1/auth/refresh", &json!({"refresh_token": ada.refresh})).expect(200);
@@ -167,6 +192,8 @@ fn r13_no_secret_and_no_content_is_logged() {
     let token = format!("/hush-content?token={}", agent.token);
     server.send("GET", &token, &[("x-request-id", "end")], b"");
     lines(&server, &["end"], 1);
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    lines(&server, &ids, OF_A_CALL);
     let log = server.log();
     assert!(log.iter().any(|line| line.contains("\"tool\":\"grep\"")), "{log:#?}");
     let secrets =

@@ -22,6 +22,7 @@ use tracing::{Instrument as _, Span, field};
 use yard_core::Call;
 use yard_gate::LOG_TARGET;
 
+use super::afterwards::{Left, answer_first};
 use super::app::App;
 use super::ask::{Ask, Caller, Sent, no_token};
 use super::body::{self, Reading};
@@ -106,7 +107,8 @@ async fn answer(
     let id = request_id(&app, &parts.headers);
     let span = request_span(&app, &route, &id, &parts.headers);
     let page = route.is_page().then(|| parts.uri.path().to_owned());
-    let work = pin!(run(&app, &route, params, peer, parts, body));
+    let left = Arc::new(Left::by(&id));
+    let work = pin!(run(&app, &route, left, params, peer, parts, body));
     let result = id.within(work).instrument(span.clone()).await;
     let status = result.as_ref().map_or_else(|problem| problem.status, |(reply, _)| reply.status);
     let took = began.elapsed();
@@ -155,6 +157,7 @@ fn request_id(app: &App, headers: &HeaderMap) -> RequestId {
 async fn run(
     app: &Arc<App>,
     route: &Arc<Route>,
+    left: Arc<Left>,
     params: Vec<(String, String)>,
     peer: IpAddr,
     parts: Parts,
@@ -165,7 +168,7 @@ async fn run(
     if route.access != Access::Anyone && token.is_none() {
         return Err(no_token());
     }
-    let call = Call::new(Arc::clone(app.house.world())).answered_first();
+    let call = Call::new(Arc::clone(app.house.world())).leaving_to(Arc::<Left>::clone(&left));
     let stop = StopWhenDropped(call.cancel_flag());
     let mut ask = Box::new(Ask {
         app: Arc::clone(app),
@@ -204,6 +207,7 @@ async fn run(
     let (reply, ask) = handle(app, ask, work).await?;
     match reply.content {
         Content::Waiting(now, waiting) => {
+            left.catch_up();
             let answered = Box::pin(waiting::answered(&Arc::from(ask), *waiting)).await;
             let reply = answered.unwrap_or(Reply { content: Content::Json(now), ..reply });
             Ok((reply, None))
@@ -212,31 +216,10 @@ async fn run(
     }
 }
 
-/// What an answer that is still being made of pieces needs to go on; of any other, what goes when it is
-/// out.
+/// What an answer that is still being made of pieces needs to go on.
 struct Alive {
     ask: Box<Ask>,
     stop: StopWhenDropped,
-}
-
-/// The bytes of an answer. They go when they are written, and `rest` with them: then comes what waited
-/// for that.
-struct LastWord<T> {
-    bytes: Bytes,
-    id: RequestId,
-    rest: Option<T>,
-}
-
-impl<T> AsRef<[u8]> for LastWord<T> {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-impl<T> Drop for LastWord<T> {
-    fn drop(&mut self) {
-        self.id.in_scope(|| drop(self.rest.take()));
-    }
 }
 
 /// Lets the caller in and answers, on a thread of the pool.
@@ -339,8 +322,7 @@ fn told(
         (Content::Json(bytes), Some(mut alive)) => {
             // Whoever takes an answer slowly keeps no memory that others wait for.
             alive.ask.body = Sent::default();
-            let word = LastWord { bytes, id: id.clone(), rest: Some(alive) };
-            typed(&mut headers, "application/json", Bytes::from_owner(word))
+            typed(&mut headers, "application/json", answer_first(bytes, alive))
         }
         (Content::Json(bytes), None) => typed(&mut headers, "application/json", bytes),
         (Content::Text(media, text), _) => typed(&mut headers, media, text),
@@ -402,32 +384,7 @@ fn set(headers: &mut HeaderMap, name: HeaderName, text: Option<impl AsRef<str>>)
 
 #[cfg(test)]
 mod tests {
-    use std::sync::OnceLock;
-
     use super::*;
-
-    /// Tells for which request it goes.
-    struct Tells(Arc<OnceLock<Option<RequestId>>>);
-
-    impl Drop for Tells {
-        fn drop(&mut self) {
-            self.0.set(RequestId::current()).unwrap();
-        }
-    }
-
-    #[test]
-    fn what_waits_for_an_answer_goes_with_its_last_byte_and_for_its_request() {
-        let (id, told) = (RequestId::new("mine"), Arc::new(OnceLock::new()));
-        let rest = Some(Tells(Arc::clone(&told)));
-        let word = LastWord { bytes: Bytes::from_static(b"{}"), id: id.clone(), rest };
-        let mut bytes = Bytes::from_owner(word);
-        assert_eq!(bytes.split_to(1), "{");
-        assert_eq!(told.get(), None);
-        assert_eq!(bytes, "}");
-        drop(bytes);
-        assert_eq!(told.get(), Some(&Some(id)));
-        assert_eq!(RequestId::current(), None);
-    }
 
     fn bytes_of<A, B, C, D, F>(_: impl Fn(A, B, C, D) -> F) -> usize {
         size_of::<F>()

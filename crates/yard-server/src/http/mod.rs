@@ -2,6 +2,7 @@
 //! and the tests' list of everything that can be asked are made. `answer.rs` is the one way that every
 //! request takes: checked, known, let in, done, told.
 
+mod afterwards;
 mod answer;
 mod app;
 mod approvals;

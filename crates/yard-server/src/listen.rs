@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "the server is what listens (invariant 2)")]
 
 mod at_once;
+mod attentive;
 mod patience;
 
 use std::convert::Infallible;
@@ -16,13 +17,13 @@ use std::time::Duration;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 use at_once::{AtOnce, Turns};
+use attentive::{Alone, Attentive};
 use patience::Patience;
 
 use crate::http::{App, Table, respond, table};
@@ -102,8 +103,10 @@ async fn accept(
         });
         let mut http = http.clone();
         let http = http.timer(Patience::default());
-        let watched = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
-        let connection = AtOnce::new(watched, turns.clone());
+        let alone = Alone::default();
+        let stream = Attentive::new(stream, alone.clone());
+        let watched = graceful.watch(http.serve_connection(stream, service));
+        let connection = AtOnce::new(watched, turns.clone(), alone);
         tokio::spawn(async move {
             // A client that went away is no news.
             let _ = connection.await;

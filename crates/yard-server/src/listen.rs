@@ -23,7 +23,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 use at_once::{AtOnce, Turns};
-use attentive::{Alone, Attentive};
+use attentive::{Attentive, Turn};
 use patience::Patience;
 
 use crate::http::{App, Table, respond, table};
@@ -31,7 +31,8 @@ use crate::pool::Pools;
 
 /// Most connections at once; the next ones wait to be accepted.
 const CONNECTIONS: usize = 4_096;
-/// How long a client may take to send the head of a request.
+/// How long a client may take to send the head of a request. Because there is such a time, hyper wants to read as soon
+/// as it has answered, which is when [`Attentive`] listens.
 const HEAD: Duration = Duration::from_secs(30);
 /// How long what is under way may take once the server was told to stop.
 const GRACE: Duration = Duration::from_secs(10);
@@ -103,10 +104,10 @@ async fn accept(
         });
         let mut http = http.clone();
         let http = http.timer(Patience::default());
-        let alone = Alone::default();
-        let stream = Attentive::new(stream, alone.clone());
+        let turn = Turn::default();
+        let stream = Attentive::new(stream, turn.clone());
         let watched = graceful.watch(http.serve_connection(stream, service));
-        let connection = AtOnce::new(watched, turns.clone(), alone);
+        let connection = AtOnce::new(watched, turns.clone(), turn);
         tokio::spawn(async move {
             // A client that went away is no news.
             let _ = connection.await;

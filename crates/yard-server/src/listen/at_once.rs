@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::task::AtomicWaker;
 
-use super::attentive::Alone;
+use super::attentive::Turn;
 use crate::hearing;
 
 /// How often a future is polled in a row at most.
@@ -30,7 +30,7 @@ pub(super) struct AtOnce<F> {
     bell: Arc<Bell>,
     waker: Waker,
     turns: Turns,
-    alone: Alone,
+    turn: Turn,
 }
 
 /// What the future wakes: itself while it is polled, its task otherwise.
@@ -47,11 +47,11 @@ const POLLING: u8 = 1;
 const CALLED: u8 = 2;
 
 impl<F: Future> AtOnce<F> {
-    /// A future that takes turns with others, and that hears from `alone` whether it is the only one.
-    pub(super) fn new(future: F, turns: Turns, alone: Alone) -> Self {
+    /// A future that takes turns with others, and hears of its own from `turn`.
+    pub(super) fn new(future: F, turns: Turns, turn: Turn) -> Self {
         let bell = Arc::new(Bell { state: AtomicU8::new(RESTING), task: AtomicWaker::new() });
         let waker = Waker::from(Arc::clone(&bell));
-        Self { future: Box::pin(future), waker, bell, turns, alone }
+        Self { future: Box::pin(future), waker, bell, turns, turn }
     }
 }
 
@@ -68,13 +68,13 @@ impl<F: Future> Future for AtOnce<F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let is_alone = self.takes_turn_alone();
-        self.alone.tell(is_alone);
         let in_a_row = if is_alone { IN_A_ROW } else { 1 };
-        let Self { future, bell, waker, .. } = &mut *self;
+        let Self { future, bell, waker, turn, .. } = &mut *self;
         bell.task.register(context.waker());
         for _ in 0..in_a_row {
             // Whoever called before this has done what it called for: that is seen from here on.
             bell.state.swap(POLLING, Ordering::AcqRel);
+            turn.begin(is_alone);
             if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(waker)) {
                 return Poll::Ready(output);
             }
@@ -146,7 +146,7 @@ mod tests {
     fn a_future_that_wakes_itself_is_polled_at_once() {
         let count = Arc::new(Count::default());
         let waker = Waker::from(Arc::clone(&count));
-        let mut future = AtOnce::new(waking_itself(IN_A_ROW), Turns::default(), Alone::default());
+        let mut future = AtOnce::new(waking_itself(IN_A_ROW), Turns::default(), Turn::default());
         let mut poll = || Pin::new(&mut future).poll(&mut Context::from_waker(&waker));
         assert_eq!(poll(), Poll::Pending);
         assert_eq!(count.0.load(Ordering::Relaxed), 1, "nobody knows yet whether it is alone");
@@ -159,7 +159,7 @@ mod tests {
         let count = Arc::new(Count::default());
         let waker = Waker::from(Arc::clone(&count));
         let mut future =
-            AtOnce::new(waking_itself(2 * IN_A_ROW), Turns::default(), Alone::default());
+            AtOnce::new(waking_itself(2 * IN_A_ROW), Turns::default(), Turn::default());
         let mut poll = || Pin::new(&mut future).poll(&mut Context::from_waker(&waker));
         for woken in [1, 2] {
             assert_eq!(poll(), Poll::Pending);
@@ -177,7 +177,7 @@ mod tests {
             let first = receiver.recv().await;
             (first, receiver.recv().await)
         };
-        let mut future = AtOnce::new(asking, Turns::default(), Alone::default());
+        let mut future = AtOnce::new(asking, Turns::default(), Turn::default());
         let mut poll = || Pin::new(&mut future).poll(&mut Context::from_waker(&waker));
         assert_eq!(poll(), Poll::Pending);
         sender.send(1).unwrap();
@@ -206,7 +206,7 @@ mod tests {
                 Poll::<()>::Pending
             }),
             turns,
-            Alone::default(),
+            Turn::default(),
         );
         let mut poll = || Pin::new(&mut future).poll(&mut Context::from_waker(&waker));
         assert_eq!(poll(), Poll::Pending);
@@ -238,8 +238,8 @@ mod tests {
         };
         let turns = Turns::default();
         runtime.block_on(async {
-            tokio::spawn(AtOnce::new(echo, turns.clone(), Alone::default()));
-            let asked = tokio::spawn(AtOnce::new(ask, turns.clone(), Alone::default()));
+            tokio::spawn(AtOnce::new(echo, turns.clone(), Turn::default()));
+            let asked = tokio::spawn(AtOnce::new(ask, turns.clone(), Turn::default()));
             tokio::time::timeout(Duration::from_secs(60), asked).await.unwrap().unwrap();
         });
     }
@@ -249,8 +249,8 @@ mod tests {
         let (turns, count) = (Turns::default(), Arc::new(Count::default()));
         let waker = Waker::from(Arc::clone(&count));
         let mut context = Context::from_waker(&waker);
-        let mut one = AtOnce::new(waking_itself(2), turns.clone(), Alone::default());
-        let mut other = AtOnce::new(waking_itself(9), turns, Alone::default());
+        let mut one = AtOnce::new(waking_itself(2), turns.clone(), Turn::default());
+        let mut other = AtOnce::new(waking_itself(9), turns, Turn::default());
         for woken in [1, 3] {
             assert_eq!(Pin::new(&mut one).poll(&mut context), Poll::Pending);
             assert_eq!(count.0.load(Ordering::Relaxed), woken);

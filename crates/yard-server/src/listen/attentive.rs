@@ -10,7 +10,7 @@ use std::mem;
 use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -25,43 +25,52 @@ use tokio::time::Instant;
 /// How long it listens.
 const MOMENT: Duration = Duration::from_micros(50);
 
-/// Whether a connection is the only one that is busy. A hint, told by who polls it.
+/// Which turn of its own a connection has, and whether it is the only one that is busy. A hint, told by who
+/// polls it.
 #[derive(Clone, Default)]
-pub(super) struct Alone(Arc<AtomicBool>);
+pub(super) struct Turn(Arc<AtomicUsize>);
 
-impl Alone {
-    pub(super) fn tell(&self, is_alone: bool) {
-        self.0.store(is_alone, Ordering::Relaxed);
+impl Turn {
+    /// The next one begins.
+    pub(super) fn begin(&self, is_alone: bool) {
+        let last = self.0.load(Ordering::Relaxed) >> 1;
+        self.0.store(last.wrapping_add(1) << 1 | usize::from(is_alone), Ordering::Relaxed);
     }
 
-    fn is_told(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    /// The one that it is, of a connection that is alone.
+    fn alone(&self) -> Option<usize> {
+        let turn = self.0.load(Ordering::Relaxed);
+        (turn & 1 == 1).then_some(turn >> 1)
     }
 }
 
 /// A connection.
 pub(super) struct Attentive {
     stream: TokioIo<TcpStream>,
-    alone: Alone,
+    turn: Turn,
     habit: Habit,
 }
 
 impl Attentive {
-    pub(super) fn new(stream: TcpStream, alone: Alone) -> Self {
-        Self { stream: TokioIo::new(stream), alone, habit: Habit::default() }
+    pub(super) fn new(stream: TcpStream, turn: Turn) -> Self {
+        Self { stream: TokioIo::new(stream), turn, habit: Habit::default() }
     }
 
     fn stream(&mut self) -> Pin<&mut TokioIo<TcpStream>> {
         Pin::new(&mut self.stream)
     }
 
-    fn has_written(&mut self) {
-        let at = self.alone.is_told().then(Instant::now);
-        self.habit.answered(at);
+    fn has_written(&mut self, polled: &Poll<io::Result<usize>>) {
+        if matches!(polled, Poll::Ready(Ok(_))) {
+            let written = self.turn.alone().map(|turn| Written { turn, at: Instant::now() });
+            self.habit.answered(written);
+        }
     }
 
     fn listen(&mut self) {
-        let Some(end) = self.habit.listens_until() else { return };
+        let Some(end) = self.turn.alone().and_then(|turn| self.habit.listens_until(turn)) else {
+            return;
+        };
         let stream = self.stream.inner();
         if is_near(stream) {
             return;
@@ -75,32 +84,43 @@ impl Attentive {
 /// How soon a client asks again.
 #[derive(Default)]
 struct Habit {
-    /// When the answer was written whose next request has not come yet; `None` where others are busy.
-    answered: Option<Instant>,
+    /// The last that was written since the last request; `None` where others were busy.
+    written: Option<Written>,
     /// Whether the last request came within a moment, and nobody listened for the next one yet.
     comes_soon: bool,
 }
 
+#[derive(Clone, Copy)]
+struct Written {
+    turn: usize,
+    at: Instant,
+}
+
 impl Habit {
-    fn answered(&mut self, at: Option<Instant>) {
-        self.answered = at;
+    fn answered(&mut self, written: Option<Written>) {
+        self.written = written;
+        self.comes_soon &= written.is_some();
     }
 
+    /// A request came, or the first of it.
     fn asked(&mut self, now: impl FnOnce() -> Instant) {
-        self.comes_soon = self.answered.take().is_some_and(|at| now() < at + MOMENT);
+        if let Some(written) = self.written.take() {
+            self.comes_soon = now() < written.at + MOMENT;
+        }
     }
 
-    /// Until when to listen, once an answer.
-    fn listens_until(&mut self) -> Option<Instant> {
-        let answered = self.answered?;
-        mem::take(&mut self.comes_soon).then_some(answered + MOMENT)
+    /// Until when to listen, once an answer. Only after its end does hyper want to read in the turn in which it
+    /// wrote: where a part of it was written in an earlier one, the rest shall not wait.
+    fn listens_until(&mut self, turn: usize) -> Option<Instant> {
+        let written = self.written.filter(|written| written.turn == turn)?;
+        mem::take(&mut self.comes_soon).then_some(written.at + MOMENT)
     }
 }
 
-/// Whether the client asked from this very processor, which it needs to ask again.
+/// Whether the client asked from this very processor, which it needs to ask again, or nobody knows.
 fn is_near(stream: impl AsFd) -> bool {
-    socket_incoming_cpu(stream)
-        .is_ok_and(|processor| usize::try_from(processor) == Ok(sched_getcpu()))
+    let asked_from = socket_incoming_cpu(stream);
+    asked_from.map_or(true, |processor| usize::try_from(processor) == Ok(sched_getcpu()))
 }
 
 /// Whether there is something to read, if only an end.
@@ -131,7 +151,7 @@ impl Write for Attentive {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = self.stream().poll_write(context, bytes);
-        self.has_written();
+        self.has_written(&polled);
         polled
     }
 
@@ -153,7 +173,7 @@ impl Write for Attentive {
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = self.stream().poll_write_vectored(context, pieces);
-        self.has_written();
+        self.has_written(&polled);
         polled
     }
 }
@@ -174,34 +194,71 @@ mod tests {
         (client, listener.accept().unwrap().0)
     }
 
+    fn in_turn(turn: usize, at: Instant) -> Option<Written> {
+        Some(Written { turn, at })
+    }
+
+    /// The kernel may deliver a little later.
+    fn comes_to_hand(stream: &Plain) -> bool {
+        let patience = Instant::now() + Duration::from_secs(20);
+        while !is_at_hand(stream) && Instant::now() < patience {
+            thread::yield_now();
+        }
+        is_at_hand(stream)
+    }
+
     #[test]
     fn it_listens_once_an_answer_for_who_asked_soon_the_last_time() {
         let begin = Instant::now();
         let after = |micros| begin + Duration::from_micros(micros);
         let mut habit = Habit::default();
-        assert_eq!(habit.listens_until(), None, "nobody was answered");
+        assert_eq!(habit.listens_until(0), None, "nobody was answered");
         habit.asked(|| after(0));
-        habit.answered(Some(after(10)));
-        assert_eq!(habit.listens_until(), None, "nobody knows yet");
+        habit.answered(in_turn(1, after(10)));
+        assert_eq!(habit.listens_until(1), None, "nobody knows yet");
         habit.asked(|| after(59));
-        habit.answered(Some(after(70)));
-        assert_eq!(habit.listens_until(), Some(after(120)));
-        assert_eq!(habit.listens_until(), None, "once is enough");
+        habit.answered(in_turn(2, after(70)));
+        assert_eq!(habit.listens_until(2), Some(after(120)));
+        assert_eq!(habit.listens_until(2), None, "once is enough");
         habit.asked(|| after(120));
-        habit.answered(Some(after(130)));
-        assert_eq!(habit.listens_until(), None, "it came too late");
+        habit.answered(in_turn(3, after(130)));
+        assert_eq!(habit.listens_until(3), None, "it came too late");
+    }
+
+    #[test]
+    fn it_does_not_listen_in_the_middle_of_an_answer_and_still_at_its_end() {
+        let now = Instant::now();
+        let mut habit = Habit { written: in_turn(1, now), comes_soon: false };
+        habit.asked(|| now);
+        habit.asked(|| panic!("the second half of a request has no time of its own"));
+        habit.answered(in_turn(2, now));
+        assert_eq!(habit.listens_until(3), None);
+        habit.answered(in_turn(3, now));
+        assert_eq!(habit.listens_until(3), Some(now + MOMENT));
     }
 
     #[test]
     fn it_does_not_listen_where_others_are_busy() {
         let now = Instant::now();
-        let mut habit = Habit { answered: Some(now), comes_soon: false };
+        let mut habit = Habit { written: in_turn(1, now), comes_soon: false };
         habit.asked(|| now);
         habit.answered(None);
-        assert_eq!(habit.listens_until(), None);
+        assert_eq!(habit.listens_until(1), None);
         habit.asked(|| now);
-        habit.answered(Some(now));
-        assert_eq!(habit.listens_until(), None, "nobody measured how soon it came");
+        habit.answered(in_turn(2, now));
+        assert_eq!(habit.listens_until(2), None, "nobody measured how soon it came");
+    }
+
+    #[test]
+    fn each_turn_is_another_one() {
+        let turn = Turn::default();
+        assert_eq!(turn.alone(), None);
+        turn.begin(true);
+        let first = turn.alone();
+        turn.begin(true);
+        assert!(first.is_some() && turn.alone().is_some() && turn.alone() != first);
+        turn.begin(false);
+        assert_eq!(turn.alone(), None);
     }
 
     #[test]
@@ -209,10 +266,10 @@ mod tests {
         let (mut client, server) = pair();
         assert!(!is_at_hand(&server));
         client.write_all(b"x").unwrap();
-        assert!(is_at_hand(&server));
+        assert!(comes_to_hand(&server));
         let (client, server) = pair();
         drop(client);
-        assert!(is_at_hand(&server));
+        assert!(comes_to_hand(&server));
     }
 
     /// Does some work on one processor.
@@ -229,13 +286,16 @@ mod tests {
     #[test]
     fn who_asks_from_this_processor_is_near() {
         let allowed = sched_getaffinity(None).unwrap();
-        let processors: Vec<usize> =
-            (0..CpuSet::MAX_CPU).filter(|&nth| allowed.is_set(nth)).collect();
+        let processors = (0..CpuSet::MAX_CPU).filter(|&nth| allowed.is_set(nth));
+        let processors: Vec<usize> = processors.take(2).collect();
         for &asks in &processors {
             let (mut client, server) = pair();
             on(asks, || client.write_all(b"x").unwrap());
+            assert!(comes_to_hand(&server));
+            // Some kernels hand a packet to another processor: theirs is the word that counts.
+            let came_by = usize::try_from(socket_incoming_cpu(&server).unwrap()).unwrap();
             for &answers in &processors {
-                assert_eq!(on(answers, || is_near(&server)), asks == answers, "{asks} {answers}");
+                assert_eq!(on(answers, || is_near(&server)), answers == came_by);
             }
         }
     }

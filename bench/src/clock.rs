@@ -13,6 +13,17 @@ pub(crate) struct Duel {
     pub(crate) ratio: f64,
 }
 
+impl Duel {
+    /// The medians of several.
+    pub(crate) fn middle_of(duels: &[Self]) -> Self {
+        Self {
+            ours: median(duels.iter().map(|duel| duel.ours)),
+            peer: median(duels.iter().map(|duel| duel.peer)),
+            ratio: middle(duels.iter().map(|duel| duel.ratio)),
+        }
+    }
+}
+
 /// Lets both do `each` of their work a round, in turns; the first round is not counted.
 pub(crate) fn duel(
     rounds: usize,

@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    /// What two requests' work says: its word and for whom it was done.
+    /// What work says: its word, and for which request it was done.
     type Said = (&'static str, Option<String>);
 
     fn says(word: &'static str, to: &mpsc::Sender<Said>) -> Rest {

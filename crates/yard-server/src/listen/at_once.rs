@@ -47,7 +47,7 @@ const POLLING: u8 = 1;
 const CALLED: u8 = 2;
 
 impl<F: Future> AtOnce<F> {
-    /// A future that takes turns with others, and hears of its own from `turn`.
+    /// A future that takes turns with others, and tells `turn` when one of its own begins.
     pub(super) fn new(future: F, turns: Turns, turn: Turn) -> Self {
         let bell = Arc::new(Bell { state: AtomicU8::new(RESTING), task: AtomicWaker::new() });
         let waker = Waker::from(Arc::clone(&bell));

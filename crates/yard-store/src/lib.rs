@@ -17,7 +17,7 @@ pub mod sqlite;
 pub use approval::{
     Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, Request, Scope,
 };
-pub use audit::{AuditEntry, AuditRow, chain};
+pub use audit::{AuditEntry, AuditRow, AuditedStep, Formula, Seal, chain, first_chain};
 pub use desk::{
     ChangedFile, Chat, Desk, EVENT_PATHS, Event, EventRow, Given, Mode, NewChat, NewQuestion,
     NewTurn, Question, QuestionFilter, Rider, StepEvent, TerminalState, Turn, TurnKind, Via,
@@ -25,12 +25,14 @@ pub use desk::{
 };
 pub use prepared::{Base, Effort, Prepared, SPARE};
 pub use record::{
-    Batch, Change, Located, Maker, Mark, NewChange, NewStep, Node, Purged, Remembered, Seq,
-    StepRow, VersionRow, step_digest,
+    Batch, Change, ContentCheck, Located, Maker, Mark, NewChange, NewStep, Node, Purged,
+    Remembered, Seq, StepRow, VersionRow, step_digest,
 };
 pub use registry::Registry;
 pub use sqlite::{SqliteRegistry, SqliteStore};
 pub use yard_core::Signature;
+
+use std::ops::ControlFlow;
 
 use yard_core::path::MAX_PATH_BYTES;
 use yard_core::{ContentHash, FileId, Name, StepId, VersionId, WsPath};
@@ -184,6 +186,41 @@ pub trait Store: Send + Sync {
 
     /// Audit rows after row number `after`, oldest first.
     fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditRow>>;
+
+    /// Reads every content back that was not purged, and tells of each whether it is what its name says;
+    /// until `each` has heard enough.
+    fn recheck(
+        &self,
+        each: &mut dyn FnMut(&ContentHash, ContentCheck) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut after = None;
+        loop {
+            let hashes = self.contents(after.as_ref(), 1_000)?;
+            let Some(last) = hashes.last() else { return Ok(()) };
+            after = Some(*last);
+            for hash in hashes {
+                let found = match self.content(&hash) {
+                    Ok(Some(bytes)) if ContentHash::of(&bytes) == hash => ContentCheck::Whole,
+                    Ok(Some(_)) => ContentCheck::Damaged("has other bytes".to_owned()),
+                    Ok(None) => match self.locate(&hash)?.and_then(|located| located.kept) {
+                        Some(name) => ContentCheck::Kept(name),
+                        None => ContentCheck::Damaged("is missing".to_owned()),
+                    },
+                    Err(StoreError::Corrupt(why)) => ContentCheck::Damaged(why),
+                    Err(error) => return Err(error),
+                };
+                if each(&hash, found).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// What the store derives from history and no longer follows from it, in words: for checks. The audit
+    /// chain tells of history itself.
+    fn contradictions(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
 
     /// The living entry at a path.
     fn lookup(&self, path: &WsPath) -> Result<Option<Node>> {

@@ -166,6 +166,17 @@ pub struct Located {
     pub kept: Option<String>,
 }
 
+/// What reading a content back found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ContentCheck {
+    /// It is what its name says.
+    Whole,
+    /// It is kept under this name in the kernel's folder: the kernel has to look.
+    Kept(String),
+    /// It is not, and why.
+    Damaged(String),
+}
+
 /// A content that was seen on disk under a signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remembered {

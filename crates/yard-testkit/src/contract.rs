@@ -7,8 +7,8 @@ use yard_core::{
     WsPath,
 };
 use yard_store::{
-    AuditEntry, Batch, Located, Mark, NewChange, Node, Prepared, Remembered, Signature, Store,
-    StoreError, VersionRow, chain, step_digest,
+    AuditEntry, AuditedStep, Batch, Located, Mark, NewChange, Node, Prepared, Remembered,
+    Signature, Store, StoreError, VersionRow, chain, step_digest,
 };
 
 use crate::scribe::{name, path};
@@ -286,7 +286,8 @@ fn bare_step(store: &dyn Store, world: &FakeWorld) {
     assert_eq!(rows.iter().map(|row| row.files).collect::<Vec<_>>(), [0, 1, 0]);
     assert_eq!((&rows[0].path, &rows[1].path), (&None, &Some(path("/a"))));
     assert_eq!(store.changes(3), Ok(vec![]));
-    assert_eq!(store.audit(0, 9).unwrap()[2].step, Some((rows[0].id, step_digest(&[]))));
+    let audited = store.audit(0, 9).unwrap()[2].step.clone().unwrap();
+    assert_eq!((audited.id, audited.changes), (rows[0].id, step_digest(&[])));
 }
 
 fn restored(store: &dyn Store, world: &FakeWorld) {
@@ -665,11 +666,12 @@ fn doomed(store: &dyn Store, world: &FakeWorld) {
 fn audited(store: &dyn Store) {
     let mut previous = [0; 32];
     for row in store.audit(0, usize::MAX).unwrap() {
-        let step = row.step.map(|(id, _)| {
-            let seq = store.step(id).unwrap().unwrap().seq;
-            (id, step_digest(&store.changes(seq).unwrap()))
+        let step = row.step.map(|step| {
+            let seq = store.step(step.id).unwrap().unwrap().seq;
+            AuditedStep { changes: step_digest(&store.changes(seq).unwrap()), ..step }
         });
-        assert_eq!(row.hash, chain(&previous, &row.entry, step), "row {}", row.number);
+        let hash = chain(&previous, row.number, &row.entry, step.as_ref());
+        assert_eq!(row.hash, hash, "row {}", row.number);
         previous = row.hash;
     }
 }
@@ -728,10 +730,10 @@ fn audit_chain(store: &dyn Store, world: &FakeWorld) {
     let mut previous = [0; 32];
     for (row, number) in rows.iter().zip(1..) {
         assert_eq!(row.number, number);
-        assert_eq!(row.hash, chain(&previous, &row.entry, row.step), "row {number}");
-        if let Some((id, digest)) = row.step {
-            let seq = store.step(id).unwrap().unwrap().seq;
-            assert_eq!(digest, step_digest(&store.changes(seq).unwrap()), "row {number}");
+        assert_eq!(row.hash, row.expected_hash(&previous), "row {number}");
+        if let Some(step) = &row.step {
+            let seq = store.step(step.id).unwrap().unwrap().seq;
+            assert_eq!(step.changes, step_digest(&store.changes(seq).unwrap()), "row {number}");
         }
         previous = row.hash;
     }

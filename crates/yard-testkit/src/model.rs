@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use yard_core::{Author, ContentHash, FileId, FileState, Name, StepId, VersionId, WsPath};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Maker, Mark, NewChange, NewStep,
-    Node, Prepared, Purged, Remembered, Result, Seq, StepRow, Store, StoreError, VersionRow, chain,
-    step_digest,
+    AuditEntry, AuditRow, AuditedStep, Base, Batch, Change, Effort, Formula, Located, Maker, Mark,
+    NewChange, NewStep, Node, Prepared, Purged, Remembered, Result, Seq, StepRow, Store,
+    StoreError, VersionRow, chain, step_digest,
 };
 
 /// An in-memory store.
@@ -58,11 +58,12 @@ impl Inner {
         self.steps.len() as Seq
     }
 
-    fn note(&mut self, entry: &AuditEntry, step: Option<(StepId, [u8; 32])>) {
+    fn note(&mut self, entry: &AuditEntry, step: Option<AuditedStep>) {
         let previous = self.audit.last().map_or([0; 32], |row| row.hash);
-        let hash = chain(&previous, entry, step);
         let number = self.audit.len() as u64 + 1;
-        self.audit.push(AuditRow { number, entry: entry.clone(), step, hash });
+        let hash = chain(&previous, number, entry, step.as_ref());
+        let (formula, entry) = (Formula::Second, entry.clone());
+        self.audit.push(AuditRow { number, formula, entry, step, hash });
     }
 
     fn bring(&mut self, prepared: &Prepared) {
@@ -117,7 +118,16 @@ impl Inner {
             self.make(seq, step, change);
         }
         self.steps.push(Arc::new(step.clone()));
-        self.note(&step.audit, Some((step.id, step_digest(&step.changes))));
+        let audited = AuditedStep {
+            id: step.id,
+            at: step.at,
+            author: step.author,
+            verb: step.verb.clone(),
+            chat: step.chat,
+            undoes: step.undoes,
+            changes: step_digest(&step.changes),
+        };
+        self.note(&step.audit, Some(audited));
         Ok(())
     }
 

@@ -1,11 +1,11 @@
-//! verify: recomputes the audit chain and every step's digest, reads every content back, and compares
-//! the store with the disk. Changes nothing.
+//! verify: recomputes the audit chain from the steps and changes as they are stored, reads every content
+//! back, looks for what contradicts history, and compares the store with the disk. Changes nothing.
 
-use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use yard_core::op::{Verified, Verify};
-use yard_core::{Call, ContentHash, Effect, EffectKind, FileId, FileKind, Result, StepId, WsPath};
-use yard_store::{AuditRow, Node, Seq, StoreError, chain, step_digest};
+use yard_core::{Call, ContentHash, Effect, EffectKind, FileId, FileKind, Result, WsPath};
+use yard_store::{AuditRow, ContentCheck, Formula, Node, Seal, StoreError};
 
 use crate::content::hash_all;
 use crate::draft::join;
@@ -33,6 +33,8 @@ impl Execute for Verify {
         };
         check.chain()?;
         check.contents()?;
+        let contradictions = workspace.store().contradictions();
+        check.found.problems.extend(contradictions.map_err(store_fault)?);
         check.disk()?;
         let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
         Ok(Planned::Answer { effect, answer: check.found })
@@ -45,6 +47,41 @@ struct Check<'a> {
     found: Verified,
 }
 
+/// How far the chain was followed.
+struct Followed {
+    number: u64,
+    hash: [u8; 32],
+    formula: Formula,
+    /// What the rows of an older version say.
+    seal: Seal,
+}
+
+impl Default for Followed {
+    fn default() -> Self {
+        Self { number: 0, hash: [0; 32], formula: Formula::First, seal: Seal::default() }
+    }
+}
+
+impl Followed {
+    /// Whether a row may come here: rows of an older version come first, and the next one closes them.
+    fn may_follow(&self, row: &AuditRow) -> bool {
+        match (self.formula, row.formula) {
+            (Formula::First, Formula::First) | (Formula::Second, Formula::Second) => true,
+            (Formula::First, Formula::Second) => {
+                self.seal.rows() == 0 || row.entry == self.seal.entry(row.entry.at)
+            }
+            (Formula::Second, Formula::First) => false,
+        }
+    }
+
+    fn take(&mut self, row: &AuditRow) {
+        if row.formula == Formula::First {
+            self.seal.add(row);
+        }
+        (self.number, self.hash, self.formula) = (row.number, row.hash, row.formula);
+    }
+}
+
 impl Check<'_> {
     fn problem(&mut self, words: String) {
         self.found.problems.push(words);
@@ -53,18 +90,24 @@ impl Check<'_> {
     fn chain(&mut self) -> Result<()> {
         let store = self.workspace.store();
         let head = store.head().map_err(store_fault)?;
-        let seqs = self.step_numbers()?;
-        let (mut after, mut hash) = (0, [0; 32]);
+        let mut followed = Followed::default();
         loop {
             self.call.check()?;
-            let rows = store.audit(after, PAGE).map_err(store_fault)?;
-            let Some(last) = rows.last() else { break };
-            let next = last.number;
-            for row in rows {
-                self.link(&row, after, &hash, &seqs);
-                (after, hash) = (row.number, row.hash);
+            let rows = match store.audit(followed.number, PAGE) {
+                Ok(rows) => rows,
+                Err(StoreError::Corrupt(why)) => {
+                    self.problem(format!("the audit chain cannot be read: {why}"));
+                    break;
+                }
+                Err(error) => return Err(store_fault(error)),
+            };
+            if rows.is_empty() {
+                break;
             }
-            after = next;
+            rows.iter().for_each(|row| self.link(&mut followed, row));
+        }
+        if followed.formula == Formula::First && followed.number > 0 {
+            self.problem("rows of an older version are not closed by a seal".to_owned());
         }
         if self.found.steps != head {
             let steps = self.found.steps;
@@ -73,90 +116,64 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn step_numbers(&self) -> Result<HashMap<StepId, Seq>> {
-        let mut seqs = HashMap::new();
-        let mut before = None;
-        loop {
-            let rows = self.workspace.store().steps(None, before, PAGE).map_err(store_fault)?;
-            let Some(last) = rows.last() else { return Ok(seqs) };
-            before = Some(last.seq);
-            seqs.extend(rows.into_iter().map(|row| (row.id, row.seq)));
-        }
-    }
-
-    fn link(
-        &mut self,
-        row: &AuditRow,
-        after: u64,
-        previous: &[u8; 32],
-        seqs: &HashMap<StepId, Seq>,
-    ) {
+    /// Checks one row of the chain. Its step's digest was made from the changes as they are stored now.
+    fn link(&mut self, followed: &mut Followed, row: &AuditRow) {
         self.found.audit_rows += 1;
-        if row.number != after + 1 {
-            self.problem(format!("audit rows {} to {} are missing", after + 1, row.number - 1));
+        self.found.steps += u64::from(row.step.is_some());
+        let expected = followed.number + 1;
+        if row.number != expected {
+            self.problem(format!("audit rows {expected} to {} are missing", row.number - 1));
         }
-        if chain(previous, &row.entry, row.step) != row.hash {
+        if row.expected_hash(&followed.hash) != row.hash {
             self.problem(format!(
-                "audit row {} does not follow from the row before it",
+                "audit row {} is not what was written, or does not follow from the row before it",
                 row.number
             ));
         }
-        let Some((id, digest)) = row.step else { return };
-        self.found.steps += 1;
-        let changes = seqs.get(&id).map(|seq| self.workspace.store().changes(*seq));
-        match changes {
-            None => self.problem(format!("step {id} of audit row {} is missing", row.number)),
-            Some(Err(error)) => self.problem(format!("step {id} cannot be read: {error}")),
-            Some(Ok(changes)) if step_digest(&changes) != digest => {
-                self.problem(format!(
-                    "the changes of step {id} are not the ones that the audit chain saw"
-                ));
-            }
-            Some(Ok(_)) => {}
+        if !followed.may_follow(row) {
+            self.problem(format!(
+                "audit row {} is where rows of an older version would have been closed, and does not \
+                 say what they said",
+                row.number
+            ));
         }
+        followed.take(row);
     }
 
     fn contents(&mut self) -> Result<()> {
+        let mut stopped = Ok(());
         let store = self.workspace.store();
-        let mut after: Option<ContentHash> = None;
-        loop {
-            let hashes = store.contents(after.as_ref(), PAGE).map_err(store_fault)?;
-            let Some(last) = hashes.last() else { return Ok(()) };
-            after = Some(*last);
-            for hash in hashes {
-                self.call.check()?;
-                self.found.contents += 1;
-                self.content(&hash);
-                self.call.progress(self.found.contents, None);
-            }
-        }
+        let checked = store.recheck(&mut |hash, found| {
+            self.found.contents += 1;
+            self.call.progress(self.found.contents, None);
+            self.content(hash, found);
+            stopped = self.call.check();
+            if stopped.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        stopped?;
+        checked.map_err(store_fault)
     }
 
-    fn content(&mut self, hash: &ContentHash) {
-        let damaged = match self.workspace.store().content(hash) {
-            Ok(Some(bytes)) => {
-                (ContentHash::of(&bytes) != *hash).then(|| "has other bytes".to_owned())
-            }
-            Ok(None) => self.kept(hash).err(),
-            Err(StoreError::Corrupt(why)) => Some(why),
-            Err(error) => Some(error.to_string()),
+    fn content(&mut self, hash: &ContentHash, found: ContentCheck) {
+        let damaged = match found {
+            ContentCheck::Whole => None,
+            ContentCheck::Kept(name) => self.kept(hash, &name).err(),
+            ContentCheck::Damaged(why) => Some(why),
         };
         if let Some(why) = damaged {
             self.problem(format!("content {hash} {why}"));
         }
     }
 
-    fn kept(&self, hash: &ContentHash) -> std::result::Result<(), String> {
-        let located = self.workspace.store().locate(hash).map_err(|error| error.to_string())?;
-        let name = located.and_then(|located| located.kept).ok_or("is missing")?;
+    fn kept(&self, hash: &ContentHash, name: &str) -> std::result::Result<(), String> {
         // Build output is kept as long as there is room, and as long as nobody writes into it.
-        if output::is_output(&name) {
+        if output::is_output(name) {
             return Ok(());
         }
         let mut file = self
             .workspace
             .stage
-            .open_kept(&name)
+            .open_kept(name)
             .map_err(|errno| format!("is kept as {name}: {errno}"))?;
         let found =
             hash_all(&mut file, &WsPath::root(), self.call).map_err(|fault| fault.to_string())?;

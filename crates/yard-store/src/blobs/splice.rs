@@ -17,9 +17,7 @@ pub(super) struct Overlap {
 
 impl Overlap {
     pub(super) fn of(bytes: &[u8], base: &[u8]) -> Self {
-        let start = same(bytes.chunks(PIECE).zip(base.chunks(PIECE)), |a, b| {
-            a.iter().zip(b).take_while(|(a, b)| a == b).count()
-        });
+        let start = common_start(bytes, base);
         // What the start took is not there for the end to take again.
         let (bytes, base) = (&bytes[start..], &base[start..]);
         let end = same(bytes.rchunks(PIECE).zip(base.rchunks(PIECE)), |a, b| {
@@ -50,6 +48,13 @@ impl Overlap {
         data.extend_from_slice(middle);
         data
     }
+}
+
+/// How many bytes two contents have in common at their start.
+pub(crate) fn common_start(bytes: &[u8], base: &[u8]) -> usize {
+    same(bytes.chunks(PIECE).zip(base.chunks(PIECE)), |a, b| {
+        a.iter().zip(b).take_while(|(a, b)| a == b).count()
+    })
 }
 
 /// How many bytes of two sequences of pieces are the same, counted from where both begin.

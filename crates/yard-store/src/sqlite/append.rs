@@ -3,18 +3,21 @@
 use std::collections::HashMap;
 
 use rusqlite::{Connection, params};
-use yard_core::{ContentHash, FileId, FileState, WsPath};
+use yard_core::{ContentHash, FileId, FileState, Timestamp, WsPath};
 
 use super::content::{Place, Places};
 use super::error::is_taken;
 use super::node::Stored;
 use super::value::{self, SamePath};
-use super::{content, event, node, one};
+use super::{content, event, history, node, one};
 use crate::blobs::Blobs;
 use crate::{
-    AuditEntry, Batch, NewChange, NewStep, Node, Remembered, Result, Seq, StoreError, chain,
-    step_digest,
+    AuditEntry, AuditedStep, Batch, Formula, NewChange, NewStep, Node, Remembered, Result, Seal,
+    Seq, StoreError, chain, step_digest,
 };
+
+/// Rows of an older version that are read at once.
+const SEALED_AT_ONCE: usize = 1_000;
 
 /// Where the next step, change and audit row go.
 struct Tip {
@@ -98,8 +101,8 @@ impl Appender<'_> {
     fn step(&mut self, step: &NewStep) -> Result<()> {
         let first = self.tip.change;
         self.tip.head += 1;
-        let digest = step_digest(&step.changes);
-        self.tip.hash = chain(&self.tip.hash, &step.audit, Some((step.id, digest)));
+        let number = self.tip.head + self.tip.notes;
+        self.tip.hash = chain(&self.tip.hash, number, &step.audit, Some(&audited(step)));
         self.insert_step(step, first)?;
         for change in &step.changes {
             self.change(step, change)?;
@@ -111,9 +114,9 @@ impl Appender<'_> {
     fn insert_step(&self, step: &NewStep, first: i64) -> Result<()> {
         let sql =
             "INSERT INTO step (seq, id, at, author, verb, undoes, first, files, audit_at, actor,
-                   action, detail, hash, chat)
+                   action, detail, hash, chat, formula)
                    VALUES (?1, ?2, ?3, ?4, ?5, COALESCE((SELECT row FROM named WHERE id = ?6), ?6),
-                   ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+                   ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
         let audit = &step.audit;
         self.connection.prepare_cached(sql)?.execute(params![
             value::number(self.tip.head),
@@ -130,6 +133,7 @@ impl Appender<'_> {
             audit.detail,
             self.tip.hash,
             step.chat.as_ref().map(|chat| chat.as_bytes()),
+            value::formula_number(Formula::Second),
         ])?;
         self.name(step.id.as_bytes(), value::number(self.tip.head), || {
             format!("step {} happened already", step.id)
@@ -324,18 +328,45 @@ fn misfit(change: &NewChange, why: &str) -> StoreError {
 /// Adds a row to the audit chain that belongs to no step.
 pub(super) fn note(connection: &Connection, entry: &AuditEntry) -> Result<()> {
     let tip = Tip::read(connection)?;
-    let sql = "INSERT INTO note (number, nth, at, actor, action, detail, hash)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let sql = "INSERT INTO note (number, nth, at, actor, action, detail, hash, formula)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let number = tip.head + tip.notes + 1;
     connection.prepare_cached(sql)?.execute(params![
-        value::number(tip.head + tip.notes + 1),
+        value::number(number),
         value::number(tip.notes + 1),
         entry.at.as_millis(),
         entry.actor,
         entry.action,
         entry.detail,
-        chain(&tip.hash, entry, None),
+        chain(&tip.hash, number, entry, None),
+        value::formula_number(Formula::Second),
     ])?;
     Ok(())
+}
+
+/// Closes the rows of an older version: one row covers what theirs left out.
+pub(super) fn seal(connection: &Connection) -> Result<()> {
+    let (mut seal, mut after, mut at) = (Seal::default(), 0, Timestamp::from_millis(0));
+    loop {
+        let rows = history::audit(connection, after, SEALED_AT_ONCE)?;
+        let Some(last) = rows.last() else { break };
+        (after, at) = (last.number, last.entry.at);
+        rows.iter().for_each(|row| seal.add(row));
+    }
+    note(connection, &seal.entry(at))
+}
+
+/// What the audit chain covers of a step.
+fn audited(step: &NewStep) -> AuditedStep {
+    AuditedStep {
+        id: step.id,
+        at: step.at,
+        author: step.author,
+        verb: step.verb.clone(),
+        chat: step.chat,
+        undoes: step.undoes,
+        changes: step_digest(&step.changes),
+    }
 }
 
 /// Notes the signatures of contents that are still their files' own.

@@ -252,13 +252,59 @@ pub(super) fn pack(
 }
 
 /// A row, as far as reading its bytes needs it.
-struct Stored {
-    hash: ContentHash,
-    size: u64,
+pub(super) struct Stored {
+    pub(super) hash: ContentHash,
+    pub(super) size: u64,
     form: i64,
     depth: u8,
-    base: Option<i64>,
+    pub(super) base: Option<i64>,
     data: Option<Vec<u8>>,
+}
+
+impl Stored {
+    /// The name under which the kernel keeps it, if it does.
+    pub(super) fn kept_name(&self) -> Result<Option<String>> {
+        if self.form != KEPT {
+            return Ok(None);
+        }
+        let name = self.data.clone().unwrap_or_default();
+        String::from_utf8(name).map(Some).map_err(corrupt)
+    }
+}
+
+/// Contents that were not purged by their rows, after `after`: for checks.
+pub(super) fn rows_after(
+    connection: &Connection,
+    after: i64,
+    count: usize,
+) -> Result<Vec<(i64, Stored)>> {
+    let sql = "SELECT hash, size, form, depth, base, data, id FROM content
+               WHERE id > ?1 AND form <> 6 ORDER BY id LIMIT ?2";
+    all(connection, sql, params![after, limit(count)], |row| Ok((get(row, 6)?, stored(row)?)))
+}
+
+/// The bytes of a row, made from those of its base where it has one. They are not compared with its name.
+pub(super) fn made(blobs: &Blobs, stored: Stored, base: Option<&[u8]>) -> Result<Vec<u8>> {
+    let Some(base) = base else { return plain(blobs, stored) };
+    let data = stored.data.as_deref().unwrap_or_default();
+    match stored.form {
+        SPLICE => unsplice(data, base, stored.size),
+        DELTA => expand_against(data, base, stored.size),
+        form => Err(corrupt(format!("content {} has a base and form {form}", stored.hash))),
+    }
+}
+
+/// The bytes of the content in a row.
+pub(super) fn bytes_of_row(
+    connection: &Connection,
+    blobs: &Blobs,
+    row: i64,
+) -> Result<Option<Vec<u8>>> {
+    let sql = "SELECT hash FROM content WHERE id = ?1";
+    match one(connection, sql, [row], |row| hash(row, 0))?.flatten() {
+        Some(hash) => bytes(connection, blobs, &hash),
+        None => Ok(None),
+    }
 }
 
 /// What a new content could be stored against.

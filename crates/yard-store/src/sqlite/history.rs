@@ -6,7 +6,10 @@ use yard_core::{Author, ChatId, FileId, FileState, StepId, VersionId, WsPath};
 use super::error::corrupt;
 use super::value::{self, StateColumns, get, limit, moment, number, unsigned};
 use super::{all, one};
-use crate::{AuditEntry, AuditRow, Change, Maker, Result, Seq, StepRow, VersionRow, step_digest};
+use crate::{
+    AuditEntry, AuditRow, AuditedStep, Change, Formula, Maker, Node, Result, Seq, StepRow,
+    VersionRow, step_digest,
+};
 
 // The columns of a step `s`, beside the step `u` that it undid and its first change `x`.
 macro_rules! step_columns {
@@ -307,7 +310,7 @@ pub(super) fn audit(connection: &Connection, after: u64, count: usize) -> Result
 }
 
 fn notes(connection: &Connection, after: u64, count: usize) -> Result<Vec<AuditRow>> {
-    let sql = "SELECT number, at, actor, action, detail, hash FROM note WHERE number > ?1 \
+    let sql = "SELECT number, at, actor, action, detail, hash, formula FROM note WHERE number > ?1 \
                ORDER BY number LIMIT ?2";
     all(connection, sql, params![number(after), limit(count)], |row| {
         let entry = AuditEntry {
@@ -316,14 +319,17 @@ fn notes(connection: &Connection, after: u64, count: usize) -> Result<Vec<AuditR
             action: get(row, 3)?,
             detail: get(row, 4)?,
         };
-        Ok(AuditRow { number: unsigned(row, 0)?, entry, step: None, hash: get(row, 5)? })
+        let formula = value::formula(get(row, 6)?)?;
+        Ok(AuditRow { number: unsigned(row, 0)?, formula, entry, step: None, hash: get(row, 5)? })
     })
 }
 
 /// The audit rows of the steps after `after`, not yet numbered.
 fn audited_steps(connection: &Connection, after: Seq, count: usize) -> Result<Vec<AuditRow>> {
-    let sql = "SELECT COALESCE(audit_at, at), actor, COALESCE(action, verb), detail, hash, id, first, \
-               files FROM step WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+    let sql = "SELECT COALESCE(s.audit_at, s.at), s.actor, COALESCE(s.action, s.verb), s.detail, \
+               s.hash, s.formula, s.id, s.at, s.author, s.verb, s.chat, s.undoes, u.id, s.first, \
+               s.files FROM step s LEFT JOIN step u ON u.seq = s.undoes \
+               WHERE s.seq > ?1 ORDER BY s.seq LIMIT ?2";
     let steps = all(connection, sql, params![number(after), limit(count)], |row| {
         let entry = AuditEntry {
             at: moment(get(row, 0)?),
@@ -331,9 +337,19 @@ fn audited_steps(connection: &Connection, after: Seq, count: usize) -> Result<Ve
             action: get(row, 2)?,
             detail: get(row, 3)?,
         };
-        let step = Some((StepId::from_bytes(get(row, 5)?), [0; 32]));
-        let own: (i64, i64) = (get(row, 6)?, get(row, 7)?);
-        Ok((AuditRow { number: 0, entry, step, hash: get(row, 4)? }, own))
+        let step = AuditedStep {
+            id: StepId::from_bytes(get(row, 6)?),
+            at: moment(get(row, 7)?),
+            author: value::author(get(row, 8)?)?,
+            verb: get(row, 9)?,
+            chat: value::id(row, 10, ChatId::from_bytes)?,
+            undoes: value::link(row, 11, 12)?.map(StepId::from_bytes),
+            changes: [0; 32],
+        };
+        let formula = value::formula(get(row, 5)?)?;
+        let row_of_chain =
+            AuditRow { number: 0, formula, entry, step: Some(step), hash: get(row, 4)? };
+        Ok((row_of_chain, (get(row, 13)?, get(row, 14)?)))
     })?;
     with_digests(connection, steps)
 }
@@ -346,10 +362,60 @@ fn with_digests(
     let end = steps.last().map_or(0, |(_, (first, files))| first + files);
     let mut changes =
         changes_in(connection, first, end - first)?.into_iter().map(|(_, change)| change);
-    let digested = steps.into_iter().map(|(row, (_, files))| {
+    let digested = steps.into_iter().map(|(mut row, (_, files))| {
         let own: Vec<Change> = changes.by_ref().take(usize::try_from(files).unwrap_or(0)).collect();
-        let step = row.step.map(|(id, _)| (id, step_digest(&own)));
-        AuditRow { step, ..row }
+        if let Some(step) = &mut row.step {
+            step.changes = step_digest(&own);
+        }
+        row
     });
     Ok(digested.collect())
+}
+
+/// Whether the chain ends with a row of an older version.
+pub(super) fn is_unsealed(connection: &Connection) -> Result<bool> {
+    let last = |sql| one(connection, sql, [], |row| value::formula(get(row, 0)?));
+    let step = last("SELECT formula FROM step ORDER BY seq DESC LIMIT 1")?;
+    let note = last("SELECT formula FROM note ORDER BY number DESC LIMIT 1")?;
+    let newest = step.into_iter().chain(note).max();
+    Ok(newest == Some(Formula::First))
+}
+
+/// What the changes of a file, row `file`, made of it, with the newest of them; `None` if there are none.
+/// What no change says is as in `known`.
+pub(super) fn made_by_changes(
+    connection: &Connection,
+    file: i64,
+    known: &Node,
+) -> Result<Option<(i64, Node)>> {
+    // Of a removed file the last living state counts: the one before its removal.
+    let sql = concat!(
+        "SELECT ",
+        state_columns!("w", "wp", "wk"),
+        ", c.id, c.seq, c.flags, COALESCE(c.destination, c.origin), \
+         (SELECT version FROM change WHERE file = ?1 AND version IS NOT NULL \
+          ORDER BY seq DESC, id DESC LIMIT 1), \
+         (SELECT s.at FROM change x JOIN step s ON s.seq = x.seq WHERE x.file = ?1 \
+          ORDER BY x.seq, x.id LIMIT 1) \
+         FROM change c JOIN change w ON w.id = CASE WHEN c.flags & 1 THEN c.id ELSE c.previous END \
+         LEFT JOIN file wp ON wp.id = NULLIF(w.parent, 0) LEFT JOIN content wk ON wk.id = w.content \
+         WHERE c.id = (SELECT id FROM change WHERE file = ?1 ORDER BY seq DESC, id DESC LIMIT 1)"
+    );
+    let made = one(connection, sql, [file], |row| {
+        let to = value::path(row, STATE_COLUMNS - 1)?;
+        let Some(last) = state(row, 0, to.as_ref())? else { return Ok(None) };
+        let living = value::has_state(get(row, STATE_COLUMNS + 2)?);
+        let path = value::path(row, STATE_COLUMNS + 3)?.unwrap_or_else(WsPath::root);
+        let node = Node {
+            state: living.then(|| last.clone()),
+            last,
+            path,
+            seq: unsigned(row, STATE_COLUMNS + 1)?,
+            version: value::id(row, STATE_COLUMNS + 4, VersionId::from_bytes)?,
+            created_at: moment(get(row, STATE_COLUMNS + 5)?),
+            ..known.clone()
+        };
+        Ok(Some((get(row, STATE_COLUMNS)?, node)))
+    })?;
+    Ok(made.flatten())
 }

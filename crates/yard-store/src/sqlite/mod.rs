@@ -10,15 +10,18 @@ mod desk;
 mod error;
 mod event;
 mod history;
+mod inspect;
 mod log;
 mod node;
 mod packer;
 mod purge;
 mod question;
+mod recheck;
 mod registry;
 mod schema;
 mod value;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,8 +30,8 @@ use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
 
 use crate::blobs::{Against, Blobs, create_folder, lock_file};
 use crate::{
-    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Maker, Mark, Node, Prepared,
-    Purged, Remembered, Result, Seq, StepRow, Store, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, ContentCheck, Effort, Located, Maker, Mark, Node,
+    Prepared, Purged, Remembered, Result, Seq, StepRow, Store, VersionRow,
 };
 use connections::{Connections, Flush};
 use content::{Anchor, Places};
@@ -75,6 +78,9 @@ impl SqliteStore {
         };
         let packer = Packer::new(Arc::clone(&db));
         let store = Self { packer, db, blobs, places: Places::default() };
+        if store.db.read(history::is_unsealed)? {
+            store.db.write(Flush::Now, append::seal)?;
+        }
         if store.db.read(purge::has_doomed_blobs)? {
             store.clear_blobs()?;
         }
@@ -288,5 +294,16 @@ impl Store for SqliteStore {
 
     fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditRow>> {
         self.db.read_at_once(|connection| history::audit(connection, after, limit))
+    }
+
+    fn recheck(
+        &self,
+        each: &mut dyn FnMut(&ContentHash, ContentCheck) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.db.read(|connection| recheck::recheck(connection, &self.blobs, each))
+    }
+
+    fn contradictions(&self) -> Result<Vec<String>> {
+        self.db.read_at_once(inspect::inspect)
     }
 }

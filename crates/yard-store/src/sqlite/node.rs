@@ -59,6 +59,14 @@ pub(super) fn removed(connection: &Connection, skip: usize, count: usize) -> Res
     all(connection, sql, params![limit(count), limit(skip)], node)
 }
 
+/// Files by their rows, after `after`: for checks.
+pub(super) fn rows_after(connection: &Connection, after: i64, count: usize) -> Result<Vec<Stored>> {
+    let sql = nodes!("WHERE id > ?1 ORDER BY id LIMIT ?2");
+    all(connection, sql, params![after, limit(count)], |row| {
+        Ok(Stored { row: get(row, 16)?, last: get(row, 17)?, node: node(row)? })
+    })
+}
+
 fn node(row: &Row<'_>) -> Result<Node> {
     let last = last_state(row)?;
     let living: bool = get(row, 3)?;

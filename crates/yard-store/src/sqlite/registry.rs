@@ -13,7 +13,7 @@ use crate::registry::{
     Claim, KeyRow, MemberChange, MemberRow, NewRefresh, Registry, Retry, Rotation, SecretHash,
     UserRow, WorkspaceRow,
 };
-use crate::{AuditEntry, AuditRow, Result, StoreError, chain};
+use crate::{AuditEntry, AuditRow, Formula, Result, StoreError, first_chain};
 
 /// How many forgotten requests are removed with each new one.
 const FORGOTTEN_AT_ONCE: i64 = 100;
@@ -74,7 +74,7 @@ fn note(connection: &Connection, entry: &AuditEntry) -> Result<()> {
     let (number, hash) = last.unwrap_or((0, [0; 32]));
     let sql = "INSERT INTO audit (number, at, actor, action, detail, hash)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let hash = chain(&hash, entry, None);
+    let hash = first_chain(&hash, entry, None);
     let at = entry.at.as_millis();
     run(connection, sql, params![number + 1, at, entry.actor, entry.action, entry.detail, hash])?;
     Ok(())
@@ -497,6 +497,8 @@ impl Registry for SqliteRegistry {
             all(connection, sql, values, |row| {
                 Ok(AuditRow {
                     number: value::unsigned(row, 0)?,
+                    // Its rows have nothing that the first formula does not cover.
+                    formula: Formula::First,
                     entry: AuditEntry {
                         at: moment(row, 1)?,
                         actor: row.get(2)?,

@@ -17,13 +17,19 @@ pub(super) struct Schema {
 
 /// A workspace's journal.
 pub(super) const JOURNAL: Schema =
-    Schema { migrations: &[FIRST, PURGING, DESK, APPROVALS, RUNS, TERMINALS, ROOTS] };
+    Schema { migrations: &[FIRST, PURGING, DESK, APPROVALS, RUNS, TERMINALS, ROOTS, FORMULAS] };
 /// Events of a kind that an older program takes for damage.
 const TERMINALS: &str = "";
 
 const ROOTS: &str = "
 -- The name of the root that the paths of a request begin with.
 ALTER TABLE approval ADD COLUMN root TEXT;
+";
+
+const FORMULAS: &str = "
+-- What the hash of a row of the audit chain covers: 1 before this, 2 from now on.
+ALTER TABLE step ADD COLUMN formula INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE note ADD COLUMN formula INTEGER NOT NULL DEFAULT 1;
 ";
 
 /// The people of a server.

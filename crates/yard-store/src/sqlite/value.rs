@@ -8,7 +8,7 @@ use yard_core::{
 };
 
 use super::error::corrupt;
-use crate::{ApprovalStatus, Mode, Result, Scope, TurnKind, Via};
+use crate::{ApprovalStatus, Formula, Mode, Result, Scope, TurnKind, Via};
 
 const LIVING: i64 = 1;
 const JSON: i64 = 1 << 1;
@@ -105,6 +105,21 @@ pub(super) fn author_number(author: Author) -> i64 {
 
 pub(super) fn author(number: i64) -> Result<Author> {
     chosen(&AUTHORS, number)
+}
+
+pub(super) fn formula_number(formula: Formula) -> i64 {
+    match formula {
+        Formula::First => 1,
+        Formula::Second => 2,
+    }
+}
+
+pub(super) fn formula(number: i64) -> Result<Formula> {
+    match number {
+        1 => Ok(Formula::First),
+        2 => Ok(Formula::Second),
+        _ => Err(corrupt("an audit row is of an unknown kind")),
+    }
 }
 
 pub(super) fn mode_number(mode: Mode) -> i64 {

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 use yard_core::FaultCode;
 use yard_gate::{Provider, Search};
+use yard_server::Network;
 
 use crate::failure::Failure;
 
@@ -39,8 +40,22 @@ pub(crate) struct Server {
     pub(crate) origins: Vec<String>,
     /// Cookies over TLS only.
     pub(crate) secure_cookies: bool,
+    /// Proxies whose `X-Forwarded-For` says who asks: addresses, or ranges as `10.0.0.0/8`.
+    pub(crate) trusted_proxies: Vec<String>,
     /// `/metrics` for other machines.
     pub(crate) public_metrics: bool,
+}
+
+impl Server {
+    /// The proxies that are meant; what is wrong with them otherwise.
+    pub(crate) fn proxies(&self) -> Result<Vec<Network>, Failure> {
+        let read = |text: &String| {
+            text.parse().map_err(|error| {
+                wrong("server.trusted_proxies", &format_args!("{text:?}: {error}"))
+            })
+        };
+        self.trusted_proxies.iter().map(read).collect()
+    }
 }
 
 /// Tokens.
@@ -232,6 +247,7 @@ impl Config {
         let config: Self = serde_path_to_error::deserialize(Value::Table(table))
             .map_err(|error| wrong(&error.path().to_string(), error.inner()))?;
         config.check()?;
+        config.server.proxies()?;
         config.web.way()?;
         Ok(config)
     }

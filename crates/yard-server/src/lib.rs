@@ -13,6 +13,6 @@ mod pool;
 mod request_id;
 mod waiting;
 
-pub use http::{App, ContinueTrace, REQUEST_SPAN, Settings};
+pub use http::{App, ContinueTrace, Network, NotANetwork, REQUEST_SPAN, Settings};
 pub use listen::{Listening, serve};
 pub use request_id::RequestId;

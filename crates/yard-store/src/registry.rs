@@ -124,6 +124,8 @@ pub struct Retry<'a> {
     pub key: &'a str,
     /// Of method, address and body: the same key with another one is a mistake.
     pub fingerprint: SecretHash,
+    /// The workspace that it is about, if it is about one.
+    pub workspace: Option<WorkspaceId>,
 }
 
 /// What is known of such a request.
@@ -143,6 +145,8 @@ pub enum Claim {
         /// When.
         at: Timestamp,
     },
+    /// It was answered, and what was answered was purged since.
+    Forgotten,
     /// The key was used for another request.
     Differs,
 }
@@ -230,7 +234,8 @@ pub trait Registry: Send + Sync {
         audit: &AuditEntry,
     ) -> Result<bool>;
 
-    /// Gives a member another role, or (`None`) removes it.
+    /// Gives a member another role, or (`None`) removes it. Who is no owner any more loses the keys that
+    /// they made, too: each leaves an audit row of its own.
     fn change_member(
         &self,
         workspace: WorkspaceId,
@@ -265,6 +270,10 @@ pub trait Registry: Send + Sync {
 
     /// Forgets a request that was begun and did nothing.
     fn drop_claim(&self, retry: Retry<'_>) -> Result<()>;
+
+    /// Forgets what was answered to requests about a workspace, in every file of the registry; that they
+    /// were answered is still known.
+    fn forget_answers(&self, workspace: WorkspaceId) -> Result<()>;
 
     /// Audit rows after row number `after`, oldest first.
     fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditRow>>;

@@ -32,6 +32,8 @@ pub const CASES: &[Case] = &[
     ("a workspace keeps its last owner", last_owner),
     ("a workspace keeps an owner when all leave at once", last_owner_at_once),
     ("a key opens until it is revoked, from its own workspace only", keys),
+    ("keys go with the owner who made them", keys_of_former_owners),
+    ("answers about a workspace can be forgotten", forgotten_answers),
     ("lists are read in pages", pages),
     ("a request under a key is begun once and answered once", claims),
     ("of many who begin one request one does it", claims_at_once),
@@ -169,7 +171,7 @@ fn add_key(
 }
 
 fn retry<'a>(actor: &'a str, key: &'a str, fingerprint: u8) -> Retry<'a> {
-    Retry { actor, key, fingerprint: secret(fingerprint) }
+    Retry { actor, key, fingerprint: secret(fingerprint), workspace: None }
 }
 
 fn long_ago() -> Timestamp {
@@ -461,6 +463,55 @@ fn keys(registry: &dyn Registry, world: &FakeWorld) {
     assert!(!revoke(room.id));
     assert_eq!(registry.key_by_secret(&secret(1)).unwrap(), None);
     assert!(registry.keys(room.id, None, 9).unwrap().is_empty());
+}
+
+fn keys_of_former_owners(registry: &dyn Registry, world: &FakeWorld) {
+    let (ada, bob) = (person(registry, world, "ada@x"), person(registry, world, "bob@x"));
+    let (room, other) = (workspace(registry, world, &ada), workspace(registry, world, &bob));
+    let added = registry.add_member(room.id, bob.id, Role::Owner, &audit(world, "add member"));
+    assert!(added.unwrap());
+    let is_good = |byte| registry.key_by_secret(&secret(byte)).unwrap().is_some();
+    let change = |role| {
+        let entry = audit(world, "change role");
+        assert_eq!(registry.change_member(room.id, bob.id, role, &entry), Ok(MemberChange::Done));
+    };
+    add_key(registry, world, &room, &ada, 1);
+    add_key(registry, world, &room, &bob, 2);
+    add_key(registry, world, &other, &bob, 3);
+    change(Some(Role::Owner));
+    assert!(is_good(2), "nothing changed");
+    let rows = registry.audit(0, 99).unwrap().len();
+    change(Some(Role::Member));
+    assert!(is_good(1) && !is_good(2) && is_good(3), "only the former owner's, only there");
+    let written = registry.audit(rows as u64, 9).unwrap();
+    let words: Vec<&str> = written.iter().map(|row| row.entry.action.as_str()).collect();
+    assert_eq!(words, ["change role", "revoke key"]);
+    change(Some(Role::Owner));
+    assert!(!is_good(2), "what was revoked stays so");
+    add_key(registry, world, &room, &bob, 4);
+    change(None);
+    assert!(!is_good(4) && is_good(1));
+}
+
+fn forgotten_answers(registry: &dyn Registry, world: &FakeWorld) {
+    let ada = person(registry, world, "ada@x");
+    let (room, other) = (workspace(registry, world, &ada), workspace(registry, world, &ada));
+    let (now, before) = (world.now(), Timestamp::from_millis(0));
+    let about = |key, workspace| Retry { workspace, ..retry("person:1", key, 1) };
+    let asked = [("1", Some(room.id)), ("2", Some(other.id)), ("3", None), ("4", Some(room.id))];
+    for (key, workspace) in asked {
+        let retry = about(key, workspace);
+        assert_eq!(registry.claim(retry, now, before), Ok(Claim::New));
+        if key != "4" {
+            registry.answer_claim(retry, 200, b"a canary").unwrap();
+        }
+    }
+    registry.forget_answers(room.id).unwrap();
+    let claim = |key| registry.claim(about(key, None), now, before).unwrap();
+    assert_eq!(claim("1"), Claim::Forgotten);
+    assert_eq!(claim("2"), Claim::Answered { status: 200, body: b"a canary".to_vec() });
+    assert_eq!(claim("3"), Claim::Forgotten, "nobody can tell what it was about");
+    assert_eq!(claim("4"), Claim::Begun { at: now }, "it will be answered yet");
 }
 
 fn pages(registry: &dyn Registry, world: &FakeWorld) {

@@ -30,7 +30,8 @@ const HELP: &str = "\
 The first start makes a database and a secret in the data folder; nothing else is needed.
 
 Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLYARD__SECTION__KEY:
-  [server]        listen, hosts, origins, secure_cookies, public_metrics
+  [server]        listen, hosts, origins, secure_cookies, public_metrics, trusted_proxies (addresses
+                  or ranges, whose X-Forwarded-For says who asks)
   [jwt]           secret (32 characters or more), access_token_expiration_minutes (15),
                   refresh_token_expiration_days (30)
   [registration]  open (on a loopback address it is, unless this says otherwise)
@@ -134,6 +135,7 @@ fn app(
                 .hinting("it is jwt.secret in the data folder, or TOOLYARD__JWT__SECRET")
         })?;
     let settings = Settings {
+        trusted_proxies: config.server.proxies()?,
         hosts: config.server.hosts,
         origins: config.server.origins,
         secure_cookies: config.server.secure_cookies,

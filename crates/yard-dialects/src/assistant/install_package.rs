@@ -94,8 +94,12 @@ impl Manager {
             (Self::Pip, index) => {
                 all.push(("PIP_CACHE_DIR", "/tmp/pip"));
                 if let Some(index) = index {
-                    let host = index.split('/').nth(2).unwrap_or_default();
-                    all.extend([("PIP_INDEX_URL", index), ("PIP_TRUSTED_HOST", host)]);
+                    all.push(("PIP_INDEX_URL", index));
+                    // An index without TLS has no certificate to check; of any other it is checked.
+                    if let Some(rest) = index.strip_prefix("http://") {
+                        let host = rest.split('/').next().unwrap_or_default();
+                        all.push(("PIP_TRUSTED_HOST", host));
+                    }
                 }
             }
             (Self::Npm, Some(index)) => all.push(("npm_config_registry", index)),
@@ -204,6 +208,16 @@ fn not_installed(context: &Context<'_>, args: &Args, finished: &Finished) -> Sto
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a6_only_an_index_without_tls_is_trusted_unchecked() {
+        let trusted = |index| {
+            let settings = Manager::Pip.settings(Some(index)).into_iter();
+            settings.filter(|(name, _)| name == "PIP_TRUSTED_HOST").map(|(_, value)| value).next()
+        };
+        assert_eq!(trusted("https://index.example/simple"), None);
+        assert_eq!(trusted("http://127.0.0.1:9/simple"), Some("127.0.0.1:9".into()));
+    }
 
     #[test]
     fn a6_no_package_is_an_option() {

@@ -22,18 +22,9 @@ impl Attempts {
         Self { most, lately: Mutex::default() }
     }
 
-    /// After how many seconds `name` may try again, if it may not now.
-    pub(super) fn wait(&self, name: &str, now: Timestamp) -> Option<u32> {
-        let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
-        let times = lately.get_mut(name)?;
-        forget(times, now);
-        let first = *times.front().filter(|_| times.len() >= self.most)?;
-        let millis = (first + WINDOW_MILLIS - now.as_millis()).max(1);
-        Some(u32::try_from((millis + 999) / 1_000).unwrap_or(60))
-    }
-
-    /// Counts one.
-    pub(super) fn count(&self, name: &str, now: Timestamp) {
+    /// Counts a try of `name` before it is made, so that tries at the same time are counted, too; where
+    /// there were too many it is not counted, and the answer is after how many seconds to try again.
+    pub(super) fn take(&self, name: &str, now: Timestamp) -> Result<(), u32> {
         let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
         if lately.len() >= NAMES {
             lately.retain(|_, times| {
@@ -43,9 +34,24 @@ impl Attempts {
         }
         let times = lately.entry(name.to_owned()).or_default();
         forget(times, now);
-        times.push_back(now.as_millis());
-        if times.len() > self.most {
-            times.pop_front();
+        match times.front().filter(|_| times.len() >= self.most) {
+            Some(first) => {
+                let millis = (first + WINDOW_MILLIS - now.as_millis()).max(1);
+                Err(u32::try_from((millis + 999) / 1_000).unwrap_or(60))
+            }
+            None => {
+                times.push_back(now.as_millis());
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes back a try that was counted at `then`.
+    pub(super) fn give_back(&self, name: &str, then: Timestamp) {
+        let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(times) = lately.get_mut(name) else { return };
+        if let Some(at) = times.iter().position(|time| *time == then.as_millis()) {
+            times.remove(at);
         }
     }
 }
@@ -69,11 +75,13 @@ mod tests {
     fn the_count_is_by_name_and_within_a_minute() {
         let attempts = Attempts::at_most(3);
         for millis in [0, 10, 20] {
-            assert_eq!(attempts.wait("a", at(millis)), None);
-            attempts.count("a", at(millis));
+            assert_eq!(attempts.take("a", at(millis)), Ok(()));
         }
-        assert_eq!(attempts.wait("a", at(1_000)), Some(59));
-        assert_eq!(attempts.wait("b", at(1_000)), None);
-        assert_eq!(attempts.wait("a", at(60_000)), None);
+        assert_eq!(attempts.take("a", at(1_000)), Err(59));
+        assert_eq!(attempts.take("b", at(1_000)), Ok(()));
+        attempts.give_back("a", at(10));
+        assert_eq!(attempts.take("a", at(1_000)), Ok(()));
+        assert_eq!(attempts.take("a", at(1_001)), Err(59));
+        assert_eq!(attempts.take("a", at(60_000)), Ok(()));
     }
 }

@@ -14,8 +14,11 @@ use super::refusal::Refusal;
 use super::token::{SHORTEST_SECRET, Tokens};
 use crate::{Actor, OpenWorkspace, Session};
 
-/// Wrong passwords within a minute, for one account.
+/// Wrong passwords within a minute, for one account from one address.
 const FAILED_LOGINS: usize = 15;
+/// Wrong passwords within a minute, for one account from everywhere: so many that no one address can keep
+/// a person out.
+const FAILED_LOGINS_OF: usize = 60;
 /// Wrong passwords within a minute, from one address.
 const FAILED_LOGINS_FROM: usize = 18;
 /// Accounts made within a minute, from one address.
@@ -53,11 +56,52 @@ pub struct House {
     pub(super) rules: Rules,
     pub(super) tokens: Tokens,
     pub(super) opener: Box<dyn Opener>,
-    pub(super) failed_by_account: Attempts,
-    pub(super) failed_by_address: Attempts,
+    pub(super) logins: LoginLimits,
     pub(super) registered_from: Attempts,
     pub(super) known: Known,
     open: Mutex<FastMap<WorkspaceId, Room>>,
+}
+
+/// How many passwords may be tried.
+pub(super) struct LoginLimits {
+    of_account_from_address: Attempts,
+    of_account: Attempts,
+    from_address: Attempts,
+}
+
+impl LoginLimits {
+    /// Counts a try before the password is looked at; after how many seconds to come back, if it is one
+    /// too many.
+    pub(super) fn take(
+        &self,
+        account: &str,
+        address: &str,
+        now: Timestamp,
+    ) -> std::result::Result<(), u32> {
+        let counted = self.each(account, address);
+        for (at, (attempts, name)) in counted.iter().enumerate() {
+            if let Err(seconds) = attempts.take(name, now) {
+                counted[..at].iter().for_each(|(attempts, name)| attempts.give_back(name, now));
+                return Err(seconds);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back a try that was counted at `then`: the password was right.
+    pub(super) fn give_back(&self, account: &str, address: &str, then: Timestamp) {
+        for (attempts, name) in self.each(account, address) {
+            attempts.give_back(&name, then);
+        }
+    }
+
+    fn each(&self, account: &str, address: &str) -> [(&Attempts, String); 3] {
+        [
+            (&self.of_account_from_address, format!("{address} {account}")),
+            (&self.of_account, account.to_owned()),
+            (&self.from_address, address.to_owned()),
+        ]
+    }
 }
 
 /// A workspace that is open, or about to be.
@@ -85,8 +129,11 @@ impl House {
             tokens: Tokens::new(&rules.secret),
             rules,
             opener,
-            failed_by_account: Attempts::at_most(FAILED_LOGINS),
-            failed_by_address: Attempts::at_most(FAILED_LOGINS_FROM),
+            logins: LoginLimits {
+                of_account_from_address: Attempts::at_most(FAILED_LOGINS),
+                of_account: Attempts::at_most(FAILED_LOGINS_OF),
+                from_address: Attempts::at_most(FAILED_LOGINS_FROM),
+            },
             registered_from: Attempts::at_most(REGISTRATIONS_FROM),
             known: Known::default(),
             open: Mutex::default(),

@@ -1,6 +1,6 @@
 //! Who belongs to a workspace. A workspace always has an owner.
 
-use yard_core::{Role, UserId};
+use yard_core::{KeyId, Role, UserId};
 use yard_store::registry::{MemberChange, MemberRow, UserRow};
 
 use super::house::House;
@@ -9,6 +9,9 @@ use super::people::email_key;
 use super::refusal::Refusal;
 use super::workspaces::Page;
 use crate::Actor;
+
+/// Keys that are read at once.
+const KEYS_AT_ONCE: usize = 500;
 
 impl House {
     /// Adds a person who has an account.
@@ -41,24 +44,46 @@ impl House {
         Ok(self.registry.members(entered.workspace, page.after, page.limit)?)
     }
 
-    /// Gives a member another role.
+    /// Gives a member another role. The keys of who is no owner any more are revoked with it.
     pub fn change_role(&self, entered: &Entered, user: UserId, role: Role) -> Result<(), Refusal> {
         let detail = format!("person {user} to {} in {}", role.word(), entered.workspace);
         let audit = self.audit(entered.identity.actor(), "change role", detail);
+        let keys = self.keys_made_by(entered, user)?;
         told(self.changing().change_member(entered.workspace, user, Some(role), &audit)?)?;
+        if role != Role::Owner {
+            self.end_terminals_of_keys(entered, &keys);
+        }
         if role == Role::Viewer {
             self.end_terminals_of(entered.workspace, Actor::Person(user));
         }
         Ok(())
     }
 
-    /// Removes a member.
+    /// Removes a member, and revokes the keys that the member made.
     pub fn remove_member(&self, entered: &Entered, user: UserId) -> Result<(), Refusal> {
         let detail = format!("person {user} from {}", entered.workspace);
         let audit = self.audit(entered.identity.actor(), "remove member", detail);
+        let keys = self.keys_made_by(entered, user)?;
         told(self.changing().change_member(entered.workspace, user, None, &audit)?)?;
+        self.end_terminals_of_keys(entered, &keys);
         self.end_terminals_of(entered.workspace, Actor::Person(user));
         Ok(())
+    }
+
+    fn keys_made_by(&self, entered: &Entered, user: UserId) -> Result<Vec<KeyId>, Refusal> {
+        let (mut made, mut after) = (Vec::new(), None);
+        loop {
+            let keys = self.registry.keys(entered.workspace, after, KEYS_AT_ONCE)?;
+            let Some(last) = keys.last() else { return Ok(made) };
+            after = Some(last.id);
+            made.extend(keys.iter().filter(|key| key.made_by == user).map(|key| key.id));
+        }
+    }
+
+    fn end_terminals_of_keys(&self, entered: &Entered, keys: &[KeyId]) {
+        for key in keys {
+            self.end_terminals_of(entered.workspace, Actor::Key(*key));
+        }
     }
 }
 

@@ -76,10 +76,7 @@ impl House {
         }
         check_new(new)?;
         let now = self.now();
-        if let Some(seconds) = self.registered_from.wait(address, now) {
-            return Err(Refusal::TooMany(seconds));
-        }
-        self.registered_from.count(address, now);
+        self.registered_from.take(address, now).map_err(Refusal::TooMany)?;
         let row = UserRow {
             id: UserId::new(self.world.as_ref()),
             email: email_key(&new.email),
@@ -101,19 +98,15 @@ impl House {
         let (mut email, now) = (email_key(email), self.now());
         // No address is longer: a longer text is nobody's, and not worth remembering whole.
         email.truncate(email.floor_char_boundary(LONGEST_EMAIL + 1));
-        let by_account = self.failed_by_account.wait(&email, now);
-        if let Some(seconds) = by_account.or_else(|| self.failed_by_address.wait(address, now)) {
-            return Err(Refusal::TooMany(seconds));
-        }
+        self.logins.take(&email, address, now).map_err(Refusal::TooMany)?;
         let found = self.registry.user_by_email(&email)?;
         let hash = found.as_ref().map(|user| user.password.as_str());
         let matches =
             password.chars().count() <= *PASSWORD.end() && password::matches(password, hash);
         let Some(user) = found.filter(|_| matches) else {
-            self.failed_by_account.count(&email, now);
-            self.failed_by_address.count(address, now);
             return Err(Refusal::Unknown("the email address or the password is wrong".to_owned()));
         };
+        self.logins.give_back(&email, address, now);
         let login = LoginId::new(self.world.as_ref());
         let (refresh_token, refresh) = self.new_refresh()?;
         let audit = self.audit(Actor::Person(user.id), "login", format!("login {login}"));

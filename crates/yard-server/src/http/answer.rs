@@ -31,7 +31,7 @@ use super::reply::{Content, Raw, Reply};
 use super::route::{Access, BodyShape, Route};
 use super::stream::{self, Body, Chunks};
 use super::table::{Meant, Table};
-use super::{cookie, decide, events, guard, idempotency, mcp, routes, tools, waiting};
+use super::{cookie, decide, events, forwarded, guard, idempotency, mcp, routes, tools, waiting};
 use crate::pool::Work;
 use crate::request_id::RequestId;
 
@@ -164,6 +164,7 @@ async fn run(
     body: &mut Incoming,
 ) -> Result<(Reply, Option<Alive>), Problem> {
     guard::check(&app.settings, &parts.uri, &parts.headers)?;
+    let peer = forwarded::client(&app.settings.trusted_proxies, peer, &parts.headers);
     let token = credentials(&parts)?;
     if route.access != Access::Anyone && token.is_none() {
         return Err(no_token());

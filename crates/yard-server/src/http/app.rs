@@ -12,6 +12,7 @@ use yard_gate::Level;
 use yard_gate::admin::House;
 
 use super::body::Room;
+use super::forwarded::Network;
 use super::idempotency::UnderWay;
 use super::metrics::Metrics;
 use crate::mcp::{Extras, McpDoor, Streamable};
@@ -31,6 +32,8 @@ pub struct Settings {
     pub origins: Vec<String>,
     /// Cookies are sent over TLS only.
     pub secure_cookies: bool,
+    /// Proxies whose word about who asks is believed.
+    pub trusted_proxies: Vec<Network>,
     /// `/metrics` answers others than this machine.
     pub public_metrics: bool,
     /// How much holds commands.

@@ -7,6 +7,7 @@ use yard_gate::admin::{Identity, LoggedIn, NewPerson, Person};
 
 use super::ask::Ask;
 use super::cookie::{self, Cookie};
+use super::forwarded;
 use super::problem::Problem;
 use super::reply::Reply;
 
@@ -81,13 +82,13 @@ pub(super) struct Session {
 pub(super) fn register(ask: &Ask) -> Result<Reply, Problem> {
     let Register { email, password, confirm_password, full_name } = ask.json()?;
     let new = NewPerson { email, password, confirm_password, full_name };
-    let person = ask.app.house.register(&new, &ask.peer.to_string())?;
+    let person = ask.app.house.register(&new, &forwarded::network(ask.peer))?;
     Reply::created(&OneUser { user: User::from(&person) })
 }
 
 pub(super) fn login(ask: &Ask) -> Result<Reply, Problem> {
     let Login { email, password } = ask.json()?;
-    logged_in(ask, &ask.app.house.log_in(&email, &password, &ask.peer.to_string())?)
+    logged_in(ask, &ask.app.house.log_in(&email, &password, &forwarded::network(ask.peer))?)
 }
 
 pub(super) fn refresh(ask: &Ask) -> Result<Reply, Problem> {
@@ -117,7 +118,7 @@ pub(super) fn me(ask: &Ask) -> Result<Reply, Problem> {
 
 /// Logs a browser in: the cookies to set.
 pub(super) fn log_in(ask: &Ask, email: &str, password: &str) -> Result<Vec<Cookie>, Problem> {
-    Ok(cookies(ask, &ask.app.house.log_in(email, password, &ask.peer.to_string())?))
+    Ok(cookies(ask, &ask.app.house.log_in(email, password, &forwarded::network(ask.peer))?))
 }
 
 fn cookies(ask: &Ask, login: &LoggedIn) -> Vec<Cookie> {

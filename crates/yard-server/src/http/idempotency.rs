@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::HeaderName;
+use serde_json::Value;
 use yard_core::Timestamp;
 use yard_core::hash::ContentHasher;
 use yard_gate::registry::{Claim, Retry};
@@ -20,6 +21,9 @@ const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const LONGEST_KEY: usize = 255;
 /// How long an answer is kept.
 const KEPT_MILLIS: i64 = 24 * 3_600_000;
+
+/// Members of a body that no fingerprint covers.
+const SECRETS: [&str; 3] = ["password", "confirm_password", "refresh_token"];
 
 /// Requests of this process that were begun and not answered.
 #[derive(Debug, Default)]
@@ -45,7 +49,11 @@ pub(super) fn once(ask: &Ask, handler: Handler) -> Result<Reply, Problem> {
         )
     })?;
     let actor = actor(ask);
-    let retry = Retry { actor: &actor, key, fingerprint: fingerprint(ask) };
+    let workspace = match &ask.caller {
+        Caller::Inside(entered) => Some(entered.workspace),
+        Caller::Unasked | Caller::Known(_) => None,
+    };
+    let retry = Retry { actor: &actor, key, fingerprint: fingerprint(ask), workspace };
     let _mark = Mark::of(&ask.app.under_way, &actor, key).ok_or_else(still_running)?;
     claimed(ask, retry, handler)
 }
@@ -58,6 +66,11 @@ fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Probl
         Claim::Answered { status, body } => {
             let content = if body.is_empty() { Content::Empty } else { Content::Json(body.into()) };
             return Ok(Reply { status, content, cookies: Vec::new() });
+        }
+        Claim::Forgotten => {
+            return Err(Problem::conflict(
+                "the first try with this key was answered; what it answered was purged since",
+            ));
         }
         Claim::Differs => {
             return Err(Problem::invalid(
@@ -124,9 +137,11 @@ fn actor(ask: &Ask) -> String {
     }
 }
 
-/// Of everything that makes it this request.
+/// Of everything that makes it this request, but for passwords and tokens: what is kept of a request must
+/// not tell a guess at one from the right one. For the same reason it is made with a key of this server.
 fn fingerprint(ask: &Ask) -> [u8; 32] {
     let mut hasher = ContentHasher::new();
+    hasher.update(&ask.app.house.secret_for("idempotency fingerprint"));
     let mut part = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_be_bytes());
         hasher.update(bytes);
@@ -141,8 +156,25 @@ fn fingerprint(ask: &Ask) -> [u8; 32] {
     // The bytes of an upload are not known before they came; their number is.
     let length = ask.headers.get("content-length").map_or(&b""[..], |length| length.as_bytes());
     part(length);
-    part(&ask.body.to_compare());
+    match ask.caller {
+        // Only who has no login yet sends a secret as a member of the body.
+        Caller::Unasked => part(&without_secrets(&ask.body.to_compare())),
+        Caller::Known(_) | Caller::Inside(_) => part(&ask.body.to_compare()),
+    }
     *hasher.finish().as_bytes()
+}
+
+/// A JSON object without its members that are secrets; anything else is only measured.
+fn without_secrets(body: &[u8]) -> Vec<u8> {
+    match serde_json::from_slice::<Value>(body) {
+        Ok(Value::Object(mut members)) => {
+            SECRETS.iter().for_each(|name| {
+                members.remove(*name);
+            });
+            Value::Object(members).to_string().into_bytes()
+        }
+        _ => body.len().to_be_bytes().to_vec(),
+    }
 }
 
 /// A request that is under way, until this is dropped.
@@ -168,7 +200,16 @@ impl Drop for Mark<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_kept;
+    use super::{is_kept, without_secrets};
+
+    #[test]
+    fn a_fingerprint_covers_no_password() {
+        let one = br#"{"email": "a@b", "password": "one", "confirm_password": "one"}"#;
+        let two = br#"{"email": "a@b", "password": "two"}"#;
+        assert_eq!(without_secrets(one), without_secrets(two));
+        assert_ne!(without_secrets(one), without_secrets(br#"{"email": "b@b"}"#));
+        assert_eq!(without_secrets(b"password"), without_secrets(b"passw0rd"));
+    }
 
     #[test]
     fn what_may_have_happened_is_not_tried_again() {

@@ -15,6 +15,7 @@ mod cookie;
 mod decide;
 mod events;
 mod files;
+mod forwarded;
 mod guard;
 mod health;
 mod html;
@@ -43,6 +44,7 @@ mod workspaces;
 
 pub use answer::REQUEST_SPAN;
 pub use app::{App, ContinueTrace, Settings};
+pub use forwarded::{Network, NotANetwork};
 pub use openapi::document;
 pub use route::{Access, Route};
 pub use routes::routes;

@@ -185,6 +185,26 @@ fn has_other_owner(connection: &Connection, workspace: WorkspaceId, user: UserId
     Ok(connection.prepare_cached(sql)?.query_row(ids, |_| Ok(())).optional()?.is_some())
 }
 
+/// Revokes the keys that a person made to a workspace: they were made by an owner's right.
+fn revoke_keys_of(
+    connection: &Connection,
+    workspace: WorkspaceId,
+    user: UserId,
+    audit: &AuditEntry,
+) -> Result<()> {
+    let sql = "UPDATE key SET revoked = 1
+               WHERE workspace = ?1 AND made_by = ?2 AND revoked = 0 RETURNING id";
+    let ids = [workspace.as_bytes(), user.as_bytes()];
+    let revoked = all(connection, sql, ids, |row| Ok(KeyId::from_bytes(row.get(0)?)))?;
+    for key in revoked {
+        let detail =
+            format!("key {key} to workspace {workspace}: who made it is no owner any more");
+        let action = "revoke key".to_owned();
+        note(connection, &AuditEntry { action, detail, ..audit.clone() })?;
+    }
+    Ok(())
+}
+
 impl Registry for SqliteRegistry {
     fn add_user(&self, user: &UserRow, audit: &AuditEntry) -> Result<bool> {
         let sql = "INSERT INTO user (id, email, full_name, password, created)
@@ -383,6 +403,9 @@ impl Registry for SqliteRegistry {
                 }
             };
             note(connection, audit)?;
+            if role != Some(Role::Owner) {
+                revoke_keys_of(connection, workspace, user, audit)?;
+            }
             Ok(MemberChange::Done)
         })
     }
@@ -444,9 +467,9 @@ impl Registry for SqliteRegistry {
                      WHERE actor = ?1 AND key = ?2 AND at >= ?3";
         let forget = "DELETE FROM claim WHERE (actor, key) IN
                       (SELECT actor, key FROM claim WHERE at < ?1 ORDER BY at LIMIT ?2)";
-        let add =
-            "INSERT OR REPLACE INTO claim (actor, key, fingerprint, at) VALUES (?1, ?2, ?3, ?4)";
-        let Retry { actor, key, fingerprint } = retry;
+        let add = "INSERT OR REPLACE INTO claim (actor, key, fingerprint, at, workspace)
+                   VALUES (?1, ?2, ?3, ?4, ?5)";
+        let Retry { actor, key, fingerprint, workspace } = retry;
         self.db.write(Flush::Now, |connection| {
             let old = params![forget_before.as_millis(), FORGOTTEN_AT_ONCE];
             run(connection, forget, old)?;
@@ -455,15 +478,17 @@ impl Registry for SqliteRegistry {
                 if row.get::<_, SecretHash>(0)? != fingerprint {
                     return Ok(Claim::Differs);
                 }
-                Ok(match row.get::<_, Option<u16>>(2)? {
-                    Some(status) => Claim::Answered { status, body: row.get(3)? },
-                    None => Claim::Begun { at: moment(row, 1)? },
+                Ok(match (row.get::<_, Option<u16>>(2)?, row.get(3)?) {
+                    (Some(status), Some(body)) => Claim::Answered { status, body },
+                    (Some(_), None) => Claim::Forgotten,
+                    (None, _) => Claim::Begun { at: moment(row, 1)? },
                 })
             })?;
             if let Some(claim) = claim {
                 return Ok(claim);
             }
-            run(connection, add, params![actor, key, fingerprint, now.as_millis()])?;
+            let workspace = workspace.as_ref().map(WorkspaceId::as_bytes);
+            run(connection, add, params![actor, key, fingerprint, now.as_millis(), workspace])?;
             Ok(Claim::New)
         })
     }
@@ -472,7 +497,7 @@ impl Registry for SqliteRegistry {
         // A request that was forgotten while it ran must not answer for the one that has its key now.
         let sql = "UPDATE claim SET status = ?4, body = ?5
                    WHERE actor = ?1 AND key = ?2 AND fingerprint = ?3 AND status IS NULL";
-        let Retry { actor, key, fingerprint } = retry;
+        let Retry { actor, key, fingerprint, .. } = retry;
         self.db.write(Flush::Now, |connection| {
             run(connection, sql, params![actor, key, fingerprint, status, body])?;
             Ok(())
@@ -482,11 +507,19 @@ impl Registry for SqliteRegistry {
     fn drop_claim(&self, retry: Retry<'_>) -> Result<()> {
         let sql = "DELETE FROM claim
                    WHERE actor = ?1 AND key = ?2 AND fingerprint = ?3 AND status IS NULL";
-        let Retry { actor, key, fingerprint } = retry;
+        let Retry { actor, key, fingerprint, .. } = retry;
         self.db.write(Flush::Now, |connection| {
             run(connection, sql, params![actor, key, fingerprint])?;
             Ok(())
         })
+    }
+
+    fn forget_answers(&self, workspace: WorkspaceId) -> Result<()> {
+        // Those of an older version do not say which workspace they are about.
+        let sql = "UPDATE claim SET body = NULL
+                   WHERE body IS NOT NULL AND (workspace IS NULL OR workspace = ?1)";
+        let forgotten = self.db.erase(|connection| run(connection, sql, [workspace.as_bytes()]))?;
+        if forgotten > 0 { self.db.scrub() } else { Ok(()) }
     }
 
     fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditRow>> {

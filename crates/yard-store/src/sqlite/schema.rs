@@ -33,7 +33,18 @@ ALTER TABLE note ADD COLUMN formula INTEGER NOT NULL DEFAULT 1;
 ";
 
 /// The people of a server.
-pub(super) const PEOPLE: Schema = Schema { migrations: &[FIRST_PEOPLE] };
+pub(super) const PEOPLE: Schema = Schema { migrations: &[FIRST_PEOPLE, OWNERS_KEYS] };
+
+const OWNERS_KEYS: &str = "
+-- Keys go with the owner who made them.
+UPDATE key SET revoked = 1 WHERE NOT EXISTS (SELECT 1 FROM member
+    WHERE member.workspace = key.workspace AND member.user = key.made_by AND role = 'owner');
+
+-- The workspace that a request was about, so that a purge there forgets what was answered. Requests of
+-- callers without a login were kept with a hash over their passwords.
+ALTER TABLE claim ADD COLUMN workspace BLOB;
+DELETE FROM claim WHERE actor LIKE 'nobody:%';
+";
 
 const FIRST: &str = "
 -- A step, with its row of the audit chain. `first` and `files` say which changes are its own.

@@ -1,0 +1,135 @@
+//! Whom a request comes from, where a proxy hands it on. `X-Forwarded-For` is anybody's to send, so it
+//! is read only from proxies that the operator named, and only as far as they wrote it.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::str::FromStr;
+
+use http::{HeaderMap, HeaderName};
+
+const HEADER: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// An address, or a range of them: `10.1.2.3`, `10.0.0.0/8`, `fd00::/8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    base: IpAddr,
+    bits: u32,
+}
+
+/// A text is no address and no range of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotANetwork;
+
+impl fmt::Display for NotANetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected an address such as 10.1.2.3, or a range such as 10.0.0.0/8")
+    }
+}
+
+impl std::error::Error for NotANetwork {}
+
+impl FromStr for Network {
+    type Err = NotANetwork;
+
+    fn from_str(text: &str) -> Result<Self, NotANetwork> {
+        let (base, bits) = match text.split_once('/') {
+            Some((base, bits)) => (base, Some(bits.parse::<u32>().map_err(|_| NotANetwork)?)),
+            None => (text, None),
+        };
+        let base: IpAddr = base.parse().map_err(|_| NotANetwork)?;
+        let most = if base.is_ipv4() { 32 } else { 128 };
+        match bits.unwrap_or(most) {
+            bits if bits <= most => Ok(Self { base, bits }),
+            _ => Err(NotANetwork),
+        }
+    }
+}
+
+impl Network {
+    fn holds(&self, address: IpAddr) -> bool {
+        match (self.base, address.to_canonical()) {
+            (IpAddr::V4(base), IpAddr::V4(address)) => {
+                let shift = 32 - self.bits;
+                base.to_bits().checked_shr(shift) == address.to_bits().checked_shr(shift)
+            }
+            (IpAddr::V6(base), IpAddr::V6(address)) => {
+                let shift = 128 - self.bits;
+                base.to_bits().checked_shr(shift) == address.to_bits().checked_shr(shift)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Who asks: the nearest address that is no trusted proxy's. `peer` is who is connected.
+pub(super) fn client(proxies: &[Network], peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    let is_trusted = |address: IpAddr| proxies.iter().any(|proxy| proxy.holds(address));
+    let mut client = peer;
+    let sent = headers.get_all(HEADER).iter().rev();
+    let mut hops = sent.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
+    while is_trusted(client) {
+        // What is no address was not written by a proxy of ours, so nothing before it counts either.
+        let Some(next) = hops.next().and_then(address) else { break };
+        client = next;
+    }
+    client.to_canonical()
+}
+
+fn address(hop: &[u8]) -> Option<IpAddr> {
+    let hop = std::str::from_utf8(hop).ok()?.trim();
+    let with_port = || hop.parse::<SocketAddr>().ok().map(|address| address.ip());
+    hop.trim_matches(['[', ']']).parse().ok().or_else(with_port)
+}
+
+/// What one caller can be counted by: an address, of IPv6 the network that one customer gets.
+pub(super) fn network(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => {
+            let network = Ipv6Addr::from_bits(address.to_bits() >> 64 << 64);
+            format!("{network}/64")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(proxies: &[&str], peer: &str, lines: &[&str]) -> String {
+        let proxies: Vec<Network> = proxies.iter().map(|text| text.parse().unwrap()).collect();
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(HEADER, line.parse().unwrap());
+        }
+        client(&proxies, peer.parse().unwrap(), &headers).to_string()
+    }
+
+    #[test]
+    fn the_header_counts_only_from_trusted_proxies() {
+        assert_eq!(asked(&[], "10.0.0.1", &["1.2.3.4"]), "10.0.0.1");
+        assert_eq!(asked(&["10.0.0.0/8"], "11.0.0.1", &["1.2.3.4"]), "11.0.0.1");
+        assert_eq!(asked(&["10.0.0.0/8"], "10.9.0.1", &["1.2.3.4"]), "1.2.3.4");
+        assert_eq!(asked(&["10.0.0.0/8"], "::ffff:10.9.0.1", &["1.2.3.4"]), "1.2.3.4");
+    }
+
+    #[test]
+    fn what_a_client_wrote_itself_is_not_believed() {
+        let trusted = ["10.0.0.0/8", "fd00::/8"];
+        assert_eq!(asked(&trusted, "10.0.0.1", &["6.6.6.6, 1.2.3.4, fd00::1"]), "1.2.3.4");
+        assert_eq!(asked(&trusted, "10.0.0.1", &["6.6.6.6", "1.2.3.4:99"]), "1.2.3.4");
+        assert_eq!(asked(&trusted, "10.0.0.1", &["6.6.6.6, nonsense"]), "10.0.0.1");
+        assert_eq!(asked(&trusted, "10.0.0.1", &[]), "10.0.0.1");
+        assert_eq!(asked(&trusted, "10.0.0.1", &["10.0.0.2, 10.0.0.3"]), "10.0.0.2");
+    }
+
+    #[test]
+    fn networks_are_read_and_counted() {
+        for wrong in ["", "10.0.0.0/33", "10.0.0.0/x", "fd00::/129", "host"] {
+            assert_eq!(wrong.parse::<Network>(), Err(NotANetwork), "{wrong}");
+        }
+        assert_eq!(asked(&["0.0.0.0/0"], "9.9.9.9", &["1.2.3.4"]), "1.2.3.4");
+        assert_eq!(network("1.2.3.4".parse().unwrap()), "1.2.3.4");
+        assert_eq!(network("2001:db8:1:2:3::4".parse().unwrap()), "2001:db8:1:2::/64");
+    }
+}

@@ -295,6 +295,18 @@ impl Workspace {
         self.runs.remove(run);
     }
 
+    /// Forgets every run that waits for a person's word, with what it changed.
+    pub(crate) fn drop_waiting_runs(&self) -> Result<()> {
+        for run in self.runs.all()? {
+            let folder = self.runs.find(run)?;
+            if folder.map(|folder| folder.kept(WAITING)).transpose()?.flatten().is_some() {
+                self.runs.remove(run);
+            }
+        }
+        self.runs.settle();
+        Ok(())
+    }
+
     /// The runs that somebody waited for an hour ago, and may wait for still. Younger ones may be about to
     /// be asked for.
     pub fn waiting_runs(&self) -> Vec<RunId> {

@@ -13,6 +13,7 @@ mod prepared;
 mod record;
 pub mod registry;
 pub mod sqlite;
+mod traces;
 
 pub use approval::{
     Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, Request, Scope,

@@ -17,6 +17,7 @@ pub mod failing;
 mod model;
 pub mod probe;
 pub mod registry_contract;
+pub mod remains;
 pub mod replay;
 pub mod rival;
 mod scribe;

@@ -22,6 +22,7 @@ mod load;
 mod logs;
 mod node;
 mod people;
+mod purged;
 mod retries;
 mod spec_examples;
 mod talk;

@@ -91,6 +91,8 @@ pub(crate) fn land(
         Err(StoreError::Misfit(_) | StoreError::Moved { .. }) => return Ok(None),
         Err(error) => return Err(failed(workspace, files, error)),
     };
+    // Their requests were denied with the purge: what they changed may hold the same bytes.
+    workspace.drop_waiting_runs()?;
     workspace.in_parts.release();
     workspace.stage.discard_displaced(files);
     bury(workspace)?;

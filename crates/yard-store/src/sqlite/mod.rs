@@ -16,6 +16,7 @@ mod node;
 mod packer;
 mod purge;
 mod question;
+mod quotations;
 mod recheck;
 mod registry;
 mod schema;

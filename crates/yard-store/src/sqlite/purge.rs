@@ -9,9 +9,13 @@ use yard_core::{ContentHash, FileId};
 
 use super::error::corrupt;
 use super::value::{get, hash, unsigned};
-use super::{all, append, content};
+use super::{all, append, content, quotations};
 use crate::blobs::Blobs;
+use crate::traces::Traces;
 use crate::{AuditEntry, Effort, Purged, Result, StoreError};
+
+/// Bytes of contents that are looked through for what quotes them. Of more, every text that was kept goes.
+const LOOKED_THROUGH: u64 = 256 << 20;
 
 /// A content that no file which is left names.
 struct Condemned {
@@ -30,10 +34,12 @@ pub(super) fn purge(
 ) -> Result<Purged> {
     let rows = files.iter().map(|file| mark(connection, *file)).collect::<Result<Vec<i64>>>()?;
     let condemned = condemned(connection, &rows)?;
+    let traces = traces(connection, blobs, &rows, &condemned)?;
     release_dependents(connection, blobs, &condemned)?;
     for content in &condemned {
         erase(connection, content)?;
     }
+    quotations::forget(connection, &traces, entry)?;
     append::note(connection, entry)?;
     let bytes = condemned.iter().map(|content| content.size).sum();
     let mut contents: Vec<ContentHash> = condemned.iter().map(|content| content.hash).collect();
@@ -59,7 +65,7 @@ fn condemned(connection: &Connection, files: &[i64]) -> Result<Vec<Condemned>> {
                    EXCEPT
                    SELECT c.content FROM change c JOIN file f ON f.id = c.file
                    WHERE f.purged IS NULL AND c.content IS NOT NULL
-               )";
+               ) ORDER BY k.id";
     all(connection, sql, [rows_as_json(files)], |row| {
         Ok(Condemned {
             row: get(row, 0)?,
@@ -68,6 +74,53 @@ fn condemned(connection: &Connection, files: &[i64]) -> Result<Vec<Condemned>> {
             kept: get(row, 3)?,
         })
     })
+}
+
+/// What the contents that go, and the files that had them, are recognized by.
+fn traces(
+    connection: &Connection,
+    blobs: &Blobs,
+    files: &[i64],
+    condemned: &[Condemned],
+) -> Result<Traces> {
+    let mut traces = Traces::default();
+    for path in paths(connection, files)? {
+        traces.add_path(&path);
+    }
+    let too_much = condemned.iter().map(|content| content.size).sum::<u64>() > LOOKED_THROUGH;
+    let mut before = Vec::new();
+    for content in condemned {
+        if too_much || content.kept.is_some() {
+            traces.add_unknown();
+            break;
+        }
+        // One that was damaged before has nothing that could be quoted from it any more.
+        if let Ok(Some(bytes)) = content::bytes(connection, blobs, &content.hash) {
+            traces.add_content(&bytes, &before);
+            before = bytes;
+        }
+    }
+    Ok(traces)
+}
+
+/// Every path that these files ever had; of a folder and what is in it, the folder's.
+fn paths(connection: &Connection, files: &[i64]) -> Result<Vec<Vec<u8>>> {
+    let sql = "SELECT DISTINCT path FROM (
+                   SELECT destination AS path FROM change
+                   WHERE file IN (SELECT value FROM json_each(?1))
+                   UNION SELECT origin FROM change WHERE file IN (SELECT value FROM json_each(?1))
+               ) WHERE path IS NOT NULL ORDER BY path";
+    let all = all(connection, sql, [rows_as_json(files)], |row| get::<Vec<u8>>(row, 0))?;
+    let mut topmost: Vec<Vec<u8>> = Vec::new();
+    for path in all {
+        let is_below = topmost.last().is_some_and(|above| {
+            path.strip_prefix(above.as_slice()).is_some_and(|rest| rest.first() == Some(&b'/'))
+        });
+        if !is_below {
+            topmost.push(path);
+        }
+    }
+    Ok(topmost)
 }
 
 /// Stores by themselves the contents that stay and are made from condemned ones.

@@ -1,0 +1,126 @@
+//! Forgetting what was quoted of purged contents: requests for approval, turns of chats and questions that
+//! hold such text lose it. That they were there, who asked and what was decided stays.
+
+use rusqlite::{Connection, params};
+use yard_core::{ApprovalId, ChatId};
+
+use super::event::{self, Tidings};
+use super::value::{self, get};
+use super::{all, one};
+use crate::traces::Traces;
+use crate::{ApprovalStatus, AuditEntry, Result, Scope, Via};
+
+/// What stands for a text that was purged.
+const PURGED: &str = "[purged]";
+/// The same for what a turn holds as JSON.
+const PURGED_DATA: &str = r#"{"purged":true}"#;
+/// The same as the turn reads in a transcript.
+const PURGED_TURN: &str = "\n[purged]\n";
+/// Rows that are read at once.
+const PAGE: i64 = 256;
+
+/// Forgets every quotation. A request that still waited is denied: it can no longer say what it asks for.
+pub(super) fn forget(connection: &Connection, traces: &Traces, entry: &AuditEntry) -> Result<()> {
+    for row in quoting(connection, APPROVALS, traces)? {
+        approval(connection, row)?;
+        deny(connection, row, entry)?;
+    }
+    // What commands changed and nobody has decided about may hold anything.
+    let sql = "SELECT id FROM approval WHERE run IS NOT NULL AND status IN (?1, ?2)";
+    let open = [ApprovalStatus::Pending, ApprovalStatus::Approved].map(value::status_number);
+    for row in all(connection, sql, open, |row| get::<i64>(row, 0))? {
+        approval(connection, row)?;
+        deny(connection, row, entry)?;
+    }
+    for row in quoting(connection, TURNS, traces)? {
+        turn(connection, row)?;
+    }
+    for row in quoting(connection, QUESTIONS, traces)? {
+        question(connection, row, entry)?;
+    }
+    Ok(())
+}
+
+/// Each selects a row's number and everything in it that may quote, after row ?1.
+const APPROVALS: &str =
+    "SELECT id, args || ' ' || reason || ' ' || diff || ' ' || COALESCE(word, '')
+                         || ' ' || COALESCE(other_args, '') || ' ' || COALESCE(answer, '')
+                         FROM approval WHERE id > ?1 ORDER BY id LIMIT ?2";
+const TURNS: &str = "SELECT id, data || ' ' || text FROM turn WHERE id > ?1 ORDER BY id LIMIT ?2";
+const QUESTIONS: &str = "SELECT id, form || ' ' || COALESCE(answers, '') FROM question
+                         WHERE id > ?1 ORDER BY id LIMIT ?2";
+
+/// The rows whose texts quote.
+fn quoting(connection: &Connection, sql: &str, traces: &Traces) -> Result<Vec<i64>> {
+    let (mut quoting, mut after) = (Vec::new(), 0);
+    loop {
+        let rows = all(connection, sql, [after, PAGE], |row| {
+            Ok((get::<i64>(row, 0)?, get::<String>(row, 1)?))
+        })?;
+        let Some((last, _)) = rows.last() else { return Ok(quoting) };
+        after = *last;
+        quoting.extend(rows.iter().filter(|(_, text)| traces.are_in(text)).map(|(row, _)| *row));
+    }
+}
+
+fn approval(connection: &Connection, row: i64) -> Result<()> {
+    let sql = "UPDATE approval SET args = '{}', reason = ?2, diff = '', answer = NULL,
+               word = CASE WHEN word IS NOT NULL THEN ?2 END,
+               other_args = CASE WHEN other_args IS NOT NULL THEN '{}' END WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute(params![row, PURGED])?;
+    Ok(())
+}
+
+/// Denies a request that is not done, in the name of who purges.
+fn deny(connection: &Connection, row: i64, entry: &AuditEntry) -> Result<()> {
+    let sql =
+        "UPDATE approval SET status = ?2, approves = 0, scope = ?3, word = ?4, decided_by = ?5,
+               decided_at = ?6 WHERE id = ?1 AND status IN (?7, ?8)
+               RETURNING uuid, (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
+    let word = "what it asked for was purged";
+    let denied = one(
+        connection,
+        sql,
+        params![
+            row,
+            value::status_number(ApprovalStatus::Denied),
+            value::scope_number(Scope::Once),
+            word,
+            entry.actor,
+            entry.at.as_millis(),
+            value::status_number(ApprovalStatus::Pending),
+            value::status_number(ApprovalStatus::Approved),
+        ],
+        |row| Ok((ApprovalId::from_bytes(get(row, 0)?), ChatId::from_bytes(get(row, 1)?))),
+    )?;
+    match denied {
+        Some((id, chat)) => {
+            event::add(connection, entry.at, &Tidings::Decided(chat, id, ApprovalStatus::Denied))
+        }
+        None => Ok(()),
+    }
+}
+
+fn turn(connection: &Connection, row: i64) -> Result<()> {
+    let sql = "UPDATE chat SET bytes = bytes + ?2 - (SELECT length(CAST(text AS BLOB)) FROM turn WHERE id = ?1)
+               WHERE id = (SELECT chat FROM turn WHERE id = ?1)";
+    connection.prepare_cached(sql)?.execute(params![row, PURGED_TURN.len() as i64])?;
+    let sql = "UPDATE turn SET data = ?2, text = ?3 WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute(params![row, PURGED_DATA, PURGED_TURN])?;
+    Ok(())
+}
+
+/// Empties a question; one that still waited counts as answered with nothing.
+fn question(connection: &Connection, row: i64, entry: &AuditEntry) -> Result<()> {
+    let sql = "UPDATE question SET form = '[]', answers = '{}',
+               answered_by = COALESCE(answered_by, ?2), via = COALESCE(via, ?3),
+               answered_at = COALESCE(answered_at, ?4) WHERE id = ?1";
+    let via = value::via_number(Via::Text);
+    connection.prepare_cached(sql)?.execute(params![
+        row,
+        entry.actor,
+        via,
+        entry.at.as_millis()
+    ])?;
+    Ok(())
+}

@@ -65,7 +65,11 @@ impl Server {
 
     /// With these variables in its environment.
     pub(crate) fn start_with(variables: &[(&str, &str)]) -> Self {
-        let temp = tempfile::tempdir().unwrap();
+        Self::start_on(tempfile::tempdir().unwrap(), variables)
+    }
+
+    /// On the folder `data` in a folder that is there already.
+    pub(crate) fn start_on(temp: TempDir, variables: &[(&str, &str)]) -> Self {
         let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
         let variables: Vec<_> = variables.iter().map(owned).collect();
         let (child, address, log) = launch(&temp.path().join("data"), &variables);

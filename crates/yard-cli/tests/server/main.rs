@@ -28,4 +28,5 @@ mod spec_examples;
 mod talk;
 mod terminals;
 mod traces;
+mod upgraded;
 mod workspaces;

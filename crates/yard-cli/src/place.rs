@@ -105,6 +105,8 @@ impl DataFolder {
             .map_err(cannot)?;
         let placed = fs::hard_link(&draft, &file);
         let _ = fs::remove_file(&draft);
+        // Tokens that are signed with it outlive a crash, so its name must, too.
+        fs::File::open(&self.0).and_then(|folder| folder.sync_all()).map_err(cannot)?;
         match placed {
             Ok(()) => Ok(secret),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {

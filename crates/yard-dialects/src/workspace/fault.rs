@@ -32,7 +32,8 @@ pub(super) fn words(code: FaultCode) -> (u16, &'static str) {
         }
         FaultCode::Denied => FORBIDDEN,
         FaultCode::ReadRefused | FaultCode::WriteRefused => FORBIDDEN,
-        FaultCode::DiskFull | FaultCode::Io => INTERNAL,
+        FaultCode::DiskFull => (507, INTERNAL.1),
+        FaultCode::Io => INTERNAL,
         FaultCode::Timeout => (504, "TIMEOUT"),
         FaultCode::Unavailable => (501, "UNAVAILABLE"),
     }
@@ -145,7 +146,8 @@ mod tests {
             ),
             (&[FaultCode::Denied], 403, "FORBIDDEN"),
             (&[FaultCode::ReadRefused, FaultCode::WriteRefused], 403, "FORBIDDEN"),
-            (&[FaultCode::DiskFull, FaultCode::Io], 500, "INTERNAL_ERROR"),
+            (&[FaultCode::DiskFull], 507, "INTERNAL_ERROR"),
+            (&[FaultCode::Io], 500, "INTERNAL_ERROR"),
             (&[FaultCode::Timeout], 504, "TIMEOUT"),
             (&[FaultCode::Unavailable], 501, "UNAVAILABLE"),
             (&[], 0, ""),

@@ -92,12 +92,20 @@ fn expanded(
 /// Undoes [`compress_into`].
 pub(super) fn expand_from(reader: impl io::Read, size: u64) -> Result<Vec<u8>> {
     let mut bytes = room(size)?;
-    let decoder =
-        zstd::stream::read::Decoder::new(reader).map_err(|error| damaged(&error.to_string()))?;
+    let decoder = zstd::stream::read::Decoder::new(reader).map_err(|error| unreadable(&error))?;
     // One byte more than there should be, so that a longer content is seen to be one.
     let mut bounded = io::Read::take(decoder, size.saturating_add(1));
-    io::Read::read_to_end(&mut bounded, &mut bytes).map_err(|error| damaged(&error.to_string()))?;
+    io::Read::read_to_end(&mut bounded, &mut bytes).map_err(|error| unreadable(&error))?;
     whole(bytes, size)
+}
+
+/// Why a content could not be read: what the operating system says is about the machine, and only what the
+/// decoder says is about the bytes.
+fn unreadable(error: &io::Error) -> StoreError {
+    match error.raw_os_error() {
+        Some(_) => super::file::fault(error),
+        None => damaged(&error.to_string()),
+    }
 }
 
 /// Memory for a content, asked for politely: a damaged size must not end the process.

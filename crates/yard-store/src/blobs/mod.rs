@@ -14,7 +14,7 @@ use yard_core::ContentHash;
 
 pub(crate) use codec::{expand, expand_against};
 pub(crate) use file::{create_folder, fill_up, lock_file};
-pub(crate) use splice::{common_start, unsplice};
+pub(crate) use splice::{common_start, unsplice, unsplice_in_place};
 
 use crate::prepared::{Form, How, TINY};
 use crate::{Base, Effort, Prepared, Result, StoreError};

@@ -73,17 +73,42 @@ fn same<'a>(
 }
 
 /// Undoes [`Overlap::splice`].
-pub(crate) fn unsplice(mut data: &[u8], base: &[u8], size: u64) -> Result<Vec<u8>> {
-    let damaged = || StoreError::Corrupt("a content does not fit the one before it".to_owned());
-    let start = take_number(&mut data).ok_or_else(damaged)?;
-    let end = take_number(&mut data).ok_or_else(damaged)?;
-    let fits = start
-        .checked_add(end)
-        .is_some_and(|kept| kept <= base.len() && (kept + data.len()) as u64 == size);
-    if !fits {
-        return Err(damaged());
+pub(crate) fn unsplice(data: &[u8], base: &[u8], size: u64) -> Result<Vec<u8>> {
+    let Parts { start, end, middle } = Parts::read(data, base.len(), size)?;
+    Ok([&base[..start], middle, &base[base.len() - end..]].concat())
+}
+
+/// The same in the base's own place; how many bytes at the start are still the base's.
+pub(crate) fn unsplice_in_place(data: &[u8], bytes: &mut Vec<u8>, size: u64) -> Result<usize> {
+    let Parts { start, end, middle } = Parts::read(data, bytes.len(), size)?;
+    if end == 0 {
+        bytes.truncate(start);
+        bytes.extend_from_slice(middle);
+    } else {
+        let until = bytes.len() - end;
+        bytes.splice(start..until, middle.iter().copied());
     }
-    Ok([&base[..start], data, &base[base.len() - end..]].concat())
+    Ok(start)
+}
+
+/// What a splice says.
+struct Parts<'a> {
+    start: usize,
+    end: usize,
+    middle: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    /// Reads a splice of a base of `base` bytes that makes `size` bytes.
+    fn read(mut data: &'a [u8], base: usize, size: u64) -> Result<Self> {
+        let damaged = || StoreError::Corrupt("a content does not fit the one before it".to_owned());
+        let start = take_number(&mut data).ok_or_else(damaged)?;
+        let end = take_number(&mut data).ok_or_else(damaged)?;
+        let fits = start
+            .checked_add(end)
+            .is_some_and(|kept| kept <= base && (kept + data.len()) as u64 == size);
+        if fits { Ok(Self { start, end, middle: data }) } else { Err(damaged()) }
+    }
 }
 
 fn push_number(data: &mut Vec<u8>, mut number: usize) {

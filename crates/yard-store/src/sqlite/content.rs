@@ -11,7 +11,9 @@ use super::connections::held;
 use super::error::corrupt;
 use super::value::{get, hash, limit, unsigned};
 use super::{all, one, purge};
-use crate::blobs::{Blobs, MAX_CHAIN, expand, expand_against, unsplice, verified};
+use crate::blobs::{
+    Blobs, MAX_CHAIN, common_start, expand, expand_against, unsplice, unsplice_in_place, verified,
+};
 use crate::prepared::{Form, How, TINY};
 use crate::{Located, Prepared, Result, StoreError};
 
@@ -256,7 +258,7 @@ pub(super) struct Stored {
     pub(super) hash: ContentHash,
     pub(super) size: u64,
     form: i64,
-    depth: u8,
+    pub(super) depth: u8,
     pub(super) base: Option<i64>,
     data: Option<Vec<u8>>,
 }
@@ -283,13 +285,18 @@ pub(super) fn rows_after(
     all(connection, sql, params![after, limit(count)], |row| Ok((get(row, 6)?, stored(row)?)))
 }
 
-/// The bytes of a row, made from those of its base where it has one. They are not compared with its name.
-pub(super) fn made(blobs: &Blobs, stored: Stored, base: Option<&[u8]>) -> Result<Vec<u8>> {
-    let Some(base) = base else { return plain(blobs, stored) };
+/// Makes the bytes of a row from those of its base, in their place; how many at the start are still the
+/// base's. They are not compared with the row's name.
+pub(super) fn make_from_base(stored: &Stored, bytes: &mut Vec<u8>) -> Result<usize> {
     let data = stored.data.as_deref().unwrap_or_default();
     match stored.form {
-        SPLICE => unsplice(data, base, stored.size),
-        DELTA => expand_against(data, base, stored.size),
+        SPLICE => unsplice_in_place(data, bytes, stored.size),
+        DELTA => {
+            let made = expand_against(data, bytes, stored.size)?;
+            let same = common_start(&made, bytes);
+            *bytes = made;
+            Ok(same)
+        }
         form => Err(corrupt(format!("content {} has a base and form {form}", stored.hash))),
     }
 }
@@ -398,7 +405,7 @@ fn stored(row: &rusqlite::Row<'_>) -> Result<Stored> {
     })
 }
 
-fn plain(blobs: &Blobs, stored: Stored) -> Result<Vec<u8>> {
+pub(super) fn plain(blobs: &Blobs, stored: Stored) -> Result<Vec<u8>> {
     match stored.form {
         RAW => Ok(stored.data.unwrap_or_default()),
         ZSTD => expand(&stored.data.unwrap_or_default(), stored.size),

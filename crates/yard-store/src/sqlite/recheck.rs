@@ -4,7 +4,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
-use std::rc::Rc;
 
 use rusqlite::Connection;
 use yard_core::ContentHash;
@@ -12,13 +11,15 @@ use yard_core::hash::ContentHasher;
 
 use super::content::{self, Stored};
 use super::error::corrupt;
-use crate::blobs::{Blobs, common_start};
+use crate::blobs::Blobs;
 use crate::{ContentCheck, Result, StoreError};
 
 /// Rows that are read at once.
 const PAGE: usize = 64;
 /// Bytes of contents that are kept for those that stand on them.
 const KEPT_BYTES: usize = 64 << 20;
+/// Contents that are kept.
+const KEPT: usize = 4_096;
 /// After how many bytes the state of a hash is kept.
 const STRIDE: usize = 32 << 10;
 
@@ -58,77 +59,85 @@ fn check(
     if let Some(name) = stored.kept_name()? {
         return Ok(ContentCheck::Kept(name));
     }
-    let (hash, size) = (stored.hash, stored.size);
-    let base = match stored.base {
-        Some(base) => Some(recent.base(connection, blobs, base)?),
-        None => None,
+    let (hash, size, depth) = (stored.hash, stored.size, stored.depth);
+    let mut made = match stored.base {
+        Some(base) => recent.base(connection, blobs, base)?,
+        None => Made::default(),
     };
-    let bytes = content::made(blobs, stored, base.as_deref().map(|base| base.bytes.as_slice()))?;
-    if bytes.len() as u64 != size {
-        return Err(corrupt(format!("has {} bytes, not {size}", bytes.len())));
+    let same = match stored.base {
+        Some(_) => content::make_from_base(&stored, &mut made.bytes)?,
+        None => {
+            made.bytes = content::plain(blobs, stored)?;
+            0
+        }
+    };
+    if made.bytes.len() as u64 != size {
+        return Err(corrupt(format!("has {} bytes, not {size}", made.bytes.len())));
     }
-    let hashed = Hashed::of(bytes, base.as_deref());
-    if hashed.hash != hash {
+    if made.hash(same) != hash {
         return Err(corrupt("has other bytes"));
     }
-    recent.keep(row, Rc::new(hashed));
+    made.is_foot = depth == 0;
+    recent.keep(row, made);
     Ok(ContentCheck::Whole)
 }
 
-/// Bytes with their hash, and the states of the hash on the way there.
-struct Hashed {
+/// Bytes of a content, and the states of their hash on the way to the end.
+#[derive(Clone, Default)]
+struct Made {
     bytes: Vec<u8>,
-    hash: ContentHash,
     /// The state after each stride.
     states: Vec<ContentHasher>,
+    /// It stands by itself, and many chains may begin at it.
+    is_foot: bool,
 }
 
-impl Hashed {
-    fn of(bytes: Vec<u8>, base: Option<&Self>) -> Self {
-        let mut states = match base {
-            Some(base) => {
-                let same = common_start(&bytes, &base.bytes) / STRIDE;
-                base.states[..same.min(base.states.len())].to_vec()
-            }
-            None => Vec::new(),
-        };
-        let mut hasher = states.last().cloned().unwrap_or_default();
-        let mut strides = bytes[states.len() * STRIDE..].chunks_exact(STRIDE);
+impl Made {
+    /// The hash of the bytes, of which so many at the start are those that the states are of.
+    fn hash(&mut self, same: usize) -> ContentHash {
+        self.states.truncate(same / STRIDE);
+        let mut hasher = self.states.last().cloned().unwrap_or_default();
+        let mut strides = self.bytes[self.states.len() * STRIDE..].chunks_exact(STRIDE);
         for stride in strides.by_ref() {
             hasher.update(stride);
-            states.push(hasher.clone());
+            self.states.push(hasher.clone());
         }
         hasher.update(strides.remainder());
-        Self { bytes, hash: hasher.finish(), states }
+        hasher.finish()
     }
 }
 
 /// Contents that were made lately: the bases of those that come.
 #[derive(Default)]
 struct Recent {
-    by_row: HashMap<i64, Rc<Hashed>>,
+    by_row: HashMap<i64, Made>,
     order: VecDeque<i64>,
     bytes: usize,
 }
 
 impl Recent {
-    /// The content of a row, made anew if it is not here.
-    fn base(&mut self, connection: &Connection, blobs: &Blobs, row: i64) -> Result<Rc<Hashed>> {
-        if let Some(known) = self.by_row.get(&row) {
-            return Ok(Rc::clone(known));
+    /// The content of a row, to make another one from; it is made anew if it is not here. Most versions
+    /// are the base of the next one only, so it is handed over and not copied.
+    fn base(&mut self, connection: &Connection, blobs: &Blobs, row: i64) -> Result<Made> {
+        if let Some(foot) = self.by_row.get(&row).filter(|known| known.is_foot) {
+            return Ok(foot.clone());
+        }
+        if let Some(known) = self.by_row.remove(&row) {
+            self.bytes -= known.bytes.len();
+            return Ok(known);
         }
         let bytes = content::bytes_of_row(connection, blobs, row)?
             .ok_or_else(|| corrupt("stands on a content that is not there"))?;
-        let made = Rc::new(Hashed::of(bytes, None));
-        self.keep(row, Rc::clone(&made));
+        let mut made = Made { bytes, ..Made::default() };
+        made.hash(0);
         Ok(made)
     }
 
-    fn keep(&mut self, row: i64, made: Rc<Hashed>) {
+    fn keep(&mut self, row: i64, made: Made) {
         self.bytes += made.bytes.len();
         self.by_row.insert(row, made);
         self.order.push_back(row);
-        while self.bytes > KEPT_BYTES {
+        while self.bytes > KEPT_BYTES || self.order.len() > KEPT {
             let Some(oldest) = self.order.pop_front() else { return };
             if let Some(gone) = self.by_row.remove(&oldest) {
                 self.bytes -= gone.bytes.len();

@@ -261,6 +261,66 @@ fn spoil(dir: &Path, hash: &ContentHash) {
 }
 
 #[test]
+fn a_blob_that_cannot_be_read_is_no_damage() {
+    let folder = TempDir::new().unwrap();
+    let noise: Vec<u8> = (0..40_000u32)
+        .flat_map(|n| ContentHash::of(&n.to_le_bytes()).as_bytes().to_owned())
+        .collect();
+    let hash = ContentHash::of(&noise);
+    let store = open(folder.path());
+    let contents = [store.prepare(hash, &noise, None, Effort::Thorough).unwrap()];
+    store.append(0, Batch { steps: &[], contents: &contents }).unwrap();
+    let text = hash.to_string();
+    let blob = folder.path().join("blobs").join(&text[..2]).join(&text);
+    // A folder can be opened and not read.
+    std::fs::remove_file(&blob).unwrap();
+    std::fs::create_dir(&blob).unwrap();
+    assert!(
+        matches!(store.content(&hash), Err(StoreError::Io(_))),
+        "{:?}",
+        store.content(&hash).err()
+    );
+    std::fs::remove_dir(&blob).unwrap();
+    std::fs::write(&blob, b"other bytes").unwrap();
+    assert!(matches!(store.content(&hash), Err(StoreError::Corrupt(_))));
+}
+
+/// Run with `--release --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn measure_reading_a_growing_file_back() {
+    for versions in [2_500, 5_000, 10_000] {
+        let folder = TempDir::new().unwrap();
+        let store = SqliteStore::open_with(folder.path(), Options { flush: false }).unwrap();
+        let world = FakeWorld::new(9);
+        let scribe = Scribe::new(&store, &world);
+        let mut text = b"the first line\n".to_vec();
+        let id = scribe.file("/log", &text);
+        for n in 0..versions {
+            let before = text.clone();
+            text.extend_from_slice(format!("line {n} of a file that grows\n").as_bytes());
+            let contents = [scribe.prepared_after(&text, &before)];
+            let steps = [scribe.step("edit", vec![scribe.edit(&scribe.node(id), &text)])];
+            store.append(n as u64 + 1, Batch { steps: &steps, contents: &contents }).unwrap();
+        }
+        let clock = std::time::Instant::now();
+        let mut whole = 0;
+        store
+            .recheck(&mut |_, found| {
+                whole += usize::from(found == yard_store::ContentCheck::Whole);
+                std::ops::ControlFlow::Continue(())
+            })
+            .unwrap();
+        let once = clock.elapsed();
+        let clock = std::time::Instant::now();
+        for hash in store.contents(None, usize::MAX).unwrap() {
+            assert!(store.content(&hash).unwrap().is_some());
+        }
+        println!("{versions} versions: {once:?} for {whole}, one by one {:?}", clock.elapsed());
+    }
+}
+
+#[test]
 fn tampering_with_a_change_breaks_the_chain() {
     let folder = TempDir::new().unwrap();
     let world = FakeWorld::new(1);

@@ -539,6 +539,19 @@ pub(crate) fn write_fault(errno: Errno, path: &WsPath) -> Fault {
     .about(Subject::Path)
 }
 
+/// The fault for a call in the stage. What is missing there is the stage itself, not the file that was asked
+/// for.
+pub(crate) fn stage_fault(errno: Errno, path: &WsPath) -> Fault {
+    match errno {
+        Errno::NOENT => Fault::new(
+            FaultCode::Io,
+            "the folder where changes are prepared is gone: somebody removed the data folder, or moved \
+             it away; nothing was changed",
+        ),
+        _ => write_fault(errno, path),
+    }
+}
+
 fn common_fault(errno: Errno, path: &WsPath) -> Fault {
     match errno {
         Errno::NOENT => not_found(path),

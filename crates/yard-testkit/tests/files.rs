@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde_json::json;
 use yard_core::op::{
     FETCH_BYTES, Fetch, FetchVersion, Fetched, Fingerprint, History, HistoryEntry, HistoryOf,
     Import, Locate, Move, OnExisting, OnFolder, OnMissingFolder, Purge, Remove, Restore, Show,
@@ -530,4 +531,18 @@ fn a_blob_that_a_crash_left_after_a_purge_goes_with_the_next_opening() {
     drop(db);
     drop(SqliteStore::open_with(folders.state(), Options { flush: false }).unwrap());
     assert!(!path.exists());
+}
+
+#[test]
+fn a_data_folder_that_was_removed_is_no_missing_file() {
+    let yard = Yard::new();
+    yard.call("write", json!({"path": "/a.txt", "content": "one\n"}));
+    std::fs::remove_dir_all(yard.folders().state()).unwrap();
+    for path in ["/a.txt", "/new.txt"] {
+        let args = json!({"path": path, "content": "two\n", "overwrite": true});
+        let answer = yard.call("write", args);
+        assert_eq!(answer.status, 500, "{path}: {}", answer.body);
+        assert!(answer.body["error"].as_str().unwrap().contains("data folder"), "{}", answer.body);
+    }
+    assert_eq!(yard.bytes("/a.txt"), b"one\n");
 }

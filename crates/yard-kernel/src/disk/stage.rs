@@ -19,7 +19,7 @@ use crate::content::{hash_all, read_all};
 
 use super::apart::open_apart;
 use super::bare::Bare;
-use super::{Disk, DiskCall, Stat, layer, write_fault};
+use super::{Disk, DiskCall, Stat, layer, stage_fault, write_fault};
 
 /// Larger files are hashed in pieces.
 const WHOLE: u64 = 1 << 20;
@@ -130,7 +130,7 @@ impl Stage {
 
     /// The mode that a new folder gets here: what the process's mask leaves of 0777.
     pub(crate) fn folder_mode(&self) -> Result<u32> {
-        let told = |errno| write_fault(errno, &WsPath::root());
+        let told = |errno| stage_fault(errno, &WsPath::root());
         loop {
             let name = self.fresh_name();
             rustix::fs::mkdirat(&self.folder, &name, Mode::from_raw_mode(0o777)).map_err(told)?;
@@ -167,7 +167,7 @@ impl Stage {
         shape: &Shape,
         path: &WsPath,
     ) -> Result<Staged> {
-        let told = |errno| write_fault(errno, path);
+        let told = |errno| stage_fault(errno, path);
         disk.probe(DiskCall::Stage).map_err(told)?;
         let name = match shape.taking {
             Some(Taking { file, step }) => self.swap_name(file, Some(step)),
@@ -208,7 +208,7 @@ impl Stage {
 
     /// Room for bytes that arrive piece by piece.
     pub(crate) fn incoming(self: &Arc<Self>, disk: &Disk) -> Result<Incoming> {
-        let told = |errno| write_fault(errno, &WsPath::root());
+        let told = |errno| stage_fault(errno, &WsPath::root());
         disk.probe(DiskCall::Stage).map_err(told)?;
         let name = self.fresh_name();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -226,7 +226,7 @@ impl Stage {
         target: &[u8],
         path: &WsPath,
     ) -> Result<Staged> {
-        let told = |errno| write_fault(errno, path);
+        let told = |errno| stage_fault(errno, path);
         disk.probe(DiskCall::Stage).map_err(told)?;
         let name = self.fresh_name();
         rustix::fs::symlinkat(target, &self.folder, &name).map_err(told)?;

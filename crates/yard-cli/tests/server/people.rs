@@ -142,6 +142,47 @@ fn wrong_passwords_are_counted_and_right_ones_are_not() {
     assert!(refused.header("retry-after").is_some());
 }
 
+/// Tries wrong passwords as one client of a proxy until that client is refused; what another one gets.
+fn refused_next_to(server: &Server) -> u16 {
+    let ada = server.person();
+    let login = |client: &str, password: &str| {
+        let body = json!({"email": ada.email, "password": password}).to_string();
+        let headers = [("content-type", "application/json"), ("x-forwarded-for", client)];
+        server.send("POST", "/api/v1/auth/login", &headers, body.as_bytes()).status
+    };
+    let refused = (1..=20).any(|_| login("203.0.113.1", "not the right password") == 429);
+    assert!(refused, "429 within 20 wrong passwords");
+    assert_eq!(login("203.0.113.1", PASSWORD), 429);
+    // What a client writes in front of what the proxy adds counts for nothing.
+    assert_eq!(login("203.0.113.2, 203.0.113.1", PASSWORD), 429);
+    login("203.0.113.2", PASSWORD)
+}
+
+#[test]
+fn clients_of_a_trusted_proxy_are_told_apart_and_of_no_other() {
+    assert_eq!(refused_next_to(&Server::start()), 429, "anybody can send the header");
+    let trusting = [("TOOLYARD__SERVER__TRUSTED_PROXIES", "[\"127.0.0.0/8\"]")];
+    assert_eq!(refused_next_to(&Server::start_with(&trusting)), 200);
+}
+
+#[test]
+fn what_is_kept_of_a_registration_does_not_tell_its_password() {
+    let server = Server::start();
+    let register = |password: &str| {
+        let body = json!({"email": "ada@example.com", "password": password}).to_string();
+        let headers = [("content-type", "application/json"), ("idempotency-key", "once")];
+        server.send("POST", "/api/v1/auth/register", &headers, body.as_bytes())
+    };
+    let first = register(PASSWORD).expect(201);
+    // Were the password in the fingerprint, this would be another request: a guess could be told.
+    assert_eq!(register("another password of hers").expect(201), first);
+    let login = |password: &str| {
+        let body = json!({"email": "ada@example.com", "password": password});
+        server.post("/api/v1/auth/login", &body).status
+    };
+    assert_eq!((login(PASSWORD), login("another password of hers")), (200, 401));
+}
+
 #[test]
 fn twenty_accounts_a_minute_can_be_made() {
     let server = Server::start();

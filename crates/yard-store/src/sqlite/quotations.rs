@@ -25,10 +25,11 @@ pub(super) fn forget(connection: &Connection, traces: &Traces, entry: &AuditEntr
         approval(connection, row)?;
         deny(connection, row, entry)?;
     }
-    // What commands changed and nobody has decided about may hold anything.
-    let sql = "SELECT id FROM approval WHERE run IS NOT NULL AND status IN (?1, ?2)";
-    let open = [ApprovalStatus::Pending, ApprovalStatus::Approved].map(value::status_number);
-    for row in all(connection, sql, open, |row| get::<i64>(row, 0))? {
+    // What commands changed and nobody has decided about may hold anything. (A request that was approved
+    // and has a run is about a command that runs now.)
+    let sql = "SELECT id FROM approval WHERE run IS NOT NULL AND status = ?1";
+    let pending = value::status_number(ApprovalStatus::Pending);
+    for row in all(connection, sql, [pending], |row| get::<i64>(row, 0))? {
         approval(connection, row)?;
         deny(connection, row, entry)?;
     }

@@ -346,6 +346,10 @@ pub(super) fn note(connection: &Connection, entry: &AuditEntry) -> Result<()> {
 
 /// Closes the rows of an older version: one row covers what theirs left out.
 pub(super) fn seal(connection: &Connection) -> Result<()> {
+    // Another process may have opened the same folder at the same moment.
+    if !history::is_unsealed(connection)? {
+        return Ok(());
+    }
     let (mut seal, mut after, mut at) = (Seal::default(), 0, Timestamp::from_millis(0));
     loop {
         let rows = history::audit(connection, after, SEALED_AT_ONCE)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::{Fault, FaultCode, Result, Timestamp};
+use crate::{Fault, FaultCode, Reading, Result, Timestamp, WsPath};
 
 /// Clock, randomness and machine identity. Only the composition root implements it for real.
 pub trait World: Send + Sync {
@@ -47,13 +47,36 @@ pub struct Call {
     cancelled: Arc<AtomicBool>,
     progress: Option<Arc<dyn Progress>>,
     afterwards: Option<Arc<dyn Afterwards>>,
+    reading: Option<Arc<dyn Reading>>,
 }
 
 impl Call {
     /// A call without a deadline.
     pub fn new(world: Arc<dyn World>) -> Self {
         let cancelled = Arc::default();
-        Self { world, deadline: None, cancelled, progress: None, afterwards: None }
+        Self { world, deadline: None, cancelled, progress: None, afterwards: None, reading: None }
+    }
+
+    /// The same call, for a caller who may read only some of the files.
+    #[must_use]
+    pub fn reading_as(mut self, reading: Option<Arc<dyn Reading>>) -> Self {
+        self.reading = reading;
+        self
+    }
+
+    /// What the caller may read, where that is not everything.
+    pub fn reading(&self) -> Option<&dyn Reading> {
+        self.reading.as_deref()
+    }
+
+    /// Whether the caller may read the contents of the file at this path.
+    pub fn may_read(&self, path: &WsPath) -> bool {
+        self.reading.as_ref().is_none_or(|reading| reading.may_read(path))
+    }
+
+    /// Whether the caller may see the name of the entry at this path.
+    pub fn may_list(&self, path: &WsPath) -> bool {
+        self.reading.as_ref().is_none_or(|reading| reading.may_list(path))
     }
 
     /// The same call, given at most `millis` milliseconds from now.

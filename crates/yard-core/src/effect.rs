@@ -6,8 +6,10 @@ use crate::{FileType, WsPath};
 /// What happens to one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EffectKind {
-    /// Its bytes, its listing or its metadata are read.
+    /// Its bytes are read, or something that is worked out from them.
     Read,
+    /// Its name and metadata are read, or a folder's entries.
+    List,
     /// It comes to be.
     Create,
     /// Its bytes are replaced.
@@ -32,8 +34,9 @@ pub enum EffectKind {
 
 impl EffectKind {
     /// Every kind, reading first.
-    pub const ALL: [EffectKind; 11] = [
+    pub const ALL: [EffectKind; 12] = [
         Self::Read,
+        Self::List,
         Self::Create,
         Self::Modify,
         Self::Touch,
@@ -51,15 +54,21 @@ impl EffectKind {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
+    /// Whether something in the workspace is looked at, and nothing else happens.
+    pub fn looks(self) -> bool {
+        matches!(self, Self::Read | Self::List)
+    }
+
     /// Whether what is at the path is another thing afterwards.
     pub fn changes(self) -> bool {
-        !matches!(self, Self::Read | Self::Run | Self::Fetch | Self::Send)
+        !self.looks() && !matches!(self, Self::Run | Self::Fetch | Self::Send)
     }
 
     /// The word for it in audit rows and on a terminal.
     pub fn word(self) -> &'static str {
         match self {
             Self::Read => "read",
+            Self::List => "list",
             Self::Create => "create",
             Self::Modify => "modify",
             Self::Touch => "touch",
@@ -83,7 +92,8 @@ pub struct PathEffect {
     pub path: WsPath,
     /// The type of what changes: as it was, or of what comes to be its new one. Reads do not say.
     pub file_type: Option<FileType>,
-    /// The same happens to everything below it, and is not named entry by entry.
+    /// The same happens to everything below it, and is not named entry by entry. What looks at a tree has
+    /// left out what its caller may not see.
     pub with_contents: bool,
     /// It is the caller's own to change: its chat made it, or tools make it again whenever it is needed.
     /// Of a command that starts: it has a layer of its own, so that nothing happens before it is judged.

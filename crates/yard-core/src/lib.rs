@@ -19,6 +19,7 @@ pub mod merge;
 pub mod op;
 pub mod patch;
 pub mod path;
+pub mod reading;
 pub mod replace;
 pub mod role;
 pub mod state;
@@ -37,6 +38,7 @@ pub use id::{
 pub use kept::{KeptText, Text};
 pub use limits::Limits;
 pub use path::{Name, PathError, WsPath};
+pub use reading::Reading;
 pub use role::Role;
 pub use state::{Author, FileKind, FileState, FileType, Signature};
 pub use time::Timestamp;

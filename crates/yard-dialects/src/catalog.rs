@@ -251,8 +251,10 @@ impl Catalog {
                 return Called { answer, line: None, elsewhere: None };
             }
         };
-        let log = CallLog::begin(asking.as_ref().unwrap_or(session), origin, call, &args);
         let sent = session.records_call(found.hints().reads_only).then(|| args.clone());
+        let tracking = sent.is_some().then(|| asking.as_ref().unwrap_or(session).tracking());
+        let session = tracking.as_ref().or(asking.as_ref()).unwrap_or(session);
+        let log = CallLog::begin(session, origin, call, &args);
         let context = dialect.context(found, log.session(), call);
         let outcome = log.within(|| found.run(args, &context));
         let word = outcome_word(&outcome);

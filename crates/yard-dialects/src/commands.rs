@@ -114,12 +114,22 @@ pub(crate) fn story(context: &Context<'_>, finished: &Finished) -> Option<String
     parts.extend(finished.ran.ended.stopped.map(|why| stopped(why).to_owned()));
     parts.extend(finished.dropped.clone());
     parts.extend(changes(&finished.landed));
+    parts.extend(masked(finished.ran.masked));
     if !finished.landed.left_out.is_empty() {
         let names: Vec<String> =
             finished.landed.left_out.iter().take(5).map(|path| context.shown(path)).collect();
         parts.push(format!("no workspace keeps sockets, FIFOs and devices: {}", names.join(", ")));
     }
     if parts.is_empty() { None } else { Some(parts.join("; ")) }
+}
+
+/// A word on files that a command could not read, because its caller may not.
+pub(crate) fn masked(count: u64) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("1 file may not be read, and could not be opened".to_owned()),
+        count => Some(format!("{count} files may not be read, and could not be opened")),
+    }
 }
 
 pub(crate) fn stopped(why: Stopped) -> &'static str {

@@ -18,6 +18,11 @@ pub(crate) fn lines(limit: u64) -> Option<u64> {
     (limit > 0).then_some(limit)
 }
 
+/// Whether a count is nothing to speak of, and is left out of an answer.
+pub(crate) fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// The path after which a cut search by name goes on.
 pub(crate) fn path_cursor(text: &str) -> Result<WsPath, Stop> {
     // A cursor is our own text: the slash keeps white space at its end from being trimmed.
@@ -84,7 +89,7 @@ mod tests {
         let path = WsPath::parse("/a:b /c").unwrap();
         let (before, after) = (Vec::new(), Vec::new());
         let found = GrepMatch { path: path.clone(), line: 7, text: "x".to_owned(), before, after };
-        let answer = GrepAnswer { matches: vec![found], truncated: true, ignored: 0 };
+        let answer = GrepAnswer { matches: vec![found], truncated: true, ignored: 0, withheld: 0 };
         let next = next_match(&answer).unwrap();
         assert_eq!(next, "/a:b /c:7");
         assert_eq!(match_cursor(&next), Ok(MatchCursor { path, line: 7 }));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::WsPath;
-use yard_gate::{Glance, Listed, Screen, Seen, Stopped, Why};
+use yard_gate::{Listed, Screen, Seen, Stopped, Why};
 
 use crate::commands;
 use crate::tool::Context;
@@ -73,7 +73,7 @@ impl Told {
             output: output.text,
             truncated: output.truncated,
             state: state(glance.why),
-            because: because(glance),
+            because: because(seen),
             exit_code: glance.end.map(|ended| ended.code()),
             screen: glance.screen.as_ref().map(Shown::of),
             log_path: output.path,
@@ -104,10 +104,14 @@ fn state(why: Why) -> State {
     }
 }
 
-fn because(glance: &Glance) -> String {
+fn because(seen: &Seen) -> String {
+    let glance = &seen.glance;
     let hidden = if glance.echoes { "" } else { "; what is typed is not shown" };
     match glance.why {
         Why::Ended => match glance.end.and_then(|ended| ended.stopped) {
+            Some(Stopped::Cancelled) if seen.ended.is_some() => {
+                format!("it was ended: {}", seen.ended.as_deref().unwrap_or_default())
+            }
             None => "the program ended".to_owned(),
             Some(Stopped::Cancelled) => {
                 "it was ended, with everything that it had started".to_owned()
@@ -130,6 +134,7 @@ fn message(context: &Context<'_>, seen: &Seen) -> Option<String> {
     parts.extend(
         seen.trouble.iter().map(|why| format!("what it changed is not recorded yet: {why}")),
     );
+    parts.extend(commands::masked(seen.masked));
     if parts.is_empty() { None } else { Some(parts.join("; ")) }
 }
 

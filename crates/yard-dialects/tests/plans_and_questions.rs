@@ -208,7 +208,11 @@ fn r14_a_call_without_a_chat_belongs_to_its_actor_s_default_one() {
     assert_eq!((chats[0].mode, chats[0].default_of.as_deref()), (Mode::Build, Some("agent:local")));
     let chat_of = |id| yard.person().questions().get(id).unwrap().chat;
     assert_eq!((chat_of(first), chat_of(second)), (chats[0].id, chats[0].id));
-    let calls = yard.person().chats().turns(chats[0].id, Some(TurnKind::Call), 0, 9).unwrap();
+    let calls = yard
+        .person()
+        .chats()
+        .turns(&yard.surroundings(), chats[0].id, Some(TurnKind::Call), 0, 9)
+        .unwrap();
     assert!(calls.rows.is_empty(), "calls are recorded in a chat that was named");
     let call = yard.surroundings();
     yard.person().chats().set_mode(&call, chats[0].id, Mode::Plan).unwrap();
@@ -375,7 +379,12 @@ fn w16_the_default_chat_in_build_mode_can_leave_too_and_records_what_was_sent() 
     assert_eq!(metadata["status"], "approved");
     assert!(is_time(&metadata["created_at"]), "{metadata}");
     let chat = yard.session().current_chat().unwrap().unwrap().id;
-    let turns = yard.person().chats().turns(chat, Some(TurnKind::Mode), 0, 9).unwrap().rows;
+    let turns = yard
+        .person()
+        .chats()
+        .turns(&yard.surroundings(), chat, Some(TurnKind::Mode), 0, 9)
+        .unwrap()
+        .rows;
     let data: Value = serde_json::from_str(&turns[0].data).unwrap();
     assert_eq!(data["notes"]["remoteSessionId"], "r1");
     assert_eq!(data["notes"]["allowedPrompts"], json!(["x"]));

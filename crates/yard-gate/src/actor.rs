@@ -38,6 +38,11 @@ impl Actor {
         }
     }
 
+    /// Whether an audit row with this name tells of a person.
+    pub(crate) fn is_person_name(name: &str) -> bool {
+        Self::from_name(name).is_some_and(Self::is_person)
+    }
+
     /// How audit rows name it.
     pub fn name(self) -> String {
         let mut name = String::with_capacity("person:".len() + 36);

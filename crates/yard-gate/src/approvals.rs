@@ -290,6 +290,7 @@ impl Session {
         let detail = format!("{}.{} approval {id}", origin.toolset, origin.tool);
         let audit = self.desk_audit(call, "request approval", detail);
         let turn = transcript::request(audit.at, asked_by.clone(), id, &request);
+        let turn = self.noted(origin, call, turn);
         let asked = NewApproval { id, chat: chat.id, asked_by, at: audit.at, request };
         self.open().desk.request(&asked, &turn, &audit).map_err(store_fault)?;
         self.open().bell.ring();
@@ -347,6 +348,7 @@ impl Session {
         let detail = format!("{}.{} approval {} again", origin.toolset, origin.tool, permit.id);
         let audit = self.desk_audit(call, "request approval", detail);
         let turn = transcript::request(audit.at, audit.actor.clone(), permit.id, &request);
+        let turn = self.noted(origin, call, turn);
         match self.open().desk.renew(permit.id, &request, &turn, &audit) {
             Err(StoreError::Misfit(_)) => {
                 self.check_not_executed(permit)?;

@@ -5,7 +5,8 @@ use yard_core::{Call, ChatId, Fault, FaultCode, Result};
 use yard_kernel::store_fault;
 use yard_store::{Chat, Mode, NewChat, Turn, TurnKind};
 
-use crate::{Page, Session, transcript};
+use crate::reading::as_seen;
+use crate::{Asks, Origin, Page, Session, transcript};
 
 /// Most characters of a title.
 const TITLE_CHARS: usize = 200;
@@ -83,6 +84,9 @@ impl Chats<'_> {
         let session = self.0;
         session.check_desk_write(call, "post")?;
         session.check_bound(Some(id))?;
+        if !session.actor().is_person() && matches!(role, Role::User | Role::System) {
+            return session.refuse(call, "post", role.word(), AGENTS_SPEAK);
+        }
         if content.is_empty() || content.len() > MESSAGE_BYTES {
             let message =
                 format!("a message has 1 to {MESSAGE_BYTES} bytes, this one has {}", content.len());
@@ -91,6 +95,7 @@ impl Chats<'_> {
         self.get(id)?;
         let name = session.actor().name();
         let turn = transcript::message(call.world().now(), name, role.word(), content);
+        let turn = session.noted(CHATS, call, turn);
         let number = session.open().desk.post(id, &turn).map_err(store_fault)?;
         session.open().bell.ring();
         Ok(number)
@@ -99,13 +104,16 @@ impl Chats<'_> {
     /// Turns after turn `after`, oldest first; only of one kind, if given.
     pub fn turns(
         &self,
+        call: &Call,
         id: ChatId,
         kind: Option<TurnKind>,
         after: u64,
         limit: usize,
     ) -> Result<Page<Turn>> {
         self.get(id)?;
-        Page::read(limit, |count| self.0.open().desk.turns(id, kind, after, count))
+        let call = self.0.reading(CHATS, call)?;
+        let page = Page::read(limit, |count| self.0.open().desk.turns(id, kind, after, count))?;
+        page.try_map(|turn| Ok(as_seen(call.reading(), turn)))
     }
 
     /// Sets a chat's mode. Only a person opens build mode; an agent has `exit_plan_mode`.
@@ -133,6 +141,12 @@ impl Chats<'_> {
         self.get(id)
     }
 }
+
+/// The chats API itself, for rules that name tools.
+const CHATS: Origin<'static> = Origin { toolset: "workspace", tool: "chats", asks: Asks::Never };
+
+const AGENTS_SPEAK: &str = "an agent's messages are those of `assistant` or `tool`: only a person speaks as \
+    `user` or `system`";
 
 const AGENTS_PLAN: &str = "an agent cannot open build mode: work in plan mode, ask a person to accept the \
     plan (ask_user with Accept and Reject), then call exit_plan_mode";

@@ -6,6 +6,8 @@
 //!
 //! A yes to a start is used up by it: a command that a crash interrupts is not run again. A landing that
 //! has to wait for a person is kept, and the yes lands it: the command is over by then.
+//!
+//! Whatever its caller may not read is masked in its box, whoever asks for the command.
 
 use yard_core::op::{FETCH_BYTES, Fetch, Import, Land, Landed, TakeIn};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
@@ -52,6 +54,7 @@ impl Session {
             let ran = self.open().workspace.ran(run)?;
             return self.land(origin, call, ran);
         }
+        let call = &self.reading(origin, call)?;
         let workspace = &self.open().workspace;
         let ground = match workspace.ground()? {
             Ground::Place if self.mode()? == Mode::Plan => Ground::Nothing,
@@ -97,6 +100,7 @@ impl Session {
             (Ground::Place, _) => Ground::Nothing,
             (ground, _) => ground,
         };
+        let call = &self.reading(origin, call)?;
         let effect = Effect::one(EffectKind::Run, command.folder.clone()).on_own(true);
         if let Admission::Wait(pending) = self.admit::<Land>(origin, call, &effect, None)? {
             return Ok(Outcome::Pending(pending));

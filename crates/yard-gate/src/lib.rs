@@ -20,6 +20,7 @@ mod page;
 mod plan_mode;
 mod policy;
 mod questions;
+mod reading;
 mod redaction;
 mod rules;
 mod search;

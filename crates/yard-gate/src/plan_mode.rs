@@ -44,7 +44,7 @@ pub(crate) fn judge(effect: &Effect) -> Verdict {
 fn may_change(change: &PathEffect, effect: &Effect) -> bool {
     let named = is_plan_name(&change.path);
     match (change.kind, change.file_type) {
-        (EffectKind::Read | EffectKind::Run | EffectKind::Fetch | EffectKind::Send, _) => true,
+        (kind, _) if !kind.changes() => true,
         // A folder comes to be only on the way to a plan.
         (EffectKind::Create, Some(FileType::Folder)) => effect.paths.iter().any(|other| {
             other.file_type != Some(FileType::Folder)
@@ -65,6 +65,7 @@ fn is_plan_name(path: &WsPath) -> bool {
 fn verb(kind: EffectKind) -> &'static str {
     match kind {
         EffectKind::Read => "be read",
+        EffectKind::List => "be listed",
         EffectKind::Create => "be created",
         EffectKind::Modify => "be changed",
         EffectKind::Touch => "be touched",

@@ -91,6 +91,15 @@ impl Asks {
         }
     }
 
+    /// What the dialect of such a tool asks before a file is read: what asks before each kind of work asks
+    /// before reading, too (C5).
+    pub(crate) fn to_read(self) -> Self {
+        match self {
+            Self::OnceToRead | Self::OnceToChange => Self::OnceToRead,
+            _ => Self::Never,
+        }
+    }
+
     /// Whether a yes is remembered for the chat, however it was meant (C5).
     pub(crate) fn is_remembered(self) -> bool {
         matches!(self, Self::OnceToRead | Self::OnceToChange)
@@ -177,7 +186,7 @@ impl Policy {
     /// What the caller's role says of an effect, before anybody else is heard.
     pub(crate) fn judge_role(self, effect: &Effect) -> Verdict {
         match self {
-            Self::ReadOnly if effect.paths.iter().any(|one| one.kind != EffectKind::Read) => {
+            Self::ReadOnly if effect.paths.iter().any(|one| !one.kind.looks()) => {
                 self.judge_desk_write()
             }
             // What is asked of the web says something of who asks, in the name of who runs this.

@@ -82,6 +82,7 @@ impl Questions<'_> {
         let detail = format!("{}.{} question {id}", origin.toolset, origin.tool);
         let audit = session.desk_audit(call, "ask", detail);
         let turn = transcript::question(audit.at, audit.actor.clone(), &id.to_string(), &form);
+        let turn = session.noted(origin, call, turn);
         let asked = NewQuestion {
             id,
             chat: chat.id,

@@ -201,6 +201,33 @@ impl Rule {
         }
     }
 
+    /// Whether it says something of such an effect by such a tool, on whatever path.
+    pub(crate) fn speaks_of(&self, kind: EffectKind, origin: Origin<'_>) -> bool {
+        self.hosts.is_empty() && self.kinds.contains(&kind) && self.matches_tool(origin)
+    }
+
+    /// Whether it names the entry at a path.
+    pub(crate) fn names(&self, path: &WsPath) -> bool {
+        self.paths.is_empty() || self.paths.iter().any(|pattern| pattern.covers_path(path))
+    }
+
+    /// The places at or below which everything lies that it names.
+    pub(crate) fn places(&self) -> Vec<WsPath> {
+        if self.paths.is_empty() {
+            return vec![WsPath::root()];
+        }
+        let place = |path: &PathPattern| path.base.clone().unwrap_or_else(WsPath::root);
+        self.paths.iter().map(place).collect()
+    }
+
+    /// Whether it names everything below a folder, whatever that is called.
+    pub(crate) fn names_all_below(&self, folder: &WsPath) -> bool {
+        let is_over = |path: &PathPattern| {
+            path.is_tree && path.base.as_ref().is_some_and(|base| folder.is_within(base))
+        };
+        self.paths.is_empty() || self.paths.iter().any(is_over)
+    }
+
     fn matches_tool(&self, origin: Origin<'_>) -> bool {
         let whole = format!("{}.{}", origin.toolset, origin.tool);
         let hit = |tool: &GlobMatcher| tool.is_match(&whole) || tool.is_match(origin.tool);
@@ -291,9 +318,11 @@ impl PathPattern {
         Ok(Self { glob, base, is_tree: rest == ["**"] && !anywhere })
     }
 
-    /// Whether it matches the path, or could match something below it that the effect takes along.
+    /// Whether it matches the path, or could match something below it that the effect takes along. Who looks
+    /// at a tree is shown nothing of it that a rule withholds, so that only the tree's own path counts.
     fn matches(&self, effect: &PathEffect) -> bool {
-        self.covers_path(&effect.path) || effect.with_contents && self.reaches_into(&effect.path)
+        let takes_along = effect.with_contents && !effect.kind.looks();
+        self.covers_path(&effect.path) || takes_along && self.reaches_into(&effect.path)
     }
 
     /// Whether it matches the path, and everything below it that the effect takes along.
@@ -362,6 +391,12 @@ impl Rules {
     pub(crate) fn to_text(&self) -> String {
         let rules: Vec<Value> = self.rules.iter().map(Rule::to_value).collect();
         json!({"preset": self.preset.map(Preset::word), "rules": rules}).to_string()
+    }
+
+    /// The same with what persons allowed for every chat: another text is another policy.
+    pub(crate) fn in_full(&self) -> String {
+        let saved: Vec<Value> = self.saved.iter().map(Rule::to_value).collect();
+        format!("{}{}", self.to_text(), json!(saved))
     }
 
     /// Whether anything could ask or deny beside the preset.

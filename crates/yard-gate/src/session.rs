@@ -1,5 +1,7 @@
 //! One caller's way to one workspace: plan, judge, commit; and again if the state moved in between.
 
+mod needed;
+
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +19,7 @@ use crate::approvals::Permit;
 use crate::call_log::Effects;
 use crate::mount::Roots;
 use crate::policy::Preset;
+use crate::reading::Touched;
 use crate::settings::Notebook;
 use crate::transcript::ToolCall;
 use crate::{
@@ -118,6 +121,8 @@ pub struct Session {
     pub(crate) roots: Roots,
     /// Calls that only look are not recorded.
     records_changes: bool,
+    /// What its call looks at and changes, where that is recorded.
+    touched: Option<Arc<Touched>>,
 }
 
 /// The chat of one call, looked up when it is first asked for and then no more.
@@ -183,6 +188,7 @@ impl Session {
             confines: None,
             roots: Roots::default(),
             records_changes: false,
+            touched: None,
         }
     }
 
@@ -252,7 +258,7 @@ impl Session {
     #[must_use]
     pub fn calling(&self, args: Value) -> Self {
         let asking = Asking { args, has_changed: AtomicBool::new(false), run: Mutex::default() };
-        Self { asking: Some(Arc::new(asking)), ..self.clone() }
+        Self { asking: Some(Arc::new(asking)), ..self.tracking() }
     }
 
     /// The same session, whose next start says this to the person who is asked. A yes is to exactly that.
@@ -421,17 +427,23 @@ impl Session {
         op: O,
         rider: &dyn Fn() -> Result<Option<Rider>>,
     ) -> Result<Outcome<O::Answer>> {
+        // What the gate sees for its own decisions reaches no caller.
+        let withheld = if self.is_inner { None } else { self.withheld(origin, call)? };
+        let known = withheld.map(|withheld| call.clone().reading_as(Some(Arc::new(withheld))));
+        let call = known.as_ref().unwrap_or(call);
+        let needed = self.needed_reading(origin, call, &op)?;
         for _ in 0..self.limits().replans {
             call.check()?;
             let planned = op.plan(&self.open.workspace, call);
-            match planned.map_err(|fault| self.reworded(origin, call, &op, fault))? {
+            match planned.map_err(|fault| needed.reworded(fault))? {
                 Planned::Answer { effect, answer } => {
                     return Ok(match self.admit::<O>(origin, call, &effect, None)? {
                         Admission::Go(_) => Outcome::Done(answer),
                         Admission::Wait(pending) => Outcome::Pending(pending),
                     });
                 }
-                Planned::Change(proposal) => {
+                Planned::Change(mut proposal) => {
+                    proposal.effect.paths.splice(0..0, needed.asked_for());
                     let (effect, chat) = (&proposal.effect, CallChat::default());
                     let admission =
                         self.admit_in::<O>(&chat, origin, call, effect, Some(&proposal))?;
@@ -480,6 +492,9 @@ impl Session {
     ) -> Result<Admission> {
         if let Some(effects) = &self.effects {
             effects.note(summary(effect));
+        }
+        if let Some(touched) = self.touched().filter(|_| !self.is_inner) {
+            touched.note(effect);
         }
         if let Some(notebook) = &self.notebook {
             notebook.note(self.explained(origin, call, effect)?);
@@ -587,7 +602,12 @@ impl Session {
         call: &Call,
         effect: &Effect,
     ) -> Result<Verdict> {
-        for word in [self.policy.judge_role(effect), self.judge_confines(effect)] {
+        let words = [
+            self.policy.judge_role(effect),
+            self.judge_confines(effect),
+            self.judge_kept_output(call, effect),
+        ];
+        for word in words {
             if word != Verdict::Allow {
                 return Ok(word);
             }
@@ -639,7 +659,7 @@ impl Session {
     }
 
     /// What persons allowed in this session's chat.
-    fn allowed_in_chat(&self) -> Result<Vec<Rule>> {
+    pub(crate) fn allowed_in_chat(&self) -> Result<Vec<Rule>> {
         let Some(chat) = self.current_chat()? else { return Ok(Vec::new()) };
         let grants = self.open.desk.grants(Some(chat.id)).map_err(store_fault)?;
         let own = grants.iter().filter(|grant| grant.chat.is_some());
@@ -648,29 +668,6 @@ impl Session {
             Rule::parse(&value).ok()
         });
         Ok(rules.collect())
-    }
-
-    /// A fault of a plan may quote a file: who may not read it gets other words.
-    fn reworded<O: Execute>(&self, origin: Origin<'_>, call: &Call, op: &O, fault: Fault) -> Fault {
-        let quotes = matches!(
-            fault.code(),
-            FaultCode::TextNotFound | FaultCode::TextNotUnique | FaultCode::NoChange
-        );
-        let quoted = if quotes { op.quotes() } else { Vec::new() };
-        let may_read = |path: &yard_core::WsPath| {
-            let reading = Effect::one(EffectKind::Read, path.clone());
-            matches!(self.judge(origin, call, &reading), Ok(Verdict::Allow))
-        };
-        match quoted.iter().find(|path| !may_read(path)) {
-            None => fault,
-            Some(path) => {
-                let message = format!(
-                    "the change does not fit {path}, and why is not said: this file may not be read \
-                     without a person's word. Read it first"
-                );
-                Fault::new(fault.code(), message)
-            }
-        }
     }
 
     /// Looks at something: an operation that neither changes anything nor waits.
@@ -737,6 +734,7 @@ impl Session {
         let tool = format!("{}.{}", origin.toolset, origin.tool);
         let made = ToolCall { tool, args, ok, answer };
         let turn = transcript::tool_call(call.world().now(), self.actor.name(), &made);
+        let turn = self.noted(origin, call, turn);
         Some(Line { open: Arc::clone(&self.open), chat, turn })
     }
 

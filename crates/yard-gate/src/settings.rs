@@ -102,6 +102,7 @@ impl Session {
         desk.set_policy(&text, saved.as_deref(), &audit).map_err(store_fault)?;
         self.open().rules_changed();
         self.open().bell.ring();
+        self.judge_terminals_anew(call);
         self.settings()
     }
 

@@ -1,9 +1,12 @@
 //! Terminals: judged when they are opened, as what runs in place is, and that covers whatever is typed
-//! into them afterwards. What they change is found at quiet points and at their end, and recorded as steps
+//! into them afterwards, for as long as the rules are the same: with other rules they are judged anew, and
+//! those that may not go on are ended with the reason. What they change is found at quiet points and at their end, and recorded as steps
 //! of who opened them.
 //!
 //! A terminal belongs to its chat, under the name that was given to it there. One thread of the gate goes
 //! with each, for as long as its program runs; it also ends those that nobody uses.
+
+mod anew;
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -16,9 +19,10 @@ use yard_kernel::sandbox::{Patience, Size};
 use yard_kernel::{Command, Glance, Ground, NewTerminal, Screen, Terminal, Why, store_fault};
 use yard_store::{Mode, TerminalState};
 
+use self::anew::Start;
 use crate::commands::effect_of_start;
 use crate::session::{Admission, only_explained};
-use crate::{Actor, Asks, OpenWorkspace, Origin, Outcome, Session};
+use crate::{Actor, Asks, OpenWorkspace, Origin, Outcome, Session, Verdict};
 
 /// The longest name.
 const NAME_BYTES: usize = 100;
@@ -62,6 +66,7 @@ pub(crate) struct Held {
     folder: WsPath,
     opened_at: Timestamp,
     ground: Ground,
+    start: Start,
     terminal: Arc<Terminal>,
     recorded: Mutex<Recorded>,
     settled: Condvar,
@@ -76,6 +81,8 @@ struct Recorded {
     trouble: Option<String>,
     /// It is over, and everything is recorded.
     is_settled: bool,
+    /// Why it was ended, if the rules did that.
+    ended: Option<String>,
 }
 
 /// What a look at a terminal showed.
@@ -87,6 +94,10 @@ pub struct Seen {
     pub steps: Vec<Landed>,
     /// Why something that it changed is not recorded.
     pub trouble: Option<String>,
+    /// Why it was ended, if the rules did that.
+    pub ended: Option<String>,
+    /// How many files its program cannot read, because its caller may not.
+    pub masked: u64,
 }
 
 /// A terminal, as a listing tells it.
@@ -154,6 +165,7 @@ impl Terminals<'_> {
         session.open().workspace.ground()?;
         self.check_free(name)?;
         let effect = effect_of_start(command, ground);
+        let call = &session.reading(origin, call)?;
         if let Admission::Wait(pending) = session.admit::<Land>(origin, call, &effect, None)? {
             return Ok(Outcome::Pending(pending));
         }
@@ -187,6 +199,8 @@ impl Terminals<'_> {
         }
         running.take_in(Arc::clone(&one));
         drop(running);
+        // Whoever set the policy meanwhile did not find it among those that run.
+        session.judge_anew(&one, call);
         one.tell(open, one.opened_at, TerminalState::Running);
         let follower = Follower::new(session.beside(place.chat), Arc::clone(&one), origin, call);
         let thread = thread::Builder::new().name("terminal-steps".to_owned());
@@ -211,8 +225,20 @@ impl Terminals<'_> {
         let new =
             NewTerminal { run, command, ground, size: Size::default(), note: note.as_bytes() };
         let effect = effect_of_start(command, ground);
+        // Before it starts: what is set meanwhile is another policy than this one.
+        let rules = session.open().rules(call)?.in_full();
+        let was_asked = matches!(session.judge(origin, call, &effect)?, Verdict::Ask(_));
         let mut starts = || session.start(origin, call, &effect, run);
         let terminal = session.open().workspace.open_terminal(&new, call, &mut starts)?;
+        let start = Start {
+            policy: session.policy(),
+            toolset: origin.toolset.to_owned(),
+            tool: origin.tool.to_owned(),
+            asks: origin.asks,
+            was_asked,
+            rules: Mutex::new(rules),
+            effect,
+        };
         Ok(Arc::new(Held {
             name: name.to_owned(),
             chat,
@@ -221,6 +247,7 @@ impl Terminals<'_> {
             folder,
             opened_at: asked_at,
             ground,
+            start,
             terminal,
             recorded: Mutex::default(),
             settled: Condvar::new(),
@@ -247,6 +274,7 @@ impl Terminals<'_> {
         let one = self.own(name)?;
         // Who looks takes what was said away from the next one.
         self.session.check_desk_write(call, "look at terminal")?;
+        self.session.judge_anew(&one, call);
         if !text.is_empty() {
             self.check_may_type(call, &one)?;
             one.terminal.types(text, call)?;
@@ -375,6 +403,10 @@ impl Terminals<'_> {
             );
             return session.refuse(call, "type", &one.name, &reason);
         }
+        if let Some(ended) = one.ended() {
+            let reason = format!("the session {} was ended: {ended}", one.name);
+            return Err(Fault::new(FaultCode::Denied, reason));
+        }
         if !one.terminal.runs() {
             let reason = format!("the session {} is over; open another one", one.name);
             return Err(Fault::new(FaultCode::NotFound, reason));
@@ -466,7 +498,19 @@ impl Held {
         }
         let mut recorded = held(&self.recorded);
         let (steps, trouble) = (std::mem::take(&mut recorded.steps), recorded.trouble.take());
-        Ok(Seen { glance, steps, trouble })
+        let (ended, masked) = (recorded.ended.clone(), self.terminal.masked());
+        Ok(Seen { glance, steps, trouble, ended, masked })
+    }
+
+    /// Why it was ended, if the rules did that.
+    fn ended(&self) -> Option<String> {
+        held(&self.recorded).ended.clone()
+    }
+
+    /// Ends it, because it may not go on.
+    fn end_because(&self, reason: String) {
+        held(&self.recorded).ended = Some(reason);
+        self.terminal.stop();
     }
 
     /// Waits until everything is recorded of a terminal that is over, for so long; what is left of the time.
@@ -563,6 +607,8 @@ impl Follower {
             } else if idle.left().is_zero() {
                 terminal.stop();
             }
+            // Another process may have set other rules.
+            self.session.judge_anew(&self.held, &self.call);
             let is_due = nudged || recorded != moved || silent.left().is_zero();
             if is_due && rest.left().is_zero() {
                 recorded = moved;

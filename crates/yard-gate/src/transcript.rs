@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use yard_core::{ApprovalId, ChatId, FileId, Name, Result, Timestamp};
+use yard_core::{ApprovalId, Call, ChatId, FileId, Name, Reading, Result, Timestamp};
 use yard_kernel::{VirtualFile, VirtualFiles, store_fault};
-use yard_store::{Approval, Chat, Decision, Desk, Mode, NewTurn, Request, TurnKind, Via};
+use yard_store::{Approval, Chat, Decision, Desk, Mode, NewTurn, Request, Turn, TurnKind, Via};
 
 use crate::form::Form;
+use crate::reading::as_seen;
 use crate::redaction;
 
 /// Chats that are read from the store at once.
@@ -126,6 +127,30 @@ impl Transcripts {
     }
 }
 
+impl Transcripts {
+    /// The transcript of a chat, without what a caller may not read.
+    fn text_for(&self, chat: ChatId, reading: &dyn Reading) -> Result<Option<String>> {
+        let mut turns = Vec::new();
+        loop {
+            let after = turns.last().map_or(0, |turn: &Turn| turn.number);
+            let page = self.desk.turns(chat, None, after, PAGE).map_err(store_fault)?;
+            let is_last = page.len() < PAGE;
+            turns.extend(page);
+            if is_last {
+                break;
+            }
+        }
+        let whole = self.desk.transcript(chat).map_err(store_fault)?;
+        let Some(mut text) = whole else { return Ok(None) };
+        if let Some(at) = turns.first().and_then(|first| text.find(&first.text)) {
+            // What stands before the first turn is the header.
+            text.truncate(at);
+            turns.into_iter().for_each(|turn| text.push_str(&as_seen(Some(reading), turn).text));
+        }
+        Ok(Some(text))
+    }
+}
+
 impl VirtualFiles for Transcripts {
     fn list(&self) -> Result<Vec<VirtualFile>> {
         let mut files: Vec<VirtualFile> = Vec::new();
@@ -145,9 +170,12 @@ impl VirtualFiles for Transcripts {
         Ok(self.desk.chat_named(name).map_err(store_fault)?.map(file))
     }
 
-    fn text(&self, name: &Name) -> Result<Option<Vec<u8>>> {
+    fn text(&self, name: &Name, call: &Call) -> Result<Option<Vec<u8>>> {
         let Some(chat) = self.desk.chat_named(name).map_err(store_fault)? else { return Ok(None) };
-        let text = self.desk.transcript(chat.id).map_err(store_fault)?;
+        let text = match call.reading() {
+            None => self.desk.transcript(chat.id).map_err(store_fault)?,
+            Some(reading) => self.text_for(chat.id, reading)?,
+        };
         Ok(text.map(String::into_bytes))
     }
 }

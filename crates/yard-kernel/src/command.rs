@@ -21,6 +21,7 @@ use yard_core::{Call, Fault, FaultCode, Result, RunId, WsPath};
 use yard_store::AuditEntry;
 
 use crate::disk::{Capture, Keeping, RunFolder, Said};
+use crate::masks::Masks;
 use crate::net::{PROXY_PORT, Proxy, Reach};
 use crate::output;
 use crate::refs::{self, Moved, note_rewound};
@@ -37,6 +38,8 @@ const QUESTIONS_MILLIS: i64 = 20_000;
 const AN_HOUR: Duration = Duration::from_secs(3_600);
 /// Says how a run ended.
 pub(crate) const ENDED: &str = "ended";
+/// Says how many files were masked.
+const MASKED: &str = "masked";
 /// What of the root no command sees: what no tool shows either.
 const OURS: [&str; 2] = [RESERVED_NAME, spilled::FOLDER];
 /// Says that a person is asked about a run.
@@ -136,6 +139,8 @@ pub struct Ran {
     pub stderr: Said,
     /// Hosts that it asked for, and may not reach.
     pub refused: Vec<String>,
+    /// How many files of the workspace it could not read, because its caller may not.
+    pub masked: u64,
 }
 
 impl Workspace {
@@ -172,7 +177,9 @@ impl Workspace {
         let reach = command.reach.clone().map(|reach| (reach, call.clone()));
         let mut ear = Ear::new(&folder, boxed.keeping.stream_bytes, reach, starts);
         let ran = match self.run_in(&folder, boxed, command, ground, call, &mut ear) {
-            Ok(ended) => self.over(run, &folder, ear, ended),
+            Ok((ended, masked)) => self
+                .over(run, &folder, ear, ended, masked)
+                .and_then(|ran| self.note_reading(&ran, call).map(|()| ran)),
             Err(fault) => Err(ear.refused.unwrap_or(fault)),
         };
         self.spills.sweep(&boxed.keeping, call.world().now(), Some(run));
@@ -187,8 +194,8 @@ impl Workspace {
         ground: Ground,
         call: &Call,
         ear: &mut Ear<'_>,
-    ) -> Result<Ended> {
-        let site = self.prepare(folder, boxed, command, ground)?;
+    ) -> Result<(Ended, u64)> {
+        let site = self.prepare(folder, boxed, command, ground, call)?;
         let limits = sandbox::Limits { wall: command.wall, ..boxed.limits };
         let order = site.order(command, limits, None);
         let sandbox = boxed.sandbox();
@@ -207,7 +214,7 @@ impl Workspace {
             };
             note_rewound(self, folder, &after, asks)?;
         }
-        Ok(ended)
+        Ok((ended, site.masks.files()))
     }
 
     /// Makes a run's folder ready for a command.
@@ -217,10 +224,15 @@ impl Workspace {
         boxed: &Boxed,
         command: &Command,
         ground: Ground,
+        call: &Call,
     ) -> Result<Site> {
         folder.begins_after(self.store().head().map_err(store_fault)?)?;
         let root = PathBuf::from(OsString::from_vec(self.host_root().to_vec()));
         let in_box = boxed.sandbox().level() == Level::Full;
+        let masks = Masks::find(self, call)?;
+        if let (false, Some(withheld)) = (in_box, masks.first()) {
+            return Err(not_masked(withheld));
+        }
         let scratch = if in_box { None } else { Some(folder.scratch(&command.scripts)?) };
         // Nothing can be hidden without a box. What is not there needs not be; nor does what only has the
         // name of something that no tool shows.
@@ -232,6 +244,7 @@ impl Workspace {
             folder.keep(IN_PLACE, b"")?;
         }
         Ok(Site {
+            masks,
             hidden: hidden.collect(),
             shown_at: boxed.shown_at.clone().unwrap_or_else(|| root.clone()),
             root,
@@ -242,15 +255,34 @@ impl Workspace {
         })
     }
 
+    /// Notes what the caller of a command could read, where all that it said is kept.
+    fn note_reading(&self, ran: &Ran, call: &Call) -> Result<()> {
+        let is_kept = ran.stdout.whole.is_some() || ran.stderr.whole.is_some();
+        match call.reading() {
+            Some(reading) if is_kept => self.spills.note(ran.run, &reading.note()),
+            _ => Ok(()),
+        }
+    }
+
     /// Keeps how a command ended and what it said.
-    fn over(&self, run: RunId, folder: &RunFolder, ear: Ear<'_>, ended: Ended) -> Result<Ran> {
+    fn over(
+        &self,
+        run: RunId,
+        folder: &RunFolder,
+        ear: Ear<'_>,
+        ended: Ended,
+        masked: u64,
+    ) -> Result<Ran> {
         let Ear { out, err, proxy, .. } = ear;
         let refused = proxy.map(Proxy::end).unwrap_or_default();
         let (stdout, stderr) = (out.finish(run, &self.spills), err.finish(run, &self.spills));
         stdout.keep(folder, STDOUT)?;
         stderr.keep(folder, STDERR)?;
+        if masked > 0 {
+            folder.keep(MASKED, masked.to_string().as_bytes())?;
+        }
         folder.keep(ENDED, told(&ended).as_bytes())?;
-        Ok(Ran { run, ended, stdout, stderr, refused })
+        Ok(Ran { run, ended, stdout, stderr, refused, masked })
     }
 
     /// What terminals may use here.
@@ -270,7 +302,9 @@ impl Workspace {
         let ended = ended.ok_or_else(|| interrupted(run))?;
         let said = |stream| Said::kept(&folder, stream, run, &self.spills);
         let (stdout, stderr) = (said(STDOUT)?, said(STDERR)?);
-        Ok(Ran { run, ended, stdout, stderr, refused: Vec::new() })
+        let masked = folder.kept(MASKED)?.and_then(|text| String::from_utf8(text).ok());
+        let masked = masked.and_then(|text| text.parse().ok()).unwrap_or(0);
+        Ok(Ran { run, ended, stdout, stderr, refused: Vec::new(), masked })
     }
 
     /// Where the whole of what a run said is, stream by stream, as far as it is kept.
@@ -374,6 +408,8 @@ pub(crate) struct Site {
     root: PathBuf,
     shown_at: PathBuf,
     hidden: Vec<PathBuf>,
+    /// What its caller may not read.
+    pub(crate) masks: Masks,
     upper: PathBuf,
     work: PathBuf,
     /// A folder of its own, with its scripts, where no box could show them in a place of their own.
@@ -410,6 +446,7 @@ impl Site {
             layer,
             scratch: self.scratch.as_deref(),
             hidden: self.hidden.clone(),
+            masked: self.masks.for_box(),
             limits,
         }
     }
@@ -528,6 +565,14 @@ pub(crate) fn no_box() -> Fault {
     let message = "commands cannot be run here, because nothing would hold them: `toolyard doctor` \
                    says what is missing and how to get it";
     Fault::new(FaultCode::Unavailable, message)
+}
+
+fn not_masked(withheld: &WsPath) -> Fault {
+    let message = format!(
+        "you may not read {withheld}, and nothing here would keep a command from reading it: files are \
+         masked only in a full box (`toolyard doctor`). Work with the file tools"
+    );
+    Fault::new(FaultCode::Denied, message)
 }
 
 pub(crate) fn not_held() -> Fault {

@@ -13,6 +13,7 @@ mod draft;
 mod glimpse;
 mod journal;
 mod making;
+mod masks;
 pub mod net;
 mod op;
 mod output;
@@ -49,8 +50,9 @@ pub trait Execute: Operation {
     /// Works out what the operation would do, changing nothing.
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Self::Answer>>;
 
-    /// The files whose text a fault of the plan may quote: who may not read them gets other words.
-    fn quotes(&self) -> Vec<WsPath> {
+    /// The files whose contents decide what becomes of the plan, and that a fault of it may quote. Who may
+    /// not read them cannot do this.
+    fn reads(&self) -> Vec<WsPath> {
         Vec::new()
     }
 }

@@ -7,7 +7,7 @@
 //! listing, walk or search but its own. Nothing here opens a file.
 
 use yard_core::op::Entry;
-use yard_core::{Fault, FaultCode, FileKind, FileType, Result, RunId, Subject, WsPath};
+use yard_core::{Call, Fault, FaultCode, FileKind, FileType, Result, RunId, Subject, WsPath};
 
 use crate::disk::{Disk, Stat};
 use crate::workspace::Workspace;
@@ -82,6 +82,20 @@ impl Workspace {
     /// Where what a path names is: in the workspace, or with what commands said.
     pub(crate) fn disk_of(&self, path: &WsPath) -> &Disk {
         if path.is_command_output() { self.spills.disk() } else { &self.disk }
+    }
+
+    /// Whether a caller may see what is kept at a path: what a command said may hold anything that its own
+    /// caller could read. Whatever is no such output may be seen as far as this goes.
+    pub fn may_see_output(&self, path: &WsPath, call: &Call) -> bool {
+        let Some(reading) = call.reading() else { return true };
+        let name = match path.name() {
+            Some(name) if path.is_command_output() && path.parent() != Some(WsPath::root()) => name,
+            _ => return true,
+        };
+        let run = name.as_bytes().split(|byte| *byte == b'.').next();
+        let run = run.and_then(|run| std::str::from_utf8(run).ok()?.parse().ok());
+        let note = run.and_then(|run| self.spills.noted(run));
+        reading.may_see(&note.unwrap_or_default())
     }
 
     /// Looks at kept output, or the folder of it.

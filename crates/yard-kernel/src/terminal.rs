@@ -16,6 +16,7 @@ use yard_core::{Call, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
 
 use crate::command::{Deaf, ENDED, Site, ended_of, no_box, not_held, told};
 use crate::disk::{Excerpt, RunFolder, Said, Spill, Whole};
+use crate::masks::Masks;
 use crate::output;
 use crate::sandbox::{self, Ended, LONGEST_LINE, Level, Patience, Pty, Sandbox, Size, Waiting};
 use crate::workspace::Workspace;
@@ -56,6 +57,7 @@ pub struct Terminal {
     run: RunId,
     pty: Pty,
     log: WsPath,
+    masks: Masks,
     told: Mutex<Told>,
     changed: Condvar,
     cancel: Arc<AtomicBool>,
@@ -164,9 +166,12 @@ impl Workspace {
         call: &Call,
         starts: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Arc<Terminal>> {
-        let site = self.prepare(&folder, boxed, new.command, new.ground)?;
+        let site = self.prepare(&folder, boxed, new.command, new.ground, call)?;
         folder.keep(NOTE, new.note)?;
         let (log, path) = self.spills.begin(new.run, LOG, boxed.keeping.stream_bytes)?;
+        if let Some(reading) = call.reading() {
+            self.spills.note(new.run, &reading.note())?;
+        }
         let pty = Pty::open(new.size).map_err(|error| broken(&error))?;
         starts()?;
         let life = Call::new(call.shared_world());
@@ -174,6 +179,7 @@ impl Workspace {
             run: new.run,
             pty,
             log: path,
+            masks: site.masks.clone(),
             told: Mutex::new(Told::new(new.size, log)),
             changed: Condvar::new(),
             cancel: life.cancel_flag(),
@@ -187,6 +193,13 @@ impl Workspace {
         let in_box = InBox { sandbox: boxed.sandbox().clone(), site, limits, life };
         Terminal::begin(&terminal, in_box, new.command.clone(), folder)?;
         Ok(terminal)
+    }
+
+    /// A file that the caller may not read and that a terminal does not mask, because it or the rule came to
+    /// be after the terminal was opened.
+    pub fn unmasked(&self, terminal: &Terminal, call: &Call) -> Result<Option<WsPath>> {
+        let wanted = Masks::find(self, call)?;
+        Ok(terminal.masks.first_missing_of(&wanted).cloned())
     }
 
     /// Terminals that are over, oldest first.
@@ -261,6 +274,11 @@ impl Terminal {
     /// Where everything that it said can be read.
     pub fn log(&self) -> &WsPath {
         &self.log
+    }
+
+    /// How many files of the workspace its program cannot read, because its caller may not.
+    pub fn masked(&self) -> u64 {
+        self.masks.files()
     }
 
     /// A number that grows with every byte that is said or typed.

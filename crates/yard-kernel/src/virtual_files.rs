@@ -8,7 +8,7 @@
 
 use yard_core::op::Entry;
 use yard_core::{
-    Fault, FaultCode, FileId, FileKind, FileType, Name, Result, Subject, Timestamp, WsPath,
+    Call, Fault, FaultCode, FileId, FileKind, FileType, Name, Result, Subject, Timestamp, WsPath,
 };
 
 use crate::disk::{EntryKind, RawEntry, Spot, Stat};
@@ -43,8 +43,8 @@ pub trait VirtualFiles: Send + Sync {
     /// One of them.
     fn find(&self, name: &Name) -> Result<Option<VirtualFile>>;
 
-    /// Its text, in UTF-8.
-    fn text(&self, name: &Name) -> Result<Option<Vec<u8>>>;
+    /// Its text, in UTF-8, as far as the caller may read what it tells of.
+    fn text(&self, name: &Name, call: &Call) -> Result<Option<Vec<u8>>>;
 }
 
 /// Whether a path is the folder of virtual files.
@@ -216,9 +216,11 @@ impl Workspace {
     }
 
     /// The text of the virtual file at a path.
-    pub(crate) fn virtual_text(&self, path: &WsPath) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn virtual_text(&self, path: &WsPath, call: &Call) -> Result<Option<Vec<u8>>> {
         match (&self.virtual_files, is_reserved(path)) {
-            (Some(files), true) => their_name(path).map_or(Ok(None), |name| files.text(&name)),
+            (Some(files), true) => {
+                their_name(path).map_or(Ok(None), |name| files.text(&name, call))
+            }
             _ => Ok(None),
         }
     }

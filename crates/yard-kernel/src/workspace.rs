@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, Limits, Result, World};
+use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, Limits, Result, World, WsPath};
 use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 
 use crate::code::CodeIndex;
-use crate::disk::{Disk, Locks, Probe, Resolution, Runs, Spills, Stage};
+use crate::disk::{Disk, Locks, Probe, Resolution, Runs, Spills, Spot, Stage};
 use crate::glimpse::Glimpses;
 use crate::journal::{Journal, Signed, Verdict};
 use crate::op::purge;
@@ -121,6 +121,14 @@ impl Workspace {
     /// The canonical path of the directory on this machine.
     pub fn host_root(&self) -> &[u8] {
         self.disk.host_root()
+    }
+
+    /// Where a path leads when its links are followed, if anything is there.
+    pub fn leads_to(&self, path: &WsPath) -> Option<WsPath> {
+        match self.disk.locate(path, true) {
+            Ok(Spot::Present { path, .. }) => Some(path),
+            _ => None,
+        }
     }
 
     /// Makes a proposal so: durable and visible, or not at all.

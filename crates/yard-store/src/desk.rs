@@ -154,6 +154,8 @@ pub struct Turn {
     pub kind: TurnKind,
     /// What it holds, as JSON.
     pub data: String,
+    /// What the transcript says of it.
+    pub text: String,
 }
 
 /// How an answer was given (W15).

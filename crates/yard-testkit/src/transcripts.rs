@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use yard_core::{FileId, Name, Result, Timestamp};
+use yard_core::{Call, FileId, Name, Result, Timestamp};
 use yard_kernel::{VirtualFile, VirtualFiles};
 
 use crate::RealWorld;
@@ -60,7 +60,7 @@ impl VirtualFiles for Transcripts {
         Ok(self.all().get(name).map(|(id, text)| file(name, *id, text)))
     }
 
-    fn text(&self, name: &Name) -> Result<Option<Vec<u8>>> {
+    fn text(&self, name: &Name, _: &Call) -> Result<Option<Vec<u8>>> {
         Ok(self.all().get(name).map(|(_, text)| text.clone().into_bytes()))
     }
 }

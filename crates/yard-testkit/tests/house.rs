@@ -297,6 +297,18 @@ fn r13_audit_rows_of_people_hold_no_secret() {
 }
 
 #[test]
+fn r14_a_key_is_bound_to_no_chat_of_another_workspace() {
+    let estate = Estate::new();
+    let ada = estate.person("ada@example.com");
+    let (here, there) = (estate.workspace(&ada), estate.workspace(&ada));
+    let elsewhere = estate.house.session(&there).unwrap();
+    let chat = elsewhere.chats().make(&estate.call(), "There", None).unwrap().id;
+    let new = NewKey { name: "agent".to_owned(), role: Role::Member, chat: Some(chat) };
+    assert!(estate.house.add_key(&here, &new).is_err());
+    assert!(estate.house.add_key(&there, &new).is_ok());
+}
+
+#[test]
 fn r14_a_key_that_is_bound_to_a_chat_never_speaks_outside_of_it() {
     let estate = Estate::new();
     let ada = estate.person("ada@example.com");
@@ -321,7 +333,7 @@ fn r14_a_key_that_is_bound_to_a_chat_never_speaks_outside_of_it() {
     denied(bound.chats().make(&call, "Third", None).map(drop));
     denied(bound.chats().set_mode(&call, other.id, yard_gate::Mode::Plan).map(drop));
     assert!(bound.in_chat(own.id).unwrap().in_chat(other.id).is_err(), "nor by a detour");
-    let turns = session.chats().turns(other.id, None, 0, 9).unwrap();
+    let turns = session.chats().turns(&call, other.id, None, 0, 9).unwrap();
     assert!(turns.rows.is_empty(), "{turns:?}");
 }
 

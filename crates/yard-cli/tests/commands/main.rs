@@ -25,6 +25,7 @@ mod judged;
 mod landed;
 mod outputs;
 mod programs;
+mod reading;
 mod scripts;
 mod spilled;
 mod terminals;

@@ -209,6 +209,7 @@ impl Ground {
             layer,
             scratch: None,
             hidden: self.hidden.clone(),
+            masked: Vec::new(),
             limits: self.limits,
         }
     }

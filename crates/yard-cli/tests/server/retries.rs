@@ -56,3 +56,23 @@ fn of_many_at_once_one_happens() {
     let listed = ada.get("/api/v1/workspaces").expect(200);
     assert_eq!(listed["workspaces"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn a_retry_after_a_deny_does_not_show_again_what_was_read() {
+    let server = Server::start();
+    let ada = server.person();
+    let workspace = ada.workspace();
+    let args = json!({"path": "/secrets/k.txt", "content": "canary-4711"});
+    ada.tool(&workspace, "write", args).expect(200);
+    let path = format!("/api/v1/workspaces/{workspace}/tools");
+    let body = json!({"tool": "read", "args": {"path": "/secrets/k.txt"}});
+    let key = [("idempotency-key", "read-1")];
+    let first = ada.ask_with("POST", &path, &key, &body).expect(200);
+    assert!(first.to_string().contains("canary-4711"), "{first}");
+    assert_eq!(ada.ask_with("POST", &path, &key, &body).expect(200), first);
+    let rules = json!({"rules": [{"effect": "read", "path": "secrets/**", "then": "deny"}]});
+    ada.ask_with("PUT", &format!("/api/v1/workspaces/{workspace}/policy"), &[], &rules).expect(200);
+    let again = ada.ask_with("POST", &path, &key, &body).expect(409);
+    assert!(!again.to_string().contains("canary"), "{again}");
+    ada.ask_with("POST", &path, &[("idempotency-key", "read-2")], &body).expect(403);
+}

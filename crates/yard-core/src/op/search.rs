@@ -71,6 +71,8 @@ pub struct Found {
     pub truncated: bool,
     /// How many entries ignore files excluded from what was walked.
     pub ignored: u64,
+    /// How many of those that were looked for the caller may not see.
+    pub withheld: u64,
 }
 
 /// Which spelling of regular expressions a pattern uses.
@@ -137,6 +139,8 @@ pub struct GrepAnswer {
     pub truncated: bool,
     /// How many entries ignore files excluded from what was walked.
     pub ignored: u64,
+    /// How many files were not searched because the caller may not read them.
+    pub withheld: u64,
 }
 
 /// One matching line.

@@ -115,6 +115,8 @@ pub struct CodeAnswer {
     pub beyond: u64,
     /// Files of which only a part is known: their words were too many, or their syntax took too long.
     pub partly: u64,
+    /// Files that were not searched, because the caller may not read them.
+    pub withheld: u64,
 }
 
 /// One result.

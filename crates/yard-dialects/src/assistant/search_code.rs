@@ -178,5 +178,8 @@ fn message(answer: &CodeAnswer) -> Option<String> {
             answer.partly
         ));
     }
+    if answer.withheld > 0 {
+        told.push(format!("{} files may not be read and were not searched", answer.withheld));
+    }
     (!told.is_empty()).then(|| told.join("; "))
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use yard_core::WsPath;
 use yard_core::op::{self, FindBy, SizeRange};
 
+use crate::paging::is_zero;
 use crate::tool::{Context, Stop, Tool, Work};
 use crate::{paging, patterns};
 
@@ -47,6 +48,9 @@ pub(super) struct Reply {
     next: Option<String>,
     /// How many files and folders were left out because ignore files exclude them.
     ignored: u64,
+    /// How many were left out because they may not be listed; not there if none were.
+    #[serde(skip_serializing_if = "is_zero")]
+    withheld: u64,
 }
 
 impl Tool for Glob {
@@ -73,6 +77,7 @@ impl Tool for Glob {
             truncated: found.truncated,
             next: paging::next(&found),
             ignored: found.ignored,
+            withheld: found.withheld,
         })
     }
 }

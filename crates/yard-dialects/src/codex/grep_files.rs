@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use yard_core::WsPath;
 use yard_core::op::{self, GrepMatch, PathFilter, RegexFlavor};
 
+use crate::paging::is_zero;
 use crate::tool::{Calling, Context, Stop, Tool, Work};
 use crate::{paging, patterns};
 
@@ -44,6 +45,9 @@ pub(super) struct Reply {
     truncated: bool,
     /// How many files and folders were left out because ignore files exclude them.
     ignored: u64,
+    /// How many were left out because they may not be read; not there if none were.
+    #[serde(skip_serializing_if = "is_zero")]
+    withheld: u64,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -86,6 +90,7 @@ impl Tool for GrepFiles {
             results: by_file(answer.matches, context),
             truncated: answer.truncated,
             ignored: answer.ignored,
+            withheld: answer.withheld,
         })
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use yard_core::FileKind;
 use yard_core::op::{self, Depth, FindBy, ListOrder, SizeRange};
 
+use crate::paging::is_zero;
 use crate::tool::{Context, Stop, Tool, Work};
 use crate::{paging, patterns, roots};
 
@@ -41,6 +42,9 @@ pub(super) struct Reply {
     next: Option<String>,
     /// How many files and folders were left out because ignore files exclude them.
     ignored: u64,
+    /// How many were left out because they may not be listed; not there if none were.
+    #[serde(skip_serializing_if = "is_zero")]
+    withheld: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -96,6 +100,7 @@ fn own(args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
             truncated: listing.truncated,
             files: listing.entries.iter().map(|entry| Entry::of(entry, context)).collect(),
             ignored: 0,
+            withheld: 0,
         })
     })
 }
@@ -115,6 +120,7 @@ fn matching(pattern: &str, args: &Args, context: &Context<'_>) -> Result<Reply, 
         next: paging::next(&found),
         truncated: found.truncated,
         ignored: found.ignored,
+        withheld: found.withheld,
         files: found.entries.iter().map(|entry| Entry::of(entry, context)).collect(),
     })
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op::{self, GrepMatch, PathFilter, RegexFlavor};
 
+use crate::paging::is_zero;
 use crate::tool::{Context, Stop, Tool, Work};
 use crate::{paging, patterns};
 
@@ -60,6 +61,9 @@ pub(super) struct Reply {
     next: Option<String>,
     /// How many files and folders were left out because ignore files exclude them.
     ignored: u64,
+    /// How many were left out because they may not be read; not there if none were.
+    #[serde(skip_serializing_if = "is_zero")]
+    withheld: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -115,6 +119,7 @@ impl Tool for Search {
             next: paging::next_match(&answer),
             truncated: answer.truncated,
             ignored: answer.ignored,
+            withheld: answer.withheld,
             matches: answer.matches.iter().map(|found| Match::of(found, context)).collect(),
         })
     }

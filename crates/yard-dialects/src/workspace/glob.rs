@@ -6,7 +6,7 @@ use yard_core::op::{self, FindBy, SizeRange};
 use yard_core::{Fault, Subject};
 
 use super::entry::{self, Entry};
-use crate::paging;
+use crate::paging::{self, is_zero};
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Glob;
@@ -59,6 +59,9 @@ pub(super) struct Reply {
     next: Option<String>,
     /// How many files and folders were left out because ignore files exclude them.
     ignored: u64,
+    /// How many were left out because they may not be listed; not there if none were.
+    #[serde(skip_serializing_if = "is_zero")]
+    withheld: u64,
 }
 
 impl Tool for Glob {
@@ -90,6 +93,7 @@ impl Tool for Glob {
             truncated: found.truncated,
             next: paging::next(&found),
             ignored: found.ignored,
+            withheld: found.withheld,
         })
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op::{self, GrepAnswer, GrepMatch, PathFilter, RegexFlavor};
 
-use crate::paging;
+use crate::paging::{self, is_zero};
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct Grep;
@@ -61,6 +61,9 @@ pub(super) struct Reply {
     next: Option<String>,
     /// How many files and folders were left out because ignore files exclude them.
     ignored: u64,
+    /// How many were left out because they may not be read; not there if none were.
+    #[serde(skip_serializing_if = "is_zero")]
+    withheld: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -128,6 +131,7 @@ fn reply(answer: GrepAnswer, context: &Context<'_>) -> Reply {
         next: paging::next_match(&answer),
         truncated: answer.truncated,
         ignored: answer.ignored,
+        withheld: answer.withheld,
         matches: answer.matches.into_iter().map(|found| Match::of(found, context)).collect(),
     }
 }

@@ -17,6 +17,7 @@ mod codex;
 mod file;
 mod fuzzed;
 mod paths;
+mod reading;
 
 use serde_json::{Value, json};
 use yard_dialects::Answer;

@@ -1,6 +1,7 @@
 //! Agents' keys: each opens one workspace for one agent, and can be bound to one chat.
 
 use yard_core::{ChatId, KeyId, Role};
+use yard_kernel::store_fault;
 use yard_store::registry::KeyRow;
 
 use super::house::House;
@@ -44,6 +45,11 @@ impl House {
         let Identity::Person { person, .. } = &entered.identity else {
             return Err(Refusal::denied("an agent's key cannot make keys; a person can"));
         };
+        if let Some(chat) = new.chat
+            && self.open(entered.workspace)?.desk.chat(chat).map_err(store_fault)?.is_none()
+        {
+            return Err(Refusal::field("chat_id", "this workspace has no such chat"));
+        }
         let key = self.new_secret(KEY_PREFIX)?;
         let row = KeyRow {
             id: KeyId::new(self.world.as_ref()),

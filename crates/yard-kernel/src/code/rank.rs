@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use yard_core::op::{CodeLanguage, CodeScope, DefinitionKind};
-use yard_core::{Fault, FaultCode, Result, Subject, WsPath};
+use yard_core::{Call, Fault, FaultCode, Result, Subject, WsPath};
 use yard_store::Signature;
 
 use super::definitions::Definition;
@@ -91,6 +91,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) folder: &'a WsPath,
     pub(crate) language: Option<CodeLanguage>,
     pub(crate) scope: CodeScope,
+    /// Says what the caller may read.
+    pub(crate) call: &'a Call,
 }
 
 /// One result, before its lines are read.
@@ -120,6 +122,8 @@ pub(crate) struct Ranked {
     pub(crate) too_large: u64,
     pub(crate) beyond: u64,
     pub(crate) partly: u64,
+    /// Files that the caller may not read.
+    pub(crate) withheld: u64,
     /// What each term of the query is worth.
     pub(crate) worth: Vec<(String, f64)>,
 }
@@ -186,6 +190,10 @@ impl<'a> Ranking<'a> {
         for (number, file) in index.files() {
             let wanted = scope.language.is_none_or(|language| is_of(&file.path, language));
             if !wanted || !file.path.is_within(scope.folder) {
+                continue;
+            }
+            if !scope.call.may_read(&file.path) {
+                ranked.withheld += 1;
                 continue;
             }
             match file.standing {

@@ -310,7 +310,7 @@ pub(super) fn unusable(errno: Errno) -> Fault {
     unusable_io(&errno.into())
 }
 
-fn unusable_io(error: &std::io::Error) -> Fault {
+pub(super) fn unusable_io(error: &std::io::Error) -> Fault {
     let code = match error.kind() {
         std::io::ErrorKind::StorageFull => FaultCode::DiskFull,
         _ => FaultCode::Io,

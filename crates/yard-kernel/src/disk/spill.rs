@@ -8,7 +8,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,13 +18,15 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use yard_core::{Result, RunId, Timestamp, WsPath};
 
-use super::layer::{RunFolder, names_in, unusable};
+use super::layer::{RunFolder, names_in, unusable, unusable_io};
 use super::stage::{open_folder, rename_new};
 use super::{Disk, Resolution, Stat};
 use crate::spilled;
 
 /// The folder of the data folder that stands for the root.
 const ROOT: &str = "output";
+/// The folder of the data folder that says of each run what its caller could read.
+const NOTES: &str = "output-notes";
 /// As much of a file system stays free for everybody else: twice what ends a command.
 const KEPT_FREE: u64 = 128 << 20;
 /// After so many bytes it is asked again what is free.
@@ -56,6 +58,7 @@ pub(crate) struct Spills {
     /// Rooted where nothing else is: the one folder in it has the name by which agents know it.
     disk: Disk,
     folder: OwnedFd,
+    notes: OwnedFd,
     /// The names of those that are being written.
     spared: Arc<Mutex<HashSet<Vec<u8>>>>,
 }
@@ -94,16 +97,34 @@ impl Spills {
         let made = || {
             let data = open_folder(rustix::fs::CWD, state.as_os_str())?;
             let root = open_folder(data.as_fd(), ROOT)?;
-            open_folder(root.as_fd(), spilled::FOLDER)
+            let notes = open_folder(data.as_fd(), NOTES)?;
+            Ok((open_folder(root.as_fd(), spilled::FOLDER)?, notes))
         };
-        let folder = made().map_err(unusable)?;
+        let (folder, notes) = made().map_err(unusable)?;
         let disk = Disk::open(&state.join(ROOT), resolution, None)?;
-        Ok(Self { disk, folder, spared: Arc::default() })
+        Ok(Self { disk, folder, notes, spared: Arc::default() })
     }
 
     /// The tree in which a path of kept output is what it is for agents.
     pub(crate) fn disk(&self) -> &Disk {
         &self.disk
+    }
+
+    /// Notes what the caller of a run could read, for who wants to read what it said.
+    pub(crate) fn note(&self, run: RunId, note: &str) -> Result<()> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.notes, run.to_string(), flags, Mode::RUSR | Mode::WUSR);
+        let mut file = File::from(file.map_err(unusable)?);
+        file.write_all(note.as_bytes()).map_err(|error| unusable_io(&error))
+    }
+
+    /// What was noted of a run.
+    pub(crate) fn noted(&self, run: RunId) -> Option<String> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.notes, run.to_string(), flags, Mode::empty()).ok()?;
+        let mut note = String::new();
+        File::from(file).read_to_string(&mut note).ok()?;
+        Some(note)
     }
 
     /// Takes a stream over from its run; where it is then.
@@ -172,6 +193,9 @@ impl Spills {
     }
 
     fn remove(&self, name: &[u8]) -> std::result::Result<(), Errno> {
+        // Without its note a stream is shown to nobody who may not read everything.
+        let run = name.split(|byte| *byte == b'.').next().unwrap_or_default();
+        let _ = rustix::fs::unlinkat(&self.notes, run, AtFlags::empty());
         match rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()) {
             // Another process was first.
             Err(Errno::NOENT) => Ok(()),
@@ -254,7 +278,7 @@ impl Spill {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use std::io::{Read as _, Seek as _};
+    use std::io::Seek as _;
 
     use super::*;
 

@@ -42,7 +42,7 @@ impl Execute for Edit {
         planner.propose::<Self>(Edited { changed, places: edited.places })
     }
 
-    fn quotes(&self) -> Vec<WsPath> {
+    fn reads(&self) -> Vec<WsPath> {
         vec![self.path.clone()]
     }
 }

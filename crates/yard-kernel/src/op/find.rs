@@ -42,37 +42,43 @@ impl Execute for Find {
         };
         let (sender, receiver) = sync_channel::<Vec<Visit>>(AHEAD);
         // One thread walks and looks at names, the other at what the names are.
-        let ignored = thread::scope(|scope| {
+        let (ignored, withheld) = thread::scope(|scope| {
             let walking = scope.spawn(|| {
                 let rules =
                     Rules { recursive: self.recursive, include_ignored: self.include_ignored };
                 let way = Walk::new(workspace.disk_of(&base), call, rules).showing(&shown);
-                walk(self, way, &base, &names, sender)
+                walk(self, call, way, &base, &names, sender)
             });
             let searched = search.all(receiver);
             let walked = walking.join().unwrap_or_else(|_| Err(broke_off("walk")));
             searched.and(walked)
         })?;
-        let effect = Effect::one(EffectKind::Read, base.clone()).with_contents();
+        let effect = Effect::one(EffectKind::List, base.clone()).with_contents();
         let Search { found, truncated, .. } = search;
         Ok(Planned::Answer {
             effect,
-            answer: Found { path: base, entries: found, truncated, ignored },
+            answer: Found { path: base, entries: found, truncated, ignored, withheld },
         })
     }
 }
 
-/// Walks in order and hands over what has the right name; how many entries were ignored.
+/// Walks in order and hands over what has the right name; how many entries were ignored, and how many of the
+/// right name the caller may not see.
 fn walk(
     find: &Find,
+    call: &Call,
     mut way: Walk<'_>,
     base: &WsPath,
     names: &Names,
     sender: SyncSender<Vec<Visit>>,
-) -> Result<u64> {
-    let mut chunk = Vec::new();
+) -> Result<(u64, u64)> {
+    let (mut chunk, mut withheld) = (Vec::new(), 0);
     way.run(base, &mut |visit| {
         if find.after.as_ref().is_some_and(|after| visit.path <= *after) || !names.hold(&visit) {
+            return Ok(Flow::Continue(()));
+        }
+        if !call.may_list(&visit.path) {
+            withheld += 1;
             return Ok(Flow::Continue(()));
         }
         chunk.push(visit);
@@ -84,7 +90,7 @@ fn walk(
         Ok(if sent.is_ok() { Flow::Continue(()) } else { Flow::Break(()) })
     })?;
     let _ = sender.send(chunk);
-    Ok(way.ignored())
+    Ok((way.ignored(), withheld))
 }
 
 struct Search<'a> {

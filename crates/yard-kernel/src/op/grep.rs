@@ -41,9 +41,12 @@ impl Execute for Grep {
         let limit = self.limit.unwrap_or(workspace.limits().answer_entries);
         let run = Run { grep: self, workspace, call, filter, regex: &regex, limit, shown: &shown };
         let effect = Effect::one(EffectKind::Read, path.clone()).with_contents();
-        let (collected, ignored) = if is_folder { run.tree(&path)? } else { (run.one(&path)?, 0) };
+        let (collected, left_out) =
+            if is_folder { run.tree(&path)? } else { (run.one(&path)?, LeftOut::default()) };
         let (matches, truncated) = collected.into_matches();
-        Ok(Planned::Answer { effect, answer: GrepAnswer { matches, truncated, ignored } })
+        let LeftOut { ignored, withheld } = left_out;
+        let answer = GrepAnswer { matches, truncated, ignored, withheld };
+        Ok(Planned::Answer { effect, answer })
     }
 }
 
@@ -55,6 +58,15 @@ struct Run<'a> {
     regex: &'a regex::LineRegex,
     limit: usize,
     shown: &'a Shown,
+}
+
+/// What a search did not look into.
+#[derive(Default)]
+struct LeftOut {
+    /// Entries that ignore files exclude.
+    ignored: u64,
+    /// Files that the caller may not read.
+    withheld: u64,
 }
 
 /// Files in the order of the walk.
@@ -86,7 +98,7 @@ impl Run<'_> {
         Ok(collected)
     }
 
-    fn tree(&self, folder: &WsPath) -> Result<(Collected, u64)> {
+    fn tree(&self, folder: &WsPath) -> Result<(Collected, LeftOut)> {
         let shared = Shared {
             collected: Mutex::new(self.collected()),
             enough: AtomicBool::new(false),
@@ -107,15 +119,25 @@ impl Run<'_> {
         Ok((unlocked(shared.collected), walked?))
     }
 
-    /// Walks in order and hands out files; how many entries were ignored.
-    fn walk(&self, folder: &WsPath, sender: SyncSender<Chunk>, enough: &AtomicBool) -> Result<u64> {
+    /// Walks in order and hands out files; what is left out.
+    fn walk(
+        &self,
+        folder: &WsPath,
+        sender: SyncSender<Chunk>,
+        enough: &AtomicBool,
+    ) -> Result<LeftOut> {
         let rules = Rules { recursive: true, include_ignored: self.grep.include_ignored };
         let disk = self.workspace.disk_of(folder);
         let mut walk = Walk::new(disk, self.call, rules).showing(self.shown);
         let mut chunk = Chunk { first: 0, paths: Vec::new() };
-        let mut seen = 0;
+        let (mut seen, mut withheld) = (0, 0);
         walk.run(folder, &mut |visit| {
             if visit.kind != EntryKind::Known(FileKind::File) || !self.wanted(&visit.path) {
+                return Ok(Flow::Continue(()));
+            }
+            let is_shown = self.workspace.may_see_output(&visit.path, self.call);
+            if !is_shown || !self.call.may_read(&visit.path) {
+                withheld += 1;
                 return Ok(Flow::Continue(()));
             }
             chunk.paths.push(visit.path);
@@ -131,7 +153,7 @@ impl Run<'_> {
         })?;
         // The searching threads are gone only if they have enough.
         let _ = sender.send(chunk);
-        Ok(walk.ignored())
+        Ok(LeftOut { ignored: walk.ignored(), withheld })
     }
 
     fn wanted(&self, path: &WsPath) -> bool {

@@ -21,13 +21,14 @@ impl Execute for List {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Listing>> {
         let (path, shown) = folder_at(workspace, &self.path)?;
         let mut visits = visits(self, workspace, &path, &shown, call)?;
+        visits.retain(|visit| call.may_list(&visit.path));
         visits.sort_unstable_by(|a, b| in_order(self.order, a, b));
         let total = visits.len();
         let limit = self.limit.unwrap_or(workspace.limits().answer_entries);
         let page: Vec<Visit> = visits.into_iter().skip(self.skip).take(limit).collect();
         let truncated = self.skip + page.len() < total;
         let entries = entries(workspace, page, &shown, call)?;
-        let mut effect = Effect::one(EffectKind::Read, path.clone());
+        let mut effect = Effect::one(EffectKind::List, path.clone());
         if self.depth != Depth::Own {
             effect = effect.with_contents();
         }

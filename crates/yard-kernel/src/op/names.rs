@@ -9,9 +9,10 @@ use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
 impl Execute for Names {
-    fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<NamesAnswer>> {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<NamesAnswer>> {
         let (path, shown) = folder_at(workspace, &self.path)?;
         let mut visits = own(workspace, &path, &shown)?;
+        visits.retain(|visit| call.may_list(&visit.path));
         visits.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let total = visits.len();
         let entries = visits
@@ -19,7 +20,7 @@ impl Execute for Names {
             .take(workspace.limits().answer_entries)
             .map(|visit| Named { kind: visit.kind.known(), path: visit.path })
             .collect();
-        let effect = Effect::one(EffectKind::Read, path.clone());
+        let effect = Effect::one(EffectKind::List, path.clone());
         Ok(Planned::Answer { effect, answer: NamesAnswer { path, entries, total } })
     }
 }

@@ -45,8 +45,12 @@ impl Execute for ApplyPatch {
         tree.planner.propose::<Self>(Patched { files })
     }
 
-    fn quotes(&self) -> Vec<WsPath> {
-        let old = self.patch.files.iter().filter_map(|file| file.old_path.as_deref());
+    fn reads(&self) -> Vec<WsPath> {
+        // What only goes or moves is not looked into.
+        let fitted = self.patch.files.iter().filter(|file| !file.hunks.is_empty());
+        let copied = |file: &&patch::FilePatch| file.transfer == Some(Transfer::Copy);
+        let read = fitted.chain(self.patch.files.iter().filter(copied));
+        let old = read.filter_map(|file| file.old_path.as_deref());
         old.filter_map(|path| WsPath::parse_shown(path).ok()).collect()
     }
 }

@@ -26,6 +26,11 @@ impl Execute for Place {
             },
         }
     }
+
+    /// Whether a hash is that of a file is told only to who may read the file.
+    fn reads(&self) -> Vec<WsPath> {
+        self.expected.iter().map(|_| self.path.clone()).collect()
+    }
 }
 
 /// What can be loaded is written like any other content, and stored as small as one.

@@ -53,6 +53,10 @@ impl Execute for Read {
         let effect = Effect::one(EffectKind::Read, path.clone());
         Ok(Planned::Answer { effect, answer: part.answer(path, stat.size(), told) })
     }
+
+    fn reads(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
 }
 
 /// Opens the file that a path means. Where there was a regular one at the last look, that is tried first:
@@ -147,7 +151,7 @@ fn plan_elsewhere(
 ) -> Result<Option<Planned<ReadAnswer>>> {
     match path.is_command_output() {
         true => plan_spilled(read, workspace, path, call).map(Some),
-        false => plan_virtual(read, workspace, path),
+        false => plan_virtual(read, workspace, path, call),
     }
 }
 
@@ -197,8 +201,9 @@ fn plan_virtual(
     read: &Read,
     workspace: &Workspace,
     path: &WsPath,
+    call: &Call,
 ) -> Result<Option<Planned<ReadAnswer>>> {
-    let Some(bytes) = workspace.virtual_text(path)? else {
+    let Some(bytes) = workspace.virtual_text(path, call)? else {
         return match workspace.shown_below(path)?.are_in(path) {
             true => Err(is_folder(path)),
             false => Ok(None),

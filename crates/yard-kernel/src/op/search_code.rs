@@ -65,7 +65,8 @@ impl Search<'_> {
     fn answer(&self, moved: Moved) -> Result<Option<CodeAnswer>> {
         let Self { asked, workspace, call, .. } = self;
         Refresh { workspace, folder: &self.folder, shown: &self.shown, call }.run()?;
-        let scope = Scope { folder: &self.folder, language: asked.language, scope: asked.scope };
+        let scope =
+            Scope { folder: &self.folder, language: asked.language, scope: asked.scope, call };
         let ranked = workspace.code.rank(&self.query, &scope, asked.skip, asked.limit);
         let (mut results, mut passed, mut bytes) = (Vec::new(), 0, 0);
         for hit in &ranked.hits {
@@ -93,6 +94,7 @@ impl Search<'_> {
             too_large: ranked.too_large,
             beyond: ranked.beyond,
             partly: ranked.partly,
+            withheld: ranked.withheld,
         }))
     }
 

@@ -17,7 +17,12 @@ impl Execute for Show {
         let recorded = workspace.store().changes(row.seq).map_err(store_fault)?;
         for change in together(recorded) {
             call.check()?;
-            let shown = show(workspace, change, &mut left, &mut truncated)?;
+            let is_withheld =
+                [&change.from, &change.to].into_iter().flatten().any(|path| !call.may_read(path));
+            let mut shown = show(workspace, change, is_withheld, &mut left, &mut truncated)?;
+            if is_withheld {
+                shown.hashes = (None, None);
+            }
             changes.push(shown);
         }
         let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
@@ -30,6 +35,7 @@ impl Execute for Show {
 fn show(
     workspace: &Workspace,
     change: Change,
+    is_withheld: bool,
     left: &mut usize,
     truncated: &mut bool,
 ) -> Result<ShownChange> {
@@ -39,8 +45,11 @@ fn show(
         (Some(before), Some(after)) if before.mode != after.mode => Some((before.mode, after.mode)),
         _ => None,
     };
-    let diff =
-        if hashes.0 == hashes.1 { None } else { diff_of(workspace, &change, left, truncated)? };
+    let diff = if is_withheld || hashes.0 == hashes.1 {
+        None
+    } else {
+        diff_of(workspace, &change, left, truncated)?
+    };
     Ok(ShownChange {
         file: change.file,
         summary: change.summary(),

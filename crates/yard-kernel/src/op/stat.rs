@@ -36,12 +36,18 @@ impl Execute for Stat {
             Some(at) => at,
             None => workspace.disk.birth(&path)?.unwrap_or_else(|| stat.modified()),
         };
-        let effect = Effect::one(EffectKind::Read, path.clone());
+        let effect = looked_at(self, &path);
         let entry = workspace.entry(path, &stat, &known);
         let on_disk = Some(stat.on_disk());
         let answer = StatAnswer { entry, created_at, line_count, hash, on_disk };
         Ok(Planned::Answer { effect, answer })
     }
+}
+
+/// A hash and a count of lines say something of what a file holds; the rest is what a listing shows.
+fn looked_at(ask: &Stat, path: &WsPath) -> Effect {
+    let reads = ask.want.hash || ask.want.line_count;
+    Effect::one(if reads { EffectKind::Read } else { EffectKind::List }, path.clone())
 }
 
 /// The answer for what is not in the workspace's own folder.
@@ -51,10 +57,10 @@ fn plan_elsewhere(
     path: &WsPath,
     call: &Call,
 ) -> Result<Option<Planned<StatAnswer>>> {
-    let effect = Effect::one(EffectKind::Read, path.clone());
+    let effect = looked_at(ask, path);
     let answer = match path.is_command_output() {
         true => Some(spilled_answer(ask, workspace, path, call)?),
-        false => virtual_answer(ask, workspace, path)?,
+        false => virtual_answer(ask, workspace, path, call)?,
     };
     Ok(answer.map(|answer| Planned::Answer { effect, answer }))
 }
@@ -75,10 +81,15 @@ fn spilled_answer(
 }
 
 /// The answer for what is not on disk: a virtual file, or the folder that only they make.
-fn virtual_answer(ask: &Stat, workspace: &Workspace, path: &WsPath) -> Result<Option<StatAnswer>> {
+fn virtual_answer(
+    ask: &Stat,
+    workspace: &Workspace,
+    path: &WsPath,
+    call: &Call,
+) -> Result<Option<StatAnswer>> {
     if let Some(file) = workspace.virtual_file(path)? {
         let wanted = ask.want.hash || ask.want.line_count;
-        let text = if wanted { workspace.virtual_text(path)? } else { None };
+        let text = if wanted { workspace.virtual_text(path, call)? } else { None };
         return Ok(Some(StatAnswer {
             entry: file_entry(path, &file),
             created_at: file.created_at,

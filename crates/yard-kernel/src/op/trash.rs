@@ -9,16 +9,17 @@ use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
 impl Execute for Trash {
-    fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<TrashAnswer>> {
+    fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<TrashAnswer>> {
         let count = self.limit.saturating_add(1);
         let mut removed = workspace.store().removed(self.skip, count).map_err(store_fault)?;
         let truncated = removed.len() > self.limit;
         removed.truncate(self.limit);
+        removed.retain(|node| call.may_list(&node.path));
         let mut entries = Vec::with_capacity(removed.len());
         for node in removed {
             entries.extend(trashed(workspace, node)?);
         }
-        let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
+        let effect = Effect::one(EffectKind::List, WsPath::root()).with_contents();
         Ok(Planned::Answer { effect, answer: TrashAnswer { entries, truncated } })
     }
 }

@@ -23,6 +23,11 @@ impl Execute for Write {
             },
         }
     }
+
+    /// Whether a hash is that of a file is told only to who may read the file.
+    fn reads(&self) -> Vec<WsPath> {
+        self.expected.iter().map(|_| self.path.clone()).collect()
+    }
 }
 
 fn content(write: &Write, known_type: FileType) -> NewContent<'_> {

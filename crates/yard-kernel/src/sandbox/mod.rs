@@ -26,6 +26,8 @@ mod landlocked;
 #[cfg(target_os = "linux")]
 mod loopback;
 #[cfg(target_os = "linux")]
+mod masks;
+#[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
 mod probe;
@@ -54,8 +56,8 @@ mod watched;
 mod elsewhere;
 
 pub use order::{
-    Ended, Exit, Finding, Hear, LONGEST_LINE, Layer, Level, Limits, Order, Size, Stopped, Waiting,
-    Walls, Wish, default_environment,
+    Ended, Exit, Finding, Hear, LONGEST_LINE, Layer, Level, Limits, Mask, MaskKind, Order, Size,
+    Stopped, Waiting, Walls, Wish, default_environment,
 };
 
 pub use patience::Patience;

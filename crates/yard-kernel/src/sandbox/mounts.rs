@@ -20,11 +20,11 @@ use rustix::mount::{
 
 use super::report::{At as _, Step, Trouble};
 use super::syscall::{TreeAttributes, mount_setattr};
-use super::system;
 use super::task::{Kind, Task, shown_path};
+use super::{masks, system};
 
 const NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
-const READ_ONLY: u64 = NO_DEVICES | libc::MOUNT_ATTR_RDONLY;
+pub(super) const READ_ONLY: u64 = NO_DEVICES | libc::MOUNT_ATTR_RDONLY;
 
 /// Where the new root is put together: any folder that is there will do, what it held is not needed
 /// any more.
@@ -204,6 +204,7 @@ pub(super) fn build(task: &Task, trees: Trees) -> Result<Built, Trouble> {
     for hidden in task.hidden.iter().filter(|hidden| !is_above(task, hidden)) {
         hide(task, hidden).at(Step::Hide)?;
     }
+    masks::cover(task, &below(&task.shown_at)).at(Step::Hide)?;
     let wanted = TreeAttributes { set: READ_ONLY, ..TreeAttributes::default() };
     mount_setattr(&root, wanted).at(Step::Pivot)?;
     pivot(root).at(Step::Pivot)?;
@@ -230,7 +231,7 @@ fn begin_root() -> io::Result<OwnedFd> {
 }
 
 /// A file system in memory that holds at most `size`.
-fn memory(size: &str, mode: &str) -> io::Result<OwnedFd> {
+pub(super) fn memory(size: &str, mode: &str) -> io::Result<OwnedFd> {
     new_mount("tmpfs", &[("size", size), ("mode", mode)], NO_DEVICES)
 }
 

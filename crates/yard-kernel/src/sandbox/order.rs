@@ -106,8 +106,40 @@ pub struct Order<'a> {
     pub scratch: Option<&'a Path>,
     /// Host folders that must not be seen, even below something shown.
     pub hidden: Vec<PathBuf>,
+    /// What of the workspace the command may not read. Only at [`Level::Full`].
+    pub masked: Vec<Mask>,
     /// What the command may use.
     pub limits: Limits,
+}
+
+/// Something in the workspace that a command may not read: its name is shown, and it cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mask {
+    /// Where it is, relative to the workspace.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: MaskKind,
+}
+
+/// What is masked. What is in a folder that is masked whole comes right behind it in a list, each folder
+/// before what is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaskKind {
+    /// A file by itself.
+    File,
+    /// A folder with everything in it.
+    Folder,
+    /// A folder in such a folder.
+    FolderInside,
+    /// Anything else in such a folder.
+    FileInside,
+}
+
+impl MaskKind {
+    /// Whether it is in a folder that is masked whole.
+    pub fn is_inside(self) -> bool {
+        matches!(self, Self::FolderInside | Self::FileInside)
+    }
 }
 
 /// What becomes of what a command writes in the workspace.

@@ -210,6 +210,7 @@ fn try_heard(
         layer,
         scratch: None,
         hidden: Vec::new(),
+        masked: Vec::new(),
         limits: Limits { wall: Duration::from_secs(10), ..Limits::default() },
     };
     shared.run(&order, &Call::new(Arc::new(Nowhere)), ears)

@@ -135,6 +135,7 @@ impl Shared {
             work,
             scratch: order.scratch.map(Path::to_owned).unwrap_or_default(),
             hidden: order.hidden.clone(),
+            masked: order.masked.clone(),
             shown: self.wish.shown.clone(),
             walls: WallBits::of(walls),
             owners: owners.into(),
@@ -215,6 +216,10 @@ fn check(order: &Order<'_>, walls: Walls) -> io::Result<()> {
                 "a folder below the workspace cannot be hidden without namespaces",
             ))
         }
+        _ if !walls.namespaces && !order.masked.is_empty() => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "files cannot be masked without namespaces",
+        )),
         _ if !walls.namespaces && order.proxy.is_some() => Err(io::Error::new(
             io::ErrorKind::Unsupported,
             "a command has a way out only in a box with a network of its own",

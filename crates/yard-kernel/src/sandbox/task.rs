@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use super::Walls;
+use super::{Mask, MaskKind, Walls};
 
 /// No order is longer: standard input and scripts included.
 const LONGEST: u64 = 256 << 20;
@@ -27,6 +27,8 @@ pub(super) struct Task {
     /// Its own folder in the place of `/tmp`; empty without one.
     pub(super) scratch: PathBuf,
     pub(super) hidden: Vec<PathBuf>,
+    /// What of the workspace the command may not read.
+    pub(super) masked: Vec<Mask>,
     /// More folders that are shown read-only.
     pub(super) shown: Vec<PathBuf>,
     /// Namespaces, Landlock, seccomp.
@@ -91,6 +93,10 @@ impl Task {
             out.text(path.as_os_str());
         }
         out.list(&self.hidden, |out, path| out.text(path.as_os_str()));
+        out.list(&self.masked, |out, mask| {
+            out.number(mask.kind as u64);
+            out.text(mask.path.as_os_str());
+        });
         out.list(&self.shown, |out, path| out.text(path.as_os_str()));
         out.list(&self.doors, |out, path| out.text(path.as_os_str()));
         out.number(self.kind as u64);
@@ -167,6 +173,7 @@ impl Reader<'_> {
             owners: self.path()?,
             scratch: self.path()?,
             hidden: self.list(Self::path)?,
+            masked: self.list(Self::mask)?,
             shown: self.list(Self::path)?,
             doors: self.list(Self::path)?,
             kind: self.kind()?,
@@ -189,6 +196,17 @@ impl Reader<'_> {
             2 => Some(Kind::InPlace),
             _ => None,
         }
+    }
+
+    fn mask(&mut self) -> Option<Mask> {
+        let kind = match self.number()? {
+            0 => MaskKind::File,
+            1 => MaskKind::Folder,
+            2 => MaskKind::FolderInside,
+            3 => MaskKind::FileInside,
+            _ => return None,
+        };
+        Some(Mask { kind, path: self.path()? })
     }
 
     fn number(&mut self) -> Option<u64> {
@@ -242,6 +260,9 @@ mod tests {
             shown_at: "/workspace".into(),
             scratch: "/s".into(),
             hidden: vec!["/w/.data".into()],
+            masked: [MaskKind::Folder, MaskKind::FileInside, MaskKind::File]
+                .map(|kind| Mask { path: "a".into(), kind })
+                .to_vec(),
             kind: Kind::InPlace,
             walls: WallBits::of(Walls { namespaces: true, landlock: false, seccomp: true }),
             user: Some(7),

@@ -197,7 +197,7 @@ pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
     let (session, id) = (ask.session()?, chat_of(ask)?);
     let chat = session.chats().get(id)?;
     let after = paging.cursor::<u64>()?.unwrap_or(0);
-    let page = session.chats().turns(id, None, after, paging.limit()?.min(MOST_ROWS))?;
+    let page = session.chats().turns(&ask.call, id, None, after, paging.limit()?.min(MOST_ROWS))?;
     let next = page.rows.last().filter(|_| page.truncated).map(|turn| turn.number.to_string());
     let messages = page.rows.iter().map(Message::from).collect();
     Reply::ok(&Transcript { chat: ChatRow::from(&chat), messages, next })

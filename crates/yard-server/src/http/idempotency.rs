@@ -64,6 +64,7 @@ fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Probl
     let registry = ask.app.house.registry();
     match registry.claim(retry, now, forget_before).map_err(failed)? {
         Claim::Answered { status, body } => {
+            let body = shown_again(ask, body)?;
             let content = if body.is_empty() { Content::Empty } else { Content::Json(body.into()) };
             return Ok(Reply { status, content, cookies: Vec::new() });
         }
@@ -86,6 +87,8 @@ fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Probl
         }
         Claim::New => {}
     }
+    // Of before the answer: what is withheld meanwhile is no part of it.
+    let note = note(ask)?;
     let result = handler(ask);
     let reply = match &result {
         Ok(reply) => Some((reply.status, bytes(&reply.content))),
@@ -96,13 +99,49 @@ fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Probl
     };
     // A failure to keep the answer is no reason to hide that it happened.
     let kept = match reply {
-        Some((status, body)) => registry.answer_claim(retry, status, &body),
+        Some((status, body)) => registry.answer_claim(retry, status, &kept_as(note, &body)),
         None => registry.drop_claim(retry),
     };
     if let Err(error) = kept {
         tracing::error!(%error, "the answer of a retried request could not be kept");
     }
     result
+}
+
+/// What the caller may read in the workspace that it asks, if it asks one.
+fn note(ask: &Ask) -> Result<Option<String>, Problem> {
+    match &ask.caller {
+        Caller::Inside(_) => Ok(Some(ask.session()?.reading_note(&ask.call)?)),
+        Caller::Unasked | Caller::Known(_) => Ok(None),
+    }
+}
+
+/// Stands before the note of an answer that is kept: no answer begins with it.
+const NOTED: u8 = 1;
+
+/// An answer as it is kept: after a line that says what its caller could read.
+fn kept_as(note: Option<String>, body: &[u8]) -> Vec<u8> {
+    match note {
+        Some(note) => [&[NOTED], note.as_bytes(), b"\n", body].concat(),
+        None => body.to_vec(),
+    }
+}
+
+/// An answer that was kept, if its caller may read now what it could then.
+fn shown_again(ask: &Ask, kept: Vec<u8>) -> Result<Vec<u8>, Problem> {
+    let Caller::Inside(_) = &ask.caller else { return Ok(kept) };
+    let noted = kept.strip_prefix(&[NOTED]).and_then(|rest| {
+        let end = rest.iter().position(|byte| *byte == b'\n')?;
+        Some((std::str::from_utf8(&rest[..end]).ok()?, &rest[end + 1..]))
+    });
+    let (note, body) = noted.unwrap_or(("", kept.as_slice()));
+    if ask.session()?.may_see_kept(&ask.call, note)? {
+        return Ok(body.to_vec());
+    }
+    Err(Problem::conflict(
+        "the first try with this key was answered, and its answer may hold what you may not read any more; \
+         look at the steps to see what happened, and send it again with a new key if need be",
+    ))
 }
 
 /// Whether a failure is what a retry is told, too. After most it is not known whether part of the change

@@ -79,7 +79,7 @@ impl Desk for SqliteStore {
         after: u64,
         count: usize,
     ) -> Result<Vec<Turn>> {
-        let sql = "SELECT id, at, actor, kind, data FROM turn \
+        let sql = "SELECT id, at, actor, kind, data, text FROM turn \
                    WHERE chat = (SELECT id FROM chat WHERE uuid = ?1) AND id > ?2 \
                    AND (?3 IS NULL OR kind = ?3) ORDER BY id LIMIT ?4";
         let kind = kind.map(value::turn_number);
@@ -348,6 +348,7 @@ fn turn(row: &Row<'_>) -> Result<Turn> {
         actor: get(row, 2)?,
         kind: value::turn(get(row, 3)?)?,
         data: get(row, 4)?,
+        text: get(row, 5)?,
     })
 }
 

@@ -101,7 +101,7 @@ impl<'a> Searcher<'a> {
 
     /// Searches the text of a file that is not on disk; one that is gone meanwhile has none.
     fn virtual_file(&mut self, path: &WsPath) -> Result<FileMatches> {
-        let bytes = self.workspace.virtual_text(path)?.unwrap_or_default();
+        let bytes = self.workspace.virtual_text(path, self.call)?.unwrap_or_default();
         let mut taken =
             Taken::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
         self.bytes(&bytes, &mut taken)?;

@@ -1,0 +1,490 @@
+//! What a caller may not read is masked in every box and terminal: names stay, contents never come out,
+//! and nothing of the masks is taken for a change.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use yard_core::ChatId;
+use yard_dialects::{Answer, Catalog};
+use yard_gate::{Scope, Session};
+use yard_kernel::Boxed;
+use yard_kernel::sandbox::{Level, Sandbox, Wish};
+use yard_testkit::{Folders, Plan, Yard};
+
+use crate::ground::{picture, plan, shell, shell_as, times, yard};
+
+/// Words of files that may not be read, each in another place.
+const CANARIES: [&str; 4] =
+    ["canary-tree-4711", "canary-name-4712", "canary-deep-4713", "canary-git-4714"];
+
+fn rules(yard: &Yard, then: &str) {
+    let rules = json!({"rules": [
+        {"effect": "read", "path": ["secrets/**", "conf/deep/**"], "then": then},
+        {"effect": "read", "path": ".env", "then": then},
+    ]});
+    set(yard, &rules);
+}
+
+fn set(yard: &Yard, rules: &Value) {
+    yard.person().change_settings(&yard.surroundings(), rules.as_object().unwrap()).unwrap();
+}
+
+/// Files of which some may not be read.
+fn furnished() -> Yard {
+    let yard = yard();
+    yard.put("/secrets/k.txt", format!("{}\nsecond line\n", CANARIES[0]));
+    yard.put("/secrets/sub/other.txt", format!("{}\n", CANARIES[0]));
+    yard.put("/.env", format!("TOKEN={}\n", CANARIES[1]));
+    yard.put("/app/.env", format!("TOKEN={}\n", CANARIES[1]));
+    yard.put("/conf/deep/key.pem", format!("{}\n", CANARIES[2]));
+    yard.put("/conf/plain.txt", "plain\n");
+    yard.put("/src/main.py", "print('hello')\n");
+    std::os::unix::fs::symlink("secrets/k.txt", yard.root().join("link.txt")).unwrap();
+    yard
+}
+
+fn check_no_canary(what: &str, told: &str) {
+    for canary in CANARIES {
+        assert!(!told.contains(canary), "{what} told {canary}: {told}");
+    }
+}
+
+fn call(yard: &Yard, session: &Session, toolset: &str, tool: &str, args: Value) -> Answer {
+    yard.catalog().call(toolset, tool, args, session, &yard.surroundings())
+}
+
+/// Each tries to get at a file that may not be read, in its own way.
+const ATTEMPTS: [&str; 26] = [
+    "cat secrets/k.txt",
+    "cat ./secrets/../secrets/k.txt link.txt .env app/.env conf/deep/key.pem",
+    "mv secrets s2; cat s2/k.txt",
+    "mv conf c2; cat c2/deep/key.pem",
+    "mv .env e2; cat e2",
+    "cp secrets/k.txt pub.txt; cat pub.txt",
+    "cp -a secrets s3; cat s3/k.txt",
+    "ln secrets/k.txt hard; cat hard",
+    "ln -s secrets/k.txt soft; cat soft",
+    "ln -s \"$PWD/secrets\" folder; cat folder/k.txt",
+    "chmod 777 secrets secrets/k.txt .env; cat secrets/k.txt .env",
+    "tar cf - secrets .env conf | strings",
+    "grep -r canary . ; grep -c . .env",
+    "dd if=secrets/k.txt bs=1 2>&1",
+    "head -c 5 .env; tail -1 .env; od -c .env",
+    "python3 -c 'print(open(\"secrets/k.txt\").read())'",
+    "python3 -c 'import os; fd=os.open(\".env\", os.O_RDWR); print(os.read(fd, 99))'",
+    "python3 -c 'import mmap,os; f=open(\"conf/deep/key.pem\"); print(mmap.mmap(f.fileno(),0,prot=1)[:])'",
+    "cat /proc/self/cwd/secrets/k.txt /proc/1/root$PWD/.env",
+    "find . -type f -exec cat {} +",
+    "rm -rf secrets; mkdir -p secrets; cat secrets/k.txt",
+    "umount secrets; umount -l .env; cat secrets/k.txt .env",
+    "unshare -rm sh -c 'umount -l secrets; umount -l .env; cat secrets/k.txt .env'",
+    "mount --bind . /tmp; cat /tmp/secrets/k.txt",
+    "cat /proc/self/mountinfo; cat /proc/self/mounts",
+    "git init -q . && git add -A; git diff --cached; git stash; cat .git/index | strings",
+];
+
+#[test]
+fn no_command_reads_what_its_caller_may_not_under_deny_and_ask() {
+    for then in ["deny", "ask"] {
+        let yard = furnished();
+        let before = picture(yard.root());
+        rules(&yard, then);
+        for attempt in ATTEMPTS {
+            let told = shell_as(&yard, &yard.session(), attempt);
+            check_no_canary(attempt, &told.body.to_string());
+            check_no_canary(attempt, &format!("{:?}", told.pending));
+        }
+        // Whatever was allowed to land is on disk now: nothing of it holds a canary either.
+        let after = picture(yard.root());
+        for (path, (kind, mode, bytes)) in &before {
+            let named = path.to_string_lossy();
+            if named.starts_with("secrets") || named.ends_with(".env") || named.ends_with(".pem") {
+                assert_eq!(after.get(path), Some(&(*kind, *mode, bytes.clone())), "{named}");
+            }
+        }
+        for (path, (_, _, bytes)) in after.iter().filter(|(path, _)| !before.contains_key(*path)) {
+            check_no_canary(&path.to_string_lossy(), &String::from_utf8_lossy(bytes));
+        }
+    }
+}
+
+#[test]
+fn names_stay_the_rest_works_and_the_answer_counts_what_is_masked() {
+    let yard = furnished();
+    rules(&yard, "deny");
+    let told = shell(&yard, "ls secrets secrets/sub; cat conf/plain.txt; echo new > conf/new.txt");
+    let text = told.to_string();
+    for name in ["k.txt", "other.txt", "plain"] {
+        assert!(text.contains(name), "{name}: {told}");
+    }
+    let message = told["message"].as_str().unwrap();
+    assert!(message.contains("5 files may not be read"), "{message}");
+    assert!(message.contains("1 created"), "{message}");
+    assert_eq!(yard.bytes("/conf/new.txt"), b"new\n");
+    // Where nothing is withheld nothing is said.
+    set(&yard, &json!({"rules": []}));
+    let told = shell(&yard, "cat secrets/k.txt");
+    assert!(told.to_string().contains(CANARIES[0]), "{told}");
+    assert!(!told.to_string().contains("may not be read"), "{told}");
+}
+
+#[test]
+fn a_mask_is_no_change_when_the_command_lands() {
+    let yard = furnished();
+    let before = picture(yard.root());
+    rules(&yard, "deny");
+    let told =
+        shell(&yard, "stat secrets/k.txt .env >/dev/null; touch secrets/k.txt; ls -lR >/dev/null");
+    assert!(!told["message"].as_str().unwrap().contains("files:"), "{told}");
+    assert_eq!(picture(yard.root()), before);
+}
+
+#[test]
+fn every_tool_that_runs_in_a_box_is_masked() {
+    let yard = furnished();
+    let git = "git init -q -b main . && git config user.email a@example.com && git config user.name A \
+               && git add src && git commit -qm one && echo x >> src/main.py";
+    let done = std::process::Command::new("sh").args(["-c", git]).current_dir(yard.root()).status();
+    assert!(done.unwrap().success());
+    yard.put("/secrets/test_it.py", format!("def test():\n    assert '{}' == ''\n", CANARIES[0]));
+    rules(&yard, "deny");
+    let session = yard.session();
+    let code = "import glob\nfor name in ['secrets/k.txt', '.env', 'conf/deep/key.pem']:\n    try:\n        \
+                print(open(name).read())\n    except OSError as error:\n        print(error)\n";
+    let calls = [
+        ("assistant", "run_code", json!({"language": "python", "code": code})),
+        ("assistant", "run_code", json!({"language": "bash", "code": "cat secrets/k.txt .env"})),
+        ("assistant", "git_diff", json!({})),
+        ("assistant", "git_status", json!({})),
+        ("assistant", "run_tests", json!({"path": "secrets"})),
+        ("assistant", "format_code", json!({"paths": ["secrets/test_it.py"]})),
+        (
+            "codex",
+            "shell",
+            json!({"command": "cat secrets/*", "workdir": "secrets", "timeout_ms": 9_000}),
+        ),
+    ];
+    for (toolset, tool, args) in calls {
+        let told = call(&yard, &session, toolset, tool, args.clone());
+        check_no_canary(&format!("{tool} {args}"), &told.body.to_string());
+    }
+    let told = call(&yard, &session, "assistant", "git_diff", json!({}));
+    assert!(told.body.to_string().contains("src/main.py"), "{}", told.body);
+}
+
+#[test]
+fn git_diff_does_not_show_a_tracked_file_that_may_not_be_read() {
+    let yard = furnished();
+    let git = "git init -q -b main . && git config user.email a@example.com && git config user.name A \
+               && git add -A && git commit -qm one";
+    let done = std::process::Command::new("sh").args(["-c", git]).current_dir(yard.root()).status();
+    assert!(done.unwrap().success());
+    yard.put("/secrets/k.txt", format!("{}\n", CANARIES[3]));
+    rules(&yard, "deny");
+    let told = call(&yard, &yard.session(), "assistant", "git_diff", json!({}));
+    assert!(!told.body.to_string().contains(CANARIES[3]), "{}", told.body);
+}
+
+fn exec(yard: &Yard, name: &str, cmd: &str) -> String {
+    let args = json!({"session_id": name, "cmd": cmd, "workdir": null});
+    call(yard, &yard.session(), "codex", "exec_command", args).body.to_string()
+}
+
+fn types(yard: &Yard, name: &str, chars: &str) -> String {
+    let args = json!({"session_id": name, "chars": chars});
+    call(yard, &yard.session(), "codex", "write_stdin", args).body.to_string()
+}
+
+#[test]
+fn terminals_are_masked_and_their_folders_cannot_be_moved_away() {
+    let yard = furnished();
+    rules(&yard, "deny");
+    let before = picture(yard.root());
+    let told = exec(&yard, "t", "sh");
+    check_no_canary("opening", &told);
+    for (number, attempt) in ATTEMPTS.iter().enumerate().filter(|(_, line)| !line.contains("git "))
+    {
+        let told = types(&yard, "t", &format!("{attempt}; echo over-{number}\n"));
+        check_no_canary(attempt, &told.to_string());
+    }
+    let told = types(&yard, "t", "ls secrets; mv conf c9; mv secrets s9; mv app a9; exit\n");
+    check_no_canary("the end", &told.to_string());
+    let after = picture(yard.root());
+    let is_withheld = |path: &std::path::Path| {
+        let named = path.to_string_lossy();
+        named.starts_with("secrets") || named.ends_with(".env") || named.ends_with(".pem")
+    };
+    let kept: BTreeMap<_, _> = before.iter().filter(|(path, _)| is_withheld(path)).collect();
+    for (path, entry) in kept {
+        assert_eq!(after.get(path), Some(entry), "{}", path.display());
+    }
+}
+
+#[test]
+fn a_new_rule_ends_the_terminals_that_it_touches_and_no_others() {
+    let yard = furnished();
+    exec(&yard, "t", "sh");
+    let told = types(&yard, "t", "cat secrets/k.txt\n");
+    assert!(told.to_string().contains(CANARIES[0]), "{told}");
+    // A rule on what is not there touches nothing.
+    set(&yard, &json!({"rules": [{"effect": "read", "path": "nowhere/**", "then": "deny"}]}));
+    let told = types(&yard, "t", "echo still-$((20+22))\n");
+    assert!(told.to_string().contains("still-42"), "{told}");
+    set(&yard, &json!({"rules": [{"effect": "read", "path": "conf/deep/**", "then": "deny"}]}));
+    let told = types(&yard, "t", "cat conf/deep/key.pem\n");
+    check_no_canary("after the rule", &told.to_string());
+    let told = told.to_string();
+    assert!(told.contains("/conf/deep") && told.contains("may not be read any more"), "{told}");
+    // A rule against changing ends what changes in place.
+    set(&yard, &json!({"rules": []}));
+    exec(&yard, "u", "sh");
+    set(&yard, &json!({"rules": [{"effect": "change", "path": "src/**", "then": "deny"}]}));
+    let told = types(&yard, "u", "echo x > src/main.py\n").to_string();
+    assert!(told.contains("forbids") && told.contains("src"), "{told}");
+    assert_eq!(yard.bytes("/src/main.py"), b"print('hello')\n");
+}
+
+#[test]
+fn without_namespaces_no_command_runs_where_something_may_not_be_read() {
+    let helper = std::path::PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
+    let walls = yard_kernel::sandbox::Walls { namespaces: false, ..Default::default() };
+    let wish = Wish { walls, ..Wish::default() };
+    let boxed = Some(Boxed::new(move || Sandbox::probe(helper, wish)));
+    let yard = Yard::open(&Folders::new(), Plan { boxed, ..plan() }).unwrap();
+    if yard.workspace().box_level() != Some(Level::Walls) {
+        return;
+    }
+    yard.put("/secrets/k.txt", CANARIES[0]);
+    rules(&yard, "deny");
+    let told = shell_as(&yard, &yard.session(), "cat secrets/k.txt");
+    assert!(!told.ok, "{}", told.body);
+    check_no_canary("walls", &told.body.to_string());
+}
+
+/// A session of an agent in a chat of its own.
+fn in_chat(yard: &Yard, title: &str) -> (Session, ChatId) {
+    let chat = yard.person().chats().make(&yard.surroundings(), title, None).unwrap();
+    (yard.session().in_chat(chat.id).unwrap(), chat.id)
+}
+
+#[test]
+fn w18_what_one_chat_was_allowed_to_read_is_shown_in_no_other() {
+    let yard = furnished();
+    rules(&yard, "ask");
+    let (reader, chat) = in_chat(&yard, "Reader");
+    let (other, _) = in_chat(&yard, "Other");
+    let asked = call(&yard, &reader, "workspace", "read", json!({"path": "/secrets/k.txt"}));
+    let id = crate::ground::asked(&asked);
+    let ruling = yard_gate::Ruling {
+        approves: true,
+        scope: Scope::Chat,
+        reason: None,
+        args: None,
+        state: None,
+    };
+    yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap();
+    let read = call(&yard, &reader, "workspace", "read", json!({"path": "/secrets/k.txt"}));
+    assert!(read.body.to_string().contains(CANARIES[0]), "{}", read.body);
+    let own = call(&yard, &reader, "workspace", "read", json!({"path": "/chats/Reader.chat"}));
+    assert!(own.body.to_string().contains(CANARIES[0]), "{}", own.body);
+    let ways = [
+        ("workspace", "read", json!({"path": "/chats/Reader.chat"})),
+        ("workspace", "cat", json!({"paths": ["/chats/Reader.chat"]})),
+        ("workspace", "grep", json!({"pattern": "canary", "path": "/chats"})),
+        ("workspace", "grep", json!({"pattern": "canary", "path": "/chats/Reader.chat"})),
+        ("workspace", "grep", json!({"pattern": "canary", "path": "/.toolyard-output"})),
+        (
+            "codex",
+            "grep_files",
+            json!({"pattern": "canary", "path": ".", "include": null, "limit": 99}),
+        ),
+    ];
+    for (toolset, tool, args) in ways {
+        let told = call(&yard, &other, toolset, tool, args.clone());
+        check_no_canary(&format!("{tool} {args}"), &told.body.to_string());
+    }
+    let turns = other.chats().turns(&yard.surroundings(), chat, None, 0, 99).unwrap();
+    for turn in &turns.rows {
+        check_no_canary("a turn", &turn.data);
+        check_no_canary("a turn", &turn.text);
+    }
+    // A yes for one call shows it to nobody else, and after a deny not to who read it either.
+    set(&yard, &json!({"rules": [{"effect": "read", "path": "secrets/**", "then": "deny"}]}));
+    let own = call(&yard, &reader, "workspace", "read", json!({"path": "/chats/Reader.chat"}));
+    check_no_canary("own chat after a deny", &own.body.to_string());
+}
+
+#[test]
+fn kept_output_is_shown_to_nobody_who_may_read_less_than_the_command_could() {
+    let yard = furnished();
+    // Tools of `codex` may read what those of `workspace` may not.
+    set(
+        &yard,
+        &json!({"rules": [
+            {"effect": "read", "path": "secrets/**", "tool": "workspace.*", "then": "deny"},
+        ]}),
+    );
+    let told = shell(&yard, "yes \"$(cat secrets/k.txt)\" | head -40000");
+    assert!(told.to_string().contains(CANARIES[0]), "{told}");
+    let listed = yard.call("ls", json!({"path": "/.toolyard-output"}));
+    let listed: Value = serde_json::from_str(&listed.body.to_string()).unwrap();
+    let kept = listed["result"]["entries"].as_array().or(listed["result"]["files"].as_array());
+    let kept = kept.unwrap_or_else(|| panic!("{listed}"));
+    assert!(!kept.is_empty(), "{listed}");
+    for entry in kept {
+        for (tool, args) in [
+            ("read", json!({"path": entry["path"]})),
+            ("cat", json!({"paths": [entry["path"]]})),
+            ("grep", json!({"path": entry["path"], "pattern": "canary"})),
+            ("grep", json!({"path": "/.toolyard-output", "pattern": "canary"})),
+        ] {
+            check_no_canary(tool, &yard.call(tool, args).body.to_string());
+        }
+    }
+    let args =
+        json!({"pattern": "canary", "path": ".toolyard-output", "include": null, "limit": 9});
+    let told = call(&yard, &yard.session(), "codex", "grep_files", args);
+    assert!(told.body.to_string().contains(CANARIES[0]), "{}", told.body);
+}
+
+/// A generator of numbers that are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap_or(0) % below
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.roll(from.len())]
+    }
+}
+
+const PATHS: [&str; 12] = [
+    "/secrets/k.txt",
+    "/secrets",
+    "/.env",
+    "/app/.env",
+    "/conf/deep/key.pem",
+    "/conf",
+    "/",
+    "/link.txt",
+    "/src/main.py",
+    "/chats",
+    "/.toolyard-output",
+    "/app",
+];
+const TEXTS: [&str; 10] = [
+    "canary",
+    "canary-tree-471",
+    "TOKEN=",
+    "second line\n",
+    ".*",
+    "can[a-z]+",
+    "x",
+    "",
+    "plain\n",
+    "print",
+];
+
+/// A value for an argument, by its name and its schema; sometimes one that does not fit.
+fn value_for(dice: &mut Dice, name: &str, schema: &Value, yard: &Yard) -> Value {
+    let place = |dice: &mut Dice| {
+        let path = (*dice.pick(&PATHS)).to_owned();
+        match dice.roll(3) {
+            0 => path.trim_start_matches('/').to_owned(),
+            1 => format!("{}{path}", yard.root().display()),
+            _ => path,
+        }
+    };
+    let lower = name.to_lowercase();
+    if lower.contains("path")
+        || lower.contains("dir")
+        || lower == "source"
+        || lower == "destination"
+    {
+        return match schema["type"] == "array" {
+            true => json!([place(dice), place(dice)]),
+            false => json!(place(dice)),
+        };
+    }
+    if lower.contains("cmd") || lower.contains("command") || lower == "code" || lower == "chars" {
+        let text = format!("{}\n", dice.pick(&ATTEMPTS));
+        return json!(text);
+    }
+    if lower.contains("patch") && schema["type"] == "string" {
+        let (path, text) = (place(dice), dice.pick(&TEXTS));
+        return json!(format!(
+            "*** Begin Patch\n*** Update File: {path}\n@@\n-{text}\n+changed\n*** End Patch\n"
+        ));
+    }
+    match schema["type"].as_str().or_else(|| schema["type"][0].as_str()) {
+        Some("integer" | "number") => json!(*dice.pick(&[0, 1, 2, 50])),
+        Some("boolean") => json!(dice.roll(2) == 0),
+        Some("array") => {
+            let item = &schema["items"];
+            match item["properties"].as_object() {
+                Some(members) => {
+                    let one: serde_json::Map<String, Value> = { members.iter() }
+                        .map(|(name, schema)| (name.clone(), value_for(dice, name, schema, yard)))
+                        .collect();
+                    json!([one])
+                }
+                None => json!([*dice.pick(&TEXTS)]),
+            }
+        }
+        Some("object") => json!({}),
+        _ => match schema["enum"].as_array() {
+            Some(words) => dice.pick(words).clone(),
+            None => json!(*dice.pick(&TEXTS)),
+        },
+    }
+}
+
+/// No answer of any tool, no transcript, event or kept output holds a byte of what may not be read, whatever
+/// is sent.
+#[test]
+fn no_tool_tells_what_may_not_be_read_whatever_it_is_sent() {
+    for (round, then) in ["deny", "ask"].into_iter().enumerate() {
+        let yard = furnished();
+        rules(&yard, then);
+        let (session, _) = in_chat(&yard, "Agent");
+        let mut dice = Dice(4_711 + round as u64);
+        let tools: Vec<(&str, &str, Value)> = { Catalog::toolset_names().into_iter() }
+            .flat_map(|toolset| {
+                let tools = yard.catalog().list(toolset);
+                tools.map(move |tool| (toolset, tool.name(), tool.input_schema().clone()))
+            })
+            // What dials out or waits for a person tells nothing of files.
+            .filter(|(_, name, _)| !name.starts_with("web_") && *name != "install_package")
+            .collect();
+        assert!(tools.len() > 40, "{}", tools.len());
+        for _ in 0..times(10_000) {
+            let (toolset, tool, schema) = dice.pick(&tools);
+            let members = schema["properties"].as_object().cloned().unwrap_or_default();
+            let mut args = serde_json::Map::new();
+            for (name, member) in &members {
+                if dice.roll(4) > 0 {
+                    args.insert(name.clone(), value_for(&mut dice, name, member, &yard));
+                }
+            }
+            for (name, millis) in [("timeout_ms", 3_000), ("timeout", 3)] {
+                if members.contains_key(name) {
+                    args.insert(name.to_owned(), json!(millis));
+                }
+            }
+            let told = call(&yard, &session, toolset, tool, Value::Object(args.clone()));
+            check_no_canary(&format!("{toolset}.{tool} {args:?}"), &told.body.to_string());
+        }
+        let events = session.events(0, 200).unwrap();
+        check_no_canary("events", &format!("{events:?}"));
+        // What the agent sent is its own text; only whole lines of the files count in the transcript.
+        let chat = call(&yard, &session, "workspace", "read", json!({"path": "/chats/Agent.chat"}));
+        for canary in [CANARIES[0], CANARIES[1], CANARIES[2]] {
+            assert!(!chat.body.to_string().contains(canary), "{canary} in the transcript");
+        }
+        session.leave();
+    }
+}

@@ -1,0 +1,246 @@
+//! What the rules withhold from one caller's reading, for everything that looks at more than one named
+//! file: searches, listings, diffs of steps, boxes, transcripts. Presets do not count here: what a preset
+//! asks about is asked about once, for the whole search or command.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+use yard_core::hash::ContentHash;
+use yard_core::{Call, Effect, EffectKind, Reading, Result, WsPath};
+use yard_store::{NewTurn, Turn, TurnKind};
+
+use crate::rules::Then;
+use crate::{Asks, Origin, Rule, Rules, Session};
+
+/// Most paths that a turn of a transcript names: one that is about more is shown to nobody from whom
+/// anything is withheld.
+const NAMED_PATHS: usize = 64;
+/// Stands for every tool of every dialect: rules that name tools are not about it.
+const ANY_TOOL: Origin<'static> = Origin { toolset: "*", tool: "*", asks: Asks::Never };
+/// The member of a turn's data that says what it is about.
+const ABOUT: &str = "about";
+
+/// What one caller may not read, by the rules and by what persons allowed.
+pub(crate) struct Withheld {
+    /// Rules that deny reading, or ask before it.
+    read: Vec<Rule>,
+    /// The same of listing.
+    list: Vec<Rule>,
+    /// What persons allowed to read, where only asking stands against it.
+    allowed: Vec<Rule>,
+}
+
+impl Withheld {
+    /// What the rules withhold from a tool; `None` where that is nothing.
+    fn by(rules: &Rules, origin: Origin<'_>) -> Option<Self> {
+        let against = |kind: EffectKind| -> Vec<Rule> {
+            let rules = rules.rules.iter().filter(|rule| rule.then() != Then::Allow);
+            rules.filter(|rule| rule.speaks_of(kind, origin)).cloned().collect()
+        };
+        let (read, list) = (against(EffectKind::Read), against(EffectKind::List));
+        if read.is_empty() && list.is_empty() {
+            return None;
+        }
+        Some(Self { read, list, allowed: Vec::new() })
+    }
+
+    /// Whether a person could have allowed something of it.
+    fn asks(&self) -> bool {
+        self.read.iter().any(|rule| rule.then() == Then::Ask)
+    }
+
+    fn is_allowed(&self, path: &WsPath) -> bool {
+        self.allowed.iter().any(|rule| rule.names(path))
+    }
+
+    fn marks(rules: &[Rule]) -> BTreeSet<String> {
+        let mark = |rule: &Rule| {
+            let mut hash = ContentHash::of(rule.to_string().as_bytes()).to_string();
+            hash.truncate(16);
+            hash
+        };
+        rules.iter().map(mark).collect()
+    }
+}
+
+impl Reading for Withheld {
+    fn may_read(&self, path: &WsPath) -> bool {
+        let mut against = self.read.iter().filter(|rule| rule.names(path)).peekable();
+        if against.peek().is_none() {
+            return true;
+        }
+        against.all(|rule| rule.then() == Then::Ask) && self.is_allowed(path)
+    }
+
+    fn may_list(&self, path: &WsPath) -> bool {
+        let is_hidden = |path: &WsPath| self.list.iter().any(|rule| rule.names(path));
+        // What is in a folder that may not be named may not be named either.
+        self.list.is_empty() || !(is_hidden(path) || path.ancestors().iter().any(is_hidden))
+    }
+
+    fn withheld_places(&self) -> Vec<WsPath> {
+        self.read.iter().flat_map(Rule::places).collect()
+    }
+
+    fn withholds_all_below(&self, folder: &WsPath) -> bool {
+        let counts = |rule: &&Rule| rule.then() == Then::Deny || self.allowed.is_empty();
+        self.read.iter().filter(counts).any(|rule| rule.names_all_below(folder))
+    }
+
+    fn note(&self) -> String {
+        json!({"withheld": Self::marks(&self.read), "allowed": Self::marks(&self.allowed)})
+            .to_string()
+    }
+
+    fn may_see(&self, note: &str) -> bool {
+        let note: Value = serde_json::from_str(note).unwrap_or_default();
+        let marks = |name: &str| -> Option<BTreeSet<String>> {
+            let marks = note[name].as_array()?.iter();
+            marks.map(|mark| mark.as_str().map(str::to_owned)).collect()
+        };
+        let (Some(withheld), Some(allowed)) = (marks("withheld"), marks("allowed")) else {
+            return self.read.is_empty();
+        };
+        Self::marks(&self.read).is_subset(&withheld)
+            && allowed.is_subset(&Self::marks(&self.allowed))
+    }
+}
+
+impl Session {
+    /// What the rules withhold from a tool of this session; `None` where that is nothing.
+    pub(crate) fn withheld(&self, origin: Origin<'_>, call: &Call) -> Result<Option<Withheld>> {
+        let rules = self.open().rules(call)?;
+        if rules.is_empty() {
+            return Ok(None);
+        }
+        let Some(mut withheld) = Withheld::by(&rules, origin) else { return Ok(None) };
+        if withheld.asks() {
+            let granted = self.allowed_in_chat()?.into_iter().chain(rules.saved.iter().cloned());
+            let granted = granted.filter(|rule| rule.speaks_of(EffectKind::Read, origin));
+            withheld.allowed = granted.filter(|rule| rule.then() == Then::Allow).collect();
+        }
+        Ok(Some(withheld))
+    }
+
+    /// The same call, which knows what its caller may not read.
+    pub(crate) fn reading(&self, origin: Origin<'_>, call: &Call) -> Result<Call> {
+        let withheld = self.withheld(origin, call)?;
+        let reading = withheld.map(|withheld| Arc::new(withheld) as Arc<dyn Reading>);
+        Ok(call.clone().reading_as(reading))
+    }
+
+    /// What this caller may read, as a text to be kept beside an answer to it.
+    pub fn reading_note(&self, call: &Call) -> Result<String> {
+        let withheld = self.withheld(ANY_TOOL, call)?;
+        Ok(withheld.map_or_else(
+            || json!({"withheld": [], "allowed": []}).to_string(),
+            |withheld| withheld.note(),
+        ))
+    }
+
+    /// Whether this caller may still see an answer that was kept with such a note.
+    pub fn may_see_kept(&self, call: &Call, note: &str) -> Result<bool> {
+        let withheld = self.withheld(ANY_TOOL, call)?;
+        Ok(withheld.is_none_or(|withheld| withheld.may_see(note)))
+    }
+
+    /// A turn of a transcript, with what has to be known to decide later who may see it.
+    pub(crate) fn noted(&self, origin: Origin<'_>, call: &Call, turn: NewTurn) -> NewTurn {
+        let Ok(withheld) = self.withheld(origin, call) else { return turn };
+        let mut about: Value = match withheld {
+            Some(withheld) => serde_json::from_str(&withheld.note()).unwrap_or_default(),
+            None => json!({"withheld": [], "allowed": []}),
+        };
+        match self.touched() {
+            Some(touched) => touched.tell(&mut about),
+            None => about["wide"] = json!(true),
+        }
+        with_about(turn, about)
+    }
+}
+
+fn with_about(mut turn: NewTurn, about: Value) -> NewTurn {
+    let mut data: Value = serde_json::from_str(&turn.data).unwrap_or_default();
+    if let Some(data) = data.as_object_mut() {
+        data.insert(ABOUT.to_owned(), about);
+    }
+    turn.data = data.to_string();
+    turn
+}
+
+/// What one call looked at and changed.
+#[derive(Debug, Default)]
+pub(crate) struct Touched(Mutex<Paths>);
+
+#[derive(Debug, Default)]
+struct Paths {
+    named: BTreeSet<WsPath>,
+    /// It was about whole trees, or a command was: about whatever its caller could read.
+    is_wide: bool,
+}
+
+impl Touched {
+    pub(crate) fn note(&self, effect: &Effect) {
+        let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for one in &effect.paths {
+            // What was said before may quote whatever its caller could read then.
+            let is_said =
+                one.path.is_command_output() || one.path.relative().starts_with(b"chats/");
+            paths.is_wide |= one.with_contents || is_said || one.kind == EffectKind::Run;
+            if one.kind != EffectKind::List && paths.named.len() <= NAMED_PATHS {
+                paths.named.insert(one.path.clone());
+            }
+        }
+    }
+
+    fn tell(&self, about: &mut Value) {
+        let paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        about["wide"] = json!(paths.is_wide);
+        about["paths"] = match paths.named.len() > NAMED_PATHS {
+            true => Value::Null,
+            false => paths.named.iter().map(ToString::to_string).collect(),
+        };
+    }
+}
+
+/// Whether a caller may see a turn of a transcript: everything that it is about, and if it is about more
+/// than it names, everything that its own caller could read.
+pub(crate) fn may_see(reading: &dyn Reading, turn: &Turn) -> bool {
+    match turn.kind {
+        // What persons decide and say is meant for whoever reads the chat.
+        TurnKind::Mode | TurnKind::Answer | TurnKind::Decision => return true,
+        TurnKind::Message if crate::Actor::is_person_name(&turn.actor) => return true,
+        _ => {}
+    }
+    let data: Value = serde_json::from_str(&turn.data).unwrap_or_default();
+    let about = &data[ABOUT];
+    let Some(paths) = about["paths"].as_array() else {
+        return about["wide"] == json!(true)
+            && about.get("paths").is_none()
+            && reading.may_see(&about.to_string());
+    };
+    let named = paths.iter().map(|path| WsPath::parse_shown(path.as_str().unwrap_or_default()));
+    let all_readable = { named }.all(|path| path.is_ok_and(|path| reading.may_read(&path)));
+    all_readable && (about["wide"] == json!(false) || reading.may_see(&about.to_string()))
+}
+
+/// A turn as such a caller sees it.
+pub(crate) fn as_seen(reading: Option<&dyn Reading>, mut turn: Turn) -> Turn {
+    let mut data: Value = serde_json::from_str(&turn.data).unwrap_or_default();
+    match reading {
+        Some(reading) if !may_see(reading, &turn) => {
+            data = json!({"withheld": WITHHELD});
+            let (kind, actor, at) = (turn.kind.word(), &turn.actor, turn.at);
+            turn.text = format!("\n## {kind} ({actor}, {at})\n\n[{WITHHELD}]\n");
+        }
+        _ => {
+            data.as_object_mut().and_then(|data| data.shift_remove(ABOUT));
+        }
+    }
+    turn.data = data.to_string();
+    turn
+}
+
+/// What stands in the place of a turn that somebody may not see.
+const WITHHELD: &str = "left out: it may tell of files that you may not read";

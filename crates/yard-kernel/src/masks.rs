@@ -1,0 +1,186 @@
+//! Which files of the workspace a box has to mask: those that its caller may not read. Only the places
+//! that the rules name are looked at. Nothing here mounts or opens a file's contents.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
+
+use yard_core::{Call, Fault, FaultCode, FileKind, Reading, Result, WsPath};
+
+use crate::disk::{EntryKind, Spot};
+use crate::sandbox::{Mask, MaskKind};
+use crate::walk::tolerable;
+use crate::workspace::Workspace;
+
+/// Most files that are masked one by one: each is a mount.
+const MOST_FILES: usize = 10_000;
+/// Most entries that are shown in folders which are masked whole.
+const MOST_NAMES: usize = 200_000;
+
+/// What a box has to mask, in the order in which that is done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Masks {
+    masks: BTreeMap<WsPath, MaskKind>,
+    /// How many files are masked one by one.
+    single: usize,
+}
+
+impl Masks {
+    /// Everything in the workspace that the caller of this call may not read.
+    pub(crate) fn find(workspace: &Workspace, call: &Call) -> Result<Self> {
+        let mut masks = Self::default();
+        let Some(reading) = call.reading() else { return Ok(masks) };
+        let mut places = reading.withheld_places();
+        places.sort_unstable();
+        places.dedup();
+        for named in places {
+            // A rule on a folder that is a link is about what is in the folder that it leads to.
+            if let Spot::Present { path, stat } = workspace.disk.locate(&named, true)? {
+                let mut look = Look { workspace, call, reading, masks: &mut masks };
+                look.entry(&Named { path, named }, stat.kind)?;
+            }
+        }
+        Ok(masks)
+    }
+
+    /// How many files are masked.
+    pub(crate) fn files(&self) -> u64 {
+        let is_file = |kind: &&MaskKind| matches!(kind, MaskKind::File | MaskKind::FileInside);
+        self.masks.values().filter(is_file).count() as u64
+    }
+
+    /// The first of `other` that is not masked here.
+    pub(crate) fn first_missing_of<'a>(&self, other: &'a Self) -> Option<&'a WsPath> {
+        // What comes to be in a folder that is masked whole is not seen at all.
+        let is_covered = |path: &WsPath| {
+            let is_whole = |folder| self.masks.get(folder) == Some(&MaskKind::Folder);
+            self.masks.contains_key(path) || path.ancestors().iter().any(is_whole)
+        };
+        other.masks.keys().find(|path| !is_covered(path))
+    }
+
+    /// One of the files that are masked.
+    pub(crate) fn first(&self) -> Option<&WsPath> {
+        self.masks.keys().next()
+    }
+
+    /// The same for the box: what is in a folder follows it.
+    pub(crate) fn for_box(&self) -> Vec<Mask> {
+        let mask = |(path, kind): (&WsPath, &MaskKind)| {
+            let path = PathBuf::from(OsString::from_vec(path.relative().to_vec()));
+            Mask { path, kind: *kind }
+        };
+        let mut masks: Vec<Mask> = self.masks.iter().map(mask).collect();
+        // Component by component: `a.txt` stands behind what is in `a`.
+        masks.sort_by(|a, b| a.path.cmp(&b.path));
+        masks
+    }
+}
+
+/// An entry, and the path by which rules may name it.
+struct Named {
+    path: WsPath,
+    named: WsPath,
+}
+
+impl Named {
+    fn below(&self, name: &[u8]) -> Option<Self> {
+        let path = self.path.join_bytes(name).ok()?;
+        Some(Self { path, named: self.named.join_bytes(name).ok()? })
+    }
+}
+
+struct Look<'a> {
+    workspace: &'a Workspace,
+    call: &'a Call,
+    reading: &'a dyn Reading,
+    masks: &'a mut Masks,
+}
+
+impl Look<'_> {
+    fn entry(&mut self, entry: &Named, kind: EntryKind) -> Result<()> {
+        self.call.check()?;
+        match kind {
+            EntryKind::Known(FileKind::Folder) => {
+                let is_whole = !entry.path.is_root()
+                    && (self.reading.withholds_all_below(&entry.path)
+                        || self.reading.withholds_all_below(&entry.named));
+                if is_whole { self.whole_folder(entry) } else { self.folder(entry) }
+            }
+            EntryKind::Known(FileKind::File) => self.file(entry),
+            // A link is its target's path; sockets and the like are not opened in a box.
+            EntryKind::Known(FileKind::Link) | EntryKind::Special(_) => Ok(()),
+        }
+    }
+
+    fn file(&mut self, entry: &Named) -> Result<()> {
+        let may_read = self.reading.may_read(&entry.path) && self.reading.may_read(&entry.named);
+        if may_read || self.masks.masks.contains_key(&entry.path) {
+            return Ok(());
+        }
+        self.masks.masks.insert(entry.path.clone(), MaskKind::File);
+        self.masks.single += 1;
+        if self.masks.single > MOST_FILES { Err(too_many(&entry.path)) } else { Ok(()) }
+    }
+
+    fn folder(&mut self, folder: &Named) -> Result<()> {
+        for (entry, kind) in self.entries(folder)? {
+            self.entry(&entry, kind)?;
+        }
+        Ok(())
+    }
+
+    /// Notes a folder that is masked whole, with the names of everything in it.
+    fn whole_folder(&mut self, folder: &Named) -> Result<()> {
+        if self.masks.masks.contains_key(&folder.path) {
+            return Ok(());
+        }
+        // What was found by another name before is in it now.
+        let is_inside = |path: &WsPath| path.is_within(&folder.path);
+        self.masks.masks.retain(|path, _| !is_inside(path));
+        self.masks.masks.insert(folder.path.clone(), MaskKind::Folder);
+        let mut ahead = self.entries(folder)?;
+        while let Some((entry, kind)) = ahead.pop() {
+            self.call.check()?;
+            let is_folder = kind == EntryKind::Known(FileKind::Folder);
+            let inside = if is_folder { MaskKind::FolderInside } else { MaskKind::FileInside };
+            self.masks.masks.insert(entry.path.clone(), inside);
+            if self.masks.masks.len() > MOST_NAMES {
+                return Err(too_many(&folder.path));
+            }
+            if is_folder {
+                ahead.extend(self.entries(&entry)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn entries(&self, folder: &Named) -> Result<Vec<(Named, EntryKind)>> {
+        let disk = &self.workspace.disk;
+        let listed = match disk.list(&folder.path) {
+            Ok(listed) => listed,
+            // What vanished meanwhile needs no mask.
+            Err(fault) if tolerable(fault.code()) => return Ok(Vec::new()),
+            Err(fault) => return Err(fault),
+        };
+        let mut entries = Vec::with_capacity(listed.len());
+        for raw in listed {
+            let Some(entry) = folder.below(&raw.name) else { continue };
+            let kind = match raw.kind {
+                Some(kind) => Some(kind),
+                None => disk.stat(&entry.path)?.map(|stat| stat.kind),
+            };
+            entries.extend(kind.map(|kind| (entry, kind)));
+        }
+        Ok(entries)
+    }
+}
+
+fn too_many(path: &WsPath) -> Fault {
+    let message = format!(
+        "more files than a box can mask may not be read here ({path} is one of them), so that no command \
+         runs. A person can write the rule for whole folders: `folder/**`"
+    );
+    Fault::new(FaultCode::Unavailable, message)
+}

@@ -1,0 +1,126 @@
+//! What a box shows in the place of files that its caller may not read: entries with the same names that
+//! nobody can open. They are mounts of the box's own and touch neither the workspace nor its layer, so
+//! that nothing of them can be taken for a change.
+//!
+//! What is mounted on can be neither removed nor moved inside the box. Where the workspace itself is
+//! written to, the folders above a mask are mounted onto themselves, so that they cannot be moved either:
+//! a path without a rule would lead to the file then.
+
+#![allow(clippy::disallowed_methods, reason = "the sandbox builds its own root")]
+
+use std::collections::BTreeSet;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use rustix::mount::{MoveMountFlags, OpenTreeFlags};
+
+use super::mounts::{READ_ONLY, memory};
+use super::order::{Mask, MaskKind};
+use super::syscall::{TreeAttributes, mount_setattr};
+use super::task::{Kind, Task};
+
+/// A file that nobody can open, beside the new root.
+const UNREADABLE: &str = "../unreadable";
+
+/// Covers what the command may not read in the workspace, which is shown at `at`.
+pub(super) fn cover(task: &Task, at: &Path) -> io::Result<()> {
+    if task.masked.is_empty() {
+        return Ok(());
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let workspace = rustix::fs::open(at, flags, Mode::empty())?;
+    if task.kind == Kind::InPlace {
+        hold_folders_above(&workspace, &task.masked)?;
+    }
+    make_unreadable()?;
+    let mut rest = task.masked.as_slice();
+    while let Some((mask, after)) = rest.split_first() {
+        let inside = after.iter().take_while(|mask| mask.kind.is_inside()).count();
+        let (held, next) = after.split_at(inside);
+        match mask.kind {
+            MaskKind::File => cover_file(&workspace, &mask.path)?,
+            MaskKind::Folder => cover_folder(&workspace, &mask.path, held)?,
+            MaskKind::FolderInside | MaskKind::FileInside => {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+        }
+        rest = next;
+    }
+    Ok(())
+}
+
+/// Mounts each folder above a mask onto itself, the uppermost first.
+fn hold_folders_above(workspace: &OwnedFd, masked: &[Mask]) -> io::Result<()> {
+    let outer = masked.iter().filter(|mask| !mask.kind.is_inside());
+    let above = outer.flat_map(|mask| mask.path.ancestors().skip(1));
+    let above: BTreeSet<&Path> = above.filter(|path| !path.as_os_str().is_empty()).collect();
+    for folder in above {
+        let Some(place) = find(workspace, folder)? else { continue };
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_EMPTY_PATH
+            | OpenTreeFlags::AT_RECURSIVE;
+        attach_at(&rustix::mount::open_tree(&place, "", flags)?, &place)?;
+    }
+    Ok(())
+}
+
+/// A handle of what is at a path of the workspace; no link is followed. What is gone needs no mask.
+fn find(workspace: &OwnedFd, path: &Path) -> io::Result<Option<OwnedFd>> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match rustix::fs::openat2(workspace, path, flags, Mode::empty(), beneath) {
+        Ok(handle) => Ok(Some(handle)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn attach_at(tree: &OwnedFd, place: &OwnedFd) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(rustix::mount::move_mount(tree, "", place, "", flags)?)
+}
+
+/// The file that stands for all others, read-only: its owner cannot give itself the right to open it.
+fn make_unreadable() -> io::Result<()> {
+    fs::write(UNREADABLE, "")?;
+    fs::set_permissions(UNREADABLE, Permissions::from_mode(0))?;
+    let tree = another_unreadable()?;
+    mount_setattr(&tree, TreeAttributes { set: READ_ONLY, ..Default::default() })?;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    Ok(rustix::mount::move_mount(&tree, "", CWD, UNREADABLE, flags)?)
+}
+
+fn another_unreadable() -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    Ok(rustix::mount::open_tree(CWD, UNREADABLE, flags)?)
+}
+
+fn cover_file(workspace: &OwnedFd, path: &Path) -> io::Result<()> {
+    match find(workspace, path)? {
+        Some(place) => attach_at(&another_unreadable()?, &place),
+        None => Ok(()),
+    }
+}
+
+/// Covers a folder with one of the same names, in which nothing can be opened, made or removed.
+fn cover_folder(workspace: &OwnedFd, path: &Path, held: &[Mask]) -> io::Result<()> {
+    let Some(place) = find(workspace, path)? else { return Ok(()) };
+    let cover = memory("1m", "0755")?;
+    for mask in held {
+        let name: PathBuf = mask.path.strip_prefix(path).unwrap_or(&mask.path).to_owned();
+        if mask.kind == MaskKind::FolderInside {
+            rustix::fs::mkdirat(&cover, &name, Mode::from_raw_mode(0o755))?;
+        } else {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            rustix::fs::openat(&cover, &name, flags, Mode::empty())?;
+        }
+    }
+    mount_setattr(&cover, TreeAttributes { set: READ_ONLY, ..Default::default() })?;
+    attach_at(&cover, &place)
+}

@@ -117,7 +117,7 @@ mod tests {
     /// The table in RULINGS.md, "Faults".
     #[test]
     fn w1_every_fault_has_its_status_and_code() {
-        let table: [(&[FaultCode], u16, &str); 11] = [
+        let table: [(&[FaultCode], u16, &str); 12] = [
             (
                 &[
                     FaultCode::BadArgument,

@@ -8,9 +8,9 @@
 #![allow(clippy::disallowed_methods, reason = "the one place of the kernel that opens files")]
 
 mod apart;
-mod bare;
 mod capture;
 mod dropped;
+mod identity;
 mod layer;
 mod lock;
 mod resolve;
@@ -30,10 +30,11 @@ use rustix::io::Errno;
 use yard_core::op::OnDisk;
 use yard_core::path::RESERVED_NAME;
 use yard_core::{Fault, FaultCode, FileKind, Name, Result, Subject, Timestamp, WsPath};
-use yard_store::Signature;
+use yard_store::{RootIdentity, Signature};
 
 pub(crate) use capture::{Capture, Excerpt};
 pub use capture::{Said, Whole};
+pub(crate) use identity::EntryStat;
 pub(crate) use layer::{Layer, RunFolder, Runs};
 pub(crate) use lock::Locks;
 pub(crate) use resolve::Spot;
@@ -234,6 +235,25 @@ impl Disk {
         self.probe(DiskCall::Stat).map_err(|errno| read_fault(errno, path))?;
         match self.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW) {
             Ok(handle) => self.stat_handle(&handle, path).map(Some),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(errno) => Err(read_fault(errno, path)),
+        }
+    }
+
+    /// Which folder the root is.
+    pub(crate) fn root_identity(&self) -> Result<RootIdentity> {
+        let found = identity::root_identity(&self.root);
+        found.map_err(|errno| read_fault(errno, &WsPath::root()))
+    }
+
+    /// What is at a path that holds no links, with its identity; `None` if nothing is.
+    pub(crate) fn entry(&self, path: &WsPath) -> Result<Option<EntryStat>> {
+        self.probe(DiskCall::Stat).map_err(|errno| read_fault(errno, path))?;
+        let found = self
+            .open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)
+            .and_then(|handle| EntryStat::of(&handle));
+        match found {
+            Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             Err(errno) => Err(read_fault(errno, path)),
         }
@@ -443,6 +463,20 @@ impl Disk {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
         let handle = self.open_beneath(path, flags).map_err(told)?;
         rustix::fs::fchmod(&handle, Mode::from_raw_mode(mode)).map_err(told)
+    }
+
+    /// Flushes one file or folder, at a path that holds no links. A link has nothing of its own to flush: its
+    /// folder has it.
+    pub(crate) fn flush_entry(&self, path: &WsPath) -> Result<()> {
+        let told = |errno| write_fault(errno, path);
+        let Some(stat) = self.stat(path)? else { return Err(not_found(path)) };
+        let flags = match stat.kind {
+            EntryKind::Known(FileKind::File) => OFlags::RDONLY | OFlags::NONBLOCK,
+            EntryKind::Known(FileKind::Folder) => OFlags::RDONLY | OFlags::DIRECTORY,
+            EntryKind::Known(FileKind::Link) | EntryKind::Special(_) => return Ok(()),
+        };
+        let handle = self.open_beneath(path, flags | OFlags::NOFOLLOW).map_err(told)?;
+        rustix::fs::fsync(&handle).map_err(told)
     }
 
     /// Flushes everything that was written below the root.

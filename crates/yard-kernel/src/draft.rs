@@ -488,9 +488,9 @@ impl<'a> Planner<'a> {
         let after = FileState {
             parent,
             name,
-            kind: staged.bare.kind.known().unwrap_or(FileKind::File),
+            kind: staged.stat.kind.known().unwrap_or(FileKind::File),
             file_type,
-            mode: staged.bare.mode,
+            mode: staged.stat.mode,
             content: Some(hash),
             size,
             json,

@@ -5,14 +5,18 @@
 //! and moves the applied mark; then everybody is told. Drafts that touch the same paths are not in one
 //! batch: the later one is told to plan again once the earlier one has landed.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use yard_core::{Author, Call, ChatId, Fault, FaultCode, FileKind, Result, StepId, WsPath};
-use yard_store::{AuditEntry, Batch, Mark, NewStep, Prepared, Rider, Seq, StoreError};
+use yard_core::{
+    Author, Call, ChatId, Fault, FaultCode, FileId, FileKind, FileState, Result, StepId, WsPath,
+};
+use yard_store::{
+    AuditEntry, Batch, FileIdentity, Mark, NewStep, Placement, Prepared, Rider, Seq, StoreError,
+};
 
 use crate::disk::{NewlyKept, Stat};
 use crate::draft::{Draft, Expect, Records, Was};
@@ -24,8 +28,6 @@ use crate::workspace::{Workspace, store_fault};
 const LARGEST_BATCH: usize = 64;
 /// How long a leader waits for those who are still planning: a fraction of what their flush would cost.
 const GATHERING: Duration = Duration::from_micros(300);
-/// The disk is flushed, and recovery after a power cut shortened, every so many steps.
-const STEPS_BETWEEN_FLUSHES: u64 = 4_096;
 
 /// Who stands behind a change: the gate's word, written with the step.
 #[derive(Clone, Debug)]
@@ -55,8 +57,6 @@ pub(crate) struct Journal {
     queue: Mutex<Queue>,
     arrival: Condvar,
     active: Arc<AtomicUsize>,
-    /// The step up to which the disk was flushed, as far as this process knows.
-    flushed: AtomicU64,
     /// The head as this process left it last, with everything on disk; 0 where that is not known.
     left: AtomicU64,
 }
@@ -146,11 +146,6 @@ impl Journal {
     /// How many drafts are being planned or waiting.
     pub(crate) fn active(&self) -> &Arc<AtomicUsize> {
         &self.active
-    }
-
-    /// The disk is known to be flushed up to a step.
-    pub(crate) fn is_flushed_to(&self, seq: Seq) {
-        self.flushed.store(seq, Ordering::Relaxed);
     }
 
     /// Whether the applied mark is where this process left it. Then the head is too, or somebody crashed
@@ -318,7 +313,7 @@ type Told = Vec<(Arc<Slot>, Result<Verdict>, Vec<Retired>)>;
 
 /// Records and projects the batch; what to tell everybody.
 fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -> Told {
-    let (mut ready, steps, contents) = lay_out(requests, call);
+    let (mut ready, steps, contents) = lay_out(workspace, requests, call);
     // From here on it may be recorded, whatever becomes of this thread.
     let kept = ready.iter_mut().flat_map(|item| &mut item.request.draft.kept);
     kept.for_each(NewlyKept::stays);
@@ -374,30 +369,35 @@ pub(crate) fn advance(workspace: &Workspace, head: Option<Seq>, call: &Call) -> 
         Some(head) => head,
         None => workspace.store().head().map_err(store_fault)?,
     };
-    let mark = Mark { seq, boot: call.world().boot_id() };
+    let mark = mark_of(seq, call);
     workspace.locks.set_applied(mark)?;
     workspace.journal.left.store(seq, Ordering::Relaxed);
-    // Another process may flush too; then it is done once too often.
-    let flushed = workspace.journal.flushed.load(Ordering::Relaxed);
-    if seq.saturating_sub(flushed) < STEPS_BETWEEN_FLUSHES {
-        return Ok(());
-    }
-    flush_to(workspace, seq, call)
+    workspace.flusher.flush_soon(mark);
+    Ok(())
 }
 
 /// Flushes the disk, on which every step up to `seq` is: no crash can take them back then.
 pub(crate) fn flush_to(workspace: &Workspace, seq: Seq, call: &Call) -> Result<()> {
     workspace.disk.flush()?;
-    workspace.journal.flushed.store(seq, Ordering::Relaxed);
-    let mark = Mark { seq, boot: call.world().boot_id() };
-    workspace.store().set_projected(mark).map_err(store_fault)
+    workspace.store().set_projected(mark_of(seq, call)).map_err(store_fault)?;
+    workspace.flusher.is_flushed_to(seq);
+    Ok(())
 }
 
-fn lay_out(requests: Vec<Request>, call: &Call) -> (Vec<Ready>, Vec<NewStep>, Vec<Prepared>) {
+/// A step, under the boot that the machine is in.
+pub(crate) fn mark_of(seq: Seq, call: &Call) -> Mark {
+    Mark { seq, boot: call.world().boot_id() }
+}
+
+fn lay_out(
+    workspace: &Workspace,
+    requests: Vec<Request>,
+    call: &Call,
+) -> (Vec<Ready>, Vec<NewStep>, Vec<Prepared>) {
     let (mut ready, mut steps, mut contents) = (Vec::new(), Vec::new(), Vec::new());
     for mut request in requests {
         let (first_step, first_content) = (steps.len(), contents.len());
-        steps.extend(steps_of(&request.draft, &request.signed, call));
+        steps.extend(steps_of(workspace, &request.draft, &request.signed, call));
         contents.append(&mut request.draft.contents);
         let (steps, contents) = (first_step..steps.len(), first_content..contents.len());
         ready.push(Ready { request, steps, contents });
@@ -406,7 +406,7 @@ fn lay_out(requests: Vec<Request>, call: &Call) -> (Vec<Ready>, Vec<NewStep>, Ve
 }
 
 /// The steps that a draft becomes: what happened behind our back, then what the caller did.
-fn steps_of(draft: &Draft, signed: &Signed, call: &Call) -> Vec<NewStep> {
+fn steps_of(workspace: &Workspace, draft: &Draft, signed: &Signed, call: &Call) -> Vec<NewStep> {
     let at = signed.audit.at;
     let own = NewStep {
         id: draft.id,
@@ -418,16 +418,52 @@ fn steps_of(draft: &Draft, signed: &Signed, call: &Call) -> Vec<NewStep> {
         changes: draft.changes.clone(),
         audit: signed.audit.clone(),
         riders: signed.riders.clone(),
+        placements: Vec::new(),
     };
     let adopted = || draft.adopted.clone();
     match draft.records {
         Records::Others => vec![NewStep { author: Author::External, changes: adopted(), ..own }],
         Records::Callers => vec![NewStep { changes: adopted(), ..own }],
-        Records::Nothing if draft.adopted.is_empty() => vec![own],
         Records::Nothing => {
+            let own = NewStep { placements: placements_of(workspace, draft), ..own };
+            if draft.adopted.is_empty() {
+                return vec![own];
+            }
             vec![external_step(StepId::new(call.world()), adopted(), signed), own]
         }
     }
+}
+
+/// What the changes of a draft are about to do to the disk. The workspace's lock is held: what they
+/// displace is as it is seen here, or somebody saves in between, which the projection finds out.
+fn placements_of(workspace: &Workspace, draft: &Draft) -> Vec<Placement> {
+    let mut moved: HashMap<FileId, FileIdentity> = HashMap::new();
+    let mut placements = Vec::new();
+    for (index, change) in (0..).zip(&draft.changes) {
+        let staged = draft.staged.get(&change.file);
+        let is_placed = change.before.is_none() || change.from == change.to;
+        let placed = staged.filter(|_| is_placed).and_then(|staged| staged.stat.identity);
+        let is_folder = |state: &FileState| state.kind == FileKind::Folder;
+        let changes_folder =
+            change.after.as_ref().or(change.before.as_ref()).is_some_and(is_folder)
+                && change.before != change.after;
+        let changes_place = change.from != change.to;
+        if !changes_place && !changes_folder && (staged.is_none() || change.before == change.after)
+        {
+            // Only the times, or only what the store knows, change.
+            continue;
+        }
+        let displaced = change.from.as_ref().and_then(|from| {
+            // What an earlier change of the step moved is not at its new path yet.
+            let found = || workspace.disk.entry(from).ok().flatten()?.identity;
+            moved.get(&change.file).copied().or_else(found)
+        });
+        if let Some(displaced) = displaced.filter(|_| changes_place) {
+            moved.insert(change.file, displaced);
+        }
+        placements.push(Placement { change: index, placed, displaced });
+    }
+    placements
 }
 
 /// A step that records what somebody else did.
@@ -452,6 +488,7 @@ pub(crate) fn external_step(
         changes,
         audit,
         riders: Vec::new(),
+        placements: Vec::new(),
     }
 }
 

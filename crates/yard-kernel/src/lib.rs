@@ -5,13 +5,16 @@
 //! makes it so. `disk` is the only module that opens files. Nothing here knows who is calling, which
 //! policy holds or what a dialect calls things.
 
+mod belonging;
 mod code;
 mod command;
 mod content;
 mod disk;
 mod draft;
+mod flusher;
 mod glimpse;
 mod journal;
+mod leftovers;
 mod making;
 mod masks;
 pub mod net;
@@ -33,9 +36,11 @@ mod walk;
 mod watch;
 mod workspace;
 
+pub use belonging::{Adopted, adopt};
 pub use command::{Boxed, Command, Ground, Ran, TerminalLimits};
 pub use disk::{DiskCall, Keeping, Probe, Resolution, Said, Whole};
 pub use journal::Signed;
+pub use leftovers::Leftover;
 pub use terminal::{Glance, KeptTerminal, NewTerminal, Screen, Terminal, Why};
 pub use upload::{Upload, Uploaded};
 pub use virtual_files::{VirtualFile, VirtualFiles};

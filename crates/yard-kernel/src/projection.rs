@@ -5,9 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use yard_core::{
-    Author, Call, ContentHash, Fault, FileKind, FileState, Result, StepId, VersionId, WsPath,
-};
+use yard_core::{Call, ContentHash, Fault, FileKind, FileState, Result, StepId, VersionId, WsPath};
 use yard_store::{Batch, Effort, NewChange, NewStep, Prepared, Signature};
 
 use crate::disk::{Displaced, looks_like};
@@ -206,7 +204,7 @@ fn place(
     } else {
         Some(stage.place_over(disk, &mut staged, to, change.file)?)
     };
-    let inode = staged.bare.inode;
+    let inode = staged.stat.inode;
     Ok(match displaced {
         Some(displaced) => Done::Replaced(to.clone(), displaced, inode),
         None => Done::Placed(to.clone(), inode),
@@ -314,6 +312,7 @@ fn again(
         changes,
         audit,
         riders: Vec::new(),
+        placements: Vec::new(),
     }
 }
 
@@ -460,19 +459,4 @@ pub(crate) fn retire_displaced(
         }
     }
     workspace.stage.discard(displaced);
-}
-
-/// The author under which recovery writes.
-pub(crate) fn recovering(call: &Call) -> Signed {
-    Signed {
-        author: Author::External,
-        chat: None,
-        audit: yard_store::AuditEntry {
-            at: call.world().now(),
-            actor: "toolyard".to_owned(),
-            action: "recover".to_owned(),
-            detail: String::new(),
-        },
-        riders: Vec::new(),
-    }
 }

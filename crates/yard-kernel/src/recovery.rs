@@ -1,126 +1,206 @@
-//! Finishing what a crash left unfinished, without a hand.
+//! Finishing what a crash left unfinished, without taking anybody's work back.
 //!
-//! What the steps after the applied mark made is put on disk again; what is there already stays. Within
-//! one boot that is at most one batch. After another boot the mark does not count, and every step since
-//! the last flush is checked by hash. What is found on disk and is neither what a step made nor what it
-//! started from is somebody's save: it becomes a version before it goes.
+//! The steps that may not be on disk are those beyond the applied mark and, once the machine was started
+//! again, all since the last flush. What a lost write left is told from what somebody did **by identity,
+//! never by content**. An entry is put right only if it is
+//!
+//! - a staged file that nobody has written into, with other bytes than it was given (its data was lost), or
+//! - the very entry that a step displaced, untouched since (the step's rename was lost), or
+//! - missing, and its step is beyond the applied mark.
+//!
+//! Everything else is somebody's work and stays; it is adopted when it is next touched. It decides nothing
+//! by the author of a step: a change without a placement was on disk when it was recorded.
 
-use std::collections::{HashMap, HashSet};
+mod known;
 
-use yard_core::{Author, Call, ContentHash, FileId, FileKind, FileState, Result, WsPath};
-use yard_store::{Change, Node, Seq, StepRow};
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use yard_core::{Call, ContentHash, FileId, FileKind, FileState, Result, WsPath};
+use yard_store::{AuditEntry, Change, FileIdentity, Mark, Placement, Seq, StepRow};
 
 use crate::content::{is_content, read_all};
-use crate::disk::{Displaced, Shape, Staged, Stat};
-use crate::journal::advance;
+use crate::disk::{EntryStat, Shape, Staged};
+use crate::journal::{advance, flush_to};
+use crate::leftovers;
 use crate::output;
-use crate::projection::{
-    Saved, is_half_made, make_folder, record_intruder, recovering, retire_displaced,
-};
+use crate::projection::{is_half_made, make_folder, retire_displaced};
 use crate::workspace::{Workspace, store_fault};
+use known::{Boot, Known, Newest, is_as_before, is_folder_as_before};
+
+/// Paths that a report names; the rest is counted.
+const NAMED_PATHS: usize = 20;
+
+/// How long a step may take to remove what is in a folder before it removes the folder.
+const STEP_MILLIS: i64 = 2_000;
 
 /// Brings the disk up to the journal's head; the head. The caller holds the workspace's lock.
 pub(crate) fn settle(workspace: &Workspace, call: &Call) -> Result<Seq> {
     let head = workspace.store().head().map_err(store_fault)?;
-    let applied = workspace.locks.applied()?;
-    let this_boot = applied.boot == call.world().boot_id();
-    if this_boot && applied.seq >= head {
+    let applied = workspace.locks.applied()?.unwrap_or_default();
+    crate::belonging::check_mark(applied.seq, head)?;
+    let boot = boot_of(applied, call);
+    if boot == Boot::Same && applied.seq == head {
         return Ok(head);
     }
-    let from = if this_boot {
-        applied.seq
-    } else {
-        workspace.store().projected().map_err(store_fault)?.seq
-    };
-    Redo::load(workspace, call, from, head)?.run()?;
-    advance(workspace, None, call)?;
-    workspace.store().head().map_err(store_fault)
+    let recovery = Recovery::load(workspace, call, applied, head)?;
+    let report = recovery.run()?;
+    leftovers::retire_ours(workspace, &|identity| recovery.known.is_ours(identity));
+    if boot == Boot::Another {
+        // Placed again means that it could be lost again.
+        if report.placed > 0 {
+            workspace.disk.flush()?;
+        }
+        flush_to(workspace, head, call)?;
+    }
+    report.record(workspace, call)?;
+    advance(workspace, Some(head), call)?;
+    Ok(head)
 }
 
 /// As [`settle`], for who appends at the head that it returns and is refused if that is not the head: in
 /// the usual case the store is not asked.
 pub(crate) fn settle_to_append(workspace: &Workspace, call: &Call) -> Result<Seq> {
-    let applied = workspace.locks.applied()?;
-    match applied.boot == call.world().boot_id() && workspace.journal.left_at(applied.seq) {
+    let applied = workspace.locks.applied()?.unwrap_or_default();
+    match boot_of(applied, call) == Boot::Same && workspace.journal.left_at(applied.seq) {
         true => Ok(applied.seq),
         false => settle(workspace, call),
     }
 }
 
-/// The steps that have to be on disk.
+fn boot_of(applied: Mark, call: &Call) -> Boot {
+    match applied.boot == call.world().boot_id() {
+        true => Boot::Same,
+        false => Boot::Another,
+    }
+}
+
+/// What recovery did, and what it left alone because nobody can tell whose it is.
+#[derive(Debug, Default)]
+struct Report {
+    placed: usize,
+    not_found: Vec<WsPath>,
+}
+
+impl Report {
+    /// Leaves a row in the audit chain where there is something to tell.
+    fn record(&self, workspace: &Workspace, call: &Call) -> Result<()> {
+        let mut said = Vec::new();
+        if self.placed > 0 {
+            said.push(format!("{} put back that a crash had taken from the disk", self.placed));
+        }
+        if !self.not_found.is_empty() {
+            let named: Vec<String> =
+                self.not_found.iter().take(NAMED_PATHS).map(ToString::to_string).collect();
+            let more = match self.not_found.len().saturating_sub(NAMED_PATHS) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            said.push(format!(
+                "not found, and left as they are because it cannot be told who removed them: {}{more}",
+                named.join(", ")
+            ));
+        }
+        if said.is_empty() {
+            return Ok(());
+        }
+        let entry = AuditEntry {
+            at: call.world().now(),
+            actor: "toolyard".to_owned(),
+            action: "recover".to_owned(),
+            detail: said.join("; "),
+        };
+        workspace.store().append_audit(&entry).map_err(store_fault)
+    }
+}
+
+/// A file that is to be put in its place again.
+struct Again {
+    file: FileId,
+    newest: Newest,
+    path: WsPath,
+    staged: Staged,
+    /// What is there now, if anything is.
+    over: Option<FileIdentity>,
+}
+
+/// The steps that have to be on disk, and what they know of their files.
 ///
-/// The disk may be anywhere between the first of them and the last, so that none is replayed blindly:
-/// moves and removals happen only where what they name is still there and belongs to nobody else by now;
-/// then every entry that these steps touched gets the state that the store knows, at its place of today.
-struct Redo<'a> {
+/// The disk may be anywhere between the first of them and the last, so that none is replayed blindly. Moves
+/// and removals happen, in order, where the entry that they name is still there and untouched; then every
+/// entry that these steps touched gets the state that the store knows, at its place of today.
+struct Recovery<'a> {
     workspace: &'a Workspace,
     call: &'a Call,
-    steps: Vec<(StepRow, Vec<Change>)>,
-    /// Contents that these steps made or started from: finding one of them is no surprise.
-    ours: HashSet<ContentHash>,
-    /// The same, by whose they were.
-    owned: HashSet<(FileId, ContentHash)>,
-    /// What the last of these steps did to an entry, and whether we did it.
-    newest: HashMap<FileId, Newest>,
+    boot: Boot,
+    /// The steps up to this one were renamed into place for good.
+    applied: Seq,
+    steps: Vec<(StepRow, Vec<Change>, Vec<Placement>)>,
+    known: Known,
+    /// Entries as they were before recovery touched anything, by inode: it changes times itself.
+    untouched: RefCell<HashMap<u64, FileIdentity>>,
 }
 
-#[derive(Clone, Copy)]
-struct Newest {
-    by_us: bool,
-    makes: bool,
-    /// It or a step before it set the mode.
-    sets_mode: bool,
-}
-
-impl<'a> Redo<'a> {
-    fn load(workspace: &'a Workspace, call: &'a Call, from: Seq, head: Seq) -> Result<Self> {
+impl<'a> Recovery<'a> {
+    fn load(workspace: &'a Workspace, call: &'a Call, applied: Mark, head: Seq) -> Result<Self> {
         let store = workspace.store();
-        let count = usize::try_from(head - from.min(head)).unwrap_or(usize::MAX);
-        let mut redo = Self {
-            workspace,
-            call,
-            steps: Vec::with_capacity(count),
-            ours: HashSet::new(),
-            owned: HashSet::new(),
-            newest: HashMap::new(),
+        let boot = boot_of(applied, call);
+        let from = match boot {
+            Boot::Same => applied.seq,
+            Boot::Another => store.projected().map_err(store_fault)?.seq,
         };
+        let (steps, known) = (Vec::new(), Known::default());
+        let untouched = RefCell::default();
+        let applied = applied.seq;
+        let mut recovery = Self { workspace, call, boot, applied, steps, known, untouched };
+        let count = usize::try_from(head.saturating_sub(from)).unwrap_or(usize::MAX);
         for row in store.steps(None, None, count).map_err(store_fault)?.into_iter().rev() {
-            let changes = store.changes(row.seq).map_err(store_fault)?;
-            for change in &changes {
-                let states = change.before.iter().chain(&change.after);
-                for content in states.filter_map(|state| state.content) {
-                    redo.ours.insert(content);
-                    redo.owned.insert((change.file, content));
+            call.check()?;
+            let seq = row.seq;
+            let changes = store.changes(seq).map_err(store_fault)?;
+            let placements = store.placements(seq).map_err(store_fault)?;
+            for (index, change) in (0..).zip(&changes) {
+                recovery.known.add(seq, index, change, &placements);
+                for path in change.from.iter().chain(&change.to) {
+                    recovery.remember(path);
                 }
-                let mode = |state: &Option<FileState>| state.as_ref().map(|state| state.mode);
-                let makes = change.before.is_none();
-                // A mode that an earlier step set may be lost as much as the newest one's.
-                let set_before = redo.newest.get(&change.file).is_some_and(|last| last.sets_mode);
-                let differs = mode(&change.before) != mode(&change.after);
-                let sets_mode = !makes && (differs || set_before);
-                let by_us = row.author != Author::External;
-                redo.newest.insert(change.file, Newest { by_us, makes, sets_mode });
             }
-            redo.steps.push((row, changes));
+            recovery.steps.push((row, changes, placements));
         }
-        Ok(redo)
+        Ok(recovery)
     }
 
-    fn run(&self) -> Result<()> {
-        for (row, changes) in &self.steps {
-            // What somebody else did is on disk by definition.
-            if row.author == Author::External {
-                continue;
-            }
-            for change in changes {
+    /// Notes how an entry and its folder look before anything is changed.
+    fn remember(&self, path: &WsPath) {
+        for path in [Some(path.clone()), path.parent()].into_iter().flatten() {
+            // What cannot be looked at now is looked at, and reported, when it is needed.
+            let _ = self.look(&path);
+        }
+    }
+
+    /// What is at a path, with the times that it had before recovery began.
+    fn look(&self, path: &WsPath) -> Result<Option<EntryStat>> {
+        let Some(mut stat) = self.workspace.disk.entry(path)? else { return Ok(None) };
+        if let Some(identity) = stat.identity {
+            let mut untouched = self.untouched.borrow_mut();
+            stat.identity = Some(*untouched.entry(stat.inode).or_insert(identity));
+        }
+        Ok(Some(stat))
+    }
+
+    fn run(&self) -> Result<Report> {
+        for (row, changes, placements) in &self.steps {
+            for placement in placements {
                 self.call.check()?;
+                let Some(displaced) = &placement.displaced else { continue };
+                let index = usize::try_from(placement.change).unwrap_or(usize::MAX);
+                let Some(change) = changes.get(index) else { continue };
                 match (&change.before, &change.after, &change.from, &change.to) {
-                    (Some(before), None, Some(from), _) => self.remove(change, before, from)?,
-                    (None, Some(after), _, Some(to)) if after.kind == FileKind::Folder => {
-                        self.make(change, after, to)?;
+                    (Some(before), None, Some(from), _) => {
+                        self.remove(row, change, before, from, displaced)?;
                     }
                     (Some(before), Some(_), Some(from), Some(to)) if from != to => {
-                        self.rename(change, before, from, to)?;
+                        self.rename(change, before, from, to, displaced)?;
                     }
                     _ => {}
                 }
@@ -129,215 +209,301 @@ impl<'a> Redo<'a> {
         self.provide_all()
     }
 
-    /// Moves what a step moved, if it is still where it was.
+    /// Moves what a step moved, if it is still where it was and nobody has touched it.
     fn rename(
         &self,
         change: &Change,
         before: &FileState,
         from: &WsPath,
         to: &WsPath,
+        displaced: &FileIdentity,
     ) -> Result<()> {
-        let (disk, store) = (&self.workspace.disk, self.workspace.store());
-        let Some(stat) = disk.stat(from)? else { return Ok(()) };
-        if !stat.is(before.kind) || disk.stat(to)?.is_some() || self.is_taken(change.file, from)? {
+        let disk = &self.workspace.disk;
+        let Some(found) = self.look(from)? else { return Ok(()) };
+        let Some(identity) = found.identity else { return Ok(()) };
+        let is_it = match before.kind {
+            FileKind::Folder => is_folder_as_before(displaced, &identity, self.boot),
+            _ => is_as_before(displaced, &identity, self.boot),
+        };
+        if found.kind.known() != Some(before.kind) || !is_it {
             return Ok(());
         }
-        let place = store.path_of(change.file).map_err(store_fault)?;
-        match &place {
-            // The disk is ahead of this step.
-            Some(place) if disk.stat(place)?.is_some() => return Ok(()),
-            Some(_) => {}
-            // A later step removed it: this may be somebody's new file.
-            None if before.kind == FileKind::Folder => {}
-            None if self.is_of(change.file, from, &stat)? => {}
-            None => return Ok(()),
-        }
-        let parent = to.parent().unwrap_or_else(WsPath::root);
-        if disk.stat(&parent)?.is_some_and(|stat| stat.is(FileKind::Folder)) {
+        if disk.entry(to)?.is_none() && self.provide_folder_of(to)? {
             return disk.rename(from, to);
         }
-        match place {
-            // A later step took that folder away: straight to where the entry is now.
-            Some(place) if !place.is_within(from) && self.provide_above(&place)? => {
+        // A later step took that folder away: straight to where the entry is now.
+        let place = self.workspace.store().path_of(change.file).map_err(store_fault)?;
+        match place.filter(|place| place != from && !place.is_within(from)) {
+            Some(place) if disk.entry(&place)?.is_none() && self.provide_folder_of(&place)? => {
                 disk.rename(from, &place)
             }
             _ => Ok(()),
         }
     }
 
-    /// Makes a folder that a step made, so that later ones find it where they expect it.
-    fn make(&self, change: &Change, after: &FileState, path: &WsPath) -> Result<()> {
-        let (disk, store) = (&self.workspace.disk, self.workspace.store());
-        let Some(place) = store.path_of(change.file).map_err(store_fault)? else { return Ok(()) };
-        let parent = path.parent().unwrap_or_else(WsPath::root);
-        let fits = disk.stat(&parent)?.is_some_and(|stat| stat.is(FileKind::Folder));
-        if !fits || disk.stat(&place)?.is_some() || disk.stat(path)?.is_some() {
-            return Ok(());
-        }
-        make_folder(self.workspace, path, after.mode)
-    }
-
-    /// Whether a path is by now the place of another entry.
-    fn is_taken(&self, file: FileId, path: &WsPath) -> Result<bool> {
-        let node = self.workspace.store().lookup(path).map_err(store_fault)?;
-        Ok(node.is_some_and(|node| node.id != file))
-    }
-
-    /// Removes what a step removed, unless it has changed since: then it is somebody's new file.
-    fn remove(&self, change: &Change, before: &FileState, path: &WsPath) -> Result<()> {
+    /// Removes what a step removed, if it is still there and nobody has touched it.
+    fn remove(
+        &self,
+        step: &StepRow,
+        change: &Change,
+        before: &FileState,
+        path: &WsPath,
+        displaced: &FileIdentity,
+    ) -> Result<()> {
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
-        let Some(stat) = disk.stat(path)? else { return Ok(()) };
-        let node = self.workspace.store().node(change.file).map_err(store_fault)?;
-        let revived = node.is_some_and(|node| node.state.is_some());
-        let heir = self.workspace.store().lookup(path).map_err(store_fault)?;
-        // A folder that took a file's place, or the reverse, is not what is there.
-        let is_heir =
-            |heir: Node| (heir.last.kind == FileKind::Folder) == stat.is(FileKind::Folder);
-        if revived || heir.filter(|heir| heir.id != change.file).is_some_and(is_heir) {
+        let Some(found) = self.look(path)? else { return Ok(()) };
+        let Some(identity) = found.identity else { return Ok(()) };
+        // Where a later step put another entry, that one takes the place of whatever is there.
+        if self.workspace.store().lookup(path).map_err(store_fault)?.is_some() {
             return Ok(());
         }
-        if stat.is(FileKind::Folder) {
-            if before.kind == FileKind::Folder && disk.list(path)?.is_empty() {
+        if before.kind == FileKind::Folder {
+            let is_it = is_folder_as_before(displaced, &identity, self.boot)
+                || is_emptied_by(step, displaced, &identity);
+            if is_it && disk.list(path)?.is_empty() {
                 disk.remove_folder(path)?;
             }
             return Ok(());
         }
-        if !self.is_of(change.file, path, &stat)? {
+        if found.kind.known() == Some(FileKind::Folder)
+            || !self.is_lost(change.file, path, &found)?
+        {
             return Ok(());
         }
-        let content = self.content_on_disk(path, &stat)?;
         let displaced = stage.displace(disk, path, change.file)?;
-        retire_displaced(self.workspace, &displaced, content);
+        retire_displaced(self.workspace, &displaced, before.content);
         Ok(())
     }
 
-    /// Whether what is at a path has a content that the file had in these steps: the disk may be
-    /// behind all of them.
-    fn is_of(&self, file: FileId, path: &WsPath, stat: &Stat) -> Result<bool> {
-        let content = self.content_on_disk(path, stat)?;
-        Ok(content.is_some_and(|content| self.owned.contains(&(file, content))))
+    /// Whether an entry is what a lost write left of a file: its own state of today is somewhere else, or
+    /// nowhere.
+    fn is_lost(&self, file: FileId, path: &WsPath, found: &EntryStat) -> Result<bool> {
+        let Some(identity) = found.identity else { return Ok(false) };
+        if self.known.is_displaced(file, &identity, self.boot)
+            || self.known.is_removed_from(path, &identity, self.boot)
+        {
+            return Ok(true);
+        }
+        if self.boot == Boot::Same {
+            return Ok(false);
+        }
+        let staged_as: Vec<_> = self.known.contents_of(file, &identity).collect();
+        if staged_as.is_empty() {
+            return Ok(false);
+        }
+        let content = self.content_on_disk(path, found)?;
+        Ok(staged_as.iter().all(|staged| *staged != content))
     }
 
     /// Gives every living entry that these steps touched its state, folders before what is in them.
-    fn provide_all(&self) -> Result<()> {
+    fn provide_all(&self) -> Result<Report> {
         let store = self.workspace.store();
         let mut living = Vec::new();
-        for (file, newest) in self.newest.iter().filter(|(_, newest)| newest.by_us) {
-            let state = store.node(*file).map_err(store_fault)?.and_then(|node| node.state);
-            let path = store.path_of(*file).map_err(store_fault)?;
+        for (file, newest) in self.known.files() {
+            let state = store.node(file).map_err(store_fault)?.and_then(|node| node.state);
+            let path = store.path_of(file).map_err(store_fault)?;
             if let (Some(state), Some(path)) = (state, path) {
-                living.push((path, *file, state, *newest));
+                living.push((path, file, state, newest));
             }
         }
         living.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let mut report = Report::default();
+        let mut again = Vec::new();
         for (path, file, state, newest) in &living {
             self.call.check()?;
-            self.provide(*file, state, path, *newest)?;
+            if !newest.places {
+                continue;
+            }
+            match self.provide(*file, state, path, *newest)? {
+                Provided::Nothing => {}
+                Provided::NotFound => report.not_found.push(path.clone()),
+                Provided::Again(found) => again.extend(*found),
+            }
         }
-        Ok(())
+        report.placed = again.len();
+        self.place_again(again)?;
+        Ok(report)
     }
 
-    /// Makes sure that a path holds what the steps put there.
+    /// What has to be done so that a path holds what the steps put there.
     fn provide(
         &self,
         file: FileId,
         state: &FileState,
         path: &WsPath,
         newest: Newest,
-    ) -> Result<()> {
+    ) -> Result<Provided> {
         let disk = &self.workspace.disk;
-        let Some(stat) = disk.stat(path)? else {
-            if !self.provide_above(path)? {
-                return Ok(());
+        let Some(found) = self.look(path)? else {
+            if newest.seq <= self.applied {
+                // It was there, so somebody removed it.
+                return Ok(Provided::Nothing);
             }
-            return match state.kind {
-                FileKind::Folder => make_folder(self.workspace, path, state.mode),
-                _ => self.place_new(file, state, path),
-            };
+            if !self.can_tell_missing() || !newest.is_identified || !self.provide_folder_of(path)? {
+                return Ok(Provided::NotFound);
+            }
+            if state.kind == FileKind::Folder {
+                make_folder(self.workspace, path, state.mode)?;
+                return Ok(Provided::Nothing);
+            }
+            return self.stage_again(file, state, path, newest, None);
         };
-        let mode_differs = newest.sets_mode && stat.mode != state.mode;
         if state.kind == FileKind::Folder {
-            let half_made = newest.makes && is_half_made(self.workspace, state.mode, stat.mode);
-            return match stat.is(FileKind::Folder) && (mode_differs || half_made) {
-                true => disk.set_folder_mode(path, state.mode),
-                false => Ok(()),
-            };
-        }
-        if state.content.is_none() || !(stat.is(FileKind::File) || stat.is(FileKind::Link)) {
-            return Ok(());
-        }
-        let content = self.content_on_disk(path, &stat)?;
-        if content == state.content && !mode_differs {
-            return Ok(());
-        }
-        self.place_over(file, state, path, content, &stat)
-    }
-
-    /// Makes the folders above a path that are missing; whether all of them are folders now.
-    fn provide_above(&self, path: &WsPath) -> Result<bool> {
-        let Some(above) = path.parent() else { return Ok(true) };
-        match self.workspace.disk.stat(&above)? {
-            Some(stat) => Ok(stat.is(FileKind::Folder)),
-            None if !self.provide_above(&above)? => Ok(false),
-            None => {
-                let node = self.workspace.store().lookup(&above).map_err(store_fault)?;
-                let mode = node.map_or(self.workspace.folder_mode, |node| node.last.mode);
-                make_folder(self.workspace, &above, mode).map(|()| true)
+            let displaced = found.identity;
+            let displaced =
+                displaced.is_some_and(|found| self.known.is_displaced(file, &found, self.boot));
+            let half_made = self.boot == Boot::Same
+                && newest.seq > self.applied
+                && is_half_made(self.workspace, state.mode, found.mode);
+            let lacks = found.kind.known() == Some(FileKind::Folder)
+                && found.mode != state.mode
+                && newest.lacks_mode(displaced, half_made);
+            if lacks {
+                disk.set_folder_mode(path, state.mode)?;
             }
+            return Ok(Provided::Nothing);
+        }
+        let is_leaf = matches!(found.kind.known(), Some(FileKind::File | FileKind::Link));
+        match is_leaf && self.is_outdated(file, state, path, &found)? {
+            true => self.stage_again(file, state, path, newest, Some(&found)),
+            false => Ok(Provided::Nothing),
         }
     }
 
-    fn place_new(&self, file: FileId, state: &FileState, path: &WsPath) -> Result<()> {
-        let Some(mut staged) = self.stage(state, path, None)? else { return Ok(()) };
-        let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
-        stage.place_new(disk, &mut staged, path, file)?;
-        Ok(())
-    }
-
-    fn place_over(
+    /// Whether an entry is not what the newest step made it, because a write was lost.
+    fn is_outdated(
         &self,
         file: FileId,
         state: &FileState,
         path: &WsPath,
-        content: Option<ContentHash>,
-        stat: &Stat,
-    ) -> Result<()> {
-        let Some(mut staged) = self.stage(state, path, Some(stat))? else { return Ok(()) };
-        let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
-        let displaced = stage.place_over(disk, &mut staged, path, file)?;
-        if !content.is_some_and(|hash| self.ours.contains(&hash)) {
-            keep_save(self.workspace, self.call, file, &displaced, path)?;
+        found: &EntryStat,
+    ) -> Result<bool> {
+        let Some(identity) = found.identity else { return Ok(false) };
+        let is_newest =
+            self.known.contents_of(file, &identity).any(|content| content == state.content);
+        match (is_newest, self.boot) {
+            (true, Boot::Same) => Ok(false),
+            (true, Boot::Another) if !self.known.is_displaced(file, &identity, self.boot) => {
+                Ok(self.content_on_disk(path, found)? != state.content)
+            }
+            _ => self.is_lost(file, path, found),
         }
-        retire_displaced(self.workspace, &displaced, content);
+    }
+
+    /// Whether a missing entry of a step beyond the applied mark was never put there, or lost: on a
+    /// journalling file system that holds the mark too, or while the machine kept running.
+    fn can_tell_missing(&self) -> bool {
+        self.boot == Boot::Same || self.workspace.stage.is_beside_data()
+    }
+
+    /// Whether the folder of a path is there, made if it was lost too.
+    fn provide_folder_of(&self, path: &WsPath) -> Result<bool> {
+        let Some(above) = path.parent() else { return Ok(true) };
+        let disk = &self.workspace.disk;
+        if let Some(found) = disk.entry(&above)? {
+            return Ok(found.kind.known() == Some(FileKind::Folder));
+        }
+        let node = self.workspace.store().lookup(&above).map_err(store_fault)?;
+        let lost = |file| {
+            self.known
+                .files()
+                .any(|(known, newest)| known == file && newest.places && newest.seq > self.applied)
+        };
+        match node {
+            Some(node) if self.can_tell_missing() && lost(node.id) => {
+                if !self.provide_folder_of(&above)? {
+                    return Ok(false);
+                }
+                make_folder(self.workspace, &above, node.last.mode).map(|()| true)
+            }
+            // Somebody removed it, with whatever was in it.
+            _ => Ok(false),
+        }
+    }
+
+    fn stage_again(
+        &self,
+        file: FileId,
+        state: &FileState,
+        path: &WsPath,
+        newest: Newest,
+        over: Option<&EntryStat>,
+    ) -> Result<Provided> {
+        let Some(hash) = state.content else { return Ok(Provided::Nothing) };
+        let owner = over.map(|stat| stat.owner);
+        let shape = Shape { mode: Some(state.mode), owner, taking: None };
+        let staged = image(self.workspace, &hash, state.kind, &shape, path)?;
+        let Some(staged) = staged else { return Ok(Provided::NotFound) };
+        let over = over.and_then(|stat| stat.identity);
+        let path = path.clone();
+        Ok(Provided::Again(Box::new(Some(Again { file, newest, path, staged, over }))))
+    }
+
+    /// Puts files in their places. The new staged files become known before they are placed, so that a
+    /// second crash finds what it may have lost.
+    fn place_again(&self, again: Vec<Again>) -> Result<()> {
+        let mut by_step: HashMap<Seq, Vec<Placement>> = HashMap::new();
+        for Again { newest, staged, .. } in &again {
+            let (change, placed) = (newest.change, staged.stat.identity);
+            let placement = Placement { change, placed, displaced: None };
+            by_step.entry(newest.seq).or_default().push(placement);
+        }
+        for (seq, placements) in &by_step {
+            self.workspace.store().add_placements(*seq, placements).map_err(store_fault)?;
+        }
+        again.into_iter().try_for_each(|again| self.place(again))
+    }
+
+    fn place(&self, mut again: Again) -> Result<()> {
+        let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
+        let Again { file, path, staged, over, .. } = &mut again;
+        let displaced = match over {
+            None => stage.place_new(disk, staged, path, *file)?,
+            Some(_) => Some(stage.place_over(disk, staged, path, *file)?),
+        };
+        let Some(displaced) = displaced else { return Ok(()) };
+        let is_expected = over.is_some_and(|over| {
+            let signature = &displaced.stat.signature;
+            (over.inode, over.mtime) == (signature.inode, signature.mtime)
+        });
+        match is_expected {
+            true => retire_displaced(self.workspace, &displaced, None),
+            // Somebody saved between the look and now.
+            false => leftovers::keep_save(self.workspace, self.call, *file, &displaced, path)?,
+        }
         Ok(())
     }
 
-    fn stage(
-        &self,
-        after: &FileState,
-        path: &WsPath,
-        replaced: Option<&Stat>,
-    ) -> Result<Option<Staged>> {
-        let Some(hash) = after.content else { return Ok(None) };
-        let owner = replaced.map(|stat| stat.owner);
-        let shape = Shape { mode: Some(after.mode), owner, taking: None };
-        image(self.workspace, &hash, after.kind, &shape, path)
-    }
-
-    fn content_on_disk(&self, path: &WsPath, stat: &Stat) -> Result<Option<ContentHash>> {
+    fn content_on_disk(&self, path: &WsPath, found: &EntryStat) -> Result<Option<ContentHash>> {
         let disk = &self.workspace.disk;
-        if stat.is(FileKind::Link) {
-            return disk.read_link(path).map(|target| Some(ContentHash::of(&target)));
+        match found.kind.known() {
+            Some(FileKind::Link) => {
+                disk.read_link(path).map(|target| Some(ContentHash::of(&target)))
+            }
+            Some(FileKind::File) => {
+                let (mut file, stat) = disk.open_file(path)?;
+                if stat.size() > self.workspace.limits().load_bytes {
+                    return crate::content::hash_all(&mut file, path, self.call).map(Some);
+                }
+                read_all(&mut file, stat.size(), path).map(|bytes| Some(ContentHash::of(&bytes)))
+            }
+            _ => Ok(None),
         }
-        if !stat.is(FileKind::File) {
-            return Ok(None);
-        }
-        let (mut file, stat) = disk.open_file(path)?;
-        if stat.size() > self.workspace.limits().load_bytes {
-            return crate::content::hash_all(&mut file, path, self.call).map(Some);
-        }
-        read_all(&mut file, stat.size(), path).map(|bytes| Some(ContentHash::of(&bytes)))
     }
+}
+
+/// Whether a folder is newer than when a step began to remove it only because the step removed what was in
+/// it first.
+fn is_emptied_by(step: &StepRow, displaced: &FileIdentity, found: &FileIdentity) -> bool {
+    let until = step.at.as_millis().saturating_add(STEP_MILLIS).saturating_mul(1_000_000);
+    displaced.is_same_inode(found) && found.ctime <= until
+}
+
+/// What has to be done for one entry.
+enum Provided {
+    Nothing,
+    NotFound,
+    Again(Box<Option<Again>>),
 }
 
 /// A stored content as a staged file or link; `None` if the store does not have it.
@@ -364,77 +530,16 @@ pub(crate) fn image(
 }
 
 /// Whether a kept file is what it stands for. Build output may have gone for room, and its file is one of
-/// the tree's, which anybody may have written into; nobody else has any business with the rest.
+/// the tree's, which anybody may have written into; any other may have been cut short by a power loss. A
+/// file that was found whole is not read again while it looks the same.
 pub(crate) fn is_whole(workspace: &Workspace, name: &str, hash: &ContentHash) -> bool {
-    if !output::is_output(name) {
+    let stage = &workspace.stage;
+    if !output::is_output(name) && stage.was_whole(name) {
         return true;
     }
-    workspace.stage.open_kept(name).is_ok_and(|mut file| is_content(&mut file, hash))
-}
-
-/// Records what somebody saved into a file while we were replacing it.
-fn keep_save(
-    workspace: &Workspace,
-    call: &Call,
-    file: FileId,
-    displaced: &Displaced,
-    path: &WsPath,
-) -> Result<()> {
-    let store = workspace.store();
-    let saved = Saved::read(workspace, displaced, path, call)?;
-    let Some(mut node) = store.node(file).map_err(store_fault)? else {
-        return saved.store_only(workspace, displaced);
-    };
-    if node.state.is_none() {
-        // Its name may be another's by now: then the save belongs to that one's past.
-        let heir = store.child(node.last.parent, &node.last.name).map_err(store_fault)?;
-        node = heir.unwrap_or(node);
+    let whole = stage.open_kept(name).is_ok_and(|mut file| is_content(&mut file, hash));
+    if whole {
+        stage.is_now_whole(name);
     }
-    if node.last.kind == FileKind::Folder {
-        return saved.store_only(workspace, displaced);
-    }
-    let path = store.path_of(node.id).map_err(store_fault)?.unwrap_or_else(|| node.path.clone());
-    let change = Change {
-        file: node.id,
-        before: Some(node.last.clone()),
-        after: node.state.clone(),
-        from: Some(path.clone()),
-        to: node.state.as_ref().map(|_| path),
-        version: None,
-    };
-    record_intruder(workspace, &change, &saved, displaced, &recovering(call), call)
-}
-
-/// Looks at what a crash left in the staging folder: a file that was displaced and whose bytes the
-/// store does not have is somebody's save; one that the store wants to be kept is kept. The caller
-/// holds the lock and is the only living process.
-pub(crate) fn rescue(workspace: &Workspace, call: &Call) -> Result<()> {
-    let path = WsPath::root();
-    for displaced in workspace.stage.leftovers() {
-        if is_unused(workspace, &displaced)? {
-            workspace.stage.discard(&displaced);
-            continue;
-        }
-        let saved = Saved::read(workspace, &displaced, &path, call)?;
-        match workspace.store().locate(&saved.hash).map_err(store_fault)? {
-            Some(_) => retire_displaced(workspace, &displaced, Some(saved.hash)),
-            // What was left of a file when it was purged.
-            None if workspace.store().is_purged(&saved.hash).map_err(store_fault)? => {
-                workspace.stage.discard(&displaced);
-            }
-            None => match displaced.file() {
-                Some(file) => keep_save(workspace, call, file, &displaced, &path)?,
-                None => saved.store_only(workspace, &displaced)?,
-            },
-        }
-    }
-    Ok(())
-}
-
-/// Whether a file was staged for a step that never happened: then it took nobody's place.
-fn is_unused(workspace: &Workspace, staged: &Displaced) -> Result<bool> {
-    match staged.step() {
-        Some(step) => Ok(workspace.store().step(step).map_err(store_fault)?.is_none()),
-        None => Ok(false),
-    }
+    whole
 }

@@ -7,14 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, Limits, Result, World, WsPath};
 use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 
+use crate::belonging::check_root;
 use crate::code::CodeIndex;
 use crate::disk::{Disk, Locks, Probe, Resolution, Runs, Spills, Spot, Stage};
+use crate::flusher::Flusher;
 use crate::glimpse::Glimpses;
 use crate::journal::{Journal, Signed, Verdict};
 use crate::op::purge;
 use crate::recent::{InParts, Recent};
 use crate::upload::{Uploads, sweep_kept};
-use crate::{Boxed, Committed, Deed, Proposal, VirtualFiles, recovery};
+use crate::{Boxed, Committed, Deed, Proposal, VirtualFiles, leftovers, recovery};
 
 /// How many signatures are remembered in memory before they are handed to the store.
 const REMEMBERED: usize = 4_096;
@@ -43,10 +45,11 @@ pub struct Opening {
 
 /// One workspace.
 pub struct Workspace {
-    pub(crate) disk: Disk,
+    pub(crate) disk: Arc<Disk>,
     pub(crate) stage: Arc<Stage>,
     pub(crate) locks: Locks,
     pub(crate) journal: Journal,
+    pub(crate) flusher: Flusher,
     pub(crate) recent: Recent,
     pub(crate) glimpses: Glimpses,
     pub(crate) in_parts: InParts,
@@ -65,12 +68,15 @@ pub struct Workspace {
 impl Workspace {
     /// Opens a workspace and finishes what a crash left unfinished.
     pub fn open(opening: Opening) -> Result<Self> {
-        let disk = Disk::open(&opening.root, opening.resolution, opening.probe)?;
+        let disk = Disk::open(&opening.root, opening.resolution, opening.probe.clone())?;
+        let disk = Arc::new(disk);
         check_apart(&disk, &opening.state_dir)?;
+        check_root(&disk, &opening)?;
         let locks = Locks::open(&opening.state_dir)?;
         let stage = Arc::new(Stage::open(&disk, &opening.state_dir, opening.world.random())?);
         let workspace = Self {
             folder_mode: stage.folder_mode()?,
+            flusher: Flusher::new(Arc::clone(&disk), Arc::clone(&opening.store)),
             disk,
             stage,
             locks,
@@ -93,13 +99,13 @@ impl Workspace {
     }
 
     fn settle(&self, call: &Call) -> Result<()> {
-        self.journal.is_flushed_to(self.store.projected().map_err(store_fault)?.seq);
+        self.flusher.is_flushed_to(self.store.projected().map_err(store_fault)?.seq);
         let _lock = self.locks.acquire(call)?;
         let alone = self.locks.enter();
         recovery::settle(self, call)?;
         purge::bury(self)?;
         if alone {
-            recovery::rescue(self, call)?;
+            leftovers::rescue(self, call)?;
             sweep_kept(self)?;
             self.sweep_runs(call)?;
             self.stage.sweep();

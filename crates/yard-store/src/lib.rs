@@ -26,8 +26,8 @@ pub use desk::{
 };
 pub use prepared::{Base, Effort, Prepared, SPARE};
 pub use record::{
-    Batch, Change, ContentCheck, Located, Maker, Mark, NewChange, NewStep, Node, Purged,
-    Remembered, Seq, StepRow, VersionRow, step_digest,
+    Batch, Change, ContentCheck, FileIdentity, Located, Maker, Mark, NewChange, NewStep, Node,
+    Placement, Purged, Remembered, RootIdentity, Seq, StepRow, VersionRow, step_digest,
 };
 pub use registry::Registry;
 pub use sqlite::{SqliteRegistry, SqliteStore};
@@ -77,7 +77,7 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 
 /// One workspace's journal, contents and heads.
 ///
-/// **Crash notes.** `append`, `append_audit` and `purge` return only after what they wrote is flushed: a crash
+/// **Crash notes.** `append`, `append_audit`, `add_placements`, `set_root` and `purge` return only after what they wrote is flushed: a crash
 /// at any later moment keeps it. A crash, or an error, before they return leaves all of the batch or
 /// nothing of it; which one, `step` tells after the store is opened again. `remember` and
 /// `set_projected` may lose their newest values in a crash: both are hints that only save work.
@@ -163,8 +163,21 @@ pub trait Store: Send + Sync {
     /// Up to which step the disk is known to be flushed, and under which boot.
     fn projected(&self) -> Result<Mark>;
 
-    /// Moves that mark.
+    /// Moves that mark. The placements of all steps up to it are forgotten.
     fn set_projected(&self, mark: Mark) -> Result<()>;
+
+    /// What a step was about to do to the disk, in the order of its changes; nothing for a step up to the
+    /// projected mark. One change may have several: each time that recovery places it again adds one.
+    fn placements(&self, seq: Seq) -> Result<Vec<Placement>>;
+
+    /// Adds placements to a step, durable when it returns: recovery is about to place its files again.
+    fn add_placements(&self, seq: Seq, placements: &[Placement]) -> Result<()>;
+
+    /// The folder that this history belongs to, once it was set.
+    fn root(&self) -> Result<Option<RootIdentity>>;
+
+    /// Says which folder this history belongs to; durable when it returns.
+    fn set_root(&self, root: RootIdentity) -> Result<()>;
 
     /// Removes for good the contents that only these removed files (and files purged before) name,
     /// with the audit row of it in the same transaction; durable when it returns. Versions and steps

@@ -42,6 +42,68 @@ pub struct NewStep {
     pub audit: AuditEntry,
     /// What else becomes so with it.
     pub riders: Vec<Rider>,
+    /// What it is about to do to the disk. A change without one was on disk already.
+    pub placements: Vec<Placement>,
+}
+
+/// Which file an entry on disk is, whatever its name and its bytes. After a crash recovery tells by this
+/// what a lost write left from what somebody did since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileIdentity {
+    /// The inode.
+    pub inode: u64,
+    /// When the inode was made, in nanoseconds since 1970.
+    pub birth: i64,
+    /// When its bytes changed last.
+    pub mtime: i64,
+    /// When anything of it changed last, its name included.
+    pub ctime: i64,
+}
+
+impl FileIdentity {
+    /// Whether both are the same inode, and not one that was made later under the same number.
+    pub fn is_same_inode(&self, other: &Self) -> bool {
+        (self.inode, self.birth) == (other.inode, other.birth)
+    }
+
+    /// Whether both are the same inode and nobody has written into it in between.
+    pub fn is_unwritten(&self, other: &Self) -> bool {
+        self.is_same_inode(other) && self.mtime == other.mtime
+    }
+}
+
+/// What one change does to the disk. It is kept until the disk is flushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Which change of its step, counted from 0.
+    pub change: u64,
+    /// The staged file that it puts in its place, if there is one and the file system tells who it is.
+    pub placed: Option<FileIdentity>,
+    /// The entry that it replaces, removes or moves, as it was right before.
+    pub displaced: Option<FileIdentity>,
+}
+
+/// Which folder a history belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RootIdentity {
+    /// The file system, where it has an id that stays the same when it is mounted again.
+    pub filesystem: Option<u64>,
+    /// The folder's inode.
+    pub inode: u64,
+    /// When the folder was made, where the file system tells.
+    pub birth: Option<i64>,
+}
+
+impl RootIdentity {
+    /// Whether both can be the same folder: whatever both know is equal.
+    pub fn can_be(&self, other: &Self) -> bool {
+        let agree =
+            |one: Option<i64>, two: Option<i64>| one.is_none() || two.is_none() || one == two;
+        let number = |id: Option<u64>| id.map(u64::cast_signed);
+        self.inode == other.inode
+            && agree(self.birth, other.birth)
+            && agree(number(self.filesystem), number(other.filesystem))
+    }
 }
 
 /// What a step does to one file.

@@ -9,6 +9,7 @@ use yard_store::{Change, Node, Store};
 pub fn assert_alike(left: &dyn Store, right: &dyn Store) {
     assert_eq!(left.head(), right.head(), "head");
     assert_eq!(left.projected(), right.projected(), "projected");
+    assert_eq!(left.root(), right.root(), "root");
     assert_eq!(left.audit(0, usize::MAX), right.audit(0, usize::MAX), "audit");
     let changes = same_steps(left, right);
     same_versions(left, right, &changes);
@@ -25,6 +26,8 @@ fn same_steps(left: &dyn Store, right: &dyn Store) -> Vec<Change> {
         assert_eq!(left.step(step.id), right.step(step.id), "step {}", step.seq);
         let changes = left.changes(step.seq).unwrap();
         assert_eq!(Ok(&changes), right.changes(step.seq).as_ref(), "changes of {}", step.seq);
+        let placements = (left.placements(step.seq), right.placements(step.seq));
+        assert_eq!(placements.0, placements.1, "placements of {}", step.seq);
         all.extend(changes);
     }
     assert_eq!(left.steps(None, Some(4), 2), right.steps(None, Some(4), 2), "a page of steps");

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Maker, Mark, Node, Prepared,
-    Purged, Remembered, Result, Seq, StepRow, Store, StoreError, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Maker, Mark, Node, Placement,
+    Prepared, Purged, Remembered, Result, RootIdentity, Seq, StepRow, Store, StoreError,
+    VersionRow,
 };
 
 use crate::probe::Fuse;
@@ -157,6 +158,22 @@ impl Store for FailingStore {
 
     fn set_projected(&self, mark: Mark) -> Result<()> {
         self.pass(|store| store.set_projected(mark))
+    }
+
+    fn placements(&self, seq: Seq) -> Result<Vec<Placement>> {
+        self.pass(|store| store.placements(seq))
+    }
+
+    fn add_placements(&self, seq: Seq, placements: &[Placement]) -> Result<()> {
+        self.pass(|store| store.add_placements(seq, placements))
+    }
+
+    fn root(&self) -> Result<Option<RootIdentity>> {
+        self.pass(|store| store.root())
+    }
+
+    fn set_root(&self, root: RootIdentity) -> Result<()> {
+        self.pass(|store| store.set_root(root))
     }
 
     fn purge(&self, files: &[FileId], entry: &AuditEntry) -> Result<Purged> {

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use yard_core::{Author, ContentHash, FileId, FileState, Name, StepId, VersionId, WsPath};
 use yard_store::{
     AuditEntry, AuditRow, AuditedStep, Base, Batch, Change, Effort, Formula, Located, Maker, Mark,
-    NewChange, NewStep, Node, Prepared, Purged, Remembered, Result, Seq, StepRow, Store,
-    StoreError, VersionRow, chain, step_digest,
+    NewChange, NewStep, Node, Placement, Prepared, Purged, Remembered, Result, RootIdentity, Seq,
+    StepRow, Store, StoreError, VersionRow, chain, step_digest,
 };
 
 /// An in-memory store.
@@ -28,6 +28,8 @@ struct Inner {
     changes: usize,
     audit: Vec<AuditRow>,
     mark: Mark,
+    placements: BTreeMap<Seq, Vec<Placement>>,
+    root: Option<RootIdentity>,
 }
 
 #[derive(Clone)]
@@ -116,6 +118,9 @@ impl Inner {
         for change in &step.changes {
             self.check(change)?;
             self.make(seq, step, change);
+        }
+        if !step.placements.is_empty() {
+            self.placements.insert(seq, step.placements.clone());
         }
         self.steps.push(Arc::new(step.clone()));
         let audited = AuditedStep {
@@ -368,7 +373,36 @@ impl Store for ModelStore {
     }
 
     fn set_projected(&self, mark: Mark) -> Result<()> {
-        self.inner().mark = mark;
+        let mut inner = self.inner();
+        inner.mark = mark;
+        inner.placements.retain(|seq, _| *seq > mark.seq);
+        Ok(())
+    }
+
+    fn placements(&self, seq: Seq) -> Result<Vec<Placement>> {
+        Ok(self.inner().placements.get(&seq).cloned().unwrap_or_default())
+    }
+
+    fn add_placements(&self, seq: Seq, placements: &[Placement]) -> Result<()> {
+        let mut inner = self.inner();
+        if placements.is_empty() {
+            return Ok(());
+        }
+        if seq == 0 || seq > inner.head() {
+            return misfit("no such step");
+        }
+        let known = inner.placements.entry(seq).or_default();
+        known.extend(placements);
+        known.sort_by_key(|placement| placement.change);
+        Ok(())
+    }
+
+    fn root(&self) -> Result<Option<RootIdentity>> {
+        Ok(self.inner().root)
+    }
+
+    fn set_root(&self, root: RootIdentity) -> Result<()> {
+        self.inner().root = Some(root);
         Ok(())
     }
 

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 
 use yard_core::{Author, ContentHash, FileId, FileState, FileType, StepId, World, WsPath};
 use yard_store::{
-    AuditEntry, Base, Batch, Effort, Mark, NewChange, NewStep, Node, Prepared, Remembered, Result,
-    Seq, Signature, Store, StoreError,
+    AuditEntry, Base, Batch, Effort, FileIdentity, Mark, NewChange, NewStep, Node, Placement,
+    Prepared, Remembered, Result, RootIdentity, Seq, Signature, Store, StoreError,
 };
 
 use crate::alike::assert_alike;
@@ -44,6 +44,7 @@ impl Rival<'_> {
             1 => self.note(),
             2 => self.keep(),
             3 if self.world.below(3) == 0 => self.purge(),
+            4 if self.world.below(3) == 0 => self.place_again(),
             _ => self.batch(),
         }
     }
@@ -76,7 +77,36 @@ impl Rival<'_> {
             step.undoes = Some(old.last().map_or_else(|| StepId::new(self.world), |old| old.id));
             step.audit.action = "undo".into();
         }
+        let placed = (0..step.changes.len() as u64).filter(|_| self.world.below(2) == 0);
+        step.placements = placed.map(|change| self.placement(change)).collect();
         step
+    }
+
+    fn placement(&self, change: u64) -> Placement {
+        let identity = || {
+            let (inode, birth) = (self.world.random() as u64, self.world.random() as i64);
+            let identity = FileIdentity { inode, birth, mtime: birth, ctime: birth };
+            (self.world.below(3) > 0).then_some(identity)
+        };
+        Placement { change, placed: identity(), displaced: identity() }
+    }
+
+    /// Recovery places files of a step again; a history is moved to another folder.
+    fn place_again(&self) {
+        let head = self.model.head().unwrap();
+        let seq = self.world.below(head as usize + 2) as Seq;
+        let count = self.model.changes(seq).unwrap().len();
+        let again: Vec<Placement> = match count {
+            0 => Vec::new(),
+            count => vec![self.placement(self.world.below(count) as u64)],
+        };
+        same(self.model.add_placements(seq, &again), self.store.add_placements(seq, &again));
+        let root = RootIdentity {
+            filesystem: (self.world.below(2) == 0).then(|| self.world.random() as u64),
+            inode: self.world.random() as u64,
+            birth: (self.world.below(2) == 0).then(|| self.world.random() as i64),
+        };
+        same(self.model.set_root(root), self.store.set_root(root));
     }
 
     fn change(&self, scribe: &Scribe<'_>, bytes: &mut Vec<Bytes>) -> NewChange {

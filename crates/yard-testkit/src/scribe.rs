@@ -118,6 +118,7 @@ impl<'a> Scribe<'a> {
             changes,
             audit,
             riders: Vec::new(),
+            placements: Vec::new(),
         }
     }
 

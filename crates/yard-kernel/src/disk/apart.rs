@@ -10,7 +10,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, RenameFlags};
 use rustix::io::Errno;
 
-use super::bare::Bare;
+use super::identity::EntryStat;
 use super::stage::open_folder;
 
 /// Inodes to a block, on ext4 as it is made by default.
@@ -21,7 +21,7 @@ const TRIES: u64 = 2 * TO_A_BLOCK;
 /// Opens a folder of `home`. If it is new, no other entry of `home` has its inode in the same block, as far
 /// as a few tries can do that.
 pub(super) fn open_apart(home: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
-    if Bare::at(home, name).is_err_and(|errno| errno == Errno::NOENT) {
+    if EntryStat::at(home, name.as_bytes()).is_err_and(|errno| errno == Errno::NOENT) {
         // What a crash left.
         clear(home, name, None);
         // Whatever fails here, and whoever else does it at the same time: a folder is all that is needed.
@@ -35,7 +35,7 @@ fn make_apart(home: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
     let taken = blocks_in(home)?;
     for attempt in tries(name) {
         rustix::fs::mkdirat(home, &attempt, Mode::from_raw_mode(0o700))?;
-        if !taken.contains(&block(Bare::at(home, &attempt)?.inode)) {
+        if !taken.contains(&block(EntryStat::at(home, attempt.as_bytes())?.inode)) {
             clear(home, name, Some(&attempt));
             return rustix::fs::renameat_with(home, &attempt, home, name, RenameFlags::NOREPLACE);
         }
@@ -102,7 +102,7 @@ mod tests {
         assert_ne!(block(stage.ino()), neighbour);
         assert_eq!(stage.mode() & 0o777, 0o700);
         // Opened again it is the same one.
-        let again = Bare::of(open_apart(handle.as_fd(), "stage").unwrap()).unwrap();
+        let again = EntryStat::of(open_apart(handle.as_fd(), "stage").unwrap()).unwrap();
         assert_eq!(again.inode, stage.ino());
     }
 
@@ -111,7 +111,8 @@ mod tests {
         for _ in 0..20 {
             let home = tempfile::tempdir().unwrap();
             let handle = File::open(home.path()).unwrap();
-            let open = || Bare::of(open_apart(handle.as_fd(), "stage").unwrap()).unwrap().inode;
+            let open =
+                || EntryStat::of(open_apart(handle.as_fd(), "stage").unwrap()).unwrap().inode;
             let (ours, theirs) = std::thread::scope(|scope| {
                 let other = scope.spawn(open);
                 (open(), other.join().unwrap())

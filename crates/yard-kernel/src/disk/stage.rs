@@ -2,27 +2,33 @@
 //! so that putting a file in its place is one rename. It is in the data folder when that is on the same
 //! file system, else under the reserved name inside the root.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, StatxFlags, Uid};
 use rustix::io::Errno;
 use yard_core::path::RESERVED_NAME;
 use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, FileKind, Result, StepId, WsPath};
-use yard_store::{SPARE, Signature};
+use yard_store::{FileIdentity, SPARE, Signature};
 
 use crate::content::{hash_all, read_all};
 
 use super::apart::open_apart;
-use super::bare::Bare;
-use super::{Disk, DiskCall, Stat, layer, stage_fault, write_fault};
+use super::identity::EntryStat;
+use super::{
+    Disk, DiskCall, EntryKind, Stat, is_folder, layer, special, stage_fault, write_fault,
+};
 
 /// Larger files are hashed in pieces.
 const WHOLE: u64 = 1 << 20;
+
+/// Kept files that are remembered to be whole.
+const MOST_WHOLE: usize = 1_024;
 
 /// How the name of a file ends that takes another's place, or was taken out of its own.
 const SWAPPED: &str = ".swap";
@@ -38,13 +44,19 @@ pub(crate) struct Stage {
     spares: AtomicBool,
     /// Some of it came since somebody looked.
     new_spares: AtomicBool,
+    /// Entries that a crash left and that could not be put right.
+    aside: OwnedFd,
+    /// The data folder is on the root's file system.
+    beside_data: bool,
+    /// Kept files that were found to be whole, and how they looked.
+    whole: Mutex<HashMap<String, Signature>>,
 }
 
 /// A file or link that is ready to be put in its place. Dropped before that, it is removed.
 pub(crate) struct Staged {
     stage: Arc<Stage>,
     name: String,
-    pub(crate) bare: Bare,
+    pub(crate) stat: EntryStat,
     placed: bool,
 }
 
@@ -96,25 +108,44 @@ impl Stage {
             Fault::new(FaultCode::Io, format!("the staging folder cannot be used: {errno}"))
         };
         let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(told)?;
-        let home = if same_mount(&data, &disk.root).map_err(told)? {
+        let beside_data = same_mount(&data, &disk.root).map_err(told)?;
+        let home = if beside_data {
             data
         } else {
             open_folder(disk.root.as_fd(), RESERVED_NAME).map_err(told)?
         };
         let folder = open_apart(home.as_fd(), "stage").map_err(told)?;
         let kept = open_folder(home.as_fd(), "kept").map_err(told)?;
-        let device = Bare::of(&folder).map_err(told)?.device;
+        let aside = open_folder(home.as_fd(), "leftovers").map_err(told)?;
+        let device = EntryStat::of(&folder).map_err(told)?.device;
         let prefix = format!("{unique:032x}");
         let is_spare = |name: &String| name.contains(SPARE);
         let spares = names_in(&kept).unwrap_or_default().iter().any(is_spare);
         let new_spares = AtomicBool::new(spares);
         let (next, spares) = (AtomicU64::new(0), AtomicBool::new(spares));
-        Ok(Self { folder, kept, device, prefix, next, spares, new_spares })
+        let whole = Mutex::default();
+        Ok(Self {
+            folder,
+            kept,
+            device,
+            prefix,
+            next,
+            spares,
+            new_spares,
+            aside,
+            beside_data,
+            whole,
+        })
+    }
+
+    /// Whether the data folder is on the root's file system, so that both make renames durable in one order.
+    pub(crate) fn is_beside_data(&self) -> bool {
+        self.beside_data
     }
 
     /// Whether a folder is on the stage's own file system.
     pub(super) fn is_beside(&self, folder: &OwnedFd) -> std::result::Result<bool, Errno> {
-        Ok(Bare::of(folder)?.device == self.device)
+        Ok(EntryStat::of(folder)?.device == self.device)
     }
 
     fn fresh_name(&self) -> String {
@@ -179,15 +210,15 @@ impl Stage {
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
         let mut file = File::from(handle);
         file.write_all(bytes).map_err(|error| told(errno_of(&error)))?;
-        let bare = self.dress(&file, shape).map_err(told)?;
-        Ok(guard.finish(bare))
+        let stat = self.dress(&file, shape).map_err(told)?;
+        Ok(guard.finish(stat))
     }
 
     /// Gives a staged file its owner and mode, where it does not have them; how it looks then. Owner
     /// first: changing it clears the set-user-id bits that the mode may bring.
-    fn dress(&self, file: &File, shape: &Shape) -> std::result::Result<Bare, Errno> {
-        let bare = Bare::of(file)?;
-        let chown = shape.owner.filter(|owner| *owner != bare.owner);
+    fn dress(&self, file: &File, shape: &Shape) -> std::result::Result<EntryStat, Errno> {
+        let stat = EntryStat::of(file)?;
+        let chown = shape.owner.filter(|owner| *owner != stat.owner);
         if let Some((user, group)) = chown {
             let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
             match rustix::fs::fchown(file, Some(user), Some(group)) {
@@ -196,13 +227,13 @@ impl Stage {
                 Err(errno) => return Err(errno),
             }
         }
-        let chmod = shape.mode.filter(|mode| chown.is_some() || *mode != bare.mode);
+        let chmod = shape.mode.filter(|mode| chown.is_some() || *mode != stat.mode);
         if let Some(mode) = chmod {
             rustix::fs::fchmod(file, Mode::from_raw_mode(mode))?;
         }
         match (chown, chmod) {
-            (None, None) => Ok(bare),
-            _ => Bare::of(file),
+            (None, None) => Ok(stat),
+            _ => EntryStat::of(file),
         }
     }
 
@@ -231,8 +262,8 @@ impl Stage {
         let name = self.fresh_name();
         rustix::fs::symlinkat(target, &self.folder, &name).map_err(told)?;
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
-        let bare = Bare::at(&self.folder, guard.name()).map_err(told)?;
-        Ok(guard.finish(bare))
+        let stat = EntryStat::at(&self.folder, guard.name().as_bytes()).map_err(told)?;
+        Ok(guard.finish(stat))
     }
 
     fn stat(&self, name: &str) -> std::result::Result<Stat, Errno> {
@@ -295,8 +326,17 @@ impl Stage {
             }
             Err(errno) => return Err(told(errno)),
         }
-        staged.placed = true;
         let stat = self.stat(&staged.name).map_err(told)?;
+        if !(stat.is(FileKind::File) || stat.is(FileKind::Link)) {
+            // A folder, or something that nobody may open, appeared there meanwhile: back with it.
+            rustix::fs::renameat_with(&self.folder, &staged.name, &parent, name, exchange)
+                .map_err(told)?;
+            return Err(match stat.kind {
+                EntryKind::Special(what) => special(path, what),
+                EntryKind::Known(_) => is_folder(path),
+            });
+        }
+        staged.placed = true;
         Ok(Displaced { name: staged.name.clone(), stat })
     }
 
@@ -342,6 +382,29 @@ impl Stage {
         swapped
             .filter_map(|name| self.stat(&name).ok().map(|stat| Displaced { name, stat }))
             .collect()
+    }
+
+    /// Which file a displaced one is, where the file system tells.
+    pub(crate) fn identity_of(&self, displaced: &Displaced) -> Option<FileIdentity> {
+        EntryStat::at(&self.folder, displaced.name.as_bytes()).ok()?.identity
+    }
+
+    /// Sets aside what cannot be put right. It stays until a person removes it.
+    pub(crate) fn set_aside(&self, displaced: &Displaced) {
+        // If it cannot be moved it stays where it is, and the next opening tries again.
+        let name = displaced.name.as_bytes();
+        let _ = rename_new(self.folder.as_fd(), name, self.aside.as_fd(), name);
+    }
+
+    /// What was set aside.
+    pub(crate) fn set_aside_entries(&self) -> Vec<Displaced> {
+        let names = names_in(&self.aside).unwrap_or_default();
+        let look = |name: &String| {
+            rustix::fs::statat(&self.aside, name, AtFlags::SYMLINK_NOFOLLOW)
+                .map(|raw| Stat::of(&raw))
+        };
+        let found = names.into_iter().filter_map(|name| look(&name).ok().map(|stat| (name, stat)));
+        found.map(|(name, stat)| Displaced { name, stat }).collect()
     }
 
     /// The names of all kept files; none where they cannot be listed.
@@ -439,9 +502,31 @@ impl Stage {
         let _ = rustix::fs::unlinkat(&self.folder, &displaced.name, AtFlags::empty());
     }
 
-    /// Keeps a displaced file as the version itself, under `name`.
+    /// Keeps a displaced file as the version itself, under `name`; durable when this returns.
     pub(crate) fn keep(&self, displaced: &Displaced, name: &str) -> std::result::Result<(), Errno> {
-        rustix::fs::renameat(&self.folder, &displaced.name, &self.kept, name)
+        rustix::fs::renameat(&self.folder, &displaced.name, &self.kept, name)?;
+        self.flush_kept()
+    }
+
+    /// Whether a kept file was found to be whole, and looks the same since.
+    pub(crate) fn was_whole(&self, name: &str) -> bool {
+        let whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        whole.get(name).is_some_and(|seen| self.kept_signature(name) == Some(*seen))
+    }
+
+    /// A kept file was found to be whole.
+    pub(crate) fn is_now_whole(&self, name: &str) {
+        let Some(signature) = self.kept_signature(name) else { return };
+        let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        if whole.len() >= MOST_WHOLE {
+            whole.clear();
+        }
+        whole.insert(name.to_owned(), signature);
+    }
+
+    fn kept_signature(&self, name: &str) -> Option<Signature> {
+        let raw = rustix::fs::statat(&self.kept, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(Stat::of(&raw).signature)
     }
 
     /// Whether a kept file is there.
@@ -533,8 +618,8 @@ impl Stage {
             Err(errno) => return Err(told(errno)),
         }
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
-        let bare = self.dress(&source, shape).map_err(told)?;
-        Ok(guard.finish(bare))
+        let stat = self.dress(&source, shape).map_err(told)?;
+        Ok(guard.finish(stat))
     }
 
     /// A copy of a kept file, staged to be put in its place.
@@ -566,8 +651,8 @@ impl Stage {
         let guard = Unfinished { stage: Arc::clone(self), name: Some(staged) };
         let mut file = File::from(handle);
         std::io::copy(&mut source, &mut file).map_err(|error| told(errno_of(&error)))?;
-        let bare = self.dress(&file, shape).map_err(told)?;
-        Ok(guard.finish(bare))
+        let stat = self.dress(&file, shape).map_err(told)?;
+        Ok(guard.finish(stat))
     }
 }
 
@@ -588,8 +673,8 @@ impl Incoming {
     pub(crate) fn finish(self) -> Result<Staged> {
         let told = |errno| write_fault(errno, &WsPath::root());
         rustix::fs::fsync(&self.file).map_err(told)?;
-        let bare = Bare::of(&self.file).map_err(told)?;
-        Ok(self.guard.finish(bare))
+        let stat = EntryStat::of(&self.file).map_err(told)?;
+        Ok(self.guard.finish(stat))
     }
 }
 
@@ -669,9 +754,9 @@ impl Unfinished {
         self.name.as_deref().unwrap_or_default()
     }
 
-    fn finish(mut self, bare: Bare) -> Staged {
+    fn finish(mut self, stat: EntryStat) -> Staged {
         let name = self.name.take().unwrap_or_default();
-        Staged { stage: Arc::clone(&self.stage), name, bare, placed: false }
+        Staged { stage: Arc::clone(&self.stage), name, stat, placed: false }
     }
 }
 
@@ -711,7 +796,7 @@ pub(super) fn rename_new(
     }
 }
 
-fn names_in(folder: &OwnedFd) -> std::result::Result<Vec<String>, Errno> {
+pub(super) fn names_in(folder: &OwnedFd) -> std::result::Result<Vec<String>, Errno> {
     let names = layer::names_in(folder)?.into_iter();
     Ok(names.map(|(name, _)| String::from_utf8_lossy(&name).into_owned()).collect())
 }

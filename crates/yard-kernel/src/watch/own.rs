@@ -75,7 +75,7 @@ impl Own {
         call: &Call,
     ) -> Result<Verdict> {
         // In this order: what is applied now is on disk when that is looked at.
-        let applied = workspace.locks.applied()?.seq;
+        let applied = workspace.locks.applied()?.unwrap_or_default().seq;
         let node = workspace.store().lookup(path).map_err(store_fault)?;
         let stat = workspace.disk.stat(path)?;
         if stat.is_some() {

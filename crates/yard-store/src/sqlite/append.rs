@@ -9,7 +9,7 @@ use super::content::{Place, Places};
 use super::error::is_taken;
 use super::node::Stored;
 use super::value::{self, SamePath};
-use super::{content, event, history, node, one};
+use super::{content, event, history, node, one, placement};
 use crate::blobs::Blobs;
 use crate::{
     AuditEntry, AuditedStep, Batch, Formula, NewChange, NewStep, Node, Remembered, Result, Seal,
@@ -106,6 +106,9 @@ impl Appender<'_> {
         self.insert_step(step, first)?;
         for change in &step.changes {
             self.change(step, change)?;
+        }
+        for placement in &step.placements {
+            placement::insert(self.connection, first, placement)?;
         }
         let ride = |rider| event::ride(self.connection, self.tip.head, rider);
         step.riders.iter().try_for_each(ride)

@@ -14,6 +14,7 @@ mod inspect;
 mod log;
 mod node;
 mod packer;
+mod placement;
 mod purge;
 mod question;
 mod quotations;
@@ -26,13 +27,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use rusqlite::{Connection, Params, Row, params};
+use rusqlite::{Connection, Params, Row};
 use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
 
 use crate::blobs::{Against, Blobs, create_folder, lock_file};
 use crate::{
     AuditEntry, AuditRow, Base, Batch, Change, ContentCheck, Effort, Located, Maker, Mark, Node,
-    Prepared, Purged, Remembered, Result, Seq, StepRow, Store, VersionRow,
+    Placement, Prepared, Purged, Remembered, Result, RootIdentity, Seq, StepRow, Store, VersionRow,
 };
 use connections::{Connections, Flush};
 use content::{Anchor, Places};
@@ -257,13 +258,26 @@ impl Store for SqliteStore {
     }
 
     fn set_projected(&self, mark: Mark) -> Result<()> {
-        let sql = "INSERT INTO mark (id, seq, boot) VALUES (1, ?1, ?2)
-                   ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, boot = excluded.boot";
-        self.db.write(Flush::Later, |connection| {
-            let values = params![value::number(mark.seq), mark.boot.to_be_bytes()];
-            connection.prepare_cached(sql)?.execute(values)?;
-            Ok(())
-        })
+        self.db.write(Flush::Later, |connection| placement::set_projected(connection, mark))
+    }
+
+    fn placements(&self, seq: Seq) -> Result<Vec<Placement>> {
+        self.db.read(|connection| placement::of_step(connection, seq))
+    }
+
+    fn add_placements(&self, seq: Seq, placements: &[Placement]) -> Result<()> {
+        if placements.is_empty() {
+            return Ok(());
+        }
+        self.db.write(Flush::Now, |connection| placement::add(connection, seq, placements))
+    }
+
+    fn root(&self) -> Result<Option<RootIdentity>> {
+        self.db.read(placement::root)
+    }
+
+    fn set_root(&self, root: RootIdentity) -> Result<()> {
+        self.db.write(Flush::Now, |connection| placement::set_root(connection, root))
     }
 
     fn purge(&self, files: &[FileId], entry: &AuditEntry) -> Result<Purged> {

@@ -16,8 +16,9 @@ pub(super) struct Schema {
 }
 
 /// A workspace's journal.
-pub(super) const JOURNAL: Schema =
-    Schema { migrations: &[FIRST, PURGING, DESK, APPROVALS, RUNS, TERMINALS, ROOTS, FORMULAS] };
+pub(super) const JOURNAL: Schema = Schema {
+    migrations: &[FIRST, PURGING, DESK, APPROVALS, RUNS, TERMINALS, ROOTS, FORMULAS, PLACEMENTS],
+};
 /// Events of a kind that an older program takes for damage.
 const TERMINALS: &str = "";
 
@@ -30,6 +31,32 @@ const FORMULAS: &str = "
 -- What the hash of a row of the audit chain covers: 1 before this, 2 from now on.
 ALTER TABLE step ADD COLUMN formula INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE note ADD COLUMN formula INTEGER NOT NULL DEFAULT 1;
+";
+
+const PLACEMENTS: &str = "
+-- What a change does to the disk: the file that it places and the one that it displaces, each by inode,
+-- time of birth, of the last write and of the last change. Kept until the disk is flushed.
+CREATE TABLE placement (
+    id INTEGER PRIMARY KEY,
+    change INTEGER NOT NULL,
+    placed_inode INTEGER,
+    placed_birth INTEGER,
+    placed_mtime INTEGER,
+    placed_ctime INTEGER,
+    displaced_inode INTEGER,
+    displaced_birth INTEGER,
+    displaced_mtime INTEGER,
+    displaced_ctime INTEGER
+) STRICT;
+CREATE INDEX placement_by_change ON placement (change);
+
+-- The folder that the history belongs to: at most one row.
+CREATE TABLE root (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    filesystem INTEGER,
+    inode INTEGER NOT NULL,
+    birth INTEGER
+) STRICT;
 ";
 
 /// The people of a server.

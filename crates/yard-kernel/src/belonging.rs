@@ -1,0 +1,82 @@
+//! Whether a history and a folder belong together. It is asked before anything else when a workspace is
+//! opened: where the answer is no, nothing is recovered and nothing is written until a person decides.
+
+use yard_core::{Call, Fault, FaultCode, Result};
+use yard_store::{Mark, RootIdentity, Seq};
+
+use crate::disk::{Disk, Locks};
+use crate::journal::mark_of;
+use crate::workspace::{Opening, store_fault};
+
+/// How a person goes on.
+const ADOPT: &str = "`toolyard adopt` goes on with the folder as it is now, and keeps the history";
+
+/// A fault if the root is another folder than the one that the history was made for. A history that does
+/// not say yet which folder it belongs to belongs to this one.
+pub(crate) fn check_root(disk: &Disk, opening: &Opening) -> Result<()> {
+    let store = &opening.store;
+    let found = disk.root_identity()?;
+    match store.root().map_err(store_fault)? {
+        None => store.set_root(found).map_err(store_fault),
+        Some(known) if known.can_be(&found) => match known.birth.is_none() && found.birth.is_some()
+        {
+            true => store.set_root(found).map_err(store_fault),
+            false => Ok(()),
+        },
+        Some(_) => Err(refused(format!(
+            "the folder {} is not the one that its history was made for: it was replaced, restored or \
+             exchanged since. Nothing was changed. {ADOPT}",
+            String::from_utf8_lossy(disk.host_root())
+        ))),
+    }
+}
+
+/// A fault if the journal ends before the step that the applied mark names: it was lost, emptied, or
+/// replaced by an older one.
+pub(crate) fn check_mark(applied: Seq, head: Seq) -> Result<()> {
+    if applied <= head {
+        return Ok(());
+    }
+    Err(refused(format!(
+        "the history ends with step {head}, but step {applied} was already applied to the folder: the \
+         journal was lost, or replaced by an older one. Nothing was changed. {ADOPT}"
+    )))
+}
+
+fn refused(message: String) -> Fault {
+    Fault::new(FaultCode::Unavailable, message)
+}
+
+/// What was wrong when a person adopted a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adopted {
+    /// The history was made for another folder.
+    pub other_folder: bool,
+    /// The applied mark was at a step that the history does not have.
+    pub lost_steps: u64,
+    /// How many steps the history has.
+    pub steps: Seq,
+}
+
+/// Lets a history go on with the folder as it is now: nothing is recovered, and whatever differs is
+/// adopted when it is next touched. The workspace must not be open.
+pub fn adopt(opening: &Opening) -> Result<Adopted> {
+    let call = Call::new(std::sync::Arc::clone(&opening.world));
+    let disk = Disk::open(&opening.root, opening.resolution, None)?;
+    let locks = Locks::open(&opening.state_dir)?;
+    let _lock = locks.acquire(&call)?;
+    let store = &opening.store;
+    let found: RootIdentity = disk.root_identity()?;
+    let known = store.root().map_err(store_fault)?;
+    let steps = store.head().map_err(store_fault)?;
+    let applied = locks.applied()?.unwrap_or_default();
+    store.set_root(found).map_err(store_fault)?;
+    let mark: Mark = mark_of(steps, &call);
+    store.set_projected(mark).map_err(store_fault)?;
+    locks.set_applied(mark)?;
+    Ok(Adopted {
+        other_folder: known.is_some_and(|known| !known.can_be(&found)),
+        lost_steps: applied.seq.saturating_sub(steps),
+        steps,
+    })
+}

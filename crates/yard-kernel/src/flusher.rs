@@ -1,0 +1,182 @@
+//! Flushing what was put on disk: in the background, a moment after a step, and when a workspace is closed.
+//!
+//! An acknowledged step needs no flush, because the journal has its contents. Until the disk is flushed the
+//! store keeps the identities of what the step placed, and recovery looks at it after a restart of the
+//! machine. This only makes that time short. If a flush fails, the next one tries again.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use yard_core::{Result, WsPath};
+use yard_store::{Mark, Seq, Store};
+
+use crate::disk::Disk;
+use crate::workspace::store_fault;
+
+/// How long after a step the disk is flushed.
+const DELAY: Duration = Duration::from_millis(1_000);
+/// More steps than these, or more files, are flushed with the whole file system.
+const MOST_STEPS: Seq = 64;
+const MOST_FILES: usize = 128;
+
+/// Flushes one workspace's disk, on a thread that lives as long as there is something to flush.
+pub(crate) struct Flusher {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    disk: Arc<Disk>,
+    store: Arc<dyn Store>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Up to where the disk is to be flushed.
+    wanted: Mark,
+    /// Up to where it was.
+    flushed: Seq,
+    is_running: bool,
+    is_closing: bool,
+}
+
+impl Flusher {
+    pub(crate) fn new(disk: Arc<Disk>, store: Arc<dyn Store>) -> Self {
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        Self { shared: Arc::new(Shared { disk, store, state, changed }), thread: Mutex::default() }
+    }
+
+    /// Everything up to this mark was put on disk: it will be flushed soon.
+    pub(crate) fn flush_soon(&self, mark: Mark) {
+        let mut state = self.shared.state();
+        state.wanted = mark;
+        if state.is_running || mark.seq <= state.flushed {
+            return;
+        }
+        let shared = Arc::clone(&self.shared);
+        let thread = std::thread::Builder::new().name("flusher".to_owned());
+        let spawned = thread.spawn(move || shared.run());
+        // Without a thread it is flushed when the workspace is closed, or after the next step.
+        state.is_running = spawned.is_ok();
+        drop(state);
+        let former = std::mem::replace(&mut *lock(&self.thread), spawned.ok());
+        // It has nothing left to do.
+        former.map(JoinHandle::join);
+    }
+
+    /// Everything up to this step was flushed by somebody else.
+    pub(crate) fn is_flushed_to(&self, seq: Seq) {
+        let mut state = self.shared.state();
+        state.flushed = state.flushed.max(seq);
+    }
+}
+
+impl Drop for Flusher {
+    fn drop(&mut self) {
+        self.shared.state().is_closing = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = lock(&self.thread).take() {
+            let _ = thread.join();
+        }
+        self.shared.flush();
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    fn run(&self) {
+        loop {
+            let state = self.state();
+            let open = |state: &mut State| !state.is_closing;
+            let waited = self.changed.wait_timeout_while(state, DELAY, open);
+            drop(waited);
+            let flushed = self.flush();
+            let mut state = self.state();
+            // After a failure the next step, or the end, tries again.
+            if state.is_closing || !flushed || state.wanted.seq <= state.flushed {
+                state.is_running = false;
+                return;
+            }
+        }
+    }
+
+    /// Flushes what is wanted now; whether that worked.
+    fn flush(&self) -> bool {
+        let wanted = {
+            let state = self.state();
+            if state.wanted.seq <= state.flushed {
+                return true;
+            }
+            state.wanted
+        };
+        let flushed = flush_to(&self.disk, self.store.as_ref(), wanted).is_ok();
+        if flushed {
+            let mut state = self.state();
+            state.flushed = state.flushed.max(wanted.seq);
+        }
+        flushed
+    }
+}
+
+/// Makes everything durable that was put on disk up to a mark, and says so in the store.
+fn flush_to(disk: &Disk, store: &dyn Store, mark: Mark) -> Result<()> {
+    let projected = store.projected().map_err(store_fault)?.seq;
+    if projected >= mark.seq {
+        return Ok(());
+    }
+    match touched(store, projected, mark.seq)? {
+        Some(touched) if touched.flush(disk) => {}
+        _ => disk.flush()?,
+    }
+    store.set_projected(mark).map_err(store_fault)
+}
+
+/// What a few steps touched.
+#[derive(Default)]
+struct Touched {
+    /// Entries that are there after the steps.
+    entries: BTreeSet<WsPath>,
+    /// Folders in which names came or went.
+    folders: BTreeSet<WsPath>,
+}
+
+/// What the steps touched; `None` if that is too much to be flushed one by one.
+fn touched(store: &dyn Store, after: Seq, until: Seq) -> Result<Option<Touched>> {
+    if until - after > MOST_STEPS {
+        return Ok(None);
+    }
+    let mut touched = Touched::default();
+    for seq in after + 1..=until {
+        for change in store.changes(seq).map_err(store_fault)? {
+            let paths = change.from.iter().chain(&change.to);
+            touched.folders.extend(paths.filter_map(WsPath::parent));
+            if let Some(from) = &change.from {
+                touched.entries.remove(from);
+            }
+            touched.entries.extend(change.to);
+        }
+        if touched.entries.len() > MOST_FILES {
+            return Ok(None);
+        }
+    }
+    Ok(Some(touched))
+}
+
+impl Touched {
+    /// Flushes each of them; whether all were there. One that is not may have been moved by a step that is
+    /// just happening: then nobody can say that it is flushed.
+    fn flush(&self, disk: &Disk) -> bool {
+        { self.entries.iter().chain(&self.folders) }.all(|path| disk.flush_entry(path).is_ok())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

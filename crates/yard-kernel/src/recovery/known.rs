@@ -1,0 +1,186 @@
+//! What the steps that may not be on disk say about each file: the staged files that they placed and the
+//! entries that they displaced. It compares identities, and never looks at the disk.
+
+use std::collections::HashMap;
+
+use yard_core::{ContentHash, FileId, FileKind, FileState, WsPath};
+use yard_store::{Change, FileIdentity, Placement, Seq};
+
+/// Whether the machine was started again since the steps happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Boot {
+    /// No: a process may have been killed, but no write was lost.
+    Same,
+    /// Yes, or nobody can tell: what was not flushed may be lost.
+    Another,
+}
+
+/// A staged file that a step put in its place.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    identity: FileIdentity,
+    content: Option<ContentHash>,
+}
+
+/// The newest of the steps that changed a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Newest {
+    /// The step.
+    pub(super) seq: Seq,
+    /// Which of its changes.
+    pub(super) change: u64,
+    /// The step was to change the disk: it did not merely record what was there.
+    pub(super) places: bool,
+    /// The identities that recovery needs were recorded, as far as there are any.
+    pub(super) is_identified: bool,
+    /// It makes the entry.
+    makes: bool,
+    /// It, or a step before it, changes the mode of a folder that was there.
+    sets_mode: bool,
+}
+
+/// What is known of all files that these steps touched.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    placed: HashMap<FileId, Vec<Placed>>,
+    displaced: HashMap<FileId, Vec<FileIdentity>>,
+    /// Files that were removed from a path: another one may have its place by now.
+    removed_at: HashMap<WsPath, Vec<FileIdentity>>,
+    newest: HashMap<FileId, Newest>,
+}
+
+impl Known {
+    /// Takes in one change of a step, with its placements.
+    pub(super) fn add(&mut self, seq: Seq, index: u64, change: &Change, all: &[Placement]) {
+        let own: Vec<&Placement> =
+            all.iter().filter(|placement| placement.change == index).collect();
+        let (before, after) = (change.before.as_ref(), change.after.as_ref());
+        let moves = before.is_some() && after.is_some() && change.from != change.to;
+        for placement in &own {
+            if let Some(identity) = placement.placed {
+                let content = after.and_then(|state| state.content);
+                self.placed.entry(change.file).or_default().push(Placed { identity, content });
+            }
+            let Some(displaced) = placement.displaced.filter(|_| !moves) else { continue };
+            self.displaced.entry(change.file).or_default().push(displaced);
+            if let (None, Some(from)) = (after, &change.from) {
+                self.removed_at.entry(from.clone()).or_default().push(displaced);
+            }
+        }
+        let is_folder = |state: &FileState| state.kind == FileKind::Folder;
+        let mode = |state: Option<&FileState>| state.map(|state| state.mode);
+        let set_before = self.newest.get(&change.file).is_some_and(|newest| newest.sets_mode);
+        let makes = before.is_none();
+        let needs_none = after.is_some_and(is_folder) && makes;
+        let is_identified =
+            needs_none || own.iter().any(|p| p.placed.is_some() || p.displaced.is_some());
+        self.newest.insert(
+            change.file,
+            Newest {
+                seq,
+                change: index,
+                places: !own.is_empty(),
+                is_identified,
+                makes,
+                sets_mode: !makes && (set_before || mode(before) != mode(after)),
+            },
+        );
+    }
+
+    /// The files that these steps touched, each with the newest step that did.
+    pub(super) fn files(&self) -> impl Iterator<Item = (FileId, Newest)> {
+        self.newest.iter().map(|(file, newest)| (*file, *newest))
+    }
+
+    /// Whether an entry is what a step removed or replaced, untouched since: the step's rename was lost.
+    pub(super) fn is_displaced(&self, file: FileId, found: &FileIdentity, boot: Boot) -> bool {
+        let known = self.displaced.get(&file).into_iter().flatten();
+        { known }.any(|displaced| is_as_before(displaced, found, boot))
+    }
+
+    /// Whether an entry is a file that one of the steps removed from this path, untouched since.
+    pub(super) fn is_removed_from(&self, path: &WsPath, found: &FileIdentity, boot: Boot) -> bool {
+        let known = self.removed_at.get(path).into_iter().flatten();
+        { known }.any(|displaced| is_as_before(displaced, found, boot))
+    }
+
+    /// The contents that the staged files with this identity were to have. Nobody has written into such an
+    /// entry since it was staged, so if it holds anything else, its bytes were lost.
+    pub(super) fn contents_of<'a>(
+        &'a self,
+        file: FileId,
+        found: &'a FileIdentity,
+    ) -> impl Iterator<Item = Option<ContentHash>> + 'a {
+        let known = self.placed.get(&file).into_iter().flatten();
+        known.filter(|placed| placed.identity.is_unwritten(found)).map(|placed| placed.content)
+    }
+
+    /// Whether one of the steps staged or displaced this very inode and nobody has written into it since.
+    /// Renaming an entry changes its ctime, so that one is not compared.
+    pub(super) fn is_ours(&self, found: &FileIdentity) -> bool {
+        let placed = self.placed.values().flatten().map(|placed| &placed.identity);
+        let displaced = self.displaced.values().flatten();
+        placed.chain(displaced).any(|identity| identity.is_unwritten(found))
+    }
+}
+
+impl Newest {
+    /// Whether a folder with that mode on disk still has to get the mode that the step gave it.
+    pub(super) fn lacks_mode(&self, is_displaced: bool, is_half_made: bool) -> bool {
+        (self.sets_mode && is_displaced) || (self.makes && is_half_made)
+    }
+}
+
+/// Whether a file is exactly as it was when a step displaced it. Its size is not compared: what somebody
+/// wrote right before the step may have been lost with the step's own rename. While the machine kept
+/// running, the step itself may have renamed it already.
+pub(super) fn is_as_before(displaced: &FileIdentity, found: &FileIdentity, boot: Boot) -> bool {
+    match boot {
+        Boot::Same => displaced.is_unwritten(found),
+        Boot::Another => displaced == found,
+    }
+}
+
+/// Whether a folder is the one that a step moved or removed, and nobody has touched it since. Entries in it
+/// come and go with other steps, which may be lost too: it may look older, but not newer.
+pub(super) fn is_folder_as_before(
+    displaced: &FileIdentity,
+    found: &FileIdentity,
+    boot: Boot,
+) -> bool {
+    displaced.is_same_inode(found) && (boot == Boot::Same || found.ctime <= displaced.ctime)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(inode: u64, mtime: i64, ctime: i64) -> FileIdentity {
+        FileIdentity { inode, birth: 1, mtime, ctime }
+    }
+
+    #[test]
+    fn after_another_boot_a_displaced_file_is_known_only_by_its_exact_times() {
+        let displaced = identity(5, 10, 20);
+        let found = |inode, mtime, ctime| {
+            is_as_before(&displaced, &identity(inode, mtime, ctime), Boot::Another)
+        };
+        assert!(found(5, 10, 20));
+        assert!(!found(5, 10, 21), "somebody changed its mode or its name");
+        assert!(!found(5, 11, 21), "somebody wrote into it");
+        assert!(!found(6, 10, 20), "another file");
+        let reused = FileIdentity { birth: 2, ..displaced };
+        assert!(!is_as_before(&displaced, &reused, Boot::Another), "the inode's number was reused");
+        let renamed = identity(5, 10, 21);
+        assert!(is_as_before(&displaced, &renamed, Boot::Same), "the step may have renamed it");
+    }
+
+    #[test]
+    fn a_folder_may_look_older_after_another_boot_but_not_newer() {
+        let displaced = identity(5, 10, 20);
+        let found = |ctime, boot| is_folder_as_before(&displaced, &identity(5, ctime, ctime), boot);
+        assert!(found(20, Boot::Another) && found(15, Boot::Another));
+        assert!(!found(21, Boot::Another));
+        assert!(found(21, Boot::Same));
+    }
+}

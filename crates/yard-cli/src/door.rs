@@ -11,8 +11,8 @@ use yard_gate::Web;
 use yard_gate::{
     Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts, Workspace,
 };
-use yard_kernel::{Boxed, Opening, Resolution};
-use yard_store::SqliteStore;
+use yard_kernel::{Adopted, Boxed, Opening, Resolution, adopt};
+use yard_store::{SqliteStore, StoreError};
 
 use crate::boxes;
 use crate::config::{self, Config};
@@ -85,6 +85,53 @@ impl Door {
     }
 }
 
+/// What came of adopting a folder.
+pub(crate) struct AdoptedFolder {
+    /// What the kernel found.
+    pub(crate) adopted: Adopted,
+    /// The name under which a damaged journal was kept.
+    pub(crate) damaged: Option<String>,
+}
+
+impl Door {
+    /// Goes on with the folder as it is, with the history of where it was before if that is named.
+    pub(crate) fn adopt(&self, from: Option<&Path>) -> Result<AdoptedFolder, Failure> {
+        let data_dir = self.data_dir.as_deref();
+        let place = match from {
+            Some(from) => Place::prepare_moved(self.root()?, from, data_dir)?,
+            None => Place::prepare(self.root()?, data_dir)?,
+        };
+        let (store, damaged) = match SqliteStore::open(&place.state_dir) {
+            Err(StoreError::Corrupt(_)) => {
+                let name = place.set_damaged_journal_aside(self.world.now())?;
+                (SqliteStore::open(&place.state_dir)?, Some(name))
+            }
+            opened => (opened?, None),
+        };
+        let opening = opening(&place, Arc::new(store), None, self.world());
+        Ok(AdoptedFolder { adopted: adopt(&opening)?, damaged })
+    }
+}
+
+fn opening(
+    place: &Place,
+    store: Arc<SqliteStore>,
+    boxed: Option<Boxed>,
+    world: Arc<dyn World>,
+) -> Opening {
+    Opening {
+        root: place.root.clone(),
+        state_dir: place.state_dir.clone(),
+        store: Arc::clone(&store) as _,
+        limits: Limits::default(),
+        world,
+        probe: None,
+        resolution: Resolution::Auto,
+        virtual_files: Some(Transcripts::new(store as _)),
+        boxed,
+    }
+}
+
 /// Opens the workspace at a place with everything that a session of it needs, for every door of this
 /// program.
 pub(crate) fn open_workspace(
@@ -94,17 +141,7 @@ pub(crate) fn open_workspace(
     world: Arc<dyn World>,
 ) -> Result<Arc<OpenWorkspace>, Failure> {
     let store = Arc::new(SqliteStore::open(&place.state_dir)?);
-    let workspace = Workspace::open(Opening {
-        root: place.root.clone(),
-        state_dir: place.state_dir.clone(),
-        store: Arc::clone(&store) as _,
-        limits: Limits::default(),
-        world,
-        probe: None,
-        resolution: Resolution::Auto,
-        virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
-        boxed: Some(boxed),
-    })?;
+    let workspace = Workspace::open(opening(place, Arc::clone(&store), Some(boxed), world))?;
     Ok(OpenWorkspace::with_web(Arc::new(workspace), store, web))
 }
 

@@ -9,6 +9,7 @@ mod command;
 mod config;
 mod door;
 mod failure;
+mod leftovers;
 mod log;
 mod log_lines;
 mod log_writer;

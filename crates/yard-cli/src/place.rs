@@ -13,7 +13,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use yard_core::{ContentHash, FaultCode, WsPath};
+use yard_core::{ContentHash, FaultCode, Timestamp, WsPath};
 
 use crate::failure::Failure;
 
@@ -48,6 +48,53 @@ impl Place {
         make_private(&state_dir)?;
         note_root(&state_dir, &root)?;
         Ok(Self { root, state_dir })
+    }
+}
+
+impl Place {
+    /// As [`Place::prepare`], for a folder that was somewhere else: its history comes along.
+    pub(crate) fn prepare_moved(
+        root: &Path,
+        from: &Path,
+        data_dir: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let canonical = canonical_root(root)?;
+        let histories = data_folder(data_dir)?.join("workspaces");
+        let (old, new) =
+            (histories.join(state_name(&absolute(from)?)), histories.join(state_name(&canonical)));
+        if !old.join("journal.db").is_file() {
+            let message = format!("there is no history of a folder at {}", from.display());
+            return Err(Failure::new(FaultCode::NotFound, message)
+                .hinting("--from names the folder's former path"));
+        }
+        if new.join("journal.db").is_file() {
+            let message = format!("{} has a history of its own already", canonical.display());
+            return Err(Failure::new(FaultCode::Exists, message)
+                .hinting("without --from, `toolyard adopt` goes on with that one"));
+        }
+        let cannot = |error| Failure::io("the history cannot be moved", &error);
+        // Whatever else is there was made by opening a folder that has no history.
+        match fs::remove_dir_all(&new) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(cannot(error)),
+            _ => {}
+        }
+        fs::rename(&old, &new).map_err(cannot)?;
+        Self::prepare(root, data_dir)
+    }
+
+    /// Keeps a journal that cannot be read under another name, so that a new one can begin; that name.
+    pub(crate) fn set_damaged_journal_aside(&self, now: Timestamp) -> Result<String, Failure> {
+        let name = format!("journal.db.damaged-{}", now.as_millis());
+        for part in ["", "-wal", "-shm"] {
+            let from = self.state_dir.join(format!("journal.db{part}"));
+            match fs::rename(from, self.state_dir.join(format!("{name}{part}"))) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(Failure::io("the damaged journal cannot be kept", &error));
+                }
+                _ => {}
+            }
+        }
+        Ok(name)
     }
 }
 

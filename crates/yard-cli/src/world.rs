@@ -23,7 +23,9 @@ impl Machine {
     /// This machine, now.
     pub(crate) fn new() -> Self {
         let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        Self { boot_id: parse_boot_id(&text), began: Instant::now(), drawn: Mutex::default() }
+        // A boot that nobody knows counts as another one, for every process anew.
+        let boot_id = parse_boot_id(&text).unwrap_or_else(|| draw().pop().unwrap_or_default());
+        Self { boot_id, began: Instant::now(), drawn: Mutex::default() }
     }
 }
 
@@ -83,10 +85,10 @@ fn seed() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// The kernel writes a UUID; 0 stands for a machine that does not say.
-fn parse_boot_id(text: &str) -> u128 {
+/// The kernel writes a UUID.
+fn parse_boot_id(text: &str) -> Option<u128> {
     let digits: String = text.trim().chars().filter(|character| *character != '-').collect();
-    u128::from_str_radix(&digits, 16).unwrap_or(0)
+    u128::from_str_radix(&digits, 16).ok()
 }
 
 #[cfg(test)]
@@ -94,9 +96,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_boot_is_read_or_zero() {
-        assert_eq!(parse_boot_id("00000000-0000-0000-0000-0000000000ff\n"), 255);
-        assert_eq!(parse_boot_id(""), 0);
+    fn a_boot_that_cannot_be_read_is_unknown() {
+        assert_eq!(parse_boot_id("00000000-0000-0000-0000-0000000000ff\n"), Some(255));
+        assert_eq!(parse_boot_id(""), None);
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use yard_core::{Call, Fault, FaultCode, Result, Timestamp};
-use yard_kernel::{Watch, Workspace, store_fault};
+use yard_kernel::{Leftover, Watch, Workspace, store_fault};
 use yard_store::{ApprovalFilter, ApprovalStatus, Desk};
 
 use crate::terminals::Running;
-use crate::{Bell, Rule, Rules, Web};
+use crate::{Bell, Rule, Rules, Session, Web};
 
 /// How long the policy is taken to be what it was: another process may have set it meanwhile.
 const GOOD_MILLIS: i64 = 1_000;
@@ -107,5 +107,12 @@ impl OpenWorkspace {
             rules.saved.extend(Rule::parse(&value));
         }
         Ok(rules)
+    }
+}
+
+impl Session {
+    /// What crashes left behind that could not be put right, for a person to look at.
+    pub fn leftovers(&self) -> Result<Vec<Leftover>> {
+        self.open().workspace.leftovers()
     }
 }

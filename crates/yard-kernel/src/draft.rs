@@ -270,7 +270,7 @@ impl<'a> Planner<'a> {
             kind: observed.kind,
             file_type: if folder { FileType::Folder } else { FileType::Document },
             mode: observed.stat.mode,
-            content: self.capture(observed, None, large)?,
+            content: self.capture(path, observed, None, large)?,
             size: if folder { 0 } else { observed.stat.size() },
             json: false,
         };
@@ -289,6 +289,7 @@ impl<'a> Planner<'a> {
     /// Makes an observed content ready for the store; its hash.
     fn capture(
         &mut self,
+        path: &WsPath,
         observed: &Observed,
         base: Option<Base<'_>>,
         large: Large,
@@ -298,6 +299,8 @@ impl<'a> Planner<'a> {
             if large == Large::Leave {
                 return Ok(None);
             }
+            // The file itself becomes the version: its bytes must outlive a crash before its step does.
+            self.workspace.disk.flush_entry(path)?;
             let name = VersionId::new(self.call.world()).to_string();
             self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), name));
         } else {
@@ -394,7 +397,7 @@ impl<'a> Planner<'a> {
         }
         let same_content = node.last.content == observed.content;
         if same_content && self.is_spare(path, observed.content)? {
-            self.capture(observed, None, large)?;
+            self.capture(path, observed, None, large)?;
         }
         if same_content && node.last.mode == observed.stat.mode {
             return Ok((node.id, node.last));
@@ -402,7 +405,7 @@ impl<'a> Planner<'a> {
         let mut after = node.last.clone();
         after.mode = observed.stat.mode;
         if !same_content {
-            after.content = self.capture(observed, None, large)?;
+            after.content = self.capture(path, observed, None, large)?;
             after.size = observed.stat.size();
         }
         if after != node.last {

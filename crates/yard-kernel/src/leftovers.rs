@@ -5,7 +5,7 @@
 //! aside and reported: it never keeps a workspace from opening.
 
 use yard_core::{Author, Call, Fault, FileId, FileKind, Result, WsPath};
-use yard_store::{AuditEntry, Change, FileIdentity};
+use yard_store::{AuditEntry, Change, FileIdentity, Seq};
 
 use crate::disk::Displaced;
 use crate::journal::Signed;
@@ -19,6 +19,17 @@ pub struct Leftover {
     pub name: String,
     /// The file whose place it had, where that is known.
     pub path: Option<WsPath>,
+    /// What recovery had to say, where it is a note.
+    pub note: Option<String>,
+}
+
+/// How the name of a note ends.
+const NOTE: &str = ".txt";
+
+/// Leaves a note for a person about what recovery could not tell.
+pub(crate) fn leave_note(workspace: &Workspace, seq: Seq, text: &str) {
+    // The same words are in the audit chain.
+    let _ = workspace.stage.note_aside(&format!("recovery-{seq}{NOTE}"), text);
 }
 
 /// Removes leftovers that recovery knows to be ours. Their contents are in the history, and some may have
@@ -152,7 +163,9 @@ impl Workspace {
                 None => None,
             };
             let path = node.map(|node| node.path);
-            found.push(Leftover { name: displaced.name, path });
+            let is_note = displaced.name.ends_with(NOTE);
+            let note = is_note.then(|| self.stage.read_note(&displaced.name)).flatten();
+            found.push(Leftover { name: displaced.name, path, note });
         }
         Ok(found)
     }

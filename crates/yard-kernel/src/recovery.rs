@@ -53,7 +53,7 @@ pub(crate) fn settle(workspace: &Workspace, call: &Call) -> Result<Seq> {
         }
         flush_to(workspace, head, call)?;
     }
-    report.record(workspace, call)?;
+    report.record(workspace, head, call)?;
     advance(workspace, Some(head), call)?;
     Ok(head)
 }
@@ -84,7 +84,7 @@ struct Report {
 
 impl Report {
     /// Leaves a row in the audit chain where there is something to tell.
-    fn record(&self, workspace: &Workspace, call: &Call) -> Result<()> {
+    fn record(&self, workspace: &Workspace, head: Seq, call: &Call) -> Result<()> {
         let mut said = Vec::new();
         if self.placed > 0 {
             said.push(format!("{} put back that a crash had taken from the disk", self.placed));
@@ -96,10 +96,12 @@ impl Report {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            said.push(format!(
+            let words = format!(
                 "not found, and left as they are because it cannot be told who removed them: {}{more}",
                 named.join(", ")
-            ));
+            );
+            leftovers::leave_note(workspace, head, &words);
+            said.push(words);
         }
         if said.is_empty() {
             return Ok(());

@@ -1,5 +1,7 @@
 //! What every store promises, one case a promise. A case is given a new, empty store.
 
+mod placing;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use yard_core::{
@@ -7,9 +9,8 @@ use yard_core::{
     WsPath,
 };
 use yard_store::{
-    AuditEntry, AuditedStep, Batch, FileIdentity, Located, Mark, NewChange, Node, Placement,
-    Prepared, Remembered, RootIdentity, Signature, Store, StoreError, VersionRow, chain,
-    step_digest,
+    AuditEntry, AuditedStep, Batch, Located, Mark, NewChange, Node, Prepared, Remembered,
+    Signature, Store, StoreError, VersionRow, chain, step_digest,
 };
 
 use crate::scribe::{name, path};
@@ -56,8 +57,8 @@ pub const CASES: &[Case] = &[
     ("a purged kept file is doomed until it is buried", doomed),
     ("a signature is remembered until the content changes", signatures),
     ("the projected mark is remembered", projected),
-    ("placements are kept until their step is flushed", placements),
-    ("the history's folder is remembered", root),
+    ("placements are kept until their step is flushed", placing::placements),
+    ("the history's folder is remembered", placing::root),
     ("the audit chain covers every step and note", audit_chain),
     ("names need not be UTF-8", odd_names),
     ("one of those who append on one head wins", racing),
@@ -707,41 +708,6 @@ fn projected(store: &dyn Store, _: &FakeWorld) {
     for mark in [Mark { seq: 3, boot: u128::MAX }, Mark { seq: 2, boot: 9 }] {
         store.set_projected(mark).unwrap();
         assert_eq!(store.projected(), Ok(mark));
-    }
-}
-
-fn placements(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let identity = |inode| FileIdentity { inode, birth: -1, mtime: i64::MAX, ctime: 7 };
-    let placement = |change, inode| Placement {
-        change,
-        placed: Some(identity(inode)),
-        displaced: (change == 0).then(|| identity(u64::MAX)),
-    };
-    for name in ["a", "b"] {
-        let bytes = name.as_bytes();
-        let changes = vec![scribe.create(FileId::ROOT, &path(name), bytes)];
-        let mut step = scribe.step("write", changes);
-        step.placements = vec![placement(0, 5)];
-        let contents = [scribe.prepared(bytes)];
-        store.append(store.head().unwrap(), Batch { steps: &[step], contents: &contents }).unwrap();
-    }
-    assert_eq!(store.placements(1), Ok(vec![placement(0, 5)]));
-    store.add_placements(1, &[placement(0, 6)]).unwrap();
-    assert_eq!(store.placements(1), Ok(vec![placement(0, 5), placement(0, 6)]));
-    assert!(matches!(store.add_placements(9, &[placement(0, 6)]), Err(StoreError::Misfit(_))));
-    store.set_projected(Mark { seq: 1, boot: 1 }).unwrap();
-    assert_eq!(store.placements(1), Ok(Vec::new()));
-    assert_eq!(store.placements(2), Ok(vec![placement(0, 5)]));
-    assert_eq!(store.placements(3), Ok(Vec::new()));
-}
-
-fn root(store: &dyn Store, _: &FakeWorld) {
-    assert_eq!(store.root(), Ok(None));
-    let one = RootIdentity { filesystem: Some(u64::MAX), inode: 2, birth: Some(-3) };
-    for root in [one, RootIdentity { filesystem: None, inode: u64::MAX, birth: None }] {
-        store.set_root(root).unwrap();
-        assert_eq!(store.root(), Ok(Some(root)));
     }
 }
 

@@ -37,12 +37,20 @@ pub struct FailingStore {
     fuse: Arc<Fuse>,
     when: When,
     answer: Answer,
+    hears_of_flushes: bool,
 }
 
 impl FailingStore {
     /// A store over `inner`.
     pub fn new(inner: Arc<dyn Store>, fuse: Arc<Fuse>, when: When, answer: Answer) -> Self {
-        Self { inner, fuse, when, answer }
+        Self { inner, fuse, when, answer, hears_of_flushes: true }
+    }
+
+    /// A store that never fails and never hears that the disk was flushed: to recovery after a restart of
+    /// the machine, every write may have been lost.
+    pub fn never_flushed(inner: Arc<dyn Store>) -> Self {
+        let answer = Answer::Error(StoreError::Full);
+        Self { hears_of_flushes: false, ..Self::new(inner, Fuse::new(), When::Before, answer) }
     }
 
     fn pass<T>(&self, call: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
@@ -157,6 +165,9 @@ impl Store for FailingStore {
     }
 
     fn set_projected(&self, mark: Mark) -> Result<()> {
+        if !self.hears_of_flushes {
+            return Ok(());
+        }
         self.pass(|store| store.set_projected(mark))
     }
 

@@ -99,6 +99,23 @@ impl Folders {
         &self.state
     }
 
+    /// Lets the history in the state folder go on with this root, as `toolyard adopt` does.
+    pub fn adopt(&self) {
+        let store = Arc::new(SqliteStore::open(&self.state).expect("the store opens"));
+        let opening = Opening {
+            root: self.root.clone(),
+            state_dir: self.state.clone(),
+            store,
+            limits: Limits::default(),
+            world: Arc::new(RealWorld),
+            probe: None,
+            resolution: Resolution::Auto,
+            virtual_files: None,
+            boxed: None,
+        };
+        yard_kernel::adopt(&opening).unwrap_or_else(|fault| panic!("not adopted: {fault}"));
+    }
+
     /// A hand on them, as another process would have.
     pub fn hand(&self, plan: Plan) -> Hand {
         let opened = Hand::open(&self.root, &self.state, plan);

@@ -195,6 +195,7 @@ fn copy(place: &Folders) -> Arc<Folders> {
     let copy = Folders::new();
     copy_tree(place.root(), copy.root());
     copy_tree(place.state(), copy.state());
+    copy.adopt();
     copy
 }
 

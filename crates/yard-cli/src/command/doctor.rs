@@ -1,17 +1,20 @@
 //! `toolyard doctor`: what the box around commands can do on this machine, and how to get the rest.
 
 use serde_json::json;
+use yard_gate::Actor;
 use yard_kernel::sandbox::{Finding, Level, Sandbox, Wish};
 
 use crate::door::Door;
 use crate::failure::Failure;
+use crate::leftovers;
 use crate::reply::{Body, Reply};
 use crate::terminal::{ADDED, BOLD, FAINT, REMOVED, Terminal, visible_cell};
 
 /// See what the box around commands can do on this machine
 #[derive(clap::Args)]
 #[command(
-    after_help = "Boxes are made to find out. Exit code 1 when commands do not run in a full one."
+    after_help = "Boxes are made to find out. Exit code 1 when commands do not run in a full one, when the \
+                  workspace does not open, or when a crash left something in it that a person should see."
 )]
 pub(crate) struct Options {
     /// Print JSON
@@ -24,16 +27,31 @@ impl Options {
         let helper = std::env::current_exe()
             .map_err(|error| Failure::io("this program cannot be found", &error))?;
         let sandbox = Sandbox::probe(helper, Wish::default());
-        let exit = u8::from(sandbox.level() != Level::Full);
+        let workspace =
+            door.open(Actor::LocalPerson).and_then(|seat| Ok(seat.session.leftovers()?));
+        let opens = workspace.as_ref().is_ok_and(Vec::is_empty);
+        let exit = u8::from(sandbox.level() != Level::Full || !opens);
         let body = if self.json {
             let findings: Vec<_> = sandbox.findings().iter().map(to_json).collect();
             Body::Json(json!({
                 "ok": exit == 0,
                 "level": sandbox.level().name(),
                 "findings": findings,
+                "workspace": match &workspace {
+                    Ok(leftovers) => json!({"leftovers": leftovers::to_json(leftovers)}),
+                    Err(failure) => json!({"error": failure.message()}),
+                },
             }))
         } else {
-            Body::Text(to_text(&sandbox, door.terminal))
+            let mut text = to_text(&sandbox, door.terminal);
+            text.push_str(&match &workspace {
+                Ok(leftovers) => leftovers::to_text(leftovers, door.terminal),
+                Err(failure) => {
+                    let mark = door.terminal.paint(REMOVED, "✗");
+                    format!("{mark} this workspace does not open: {}\n", failure.message())
+                }
+            });
+            Body::Text(text)
         };
         Ok(Reply { body, exit })
     }

@@ -7,6 +7,7 @@ use yard_gate::Actor;
 
 use crate::door::Door;
 use crate::failure::Failure;
+use crate::leftovers;
 use crate::reply::Reply;
 use crate::step_name;
 use crate::table::Table;
@@ -51,10 +52,17 @@ impl Options {
         let about_file = path.is_some();
         let of = path.map_or(HistoryOf::Workspace, HistoryOf::Path);
         let answer = seat.perform(History { of, limit, before })?;
+        let leftovers = seat.session.leftovers()?;
         Ok(if self.json {
-            Reply::json(to_json(&answer, about_file))
+            let mut value = to_json(&answer, about_file);
+            if !leftovers.is_empty() {
+                value["leftovers"] = leftovers::to_json(&leftovers);
+            }
+            Reply::json(value)
         } else {
-            Reply::text(to_text(&answer, about_file, door.terminal))
+            let mut text = to_text(&answer, about_file, door.terminal);
+            text.push_str(&leftovers::to_text(&leftovers, door.terminal));
+            Reply::text(text)
         })
     }
 }

@@ -1,5 +1,6 @@
 //! The commands: one file each, with its options and the one operation that it performs.
 
+mod adopt;
 mod answer;
 mod approve;
 mod call;
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     Restore(restore::Options),
     Verify(verify::Options),
     Import(import::Options),
+    Adopt(adopt::Options),
     Doctor(doctor::Options),
     Serve(serve::Options),
     Mcp(mcp::Options),
@@ -86,6 +88,7 @@ impl Command {
             Self::Restore(options) => options.run(door),
             Self::Verify(options) => options.run(door),
             Self::Import(options) => options.run(door),
+            Self::Adopt(options) => options.run(door),
             Self::Doctor(options) => options.run(door),
             Self::Serve(options) => options.run(door),
             Self::Mcp(options) => options.run(door),
@@ -109,6 +112,7 @@ impl Command {
             Self::Restore(options) => options.json,
             Self::Verify(options) => options.json,
             Self::Import(options) => options.json,
+            Self::Adopt(options) => options.json,
             Self::Doctor(options) => options.json,
         };
         if json { Speech::Json } else { Speech::Words }

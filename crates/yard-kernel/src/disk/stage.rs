@@ -2,33 +2,31 @@
 //! so that putting a file in its place is one rename. It is in the data folder when that is on the same
 //! file system, else under the reserved name inside the root.
 
+mod aside;
+mod whole;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, StatxFlags, Uid};
 use rustix::io::Errno;
 use yard_core::path::RESERVED_NAME;
 use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, FileKind, Result, StepId, WsPath};
-use yard_store::{FileIdentity, SPARE, Signature};
+use yard_store::{SPARE, Signature};
 
 use crate::content::{hash_all, read_all};
 
 use super::apart::open_apart;
 use super::identity::EntryStat;
-use super::{
-    Disk, DiskCall, EntryKind, Stat, is_folder, layer, special, stage_fault, write_fault,
-};
+use super::{Disk, DiskCall, EntryKind, Stat, is_folder, layer, special, stage_fault, write_fault};
 
 /// Larger files are hashed in pieces.
 const WHOLE: u64 = 1 << 20;
-
-/// Kept files that are remembered to be whole.
-const MOST_WHOLE: usize = 1_024;
 
 /// How the name of a file ends that takes another's place, or was taken out of its own.
 const SWAPPED: &str = ".swap";
@@ -384,29 +382,6 @@ impl Stage {
             .collect()
     }
 
-    /// Which file a displaced one is, where the file system tells.
-    pub(crate) fn identity_of(&self, displaced: &Displaced) -> Option<FileIdentity> {
-        EntryStat::at(&self.folder, displaced.name.as_bytes()).ok()?.identity
-    }
-
-    /// Sets aside what cannot be put right. It stays until a person removes it.
-    pub(crate) fn set_aside(&self, displaced: &Displaced) {
-        // If it cannot be moved it stays where it is, and the next opening tries again.
-        let name = displaced.name.as_bytes();
-        let _ = rename_new(self.folder.as_fd(), name, self.aside.as_fd(), name);
-    }
-
-    /// What was set aside.
-    pub(crate) fn set_aside_entries(&self) -> Vec<Displaced> {
-        let names = names_in(&self.aside).unwrap_or_default();
-        let look = |name: &String| {
-            rustix::fs::statat(&self.aside, name, AtFlags::SYMLINK_NOFOLLOW)
-                .map(|raw| Stat::of(&raw))
-        };
-        let found = names.into_iter().filter_map(|name| look(&name).ok().map(|stat| (name, stat)));
-        found.map(|(name, stat)| Displaced { name, stat }).collect()
-    }
-
     /// The names of all kept files; none where they cannot be listed.
     pub(crate) fn kept_names(&self) -> Vec<String> {
         names_in(&self.kept).unwrap_or_default()
@@ -506,27 +481,6 @@ impl Stage {
     pub(crate) fn keep(&self, displaced: &Displaced, name: &str) -> std::result::Result<(), Errno> {
         rustix::fs::renameat(&self.folder, &displaced.name, &self.kept, name)?;
         self.flush_kept()
-    }
-
-    /// Whether a kept file was found to be whole, and looks the same since.
-    pub(crate) fn was_whole(&self, name: &str) -> bool {
-        let whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
-        whole.get(name).is_some_and(|seen| self.kept_signature(name) == Some(*seen))
-    }
-
-    /// A kept file was found to be whole.
-    pub(crate) fn is_now_whole(&self, name: &str) {
-        let Some(signature) = self.kept_signature(name) else { return };
-        let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
-        if whole.len() >= MOST_WHOLE {
-            whole.clear();
-        }
-        whole.insert(name.to_owned(), signature);
-    }
-
-    fn kept_signature(&self, name: &str) -> Option<Signature> {
-        let raw = rustix::fs::statat(&self.kept, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some(Stat::of(&raw).signature)
     }
 
     /// Whether a kept file is there.

@@ -15,5 +15,6 @@ mod judge;
 mod kills;
 mod model;
 mod reboots;
+mod restarts;
 mod trace;
 mod writer;

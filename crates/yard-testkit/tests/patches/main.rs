@@ -14,7 +14,6 @@ mod kills;
 mod links;
 mod pairs;
 mod places;
-mod reboots;
 mod refusals;
 mod replaced;
 mod rivals;

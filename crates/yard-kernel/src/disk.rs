@@ -445,15 +445,25 @@ impl Disk {
         .map_err(told)
     }
 
-    /// Sets a file's times to now.
-    pub(crate) fn touch(&self, path: &WsPath) -> Result<()> {
+    /// Sets a file's times to now, its modification time to a chosen one where that is allowed.
+    pub(crate) fn touch(&self, path: &WsPath, mtime: Option<i64>) -> Result<()> {
         let told = |errno| write_fault(errno, path);
         self.probe(DiskCall::SetMeta).map_err(told)?;
         let (parent, name) = self.parent_of(path).map_err(told)?;
         let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
-        let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
-        rustix::fs::utimensat(&parent, name.as_bytes(), &times, AtFlags::SYMLINK_NOFOLLOW)
-            .map_err(told)
+        let chosen = mtime.map_or(now, |nanos| rustix::fs::Timespec {
+            tv_sec: nanos.div_euclid(1_000_000_000),
+            tv_nsec: nanos.rem_euclid(1_000_000_000),
+        });
+        let set = |time| {
+            let times = rustix::fs::Timestamps { last_access: now, last_modification: time };
+            rustix::fs::utimensat(&parent, name.as_bytes(), &times, AtFlags::SYMLINK_NOFOLLOW)
+        };
+        // Who may only write into a file may set its times to now, and to nothing else.
+        match set(chosen) {
+            Err(Errno::PERM | Errno::ACCESS) => set(now).map_err(told),
+            result => result.map_err(told),
+        }
     }
 
     /// Sets a folder's mode bits.

@@ -89,6 +89,9 @@ pub(crate) struct Draft {
     pub(crate) records: Records,
     pub(crate) contents: Vec<Prepared>,
     pub(crate) staged: HashMap<FileId, Staged>,
+    /// The modification times, in nanoseconds, that touched files get. They are chosen here, so that the
+    /// step can record them before they are on disk.
+    pub(crate) touches: HashMap<FileId, i64>,
     /// Files that tools make again whenever they are needed.
     pub(crate) outputs: HashSet<FileId>,
     /// Contents that are kept as whole files, and go again unless the step is recorded.
@@ -210,6 +213,7 @@ impl<'a> Planner<'a> {
             adopted: Vec::new(),
             changes: Vec::new(),
             records: Records::Nothing,
+            touches: HashMap::new(),
             outputs: HashSet::new(),
             contents: Vec::new(),
             staged: HashMap::new(),
@@ -662,6 +666,9 @@ impl<'a> Planner<'a> {
     /// Plans that an entry's times are set to now.
     pub(crate) fn touch(&mut self, current: &Current) {
         let (state, at) = (Some(current.state.clone()), Some(current.path.clone()));
+        let now = self.call.world().now().as_millis().saturating_mul(1_000_000);
+        let newer = current.stat.signature.mtime.saturating_add(1);
+        self.draft.touches.insert(current.id, now.max(newer));
         self.push_change(current.id, state.clone(), state, at.clone(), at);
         self.effect.push(EffectKind::Touch, current.path.clone(), current.state.file_type);
     }

@@ -15,7 +15,8 @@ use yard_core::{
     Author, Call, ChatId, Fault, FaultCode, FileId, FileKind, FileState, Result, StepId, WsPath,
 };
 use yard_store::{
-    AuditEntry, Batch, FileIdentity, Mark, NewStep, Placement, Prepared, Rider, Seq, StoreError,
+    AuditEntry, Batch, FileIdentity, Mark, NewChange, NewStep, Placement, Prepared, Rider, Seq,
+    StoreError,
 };
 
 use crate::disk::{NewlyKept, Stat};
@@ -451,6 +452,7 @@ fn placements_of(workspace: &Workspace, draft: &Draft) -> Vec<Placement> {
         if !changes_place && !changes_folder && (staged.is_none() || change.before == change.after)
         {
             // Only the times, or only what the store knows, change.
+            placements.extend(touched(workspace, draft, index, change));
             continue;
         }
         let displaced = change.from.as_ref().and_then(|from| {
@@ -464,6 +466,15 @@ fn placements_of(workspace: &Workspace, draft: &Draft) -> Vec<Placement> {
         placements.push(Placement { change: index, placed, displaced });
     }
     placements
+}
+
+/// The file that a change touches, with the time that it is about to get. Its bytes may not be on disk yet.
+fn touched(workspace: &Workspace, draft: &Draft, change: u64, of: &NewChange) -> Option<Placement> {
+    let mtime = *draft.touches.get(&of.file)?;
+    let found = workspace.disk.entry(of.to.as_ref()?).ok().flatten()?;
+    let displaced = found.identity?;
+    let placed = FileIdentity { mtime, ..displaced };
+    Some(Placement { change, placed: Some(placed), displaced: Some(displaced) })
 }
 
 /// A step that records what somebody else did.

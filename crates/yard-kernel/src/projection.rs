@@ -175,7 +175,7 @@ fn apply(workspace: &Workspace, draft: &mut Draft, change: &NewChange) -> Result
                 return Ok(Done::Renamed { from: from.clone(), to: to.clone() });
             }
             if before == after {
-                disk.touch(to)?;
+                disk.touch(to, draft.touches.get(&change.file).copied())?;
                 return Ok(Done::Touched);
             }
             if after.kind == FileKind::Folder {

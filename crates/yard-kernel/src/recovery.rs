@@ -26,7 +26,7 @@ use crate::leftovers;
 use crate::output;
 use crate::projection::{is_half_made, make_folder, retire_displaced};
 use crate::workspace::{Workspace, store_fault};
-use known::{Boot, Known, Newest, is_as_before, is_folder_as_before};
+use known::{Boot, Known, Newest, is_folder_as_before};
 
 /// Paths that a report names; the rest is counted.
 const NAMED_PATHS: usize = 20;
@@ -202,7 +202,7 @@ impl<'a> Recovery<'a> {
                         self.remove(row, change, before, from, displaced)?;
                     }
                     (Some(before), Some(_), Some(from), Some(to)) if from != to => {
-                        self.rename(change, before, from, to, displaced)?;
+                        self.rename(row, change, before, from, to, displaced)?;
                     }
                     _ => {}
                 }
@@ -214,6 +214,7 @@ impl<'a> Recovery<'a> {
     /// Moves what a step moved, if it is still where it was and nobody has touched it.
     fn rename(
         &self,
+        step: &StepRow,
         change: &Change,
         before: &FileState,
         from: &WsPath,
@@ -225,7 +226,7 @@ impl<'a> Recovery<'a> {
         let Some(identity) = found.identity else { return Ok(()) };
         let is_it = match before.kind {
             FileKind::Folder => is_folder_as_before(displaced, &identity, self.boot),
-            _ => is_as_before(displaced, &identity, self.boot),
+            _ => self.is_lost(change.file, from, &found, step.seq)?,
         };
         if found.kind.known() != Some(before.kind) || !is_it {
             return Ok(());
@@ -268,7 +269,7 @@ impl<'a> Recovery<'a> {
             return Ok(());
         }
         if found.kind.known() == Some(FileKind::Folder)
-            || !self.is_lost(change.file, path, &found)?
+            || !self.is_lost(change.file, path, &found, step.seq)?
         {
             return Ok(());
         }
@@ -277,19 +278,31 @@ impl<'a> Recovery<'a> {
         Ok(())
     }
 
-    /// Whether an entry is what a lost write left of a file: its own state of today is somewhere else, or
-    /// nowhere.
-    fn is_lost(&self, file: FileId, path: &WsPath, found: &EntryStat) -> Result<bool> {
+    /// Whether an entry is what lost writes of the steps up to `until` left of a file: it is as one of them
+    /// found it, or as they staged it and without its bytes.
+    fn is_lost(&self, file: FileId, path: &WsPath, found: &EntryStat, until: Seq) -> Result<bool> {
         let Some(identity) = found.identity else { return Ok(false) };
-        if self.known.is_displaced(file, &identity, self.boot)
-            || self.known.is_removed_from(path, &identity, self.boot)
+        if self.known.is_past(file, &identity, self.boot, until)
+            || self.known.is_removed_from(path, &identity, self.boot, until)
         {
             return Ok(true);
         }
-        if self.boot == Boot::Same {
+        self.has_lost_bytes(file, path, found, until)
+    }
+
+    /// Whether an entry is a staged file that nobody has written into, and holds other bytes than it was
+    /// given.
+    fn has_lost_bytes(
+        &self,
+        file: FileId,
+        path: &WsPath,
+        found: &EntryStat,
+        until: Seq,
+    ) -> Result<bool> {
+        let Some(identity) = found.identity.filter(|_| self.boot == Boot::Another) else {
             return Ok(false);
-        }
-        let staged_as: Vec<_> = self.known.contents_of(file, &identity).collect();
+        };
+        let staged_as: Vec<_> = self.known.contents_of(file, &identity, until).collect();
         if staged_as.is_empty() {
             return Ok(false);
         }
@@ -381,15 +394,20 @@ impl<'a> Recovery<'a> {
         found: &EntryStat,
     ) -> Result<bool> {
         let Some(identity) = found.identity else { return Ok(false) };
-        let is_newest =
-            self.known.contents_of(file, &identity).any(|content| content == state.content);
-        match (is_newest, self.boot) {
-            (true, Boot::Same) => Ok(false),
-            (true, Boot::Another) if !self.known.is_displaced(file, &identity, self.boot) => {
-                Ok(self.content_on_disk(path, found)? != state.content)
-            }
-            _ => self.is_lost(file, path, found),
+        let (known, boot, any) = (&self.known, self.boot, Seq::MAX);
+        if known.is_displaced(file, &identity, boot)
+            || known.is_removed_from(path, &identity, boot, any)
+        {
+            let is_newest =
+                known.contents_of(file, &identity, any).any(|content| content == state.content);
+            return Ok(boot == Boot::Another || !is_newest);
         }
+        if boot == Boot::Another && known.is_past(file, &identity, boot, any) {
+            // Recovery has moved it, or only its times were lost.
+            let is_other = self.content_on_disk(path, found)? != state.content;
+            return Ok(is_other || found.mode != state.mode);
+        }
+        self.has_lost_bytes(file, path, found, any)
     }
 
     /// Whether a missing entry of a step beyond the applied mark was never put there, or lost: on a

@@ -18,8 +18,18 @@ pub(super) enum Boot {
 /// A staged file that a step put in its place.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
+    seq: Seq,
     identity: FileIdentity,
     content: Option<ContentHash>,
+}
+
+/// What a file was right before a step.
+#[derive(Clone, Copy, Debug)]
+struct Past {
+    seq: Seq,
+    identity: FileIdentity,
+    /// The step removed it or put another inode in its place. Else only its name or its times changed.
+    is_displaced: bool,
 }
 
 /// The newest of the steps that changed a file.
@@ -43,9 +53,9 @@ pub(super) struct Newest {
 #[derive(Debug, Default)]
 pub(super) struct Known {
     placed: HashMap<FileId, Vec<Placed>>,
-    displaced: HashMap<FileId, Vec<FileIdentity>>,
+    past: HashMap<FileId, Vec<Past>>,
     /// Files that were removed from a path: another one may have its place by now.
-    removed_at: HashMap<WsPath, Vec<FileIdentity>>,
+    removed_at: HashMap<WsPath, Vec<Past>>,
     newest: HashMap<FileId, Newest>,
 }
 
@@ -55,17 +65,28 @@ impl Known {
         let own: Vec<&Placement> =
             all.iter().filter(|placement| placement.change == index).collect();
         let (before, after) = (change.before.as_ref(), change.after.as_ref());
+        let looks = |state: &FileState| (state.kind, state.mode, state.content);
+        let stays =
+            before.is_some() && before.map(looks) == after.map(looks) && change.from == change.to;
         let moves = before.is_some() && after.is_some() && change.from != change.to;
         for placement in &own {
             if let Some(identity) = placement.placed {
                 let content = after.and_then(|state| state.content);
-                self.placed.entry(change.file).or_default().push(Placed { identity, content });
+                let placed = Placed { seq, identity, content };
+                self.placed.entry(change.file).or_default().push(placed);
             }
-            let Some(displaced) = placement.displaced.filter(|_| !moves) else { continue };
-            self.displaced.entry(change.file).or_default().push(displaced);
-            if let (None, Some(from)) = (after, &change.from) {
-                self.removed_at.entry(from.clone()).or_default().push(displaced);
-            }
+            let Some(identity) = placement.displaced else { continue };
+            let past = Past { seq, identity, is_displaced: !moves && !stays };
+            self.past.entry(change.file).or_default().push(past);
+        }
+        if let (None, Some(from), Some(past)) = (after, &change.from, self.past.get(&change.file)) {
+            // The steps before may be lost too: it may be there as it was before any of them.
+            self.removed_at.entry(from.clone()).or_default().extend(past);
+        }
+        if stays && self.newest.contains_key(&change.file) {
+            // Only its times, or only what the store knows, changed: the step before says what has to be on
+            // disk.
+            return;
         }
         let is_folder = |state: &FileState| state.kind == FileKind::Folder;
         let mode = |state: Option<&FileState>| state.map(|state| state.mode);
@@ -79,7 +100,7 @@ impl Known {
             Newest {
                 seq,
                 change: index,
-                places: !own.is_empty(),
+                places: !own.is_empty() && !stays,
                 is_identified,
                 makes,
                 sets_mode: !makes && (set_before || mode(before) != mode(after)),
@@ -94,33 +115,56 @@ impl Known {
 
     /// Whether an entry is what a step removed or replaced, untouched since: the step's rename was lost.
     pub(super) fn is_displaced(&self, file: FileId, found: &FileIdentity, boot: Boot) -> bool {
-        let known = self.displaced.get(&file).into_iter().flatten();
-        { known }.any(|displaced| is_as_before(displaced, found, boot))
+        let past = self.past.get(&file).into_iter().flatten();
+        { past }.any(|past| past.is_displaced && is_as_before(&past.identity, found, boot))
     }
 
-    /// Whether an entry is a file that one of the steps removed from this path, untouched since.
-    pub(super) fn is_removed_from(&self, path: &WsPath, found: &FileIdentity, boot: Boot) -> bool {
-        let known = self.removed_at.get(path).into_iter().flatten();
-        { known }.any(|displaced| is_as_before(displaced, found, boot))
+    /// Whether an entry is what a file was right before one of the steps up to `until`, untouched since.
+    pub(super) fn is_past(
+        &self,
+        file: FileId,
+        found: &FileIdentity,
+        boot: Boot,
+        until: Seq,
+    ) -> bool {
+        let past = self.past.get(&file).into_iter().flatten();
+        { past }.any(|past| past.seq <= until && is_as_before(&past.identity, found, boot))
     }
 
-    /// The contents that the staged files with this identity were to have. Nobody has written into such an
-    /// entry since it was staged, so if it holds anything else, its bytes were lost.
+    /// Whether an entry is a file that one of the steps up to `until` removed from this path, untouched
+    /// since.
+    pub(super) fn is_removed_from(
+        &self,
+        path: &WsPath,
+        found: &FileIdentity,
+        boot: Boot,
+        until: Seq,
+    ) -> bool {
+        let past = self.removed_at.get(path).into_iter().flatten();
+        { past }.any(|past| past.seq <= until && is_as_before(&past.identity, found, boot))
+    }
+
+    /// The contents that the files with this identity that steps up to `until` staged were to have. Nobody
+    /// has written into such an entry since it was staged, so if it holds anything else, its bytes were
+    /// lost.
     pub(super) fn contents_of<'a>(
         &'a self,
         file: FileId,
         found: &'a FileIdentity,
+        until: Seq,
     ) -> impl Iterator<Item = Option<ContentHash>> + 'a {
         let known = self.placed.get(&file).into_iter().flatten();
-        known.filter(|placed| placed.identity.is_unwritten(found)).map(|placed| placed.content)
+        let is_it =
+            move |placed: &&Placed| placed.seq <= until && placed.identity.is_unwritten(found);
+        known.filter(is_it).map(|placed| placed.content)
     }
 
     /// Whether one of the steps staged or displaced this very inode and nobody has written into it since.
     /// Renaming an entry changes its ctime, so that one is not compared.
     pub(super) fn is_ours(&self, found: &FileIdentity) -> bool {
         let placed = self.placed.values().flatten().map(|placed| &placed.identity);
-        let displaced = self.displaced.values().flatten();
-        placed.chain(displaced).any(|identity| identity.is_unwritten(found))
+        let past = self.past.values().flatten().map(|past| &past.identity);
+        placed.chain(past).any(|identity| identity.is_unwritten(found))
     }
 }
 

@@ -13,7 +13,9 @@
 
 mod judge;
 mod kills;
+mod machine;
 mod model;
+mod power;
 mod reboots;
 mod restarts;
 mod trace;

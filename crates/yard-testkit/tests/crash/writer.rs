@@ -2,13 +2,20 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use yard_core::ContentHash;
-use yard_core::op::{Mkdir, Touch, Undo};
-use yard_testkit::probe::{Hand, at, insert, mv, rm, tree, write};
+use yard_core::op::{FetchVersion, Mkdir, Restore, Touch, Undo};
+use yard_core::{ContentHash, Limits, VersionId};
+use yard_store::{SqliteStore, Store};
+use yard_testkit::probe::{Hand, at, insert, mv, rm, staged, tree, write};
 use yard_testkit::{FakeWorld, Plan};
 
+use crate::machine::Booted;
 use crate::model::{Model, below, line, whole};
+
+/// Larger files are versions themselves, and move into the data folder when they are removed. Nothing that
+/// the writer makes is that large.
+pub(crate) const LARGE: u64 = 1 << 20;
 
 /// In a child process: changes without end, each told before it is tried and after it happened.
 #[test]
@@ -17,7 +24,21 @@ fn child() {
     let order = order.into_string().unwrap();
     let parts: Vec<&str> = order.split('|').collect();
     let [root, state, seed, count] = parts[..] else { panic!("{order}") };
-    let mut writer = Writer::open(Path::new(root), Path::new(state), seed.parse().unwrap());
+    let (root, state, seed) = (Path::new(root), Path::new(state), seed.parse().unwrap());
+    let boot = std::env::var("YARD_CRASH_BOOT").ok().map(|boot| boot.parse().unwrap());
+    let mut writer = match boot {
+        None => Writer::open(root, state, seed, Plan::default()),
+        Some(boot) => {
+            let limits = Limits { load_bytes: LARGE, ..Limits::default() };
+            let world = Arc::new(Booted(boot));
+            let mut writer =
+                Writer::open(root, state, seed, Plan { limits, world, ..Plan::default() });
+            writer.store = Some(SqliteStore::open(state).unwrap());
+            writer.inspect(state);
+            writer
+        }
+    };
+    writer.say("ready");
     for _ in 0..count.parse::<u64>().unwrap() {
         writer.step();
     }
@@ -32,14 +53,16 @@ struct Writer {
     count: u64,
     seed: u64,
     told: std::fs::File,
+    /// Where the power is cut: a look at the history beside the hand.
+    store: Option<SqliteStore>,
 }
 
 impl Writer {
-    fn open(root: &Path, state: &Path, seed: u64) -> Self {
-        let hand = Hand::open(root, state, Plan::default()).unwrap();
+    fn open(root: &Path, state: &Path, seed: u64, plan: Plan) -> Self {
+        let hand = Hand::open(root, state, plan).unwrap();
         let model = Model::of(&tree(root));
         let told = std::fs::OpenOptions::new().write(true).open("/proc/self/fd/1");
-        let mut writer = Self {
+        Self {
             hand,
             dice: FakeWorld::new(seed),
             model,
@@ -47,9 +70,71 @@ impl Writer {
             count: 0,
             seed,
             told: told.unwrap(),
-        };
-        writer.say("ready");
-        writer
+            store: None,
+        }
+    }
+
+    /// Tells what recovery has left, and what is wrong with it.
+    fn inspect(&mut self, state: &Path) {
+        for left in staged(state) {
+            self.say(&format!("wrong {left} was left in the stage"));
+        }
+        let verified = self.hand.perform(yard_core::op::Verify).unwrap();
+        for problem in &verified.problems {
+            self.say(&format!("wrong verify: {problem}"));
+        }
+        for path in &verified.unsynced {
+            self.say(&format!("unsynced {path}"));
+        }
+        let acknowledged = std::env::var_os("YARD_CRASH_ACKNOWLEDGED").unwrap();
+        for step in std::fs::read_to_string(acknowledged).unwrap_or_default().lines() {
+            let found = self.store.as_ref().unwrap().step(step.parse().unwrap()).unwrap();
+            if found.is_none() {
+                self.say(&format!("wrong the acknowledged step {step} is not in the history"));
+            }
+        }
+        let model = self.model.clone();
+        for folder in &model.folders {
+            self.say(&format!("folder {folder}"));
+        }
+        for (path, hash) in &model.files {
+            self.say(&format!("file {path} {hash}"));
+        }
+        for _ in 0..8 {
+            let Some(path) = self.pick(model.files.keys()) else { break };
+            for (version, hash) in self.versions(&path) {
+                self.check_version(&path, version, hash);
+            }
+        }
+    }
+
+    /// The versions of a file that the history has, newest first.
+    fn versions(&self, path: &str) -> Vec<(VersionId, ContentHash)> {
+        let steps = self.hand.history(Some(path), 8);
+        steps.iter().filter_map(|step| Some((step.version?, step.hash?))).collect()
+    }
+
+    /// A version's bytes are those that it is named by.
+    fn check_version(&mut self, path: &str, version: VersionId, hash: ContentHash) {
+        let mut bytes = Vec::new();
+        loop {
+            let offset = bytes.len() as u64;
+            let part = FetchVersion { version, of: None, offset, length: u64::MAX };
+            match self.hand.perform(part) {
+                Ok(part) if part.bytes.is_empty() => break,
+                Ok(part) => bytes.extend(part.bytes),
+                Err(fault) => {
+                    self.say(&format!("wrong version {version} of {path}: {fault}"));
+                    return;
+                }
+            }
+        }
+        if ContentHash::of(&bytes) != hash {
+            self.say(&format!(
+                "wrong version {version} of {path} is not {hash}: {} bytes",
+                bytes.len()
+            ));
+        }
     }
 
     /// One line in one call of the system.
@@ -64,6 +149,9 @@ impl Writer {
 
     fn step(&mut self) {
         self.count += 1;
+        if self.store.is_some() && self.dice.below(12) == 0 {
+            return self.restore();
+        }
         match self.dice.below(16) {
             0..=4 => self.write(),
             5..=8 => self.edit(),
@@ -92,7 +180,7 @@ impl Writer {
         // Somebody else may be at work; then a change may fail, and nothing is acknowledged.
         match done {
             Ok(done) => {
-                self.say(&format!("ack {change}"));
+                self.acknowledge(change);
                 self.model.apply(change);
                 done
             }
@@ -100,6 +188,40 @@ impl Writer {
                 self.say(&format!("fail {fault} ({change})"));
                 std::process::exit(3);
             }
+        }
+    }
+
+    /// Tells that a change happened; where the power is cut, also which step it is.
+    fn acknowledge(&mut self, change: &str) {
+        self.say(&format!("ack {change}"));
+        if let Some(store) = &self.store {
+            let newest = store.steps(None, None, 1).unwrap();
+            let words = newest.first().map(|row| format!("step {} {}", row.seq, row.id));
+            self.say(&words.unwrap());
+        }
+    }
+
+    /// Whether it is one of the person's files that are too large to be edited.
+    fn is_large(&self, path: &str) -> bool {
+        self.root.join(&path[1..]).metadata().unwrap().len() > LARGE
+    }
+
+    fn restore(&mut self) {
+        let Some(path) = self.pick(self.model.files.keys()) else { return };
+        let versions = self.versions(&path);
+        let Some((version, hash)) = versions.get(self.dice.below(versions.len().max(1))).copied()
+        else {
+            return;
+        };
+        if self.model.files[&path] == hash.to_string() || self.is_large(&path) {
+            return;
+        }
+        self.try_it(&format!("write {path} {hash}"), |hand| {
+            hand.perform(Restore::Version(version))
+        });
+        let found = ContentHash::of(&std::fs::read(self.root.join(&path[1..])).unwrap());
+        if found != hash {
+            self.say(&format!("wrong {path} is {found} after its version {hash} was restored"));
         }
     }
 
@@ -118,6 +240,9 @@ impl Writer {
 
     fn edit(&mut self) {
         let Some(path) = self.pick(self.model.files.keys()) else { return };
+        if self.is_large(&path) {
+            return;
+        }
         let old = std::fs::read_to_string(self.root.join(&path[1..])).unwrap();
         let added = line(&format!("{} {} edited", self.seed, self.count));
         let hash = ContentHash::of(format!("{added}{old}").as_bytes());

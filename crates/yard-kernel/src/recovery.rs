@@ -141,6 +141,8 @@ struct Recovery<'a> {
     known: Known,
     /// Entries as they were before recovery touched anything, by inode: it changes times itself.
     untouched: RefCell<HashMap<u64, FileIdentity>>,
+    /// Folders that were made only so that steps can be done again, by inode, and where they have been.
+    passing: RefCell<HashMap<u64, Vec<WsPath>>>,
 }
 
 impl<'a> Recovery<'a> {
@@ -152,9 +154,10 @@ impl<'a> Recovery<'a> {
             Boot::Another => store.projected().map_err(store_fault)?.seq,
         };
         let (steps, known) = (Vec::new(), Known::default());
-        let untouched = RefCell::default();
+        let (untouched, passing) = (RefCell::default(), RefCell::default());
         let applied = applied.seq;
-        let mut recovery = Self { workspace, call, boot, applied, steps, known, untouched };
+        let mut recovery =
+            Self { workspace, call, boot, applied, steps, known, untouched, passing };
         let count = usize::try_from(head.saturating_sub(from)).unwrap_or(usize::MAX);
         for row in store.steps(None, None, count).map_err(store_fault)?.into_iter().rev() {
             call.check()?;
@@ -208,6 +211,7 @@ impl<'a> Recovery<'a> {
                 }
             }
         }
+        self.remove_passing()?;
         self.provide_all()
     }
 
@@ -225,23 +229,78 @@ impl<'a> Recovery<'a> {
         let Some(found) = self.look(from)? else { return Ok(()) };
         let Some(identity) = found.identity else { return Ok(()) };
         let is_it = match before.kind {
-            FileKind::Folder => is_folder_as_before(displaced, &identity, self.boot),
+            FileKind::Folder => {
+                self.is_passing(&found) || is_folder_as_before(displaced, &identity, self.boot)
+            }
             _ => self.is_lost(change.file, from, &found, step.seq)?,
         };
         if found.kind.known() != Some(before.kind) || !is_it {
             return Ok(());
         }
-        if disk.entry(to)?.is_none() && self.provide_folder_of(to)? {
+        let place = self.workspace.store().path_of(change.file).map_err(store_fault)?;
+        let is_replaced =
+            self.can_tell_missing() && self.known.is_replaced_after(change.file, step.seq);
+        if before.kind != FileKind::Folder && (place.is_none() || is_replaced) {
+            // Its bytes are in the history, and the newest come from there.
+            let displaced = self.workspace.stage.displace(disk, from, change.file)?;
+            retire_displaced(self.workspace, &displaced, before.content);
+            return Ok(());
+        }
+        if disk.entry(to)?.is_none()
+            && (self.provide_folder_of(to)? || self.make_way(before, to)?)
+        {
+            if let Some(paths) = self.passing.borrow_mut().get_mut(&found.inode) {
+                paths.push(to.clone());
+            }
             return disk.rename(from, to);
         }
         // A later step took that folder away: straight to where the entry is now.
-        let place = self.workspace.store().path_of(change.file).map_err(store_fault)?;
         match place.filter(|place| place != from && !place.is_within(from)) {
             Some(place) if disk.entry(&place)?.is_none() && self.provide_folder_of(&place)? => {
                 disk.rename(from, &place)
             }
             _ => Ok(()),
         }
+    }
+
+    /// Makes the folders above a folder's next place that later steps removed or moved away: they will be
+    /// done again, and name what is in it by that place.
+    fn make_way(&self, state: &FileState, to: &WsPath) -> Result<bool> {
+        let Some(above) = to.parent().filter(|_| state.kind == FileKind::Folder) else {
+            return Ok(false);
+        };
+        let (disk, store) = (&self.workspace.disk, self.workspace.store());
+        if let Some(found) = disk.entry(&above)? {
+            return Ok(found.kind.known() == Some(FileKind::Folder));
+        }
+        // If it is to be there, somebody removed it.
+        if store.lookup(&above).map_err(store_fault)?.is_some() || !self.make_way(state, &above)? {
+            return Ok(false);
+        }
+        make_folder(self.workspace, &above, self.workspace.folder_mode)?;
+        if let Some(made) = disk.entry(&above)? {
+            self.passing.borrow_mut().insert(made.inode, vec![above]);
+        }
+        Ok(true)
+    }
+
+    fn is_passing(&self, found: &EntryStat) -> bool {
+        self.passing.borrow().contains_key(&found.inode)
+    }
+
+    /// Removes the folders that were made only for the time of doing steps again.
+    fn remove_passing(&self) -> Result<()> {
+        let (disk, store) = (&self.workspace.disk, self.workspace.store());
+        let mut paths: Vec<WsPath> = self.passing.borrow().values().flatten().cloned().collect();
+        paths.sort_unstable();
+        for path in paths.iter().rev() {
+            let is_ours = disk.entry(path)?.is_some_and(|found| self.is_passing(&found));
+            let is_wanted = store.lookup(path).map_err(store_fault)?.is_some();
+            if is_ours && !is_wanted && disk.list(path)?.is_empty() {
+                disk.remove_folder(path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes what a step removed, if it is still there and nobody has touched it.
@@ -261,7 +320,8 @@ impl<'a> Recovery<'a> {
             return Ok(());
         }
         if before.kind == FileKind::Folder {
-            let is_it = is_folder_as_before(displaced, &identity, self.boot)
+            let is_it = self.is_passing(&found)
+                || is_folder_as_before(displaced, &identity, self.boot)
                 || is_emptied_by(step, displaced, &identity);
             if is_it && disk.list(path)?.is_empty() {
                 disk.remove_folder(path)?;

@@ -131,6 +131,12 @@ impl Known {
         { past }.any(|past| past.seq <= until && is_as_before(&past.identity, found, boot))
     }
 
+    /// Whether a step after this one put another inode in the place of a file.
+    pub(super) fn is_replaced_after(&self, file: FileId, seq: Seq) -> bool {
+        let past = self.past.get(&file).into_iter().flatten();
+        { past }.any(|past| past.is_displaced && past.seq > seq)
+    }
+
     /// Whether an entry is a file that one of the steps up to `until` removed from this path, untouched
     /// since.
     pub(super) fn is_removed_from(

@@ -132,7 +132,7 @@ fn flush_to(disk: &Disk, store: &dyn Store, mark: Mark) -> Result<()> {
         return Ok(());
     }
     match touched(store, projected, mark.seq)? {
-        Some(touched) if touched.flush(disk) => {}
+        Some(touched) if touched.flush(disk) && touched.is_still_there(store, mark.seq)? => {}
         _ => disk.flush()?,
     }
     store.set_projected(mark).map_err(store_fault)
@@ -159,6 +159,10 @@ fn touched(store: &dyn Store, after: Seq, until: Seq) -> Result<Option<Touched>>
             touched.folders.extend(paths.filter_map(WsPath::parent));
             if let Some(from) = &change.from {
                 touched.entries.remove(from);
+                if change.to.is_some() && change.from != change.to && touched.is_below(from) {
+                    // Their paths are others by now, and other files may be there.
+                    return Ok(None);
+                }
             }
             touched.entries.extend(change.to);
         }
@@ -174,6 +178,24 @@ impl Touched {
     /// just happening: then nobody can say that it is flushed.
     fn flush(&self, disk: &Disk) -> bool {
         { self.entries.iter().chain(&self.folders) }.all(|path| disk.flush_entry(path).is_ok())
+    }
+
+    /// Whether something of it is at a path or below.
+    fn is_below(&self, path: &WsPath) -> bool {
+        { self.entries.iter().chain(&self.folders) }.any(|one| one.is_within(path))
+    }
+
+    /// Whether no step after these has taken anything of it from its path. Else it may be another file that
+    /// was flushed.
+    fn is_still_there(&self, store: &dyn Store, until: Seq) -> Result<bool> {
+        for seq in until + 1..=store.head().map_err(store_fault)? {
+            let changes = store.changes(seq).map_err(store_fault)?;
+            let mut left = changes.iter().filter(|change| change.from != change.to);
+            if left.any(|change| change.from.as_ref().is_some_and(|from| self.is_below(from))) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

@@ -226,6 +226,22 @@ mod tests {
     }
 
     #[test]
+    fn a_step_that_is_done_again_looks_only_at_what_steps_up_to_it_knew() {
+        let file = FileId::ROOT;
+        let (first, second) = (identity(5, 10, 20), identity(6, 30, 40));
+        let past = |seq, identity| Past { seq, identity, is_displaced: true };
+        let placed = |seq, identity| Placed { seq, identity, content: None };
+        let mut known = Known::default();
+        known.past.insert(file, vec![past(2, first), past(4, second)]);
+        known.placed.insert(file, vec![placed(1, first), placed(3, second)]);
+        assert!(known.is_past(file, &first, Boot::Another, 2));
+        assert!(!known.is_past(file, &second, Boot::Another, 2), "step 3 put it there");
+        assert_eq!(known.contents_of(file, &second, 2).count(), 0, "step 3 put it there");
+        assert_eq!(known.contents_of(file, &second, 3).count(), 1);
+        assert!(known.is_replaced_after(file, 2) && !known.is_replaced_after(file, 4));
+    }
+
+    #[test]
     fn a_folder_may_look_older_after_another_boot_but_not_newer() {
         let displaced = identity(5, 10, 20);
         let found = |ctime, boot| is_folder_as_before(&displaced, &identity(5, ctime, ctime), boot);

@@ -97,6 +97,21 @@ impl Machine {
         self.boot += 1;
     }
 
+    /// Flushes the file system and takes a copy of it.
+    pub(crate) fn remember(&self) {
+        must(Command::new("sync").arg("-f").arg(self.mounted()));
+        let copy = self.home.path().join("copy");
+        must(Command::new("cp").arg("--sparse=always").arg(self.image()).arg(copy));
+    }
+
+    /// Goes on, under another boot, with the copy that was taken.
+    pub(crate) fn exchange(&mut self) {
+        must(Command::new("umount").arg(self.mounted()));
+        std::fs::rename(self.home.path().join("copy"), self.image()).unwrap();
+        self.mount();
+        self.boot += 1;
+    }
+
     /// The step up to which everything was renamed into place, as the disk has it now.
     pub(crate) fn applied(&self) -> u64 {
         let entries = std::fs::read_dir(self.state()).unwrap();

@@ -169,16 +169,16 @@ impl Series {
         figures.cuts += 1;
         figures.early_cuts += usize::from(is_early);
         figures.person_acts += acts.len();
-        assert!(told.wrong.is_empty(), "{context}: {:#?}", told.wrong);
         if !told.is_ready {
-            // What the person did may have been settled, or lost with this cut; it is judged when it was
-            // not lost, and without the person the next opening is judged by the same models.
+            // What it found wrong may be the cut itself: the next opening looks again, and is judged by what
+            // this one should have found. What the person did may have been lost with this cut.
             assert!(is_early, "{context}: the writer did not open: {:?}", told.failed);
             if !acts.is_empty() {
                 self.may_be.clear();
             }
             return;
         }
+        assert!(told.wrong.is_empty(), "{context}: {:#?}", told.wrong);
         figures.judged += 1;
         figures.files_checked += told.found.files.len();
         let judge =
@@ -453,13 +453,28 @@ impl Judge<'_> {
         })
     }
 
+    /// Whether the person removed or moved something that steps beyond the applied mark have to do with.
+    fn takes_unsettled(&self) -> bool {
+        self.acts.iter().any(|act| match act {
+            Act::Saved(..) => false,
+            Act::Removed(from) | Act::Moved { from, .. } => self.is_unsettled(from),
+        })
+    }
+
     fn differences(&self, model: &Model, found: &Model) -> Vec<String> {
         let mut all = Vec::new();
         let files: BTreeSet<&String> = model.files.keys().chain(found.files.keys()).collect();
         for path in files {
             let (must, is) = (model.files.get(path), found.files.get(path));
             let was = self.before.files.get(path);
-            if must != is && !self.is_the_persons(path) {
+            let is_saved = self.acts.iter().any(|act| match act {
+                // It went along with its folder, whose lost move was done again.
+                Act::Saved(saved, hash) => is == Some(hash) && self.is_unsettled(saved),
+                _ => false,
+            });
+            // It was where a lost move had left it, and the person took it from there.
+            let is_taken = is.is_none() && self.is_unsettled(path) && self.takes_unsettled();
+            if must != is && !is_saved && !is_taken && !self.is_the_persons(path) {
                 all.push(format!("{path} must be {must:?}, is {is:?}, was {was:?}"));
             }
         }

@@ -213,7 +213,10 @@ impl Writer {
         else {
             return;
         };
-        if self.model.files[&path] == hash.to_string() || self.is_large(&path) {
+        // A person may have put a file where one was removed, and that one's versions are shown.
+        let living = self.store.as_ref().unwrap().lookup(&at(&path)).unwrap();
+        let is_same = self.model.files[&path] == hash.to_string();
+        if living.is_none() || is_same || self.is_large(&path) {
             return;
         }
         self.try_it(&format!("write {path} {hash}"), |hand| {

@@ -1,0 +1,139 @@
+//! Lost renames, the same ones each time: the root is on an image of its own, which is exchanged for the copy
+//! that was taken before some steps. Inodes and times are exactly what they were then, and the journal, on
+//! another file system, has all steps.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use yard_core::op::{Mkdir, Touch, Undo};
+use yard_store::{SqliteStore, Store};
+use yard_testkit::Plan;
+use yard_testkit::probe::{Hand, Seen, at, mv, rm, tree, write};
+
+use crate::machine::{Booted, Machine, is_apart, run_apart};
+
+/// What the disk has, what it loses, and which files must be there after the next opening.
+type Case =
+    (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
+
+const CASES: [Case; 12] = [
+    ("edited", &["write /a 1"], &["write /a 2"], &["/a 2"]),
+    ("moved", &["write /a 1"], &["mv /a /b"], &["/b 1"]),
+    ("removed", &["write /a 1"], &["rm /a"], &[]),
+    ("edited and moved", &["write /a 1"], &["write /a 2", "mv /a /b"], &["/b 2"]),
+    ("moved twice", &["write /a 1"], &["mv /a /b", "mv /b /c"], &["/c 1"]),
+    ("moved and edited", &["write /a 1"], &["mv /a /b", "write /b 2"], &["/b 2"]),
+    ("moved and removed", &["write /a 1"], &["mv /a /b", "rm /b"], &[]),
+    ("touched and moved", &["write /a 1"], &["touch /a", "mv /a /b"], &["/b 1"]),
+    (
+        "edited, removed, and another file in its place",
+        &["write /a 1"],
+        &["write /a 2", "rm /a", "write /a 3"],
+        &["/a 3"],
+    ),
+    (
+        "moved into a folder that was removed",
+        &["write /a 1"],
+        &["mkdir /d", "mv /a /d/a", "rm /d"],
+        &[],
+    ),
+    (
+        "a folder moved into another that was removed",
+        &["write /d/a 1"],
+        &["mkdir /e", "mv /d /e/d", "rm /e"],
+        &[],
+    ),
+    (
+        "out of a folder on its way through another",
+        &["write /d/a 1", "write /d/b 1"],
+        &["mkdir /e", "mv /d /e/d", "mv /e/d/a /a", "rm /e"],
+        &["/a 1"],
+    ),
+];
+
+#[test]
+fn lost_renames_are_done_again_whatever_came_after_them() {
+    run_apart("older::exchanged_for_an_older_root");
+}
+
+/// In a mount namespace of its own.
+#[test]
+fn exchanged_for_an_older_root() {
+    if !is_apart() {
+        return;
+    }
+    for (name, before, lost, after) in CASES {
+        // On a crowded machine the program may have flushed before the exchange.
+        let judged = (0..5).any(|_| try_case(name, before, lost, after));
+        assert!(judged, "{name}: the program always flushes within its second");
+    }
+}
+
+/// Whether the steps were lost, so that there was something to judge.
+fn try_case(name: &str, before: &[&str], lost: &[&str], after: &[&str]) -> bool {
+    let mut machine = Machine::new("ext4");
+    let (root, state) = (machine.root(), machine.safe().join("data/ws"));
+    std::fs::create_dir_all(&state).unwrap();
+    perform(&root, &state, before);
+    machine.remember();
+    perform(&root, &state, lost);
+    machine.exchange();
+    let store = SqliteStore::open(&state).unwrap();
+    if store.projected().unwrap().seq > before.len() as u64 {
+        return false;
+    }
+    drop(store);
+    let world = Arc::new(Booted(machine.boot));
+    let hand = Hand::open(&root, &state, Plan { world, ..Plan::default() }).unwrap();
+    let entries = tree(&root);
+    let found: Vec<String> = { entries.iter() }
+        .filter(|(path, _)| !path.starts_with("/.toolyard"))
+        .filter_map(|(path, seen)| match seen {
+            Seen::File(_, bytes) => Some(format!("{path} {}", String::from_utf8_lossy(bytes))),
+            Seen::Folder(_) => None,
+            other => panic!("{name}: {path} is {other:?}"),
+        })
+        .collect();
+    assert_eq!(found, after, "{name}");
+    assert_eq!(hand.verified(), Vec::<String>::new(), "{name}");
+    true
+}
+
+/// Lets another process do some steps. It ends without closing the workspace, which would flush it.
+fn perform(root: &Path, state: &Path, steps: &[&str]) {
+    let order = format!("{}|{}|{}", root.display(), state.display(), steps.join(";"));
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "older::child", "--nocapture"])
+        .env("YARD_OLDER_CHILD", order)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{steps:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// In a child process.
+#[test]
+fn child() {
+    let Some(order) = std::env::var_os("YARD_OLDER_CHILD") else { return };
+    let order = order.into_string().unwrap();
+    let parts: Vec<&str> = order.split('|').collect();
+    let [root, state, steps] = parts[..] else { panic!("{order}") };
+    let world = Arc::new(Booted(1));
+    let plan = Plan { world, ..Plan::default() };
+    let hand = Hand::open(Path::new(root), Path::new(state), plan).unwrap();
+    for step in steps.split(';') {
+        match step.split(' ').collect::<Vec<_>>()[..] {
+            ["write", path, text] => drop(hand.perform(write(path, text, None)).unwrap()),
+            ["mkdir", path] => drop(hand.perform(Mkdir { path: at(path) }).unwrap()),
+            ["touch", path] => drop(hand.perform(Touch { path: at(path) }).unwrap()),
+            ["mv", from, to] => drop(hand.perform(mv(from, to)).unwrap()),
+            ["rm", path] => drop(hand.perform(rm(path)).unwrap()),
+            ["undo"] => {
+                let step = hand.history(None, 1)[0].id;
+                hand.perform(Undo { step }).unwrap();
+            }
+            _ => panic!("{step}"),
+        }
+    }
+    std::process::exit(0);
+}

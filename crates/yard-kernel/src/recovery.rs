@@ -141,8 +141,8 @@ struct Recovery<'a> {
     known: Known,
     /// Entries as they were before recovery touched anything, by inode: it changes times itself.
     untouched: RefCell<HashMap<u64, FileIdentity>>,
-    /// Folders that were made only so that steps can be done again, by inode, and where they have been.
-    passing: RefCell<HashMap<u64, Vec<WsPath>>>,
+    /// Folders that were made only so that steps can be done again, by inode, and where they are.
+    passing: RefCell<HashMap<u64, WsPath>>,
 }
 
 impl<'a> Recovery<'a> {
@@ -211,7 +211,7 @@ impl<'a> Recovery<'a> {
                 }
             }
         }
-        self.remove_passing()?;
+        self.end_passing()?;
         self.provide_all()
     }
 
@@ -246,40 +246,45 @@ impl<'a> Recovery<'a> {
             retire_displaced(self.workspace, &displaced, before.content);
             return Ok(());
         }
-        if disk.entry(to)?.is_none()
-            && (self.provide_folder_of(to)? || self.make_way(before, to)?)
-        {
-            if let Some(paths) = self.passing.borrow_mut().get_mut(&found.inode) {
-                paths.push(to.clone());
-            }
-            return disk.rename(from, to);
+        if disk.entry(to)?.is_none() && (self.provide_folder_of(to)? || self.make_way(to)?) {
+            return self.move_entry(from, to);
         }
         // A later step took that folder away: straight to where the entry is now.
         match place.filter(|place| place != from && !place.is_within(from)) {
             Some(place) if disk.entry(&place)?.is_none() && self.provide_folder_of(&place)? => {
-                disk.rename(from, &place)
+                self.move_entry(from, &place)
             }
             _ => Ok(()),
         }
     }
 
-    /// Makes the folders above a folder's next place that later steps removed or moved away: they will be
-    /// done again, and name what is in it by that place.
-    fn make_way(&self, state: &FileState, to: &WsPath) -> Result<bool> {
-        let Some(above) = to.parent().filter(|_| state.kind == FileKind::Folder) else {
-            return Ok(false);
-        };
+    fn move_entry(&self, from: &WsPath, to: &WsPath) -> Result<()> {
+        self.workspace.disk.rename(from, to)?;
+        for path in self.passing.borrow_mut().values_mut().filter(|path| path.is_within(from)) {
+            let moved = {
+                let mut below = path.names().skip(from.names().count());
+                below.try_fold(to.clone(), |at, name| at.join(&name)).ok()
+            };
+            *path = moved.unwrap_or_else(|| path.clone());
+        }
+        Ok(())
+    }
+
+    /// Makes the folders above an entry's next place that later steps removed or moved away: these will be
+    /// done again, and name what is in the folders by that place.
+    fn make_way(&self, to: &WsPath) -> Result<bool> {
+        let Some(above) = to.parent() else { return Ok(true) };
         let (disk, store) = (&self.workspace.disk, self.workspace.store());
         if let Some(found) = disk.entry(&above)? {
             return Ok(found.kind.known() == Some(FileKind::Folder));
         }
         // If it is to be there, somebody removed it.
-        if store.lookup(&above).map_err(store_fault)?.is_some() || !self.make_way(state, &above)? {
+        if store.lookup(&above).map_err(store_fault)?.is_some() || !self.make_way(&above)? {
             return Ok(false);
         }
         make_folder(self.workspace, &above, self.workspace.folder_mode)?;
         if let Some(made) = disk.entry(&above)? {
-            self.passing.borrow_mut().insert(made.inode, vec![above]);
+            self.passing.borrow_mut().insert(made.inode, above);
         }
         Ok(true)
     }
@@ -288,16 +293,20 @@ impl<'a> Recovery<'a> {
         self.passing.borrow().contains_key(&found.inode)
     }
 
-    /// Removes the folders that were made only for the time of doing steps again.
-    fn remove_passing(&self) -> Result<()> {
+    /// Removes the folders that were made only for the time of doing steps again. One that has come to where
+    /// a folder is to be is that folder.
+    fn end_passing(&self) -> Result<()> {
         let (disk, store) = (&self.workspace.disk, self.workspace.store());
-        let mut paths: Vec<WsPath> = self.passing.borrow().values().flatten().cloned().collect();
+        let mut paths: Vec<WsPath> = self.passing.borrow().values().cloned().collect();
         paths.sort_unstable();
         for path in paths.iter().rev() {
-            let is_ours = disk.entry(path)?.is_some_and(|found| self.is_passing(&found));
-            let is_wanted = store.lookup(path).map_err(store_fault)?.is_some();
-            if is_ours && !is_wanted && disk.list(path)?.is_empty() {
-                disk.remove_folder(path)?;
+            if !disk.entry(path)?.is_some_and(|found| self.is_passing(&found)) {
+                continue;
+            }
+            match store.lookup(path).map_err(store_fault)? {
+                Some(node) => disk.set_folder_mode(path, node.last.mode)?,
+                None if disk.list(path)?.is_empty() => disk.remove_folder(path)?,
+                None => {}
             }
         }
         Ok(())
@@ -315,8 +324,11 @@ impl<'a> Recovery<'a> {
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
         let Some(found) = self.look(path)? else { return Ok(()) };
         let Some(identity) = found.identity else { return Ok(()) };
-        // Where a later step put another entry, that one takes the place of whatever is there.
-        if self.workspace.store().lookup(path).map_err(store_fault)?.is_some() {
+        // Where a later step staged another entry, that one takes the place of whatever is there. One that
+        // was moved there needs its place free.
+        if self.workspace.store().lookup(path).map_err(store_fault)?.is_some()
+            && !self.known.is_moved_to(path)
+        {
             return Ok(());
         }
         if before.kind == FileKind::Folder {

@@ -1,7 +1,7 @@
 //! What the steps that may not be on disk say about each file: the staged files that they placed and the
 //! entries that they displaced. It compares identities, and never looks at the disk.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use yard_core::{ContentHash, FileId, FileKind, FileState, WsPath};
 use yard_store::{Change, FileIdentity, Placement, Seq};
@@ -56,6 +56,8 @@ pub(super) struct Known {
     past: HashMap<FileId, Vec<Past>>,
     /// Files that were removed from a path: another one may have its place by now.
     removed_at: HashMap<WsPath, Vec<Past>>,
+    /// Where entries were moved to.
+    moved_to: HashSet<WsPath>,
     newest: HashMap<FileId, Newest>,
 }
 
@@ -69,6 +71,9 @@ impl Known {
         let stays =
             before.is_some() && before.map(looks) == after.map(looks) && change.from == change.to;
         let moves = before.is_some() && after.is_some() && change.from != change.to;
+        if let Some(to) = change.to.as_ref().filter(|_| moves) {
+            self.moved_to.insert(to.clone());
+        }
         for placement in &own {
             if let Some(identity) = placement.placed {
                 let content = after.and_then(|state| state.content);
@@ -129,6 +134,11 @@ impl Known {
     ) -> bool {
         let past = self.past.get(&file).into_iter().flatten();
         { past }.any(|past| past.seq <= until && is_as_before(&past.identity, found, boot))
+    }
+
+    /// Whether one of the steps moved something to this path, or a folder above it.
+    pub(super) fn is_moved_to(&self, path: &WsPath) -> bool {
+        path.lineage().iter().any(|one| self.moved_to.contains(one))
     }
 
     /// Whether a step after this one put another inode in the place of a file.

@@ -17,7 +17,7 @@ use crate::machine::{Booted, Machine, is_apart, run_apart};
 type Case =
     (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 15] = [
     ("edited", &["write /a 1"], &["write /a 2"], &["/a 2"]),
     ("moved", &["write /a 1"], &["mv /a /b"], &["/b 1"]),
     ("removed", &["write /a 1"], &["rm /a"], &[]),
@@ -49,6 +49,24 @@ const CASES: [Case; 12] = [
         &["write /d/a 1", "write /d/b 1"],
         &["mkdir /e", "mv /d /e/d", "mv /e/d/a /a", "rm /e"],
         &["/a 1"],
+    ),
+    (
+        "into a new folder, which moved on with the folder above it",
+        &["write /a 1", "write /d/b 1"],
+        &["mkdir /d/e", "mv /a /d/e/a", "mv /d /f"],
+        &["/f/b 1", "/f/e/a 1"],
+    ),
+    (
+        "to where another was removed",
+        &["write /a 1", "write /b 2"],
+        &["rm /a", "mv /b /a"],
+        &["/a 2"],
+    ),
+    (
+        "a folder to where another was removed",
+        &["write /d/a 1", "write /e/a 2"],
+        &["rm /d", "mv /e /d"],
+        &["/d/a 2"],
     ),
 ];
 

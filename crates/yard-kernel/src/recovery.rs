@@ -325,9 +325,13 @@ impl<'a> Recovery<'a> {
         let Some(found) = self.look(path)? else { return Ok(()) };
         let Some(identity) = found.identity else { return Ok(()) };
         // Where a later step staged another entry, that one takes the place of whatever is there. One that
-        // was moved there needs its place free.
+        // was moved there needs its place free; and a large file is the version itself, from which the later
+        // step may have its copy.
+        let is_version =
+            before.size > self.workspace.limits().load_bytes && self.can_tell_missing();
         if self.workspace.store().lookup(path).map_err(store_fault)?.is_some()
             && !self.known.is_moved_to(path)
+            && !is_version
         {
             return Ok(());
         }

@@ -15,7 +15,6 @@ use yard_testkit::probe::{soak, tree};
 
 use crate::machine::{Machine, is_apart, run_apart};
 use crate::model::{Model, below, whole};
-use crate::writer::LARGE;
 
 /// After so many cuts a fresh image is taken: each opening checks the whole history.
 const CUTS_AN_IMAGE: usize = 5;
@@ -317,12 +316,11 @@ impl Person<'_> {
         let file = self.pick(now.files.keys());
         let folder = self.pick(now.folders.iter());
         match (self.dice.below(8), file, folder) {
-            (0 | 1, Some(file), _) => self.save(&file, count, 3, false),
-            (2, Some(file), _) => self.save(&file, count, 3, true),
+            (0 | 1, Some(file), _) => self.save(&file, count, false),
+            (2, Some(file), _) => self.save(&file, count, true),
             (3, _, folder) => {
                 let folder = folder.unwrap_or_default();
-                let lines = if self.dice.below(2) == 0 { 3 } else { 40_000 };
-                self.save(&format!("{folder}/person{count}"), count, lines, false);
+                self.save(&format!("{folder}/person{count}"), count, false);
             }
             (4, Some(file), _) => {
                 std::fs::remove_file(self.real(&file)).unwrap();
@@ -338,11 +336,8 @@ impl Person<'_> {
         }
     }
 
-    fn save(&mut self, path: &str, count: usize, lines: usize, by_rename: bool) {
-        let text = whole(&format!("person {count} {}", self.dice.below(1 << 30)), lines);
-        if lines > 1_000 {
-            assert!(text.len() as u64 > LARGE);
-        }
+    fn save(&mut self, path: &str, count: usize, by_rename: bool) {
+        let text = whole(&format!("person {count} {}", self.dice.below(1 << 30)), 3);
         match by_rename {
             true => {
                 let side = self.root.join("person-side");

@@ -15,7 +15,7 @@ use crate::model::{Model, below, line, whole};
 
 /// Larger files are versions themselves, and move into the data folder when they are removed. Nothing that
 /// the writer makes is that large.
-pub(crate) const LARGE: u64 = 1 << 20;
+const LARGE: u64 = 1 << 20;
 
 /// In a child process: changes without end, each told before it is tried and after it happened.
 #[test]

@@ -56,7 +56,7 @@ pub const CASES: &[Case] = &[
     ("a purged content can be brought again", brought_again),
     ("a purged kept file is doomed until it is buried", doomed),
     ("a signature is remembered until the content changes", signatures),
-    ("the projected mark is remembered", projected),
+    ("the projected mark is remembered", placing::projected),
     ("placements are kept until their step is flushed", placing::placements),
     ("the history's folder is remembered", placing::root),
     ("the audit chain covers every step and note", audit_chain),
@@ -702,13 +702,6 @@ fn signatures(store: &dyn Store, world: &FakeWorld) {
     scribe.delete(id);
     assert_eq!(scribe.node(id).signature, None);
     assert_eq!(saw(id, b"1"), None);
-}
-
-fn projected(store: &dyn Store, _: &FakeWorld) {
-    for mark in [Mark { seq: 3, boot: u128::MAX }, Mark { seq: 2, boot: 9 }] {
-        store.set_projected(mark).unwrap();
-        assert_eq!(store.projected(), Ok(mark));
-    }
 }
 
 fn audit_chain(store: &dyn Store, world: &FakeWorld) {

@@ -6,6 +6,13 @@ use yard_store::{Batch, FileIdentity, Mark, Placement, RootIdentity, Store, Stor
 use crate::scribe::path;
 use crate::{FakeWorld, Scribe};
 
+pub(super) fn projected(store: &dyn Store, _: &FakeWorld) {
+    for mark in [Mark { seq: 3, boot: u128::MAX }, Mark { seq: 2, boot: 9 }] {
+        store.set_projected(mark).unwrap();
+        assert_eq!(store.projected(), Ok(mark));
+    }
+}
+
 pub(super) fn placements(store: &dyn Store, world: &FakeWorld) {
     let scribe = Scribe::new(store, world);
     let identity = |inode| FileIdentity { inode, birth: -1, mtime: i64::MAX, ctime: 7 };

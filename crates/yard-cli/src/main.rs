@@ -13,6 +13,7 @@ mod leftovers;
 mod log;
 mod log_lines;
 mod log_writer;
+mod overlap;
 mod place;
 mod reply;
 mod rooms;

@@ -10,12 +10,15 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use yard_core::{ContentHash, FaultCode, Timestamp, WsPath};
 
 use crate::failure::Failure;
+
+/// The file in a state folder that names its root.
+const NOTE: &str = "root";
 
 /// Hex digits of the root's hash that name its state folder.
 const STATE_NAME_DIGITS: usize = 32;
@@ -44,6 +47,7 @@ impl Place {
         let root = canonical_root(root)?;
         let data_dir = data_folder(data_dir)?;
         refuse_overlap(&root, &data_dir)?;
+        make_data_folder(&data_dir)?;
         let state_dir = data_dir.join("workspaces").join(state_name(&root));
         make_private(&state_dir)?;
         note_root(&state_dir, &root)?;
@@ -106,7 +110,7 @@ impl DataFolder {
     /// Finds it, and makes it.
     pub(crate) fn prepare(data_dir: Option<&Path>) -> Result<Self, Failure> {
         let folder = data_folder(data_dir)?;
-        make_private(&folder)?;
+        make_data_folder(&folder)?;
         Ok(Self(folder))
     }
 
@@ -216,6 +220,23 @@ fn canonical_root(root: &Path) -> Result<PathBuf, Failure> {
         .hinting("--root names the folder to work on"))
 }
 
+/// The data folder, if it is there.
+pub(crate) fn existing_data_folder(chosen: Option<&Path>) -> Option<PathBuf> {
+    data_folder(chosen).ok().filter(|folder| folder.is_dir())
+}
+
+/// The other roots that have a history in the data folder, as its notes name them.
+pub(crate) fn other_roots(root: &Path, data_dir: Option<&Path>) -> Vec<PathBuf> {
+    let Some(data) = existing_data_folder(data_dir) else { return Vec::new() };
+    let Ok(states) = fs::read_dir(data.join("workspaces")) else { return Vec::new() };
+    let notes = states.flatten().filter_map(|state| fs::read(state.path().join(NOTE)).ok());
+    let roots = notes.map(|note| {
+        let path = note.strip_suffix(b"\n").unwrap_or(&note);
+        PathBuf::from(OsStr::from_bytes(path))
+    });
+    roots.filter(|other| other != root && other.is_dir()).collect()
+}
+
 /// An absolute path with its links resolved as far as it exists: what does not exist yet is made
 /// later, so it holds no links.
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
@@ -281,7 +302,7 @@ fn refuse_overlap(root: &Path, data_dir: &Path) -> Result<(), Failure> {
             "the data folder is inside the root; history is never kept inside the project";
         return Err(Failure::new(FaultCode::BadArgument, message).hinting(advice));
     }
-    if root.starts_with(data_dir.join("workspaces")) {
+    if root.starts_with(data_dir) {
         let message = "the root is inside the data folder, where history is kept";
         return Err(Failure::new(FaultCode::BadArgument, message)
             .hinting("choose another root with --root"));
@@ -304,9 +325,32 @@ fn make_private(folder: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Names the root for people who look into the data folder; nothing reads it back.
+/// Makes the data folder, or makes sure that nobody else on the machine can look into the one that is
+/// there. An empty one is closed; in any other somebody may count on its mode.
+fn make_data_folder(folder: &Path) -> Result<(), Failure> {
+    make_private(folder)?;
+    let cannot = |error| Failure::io("the data folder cannot be used", &error);
+    let mode = fs::metadata(folder).map_err(cannot)?.permissions().mode();
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    if fs::read_dir(folder).map_err(cannot)?.next().is_none() {
+        let private = fs::Permissions::from_mode(0o700);
+        return fs::set_permissions(folder, private).map_err(cannot);
+    }
+    let shown = folder.display();
+    let message = format!(
+        "others on this machine can look into the data folder {shown} (mode {:o}), which holds every \
+         version of every file, and a server's accounts",
+        mode & 0o7777
+    );
+    Err(Failure::new(FaultCode::Denied, message)
+        .hinting(format!("close it with `chmod 700 {shown}`, or choose another with --data-dir")))
+}
+
+/// Names the root, for people who look into the data folder and for `doctor`.
 fn note_root(state_dir: &Path, root: &Path) -> Result<(), Failure> {
-    let note = state_dir.join("root");
+    let note = state_dir.join(NOTE);
     let text = [root.as_os_str().as_bytes(), b"\n"].concat();
     if fs::read(&note).is_ok_and(|known| known == text) {
         return Ok(());
@@ -356,7 +400,7 @@ mod tests {
         assert!(refused("/", "/data"));
         assert!(refused("/data/workspaces/x", "/data"));
         assert!(!refused("/a", "/ab"));
-        assert!(!refused("/data/project", "/data"));
+        assert!(refused("/data/project", "/data"));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use yard_kernel::Boxed;
 
 use crate::door::open_workspace;
 use crate::failure::Failure;
+use crate::overlap::overlap;
 use crate::place::{DataFolder, Place, allowed_folder};
 
 /// Opens a server's workspaces.
@@ -44,13 +45,23 @@ impl Opener for Rooms {
             )
         };
         let found = allowed_folder(Path::new(folder), &self.folders).ok_or_else(denied)?;
+        if overlap(&found, self.data.path()) {
+            return Err(denied());
+        }
         found.into_os_string().into_string().map_err(|_| denied())
+    }
+
+    fn overlap(&self, one: &str, other: &str) -> bool {
+        overlap(Path::new(one), Path::new(other))
     }
 
     fn open(&self, workspace: &WorkspaceRow) -> Result<Arc<OpenWorkspace>> {
         if let Some(folder) = &workspace.folder {
-            // The operator may have changed his mind since.
-            self.admit_folder(folder)?;
+            // The operator may have changed his mind since. And what was a folder may lead elsewhere now.
+            if self.admit_folder(folder)? != *folder {
+                let message = "the folder of this workspace was replaced by a link to another one";
+                return Err(Fault::new(FaultCode::Denied, message));
+            }
         }
         let place = self.place(workspace);
         let open = |place| {

@@ -114,6 +114,9 @@ pub enum Subject {
     Patch,
 }
 
+/// No message of a fault is longer, whatever a caller sent that it repeats.
+pub const LONGEST_MESSAGE: usize = 16 << 10;
+
 /// One failure: its code, what it is about, and words from which the next call can succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -125,7 +128,7 @@ pub struct Fault {
 impl Fault {
     /// A fault with the words that its caller shall read.
     pub fn new(code: FaultCode, message: impl Into<String>) -> Self {
-        Self { code, subject: None, message: message.into() }
+        Self { code, subject: None, message: bounded(message.into()) }
     }
 
     /// The same fault, about one argument.
@@ -138,7 +141,7 @@ impl Fault {
     /// The same fault in other words.
     #[must_use]
     pub fn reworded(&self, message: impl Into<String>) -> Self {
-        Self { message: message.into(), ..self.clone() }
+        Self { message: bounded(message.into()), ..self.clone() }
     }
 
     /// What kind of failure this is.
@@ -157,6 +160,18 @@ impl Fault {
     }
 }
 
+/// The message with its middle left out, and counted, where it is too long. Its end often says what to do.
+fn bounded(message: String) -> String {
+    if message.len() <= LONGEST_MESSAGE {
+        return message;
+    }
+    let part = LONGEST_MESSAGE / 2 - 64;
+    let head = message.floor_char_boundary(part);
+    let tail = message.ceil_char_boundary(message.len() - part);
+    let left_out = tail - head;
+    format!("{} [... {left_out} bytes are left out ...] {}", &message[..head], &message[tail..])
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
@@ -164,3 +179,22 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn g8_a_message_that_repeats_what_was_sent_is_bounded_and_says_so() {
+        let long = format!("start {} end", "\u{1f600}".repeat(1_000_000));
+        let fault = Fault::new(FaultCode::BadArgument, long.clone());
+        for fault in [fault.reworded(long), fault] {
+            let message = fault.message();
+            assert!(message.len() <= LONGEST_MESSAGE, "{}", message.len());
+            assert!(message.starts_with("start ") && message.ends_with(" end"));
+            assert!(message.contains("bytes are left out"));
+        }
+        let short = "x".repeat(LONGEST_MESSAGE);
+        assert_eq!(Fault::new(FaultCode::Io, short.clone()).message(), short);
+    }
+}

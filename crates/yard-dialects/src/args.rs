@@ -17,9 +17,19 @@ pub const WHOLE: &str = "args";
 /// Characters of a caller's own value that a message repeats.
 const SHOWN_CHARS: usize = 80;
 
-/// What is wrong, argument by argument.
+/// Arguments that a message names; the rest is counted. A caller can send any number of wrong ones.
+const NAMED: usize = 10;
+
+/// What is wrong, argument by argument: the first ten of those that no tool knows, the first ten of the
+/// others, and how many more there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fields(Vec<(String, String)>);
+pub struct Fields {
+    named: Vec<(String, String)>,
+    unknown: usize,
+    wrong: usize,
+    /// Says how many more there are.
+    rest: Option<String>,
+}
 
 impl Fields {
     /// One argument is wrong.
@@ -31,17 +41,34 @@ impl Fields {
 
     /// Adds what is wrong with one more argument.
     pub fn push(&mut self, name: &str, message: impl Into<String>) {
-        self.0.push((name.to_owned(), message.into()));
+        self.wrong += 1;
+        self.name_if(self.wrong <= NAMED, || (name.to_owned(), message.into()));
+    }
+
+    /// Adds an argument that is not known; its words are made only if they are said.
+    fn push_unknown(&mut self, words: impl FnOnce() -> (String, String)) {
+        self.unknown += 1;
+        self.name_if(self.unknown <= NAMED, words);
+    }
+
+    fn name_if(&mut self, has_room: bool, words: impl FnOnce() -> (String, String)) {
+        if has_room {
+            self.named.push(words());
+        } else {
+            let more = self.unknown + self.wrong - self.named.len();
+            self.rest = Some(format!("{more} more arguments are unknown or wrong"));
+        }
     }
 
     /// Whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.named.is_empty()
     }
 
-    /// Argument and message, in the order in which they were found.
+    /// Argument and message, in the order in which they were found; at the end how many more there are.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, message)| (name.as_str(), message.as_str()))
+        let named = self.named.iter().map(|(name, message)| (name.as_str(), message.as_str()));
+        named.chain(self.rest.iter().map(|rest| (WHOLE, rest.as_str())))
     }
 
     /// As JSON: `{name: message}`.
@@ -209,7 +236,10 @@ fn object(
         }
         None => {
             if members.is_closed {
-                fields.push(&At::Member(&at, name).to_string(), unknown(name, members));
+                fields.push_unknown(|| {
+                    let name = cut(name);
+                    (At::Member(&at, &name).to_string(), unknown(&name, members))
+                });
             }
             true
         }
@@ -553,6 +583,22 @@ mod tests {
         for sent in [json!(null), json!([]), json!(3), json!("path"), json!("[1]"), json!(true)] {
             assert!(refused(sent)[WHOLE].as_str().unwrap().starts_with("expected an object"));
         }
+    }
+
+    #[test]
+    fn g8_of_many_wrong_arguments_ten_are_named_and_the_rest_is_counted() {
+        let mut sent = serde_json::Map::new();
+        sent.insert("path".to_owned(), json!("/a"));
+        sent.extend((0..50_000).map(|at| (format!("{}{at}", "x".repeat(1_000)), json!(1))));
+        let fields = refused(Value::Object(sent));
+        assert_eq!(fields.as_object().unwrap().len(), 11);
+        assert_eq!(fields[WHOLE], "49990 more arguments are unknown or wrong");
+        assert!(fields.to_string().len() < 8_192, "{} bytes", fields.to_string().len());
+        let lines: Vec<Value> = (0..50_000).map(|_| json!("x")).collect();
+        let fields = refused(json!({"lines": lines, "unheard": 1}));
+        assert!(fields["unheard"].as_str().unwrap().starts_with("unknown argument"));
+        assert_eq!(fields[WHOLE], "49991 more arguments are unknown or wrong");
+        assert!(fields.to_string().len() < 8_192, "{} bytes", fields.to_string().len());
     }
 
     #[test]

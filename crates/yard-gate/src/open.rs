@@ -26,6 +26,8 @@ pub struct OpenWorkspace {
     pub(crate) watching: Mutex<Option<Watch>>,
     /// The terminals that were opened here.
     pub(crate) terminals: Mutex<Running>,
+    /// Held while what terminals changed is looked for.
+    pub(crate) taking_in: Mutex<()>,
     /// The policy as it was last read, and when.
     rules: Mutex<Option<(Timestamp, Arc<Rules>)>>,
 }
@@ -45,6 +47,7 @@ impl OpenWorkspace {
             bell: Bell::default(),
             watching: Mutex::default(),
             terminals: Mutex::default(),
+            taking_in: Mutex::default(),
             rules: Mutex::default(),
         };
         open.forget_settled_runs();

@@ -434,6 +434,7 @@ impl Session {
         let needed = self.needed_reading(origin, call, &op)?;
         for _ in 0..self.limits().replans {
             call.check()?;
+            self.open.workspace.check_root()?;
             let planned = op.plan(&self.open.workspace, call);
             match planned.map_err(|fault| needed.reworded(fault))? {
                 Planned::Answer { effect, answer } => {

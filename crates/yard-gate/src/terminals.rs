@@ -619,8 +619,10 @@ impl Follower {
                 silent = Patience::of(SILENT);
             }
         }
-        self.record();
         let (one, open) = (&self.held, self.session.open());
+        if !open.is_closing_others() {
+            self.record();
+        }
         one.tell(open, self.call.world().now(), one.state());
         let _ = open.workspace.terminal_is_told(terminal.run());
         let _ = open.workspace.forget_old_terminals();
@@ -635,7 +637,10 @@ impl Follower {
             return;
         }
         let origin = Origin { toolset: &self.toolset, tool: &self.tool, asks: Asks::Never };
+        // One at a time: what one has recorded the next one need not read.
+        let one_at_a_time = held(&self.session.open().taking_in);
         let taken = self.session.look(origin, &self.call, TakeIn);
+        drop(one_at_a_time);
         let mut recorded = held(&self.held.recorded);
         match taken {
             Ok(landed) if landed.step.is_some() => {
@@ -702,10 +707,28 @@ impl OpenWorkspace {
         stopped.len()
     }
 
+    /// Whether the workspace is being closed and other terminals that write in place still run: the last
+    /// one to end looks at what all of them changed.
+    fn is_closing_others(&self) -> bool {
+        let running = held(&self.terminals);
+        let writes = |one: &Arc<Held>| one.ground == Ground::Place && one.terminal.runs();
+        running.is_closed && running.all.iter().any(writes)
+    }
+
+    /// Tells all terminals to end, and lets nobody open another: the workspace is about to be closed.
+    pub(crate) fn begin_to_stop_terminals(&self) {
+        let mut running = held(&self.terminals);
+        running.is_closed = true;
+        running.all.iter().for_each(|one| one.terminal.stop());
+    }
+
     /// Ends all terminals, and lets nobody open another: the workspace is about to be closed. How many ran.
     pub fn stop_all_terminals(&self) -> usize {
-        held(&self.terminals).is_closed = true;
-        self.stop_terminals(|_| true)
+        let ran = held(&self.terminals).all.iter().filter(|one| one.terminal.runs()).count();
+        self.begin_to_stop_terminals();
+        let all: Vec<Arc<Held>> = held(&self.terminals).all.clone();
+        all.iter().fold(SETTLING_MILLIS, |millis, one| one.settles(millis));
+        ran
     }
 
     /// Ends the terminals of a chat that write in place.

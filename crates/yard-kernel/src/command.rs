@@ -10,7 +10,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -199,7 +199,10 @@ impl Workspace {
         let limits = sandbox::Limits { wall: command.wall, ..boxed.limits };
         let order = site.order(command, limits, None);
         let sandbox = boxed.sandbox();
-        let ended = sandbox.run(&order, call, ear).map_err(|error| not_run(command, &error))?;
+        let ended = sandbox.run(&order, call, ear).map_err(|error| {
+            let kind = sandbox.unfit_file_system(&error, &site.root);
+            not_run(command, &error, kind)
+        })?;
         if ground == Ground::Layer {
             // The command is over, and its caller's time may be: this is looked at all the same.
             let after = Call::new(call.shared_world());
@@ -227,6 +230,7 @@ impl Workspace {
         call: &Call,
     ) -> Result<Site> {
         folder.begins_after(self.store().head().map_err(store_fault)?)?;
+        self.check_root()?;
         let root = PathBuf::from(OsString::from_vec(self.host_root().to_vec()));
         let in_box = boxed.sandbox().level() == Level::Full;
         let masks = Masks::find(self, call)?;
@@ -245,6 +249,7 @@ impl Workspace {
         }
         Ok(Site {
             masks,
+            handle: self.disk.root_handle()?,
             hidden: hidden.collect(),
             shown_at: boxed.shown_at.clone().unwrap_or_else(|| root.clone()),
             root,
@@ -288,6 +293,11 @@ impl Workspace {
     /// What terminals may use here.
     pub fn terminal_limits(&self) -> TerminalLimits {
         self.boxed.as_ref().map_or_else(TerminalLimits::default, |boxed| boxed.terminals)
+    }
+
+    /// How many bytes a command may write here.
+    pub(crate) fn most_written(&self) -> u64 {
+        self.boxed.as_ref().map_or(u64::MAX, |boxed| boxed.limits.written_bytes)
     }
 
     /// How much of what commands say is kept here.
@@ -405,6 +415,8 @@ fn is_forward(sandbox: &Sandbox, over: Order<'_>, moved: &Moved, call: &Call) ->
 
 /// Where a command runs: everything of its order that is not the command's.
 pub(crate) struct Site {
+    /// The workspace's folder, open.
+    handle: OwnedFd,
     root: PathBuf,
     shown_at: PathBuf,
     hidden: Vec<PathBuf>,
@@ -440,6 +452,7 @@ impl Site {
             terminal,
             proxy: command.reach.is_some().then_some(PROXY_PORT),
             scripts,
+            root: self.handle.as_fd(),
             workspace: &self.root,
             shown_at: &self.shown_at,
             folder: PathBuf::from(OsString::from_vec(command.folder.relative().to_vec())),
@@ -581,7 +594,14 @@ pub(crate) fn not_held() -> Fault {
     Fault::new(FaultCode::Unavailable, message)
 }
 
-fn not_run(command: &Command, error: &io::Error) -> Fault {
+fn not_run(command: &Command, error: &io::Error, unfit: Option<String>) -> Fault {
+    if let Some(kind) = unfit {
+        let message = format!(
+            "the command could not be run: {error}. The workspace is on {kind}, which boxes cannot be made \
+             on here; `toolyard doctor` says what to do"
+        );
+        return Fault::new(FaultCode::Unavailable, message);
+    }
     if let (io::ErrorKind::NotFound, Some(program)) = (error.kind(), command.argv.first()) {
         let program = program.display();
         let message = format!(

@@ -10,6 +10,7 @@
 mod apart;
 mod capture;
 mod dropped;
+mod holes;
 mod identity;
 mod layer;
 mod lock;
@@ -41,6 +42,9 @@ pub(crate) use resolve::Spot;
 pub use spill::Keeping;
 pub(crate) use spill::{Spill, Spills};
 pub(crate) use stage::{Displaced, Incoming, NewlyKept, Shape, Stage, Staged, Taking, looks_like};
+
+/// Mode bits of a file that runs with the rights of its owner or its group.
+pub(crate) const SET_ID: u32 = 0o6000;
 
 /// How often a call that raced with a rename is tried again before it is a fault.
 const RACES: usize = 64;
@@ -214,6 +218,29 @@ impl Disk {
             Fault::new(FaultCode::BadArgument, message)
         })?;
         Ok(folder.starts_with(Path::new(std::ffi::OsStr::from_bytes(&self.host_root))))
+    }
+
+    /// Another handle of the root, for a box.
+    pub(crate) fn root_handle(&self) -> Result<OwnedFd> {
+        self.root.try_clone().map_err(|error| {
+            Fault::new(FaultCode::Io, format!("the root cannot be handed to a command: {error}"))
+        })
+    }
+
+    /// A fault unless the folder that was opened is still the one at the root's path: whoever works on
+    /// another one by now, or found it replaced, would be told about files that are not there.
+    pub(crate) fn check_in_place(&self) -> Result<()> {
+        let path = Path::new(std::ffi::OsStr::from_bytes(&self.host_root));
+        let at_path = rustix::fs::lstat(path).map(|stat| (stat.st_dev, stat.st_ino));
+        let opened = rustix::fs::fstat(&self.root).map(|stat| (stat.st_dev, stat.st_ino));
+        match (at_path, opened) {
+            (Ok(at_path), Ok(opened)) if at_path == opened => Ok(()),
+            _ => Err(Fault::new(
+                FaultCode::Unavailable,
+                "the workspace's folder was moved or replaced while it was open, so nothing is done in \
+                 it. Put the folder back in its place, or restart this program to work on what is there now",
+            )),
+        }
     }
 
     /// The canonical path of the root on this machine.

@@ -18,7 +18,7 @@ use yard_core::{
 use yard_store::{Base, Effort, NewChange, Node, Prepared, Signature, Store};
 
 use crate::content::{check_loadable, hash_all, read_all};
-use crate::disk::{EntryKind, NewlyKept, Shape, Staged, Stat, Taking, not_found, special};
+use crate::disk::{EntryKind, NewlyKept, SET_ID, Shape, Staged, Stat, Taking, not_found, special};
 use crate::making::{Made, Wanted};
 use crate::op::version::purged;
 use crate::output;
@@ -690,10 +690,20 @@ impl<'a> Planner<'a> {
         to: Option<WsPath>,
     ) -> VersionId {
         let version = VersionId::new(self.call.world());
+        let after = after.map(|after| self.without_set_id(file, after));
         let brings = brings_content(before.as_ref(), after.as_ref());
         let made = brings.then_some(version);
         self.draft.changes.push(NewChange { file, before, after, from, to, version: made });
         version
+    }
+
+    /// The state that an entry can have after a change of ours: no file that is put in place runs as its
+    /// owner or its group. What stays the same file, as in a move, keeps its mode.
+    fn without_set_id(&self, file: FileId, mut after: FileState) -> FileState {
+        if after.kind == FileKind::File && self.draft.staged.contains_key(&file) {
+            after.mode &= !SET_ID;
+        }
+        after
     }
 }
 

@@ -21,6 +21,9 @@ use crate::{Boxed, Committed, Deed, Proposal, VirtualFiles, leftovers, recovery}
 /// How many signatures are remembered in memory before they are handed to the store.
 const REMEMBERED: usize = 4_096;
 
+/// How many signatures of what was just recorded are remembered.
+const RECORDED: usize = 65_536;
+
 /// What a workspace is opened with.
 pub struct Opening {
     /// The directory that agents work in.
@@ -63,6 +66,8 @@ pub struct Workspace {
     store: Arc<dyn Store>,
     limits: Limits,
     seen: Mutex<HashMap<FileId, Remembered>>,
+    /// What this process recorded of what commands changed in place, too young to be remembered for good.
+    recorded: Mutex<HashMap<FileId, (ContentHash, Signature)>>,
 }
 
 impl Workspace {
@@ -93,6 +98,7 @@ impl Workspace {
             store: opening.store,
             limits: opening.limits,
             seen: Mutex::default(),
+            recorded: Mutex::default(),
         };
         workspace.settle(&Call::new(opening.world))?;
         Ok(workspace)
@@ -137,6 +143,11 @@ impl Workspace {
         }
     }
 
+    /// A fault if the folder of this workspace is not at its path any more.
+    pub fn check_root(&self) -> Result<()> {
+        self.disk.check_in_place()
+    }
+
     /// Makes a proposal so: durable and visible, or not at all.
     pub fn commit<A>(
         &self,
@@ -144,6 +155,7 @@ impl Workspace {
         signed: Signed,
         call: &Call,
     ) -> Result<Committed<A>> {
+        self.check_root()?;
         let _changing = self.glimpses.changing();
         self.land(proposal, signed, call)
     }
@@ -178,6 +190,27 @@ impl Workspace {
             // A hint: if it cannot be stored, the next look reads the file again.
             let _ = self.store.remember(&all.drain().map(|(_, seen)| seen).collect::<Vec<_>>());
         }
+    }
+
+    /// Notes under which signature a content was just recorded. Nothing of it survives this process: a file
+    /// that changes again within the same tick of the clock is found by the next one that looks.
+    pub(crate) fn has_recorded(&self, file: FileId, content: ContentHash, signature: Signature) {
+        let mut all = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= RECORDED {
+            all.clear();
+        }
+        all.insert(file, (content, signature));
+    }
+
+    /// Whether this process recorded a content of a file under a signature.
+    pub(crate) fn did_record(
+        &self,
+        file: FileId,
+        content: ContentHash,
+        signature: Signature,
+    ) -> bool {
+        let all = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(&file) == Some(&(content, signature))
     }
 
     /// Whether a content of a file was seen under a signature, and is not with the store yet.

@@ -33,7 +33,7 @@ use crate::pool::Pools;
 const CONNECTIONS: usize = 4_096;
 /// How long a client may take to send the head of a request. Because there is such a time, hyper wants to read as soon
 /// as it has answered, which is when [`Attentive`] listens.
-const HEAD: Duration = Duration::from_secs(30);
+const HEAD: Duration = Duration::from_secs(10);
 /// How long what is under way may take once the server was told to stop.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -86,7 +86,8 @@ async fn accept(
     let graceful = GracefulShutdown::new();
     let mut http = hyper::server::conn::http1::Builder::new();
     http.header_read_timeout(HEAD);
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let most = app.settings.connections.unwrap_or(CONNECTIONS).clamp(1, CONNECTIONS);
+    let room = Arc::new(Semaphore::new(most));
     let turns = Turns::default();
     let mut stop = std::pin::pin!(stop);
     loop {

@@ -1,11 +1,12 @@
 //! Where work that may block is done: bounded pools of threads, one a kind of work, so that a burst of
-//! one never starves another.
+//! one never starves another; and each shared out by workspace (`lanes`), so that none starves another.
 //!
 //! A look is done in place where it can be: it mostly takes less time than waking another thread, and it
 //! is nearly all that agents ask for. At most all but one of the runtime's threads look at the same
 //! time, so that one is always left for the network, however long a disk takes; it sleeps until it is
 //! needed. The next look waits a moment for its turn before it goes to another thread.
 
+mod lanes;
 mod spare;
 
 use std::num::NonZero;
@@ -19,6 +20,8 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use tracing::Span;
 
+pub(crate) use lanes::TooMany;
+use lanes::{Bounds, Lanes};
 use spare::Spare;
 
 use crate::request_id::RequestId;
@@ -54,17 +57,24 @@ impl From<yard_dialects::Work> for Work {
 pub(crate) struct Pools {
     in_place: Semaphore,
     spare: Arc<Spare>,
-    look: Semaphore,
-    walk: Semaphore,
-    change: Semaphore,
-    password: Semaphore,
-    run: Semaphore,
+    look: Arc<Lanes>,
+    walk: Arc<Lanes>,
+    change: Arc<Lanes>,
+    password: Arc<Lanes>,
+    run: Arc<Lanes>,
 }
 
+/// Work that belongs to no workspace.
+pub(crate) const NOBODY: &str = "";
+
 impl Pools {
-    /// How many blocking threads all of them can use together.
+    /// How many blocking threads all of them can use together. A workspace gets a place of each kind even
+    /// where the others have taken all: there is a thread for that too.
     pub(crate) const THREADS: usize =
-        Self::LOOK + Self::WALK + Self::CHANGE + Self::PASSWORD + Self::RUN;
+        Self::LOOK + Self::WALK + Self::CHANGE + Self::PASSWORD + Self::RUN + 4 * Self::WORKSPACES;
+
+    /// Workspaces that are busy at a time and find a thread at once.
+    const WORKSPACES: usize = 64;
 
     const LOOK: usize = 32;
     const WALK: usize = 4;
@@ -87,11 +97,11 @@ impl Pools {
         Self {
             in_place: Semaphore::new(Self::workers() - 1),
             spare: Arc::new(Spare::new()),
-            look: Semaphore::new(Self::LOOK),
-            walk: Semaphore::new(Self::WALK),
-            change: Semaphore::new(Self::CHANGE),
-            password: Semaphore::new(Self::PASSWORD),
-            run: Semaphore::new(Self::RUN),
+            look: shared(Self::LOOK, Self::LOOK / 2, 1_024, 1),
+            walk: shared(Self::WALK, Self::WALK / 2, 128, 2),
+            change: shared(Self::CHANGE, Self::CHANGE / 2, 512, 1),
+            password: shared(Self::PASSWORD, Self::PASSWORD, 1_024, 1),
+            run: shared(Self::RUN, Self::RUN / 2, 64, 5),
         }
     }
 
@@ -110,14 +120,25 @@ impl Pools {
         }
     }
 
-    /// Does `work` where it may block, for the request and in the span of who asks; `None` if it panicked or
-    /// the runtime is going down.
+    /// As [`Pools::try_run`]; what is too much has no answer either.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
+        whose: &str,
         kind: Work,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        let semaphore = match kind {
+        self.try_run(whose, kind, work).await.ok().flatten()
+    }
+
+    /// Does `work` of a workspace where it may block, for the request and in the span of who asks; nothing
+    /// if it panicked or the runtime is going down.
+    pub(crate) async fn try_run<T: Send + 'static>(
+        &self,
+        whose: &str,
+        kind: Work,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<Option<T>, TooMany> {
+        let lanes = match kind {
             Work::Look => &self.look,
             Work::Walk => &self.walk,
             Work::Change => &self.change,
@@ -128,17 +149,25 @@ impl Pools {
             && let Some(_permit) = self.turn().await
         {
             let _looking = self.spare.looking();
-            return here(work);
+            return Ok(here(work));
         }
-        let _permit = semaphore.acquire().await.ok()?;
+        let place = lanes.place(whose).await?;
         let (span, request) = (Span::current(), RequestId::current());
         let work = move || span.in_scope(work);
-        let within = move || match request {
-            Some(request) => request.in_scope(work),
-            None => work(),
+        let within = move || {
+            // The place is taken for as long as the thread is, also if the caller goes away meanwhile.
+            let _place = place;
+            match request {
+                Some(request) => request.in_scope(work),
+                None => work(),
+            }
         };
-        tokio::task::spawn_blocking(within).await.ok()
+        Ok(tokio::task::spawn_blocking(within).await.ok())
     }
+}
+
+fn shared(places: usize, share: usize, waiting: usize, retry_seconds: u32) -> Arc<Lanes> {
+    Lanes::new(Bounds { places, share, waiting, retry_seconds })
 }
 
 /// A thread that sleeps.
@@ -185,7 +214,7 @@ mod tests {
                         stuck.wait();
                         rest.wait();
                     };
-                    pools.run(Work::Look, look).await
+                    pools.run(NOBODY, Work::Look, look).await
                 }));
             }
             stuck.wait();
@@ -209,7 +238,7 @@ mod tests {
             let look = tokio::spawn(async move {
                 // Woken by the timer, on the thread that listens.
                 tokio::time::sleep(Duration::from_millis(100)).await;
-                pools.run(Work::Look, move || tell.recv().unwrap()).await
+                pools.run(NOBODY, Work::Look, move || tell.recv().unwrap()).await
             });
             for _ in 0..20 {
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -224,14 +253,14 @@ mod tests {
     fn a_look_that_waits_while_nobody_watches_does_not_stop_the_network() {
         with_pools(async |pools| {
             let slow = || std::thread::sleep(Duration::from_millis(60));
-            pools.run(Work::Look, slow).await.unwrap();
+            pools.run(NOBODY, Work::Look, slow).await.unwrap();
             for _ in 0..4 {
                 let (told, tell) = std::sync::mpsc::channel();
                 let pools = Arc::clone(&pools);
                 let look = tokio::spawn(async move {
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     let soon = Duration::from_secs(10);
-                    pools.run(Work::Look, move || tell.recv_timeout(soon).ok()).await
+                    pools.run(NOBODY, Work::Look, move || tell.recv_timeout(soon).ok()).await
                 });
                 tokio::spawn(async move {
                     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -248,7 +277,7 @@ mod tests {
         with_pools(async |pools| {
             for _ in 0..3 {
                 let slow = || std::thread::sleep(Duration::from_millis(60));
-                pools.run(Work::Look, slow).await.unwrap();
+                pools.run(NOBODY, Work::Look, slow).await.unwrap();
                 // Long enough for it to be awake, to sleep again and to stop to watch.
                 for pause in [900, 200, 400, 1_500] {
                     let asleep = tokio::time::sleep(Duration::from_millis(pause));
@@ -271,9 +300,9 @@ mod tests {
         with_pools(async |pools| {
             for kind in [Work::Look, Work::Change] {
                 for _ in 0..Pools::workers() + 1 {
-                    assert_eq!(pools.run(kind, || panic!("on purpose")).await, None::<()>);
+                    assert_eq!(pools.run(NOBODY, kind, || panic!("on purpose")).await, None::<()>);
                 }
-                assert_eq!(pools.run(kind, || 7).await, Some(7));
+                assert_eq!(pools.run(NOBODY, kind, || 7).await, Some(7));
             }
         });
     }

@@ -200,6 +200,9 @@ pub trait Registry: Send + Sync {
     /// A workspace that was not deleted.
     fn workspace(&self, id: WorkspaceId) -> Result<Option<WorkspaceRow>>;
 
+    /// The folders of the host that workspaces are on, each with its workspace. Deleted ones have none.
+    fn folders(&self) -> Result<Vec<(WorkspaceId, String)>>;
+
     /// A person's workspaces with the role in each, by id (oldest first), after `after`.
     fn workspaces_of(
         &self,

@@ -469,6 +469,65 @@ fn tools_and_toolsets_that_do_not_exist_are_answers() {
     assert_eq!(answer.status, 404);
 }
 
+/// Largest answer that says what is wrong, whatever was sent.
+const MAX_ERROR: usize = 96 << 10;
+
+/// Arguments that are large in one way each, for every property that a tool has.
+fn large(schema: &Value) -> Vec<Value> {
+    let fuzz = Fuzz { dice: FakeWorld::new(8) };
+    let unknown: Map<_, _> = (0..5_000).map(|at| (format!("unheard of {at}"), json!(1))).collect();
+    let mut all = vec![
+        Value::Object(unknown),
+        json!({"\u{1b}\u{1f600}".repeat(20_000): 1}),
+        json!("x".repeat(40_000)),
+        json!(vec![json!(1); 20_000]),
+    ];
+    let properties = schema["properties"].as_object().cloned().unwrap_or_default();
+    for name in properties.keys() {
+        for wrong in [
+            json!("\"\u{1b}\\".repeat(40_000)),
+            json!("/a".repeat(100_000)),
+            json!("line\n".repeat(200_000)),
+            json!(vec![json!("(".repeat(50)); 2_000]),
+            json!(vec![json!({"unheard": "of"}); 2_000]),
+            serde_json::from_str::<Value>(&"9".repeat(20_000)).unwrap(),
+        ] {
+            let usual = properties.iter().map(|(name, of)| (name.clone(), fuzz.usual(name, of)));
+            let mut args: Map<String, Value> = usual.collect();
+            args.insert(name.clone(), wrong);
+            all.push(Value::Object(args));
+        }
+    }
+    all
+}
+
+#[test]
+fn g8_whatever_is_sent_to_any_tool_the_answer_has_a_bound() {
+    let place = yard();
+    let (session, call) = (place.session(), place.surroundings());
+    let mut largest = (0, String::new());
+    for dialect in place.catalog().dialects() {
+        for tool in place.catalog().list(dialect.name) {
+            for args in large(tool.input_schema()) {
+                let sent = args.to_string().len();
+                let answer = place.catalog().call(dialect.name, tool.name(), args, &session, &call);
+                let told = answer.body.to_string().len();
+                let bound = if answer.ok { MAX_ANSWER + sent } else { MAX_ERROR };
+                let name = format!("{} {}", dialect.name, tool.name());
+                assert!(
+                    told <= bound,
+                    "{name}: {sent} bytes sent, {told} told: {:.300}",
+                    answer.body.to_string()
+                );
+                if !answer.ok && told > largest.0 {
+                    largest = (told, name);
+                }
+            }
+        }
+    }
+    eprintln!("the largest answer that says what is wrong: {largest:?}");
+}
+
 /// As deep as a path may be: nothing recurses itself to death.
 #[test]
 fn r2_the_deepest_path_is_a_path() {

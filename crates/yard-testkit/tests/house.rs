@@ -8,13 +8,13 @@
     reason = "tests make folders and look into them"
 )]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, Weak};
 
 use serde_json::json;
 use tempfile::TempDir;
-use yard_core::{Call, Fault, FaultCode, Limits, Result, Role, World};
+use yard_core::{Call, Fault, FaultCode, Limits, Result, Role, WorkspaceId, World};
 use yard_dialects::Catalog;
 use yard_gate::admin::{
     Entered, House, Identity, LoggedIn, NewKey, NewPerson, NewWorkspace, Opener, Refusal, Rules,
@@ -22,7 +22,7 @@ use yard_gate::admin::{
 use yard_gate::registry::WorkspaceRow;
 use yard_gate::{OpenWorkspace, Session, Transcripts};
 use yard_kernel::{Opening, Resolution, Workspace};
-use yard_store::{SqliteRegistry, SqliteStore};
+use yard_store::{AuditEntry, SqliteRegistry, SqliteStore};
 use yard_testkit::FakeWorld;
 
 const PASSWORD: &str = "correct horse battery staple";
@@ -57,6 +57,11 @@ impl Opener for Shared {
         let allowed = self.0.allowed.lock().unwrap().clone();
         let denied = || Fault::new(FaultCode::Denied, "the operator does not allow this folder");
         allowed.filter(|allowed| allowed == folder).ok_or_else(denied)
+    }
+
+    fn overlap(&self, one: &str, other: &str) -> bool {
+        let (one, other) = (Path::new(one), Path::new(other));
+        one.starts_with(other) || other.starts_with(one)
     }
 
     fn open(&self, row: &WorkspaceRow) -> Result<Arc<OpenWorkspace>> {
@@ -410,6 +415,64 @@ fn a_workspace_that_is_deleted_lets_nobody_in_and_keeps_its_files() {
     assert_eq!(estate.rooms.still_open(), 0);
     let files = estate.folder.path().join("rooms").join(entered.workspace.to_string());
     assert!(files.join("before.txt").exists() && files.join("under way.txt").exists());
+}
+
+#[test]
+fn g16_nobody_learns_of_many_accounts_in_a_minute() {
+    let estate = Estate::new();
+    let ada = estate.person("ada@example.com");
+    let entered = estate.workspace(&ada);
+    let asks = |nth: usize| {
+        let email = format!("nobody-{nth}@example.com");
+        estate.house.add_member(&entered, &email, Role::Viewer)
+    };
+    let told = (0..30).filter(|nth| matches!(asks(*nth), Err(Refusal::Fault(_)))).count();
+    assert_eq!(told, 10);
+    assert!(matches!(asks(31), Err(Refusal::TooMany(_))));
+    let again = NewPerson {
+        email: "ada@example.com".to_owned(),
+        password: PASSWORD.to_owned(),
+        confirm_password: None,
+        full_name: None,
+    };
+    let register = || estate.house.register(&again, "192.0.2.7");
+    assert!((0..10).all(|_| matches!(register(), Err(Refusal::Fault(_)))));
+    assert!(matches!(register(), Err(Refusal::TooMany(_))));
+}
+
+#[test]
+fn r15_a_workspace_that_overlaps_already_can_only_be_removed() {
+    let estate = Estate::new();
+    let (ada, bob) = (estate.person("ada@example.com"), estate.person("bob@example.com"));
+    let house = &estate.house;
+    let at = |name: &str| estate.folder.path().join(name).to_str().unwrap().to_owned();
+    let add = |who: &Identity, folder: String| {
+        *estate.rooms.allowed.lock().unwrap() = Some(folder.clone());
+        house.add_workspace(who, &NewWorkspace { name: "P".to_owned(), folder: Some(folder) })
+    };
+    let first = add(&ada, at("p4")).unwrap();
+    for taken in ["p4", "p4/inner", ""] {
+        assert!(is_denied(add(&bob, at(taken))), "{taken:?}");
+    }
+    // As an older version would have let it happen.
+    let older = WorkspaceRow { folder: Some(at("p4/inner")), ..first.clone() };
+    let older = WorkspaceRow { id: WorkspaceId::new(estate.world.as_ref()), ..older };
+    let Identity::Person { person, .. } = &bob else { panic!("a person") };
+    let audit = AuditEntry {
+        at: older.created_at,
+        actor: "test".to_owned(),
+        action: "add workspace".to_owned(),
+        detail: older.id.to_string(),
+    };
+    house.registry().add_workspace(&older, person.id, &audit).unwrap();
+    let inside =
+        |who: &Identity, row: &WorkspaceRow| house.enter(who.clone(), row.id, Role::Owner).unwrap();
+    *estate.rooms.allowed.lock().unwrap() = Some(at("p4"));
+    for entered in [inside(&ada, &first), inside(&bob, &older)] {
+        assert!(is_denied(house.session(&entered)));
+    }
+    house.delete(&inside(&bob, &older)).unwrap();
+    assert!(estate.write(&house.session(&inside(&ada, &first)).unwrap(), "/a.txt"));
 }
 
 #[test]

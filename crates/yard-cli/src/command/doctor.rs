@@ -1,5 +1,7 @@
 //! `toolyard doctor`: what the box around commands can do on this machine, and how to get the rest.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::json;
 use yard_gate::Actor;
 use yard_kernel::sandbox::{Finding, Level, Sandbox, Wish};
@@ -7,8 +9,13 @@ use yard_kernel::sandbox::{Finding, Level, Sandbox, Wish};
 use crate::door::Door;
 use crate::failure::Failure;
 use crate::leftovers;
+use crate::overlap::overlap;
+use crate::place;
 use crate::reply::{Body, Reply};
 use crate::terminal::{ADDED, BOLD, FAINT, REMOVED, Terminal, visible_cell};
+
+/// The name of what is said about the folder itself.
+const THIS_FOLDER: &str = "this folder";
 
 /// See what the box around commands can do on this machine
 #[derive(clap::Args)]
@@ -26,13 +33,17 @@ impl Options {
     pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
         let helper = std::env::current_exe()
             .map_err(|error| Failure::io("this program cannot be found", &error))?;
-        let sandbox = Sandbox::probe(helper, Wish::default());
+        let sandbox = Sandbox::probe(helper, Wish { scratch: scratch(door), ..Wish::default() });
+        let mut findings = sandbox.findings().to_vec();
+        findings.extend(about_root(&sandbox, door));
+        let is_unfit = |finding: &Finding| finding.name == THIS_FOLDER && !finding.ok;
+        let runs = sandbox.level() == Level::Full && !findings.iter().any(is_unfit);
         let workspace =
             door.open(Actor::LocalPerson).and_then(|seat| Ok(seat.session.leftovers()?));
         let opens = workspace.as_ref().is_ok_and(Vec::is_empty);
-        let exit = u8::from(sandbox.level() != Level::Full || !opens);
+        let exit = u8::from(!runs || !opens);
         let body = if self.json {
-            let findings: Vec<_> = sandbox.findings().iter().map(to_json).collect();
+            let findings: Vec<_> = findings.iter().map(to_json).collect();
             Body::Json(json!({
                 "ok": exit == 0,
                 "level": sandbox.level().name(),
@@ -43,7 +54,7 @@ impl Options {
                 },
             }))
         } else {
-            let mut text = to_text(&sandbox, door.terminal);
+            let mut text = to_text(&findings, sandbox.level(), door.terminal);
             text.push_str(&match &workspace {
                 Ok(leftovers) => leftovers::to_text(leftovers, door.terminal),
                 Err(failure) => {
@@ -57,6 +68,41 @@ impl Options {
     }
 }
 
+/// Where boxes are tried out: where layers will lie, if that is there already.
+fn scratch(door: &Door) -> PathBuf {
+    let data = place::existing_data_folder(door.data_dir());
+    data.unwrap_or_else(|| Wish::default().scratch)
+}
+
+/// What can be said of the folder that commands are to work on: one that is named, or the current one.
+fn about_root(sandbox: &Sandbox, door: &Door) -> Vec<Finding> {
+    let named = door.roots().first().cloned();
+    let Ok(root) = place::spelled_out(named.as_deref().unwrap_or(Path::new("."))) else {
+        return Vec::new();
+    };
+    let root = PathBuf::from(root);
+    // Nobody works on the root of the machine, and the box would refuse it.
+    if root == Path::new("/") || sandbox.level() <= Level::Refuse {
+        return Vec::new();
+    }
+    let mut findings = vec![sandbox.finding_about(&root)];
+    let others = place::other_roots(&root, door.data_dir());
+    let overlapping: Vec<_> = others.iter().filter(|other| overlap(&root, other)).collect();
+    if !overlapping.is_empty() {
+        let names: Vec<_> = overlapping.iter().take(5).map(|at| at.display().to_string()).collect();
+        findings.push(Finding {
+            name: "overlapping roots",
+            ok: false,
+            needed: false,
+            found: format!("files of {} are also in {}", root.display(), names.join(", ")),
+            remedy: "each takes what is changed through the other for the work of somebody else; \
+                     work through one of them"
+                .to_owned(),
+        });
+    }
+    findings
+}
+
 fn to_json(finding: &Finding) -> serde_json::Value {
     json!({
         "name": finding.name,
@@ -68,11 +114,11 @@ fn to_json(finding: &Finding) -> serde_json::Value {
 }
 
 /// A line a thing, and below it how to get what is missing.
-fn to_text(sandbox: &Sandbox, terminal: Terminal) -> String {
-    let width = sandbox.findings().iter().map(|finding| finding.name.chars().count()).max();
+fn to_text(findings: &[Finding], level: Level, terminal: Terminal) -> String {
+    let width = findings.iter().map(|finding| finding.name.chars().count()).max();
     let width = width.unwrap_or(0);
     let mut text = String::new();
-    for finding in sandbox.findings() {
+    for finding in findings {
         let mark = match (finding.ok, finding.needed) {
             (true, _) => terminal.paint(ADDED, "✓"),
             (false, true) => terminal.paint(REMOVED, "✗"),
@@ -86,7 +132,6 @@ fn to_text(sandbox: &Sandbox, terminal: Terminal) -> String {
             text.push('\n');
         }
     }
-    let level = sandbox.level();
     text.push_str(&format!("\n{} {}\n", terminal.paint(BOLD, level.name()), means(level)));
     text
 }

@@ -14,6 +14,7 @@ use super::serve::stop_signal;
 use crate::door::Door;
 use crate::failure::Failure;
 use crate::log;
+use crate::overlap::overlapping;
 use crate::place;
 use crate::reply::Reply;
 
@@ -77,6 +78,7 @@ impl Options {
         let roots = self.roots(door);
         // What is not there is said now; the rest of the opening is done while the client says hello.
         roots.iter().try_for_each(|root| place::spelled_out(root).map(drop))?;
+        refuse_overlap(&roots)?;
         let (door, options) = (door.clone(), self.clone());
         let open = move || {
             options.opened(&door, &roots, policy).map_err(|failure| failure.message().to_owned())
@@ -176,6 +178,17 @@ impl Options {
             Preset::Strict => Policy::Strict,
         })
     }
+}
+
+/// One agent with two roots that hold the same files could change one through the other, past its rules
+/// and its history (R15).
+fn refuse_overlap(roots: &[PathBuf]) -> Result<(), Failure> {
+    let Some((one, other)) = overlapping(roots) else { return Ok(()) };
+    let (one, other) = (one.display(), other.display());
+    let message =
+        format!("the roots {one} and {other} are the same folder, or one lies in the other");
+    Err(Failure::misuse(FaultCode::BadArgument, message)
+        .hinting("name the upper one alone, or serve each from a process of its own"))
 }
 
 /// The workspace at one root, as its agent and its person reach it.

@@ -24,6 +24,9 @@ use crate::reply::Reply;
 use crate::rooms::Rooms;
 use crate::telemetry::{self, Exporter};
 
+/// Files that an open workspace holds: its databases, its folders and its locks.
+const FILES_OF_A_WORKSPACE: u64 = 16;
+
 const DEFAULT_LISTEN: &str = "127.0.0.1:3000";
 
 const HELP: &str = "\
@@ -67,13 +70,13 @@ impl Options {
         let config = Config::read(file.as_deref(), config::variables())?;
         let exporter = Exporter::start(&config.otel)?;
         let _log = log::start(&config.log, exporter.as_ref())?;
-        raise_open_files();
+        let files = raise_open_files();
         let listening = Listening::at(self.address(&config)?).map_err(|error| {
             Failure::io("the address cannot be listened on", &error)
                 .hinting("choose another with --listen, as in --listen 127.0.0.1:3001")
         })?;
         let address = listening.address;
-        let (app, level) = app(door, data.clone(), config, address)?;
+        let (app, level) = app(door, data.clone(), config, address, files)?;
         welcome(address, &data, level);
         yard_server::serve(listening, app, stop_signal);
         if let Some(exporter) = exporter {
@@ -98,6 +101,7 @@ fn app(
     data: DataFolder,
     config: Config,
     address: SocketAddr,
+    files: Option<u64>,
 ) -> Result<(Arc<App>, Level), Failure> {
     let world = door.world();
     let secret = match config.jwt.secret {
@@ -141,9 +145,18 @@ fn app(
         secure_cookies: config.server.secure_cookies,
         public_metrics: config.server.public_metrics,
         commands: level,
+        connections: files.map(|files| most(files / 4)),
         continue_trace: config.otel.endpoint.as_ref().map(|_| telemetry::continue_trace as _),
     };
+    let house = match files {
+        Some(files) => house.with_open_workspaces(most(files / 2 / FILES_OF_A_WORKSPACE)),
+        None => house,
+    };
     Ok((App::new(house, Catalog::standard(), settings), level))
+}
+
+fn most(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 /// The address and the first steps, for who started it by hand.
@@ -169,10 +182,12 @@ fn welcome(address: SocketAddr, data: &DataFolder, level: Level) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// A workspace that is open holds a handful of files, a connection one.
-fn raise_open_files() {
+/// Lets this process open as many files as the system allows it; how many that are, where there is a limit.
+/// Half of them are for workspaces, a quarter for connections, and the rest for commands.
+fn raise_open_files() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    getrlimit(Resource::Nofile).current
 }
 
 /// Ends when the operator, or the system, says so.

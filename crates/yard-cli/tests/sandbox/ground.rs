@@ -1,8 +1,9 @@
 //! A workspace to run boxes on, and the way to do all of a test as root and as an ordinary user.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -162,7 +163,8 @@ impl Ground {
     ) -> io::Result<Ran> {
         let workspace = self.workspace();
         let mut ears = Ears::default();
-        let order = self.order(&workspace, layer, shown_at, argv);
+        let root = File::open(&workspace)?;
+        let order = self.order(&root, &workspace, layer, shown_at, argv);
         let ended = sandbox.run(&order, call, &mut ears)?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok(Ran { ended, stdout: text(&ears.0), stderr: text(&ears.1) })
@@ -186,11 +188,13 @@ impl Ground {
         ears: &mut dyn Hear,
     ) -> io::Result<Ended> {
         let workspace = self.workspace();
-        sandbox.run(&self.order(&workspace, layer, &workspace, argv), &call(), ears)
+        let root = File::open(&workspace)?;
+        sandbox.run(&self.order(&root, &workspace, layer, &workspace, argv), &call(), ears)
     }
 
     fn order<'a>(
         &self,
+        root: &'a File,
         workspace: &'a Path,
         layer: Layer<'a>,
         shown_at: &'a Path,
@@ -203,6 +207,7 @@ impl Ground {
             terminal: None,
             proxy: None,
             scripts: self.scripts.clone(),
+            root: root.as_fd(),
             workspace,
             shown_at,
             folder: PathBuf::new(),

@@ -23,6 +23,8 @@ pub(crate) struct Server {
     temp: TempDir,
     /// Its environment, also when it is started again.
     variables: Vec<(String, String)>,
+    /// The most files that it may open.
+    files: Option<u64>,
     agent: Agent,
     people: AtomicUsize,
     log: Arc<Mutex<Vec<String>>>,
@@ -70,9 +72,18 @@ impl Server {
 
     /// On the folder `data` in a folder that is there already.
     pub(crate) fn start_on(temp: TempDir, variables: &[(&str, &str)]) -> Self {
+        Self::start_as(temp, variables, None)
+    }
+
+    /// Where the system lets it open no more than so many files.
+    pub(crate) fn start_with_files(files: u64) -> Self {
+        Self::start_as(tempfile::tempdir().unwrap(), &[], Some(files))
+    }
+
+    fn start_as(temp: TempDir, variables: &[(&str, &str)], files: Option<u64>) -> Self {
         let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
         let variables: Vec<_> = variables.iter().map(owned).collect();
-        let (child, address, log) = launch(&temp.path().join("data"), &variables);
+        let (child, address, log) = launch(&temp.path().join("data"), &variables, files);
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -80,7 +91,7 @@ impl Server {
             .max_idle_connections_per_host(64)
             .build();
         let people = AtomicUsize::new(0);
-        Self { child, address, temp, variables, agent: config.into(), people, log }
+        Self { child, address, temp, variables, files, agent: config.into(), people, log }
     }
 
     pub(crate) fn data(&self) -> PathBuf {
@@ -100,7 +111,7 @@ impl Server {
     pub(crate) fn crash_and_restart(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        (self.child, self.address, self.log) = launch(&self.data(), &self.variables);
+        (self.child, self.address, self.log) = launch(&self.data(), &self.variables, self.files);
     }
 
     /// Asks it to stop, and waits until it has.
@@ -212,8 +223,20 @@ fn read(mut answer: ureq::http::Response<Body>) -> Answer {
 }
 
 /// Starts the binary and waits until it says where it listens.
-fn launch(data: &Path, variables: &[(String, String)]) -> (Child, String, Arc<Mutex<Vec<String>>>) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_toolyard"));
+fn launch(
+    data: &Path,
+    variables: &[(String, String)],
+    files: Option<u64>,
+) -> (Child, String, Arc<Mutex<Vec<String>>>) {
+    let program = env!("CARGO_BIN_EXE_toolyard");
+    let mut command = match files {
+        None => Command::new(program),
+        Some(files) => {
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\""), program]);
+            shell
+        }
+    };
     command.env_clear().envs(variables.iter().cloned()).stdin(Stdio::null());
     command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

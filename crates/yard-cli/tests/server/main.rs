@@ -26,6 +26,7 @@ mod purged;
 mod retries;
 mod spec_examples;
 mod talk;
+mod tenants;
 mod terminals;
 mod traces;
 mod upgraded;

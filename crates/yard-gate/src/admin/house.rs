@@ -23,6 +23,8 @@ const FAILED_LOGINS_OF: usize = 60;
 const FAILED_LOGINS_FROM: usize = 18;
 /// Accounts made within a minute, from one address.
 const REGISTRATIONS_FROM: usize = 120;
+/// Answers within a minute that tell one caller whether an email address has an account.
+const ACCOUNTS_TOLD: usize = 10;
 /// Most workspaces that are open at once, unless more are in use.
 const OPEN_WORKSPACES: usize = 64;
 
@@ -31,6 +33,9 @@ pub trait Opener: Send + Sync {
     /// The folder of the host that a person asked for, if the operator allowed it; in the form in
     /// which it is kept.
     fn admit_folder(&self, folder: &str) -> Result<String>;
+
+    /// Whether two such folders are the same, or one lies in the other, by whatever path or link.
+    fn overlap(&self, one: &str, other: &str) -> bool;
 
     /// Opens a workspace, making what is missing.
     fn open(&self, workspace: &WorkspaceRow) -> Result<Arc<OpenWorkspace>>;
@@ -58,7 +63,11 @@ pub struct House {
     pub(super) opener: Box<dyn Opener>,
     pub(super) logins: LoginLimits,
     pub(super) registered_from: Attempts,
+    pub(super) told_of_accounts: Attempts,
     pub(super) known: Known,
+    /// Held while a workspace gets a folder of the host, so that no two get the same.
+    pub(super) giving_folders: Mutex<()>,
+    most_open: usize,
     open: Mutex<FastMap<WorkspaceId, Room>>,
 }
 
@@ -135,14 +144,33 @@ impl House {
                 from_address: Attempts::at_most(FAILED_LOGINS_FROM),
             },
             registered_from: Attempts::at_most(REGISTRATIONS_FROM),
+            told_of_accounts: Attempts::at_most(ACCOUNTS_TOLD),
             known: Known::default(),
+            giving_folders: Mutex::default(),
+            most_open: OPEN_WORKSPACES,
             open: Mutex::default(),
         })
+    }
+
+    /// The same, with at most so many workspaces open at once, unless more are in use.
+    #[must_use]
+    pub fn with_open_workspaces(self, most: usize) -> Self {
+        Self { most_open: most.clamp(1, OPEN_WORKSPACES), ..self }
     }
 
     /// The registry, for what a door keeps there itself (answers to retried requests).
     pub fn registry(&self) -> &dyn Registry {
         self.registry.as_ref()
+    }
+
+    /// Counts an answer that may say whether an email address has an account here, and refuses who had as
+    /// many of them lately as anybody may. One that says nothing of the kind is given back.
+    pub(super) fn may_be_told(
+        &self,
+        who: &str,
+        now: Timestamp,
+    ) -> std::result::Result<(), Refusal> {
+        self.told_of_accounts.take(who, now).map_err(Refusal::TooMany)
     }
 
     /// The registry, for a change that may bear on who is calling or on what a caller may do.
@@ -188,9 +216,28 @@ impl House {
             return Ok(Arc::clone(workspace));
         }
         let row = self.registry.workspace(id)?.ok_or_else(Refusal::stranger)?;
+        if let Some(folder) = &row.folder
+            && self.is_another_s(folder, Some(id))?
+        {
+            let message = "the folder of this workspace is also, or holds, or lies in that of another one: \
+                           the two must not work on the same files. Its owner can delete the workspace, \
+                           which leaves the files where they are";
+            return Err(Refusal::denied(message));
+        }
         let workspace = self.opener.open(&row)?;
         *inside = Some(Arc::clone(&workspace));
         Ok(workspace)
+    }
+
+    /// Whether a folder is, holds or lies in that of another workspace than `own`.
+    pub(super) fn is_another_s(
+        &self,
+        folder: &str,
+        own: Option<WorkspaceId>,
+    ) -> std::result::Result<bool, Refusal> {
+        let folders = self.registry.folders()?;
+        let mut others = folders.iter().filter(|(id, _)| Some(*id) != own);
+        Ok(others.any(|(_, other)| self.opener.overlap(folder, other)))
     }
 
     fn room(&self, id: WorkspaceId) -> Room {
@@ -200,7 +247,7 @@ impl House {
             room.last_used = now;
             return room.clone();
         }
-        let is_full = open.len() >= OPEN_WORKSPACES;
+        let is_full = open.len() >= self.most_open;
         let closed = if is_full { take_oldest(&mut open) } else { None };
         let room = Room { inside: Arc::default(), last_used: now };
         open.insert(id, room.clone());
@@ -222,9 +269,14 @@ impl House {
     /// Ends what runs in every workspace: the house is about to be left.
     pub fn end_all_terminals(&self) {
         let rooms: Vec<Room> = held(&self.open).values().cloned().collect();
-        for workspace in rooms.iter().filter_map(Room::workspace) {
-            workspace.stop_all_terminals();
-        }
+        let open: Vec<_> = rooms.iter().filter_map(Room::workspace).collect();
+        // All of them end at the same time, and only then is anybody waited for.
+        open.iter().for_each(|workspace| workspace.begin_to_stop_terminals());
+        std::thread::scope(|scope| {
+            for workspace in &open {
+                scope.spawn(|| workspace.stop_all_terminals());
+            }
+        });
     }
 
     /// Ends what runs in a workspace on behalf of somebody who may not any more.
@@ -256,6 +308,6 @@ impl Room {
     }
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

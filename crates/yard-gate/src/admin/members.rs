@@ -21,11 +21,15 @@ impl House {
         email: &str,
         role: Role,
     ) -> Result<MemberRow, Refusal> {
+        let caller = entered.identity.actor().name();
+        let now = self.now();
+        self.may_be_told(&caller, now)?;
         let user = self.registry.user_by_email(&email_key(email))?.ok_or_else(|| {
             Refusal::missing(
                 "nobody with this email address has an account here; ask them to register",
             )
         })?;
+        self.told_of_accounts.give_back(&caller, now);
         let detail = format!("person {} as {} to {}", user.id, role.word(), entered.workspace);
         let audit = self.audit(entered.identity.actor(), "add member", detail);
         if !self.changing().add_member(entered.workspace, user.id, role, &audit)? {

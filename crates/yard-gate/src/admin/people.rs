@@ -76,6 +76,7 @@ impl House {
         }
         check_new(new)?;
         let now = self.now();
+        self.may_be_told(address, now)?;
         self.registered_from.take(address, now).map_err(Refusal::TooMany)?;
         let row = UserRow {
             id: UserId::new(self.world.as_ref()),
@@ -90,6 +91,7 @@ impl House {
                 "this email address has an account already; log in instead",
             ));
         }
+        self.told_of_accounts.give_back(address, now);
         Ok(row.into())
     }
 

@@ -3,7 +3,7 @@
 use yard_core::{Role, UserId, WorkspaceId};
 use yard_store::registry::WorkspaceRow;
 
-use super::house::House;
+use super::house::{House, held};
 use super::identity::{Entered, Identity};
 use super::refusal::Refusal;
 
@@ -39,11 +39,20 @@ impl House {
         };
         let name = check_name("name", &new.name)?;
         let folder = new.folder.as_deref().map(|folder| self.opener.admit_folder(folder));
+        let folder = folder.transpose()?;
+        let _giving = folder.is_some().then(|| held(&self.giving_folders));
+        if let Some(folder) = &folder
+            && self.is_another_s(folder, None)?
+        {
+            return Err(Refusal::denied(
+                "this folder, or one above or below it, belongs to a workspace already; choose another",
+            ));
+        }
         let now = self.now();
         let row = WorkspaceRow {
             id: WorkspaceId::new(self.world.as_ref()),
             name,
-            folder: folder.transpose()?,
+            folder,
             created_at: now,
             updated_at: now,
         };

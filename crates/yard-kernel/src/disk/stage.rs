@@ -23,13 +23,19 @@ use crate::content::{hash_all, read_all};
 
 use super::apart::open_apart;
 use super::identity::EntryStat;
-use super::{Disk, DiskCall, EntryKind, Stat, is_folder, layer, special, stage_fault, write_fault};
+use super::{
+    Disk, DiskCall, EntryKind, SET_ID, Stat, holes, is_folder, layer, special, stage_fault,
+    write_fault,
+};
 
 /// Larger files are hashed in pieces.
 const WHOLE: u64 = 1 << 20;
 
 /// How the name of a file ends that takes another's place, or was taken out of its own.
 const SWAPPED: &str = ".swap";
+
+/// The attribute that gives a program rights of root.
+const CAPABILITIES: &str = "security.capability";
 
 /// The staging folder and, in it, the folder of whole files that are kept as versions.
 pub(crate) struct Stage {
@@ -212,8 +218,8 @@ impl Stage {
         Ok(guard.finish(stat))
     }
 
-    /// Gives a staged file its owner and mode, where it does not have them; how it looks then. Owner
-    /// first: changing it clears the set-user-id bits that the mode may bring.
+    /// Gives a staged file its owner and mode, where it does not have them; how it looks then. No file
+    /// that we put in place runs as its owner or its group.
     fn dress(&self, file: &File, shape: &Shape) -> std::result::Result<EntryStat, Errno> {
         let stat = EntryStat::of(file)?;
         let chown = shape.owner.filter(|owner| *owner != stat.owner);
@@ -225,7 +231,9 @@ impl Stage {
                 Err(errno) => return Err(errno),
             }
         }
-        let chmod = shape.mode.filter(|mode| chown.is_some() || *mode != stat.mode);
+        let wanted = shape.mode.unwrap_or(stat.mode) & !SET_ID;
+        let owner_changed = chown.is_some() && shape.mode.is_some();
+        let chmod = (owner_changed || wanted != stat.mode).then_some(wanted);
         if let Some(mode) = chmod {
             rustix::fs::fchmod(file, Mode::from_raw_mode(mode))?;
         }
@@ -572,6 +580,7 @@ impl Stage {
             Err(errno) => return Err(told(errno)),
         }
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
+        drop_capabilities(&source).map_err(told)?;
         let stat = self.dress(&source, shape).map_err(told)?;
         Ok(guard.finish(stat))
     }
@@ -592,7 +601,7 @@ impl Stage {
     pub(crate) fn copy(
         self: &Arc<Self>,
         disk: &Disk,
-        mut source: File,
+        source: File,
         shape: &Shape,
         path: &WsPath,
     ) -> Result<Staged> {
@@ -604,7 +613,7 @@ impl Stage {
             .map_err(told)?;
         let guard = Unfinished { stage: Arc::clone(self), name: Some(staged) };
         let mut file = File::from(handle);
-        std::io::copy(&mut source, &mut file).map_err(|error| told(errno_of(&error)))?;
+        holes::copy(&source, &mut file).map_err(|error| told(errno_of(&error)))?;
         let stat = self.dress(&file, shape).map_err(told)?;
         Ok(guard.finish(stat))
     }
@@ -684,6 +693,21 @@ impl Drop for NewlyKept {
         if !self.stays {
             let _ = rustix::fs::unlinkat(&self.stage.kept, &self.name, AtFlags::empty());
         }
+    }
+}
+
+/// Takes the capabilities off a file that a command left: whoever runs it would have them.
+fn drop_capabilities(file: &File) -> std::result::Result<(), Errno> {
+    match rustix::fs::fremovexattr(file, CAPABILITIES) {
+        Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(()),
+        // Who may not remove them did not set them either: the file is somebody's whose file this is not.
+        Err(Errno::PERM | Errno::ACCESS) => {
+            match rustix::fs::fgetxattr(file, CAPABILITIES, &mut [0_u8; 0][..]) {
+                Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(()),
+                _ => Err(Errno::PERM),
+            }
+        }
+        Err(errno) => Err(errno),
     }
 }
 

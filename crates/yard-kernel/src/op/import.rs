@@ -42,6 +42,7 @@ impl Execute for TakeIn {
         let mut importing = Importing::new(workspace, call);
         importing.planner.draft.records = Records::Callers;
         importing.planner.effort = Effort::Quick;
+        importing.is_repeated = true;
         importing.visit_all(&WsPath::root(), false)?;
         let Importing { mut planner, answer, .. } = importing;
         planner.draft.expects.clear();
@@ -86,6 +87,9 @@ struct Importing<'a> {
     lookup: Lookup<'a>,
     seen: HashSet<FileId>,
     done: u64,
+    /// What this process recorded a moment ago is taken to be the same under the same signature: whoever
+    /// looks again and again, or ends with many terminals, does not read it all each time.
+    is_repeated: bool,
     answer: Imported,
 }
 
@@ -103,7 +107,8 @@ impl<'a> Importing<'a> {
             unchanged: 0,
             skipped: Vec::new(),
         };
-        Self { planner, lookup: Lookup::new(workspace), seen: HashSet::new(), done: 0, answer }
+        let (lookup, seen) = (Lookup::new(workspace), HashSet::new());
+        Self { planner, lookup, seen, done: 0, is_repeated: false, answer }
     }
 
     /// Looks at everything below a folder, and at what is not there any more.
@@ -175,7 +180,13 @@ impl<'a> Importing<'a> {
         let Some(node) = node else { return Ok(false) };
         let Some(stat) = self.planner.workspace.disk.stat(&visit.path)? else { return Ok(false) };
         let same = stat.is(node.last.kind) && stat.mode == node.last.mode;
-        Ok(same && (node.last.kind == FileKind::Folder || node.signature == Some(stat.signature)))
+        let was_recorded = || {
+            let workspace = self.planner.workspace;
+            let recorded = |content| workspace.did_record(node.id, content, stat.signature);
+            self.is_repeated && node.last.content.is_some_and(recorded)
+        };
+        let is_folder = node.last.kind == FileKind::Folder;
+        Ok(same && (is_folder || node.signature == Some(stat.signature) || was_recorded()))
     }
 
     /// Nodes below `base` that are no longer on disk.

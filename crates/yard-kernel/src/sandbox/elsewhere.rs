@@ -2,7 +2,7 @@
 //! this platform does not offer either.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use yard_core::Call;
@@ -36,6 +36,16 @@ impl Sandbox {
     /// Why.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// No command works on any folder.
+    pub fn finding_about(&self, _: &Path) -> Finding {
+        Finding { name: "this folder", ..self.findings[0].clone() }
+    }
+
+    /// No file system is at fault.
+    pub(crate) fn unfit_file_system(&self, _: &io::Error, _: &Path) -> Option<String> {
+        None
     }
 
     /// Refuses.

@@ -156,23 +156,35 @@ const ABSENT: &[i64] = &[
     libc::SYS_openat2,
 ];
 
-/// Calls that set a file's mode: the argument that is the mode, and the one whose flags say whether it
-/// counts. A file that runs as its owner would, once landed, run as the server's user.
-const MODES: &[(i64, u8, Option<u8>)] = &[
+/// Calls that set a file's mode, each with the argument that is the mode. A file that runs as its owner
+/// would, once landed, run as the server's user. Whether a call of `open` makes a file is no question
+/// here: several flags say so, and libraries send a mode of zero where it does not count. `mkdir` is not
+/// among them: the kernel itself takes no such bit there, and programs that copy folders send them.
+const MODES: &[(i64, u8)] = &[
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_chmod, 1, None),
+    (libc::SYS_chmod, 1),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_creat, 1, None),
+    (libc::SYS_creat, 1),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_mknod, 1, None),
+    (libc::SYS_mknod, 1),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_open, 2, Some(1)),
-    (libc::SYS_fchmod, 1, None),
-    (libc::SYS_fchmodat, 2, None),
-    (FCHMODAT2, 2, None),
-    (libc::SYS_mknodat, 2, None),
-    (libc::SYS_openat, 3, Some(2)),
+    (libc::SYS_open, 2),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (FCHMODAT2, 2),
+    (libc::SYS_mknodat, 2),
+    (libc::SYS_openat, 3),
 ];
+
+/// Calls that make a device, each with the argument that says so. One of no number can be made by anybody.
+const DEVICES: &[(i64, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    (libc::SYS_mknodat, 2),
+];
+
+/// Leaves a device of no number in the old place of a file that is renamed.
+const RENAME_WHITEOUT: u64 = 4;
 
 /// `fchmodat2`, the same on all architectures.
 const FCHMODAT2: i64 = 452;
@@ -240,9 +252,13 @@ fn program(around: Around) -> Result<BpfProgram, seccompiler::BackendError> {
     rules.insert(libc::SYS_ioctl, typed.collect::<Result<_, _>>()?);
     rules.insert(libc::SYS_socket, sockets(named_sockets)?);
     rules.insert(libc::SYS_socketpair, pairs(named_sockets)?);
-    for (call, mode, flags) in MODES {
-        rules.insert(*call, modes(*mode, *flags)?);
+    for (call, mode) in MODES {
+        rules.insert(*call, modes(*mode)?);
     }
+    for (call, mode) in DEVICES {
+        rules.entry(*call).or_default().extend(devices(*mode)?);
+    }
+    rules.insert(libc::SYS_renameat2, vec![both(4, RENAME_WHITEOUT, RENAME_WHITEOUT)?]);
     if around == Around::Nothing {
         rules.extend(REFUSED_ALONE.iter().map(|call| (*call, Vec::new())));
         for call in OWN_ALONE {
@@ -291,17 +307,15 @@ fn pairs(named: bool) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
 }
 
 /// A mode with the bit of the owner's or of the group's rights.
-fn modes(mode: u8, flags: Option<u8>) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-    let rule = |bit: u32| {
-        let set = |value: u64| SeccompCmpOp::MaskedEq(value);
-        let bit = u64::from(bit);
-        let mut conditions = vec![(mode, set(bit), bit)];
-        if let Some(flags) = flags {
-            conditions.push((flags, set(libc::O_CREAT as u64), libc::O_CREAT as u64));
-        }
-        all(&conditions)
-    };
-    [libc::S_ISUID, libc::S_ISGID].into_iter().map(rule).collect()
+fn modes(mode: u8) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let bits = [libc::S_ISUID, libc::S_ISGID].map(u64::from);
+    bits.into_iter().map(|bit| both(mode, bit, bit)).collect()
+}
+
+/// A character or block device.
+fn devices(mode: u8) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let kinds = [libc::S_IFCHR, libc::S_IFBLK].map(u64::from);
+    kinds.into_iter().map(|kind| both(mode, u64::from(libc::S_IFMT), kind)).collect()
 }
 
 /// Holds when all of these do. The kernel reads these arguments as 32 bits, and so does the filter.

@@ -4,10 +4,11 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use super::group::Groups;
 use super::report::{Step, Trouble};
-use super::{Finding, landlocked};
+use super::{Finding, landlocked, system};
 
 /// The parts of a full box, each with the last step that belongs to it.
 const PARTS: [(&str, Step, &str); 4] = [
@@ -98,6 +99,23 @@ pub(super) fn groups(groups: &Result<Groups, String>) -> Finding {
         ),
     };
     Finding { name: "control groups", ok: groups.is_ok(), needed: false, found, remedy }
+}
+
+/// Whether commands can work on a folder.
+pub(super) fn root(tried: io::Result<()>, root: &Path, data: &Path) -> Finding {
+    let kind = |at: &Path| system::file_system(at).unwrap_or_else(|| "unknown".to_owned());
+    let (found, remedy) = match &tried {
+        Ok(()) => (format!("a command ran on {} ({})", root.display(), kind(root)), String::new()),
+        Err(error) => (
+            format!("no command runs on {} ({}): {error}", root.display(), kind(root)),
+            format!(
+                "keep the folder on a file system as ext4, xfs or btrfs, and the data folder (now on {}) \
+                 beside it; or run as an ordinary user",
+                kind(data)
+            ),
+        ),
+    };
+    Finding { name: "this folder", ok: tried.is_ok(), needed: true, found, remedy }
 }
 
 /// Where a box shows the programs that tools start.

@@ -21,7 +21,7 @@ use super::filter::Around;
 use super::inner::START;
 use super::mounts::Trees;
 use super::report::{At as _, Report, Step, Trouble};
-use super::task::Task;
+use super::task::{Task, WORKSPACE};
 use super::{Exit, capacity, filter, landlocked, mounts, syscall};
 
 /// Runs the command in the namespaces that the parent made.
@@ -34,7 +34,7 @@ pub(super) fn in_namespaces(
     die_with_parent().at(Step::Session)?;
     let trees = match trees {
         Some(trees) => trees,
-        None => Trees::take(task).at(Step::Folders)?,
+        None => Trees::take(task)?,
     };
     let built = mounts::build(task, trees)?;
     let start = task.shown_at.join(&task.folder);
@@ -51,9 +51,9 @@ pub(super) fn behind_walls(
     words: OwnedFd,
 ) -> Result<(), Trouble> {
     die_with_parent().at(Step::Session)?;
-    let start = task.workspace.join(&task.folder);
     confine(task, Around::Nothing)?;
-    let exit = run(task, &start, words)?;
+    // This process stands in the workspace.
+    let exit = run(task, &Path::new(WORKSPACE).join(&task.folder), words)?;
     finish(exit, socket)
 }
 

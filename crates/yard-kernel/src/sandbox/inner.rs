@@ -20,7 +20,7 @@ use rustix::thread::UnshareFlags;
 use super::mounts::Trees;
 use super::report::{At as _, Report, Step, Trouble};
 use super::task::Task;
-use super::{first, group, loopback, syscall, usage};
+use super::{first, group, handles, loopback, syscall, usage};
 
 /// The server's word: the command may start.
 pub(super) const START: u8 = b'S';
@@ -68,7 +68,12 @@ fn hold_owners() -> ExitCode {
 }
 
 fn serve(socket: &UnixStream) -> Result<(), Trouble> {
+    let workspace = handles::receive(socket).at(Step::Order)?;
     let task = Task::read(socket).at(Step::Order)?;
+    // From here on the workspace is the current folder. A new mount namespace takes that along, which it
+    // does not do with a handle; and no path is looked up again.
+    rustix::process::fchdir(&workspace).at(Step::Folders)?;
+    drop(workspace);
     group::come_in(&task.doors).at(Step::Group)?;
     rustix::process::setsid().at(Step::Session)?;
     if task.walls.walls().namespaces { boxed(&task, socket) } else { walled(&task, socket) }
@@ -77,7 +82,7 @@ fn serve(socket: &UnixStream) -> Result<(), Trouble> {
 fn boxed(task: &Task, socket: &UnixStream) -> Result<(), Trouble> {
     let trees = match task.user {
         Some(user) => {
-            let trees = Trees::take(task).at(Step::Folders)?;
+            let trees = Trees::take(task)?;
             leave_root(user).at(Step::User)?;
             Some(trees)
         }

@@ -13,7 +13,7 @@ use landlock::{
 };
 
 use super::system;
-use super::task::{Kind, Task};
+use super::task::{Kind, Task, WORKSPACE};
 
 /// The newest version whose rights were tried with this box.
 const KNOWN: ABI = ABI::V6;
@@ -96,7 +96,7 @@ fn readable(task: &Task) -> Vec<PathBuf> {
     }
     let system = system::FOLDERS.iter().map(PathBuf::from);
     let etc = system::ETC.iter().map(|name| Path::new("/etc").join(name));
-    system.chain(etc).chain(task.shown.iter().cloned()).chain([task.workspace.clone()]).collect()
+    system.chain(etc).chain(task.shown.iter().cloned()).chain([PathBuf::from(WORKSPACE)]).collect()
 }
 
 fn writable(task: &Task) -> Vec<PathBuf> {
@@ -107,7 +107,7 @@ fn writable(task: &Task) -> Vec<PathBuf> {
         false => all.push(task.scratch.clone()),
     }
     if task.kind != Kind::ReadOnly {
-        all.push(if namespaces { task.shown_at.clone() } else { task.workspace.clone() });
+        all.push(if namespaces { task.shown_at.clone() } else { PathBuf::from(WORKSPACE) });
     }
     all
 }

@@ -20,6 +20,8 @@ mod first;
 #[cfg(target_os = "linux")]
 mod group;
 #[cfg(target_os = "linux")]
+mod handles;
+#[cfg(target_os = "linux")]
 mod inner;
 #[cfg(target_os = "linux")]
 mod landlocked;

@@ -20,7 +20,7 @@ use rustix::mount::{
 
 use super::report::{At as _, Step, Trouble};
 use super::syscall::{TreeAttributes, mount_setattr};
-use super::task::{Kind, Task, shown_path};
+use super::task::{Kind, Task, WORKSPACE, shown_path};
 use super::{masks, system};
 
 const NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
@@ -63,14 +63,23 @@ enum What {
 }
 
 impl Trees {
-    /// Takes hold of them.
-    pub(super) fn take(task: &Task) -> io::Result<Self> {
+    /// Takes hold of them. This process stands in the workspace.
+    pub(super) fn take(task: &Task) -> Result<Self, Trouble> {
         let owners = if task.owners.as_os_str().is_empty() {
             None
         } else {
-            Some(rustix::fs::open(&task.owners, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+            Some(rustix::fs::open(&task.owners, flags, Mode::empty()).at(Step::Folders)?)
         };
-        let owners = owners.as_ref().map(|owners| owners.as_fd());
+        let trees = Self::take_all(task, owners.as_ref().map(|owners| owners.as_fd()));
+        let trees = trees.at(Step::Folders)?;
+        // Not every file system can show its files as another user's.
+        map_owners(&trees.workspace, owners.as_ref().map(|owners| owners.as_fd()))
+            .at(Step::Mapping)?;
+        Ok(trees)
+    }
+
+    fn take_all(task: &Task, owners: Option<BorrowedFd<'_>>) -> io::Result<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo")?;
         let mut folders = Vec::new();
         for name in system::ETC {
@@ -94,10 +103,12 @@ impl Trees {
         let devices = system::DEVICES.iter().chain(own_terminal);
         let devices = devices.map(device).collect::<io::Result<_>>()?;
         let attributes = if task.kind == Kind::InPlace { NO_DEVICES } else { READ_ONLY };
-        let workspace = owned_tree(&task.workspace, attributes, owners)?;
+        let workspace = own_tree(Path::new(WORKSPACE), attributes, owners.is_some())?;
         let layers = match task.upper.parent() {
             Some(parent) if task.kind == Kind::Overlay => {
-                Some(owned_tree(parent, NO_DEVICES, owners)?)
+                let layers = own_tree(parent, NO_DEVICES, owners.is_some())?;
+                map_owners(&layers, owners)?;
+                Some(layers)
             }
             _ => None,
         };
@@ -137,13 +148,12 @@ fn look(at: &Path, owners: Option<BorrowedFd<'_>>) -> io::Result<Option<Shown>> 
     Ok(Some(Shown { at: at.to_owned(), what }))
 }
 
-/// A tree of the server's user, whose files the box's user owns.
-fn owned_tree(at: &Path, attributes: u64, owners: Option<BorrowedFd<'_>>) -> io::Result<OwnedFd> {
+/// A tree of the server's user.
+fn own_tree(at: &Path, attributes: u64, is_root: bool) -> io::Result<OwnedFd> {
     // Without root's rights, what is mounted below cannot be taken off: it comes along.
-    let deep = if owners.is_some() { OpenTreeFlags::empty() } else { OpenTreeFlags::AT_RECURSIVE };
+    let deep = if is_root { OpenTreeFlags::empty() } else { OpenTreeFlags::AT_RECURSIVE };
     let tree = clone_tree(at, deep)?;
     private(&tree, attributes)?;
-    map_owners(&tree, owners)?;
     Ok(tree)
 }
 

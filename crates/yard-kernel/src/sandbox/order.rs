@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -94,7 +94,10 @@ pub struct Order<'a> {
     pub proxy: Option<u16>,
     /// Small files that the box shows read-only as `/run/toolyard/<name>`. Only at [`Level::Full`].
     pub scripts: Vec<(String, Vec<u8>)>,
-    /// The workspace's folder on the host.
+    /// The workspace's folder, open. This handle is what the box shows and what the command works in,
+    /// whatever is at `workspace` by then.
+    pub root: BorrowedFd<'a>,
+    /// The path of the workspace's folder on the host: only to tell which host paths lie in it.
     pub workspace: &'a Path,
     /// Where the box shows it: its real path, or `/workspace`.
     pub shown_at: &'a Path,

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io::{self, Read as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -158,6 +158,25 @@ fn try_full(shared: &Shared) -> io::Result<()> {
     Ok(())
 }
 
+/// Tries a box on a folder that commands are to work on: not every file system can be below a layer, or
+/// show its files as another user's.
+pub(super) fn on_root(shared: &Shared, root: &Path) -> Finding {
+    let tried = || -> io::Result<()> {
+        let ground = Ground::make(&shared.wish.scratch)?;
+        let (upper, work) = (ground.0.join("upper"), ground.0.join("work"));
+        let layer = match shared.level {
+            Level::Full => Layer::Overlay { upper: &upper, work: &work },
+            _ => Layer::ReadOnly,
+        };
+        let ended = try_on(shared, root, layer, "exit 7", &mut Ears::default())?;
+        match ended.exit {
+            Exit::Code(7) => Ok(()),
+            _ => Err(io::Error::other("a box was made and the command did not run in it")),
+        }
+    };
+    findings::root(tried(), root, &shared.wish.scratch)
+}
+
 fn try_walls(shared: &Shared) -> io::Result<()> {
     if landlocked::version() < landlocked::SCOPES {
         return Err(io::Error::other("Landlock is absent, or too old to hold signals"));
@@ -196,7 +215,17 @@ fn try_heard(
     script: &str,
     ears: &mut Ears,
 ) -> io::Result<Ended> {
-    let workspace = ground.0.join("workspace");
+    try_on(shared, &ground.0.join("workspace"), layer, script, ears)
+}
+
+fn try_on(
+    shared: &Shared,
+    workspace: &Path,
+    layer: Layer<'_>,
+    script: &str,
+    ears: &mut Ears,
+) -> io::Result<Ended> {
+    let root = fs::File::open(workspace)?;
     let order = Order {
         argv: ["/bin/sh", "-c", script].map(Into::into).to_vec(),
         env: Vec::new(),
@@ -204,8 +233,9 @@ fn try_heard(
         terminal: None,
         proxy: None,
         scripts: Vec::new(),
-        workspace: &workspace,
-        shown_at: &workspace,
+        root: root.as_fd(),
+        workspace,
+        shown_at: workspace,
         folder: PathBuf::new(),
         layer,
         scratch: None,

@@ -6,11 +6,15 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::group::{Group, Groups};
 use super::{HELPER, Order};
+
+/// What the helper calls itself.
+const NAME: &str = "toolyard";
 
 /// A helper without an order. Dropped, it ends: the socket goes first, and nothing is left of it when its
 /// group goes.
@@ -38,6 +42,8 @@ impl Helper {
     ) -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
         let process = Command::new(program)
+            // What it is called can be read in the box: where it is on this machine is nobody's business.
+            .arg0(NAME)
             .arg(HELPER)
             .env_clear()
             .current_dir("/")

@@ -52,6 +52,7 @@ steps! {
     Group = "come into its control group",
     Session = "leave the server's session",
     Folders = "take hold of the folders to show",
+    Mapping = "show the workspace's files as its own user's",
     User = "leave the user root",
     Namespaces = "make namespaces",
     Owners = "map the user",

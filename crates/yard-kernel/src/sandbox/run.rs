@@ -14,8 +14,11 @@ use std::time::Instant;
 use yard_core::Call;
 
 use super::group::{Group, Groups};
+use super::handles;
 use super::probe::{self, Trials};
 use super::process::Helper;
+use super::report::{Step, Trouble};
+use super::system;
 use super::task::{Kind, Task, WallBits};
 use super::watched::Watched;
 use super::{Ended, Finding, Hear, Layer, Level, Order, Walls, Wish, default_environment};
@@ -61,6 +64,18 @@ impl Sandbox {
         self.findings.get_or_init(|| probe::findings(&self.shared, &self.trials))
     }
 
+    /// Whether a command can work on this folder, found out by running one.
+    pub fn finding_about(&self, root: &Path) -> Finding {
+        probe::on_root(&self.shared, root)
+    }
+
+    /// The file system of a workspace, if a box could not be made because of it.
+    pub(crate) fn unfit_file_system(&self, error: &io::Error, workspace: &Path) -> Option<String> {
+        let trouble = error.get_ref()?.downcast_ref::<Trouble>()?;
+        let is_about_it = matches!(trouble.step, Step::Mapping | Step::Overlay);
+        is_about_it.then(|| system::file_system(workspace)).flatten()
+    }
+
     /// Runs a command to its end, on this thread. When it returns, no process of the command is left.
     /// An error is of the box or of `heard`, never the command's: it did not start, or was ended.
     pub fn run(&self, order: &Order<'_>, call: &Call, heard: &mut dyn Hear) -> io::Result<Ended> {
@@ -87,7 +102,8 @@ impl Shared {
         let mut helper = Helper::start(&self.helper, self.groups.as_deref(), order)?;
         task.doors = helper.group.as_ref().map(Group::doors).unwrap_or_default();
         // A helper that is gone already has said why.
-        let _ = helper.socket.write_all(&task.to_bytes());
+        let _ = handles::send(&helper.socket, order.root)
+            .and_then(|()| helper.socket.write_all(&task.to_bytes()));
         drop(task);
         Watched::new(helper, order, call, started).see_through(heard)
     }

@@ -1,6 +1,11 @@
 //! Which parts of the host every box shows, read-only: what programs need to run, and nothing that
 //! tells of people, of other programs' state or of this machine's secrets.
 
+#![allow(clippy::disallowed_methods, reason = "the table of mounts is a file")]
+
+use std::fs;
+use std::path::Path;
+
 /// Folders (or links to such) with programs and libraries.
 pub(super) const FOLDERS: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt"];
@@ -72,4 +77,18 @@ pub(super) fn made_up(uid: u32, gid: u32) -> [(&'static str, String); 4] {
     let group = format!("root:x:0:\nuser:x:{gid}:\nnogroup:x:65534:\n");
     let hosts = "127.0.0.1 localhost box\n::1 localhost box\n".to_owned();
     [("passwd", passwd), ("group", group), ("hosts", hosts), ("hostname", "box\n".to_owned())]
+}
+
+/// The kind of file system that a folder is on, by the table of mounts: of the mounts that the path lies
+/// in, the last one of the longest place.
+pub(super) fn file_system(folder: &Path) -> Option<String> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let folder = fs::canonicalize(folder).ok()?;
+    let kinds = mounts.lines().filter_map(|line| {
+        let (about, kind) = line.split_once(" - ")?;
+        let place = Path::new(about.split(' ').nth(4)?);
+        let kind = kind.split(' ').next()?;
+        folder.starts_with(place).then(|| (place.as_os_str().len(), kind.to_owned()))
+    });
+    kinds.max_by_key(|(length, _)| *length).map(|(_, kind)| kind)
 }

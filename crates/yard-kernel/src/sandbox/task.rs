@@ -11,6 +11,9 @@ use super::{Mask, MaskKind, Walls};
 /// No order is longer: standard input and scripts included.
 const LONGEST: u64 = 256 << 20;
 
+/// The workspace, for the helper: it stands in the handle that it was given.
+pub(super) const WORKSPACE: &str = ".";
+
 /// What the helper shall do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Task {
@@ -18,6 +21,7 @@ pub(super) struct Task {
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) stdin: Vec<u8>,
     pub(super) scripts: Vec<(OsString, Vec<u8>)>,
+    /// The workspace's path on the host, to tell what lies in it. It is never opened.
     pub(super) workspace: PathBuf,
     pub(super) shown_at: PathBuf,
     pub(super) folder: PathBuf,

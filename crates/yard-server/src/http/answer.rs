@@ -229,14 +229,15 @@ async fn handle(
     mut ask: Box<Ask>,
     work: Work,
 ) -> Result<(Reply, Box<Ask>), Problem> {
-    let done = app.pools.run(work, move || {
+    let whose = ask.whose();
+    let done = app.pools.try_run(&whose, work, move || {
         if matches!(ask.caller, Caller::Unasked) {
             ask.let_in()?;
         }
         let reply = idempotency::once(&ask, ask.route.handler)?;
         Ok((reply, ask))
     });
-    done.await.unwrap_or_else(|| {
+    done.await.map_err(Problem::from)?.unwrap_or_else(|| {
         tracing::error!("a handler broke off");
         Err(Problem::internal())
     })
@@ -286,8 +287,9 @@ fn check_shape(route: &Route, headers: &HeaderMap, bytes: &[u8]) -> Result<(), P
 
 /// Asks who is calling before a large body is read.
 async fn let_in_early(app: &Arc<App>, mut ask: Box<Ask>) -> Result<Box<Ask>, Problem> {
+    let whose = ask.whose();
     let let_in = move || ask.let_in().map(|()| ask);
-    app.pools.run(Work::Look, let_in).await.unwrap_or_else(|| Err(Problem::internal()))
+    app.pools.run(&whose, Work::Look, let_in).await.unwrap_or_else(|| Err(Problem::internal()))
 }
 
 /// The answer as it goes over the wire; what is refused at the path of a `page`, as a page.

@@ -38,6 +38,8 @@ pub struct Settings {
     pub public_metrics: bool,
     /// How much holds commands.
     pub commands: Level,
+    /// Most connections at once, where this machine allows fewer open files than there may be.
+    pub connections: Option<usize>,
     /// Tells the span of a request which trace it continues, where traces are exported.
     pub continue_trace: Option<ContinueTrace>,
 }
@@ -49,7 +51,7 @@ pub type ContinueTrace = fn(&Span, &HeaderMap);
 pub struct App {
     pub(crate) house: House,
     pub(super) catalog: Catalog,
-    pub(super) settings: Settings,
+    pub(crate) settings: Settings,
     pub(crate) pools: Arc<Pools>,
     /// The MCP door.
     pub(super) mcp: Streamable,

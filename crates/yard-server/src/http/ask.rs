@@ -17,6 +17,7 @@ use super::problem::Problem;
 use super::route::{Access, BodyShape, Route};
 use super::stream::Chunks;
 use super::tools::Envelope;
+use crate::pool::NOBODY;
 
 /// One request.
 pub(crate) struct Ask {
@@ -188,6 +189,12 @@ impl Ask {
     pub(crate) fn param(&self, name: &str) -> &str {
         let found = self.params.iter().find(|(known, _)| known == name);
         found.map_or("", |(_, value)| value.as_str())
+    }
+
+    /// Whose work the request is: the workspace that the path names, in one spelling.
+    pub(crate) fn whose(&self) -> String {
+        let id = self.param("id").parse::<WorkspaceId>();
+        id.map_or_else(|_| NOBODY.to_owned(), |id| id.to_string())
     }
 
     /// An id in the path; what is none names nothing.

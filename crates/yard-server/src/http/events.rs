@@ -161,7 +161,7 @@ impl Reader {
             let after = rows.last().map_or(cursor, |row| row.number);
             Ok((rows.iter().map(told).collect(), after))
         };
-        self.ask.app.pools.run(Work::Look, look).await?.ok()
+        self.ask.app.pools.run(&self.ask.whose(), Work::Look, look).await?.ok()
     }
 }
 

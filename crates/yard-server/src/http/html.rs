@@ -32,10 +32,20 @@ pub(super) fn escaped(text: &str) -> String {
             '\'' => safe.push_str("&#39;"),
             // What turns the direction of a text around would show another one than there is.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => safe.push('\u{fffd}'),
+            '\n' | '\t' => safe.push(char),
+            // Neither may what moves a cursor, or ends a line where nobody sees it: its picture is shown.
+            '\u{7f}' => safe.push('\u{2421}'),
+            '\0'..='\u{1f}' => safe.push(picture(char)),
+            '\u{80}'..='\u{9f}' => safe.push('\u{fffd}'),
             _ => safe.push(char),
         }
     }
     safe
+}
+
+/// The picture of a control character.
+fn picture(control: char) -> char {
+    char::from_u32(0x2400 + u32::from(control)).unwrap_or('\u{fffd}')
 }
 
 #[cfg(test)]
@@ -49,6 +59,10 @@ mod tests {
             "&lt;a href=&quot;x&quot; b=&#39;&amp;&#39;&gt;"
         );
         assert_eq!(escaped("a\u{202e}b"), "a\u{fffd}b");
+        assert_eq!(
+            escaped("a\u{1b}[8mb\rc\0\u{7f}\u{9b}\n\t"),
+            "a\u{241b}[8mb\u{240d}c\u{2400}\u{2421}\u{fffd}\n\t"
+        );
         assert!(frame("<x>", "<p>").contains("<title>&lt;x&gt;</title>"));
     }
 }

@@ -101,7 +101,8 @@ async fn let_in(
     }
     let id = workspace.parse().unwrap_or(WorkspaceId::from_bytes([0; 16]));
     let (house, sent) = (Arc::clone(app), token.clone());
-    let entered = app.pools.run(Work::Look, move || session(&house, &sent, id)).await;
+    let entered =
+        app.pools.run(&id.to_string(), Work::Look, move || session(&house, &sent, id)).await;
     let session = entered.ok_or_else(Problem::internal)??;
     let address = guard::address(&app.settings, &parts.uri, &parts.headers)?;
     let pages = move |awaited: &Awaited| address.clone() + &decide::path(&id.to_string(), awaited);
@@ -151,7 +152,8 @@ impl Alive {
                 () = closed => return,
             }
             let (app, token, id) = (Arc::clone(&self.app), self.token.clone(), self.id);
-            let still = self.app.pools.run(Work::Look, move || session(&app, &token, id)).await;
+            let look = move || session(&app, &token, id);
+            let still = self.app.pools.run(&id.to_string(), Work::Look, look).await;
             if !matches!(still, Some(Ok(_))) {
                 return;
             }

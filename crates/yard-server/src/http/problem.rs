@@ -5,6 +5,8 @@ use yard_core::{Fault, FaultCode};
 use yard_dialects::{Answer, Fields, Stop, workspace};
 use yard_gate::admin::Refusal;
 
+use crate::pool::TooMany;
+
 /// A failure with its HTTP status.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Problem {
@@ -82,6 +84,15 @@ impl From<Fault> for Problem {
             FaultCode::Io => Self::internal(),
             _ => Self::stopped(&Stop::Fault(fault)),
         }
+    }
+}
+
+impl From<TooMany> for Problem {
+    fn from(TooMany(seconds): TooMany) -> Self {
+        let message = format!(
+            "this workspace has as much under way as it may, and much more waits; try again in {seconds} s"
+        );
+        Self::new(429, "RATE_LIMITED", message).retry_after(seconds)
     }
 }
 

@@ -49,8 +49,8 @@ pub(super) fn outgoing(ask: Arc<Ask>, raw: Raw, stop: StopWhenDropped) -> Body {
             if offset >= end {
                 return None;
             }
-            let app = Arc::clone(&ask.app);
-            let piece = app.pools.run(Work::Look, move || next(&ask, offset)).await;
+            let (app, whose) = (Arc::clone(&ask.app), ask.whose());
+            let piece = app.pools.run(&whose, Work::Look, move || next(&ask, offset)).await;
             match piece {
                 Some(Ok(bytes)) if !bytes.is_empty() => {
                     let after = offset + bytes.len() as u64;

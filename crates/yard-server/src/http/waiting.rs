@@ -46,7 +46,7 @@ pub(super) async fn answered(ask: &Arc<Ask>, waiting: Waiting) -> Option<Reply> 
 async fn resumed(ask: &Arc<Ask>, waiting: &Arc<Waiting>) -> Option<Answer> {
     let changes = matches!(waiting.pending.awaited, Awaited::Approval(_));
     let (ask, waiting) = (Arc::clone(ask), Arc::clone(waiting));
-    let app = Arc::clone(&ask.app);
+    let (app, whose) = (Arc::clone(&ask.app), ask.whose());
     let resume = move || {
         // A key that was revoked, or a member who was removed, gets nothing any more.
         ask.is_still_in().ok()?;
@@ -55,5 +55,5 @@ async fn resumed(ask: &Arc<Ask>, waiting: &Arc<Waiting>) -> Option<Answer> {
     };
     // What was approved may be left to be done by who waits for it.
     let work = if changes { Work::Change } else { Work::Look };
-    app.pools.run(work, resume).await.flatten()
+    app.pools.run(&whose, work, resume).await.flatten()
 }

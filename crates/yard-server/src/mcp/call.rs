@@ -30,7 +30,7 @@ use super::result;
 use super::seat::{Elsewhere, Seat};
 use super::stdio::Company;
 use super::tools::Speech;
-use crate::pool::{self, Work};
+use crate::pool::{self, TooMany, Work};
 use crate::waiting;
 
 /// How often a long call tells that it goes on.
@@ -112,7 +112,8 @@ impl Calling<'_> {
             // sends meanwhile is read right after.
             return pool::here(calling).ok_or_else(broke_off);
         }
-        let running = self.door.pools().run(work, calling);
+        let whose = self.whose();
+        let running = self.door.pools().try_run(&whose, work, calling);
         let mut running = std::pin::pin!(running);
         let token = self.context.meta.get_progress_token();
         let began = Instant::now();
@@ -121,7 +122,7 @@ impl Calling<'_> {
         loop {
             tokio::select! {
                 biased;
-                done = &mut running => return done.ok_or_else(broke_off),
+                done = &mut running => return done.map_err(too_many)?.ok_or_else(broke_off),
                 () = self.context.ct.cancelled(), if !cancelled => {
                     // The work is waited for all the same: its place is free only once it has ended.
                     cancelled = true;
@@ -300,11 +301,10 @@ impl Calling<'_> {
             return Err(ErrorData::invalid_request("the client's word is no person's here", None));
         };
         let (catalog, call) = (self.door.catalog(), self.door.patient());
-        let waited = pending.clone();
-        let done = self
-            .door
-            .pools()
-            .run(Work::Change, move || asked::settle(&catalog, &person, &call, &waited, &said));
+        let (waited, whose) = (pending.clone(), self.whose());
+        let done = self.door.pools().run(&whose, Work::Change, move || {
+            asked::settle(&catalog, &person, &call, &waited, &said)
+        });
         let word = done.await.ok_or_else(broke_off)?;
         let answer = self.resumed(&pending).await?;
         match (word, &answer.pending) {
@@ -317,6 +317,11 @@ impl Calling<'_> {
         }
     }
 
+    /// Whose work the calls are: the workspace's, whoever is calling.
+    fn whose(&self) -> String {
+        String::from_utf8_lossy(self.seat.session.host_root()).into_owned()
+    }
+
     /// The answer as it stands now.
     async fn resumed(&self, pending: &Pending) -> Result<Answer, ErrorData> {
         let (catalog, session, call) =
@@ -325,7 +330,7 @@ impl Calling<'_> {
             (self.seat.toolset.clone(), self.tool.clone(), pending.clone());
         // What was approved may be left to be done by who waits for it.
         let resume = move || catalog.resume(&toolset, &tool, &pending, &session, &call);
-        self.door.pools().run(Work::Change, resume).await.ok_or_else(broke_off)
+        self.door.pools().run(&self.whose(), Work::Change, resume).await.ok_or_else(broke_off)
     }
 
     /// Waits a while for a person elsewhere, who cannot be asked through the client.
@@ -359,7 +364,8 @@ impl Calling<'_> {
     async fn form(&self, pending: &Pending) -> Result<Option<ElicitRequestParams>, ErrorData> {
         let Some(person) = self.seat.person.clone() else { return Ok(None) };
         let pending = pending.clone();
-        let form = self.door.pools().run(Work::Look, move || asked::form(&pending, &person)).await;
+        let form = move || asked::form(&pending, &person);
+        let form = self.door.pools().run(&self.whose(), Work::Look, form).await;
         form.ok_or_else(broke_off)?.map_err(|fault| internal(&fault))
     }
 
@@ -434,6 +440,13 @@ pub(super) fn internal(fault: &Fault) -> ErrorData {
 }
 
 /// A call that panicked has changed nothing, or is finished when the workspace is opened again.
+fn too_many(TooMany(seconds): TooMany) -> ErrorData {
+    let message = format!(
+        "this workspace has as much under way as it may, and much more waits; call again in {seconds} s"
+    );
+    ErrorData::internal_error(message, None)
+}
+
 pub(super) fn broke_off() -> ErrorData {
     ErrorData::internal_error("the call broke off; nothing of it is half done", None)
 }

@@ -184,7 +184,8 @@ impl<S: Seats> Service<S> {
         let rooms = seats.rooms(context)?;
         let call = door.surroundings().within_millis(Limits::default().call_millis);
         let cancel = call.cancel_flag();
-        let running = door.pools().run(work, move || look(&rooms, &call));
+        let whose = whose(&rooms);
+        let running = door.pools().run(&whose, work, move || look(&rooms, &call));
         tokio::select! {
             done = running => done.unwrap_or_else(|| Err(broke_off())),
             () = context.ct.cancelled() => {
@@ -209,12 +210,18 @@ impl<S: Seats> Service<S> {
     }
 }
 
+/// Whose work it is to look at these.
+fn whose(rooms: &[Room]) -> String {
+    let root = rooms.first().map_or(&[][..], |room| room.session.host_root());
+    String::from_utf8_lossy(root).into_owned()
+}
+
 /// Somebody who looks at each workspace from now on, or from a moment ago on. The whole tree is walked for
 /// that, which takes a while.
 async fn watchers(door: &Door, rooms: Vec<Room>, from: Since) -> Result<Vec<Watcher>, ErrorData> {
-    let call = door.surroundings();
+    let (call, whose) = (door.surroundings(), whose(&rooms));
     let watch = move || rooms.into_iter().map(|room| Watcher::new(room, from, &call)).collect();
-    let made: Option<yard_core::Result<Vec<_>>> = door.pools().run(Work::Walk, watch).await;
+    let made: Option<yard_core::Result<Vec<_>>> = door.pools().run(&whose, Work::Walk, watch).await;
     made.ok_or_else(broke_off)?.map_err(|fault| internal(&fault))
 }
 

@@ -3,8 +3,9 @@
 
 #![allow(clippy::disallowed_methods, reason = "the one place of the store that opens files")]
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,7 +26,7 @@ fn ensure_folder(dir: &Path) -> io::Result<()> {
     if let Some(parent) = parent {
         ensure_folder(parent)?;
     }
-    match DirBuilder::new().create(dir) {
+    match DirBuilder::new().mode(0o700).create(dir) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
@@ -34,10 +35,26 @@ fn ensure_folder(dir: &Path) -> io::Result<()> {
 
 /// Waits for the lock that the file `path` stands for, and holds it until the result is dropped.
 pub(crate) fn lock_file(path: &Path) -> Result<File> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
-    let file = file.map_err(|error| fault(&error))?;
+    let file = open_private(path).map_err(|error| fault(&error))?;
     file.lock().map_err(|error| fault(&error))?;
     Ok(file)
+}
+
+/// Makes sure that a file is there that nobody else on this machine can read, whatever the folder allows.
+pub(crate) fn make_private(path: &Path) -> Result<()> {
+    let made = || {
+        let file = open_private(path)?;
+        let permissions = file.metadata()?.permissions();
+        match permissions.mode() & 0o077 {
+            0 => Ok(()),
+            _ => file.set_permissions(Permissions::from_mode(0o600)),
+        }
+    };
+    made().map_err(|error| fault(&error))
+}
+
+fn open_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)
 }
 
 /// Fills a file up with zeros to a length, without touching what is in it. The caller made sure that

@@ -13,7 +13,7 @@ use std::path::Path;
 use yard_core::ContentHash;
 
 pub(crate) use codec::{expand, expand_against};
-pub(crate) use file::{create_folder, fill_up, lock_file};
+pub(crate) use file::{create_folder, fill_up, lock_file, make_private};
 pub(crate) use splice::{common_start, unsplice, unsplice_in_place};
 
 use crate::prepared::{Form, How, TINY};

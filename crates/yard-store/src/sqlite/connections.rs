@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::Options;
 use super::log;
 use super::schema::Schema;
-use crate::blobs::fill_up;
+use crate::blobs::{fill_up, make_private};
 use crate::{Result, StoreError};
 
 /// How many reading connections are kept for the next reader.
@@ -73,6 +73,8 @@ impl Connections {
         schema: &'static Schema,
         options: Options,
     ) -> Result<Self> {
+        // The database's own files beside it get the mode that it has.
+        make_private(&database)?;
         let writer = Mutex::new(Writer::open(&database, schema)?);
         Ok(Self { database, schema, options, writer, readers: Mutex::default() })
     }

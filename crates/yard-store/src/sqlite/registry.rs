@@ -301,6 +301,14 @@ impl Registry for SqliteRegistry {
         self.db.read(|connection| one(connection, sql, [id.as_bytes()], workspace))
     }
 
+    fn folders(&self) -> Result<Vec<(WorkspaceId, String)>> {
+        let sql = "SELECT id, folder FROM workspace
+                   WHERE folder IS NOT NULL AND deleted = 0 ORDER BY id";
+        self.db.read(|connection| {
+            all(connection, sql, [], |row| Ok((WorkspaceId::from_bytes(row.get(0)?), row.get(1)?)))
+        })
+    }
+
     fn workspaces_of(
         &self,
         user: UserId,

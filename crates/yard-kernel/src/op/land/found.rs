@@ -1,9 +1,24 @@
 //! What a layer holds, beside what the workspace has by now. Nothing is planned here.
 
-use yard_core::{Call, FileKind, Result, WsPath};
+use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
 
-use crate::disk::{EntryKind, Layer, Stat};
+use crate::disk::{EntryKind, Layer, SET_ID, Stat};
 use crate::workspace::Workspace;
+
+/// The mode with which an entry of a layer can land: without the bits that let a file run as its owner or
+/// its group. A file that the command did nothing to keeps them, and so does a folder: no command can set
+/// them, so that it has them from the folder that it was made in, whose group it shares.
+fn landing_mode(stat: &Stat, below: Option<&Stat>) -> u32 {
+    let same_kind = below.filter(|below| below.kind == stat.kind);
+    let is_unchanged = |below: &Stat| {
+        let looks = |stat: &Stat| (stat.mode, stat.size(), stat.signature.mtime);
+        looks(below) == looks(stat)
+    };
+    match stat.is(FileKind::Folder) || same_kind.is_some_and(is_unchanged) {
+        true => stat.mode,
+        false => stat.mode & !SET_ID,
+    }
+}
 
 /// What a layer holds, beside what the workspace has by now.
 #[derive(Default)]
@@ -38,7 +53,11 @@ impl Found {
             names.sort_unstable();
             let mut below = Vec::new();
             for name in &names {
-                let Ok(path) = folder.join_bytes(name) else { continue };
+                let Ok(path) = folder.join_bytes(name) else {
+                    // No path can name it: the folder that holds it is what can be said.
+                    found.left_out.push(folder.clone());
+                    continue;
+                };
                 below.extend(found.entry(workspace, layer, path, shows)?);
             }
             let hidden = hidden || layer.is_opaque(&folder)?;
@@ -48,7 +67,25 @@ impl Found {
             // The first one is looked at next.
             ahead.extend(below.into_iter().rev().map(|(path, shows)| (path, shows, hidden)));
         }
+        found.left_out.dedup();
+        found.check_fits(workspace)?;
         Ok(found)
+    }
+
+    /// A fault if what the command wrote is more than commands may write. By the lengths of the files: one
+    /// that has holes counts whole, because its bytes are hashed and can be asked for.
+    fn check_fits(&self, workspace: &Workspace) -> Result<()> {
+        let sizes = self.entries.iter().map(|entry| entry.stat.size());
+        let written = sizes.fold(0_u64, u64::saturating_add);
+        let most = workspace.most_written();
+        if written <= most {
+            return Ok(());
+        }
+        let message = format!(
+            "the files that the command wrote or changed are {written} bytes long together, and {most} may \
+             be: nothing of it was kept. Write less, or have the operator raise `written_mib` of `[commands]`"
+        );
+        Err(Fault::new(FaultCode::TooLarge, message))
     }
 
     /// Notes one entry; if it is a folder, it is to be looked into.
@@ -59,9 +96,10 @@ impl Found {
         path: WsPath,
         shows: bool,
     ) -> Result<Option<(WsPath, bool)>> {
-        let Some(stat) = layer.disk.stat(&path)? else { return Ok(None) };
+        let Some(mut stat) = layer.disk.stat(&path)? else { return Ok(None) };
         layer.open_up(&path, &stat)?;
         let below = if shows { workspace.disk.stat(&path)? } else { None };
+        stat.mode = landing_mode(&stat, below.as_ref());
         match stat.kind {
             EntryKind::Special(_) => {
                 match below {

@@ -1,0 +1,125 @@
+//! The workspace's folder is exchanged while it is open, as another root that holds it could do: whatever
+//! is at its path by then, no command, terminal or file tool reads or writes there.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use serde_json::json;
+use yard_kernel::sandbox::{Sandbox, Walls, Wish};
+use yard_kernel::{Boxed, Ground};
+use yard_testkit::{Folders, Plan, Yard};
+
+use crate::ground::{plan, shell_as, times};
+
+const CANARY: &str = "a secret of the host";
+
+/// A path beside the root, whatever is at the root's by then.
+fn beside(yard: &Yard, name: &str) -> PathBuf {
+    yard.root().parent().unwrap().join(name)
+}
+
+/// A folder outside, with something to read, and a file that no command may change.
+fn outside(yard: &Yard) -> PathBuf {
+    let outside = beside(yard, "outside");
+    fs::create_dir_all(&outside).unwrap();
+    fs::write(outside.join("inside.txt"), CANARY).unwrap();
+    outside.canonicalize().unwrap()
+}
+
+fn is_untouched(outside: &Path) -> bool {
+    let names = fs::read_dir(outside).unwrap().count();
+    names == 1 && fs::read_to_string(outside.join("inside.txt")).unwrap() == CANARY
+}
+
+fn walled() -> Plan {
+    let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
+    let walls = Walls { namespaces: false, ..Walls::default() };
+    let wish = Wish { walls, ..Wish::default() };
+    Plan { boxed: Some(Boxed::new(move || Sandbox::probe(helper, wish))), ..Plan::default() }
+}
+
+#[test]
+fn g1_a_root_that_is_a_link_to_elsewhere_by_now_is_refused_by_everything() {
+    for plan in [plan(), walled()] {
+        let yard = Yard::open(&Folders::new(), plan).unwrap();
+        yard.put("/inside.txt", "ours\n");
+        let (root, moved) = (yard.root().to_owned(), beside(&yard, "moved"));
+        let outside = outside(&yard);
+        fs::rename(&root, &moved).unwrap();
+        symlink(&outside, &root).unwrap();
+        let session = yard.session();
+        let calls = [
+            (
+                "codex",
+                "shell",
+                json!({"command": "cat inside.txt; echo x > new", "workdir": null, "timeout_ms": 9_000}),
+            ),
+            (
+                "codex",
+                "exec_command",
+                json!({"cmd": "cat inside.txt; echo x > new", "session_id": "s"}),
+            ),
+            ("workspace", "read", json!({"path": "/inside.txt"})),
+            ("workspace", "write", json!({"path": "/new.txt", "content": "x"})),
+            ("workspace", "grep", json!({"pattern": "."})),
+            ("workspace", "ls", json!({"path": "/"})),
+            ("workspace", "rm", json!({"path": "/inside.txt"})),
+        ];
+        for (toolset, tool, args) in calls {
+            let answer = yard.catalog().call(toolset, tool, args, &session, &yard.surroundings());
+            let text = answer.body.to_string();
+            assert!(!answer.ok && !text.contains(CANARY), "{tool}: {text}");
+            assert!(text.contains("moved or replaced"), "{tool}: {text}");
+        }
+        assert!(is_untouched(&outside));
+        assert_eq!(fs::read_to_string(moved.join("inside.txt")).unwrap(), "ours\n");
+        // Back in its place, it is the same folder again.
+        fs::remove_file(&root).unwrap();
+        fs::rename(&moved, &root).unwrap();
+        let answer = shell_as(&yard, &session, "cat inside.txt");
+        assert!(answer.body.to_string().contains("ours"), "{}", answer.body);
+    }
+}
+
+#[test]
+fn g1_exchanges_of_the_root_while_commands_run_lead_none_of_them_outside() {
+    for (plan, ground) in [(plan(), Ground::Layer), (walled(), Ground::Place)] {
+        let yard = Yard::open(&Folders::new(), plan).unwrap();
+        assert_eq!(yard.workspace().ground().unwrap(), ground);
+        yard.put("/inside.txt", "ours\n");
+        let outside = outside(&yard);
+        let (root, moved) = (yard.root().to_owned(), beside(&yard, "moved"));
+        let (ended, exchanged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        // Of both kinds together, a hundred thousand in the soak.
+        let wanted = if times(10) == 10 { 50_000 } else { 200 };
+        let exchanging = {
+            let (ended, exchanged, outside) =
+                (Arc::clone(&ended), Arc::clone(&exchanged), outside.clone());
+            thread::spawn(move || {
+                while !ended.load(Ordering::Relaxed) {
+                    fs::rename(&root, &moved).unwrap();
+                    symlink(&outside, &root).unwrap();
+                    thread::yield_now();
+                    fs::remove_file(&root).unwrap();
+                    fs::rename(&moved, &root).unwrap();
+                    exchanged.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        };
+        let (mut ran, mut refused) = (0, 0);
+        while exchanged.load(Ordering::Relaxed) < wanted || ran + refused < 5 {
+            let command = "cat inside.txt; ls; pwd -P; echo x > made.txt";
+            let answer = shell_as(&yard, &yard.session(), command);
+            let text = answer.body.to_string();
+            assert!(!text.contains(CANARY), "{text}");
+            *if answer.ok { &mut ran } else { &mut refused } += 1;
+        }
+        ended.store(true, Ordering::Relaxed);
+        exchanging.join().unwrap();
+        assert!(is_untouched(&outside), "after {ran} commands that ran and {refused} that did not");
+    }
+}

@@ -28,8 +28,10 @@ impl Execute for Edit {
         let mut planner = Planner::new(workspace, call);
         let current = planner.current_as(&path, &seen, Large::Keep)?;
         stale::check(workspace, &current, self.expected)?;
-        let edited =
-            replace::edit(&current.bytes, &self.actions).map_err(|fault| named(fault, &path))?;
+        let edited = call.bounding(workspace.limits().load_bytes, |bounds| {
+            replace::edit_within(&current.bytes, &self.actions, bounds)
+        });
+        let edited = edited.map_err(|fault| named(fault, &path))?;
         let content = NewContent {
             bytes: &edited.bytes,
             file_type: current.state.file_type,

@@ -27,7 +27,9 @@ impl Execute for ApplyPatch {
         let mut tree = Tree::new(workspace, call);
         let jobs = patch::jobs(&self.patch)?;
         tree.read_all(&jobs)?;
-        let changes = spread::over_cores(&jobs, call, |job| job.apply(|text| tree.bytes(text)))?;
+        let changes = call.bounding(workspace.limits().load_bytes, |bounds| {
+            spread::over_cores(&jobs, call, |job| job.apply(|text| tree.bytes(text), bounds))
+        })?;
         let mut files = Vec::with_capacity(changes.len());
         // What goes away makes room for what comes.
         for change in changes.iter().filter(|change| change.action == Action::Delete) {

@@ -400,7 +400,11 @@ impl Undoing<'_> {
             return Err(collided("it was changed since"));
         }
         let base_bytes = self.content(change, &current.path, base.content)?;
-        match merge::merge(&base_bytes, &current.bytes, &theirs_bytes) {
+        let limit = self.planner.workspace.limits().load_bytes;
+        let merged = self.planner.call.bounding(limit, |bounds| {
+            merge::merge_within(&base_bytes, &current.bytes, &theirs_bytes, bounds)
+        });
+        match merged? {
             Ok(bytes) => Ok(Some(bytes)),
             Err(collision) => {
                 Err(collided(&format!("the same lines were changed since: {collision}")))

@@ -8,6 +8,7 @@
 #![allow(clippy::disallowed_methods, reason = "the one place of the kernel that opens files")]
 
 mod apart;
+mod attributes;
 mod capture;
 mod dropped;
 mod identity;

@@ -23,10 +23,15 @@ use crate::content::{hash_all, read_all};
 
 use super::apart::open_apart;
 use super::identity::EntryStat;
-use super::{Disk, DiskCall, EntryKind, Stat, is_folder, layer, special, stage_fault, write_fault};
+use super::{
+    Disk, DiskCall, EntryKind, Stat, attributes, is_folder, layer, special, stage_fault, write_fault,
+};
 
 /// Larger files are hashed in pieces.
 const WHOLE: u64 = 1 << 20;
+
+/// The mode of new folders where none can be made to see it.
+const USUAL_FOLDER_MODE: u32 = 0o755;
 
 /// How the name of a file ends that takes another's place, or was taken out of its own.
 const SWAPPED: &str = ".swap";
@@ -110,7 +115,12 @@ impl Stage {
         let home = if beside_data {
             data
         } else {
-            open_folder(disk.root.as_fd(), RESERVED_NAME).map_err(told)?
+            match open_folder(disk.root.as_fd(), RESERVED_NAME) {
+                // Nothing can be changed in such a root, and so nothing is staged for it: it can still
+                // be read.
+                Err(Errno::ROFS | Errno::ACCESS | Errno::PERM) => data,
+                opened => opened.map_err(told)?,
+            }
         };
         let folder = open_apart(home.as_fd(), "stage").map_err(told)?;
         let kept = open_folder(home.as_fd(), "kept").map_err(told)?;
@@ -162,7 +172,12 @@ impl Stage {
         let told = |errno| stage_fault(errno, &WsPath::root());
         loop {
             let name = self.fresh_name();
-            rustix::fs::mkdirat(&self.folder, &name, Mode::from_raw_mode(0o777)).map_err(told)?;
+            match rustix::fs::mkdirat(&self.folder, &name, Mode::from_raw_mode(0o777)) {
+                Ok(()) => {}
+                // No folder is made here as long as that is so.
+                Err(Errno::ROFS | Errno::ACCESS) => return Ok(USUAL_FOLDER_MODE),
+                Err(errno) => return Err(told(errno)),
+            }
             let mode = self.stat(&name).map(|stat| stat.mode);
             match rustix::fs::unlinkat(&self.folder, &name, AtFlags::REMOVEDIR) {
                 // Another process, alone until now, swept it away: it does so once.
@@ -324,7 +339,16 @@ impl Stage {
             }
             Err(errno) => return Err(told(errno)),
         }
-        let stat = self.stat(&staged.name).map_err(told)?;
+        let stat = match self.stat(&staged.name) {
+            Ok(stat) => stat,
+            // Nobody could look at what came out, so it goes back: a failure means that nothing happened.
+            Err(errno) => {
+                let back =
+                    rustix::fs::renameat_with(&self.folder, &staged.name, &parent, name, exchange);
+                staged.placed = back.is_err();
+                return Err(told(errno));
+            }
+        };
         if !(stat.is(FileKind::File) || stat.is(FileKind::Link)) {
             // A folder, or something that nobody may open, appeared there meanwhile: back with it.
             rustix::fs::renameat_with(&self.folder, &staged.name, &parent, name, exchange)
@@ -638,6 +662,11 @@ impl Staged {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(&self.stage.folder, &self.name, flags, Mode::empty());
         opened.map(File::from).map_err(|errno| write_fault(errno, path))
+    }
+
+    /// Gives it the access list and the users' attributes of the file whose place it takes.
+    pub(crate) fn take_attributes(&self, of: &File, mode: u32, path: &WsPath) -> Result<()> {
+        attributes::copy(of, &self.open(path)?, mode, path)
     }
 
     /// Makes its bytes durable.

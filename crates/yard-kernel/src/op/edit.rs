@@ -39,8 +39,7 @@ impl Execute for Edit {
         };
         let (version, hash) = planner.replace_file(&current, &content)?;
         let file = current.id;
-        let (version, hash) = (Some(version), Some(hash));
-        let changed = Changed { path, file, version, hash, created: false };
+        let changed = Changed { path, file, version, hash: Some(hash), created: false };
         planner.propose::<Self>(Edited { changed, places: edited.places })
     }
 

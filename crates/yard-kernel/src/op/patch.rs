@@ -241,9 +241,11 @@ impl<'a> Tree<'a> {
     fn rewrite(&mut self, current: &Current, change: &Change, content: Option<Made>) -> Result<()> {
         let (limits, size) = (self.planner.workspace.limits(), change.content.len() as u64);
         check_loadable(size, limits, &current.path)?;
+        self.planner.check_replaceable(current)?;
         let after = rewritten(current, change);
         if let Some(content) = content {
-            return self.planner.put_made(current, after, content).map(|_| ());
+            self.planner.put_made(current, after, content)?;
+            return self.planner.keep_attributes(current);
         }
         let differs = *current.bytes != change.content;
         if !differs && after == current.state {

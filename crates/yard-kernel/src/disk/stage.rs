@@ -393,8 +393,15 @@ impl Stage {
         let aside = self.swap_name(file, None);
         rename_new(parent.as_fd(), name.as_bytes(), self.folder.as_fd(), aside.as_bytes())
             .map_err(told)?;
-        let stat = self.stat(&aside).map_err(told)?;
-        Ok(Displaced { name: aside, stat })
+        match self.stat(&aside) {
+            Ok(stat) => Ok(Displaced { name: aside, stat }),
+            // As in `place_over`: a failure means that nothing happened.
+            Err(errno) => {
+                let (from, to) = (self.folder.as_fd(), parent.as_fd());
+                let _ = rename_new(from, aside.as_bytes(), to, name.as_bytes());
+                Err(told(errno))
+            }
+        }
     }
 
     /// Files that a crash left under a name that says whose place was being taken.

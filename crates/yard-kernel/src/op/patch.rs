@@ -241,9 +241,9 @@ impl<'a> Tree<'a> {
     fn rewrite(&mut self, current: &Current, change: &Change, content: Option<Made>) -> Result<()> {
         let (limits, size) = (self.planner.workspace.limits(), change.content.len() as u64);
         check_loadable(size, limits, &current.path)?;
-        self.planner.check_replaceable(current)?;
         let after = rewritten(current, change);
         if let Some(content) = content {
+            self.planner.check_replaceable(current)?;
             self.planner.put_made(current, after, content)?;
             return self.planner.keep_attributes(current);
         }
@@ -251,6 +251,7 @@ impl<'a> Tree<'a> {
         if !differs && after == current.state {
             return Ok(());
         }
+        self.planner.check_replaceable(current)?;
         let bytes = differs.then(|| change.content.clone());
         self.planner.rewrite(current, bytes, after)
     }

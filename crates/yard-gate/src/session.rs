@@ -394,11 +394,6 @@ impl Session {
         self.open.workspace.limits()
     }
 
-    /// Whether something is at a path, be it a link that leads nowhere.
-    pub fn is_there(&self, path: &WsPath) -> bool {
-        self.open.workspace.is_there(path)
-    }
-
     /// The workspace's real directory, for callers that send paths below it (R2).
     pub fn host_root(&self) -> &[u8] {
         self.open.workspace.host_root()

@@ -62,7 +62,7 @@ fn is_kept(name: &[u8]) -> bool {
 fn names(file: impl AsFd) -> std::result::Result<Vec<u8>, Errno> {
     let mut names = Vec::new();
     // Most files have none.
-    let length = match rustix::fs::flistxattr(&file, &mut [0u8; 0]) {
+    let length = match rustix::fs::flistxattr_query(&file) {
         Ok(0) | Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(names),
         Ok(_) => LARGEST,
         Err(errno) => return Err(errno),

@@ -526,15 +526,16 @@ mod tests {
         };
         let line = "some line with a word in it\r\n";
         let mixed = format!("{}\n", "\r\n".repeat(200));
-        for (unit, old, new, all) in [
-            (line, "word", "words\nand more", true),
-            (line, "it\n", "that\n", true),
-            ("a", "a", "b", true),
-            ("a", "aaaaaaaaaaaaaaaa", "b", false),
-            (&mixed, &format!("{}\n", "\r\n".repeat(150)), "b", true),
+        let spelled_out = format!("{}\n", "\r\n".repeat(150));
+        for (unit, times, old, new, all) in [
+            (line, 5_000, "word", "words\nand more", true),
+            (line, 5_000, "it\n", "that\n", true),
+            ("a", 20_000, "a", "b", true),
+            ("a", 20_000, "aaaaaaaaaaaaaaaa", "b", false),
+            (&mixed, 10, &spelled_out, "b", true),
         ] {
             let looks = |size: usize| looks(&unit.repeat(size), replace(old, new, all));
-            let (few, many) = (looks(20_000), looks(80_000));
+            let (few, many) = (looks(times), looks(4 * times));
             assert!(many <= 5 * few + 8, "{unit:?} {old:?}: {few} {many}");
             assert!(many >= 4, "{unit:?} {old:?}: {many}");
         }

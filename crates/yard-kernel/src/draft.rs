@@ -574,11 +574,11 @@ impl<'a> Planner<'a> {
     /// Gives the file that takes the place of `current` its access list and users' attributes.
     pub(crate) fn keep_attributes(&self, current: &Current) -> Result<()> {
         let Some(staged) = self.draft.staged.get(&current.id) else { return Ok(()) };
-        if !current.stat.is(FileKind::File) || !staged.bare.kind.known().is_some_and(is_file) {
+        if !current.stat.is(FileKind::File) || !staged.stat.kind.known().is_some_and(is_file) {
             return Ok(());
         }
         let (from, _) = self.workspace.disk.open_listed(self.place_of(current))?;
-        staged.take_attributes(&from, staged.bare.mode, &current.path)
+        staged.take_attributes(&from, staged.stat.mode, &current.path)
     }
 
     /// Where an entry is on disk before this plan, which may move it.

@@ -9,7 +9,7 @@ use rustix::fs::{Access, AtFlags, Mode, XattrFlags};
 use rustix::io::Errno;
 use yard_core::{Fault, FaultCode, Result, Subject, WsPath};
 
-use super::{Disk, Stat, write_fault};
+use super::{Disk, Stage, Staged, Stat, stage_fault, write_fault};
 
 /// The name of the access list, as the system has it.
 const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
@@ -17,6 +17,9 @@ const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 const OF_USERS: &[u8] = b"user.";
 /// The most that the system keeps of one attribute, and of the names of all of them.
 const LARGEST: usize = 64 << 10;
+
+/// The mode of new folders where none can be made to see it.
+const USUAL_FOLDER_MODE: u32 = 0o755;
 
 impl Disk {
     /// A fault where this process could not open a file to write into it, or could not give another
@@ -39,9 +42,39 @@ impl Disk {
     }
 }
 
+impl Stage {
+    /// The mode that a new folder gets here: what the process's mask leaves of 0777.
+    pub(crate) fn folder_mode(&self) -> Result<u32> {
+        let told = |errno| stage_fault(errno, &WsPath::root());
+        loop {
+            let name = self.fresh_name();
+            match rustix::fs::mkdirat(&self.folder, &name, Mode::from_raw_mode(0o777)) {
+                Ok(()) => {}
+                // No folder is made here as long as that is so.
+                Err(Errno::ROFS | Errno::ACCESS) => return Ok(USUAL_FOLDER_MODE),
+                Err(errno) => return Err(told(errno)),
+            }
+            let mode = self.stat(&name).map(|stat| stat.mode);
+            match rustix::fs::unlinkat(&self.folder, &name, AtFlags::REMOVEDIR) {
+                // Another process, alone until now, swept it away: it does so once.
+                Err(Errno::NOENT) => {}
+                Ok(()) => return mode.map_err(told),
+                Err(errno) => return Err(told(errno)),
+            }
+        }
+    }
+}
+
+impl Staged {
+    /// Gives it the access list and the users' attributes of the file whose place it takes.
+    pub(crate) fn take_attributes(&self, of: &File, mode: u32, path: &WsPath) -> Result<()> {
+        copy(of, &self.open(path)?, mode, path)
+    }
+}
+
 /// Gives `to` the access list and the users' attributes of `from`, and then `mode`, which an access
 /// list is part of. A fault where that cannot be done.
-pub(super) fn copy(from: &File, to: &File, mode: u32, path: &WsPath) -> Result<()> {
+fn copy(from: &File, to: &File, mode: u32, path: &WsPath) -> Result<()> {
     let names = names(from).map_err(|errno| write_fault(errno, path))?;
     let mut has_list = false;
     for name in names.split(|byte| *byte == 0).filter(|name| is_kept(name)) {
@@ -96,7 +129,7 @@ mod tests {
 
     use rustix::fs::{Gid, Uid};
 
-    use super::super::{Disk, Resolution, Stage};
+    use super::super::Resolution;
     use super::*;
 
     const SOMEBODY: u32 = 65_534;

@@ -23,22 +23,17 @@ use crate::content::{hash_all, read_all};
 
 use super::apart::open_apart;
 use super::identity::EntryStat;
-use super::{
-    Disk, DiskCall, EntryKind, Stat, attributes, is_folder, layer, special, stage_fault, write_fault,
-};
+use super::{Disk, DiskCall, EntryKind, Stat, is_folder, layer, special, stage_fault, write_fault};
 
 /// Larger files are hashed in pieces.
 const WHOLE: u64 = 1 << 20;
-
-/// The mode of new folders where none can be made to see it.
-const USUAL_FOLDER_MODE: u32 = 0o755;
 
 /// How the name of a file ends that takes another's place, or was taken out of its own.
 const SWAPPED: &str = ".swap";
 
 /// The staging folder and, in it, the folder of whole files that are kept as versions.
 pub(crate) struct Stage {
-    folder: OwnedFd,
+    pub(super) folder: OwnedFd,
     kept: OwnedFd,
     device: (u32, u32),
     prefix: String,
@@ -156,7 +151,7 @@ impl Stage {
         Ok(EntryStat::of(folder)?.device == self.device)
     }
 
-    fn fresh_name(&self) -> String {
+    pub(super) fn fresh_name(&self) -> String {
         format!("{}-{}", self.prefix, self.next.fetch_add(1, Ordering::Relaxed))
     }
 
@@ -165,27 +160,6 @@ impl Stage {
     fn swap_name(&self, file: FileId, step: Option<StepId>) -> String {
         let step = step.map_or_else(String::new, |step| format!(".{step}"));
         format!("{}.{file}{step}{SWAPPED}", self.fresh_name())
-    }
-
-    /// The mode that a new folder gets here: what the process's mask leaves of 0777.
-    pub(crate) fn folder_mode(&self) -> Result<u32> {
-        let told = |errno| stage_fault(errno, &WsPath::root());
-        loop {
-            let name = self.fresh_name();
-            match rustix::fs::mkdirat(&self.folder, &name, Mode::from_raw_mode(0o777)) {
-                Ok(()) => {}
-                // No folder is made here as long as that is so.
-                Err(Errno::ROFS | Errno::ACCESS) => return Ok(USUAL_FOLDER_MODE),
-                Err(errno) => return Err(told(errno)),
-            }
-            let mode = self.stat(&name).map(|stat| stat.mode);
-            match rustix::fs::unlinkat(&self.folder, &name, AtFlags::REMOVEDIR) {
-                // Another process, alone until now, swept it away: it does so once.
-                Err(Errno::NOENT) => {}
-                Ok(()) => return mode.map_err(told),
-                Err(errno) => return Err(told(errno)),
-            }
-        }
     }
 
     /// Removes what crashed processes left. The caller made sure that no other process is alive.
@@ -279,7 +253,7 @@ impl Stage {
         Ok(guard.finish(stat))
     }
 
-    fn stat(&self, name: &str) -> std::result::Result<Stat, Errno> {
+    pub(super) fn stat(&self, name: &str) -> std::result::Result<Stat, Errno> {
         rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|raw| Stat::of(&raw))
     }
 
@@ -669,11 +643,6 @@ impl Staged {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(&self.stage.folder, &self.name, flags, Mode::empty());
         opened.map(File::from).map_err(|errno| write_fault(errno, path))
-    }
-
-    /// Gives it the access list and the users' attributes of the file whose place it takes.
-    pub(crate) fn take_attributes(&self, of: &File, mode: u32, path: &WsPath) -> Result<()> {
-        attributes::copy(of, &self.open(path)?, mode, path)
     }
 
     /// Makes its bytes durable.

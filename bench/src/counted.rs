@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Maker, Mark, Node, Prepared,
-    Purged, Remembered, Result, Seq, SqliteStore, StepRow, Store, VersionRow,
+    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Maker, Mark, Node, Placement,
+    Prepared, Purged, Remembered, Result, RootIdentity, Seq, SqliteStore, StepRow, Store,
+    VersionRow,
 };
 
 /// Batches and steps that went through.
@@ -131,6 +132,22 @@ impl Store for Counted {
 
     fn set_projected(&self, mark: Mark) -> Result<()> {
         self.store.set_projected(mark)
+    }
+
+    fn placements(&self, seq: Seq) -> Result<Vec<Placement>> {
+        self.store.placements(seq)
+    }
+
+    fn add_placements(&self, seq: Seq, placements: &[Placement]) -> Result<()> {
+        self.store.add_placements(seq, placements)
+    }
+
+    fn root(&self) -> Result<Option<RootIdentity>> {
+        self.store.root()
+    }
+
+    fn set_root(&self, root: RootIdentity) -> Result<()> {
+        self.store.set_root(root)
     }
 
     fn append_audit(&self, entry: &AuditEntry) -> Result<()> {

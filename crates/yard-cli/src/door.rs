@@ -192,6 +192,10 @@ impl Seat {
     /// a path of the host below the root, or one relative to the current folder when only that is
     /// there.
     pub(crate) fn path(&self, text: &str) -> Result<WsPath, Failure> {
+        let exact = WsPath::under_shown(text, self.session.host_root());
+        if let Some(path) = exact.ok().filter(|path| place::is_there(&self.root, path)) {
+            return Ok(path);
+        }
         let path = WsPath::parse_under(text, self.session.host_root())
             .map_err(|error| Failure::new(FaultCode::BadPath, format!("{text}: {error}")))?;
         if text.starts_with('/') || place::is_there(&self.root, &path) {

@@ -100,6 +100,13 @@ impl Call {
         self
     }
 
+    /// The same surroundings for what has to be finished once it has begun: without a deadline, and
+    /// without anybody who could cancel it.
+    #[must_use]
+    pub fn without_limits(&self) -> Self {
+        Self { deadline: None, cancelled: Arc::default(), ..self.clone() }
+    }
+
     /// The clock, the dice and the boot that this call runs under.
     pub fn world(&self) -> &dyn World {
         self.world.as_ref()

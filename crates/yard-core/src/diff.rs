@@ -6,9 +6,10 @@ mod greedy;
 use std::ops::Range;
 
 use similar::udiff::UnifiedHunkHeader;
-use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices, group_diff_ops};
+use similar::{Algorithm, ChangeTag, DiffOp, group_diff_ops};
 
 use crate::text::{self, Encoding};
+use crate::{Bounds, line_diff};
 
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
@@ -126,7 +127,8 @@ fn compare(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
         let (old_len, new_len) = (old.len(), new.len());
         return vec![DiffOp::Replace { old_index: 0, old_len, new_index: 0, new_len }];
     }
-    capture_diff_slices(Algorithm::Myers, old, new)
+    // Without bounds nothing stops it.
+    line_diff::compare(old, new, Algorithm::Myers, Bounds::NONE).unwrap_or_default()
 }
 
 fn push_change(page: &mut Page, tag: ChangeTag, line: &str) -> Option<()> {

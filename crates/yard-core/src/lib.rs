@@ -4,6 +4,7 @@
 //! row of one table. Nothing in this crate opens a file, reads a clock, draws a random number or
 //! waits: what it needs of the world is handed to it (see [`World`]).
 
+pub mod bounds;
 pub mod call;
 pub mod diff;
 pub mod effect;
@@ -14,6 +15,7 @@ pub mod hash;
 pub mod id;
 pub mod kept;
 pub mod limits;
+mod line_diff;
 pub mod lines;
 pub mod merge;
 pub mod op;
@@ -26,6 +28,7 @@ pub mod state;
 pub mod text;
 pub mod time;
 
+pub use bounds::Bounds;
 pub use call::{Afterwards, Call, Progress, Rest, World};
 pub use effect::{Dial, Effect, EffectKind, PathEffect};
 pub use fast_map::FastMap;

@@ -4,10 +4,13 @@
 use std::fmt;
 use std::ops::Range;
 
-use memchr::memchr;
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use memchr::{memchr, memchr_iter};
+use similar::{Algorithm, DiffOp};
 
-use crate::lines;
+use crate::{Bounds, line_diff, lines};
+
+/// A text with more lines is not merged by lines: that would take too much memory.
+const MAX_LINES: usize = 1_000_000;
 
 /// Both sides changed the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,20 +32,37 @@ impl std::error::Error for Collision {}
 /// Changes that overlap, or that no unchanged line of `base` parts, collide, unless both sides made
 /// the very same one. Binary content is one indivisible value.
 pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Vec<u8>, Collision> {
+    let merged = merge_within(base, ours, theirs, Bounds::NONE);
+    // Without bounds nothing stops it.
+    merged.unwrap_or(Err(Collision { ours_line: 1 }))
+}
+
+/// As [`merge`], within bounds; the outer fault is that it was stopped. A text with very many lines is
+/// one indivisible value, too.
+pub fn merge_within(
+    base: &[u8],
+    ours: &[u8],
+    theirs: &[u8],
+    bounds: Bounds<'_>,
+) -> crate::Result<Result<Vec<u8>, Collision>> {
     if theirs == base || ours == theirs {
-        return Ok(ours.to_vec());
+        return Ok(Ok(ours.to_vec()));
     }
     if ours == base {
-        return Ok(theirs.to_vec());
+        return Ok(Ok(theirs.to_vec()));
     }
-    let unit = Unit::of([base, ours, theirs]).ok_or(Collision { ours_line: 1 })?;
+    let versions = [base, ours, theirs];
+    let has_few_lines = |bytes: &&[u8]| memchr_iter(b'\n', bytes).count() <= MAX_LINES;
+    let unit = Unit::of(versions).filter(|_| versions.iter().all(has_few_lines));
+    let Some(unit) = unit else { return Ok(Err(Collision { ours_line: 1 })) };
     let marked = u64::from(!mark(ours).is_empty());
-    let [base, ours, theirs] = [base, ours, theirs].map(|bytes| unit.split(bytes));
-    let (our_hunks, their_hunks) = (hunks(&base, &ours), hunks(&base, &theirs));
+    let [base, ours, theirs] = versions.map(|bytes| unit.split(bytes));
+    let our_hunks = hunks(&base, &ours, bounds)?;
+    let their_hunks = hunks(&base, &theirs, bounds)?;
     let merged = interleave(&our_hunks, &their_hunks).map_err(|collision| Collision {
         ours_line: collision.ours_line.saturating_sub(marked).max(1),
-    })?;
-    Ok(apply(&base, &merged))
+    });
+    Ok(merged.map(|merged| apply(&base, &merged)))
 }
 
 /// The byte order mark at the start of a text; empty where there is none.
@@ -128,11 +148,15 @@ impl Hunk<'_> {
 }
 
 /// One version's changes to the base, in order.
-fn hunks<'a>(base: &[&[u8]], version: &'a [&'a [u8]]) -> Vec<Hunk<'a>> {
+fn hunks<'a>(
+    base: &[&[u8]],
+    version: &'a [&'a [u8]],
+    bounds: Bounds<'_>,
+) -> crate::Result<Vec<Hunk<'a>>> {
     let mut hunks: Vec<Hunk<'a>> = Vec::new();
     // Patience anchors on lines that are unique in both, which is what people mean by "the same
     // line"; other algorithms may align a brace with any other brace.
-    for op in capture_diff_slices(Algorithm::Patience, base, version) {
+    for op in line_diff::compare(base, version, Algorithm::Patience, bounds)? {
         if matches!(op, DiffOp::Equal { .. }) {
             continue;
         }
@@ -143,7 +167,7 @@ fn hunks<'a>(base: &[&[u8]], version: &'a [&'a [u8]]) -> Vec<Hunk<'a>> {
         }
         hunks.push(Hunk { base: old, line: new.start, lines: &version[new] });
     }
-    hunks
+    Ok(hunks)
 }
 
 /// The hunks of both sides in the order of the base.

@@ -20,7 +20,7 @@ mod reverse;
 mod tree;
 mod unified;
 
-pub use apply::{Applied, Landed, apply};
+pub use apply::{Applied, Landed, apply, apply_within};
 pub use check::check;
 pub use place::Pass;
 pub use reverse::reverse;

@@ -115,7 +115,11 @@ impl WsPath {
     /// As [`WsPath::parse`], but a path that starts with the workspace's own directory on the host
     /// is taken relative to it.
     pub fn parse_under(text: &str, host_root: &[u8]) -> Result<Self, PathError> {
-        let text = text.trim();
+        Self::under_shown(text.trim(), host_root)
+    }
+
+    /// As [`WsPath::parse_under`], white space and all: nothing is trimmed.
+    pub fn under_shown(text: &str, host_root: &[u8]) -> Result<Self, PathError> {
         let bytes = unshow(text);
         match bytes.strip_prefix(host_root) {
             Some(rest) if host_root != b"/" && (rest.is_empty() || rest.starts_with(b"/")) => {

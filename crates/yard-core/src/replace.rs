@@ -8,13 +8,18 @@ use std::ops::Range;
 
 use memchr::{memchr_iter, memmem};
 
+use crate::bounds::Steps;
 use crate::lines;
 use crate::op::EditAction;
 use crate::text::{LineEnding, NotText, Text, dominant_ending};
-use crate::{Fault, FaultCode, Result, Subject};
+use crate::{Bounds, Fault, FaultCode, Result, Subject};
 
 /// That many line numbers are named when a text occurs several times.
 const MAX_PLACES: usize = 20;
+/// Each of several edits goes over the whole text: more bytes than this in all are refused.
+const MOST_BYTES_OF_WORK: usize = 16 << 30;
+/// The places of a text that overlaps itself are counted up to so many times the size of the body.
+const OVERLAPS: usize = 4;
 
 /// A content after an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,12 +33,20 @@ pub struct Outcome {
 /// The content of a file after all of `actions`, each done to what those before it left; or nothing of
 /// them, and which one failed.
 pub fn edit(bytes: &[u8], actions: &[EditAction]) -> Result<Outcome> {
+    edit_within(bytes, actions, Bounds::NONE)
+}
+
+/// As [`edit`], within bounds. It takes time in proportion to the text for each action, however often a
+/// text occurs.
+pub fn edit_within(bytes: &[u8], actions: &[EditAction], bounds: Bounds<'_>) -> Result<Outcome> {
+    check_work(bytes.len(), actions.len())?;
     let mut text = Text::parse(bytes).map_err(not_text)?;
     let mut places = Vec::with_capacity(actions.len());
     // What an edit leaves may have no line break to learn from: the file had.
     let usual = file_ending(&text.body);
     for (at, action) in actions.iter().enumerate() {
-        let done = act(&text.body, action, usual);
+        bounds.check()?;
+        let done = act(&text.body, action, usual, bounds);
         let (body, count) = done.map_err(|fault| nth(fault, at, actions))?;
         text.body = body;
         places.push(count);
@@ -55,16 +68,40 @@ pub fn edit(bytes: &[u8], actions: &[EditAction]) -> Result<Outcome> {
     Ok(Outcome { bytes: after, places })
 }
 
-fn act(body: &str, action: &EditAction, usual: Option<LineEnding>) -> Result<(String, u64)> {
+/// A fault for more edits of a large text than one call should take.
+fn check_work(bytes: usize, edits: usize) -> Result<()> {
+    let most = MOST_BYTES_OF_WORK / bytes.max(1);
+    if edits <= most.max(1) {
+        return Ok(());
+    }
+    let message = format!(
+        "{edits} edits of a file of {bytes} bytes are too much for one call; send at most {most} at a \
+         time, or write the file anew. Nothing was changed."
+    );
+    Err(Fault::new(FaultCode::TooLarge, message))
+}
+
+fn act(
+    body: &str,
+    action: &EditAction,
+    usual: Option<LineEnding>,
+    bounds: Bounds<'_>,
+) -> Result<(String, u64)> {
     match action {
-        EditAction::Replace { old, new, all } => replace(body, old, new, *all, usual),
+        EditAction::Replace { old, new, all } => {
+            let replacement = Replacement { old, new, usual };
+            match all {
+                true => replacement.everywhere(body, bounds),
+                false => replacement.once(body, bounds).map(|text| (text, 1)),
+            }
+        }
         EditAction::Insert { line, text } => Ok((insert(body, *line, text, usual)?, 1)),
     }
 }
 
 /// Of several edits, which one it was; and that those before it were not done either.
 fn nth(fault: Fault, at: usize, actions: &[EditAction]) -> Fault {
-    if actions.len() == 1 {
+    if actions.len() == 1 || fault.code() == FaultCode::Timeout {
         return fault;
     }
     let before = match at {
@@ -84,60 +121,89 @@ fn not_text(reason: NotText) -> Fault {
     Fault::new(FaultCode::Binary, format!("the file is {reason}; it cannot be edited as text"))
 }
 
-fn replace(
-    body: &str,
-    old: &str,
-    new: &str,
-    all: bool,
+/// One text that shall stand for another.
+struct Replacement<'a> {
+    old: &'a str,
+    new: &'a str,
+    /// The line ending of the file before any edit.
     usual: Option<LineEnding>,
-) -> Result<(String, u64)> {
-    if old.is_empty() {
-        let message = "the text to be replaced is empty; send text that stands in the file once, \
-                       or insert by line number";
-        return Err(Fault::new(FaultCode::BadArgument, message).about(Subject::Find));
-    }
-    let places = occurrences(body, old);
-    match places.as_slice() {
-        [] => {
-            let message = diagnosis::explain(body, old);
-            return Err(Fault::new(FaultCode::TextNotFound, message).about(Subject::Find));
+}
+
+impl Replacement<'_> {
+    /// The body with the only place changed.
+    fn once(&self, body: &str, bounds: Bounds<'_>) -> Result<String> {
+        let search = self.search(body)?;
+        let steps = &mut bounds.steps();
+        let first = search.next(0, steps)?.ok_or_else(|| self.not_found(body))?;
+        // Places that overlap are different places: either could be meant.
+        if search.next(first.start + 1, steps)?.is_some() {
+            return Err(search.not_unique(body, steps)?);
         }
-        [_, _, ..] if !all => return Err(not_unique(body, &places)),
-        _ => {}
+        let place = search.place(&first);
+        let file_ending = file_ending(body);
+        let (before, after) = (&body[..place.start], &body[place.end..]);
+        let text = [before, &self.adapted(&body[place], file_ending), after].concat();
+        self.changed(body, text, bounds)
     }
-    let mut text = String::with_capacity(body.len() + new.len());
-    let mut at = 0;
-    for place in &places {
-        text.push_str(&body[at..place.start]);
-        let ending = ending_at(body, place).or(usual);
-        text.push_str(&adapt(new, ending, old.contains("\r\n")));
-        at = place.end;
+
+    /// The body with every place changed, from the first on and without overlaps; how many there are.
+    fn everywhere(&self, body: &str, bounds: Bounds<'_>) -> Result<(String, u64)> {
+        let search = self.search(body)?;
+        let steps = &mut bounds.steps();
+        let file_ending = file_ending(body);
+        // What is found without a line break is always changed to the same text.
+        let unbroken = (!self.old.contains('\n')).then(|| self.adapted(self.old, file_ending));
+        let mut text = String::with_capacity(body.len());
+        let (mut copied, mut from, mut count) = (0, 0, 0);
+        while let Some(found) = search.next(from, steps)? {
+            let place = search.place(&found);
+            text.push_str(&body[copied..place.start]);
+            match &unbroken {
+                Some(new) => text.push_str(new),
+                None => text.push_str(&self.adapted(&body[place.clone()], file_ending)),
+            }
+            bounds.check_size(text.len())?;
+            (copied, from) = (place.end, found.end);
+            count += 1;
+        }
+        if count == 0 {
+            return Err(self.not_found(body));
+        }
+        text.push_str(&body[copied..]);
+        Ok((self.changed(body, text, bounds)?, count))
     }
-    text.push_str(&body[at..]);
-    if text == body {
-        return Err(no_change());
+
+    fn search<'b>(&self, body: &'b str) -> Result<Search<'b>> {
+        if self.old.is_empty() {
+            let message = "the text to be replaced is empty; send text that stands in the file \
+                           once, or insert by line number";
+            return Err(Fault::new(FaultCode::BadArgument, message).about(Subject::Find));
+        }
+        Ok(Search::new(body, self.old))
     }
-    Ok((text, places.len() as u64))
+
+    /// The new text with the line ending of the place: that of most lines there, else of the file. A
+    /// text without line breaks has none to give.
+    fn adapted(&self, place: &str, file_ending: Option<LineEnding>) -> String {
+        let ending = majority(place).or(file_ending).or(self.usual);
+        adapt(self.new, ending, self.old.contains("\r\n"))
+    }
+
+    fn not_found(&self, body: &str) -> Fault {
+        let message = diagnosis::explain(body, self.old);
+        Fault::new(FaultCode::TextNotFound, message).about(Subject::Find)
+    }
+
+    fn changed(&self, body: &str, text: String, bounds: Bounds<'_>) -> Result<String> {
+        bounds.check_size(text.len())?;
+        if text == body { Err(no_change()) } else { Ok(text) }
+    }
 }
 
 fn no_change() -> Fault {
     let message = "the edit changes nothing: the new text is what already stands there (line \
                    endings are always those of the file)";
     Fault::new(FaultCode::NoChange, message).about(Subject::Replacement)
-}
-
-fn not_unique(body: &str, places: &[Range<usize>]) -> Fault {
-    let numbers = line_numbers(body, places.iter().take(MAX_PLACES).map(|place| place.start));
-    let mut named = numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-    if places.len() > MAX_PLACES {
-        named.push_str(&format!(" and {} more", places.len() - MAX_PLACES));
-    }
-    let message = format!(
-        "the text to be replaced occurs {} times, beginning on lines {named}; it must occur once. \
-         Include more of the lines around the place you mean, so that only that place matches.",
-        places.len()
-    );
-    Fault::new(FaultCode::TextNotUnique, message).about(Subject::Find)
 }
 
 /// The lines, from 1, of ascending offsets.
@@ -152,21 +218,109 @@ fn line_numbers(body: &str, offsets: impl Iterator<Item = usize>) -> Vec<u64> {
     numbers
 }
 
-/// Where `old` stands, without overlaps. Its `\n` also matches `\r\n`; its `\r\n` only itself.
-fn occurrences(body: &str, old: &str) -> Vec<Range<usize>> {
-    if old.contains('\n') && memmem::find(body.as_bytes(), b"\r\n").is_some() {
-        let places = Folded::new(body).occurrences(old);
-        // A text that ends in the `\r` of a `\r\n` is found only as it is.
-        if !places.is_empty() || !old.ends_with('\r') {
-            return places;
-        }
-    }
-    plain_occurrences(body, old)
+/// A text that is looked for in a body. Its `\n` also matches `\r\n`; its `\r\n` only itself.
+struct Search<'a> {
+    haystack: Haystack<'a>,
+    finder: memmem::Finder<'static>,
+    /// How long a place is in what is searched.
+    length: usize,
 }
 
-fn plain_occurrences(body: &str, old: &str) -> Vec<Range<usize>> {
-    let starts = memmem::find_iter(body.as_bytes(), old.as_bytes());
-    starts.map(|start| start..start + old.len()).collect()
+/// What is searched.
+enum Haystack<'a> {
+    /// The body.
+    Plain(&'a [u8]),
+    /// The body with every `\r\n` as `\n`; and which `\n` of the text that is looked for must be a
+    /// `\r\n` in the body.
+    Folded { body: Folded, spelled_out: Vec<usize> },
+}
+
+impl<'a> Search<'a> {
+    fn new(body: &'a str, old: &str) -> Self {
+        if has_bare_line_break(old) && memmem::find(body.as_bytes(), b"\r\n").is_some() {
+            let needle = Folded::new(old);
+            let haystack = Haystack::Folded { body: Folded::new(body), spelled_out: needle.folds };
+            let folded = Self::of(haystack, &needle.text);
+            // A text that ends in the `\r` of a `\r\n` is found only as it is.
+            let is_there = || folded.next(0, &mut Bounds::NONE.steps()).is_ok_and(|p| p.is_some());
+            if !old.ends_with('\r') || is_there() {
+                return folded;
+            }
+        }
+        Self::of(Haystack::Plain(body.as_bytes()), old)
+    }
+
+    fn of(haystack: Haystack<'a>, needle: &str) -> Self {
+        let finder = memmem::Finder::new(needle).into_owned();
+        Self { haystack, finder, length: needle.len() }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match &self.haystack {
+            Haystack::Plain(body) => body,
+            Haystack::Folded { body, .. } => body.text.as_bytes(),
+        }
+    }
+
+    /// The first place in what is searched that begins at `from` or later.
+    fn next(&self, from: usize, steps: &mut Steps<'_>) -> Result<Option<Range<usize>>> {
+        let mut at = from;
+        loop {
+            steps.step()?;
+            let rest = self.bytes().get(at..).unwrap_or_default();
+            let Some(found) = self.finder.find(rest) else { return Ok(None) };
+            let start = at + found;
+            let is_place = match &self.haystack {
+                Haystack::Plain(_) => true,
+                Haystack::Folded { body, spelled_out } => body.has(start, spelled_out, steps)?,
+            };
+            if is_place {
+                return Ok(Some(start..start + self.length));
+            }
+            at = start + 1;
+        }
+    }
+
+    /// A place in the body.
+    fn place(&self, found: &Range<usize>) -> Range<usize> {
+        match &self.haystack {
+            Haystack::Plain(_) => found.clone(),
+            Haystack::Folded { body, .. } => body.unfold(found.start)..body.unfold(found.end),
+        }
+    }
+
+    /// The fault for a text that occurs more than once.
+    fn not_unique(&self, body: &str, steps: &mut Steps<'_>) -> Result<Fault> {
+        let (mut starts, mut count, mut from) = (Vec::new(), 0, 0);
+        while let Some(found) = self.next(from, steps)? {
+            count += 1;
+            if starts.len() < MAX_PLACES {
+                starts.push(self.place(&found).start);
+            }
+            // Where a long text overlaps itself all the time, not every place is counted.
+            let all = count * self.length <= OVERLAPS * self.bytes().len();
+            from = if all { found.start + 1 } else { found.end };
+        }
+        let is_all = count * self.length <= OVERLAPS * self.bytes().len();
+        let numbers = line_numbers(body, starts.into_iter());
+        let mut named = numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        if count > MAX_PLACES {
+            named.push_str(&format!(" and {} more", count - MAX_PLACES));
+        }
+        let at_least = if is_all { "" } else { "at least " };
+        let message = format!(
+            "the text to be replaced occurs {at_least}{count} times, beginning on lines {named}; it \
+             must occur once. Include more of the lines around the place you mean, so that only \
+             that place matches."
+        );
+        Ok(Fault::new(FaultCode::TextNotUnique, message).about(Subject::Find))
+    }
+}
+
+/// Whether a text has a `\n` that is not the end of a `\r\n`.
+fn has_bare_line_break(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr_iter(b'\n', bytes).any(|at| at == 0 || bytes.get(at - 1) != Some(&b'\r'))
 }
 
 /// A text with every `\r\n` as `\n`, in which one linear search finds either, and the way back.
@@ -195,36 +349,19 @@ impl Folded {
         offset + self.folds.partition_point(|fold| *fold < offset)
     }
 
-    fn occurrences(&self, old: &str) -> Vec<Range<usize>> {
-        let needle = Folded::new(old);
-        let finder = memmem::Finder::new(&needle.text);
-        let mut places = Vec::new();
-        let mut at = 0;
-        while let Some(found) = self.text.as_bytes().get(at..).and_then(|rest| finder.find(rest)) {
-            let start = at + found;
-            let end = start + needle.text.len();
-            if self.has_folds(start, &needle.folds) {
-                places.push(self.unfold(start)..self.unfold(end));
-                at = end;
-            } else {
-                at = start + 1;
+    /// Whether the line endings that a needle spells `\r\n` are `\r\n` where it was found.
+    fn has(&self, start: usize, spelled_out: &[usize], steps: &mut Steps<'_>) -> Result<bool> {
+        for fold in spelled_out {
+            steps.step()?;
+            if self.folds.binary_search(&(start + fold)).is_err() {
+                return Ok(false);
             }
         }
-        places
-    }
-
-    /// Whether the line endings that a needle spells `\r\n` are `\r\n` where it was found.
-    fn has_folds(&self, start: usize, folds: &[usize]) -> bool {
-        folds.iter().all(|fold| self.folds.binary_search(&(start + fold)).is_ok())
+        Ok(true)
     }
 }
 
-/// The ending that replacement text takes: that of most lines of the place, else of the text. A
-/// text without line breaks has none to give.
-fn ending_at(body: &str, place: &Range<usize>) -> Option<LineEnding> {
-    majority(&body[place.clone()]).or_else(|| file_ending(body))
-}
-
+/// The ending of most lines of a text, if there is one.
 fn majority(text: &str) -> Option<LineEnding> {
     let all = memchr_iter(b'\n', text.as_bytes()).count();
     let crlf = memmem::find_iter(text.as_bytes(), b"\r\n").count();
@@ -288,6 +425,8 @@ fn insert(body: &str, line: u64, new: &str, usual: Option<LineEnding>) -> Result
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use encoding_rs::WINDOWS_1252;
     use proptest::prelude::*;
 
@@ -347,7 +486,96 @@ mod tests {
         assert!(many.message().contains("occurs 3 times, beginning on lines 1, 3, 3;"), "{many:?}");
         let more = replaced(&"x\n".repeat(25), "x", "z").unwrap_err();
         assert!(more.message().contains("19, 20 and 5 more"), "{more:?}");
-        assert_eq!(replaced("aaaa", "aaa", "b").as_deref(), Ok("ba"));
+    }
+
+    #[test]
+    fn r10_places_that_overlap_are_several() {
+        let refused = |body: &str, old: &str| replaced(body, old, "z").unwrap_err();
+        for (body, old, places) in [
+            ("}\n}\n}\n", "}\n}", "occurs 2 times, beginning on lines 1, 2;"),
+            ("}\r\n}\r\n}\r\n", "}\n}", "occurs 2 times, beginning on lines 1, 2;"),
+            ("}\r\n}\r\n}\r\n", "}\r\n}", "occurs 2 times, beginning on lines 1, 2;"),
+            ("aaaa", "aaa", "occurs 2 times, beginning on lines 1, 1;"),
+        ] {
+            let fault = refused(body, old);
+            assert_eq!(fault.code(), FaultCode::TextNotUnique, "{body:?}");
+            assert!(fault.message().contains(places), "{fault}");
+        }
+        let long = refused(&"a".repeat(4_000), &"a".repeat(1_000));
+        assert!(long.message().contains("occurs at least "), "{long}");
+    }
+
+    /// Counts how often the work looks whether it has to stop.
+    fn looks(body: &str, action: EditAction) -> usize {
+        let looks = AtomicUsize::new(0);
+        let check = || {
+            looks.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        };
+        let done = edit_within(body.as_bytes(), &[action], Bounds::new(usize::MAX, &check));
+        assert!(done.is_ok() || done.is_err_and(|fault| fault.code() != FaultCode::Timeout));
+        looks.into_inner()
+    }
+
+    #[test]
+    fn the_work_of_an_edit_grows_with_the_text_and_can_be_stopped() {
+        let replace = |old: &str, new: &str, all| EditAction::Replace {
+            old: old.to_owned(),
+            new: new.to_owned(),
+            all,
+        };
+        let line = "some line with a word in it\r\n";
+        let mixed = format!("{}\n", "\r\n".repeat(200));
+        let spelled_out = format!("{}\n", "\r\n".repeat(150));
+        for (unit, times, old, new, all) in [
+            (line, 5_000, "word", "words\nand more", true),
+            (line, 5_000, "it\n", "that\n", true),
+            ("a", 20_000, "a", "b", true),
+            ("a", 20_000, "aaaaaaaaaaaaaaaa", "b", false),
+            (&mixed, 10, &spelled_out, "b", true),
+        ] {
+            let looks = |size: usize| looks(&unit.repeat(size), replace(old, new, all));
+            let (few, many) = (looks(times), looks(4 * times));
+            assert!(many <= 5 * few + 8, "{unit:?} {old:?}: {few} {many}");
+            assert!(many >= 4, "{unit:?} {old:?}: {many}");
+        }
+    }
+
+    #[test]
+    fn an_edit_stops_where_it_is_told_to_and_when_its_result_is_too_large() {
+        let action = EditAction::Replace { old: "a".into(), new: "bb".into(), all: true };
+        let (body, looks) = ("a".repeat(50_000), AtomicUsize::new(0));
+        let check = || match looks.fetch_add(1, Ordering::Relaxed) {
+            3 => Err(Fault::new(FaultCode::Timeout, "stopped")),
+            _ => Ok(()),
+        };
+        let stopped = |bounds| edit_within(body.as_bytes(), &[action.clone()], bounds);
+        let fault = stopped(Bounds::new(usize::MAX, &check)).unwrap_err();
+        assert_eq!((fault.code(), fault.message()), (FaultCode::Timeout, "stopped"));
+        let bounds = |max_bytes| Bounds::new(max_bytes, &|| Ok(()));
+        assert_eq!(stopped(bounds(99_999)).unwrap_err().code(), FaultCode::TooLarge);
+        assert_eq!(stopped(bounds(100_000)).unwrap().bytes.len(), 100_000);
+    }
+
+    #[test]
+    fn f3_too_many_edits_of_a_large_text_are_refused_at_once() {
+        let insert = EditAction::Insert { line: 0, text: "x".to_owned() };
+        let body = "a".repeat(1 << 20);
+        let fault = done(&body, &vec![insert; (16 << 10) + 1]).unwrap_err();
+        assert_eq!(fault.code(), FaultCode::TooLarge);
+        assert!(fault.message().contains("send at most 16384 at a time"), "{fault}");
+        assert!(check_work(usize::MAX, 1).is_ok() && check_work(0, 200_000).is_ok());
+    }
+
+    /// Every place, without overlaps.
+    fn occurrences(body: &str, old: &str) -> Vec<Range<usize>> {
+        let search = Search::new(body, old);
+        let (mut places, mut from) = (Vec::new(), 0);
+        while let Some(found) = search.next(from, &mut Bounds::NONE.steps()).unwrap() {
+            places.push(search.place(&found));
+            from = found.end;
+        }
+        places
     }
 
     #[test]

@@ -14,6 +14,8 @@
 mod corpus;
 #[path = "patch_rules/freeform.rs"]
 mod freeform;
+#[path = "patch_rules/growth.rs"]
+mod growth;
 #[path = "patch_rules/placing.rs"]
 mod placing;
 #[path = "patch_rules/speed.rs"]

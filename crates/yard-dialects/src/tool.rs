@@ -101,6 +101,14 @@ impl Paths {
         }
     }
 
+    /// As [`Paths::read`], with white space around it as part of the path.
+    fn read_exactly(self, text: &str, host_root: &[u8]) -> Result<WsPath, PathError> {
+        match self {
+            Self::Rooted => WsPath::under_shown(text, host_root),
+            Self::Relative | Self::Host => WsPath::relative_shown(text, host_root),
+        }
+    }
+
     /// How a path is to be written.
     fn advice(self) -> &'static str {
         match self {
@@ -279,8 +287,22 @@ impl Context<'_> {
 
     /// As [`Context::path`], for a path that is another argument.
     pub fn path_about(&self, text: &str, subject: Subject) -> Result<WsPath, Stop> {
+        if let Some(path) = self.exact_path(text, subject) {
+            return Ok(path);
+        }
         let read = self.paths().read(text, self.session.host_root());
         self.entered(text, read, WsPath::parse, subject)
+    }
+
+    /// What is at a path exactly as it was sent, where that begins or ends with white space: it comes
+    /// before what the path means without it.
+    fn exact_path(&self, text: &str, subject: Subject) -> Option<WsPath> {
+        if text.trim() == text {
+            return None;
+        }
+        let read = self.paths().read_exactly(text, self.session.host_root());
+        let path = self.entered(text, read, WsPath::parse_shown, subject).ok()?;
+        self.session.is_there(&path).then_some(path)
     }
 
     /// A path of a patch: white space is part of its name.

@@ -83,6 +83,32 @@ fn r2_paths_are_forgiven_but_never_outside() {
 }
 
 #[test]
+fn r2_what_is_at_a_path_exactly_as_it_was_sent_comes_first() {
+    let yard = Yard::new();
+    yard.put("/sp", "without");
+    yard.put("/sp ", "with");
+    assert_eq!(ok(&yard, "read", json!({"path": "/sp "}))["content"], "with");
+    assert_eq!(ok(&yard, "read", json!({"path": "/sp"}))["content"], "without");
+    // Nothing is called so: white space around a path means nothing.
+    assert_eq!(ok(&yard, "read", json!({"path": " /sp"}))["content"], "without");
+    let edit = json!({"path": "/sp ", "old_string": "with", "new_string": "changed"});
+    ok(&yard, "edit", edit);
+    assert_eq!((yard.bytes("/sp "), yard.bytes("/sp")), (b"changed".into(), b"without".into()));
+    for toolset in ["file", "coder", "assistant"] {
+        let (tool, args) = match toolset {
+            "file" => ("file.read", json!({"path": "sp "})),
+            "coder" => ("read", json!({"filePath": "sp "})),
+            _ => ("read_file", json!({"path": "sp "})),
+        };
+        let call = yard.surroundings();
+        let answer = yard.catalog().call(toolset, tool, args, &yard.session(), &call);
+        assert!(answer.body.to_string().contains("changed"), "{toolset}: {}", answer.body);
+    }
+    ok(&yard, "rm", json!({"path": "/sp "}));
+    assert!(!yard.has("/sp ") && yard.has("/sp"));
+}
+
+#[test]
 fn r2_names_are_kept_as_given() {
     let yard = Yard::new();
     for name in ["/Ünïcode Näme.TXT", "/e\u{301}", "/é", "/UPPER", "/upper"] {

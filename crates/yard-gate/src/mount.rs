@@ -44,6 +44,11 @@ impl Roots {
 }
 
 impl Session {
+    /// Whether something is at a path, be it a link that leads nowhere.
+    pub fn is_there(&self, path: &WsPath) -> bool {
+        self.open().workspace.is_there(path)
+    }
+
     /// The same session, for a caller that works in several workspaces: their real directories, this one's
     /// among them, and its sessions in all of them.
     #[must_use]

@@ -8,6 +8,7 @@
 #![allow(clippy::disallowed_methods, reason = "the one place of the kernel that opens files")]
 
 mod apart;
+mod attributes;
 mod capture;
 mod dropped;
 mod holes;
@@ -37,7 +38,7 @@ pub(crate) use capture::{Capture, Excerpt};
 pub use capture::{Said, Whole};
 pub(crate) use identity::EntryStat;
 pub(crate) use layer::{Layer, RunFolder, Runs};
-pub(crate) use lock::Locks;
+pub(crate) use lock::{Locks, WorkspaceLock};
 pub(crate) use resolve::Spot;
 pub use spill::Keeping;
 pub(crate) use spill::{Spill, Spills};

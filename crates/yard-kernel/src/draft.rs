@@ -199,6 +199,10 @@ pub(crate) struct Planner<'a> {
     pub(crate) effort: Effort,
     folders: HashMap<WsPath, FileId>,
     revived: HashMap<FileId, WsPath>,
+    /// Where entries are on disk that this plan moves.
+    moved: HashMap<FileId, WsPath>,
+    /// What the store knows and this plan found to be no longer on disk.
+    gone: HashSet<FileId>,
     /// Folders that were found to be writable.
     writable: HashSet<WsPath>,
     /// Places of files that this plan has removed, where folders may be made.
@@ -233,6 +237,8 @@ impl<'a> Planner<'a> {
             effort: Effort::Quick,
             folders: HashMap::new(),
             revived: HashMap::new(),
+            moved: HashMap::new(),
+            gone: HashSet::new(),
             writable: HashSet::new(),
             vacated: HashSet::new(),
         }
@@ -466,7 +472,7 @@ impl<'a> Planner<'a> {
         &mut self,
         path: &WsPath,
         new: &NewContent<'_>,
-    ) -> Result<(FileId, VersionId, ContentHash)> {
+    ) -> Result<(FileId, Option<VersionId>, ContentHash)> {
         check_loadable(new.bytes.len() as u64, self.workspace.limits(), path)?;
         self.create_image(path, new.file_type, new.json, |planner, shape| {
             let (bytes, kind) = (new.bytes, FileKind::File);
@@ -484,7 +490,7 @@ impl<'a> Planner<'a> {
         file_type: FileType,
         json: bool,
         make: impl FnOnce(&mut Self, &Shape) -> Result<Image>,
-    ) -> Result<(FileId, VersionId, ContentHash)> {
+    ) -> Result<(FileId, Option<VersionId>, ContentHash)> {
         let above = path.parent().ok_or_else(|| not_found(path))?;
         let name = path.name().ok_or_else(|| not_found(path))?;
         let parent = self.make_folders(&above)?;
@@ -514,8 +520,9 @@ impl<'a> Planner<'a> {
         &mut self,
         current: &Current,
         new: &NewContent<'_>,
-    ) -> Result<(VersionId, ContentHash)> {
+    ) -> Result<(Option<VersionId>, ContentHash)> {
         check_loadable(new.bytes.len() as u64, self.workspace.limits(), &current.path)?;
+        self.check_replaceable(current)?;
         let mut after = current.state.clone();
         after.file_type = new.file_type;
         after.json = new.json;
@@ -553,9 +560,34 @@ impl<'a> Planner<'a> {
         current: &Current,
         bytes: &[u8],
         after: FileState,
-    ) -> Result<(VersionId, ContentHash)> {
+    ) -> Result<(Option<VersionId>, ContentHash)> {
         let made = self.wanted(current, bytes, &after).make(self.workspace, self.effort)?;
-        self.put_made(current, after, made)
+        let put = self.put_made(current, after, made)?;
+        self.keep_attributes(current)?;
+        Ok(put)
+    }
+
+    /// A fault where the caller could not write into a file, or would change whose it is.
+    pub(crate) fn check_replaceable(&self, current: &Current) -> Result<()> {
+        match current.stat.is(FileKind::File) {
+            true => self.workspace.disk.check_replaceable(self.place_of(current), &current.stat),
+            false => Ok(()),
+        }
+    }
+
+    /// Gives the file that takes the place of `current` its access list and users' attributes.
+    pub(crate) fn keep_attributes(&self, current: &Current) -> Result<()> {
+        let Some(staged) = self.draft.staged.get(&current.id) else { return Ok(()) };
+        if !current.stat.is(FileKind::File) || !staged.stat.kind.known().is_some_and(is_file) {
+            return Ok(());
+        }
+        let (from, _) = self.workspace.disk.open_listed(self.place_of(current))?;
+        staged.take_attributes(&from, staged.stat.mode, &current.path)
+    }
+
+    /// Where an entry is on disk before this plan, which may move it.
+    fn place_of<'b>(&'b self, current: &'b Current) -> &'b WsPath {
+        self.moved.get(&current.id).unwrap_or(&current.path)
     }
 
     /// What it takes to give an entry those bytes.
@@ -582,7 +614,7 @@ impl<'a> Planner<'a> {
         current: &Current,
         after: FileState,
         made: Made,
-    ) -> Result<(VersionId, ContentHash)> {
+    ) -> Result<(Option<VersionId>, ContentHash)> {
         self.put_image(current, after, |planner, _| Ok(planner.accept(made)))
     }
 
@@ -592,7 +624,7 @@ impl<'a> Planner<'a> {
         current: &Current,
         mut after: FileState,
         make: impl FnOnce(&mut Self, &Shape) -> Result<Image>,
-    ) -> Result<(VersionId, ContentHash)> {
+    ) -> Result<(Option<VersionId>, ContentHash)> {
         self.check_writable_above(&current.path)?;
         let shape = self.shape(current, &after);
         let Image { hash, size, staged } = make(self, &shape)?;
@@ -603,7 +635,7 @@ impl<'a> Planner<'a> {
         }
         self.draft.staged.insert(current.id, staged);
         let path = Some(current.path.clone());
-        let version = self.push_change(
+        let made = self.push_change(
             current.id,
             Some(current.state.clone()),
             Some(after),
@@ -611,7 +643,21 @@ impl<'a> Planner<'a> {
             path,
         );
         self.effect.push(EffectKind::Modify, current.path.clone(), current.state.file_type);
+        let version = match made {
+            Some(version) => Some(version),
+            None => self.newest_version(current.id)?,
+        };
         Ok((version, hash))
+    }
+
+    /// The newest version of a file that this plan leaves as it is.
+    fn newest_version(&self, file: FileId) -> Result<Option<VersionId>> {
+        let adopted = self.draft.adopted.iter().rev().find(|change| change.file == file);
+        if let Some(version) = adopted.and_then(|change| change.version) {
+            return Ok(Some(version));
+        }
+        let node = self.store().node(file).map_err(store_fault)?;
+        Ok(node.and_then(|node| node.version))
     }
 
     /// Plans that a removed entry comes back as it was, under its old id.
@@ -680,7 +726,7 @@ impl<'a> Planner<'a> {
         self.effect.push(EffectKind::Remove, current.path.clone(), current.state.file_type);
     }
 
-    /// Adds a change; the version that it makes if it brings a content.
+    /// Adds a change; the version that it makes, if it brings a content.
     pub(crate) fn push_change(
         &mut self,
         file: FileId,
@@ -688,12 +734,16 @@ impl<'a> Planner<'a> {
         after: Option<FileState>,
         from: Option<WsPath>,
         to: Option<WsPath>,
-    ) -> VersionId {
-        let version = VersionId::new(self.call.world());
+    ) -> Option<VersionId> {
         let after = after.map(|after| self.without_set_id(file, after));
+        if let (Some(from), Some(to)) = (&from, &to)
+            && from != to
+        {
+            self.moved.entry(file).or_insert_with(|| from.clone());
+        }
         let brings = brings_content(before.as_ref(), after.as_ref());
-        let made = brings.then_some(version);
-        self.draft.changes.push(NewChange { file, before, after, from, to, version: made });
+        let version = brings.then(|| VersionId::new(self.call.world()));
+        self.draft.changes.push(NewChange { file, before, after, from, to, version });
         version
     }
 
@@ -705,6 +755,10 @@ impl<'a> Planner<'a> {
         }
         after
     }
+}
+
+fn is_file(kind: FileKind) -> bool {
+    kind == FileKind::File
 }
 
 impl Observed {

@@ -19,7 +19,7 @@ use yard_store::{
     StoreError,
 };
 
-use crate::disk::{NewlyKept, Stat};
+use crate::disk::{NewlyKept, Stat, WorkspaceLock};
 use crate::draft::{Draft, Expect, Records, Was};
 use crate::projection::{Landing, Retired, project};
 use crate::recovery;
@@ -29,6 +29,8 @@ use crate::workspace::{Workspace, store_fault};
 const LARGEST_BATCH: usize = 64;
 /// How long a leader waits for those who are still planning: a fraction of what their flush would cost.
 const GATHERING: Duration = Duration::from_micros(300);
+/// How often a caller that waits for its turn looks whether its own call was cancelled or is out of time.
+const LOOK_AT_CALL: Duration = Duration::from_millis(50);
 
 /// Who stands behind a change: the gate's word, written with the step.
 #[derive(Clone, Debug)]
@@ -95,14 +97,11 @@ impl Slot {
         self.spoken.notify_one();
     }
 
-    fn listen(&self) -> Word {
-        let mut word = lock(&self.word);
-        loop {
-            match word.take() {
-                Some(word) => return word,
-                None => word = self.spoken.wait(word).unwrap_or_else(PoisonError::into_inner),
-            }
-        }
+    /// The word, if it comes within `time`.
+    fn listen(&self, time: Duration) -> Option<Word> {
+        let word = lock(&self.word);
+        let waited = self.spoken.wait_timeout_while(word, time, |word| word.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.take()
     }
 
     fn heard(&self) -> Option<Word> {
@@ -119,6 +118,8 @@ impl Slot {
 /// What a leader owes to the others, also if it breaks off: a word, and the lead to whoever is next.
 struct Duty<'a> {
     journal: &'a Journal,
+    /// Where the leader itself would wait.
+    own: &'a Arc<Slot>,
     slots: Vec<Arc<Slot>>,
     is_done: bool,
 }
@@ -130,6 +131,7 @@ impl Drop for Duty<'_> {
         }
         // Nothing is known of the steps at the head: the next one looks.
         self.journal.left.store(0, Ordering::Relaxed);
+        self.journal.withdraw(self.own);
         for slot in &self.slots {
             slot.say_at_least(Word::Became(Err(broke_off()), Vec::new()));
         }
@@ -165,7 +167,7 @@ impl Journal {
     ) -> Result<Verdict> {
         let slot = Arc::new(Slot::default());
         let request = Request { draft, signed, call: call.clone(), slot: Arc::clone(&slot) };
-        let mut word = if self.enqueue(request) { Word::Lead } else { slot.listen() };
+        let mut word = if self.enqueue(request) { Word::Lead } else { self.wait(&slot, call)? };
         loop {
             match word {
                 Word::Became(result, retired) => {
@@ -173,7 +175,7 @@ impl Journal {
                     return result;
                 }
                 Word::Lead => {
-                    self.lead(workspace);
+                    self.lead(workspace, &slot, call)?;
                     word = match slot.heard() {
                         Some(became) => {
                             self.hand_over();
@@ -186,12 +188,57 @@ impl Journal {
         }
     }
 
-    fn lead(&self, workspace: &Workspace) {
-        let batch = self.gather();
-        let slots = batch.iter().map(|request| Arc::clone(&request.slot)).collect();
-        let mut duty = Duty { journal: self, slots, is_done: false };
-        commit_batch(workspace, batch);
+    /// Waits for what became of a draft, or for the turn to lead. A caller whose own call ends before its
+    /// draft is part of a batch takes the draft out of the queue, and nothing is changed.
+    fn wait(&self, slot: &Arc<Slot>, call: &Call) -> Result<Word> {
+        loop {
+            if let Some(word) = slot.listen(LOOK_AT_CALL) {
+                return Ok(word);
+            }
+            if let Err(fault) = call.check()
+                && self.withdraw(slot)
+            {
+                return Err(fault);
+            }
+        }
+    }
+
+    /// Takes a draft out of the queue; whether it was still there. If it was told to lead meanwhile, the
+    /// next one is.
+    fn withdraw(&self, slot: &Arc<Slot>) -> bool {
+        let mut queue = lock(&self.queue);
+        let place = queue.waiting.iter().position(|request| Arc::ptr_eq(&request.slot, slot));
+        let request = place.and_then(|place| queue.waiting.remove(place));
+        if request.is_some() && slot.heard().is_some() {
+            queue.hand_over();
+        }
+        drop(queue);
+        // Dropped after the lock is free: what the draft staged is removed with it.
+        request.is_some()
+    }
+
+    /// Lands one batch. The leader waits for the lock under its own call. Where that ends, or the
+    /// workspace cannot be used, only the leader fails: the others are still in the queue.
+    fn lead(&self, workspace: &Workspace, slot: &Arc<Slot>, call: &Call) -> Result<()> {
+        let mut duty = Duty { journal: self, own: slot, slots: Vec::new(), is_done: false };
+        self.wait_for_others();
+        let locked = workspace.locks.acquire(call);
+        let settled = |lock| Ok((lock, recovery::settle_to_append(workspace, call)?));
+        let (lock, head) = match locked.and_then(settled) {
+            Ok(ready) => ready,
+            Err(fault) => {
+                duty.is_done = true;
+                self.withdraw(slot);
+                self.hand_over();
+                return Err(fault);
+            }
+        };
+        let batch = self.next_batch();
+        duty.slots = batch.iter().map(|request| Arc::clone(&request.slot)).collect();
+        // What is recorded for everybody is also put on disk, whoever cancels meanwhile.
+        commit_batch(workspace, lock, head, batch, &call.without_limits());
         duty.is_done = true;
+        Ok(())
     }
 
     /// Whether the caller has to lead.
@@ -208,23 +255,32 @@ impl Journal {
         true
     }
 
-    /// The next batch. While others are about to submit it waits a little: their flush is then ours.
-    fn gather(&self) -> Vec<Request> {
-        let mut queue = lock(&self.queue);
+    /// While others are about to submit, waits a little: their flush is then ours.
+    fn wait_for_others(&self) {
+        let queue = lock(&self.queue);
         let expected = self.active.load(Ordering::Relaxed).min(LARGEST_BATCH);
         if queue.waiting.len() < expected {
-            let waited = self.arrival.wait_timeout(queue, GATHERING);
-            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+            drop(self.arrival.wait_timeout(queue, GATHERING));
         }
+    }
+
+    fn next_batch(&self) -> Vec<Request> {
+        let mut queue = lock(&self.queue);
         let size = queue.waiting.len().min(LARGEST_BATCH);
         queue.waiting.drain(..size).collect()
     }
 
     fn hand_over(&self) {
-        let mut queue = lock(&self.queue);
-        match queue.waiting.front() {
+        lock(&self.queue).hand_over();
+    }
+}
+
+impl Queue {
+    /// Whoever is first leads from now on.
+    fn hand_over(&mut self) {
+        match self.waiting.front() {
             Some(next) => next.slot.say(Word::Lead),
-            None => queue.led = false,
+            None => self.led = false,
         }
     }
 }
@@ -240,31 +296,39 @@ struct Ready {
     contents: Range<usize>,
 }
 
-fn commit_batch(workspace: &Workspace, requests: Vec<Request>) {
-    let Some(first) = requests.first() else { return };
-    let call = first.call.clone();
-    let locked = workspace.locks.acquire(&call);
-    let settled = |lock| Ok((lock, recovery::settle_to_append(workspace, &call)?));
-    let (lock, head) = match locked.and_then(settled) {
-        Ok(ready) => ready,
-        Err(fault) => {
-            for request in requests {
-                request.slot.say(Word::Became(Err(fault.clone()), Vec::new()));
-            }
-            return;
-        }
-    };
+fn commit_batch(
+    workspace: &Workspace,
+    lock: WorkspaceLock<'_>,
+    head: Seq,
+    requests: Vec<Request>,
+    call: &Call,
+) {
+    let (requests, ended) = in_time(requests);
     let (admitted, moved) = admit(workspace, requests);
-    let told = land(workspace, head, admitted, &call);
+    let told = land(workspace, head, admitted, call);
     drop(lock);
     for (slot, result, retired) in told {
         slot.say(Word::Became(result, retired));
     }
-    for request in moved {
+    let moved = moved.into_iter().map(|request| (request, Ok(Verdict::Moved)));
+    let ended = ended.into_iter().map(|(request, fault)| (request, Err(fault)));
+    for (request, result) in moved.chain(ended) {
         let slot = Arc::clone(&request.slot);
         drop(request);
-        slot.say(Word::Became(Ok(Verdict::Moved), Vec::new()));
+        slot.say(Word::Became(result, Vec::new()));
     }
+}
+
+/// Those whose own call goes on, and those whose call was cancelled or is out of time.
+fn in_time(requests: Vec<Request>) -> (Vec<Request>, Vec<(Request, Fault)>) {
+    let (mut going_on, mut ended) = (Vec::with_capacity(requests.len()), Vec::new());
+    for request in requests {
+        match request.call.check() {
+            Ok(()) => going_on.push(request),
+            Err(fault) => ended.push((request, fault)),
+        }
+    }
+    (going_on, ended)
 }
 
 /// Who may land in this batch, and who has to plan again.

@@ -17,7 +17,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use yard_core::{Call, ContentHash, FileId, FileKind, FileState, Result, WsPath};
-use yard_store::{AuditEntry, Change, FileIdentity, Mark, Placement, Seq, StepRow};
+use yard_store::{AuditEntry, Change, FileIdentity, Mark, Node, Placement, Seq, StepRow};
 
 use crate::content::{is_content, read_all};
 use crate::disk::{EntryStat, Shape, Staged};
@@ -329,10 +329,11 @@ impl<'a> Recovery<'a> {
         // step may have its copy.
         let is_version =
             before.size > self.workspace.limits().load_bytes && self.can_tell_missing();
-        if self.workspace.store().lookup(path).map_err(store_fault)?.is_some()
-            && !self.known.is_moved_to(path)
-            && !is_version
-        {
+        let heir = self.workspace.store().lookup(path).map_err(store_fault)?;
+        // A folder never takes a file's place by itself, nor a file a folder's.
+        let is_folder = found.kind.known() == Some(FileKind::Folder);
+        let takes_place = |heir: Node| (heir.last.kind == FileKind::Folder) == is_folder;
+        if heir.is_some_and(takes_place) && !self.known.is_moved_to(path) && !is_version {
             return Ok(());
         }
         if before.kind == FileKind::Folder {

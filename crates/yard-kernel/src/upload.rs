@@ -174,7 +174,8 @@ impl Planner<'_> {
             let staged = workspace.stage.copy(&workspace.disk, source, shape, path)?;
             Ok(Image { hash, size: stat.size(), staged })
         });
-        put.map(|_| ())
+        put?;
+        self.keep_attributes(current)
     }
 
     /// Plans that a file gets a content that the store has, however large it is.
@@ -191,7 +192,8 @@ impl Planner<'_> {
             let staged = staged.ok_or_else(|| crate::op::version::lost(workspace, &hash))?;
             Ok(Image { hash, size, staged })
         });
-        put.map(|_| ())
+        put?;
+        self.keep_attributes(current)
     }
 }
 

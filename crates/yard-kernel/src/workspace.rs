@@ -148,6 +148,11 @@ impl Workspace {
         self.disk.check_in_place()
     }
 
+    /// Whether something is at a path, be it a link that leads nowhere.
+    pub fn is_there(&self, path: &WsPath) -> bool {
+        self.disk.locate(path, false).is_ok_and(|spot| matches!(spot, Spot::Present { .. }))
+    }
+
     /// Makes a proposal so: durable and visible, or not at all.
     pub fn commit<A>(
         &self,

@@ -180,9 +180,11 @@ impl Past {
     }
 
     /// What undoing `step` now must give if it succeeds at all, value by value and line by line. A
-    /// doubt where it must be refused. `skipped` is the undo itself.
+    /// doubt where it must be refused. `skipped` is the undo itself. A folder that the step made stays
+    /// where it holds something else by now, as long as anything is taken back.
     pub fn merged(&self, step: StepId, skipped: Option<StepId>) -> Result<Tree, Doubt> {
-        let mut files = self.heads(skipped);
+        let heads = self.heads(skipped);
+        let (mut files, mut made) = (heads.clone(), Vec::new());
         let changes = &self.step(step).changes;
         let ids: HashSet<FileId> = changes.iter().map(|change| change.file).collect();
         for id in ids {
@@ -191,7 +193,27 @@ impl Past {
             let theirs = first.before.as_ref().map(|state| self.spot(state));
             let base = last.unwrap_or(first).after.as_ref().map(|state| self.spot(state));
             let ours = files.remove(&id);
+            let is_folder = |spot: &Spot| spot.thing.kind == FileKind::Folder;
+            if let (None, Some(ours)) = (&theirs, ours.as_ref().filter(|ours| is_folder(ours))) {
+                made.push((id, base, ours.clone()));
+                continue;
+            }
             files.extend(merge_spots(base, ours, theirs)?.map(|spot| (id, spot)));
+        }
+        // One that stays may be in another one, which stays too.
+        for _ in 0..made.len() {
+            for (id, _, ours) in &made {
+                if files.values().any(|spot| spot.parent == *id) {
+                    files.insert(*id, ours.clone());
+                }
+            }
+        }
+        let mut gone = made.iter().filter(|(id, _, _)| !files.contains_key(id));
+        if gone.any(|(_, base, ours)| base.as_ref() != Some(ours)) {
+            return Err("a folder was changed since".to_owned());
+        }
+        if !made.is_empty() && files == heads {
+            return Err("nothing is taken back".to_owned());
         }
         draw(&files)
     }

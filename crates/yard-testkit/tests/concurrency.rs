@@ -476,3 +476,55 @@ fn several_open_at_once() {
         }
     });
 }
+
+/// Some of a batch are cancelled while another process holds the lock: they are told so at once, and
+/// everybody else's change lands.
+#[test]
+fn r7_a_cancelled_call_fails_alone_while_a_batch_waits_for_the_lock() {
+    const WRITERS: usize = 6;
+    within(120, || {
+        let yard = Arc::new(Yard::new());
+        let other_process = std::fs::File::open(yard.folders().state().join("lock")).unwrap();
+        for round in 0..scaled(50) {
+            other_process.lock().unwrap();
+            let (start, cancelled_are_back) =
+                (Arc::new(Barrier::new(WRITERS + 1)), AtomicUsize::new(0));
+            let cancelled_are_back = Arc::new(cancelled_are_back);
+            let writers: Vec<_> = (0..WRITERS)
+                .map(|writer| {
+                    let call = yard.surroundings();
+                    let flag = call.cancel_flag();
+                    let (yard, start) = (Arc::clone(&yard), Arc::clone(&start));
+                    let back = Arc::clone(&cancelled_are_back);
+                    let thread = std::thread::spawn(move || {
+                        start.wait();
+                        let path = format!("/{round}/{writer}");
+                        let args = json!({"path": path, "content": "x"});
+                        let catalog = yard.catalog();
+                        let answer =
+                            catalog.call("workspace", "write", args, &yard.session(), &call);
+                        back.fetch_add(usize::from(!answer.ok), Ordering::SeqCst);
+                        (answer.ok, answer.body.to_string())
+                    });
+                    (flag, thread)
+                })
+                .collect();
+            start.wait();
+            std::thread::sleep(Duration::from_millis(30));
+            let is_cancelled = |writer: usize| (writer + round) % 2 == 0;
+            for (writer, (flag, _)) in writers.iter().enumerate() {
+                flag.store(is_cancelled(writer), Ordering::SeqCst);
+            }
+            while cancelled_are_back.load(Ordering::SeqCst) < WRITERS / 2 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            other_process.unlock().unwrap();
+            for (writer, (_, thread)) in writers.into_iter().enumerate() {
+                let (ok, body) = thread.join().unwrap();
+                assert_eq!(ok, !is_cancelled(writer), "{round} {writer}: {body}");
+                assert_eq!(yard.has(&format!("/{round}/{writer}")), ok, "{round} {writer}");
+                assert!(ok || body.contains("cancelled"), "{body}");
+            }
+        }
+    });
+}

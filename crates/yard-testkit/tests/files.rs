@@ -546,3 +546,35 @@ fn a_data_folder_that_was_removed_is_no_missing_file() {
     }
     assert_eq!(yard.bytes("/a.txt"), b"one\n");
 }
+
+/// Runs a line of Python that sees a file as `path`; what it printed, or none where that did not work.
+fn python(line: &str, path: &Path) -> Option<String> {
+    let script = format!("import os, sys\npath = sys.argv[1]\n{line}");
+    let done =
+        std::process::Command::new("python3").args(["-c", &script]).arg(path).output().ok()?;
+    done.status.success().then(|| String::from_utf8(done.stdout).unwrap())
+}
+
+#[test]
+fn r5_a_changed_file_keeps_its_attributes() {
+    let yard = Yard::new();
+    yard.put("/a", "one\n");
+    let path = yard.root().join("a");
+    let set = "os.setxattr(path, 'user.origin', b'somewhere')";
+    // Not every file system has attributes, and not every machine has Python.
+    if python(set, &path).is_none() {
+        return;
+    }
+    let kept = || python("print(os.getxattr(path, 'user.origin').decode())", &path);
+    let (file, first) = write(&yard, "/a", "two\n");
+    assert_eq!(kept().as_deref(), Some("somewhere\n"), "written");
+    let edit = yard_testkit::probe::replace("/a", "two", "three");
+    yard.perform(edit).unwrap();
+    assert_eq!(kept().as_deref(), Some("somewhere\n"), "edited");
+    yard.perform(Restore::Version(first)).unwrap();
+    assert_eq!(kept().as_deref(), Some("somewhere\n"), "restored");
+    let last = history(&yard, HistoryOf::File(file))[0].id;
+    yard.perform(Undo { step: last }).unwrap();
+    assert_eq!(kept().as_deref(), Some("somewhere\n"), "undone");
+    assert_eq!(yard.bytes("/a"), b"three\n");
+}

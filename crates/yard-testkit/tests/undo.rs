@@ -24,6 +24,9 @@ use yard_store::{SqliteStore, Store};
 use yard_testkit::replay::{Past, Tree, differences, on_disk};
 use yard_testkit::{FakeWorld, Yard};
 
+#[path = "undo/by_hand.rs"]
+mod by_hand;
+
 const PLAIN: u64 = 100;
 const SOAK: u64 = 1_000;
 

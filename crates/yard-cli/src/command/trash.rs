@@ -49,7 +49,7 @@ impl Options {
         for (entry, id) in answer.entries.iter().zip(&ids) {
             table.push(vec![
                 id.chars().take(length).collect(),
-                local_time(entry.removed_at),
+                entry.removed_at.map_or_else(|| "by hand".to_owned(), local_time),
                 kind_word(entry.kind).to_owned(),
                 entry.size.map_or_else(|| "-".to_owned(), |size| size.to_string()),
                 entry.path.to_string(),
@@ -72,8 +72,8 @@ fn to_json(answer: &TrashAnswer) -> Value {
             "path": entry.path.to_string(),
             "kind": kind_word(entry.kind),
             "size": entry.size,
-            "removed_at": entry.removed_at.to_string(),
-            "step": entry.step.to_string(),
+            "removed_at": entry.removed_at.map(|at| at.to_string()),
+            "step": entry.step.map(|step| step.to_string()),
         })
     };
     let entries: Vec<Value> = answer.entries.iter().map(entry).collect();

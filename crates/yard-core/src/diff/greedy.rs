@@ -6,6 +6,8 @@ use similar::DiffOp;
 
 /// Steps that are kept at most: about a thousand changes.
 const MAX_STEPS: usize = 1 << 20;
+/// Equal lines that are passed at most, each way counted.
+const MAX_PASSED: usize = 1 << 24;
 
 /// A line that goes or comes, and what was decided before it.
 struct Step {
@@ -28,7 +30,7 @@ struct Way {
 
 /// The operations from `old` to `new`; none if there are too many changes.
 pub(super) fn compare(old: &[&str], new: &[&str]) -> Option<Vec<DiffOp>> {
-    let mut search = Search { old, new, steps: Vec::new() };
+    let mut search = Search { old, new, steps: Vec::new(), passed: 0 };
     let last = search.run()?;
     Some(search.operations(last))
 }
@@ -37,6 +39,7 @@ struct Search<'a> {
     old: &'a [&'a str],
     new: &'a [&'a str],
     steps: Vec<Step>,
+    passed: usize,
 }
 
 impl Search<'_> {
@@ -97,7 +100,7 @@ impl Search<'_> {
             }
             (None, None) => return Some(None),
         };
-        if self.steps.len() == MAX_STEPS {
+        if self.steps.len() == MAX_STEPS || self.passed > MAX_PASSED {
             return None;
         }
         self.steps.push(Step { before, change });
@@ -105,13 +108,15 @@ impl Search<'_> {
         Some(Some(self.along(way, diagonal)))
     }
 
-    fn along(&self, mut way: Way, diagonal: isize) -> Way {
+    fn along(&mut self, mut way: Way, diagonal: isize) -> Way {
+        let start = way.old;
         let new = |way: &Way| (way.old as isize - diagonal) as usize;
         while way.old < self.old.len()
             && self.new.get(new(&way)).is_some_and(|line| *line == self.old[way.old])
         {
             way.old += 1;
         }
+        self.passed += way.old - start;
         way
     }
 

@@ -156,10 +156,10 @@ pub struct Trashed {
     pub kind: FileKind,
     /// Its size in bytes; a folder has none.
     pub size: Option<u64>,
-    /// When it was removed.
-    pub removed_at: Timestamp,
-    /// By which step.
-    pub step: StepId,
+    /// When it was removed; nobody knows where somebody deleted it by hand.
+    pub removed_at: Option<Timestamp>,
+    /// By which step; none where somebody deleted it by hand.
+    pub step: Option<StepId>,
 }
 
 /// Brings a removed file back to where it was, or writes an old version of a living one.

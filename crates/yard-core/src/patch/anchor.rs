@@ -169,6 +169,10 @@ impl Search<'_, '_> {
     /// The line and what is indented below it: the body of a class, a function, an entry, with the
     /// bracket that closes it.
     fn block(&self, line: usize) -> Range<usize> {
+        line..self.page.block_end(line, |line| self.find_block_end(line))
+    }
+
+    fn find_block_end(&self, line: usize) -> usize {
         let head = depth(self.page.content(line));
         let ends = |below: &usize| {
             let content = self.page.content(*below);
@@ -176,8 +180,7 @@ impl Search<'_, '_> {
             let depth = depth(content);
             !blank && (depth < head || depth == head && !is_bracket(content))
         };
-        let end = (line + 1..self.page.len()).find(ends).unwrap_or(self.page.len());
-        line..end
+        (line + 1..self.page.len()).find(ends).unwrap_or(self.page.len())
     }
 }
 

@@ -14,7 +14,7 @@ use std::cell::OnceCell;
 use crate::lines;
 use crate::replace::diagnosis::{self, Wording};
 use crate::text::{Encoding, LineEnding, NotText, Text};
-use crate::{Fault, FaultCode, Result, Subject};
+use crate::{Bounds, Fault, FaultCode, Result, Subject};
 
 use super::indent::Shift;
 use super::page::Page;
@@ -52,10 +52,15 @@ pub struct Landed {
 /// `bytes` are the content at the old path; of a file that comes to be they do not matter. A
 /// section without hunks takes any bytes, text or not.
 pub fn apply(bytes: &[u8], file: &FilePatch) -> Result<Applied> {
+    apply_within(bytes, file, Bounds::NONE)
+}
+
+/// As [`apply`], within bounds.
+pub fn apply_within(bytes: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied> {
     match file.action {
         Action::Add => Ok(added(file)),
-        Action::Delete => deleted(bytes, file),
-        Action::Update => updated(bytes, file),
+        Action::Delete => deleted(bytes, file, bounds),
+        Action::Update => updated(bytes, file, bounds),
     }
 }
 
@@ -75,11 +80,11 @@ fn added(file: &FilePatch) -> Applied {
 }
 
 /// A unified diff names all that it deletes, so that nothing else is lost.
-fn deleted(bytes: &[u8], file: &FilePatch) -> Result<Applied> {
+fn deleted(bytes: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied> {
     if file.form == Form::Freeform {
         return Ok(Applied { content: Vec::new(), hunks: Vec::new() });
     }
-    let applied = updated(bytes, file)?;
+    let applied = updated(bytes, file, bounds)?;
     let is_gone = applied.content.is_empty() || MARKS.contains(&applied.content.as_slice());
     if !is_gone && file.transfer != Some(Transfer::Copy) {
         let message = format!(
@@ -95,26 +100,26 @@ fn deleted(bytes: &[u8], file: &FilePatch) -> Result<Applied> {
     Ok(Applied { content: Vec::new(), ..applied })
 }
 
-fn updated(bytes: &[u8], file: &FilePatch) -> Result<Applied> {
+fn updated(bytes: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied> {
     if file.hunks.is_empty() {
         return Ok(Applied { content: bytes.to_vec(), hunks: Vec::new() });
     }
     let mut text = match Text::parse(bytes) {
         // Tools that know nothing of marks make them part of the first line, and so of a diff.
         Ok(text) if text.encoding == Encoding::Utf8Bom && names_mark(file) => {
-            return patched(bytes, file);
+            return patched(bytes, file, bounds);
         }
         Ok(text) => text,
         // Lines are all that a patch touches, so damage in others can stay as it is.
-        Err(NotText::Lossy(Encoding::Utf8)) => return patched(bytes, file),
-        Err(NotText::Lossy(Encoding::Utf8Bom)) => return patched_after_bom(bytes, file),
+        Err(NotText::Lossy(Encoding::Utf8)) => return patched(bytes, file, bounds),
+        Err(NotText::Lossy(Encoding::Utf8Bom)) => return patched_after_bom(bytes, file, bounds),
         Err(reason) => {
             let message =
                 format!("{}: the file is {reason}; it cannot be patched as text", file.name());
             return Err(Fault::new(FaultCode::Binary, message));
         }
     };
-    let applied = patched(text.body.as_bytes(), file)?;
+    let applied = patched(text.body.as_bytes(), file, bounds)?;
     text.body = String::from_utf8(applied.content)
         .map_err(|_| Fault::new(FaultCode::Binary, "the patched file is no text"))?;
     let content = text.to_bytes().map_err(|missing| {
@@ -133,19 +138,22 @@ fn names_mark(file: &FilePatch) -> bool {
     file.hunks.iter().any(|hunk| hunk.old_lines().any(|line| line.starts_with('\u{feff}')))
 }
 
-fn patched_after_bom(bytes: &[u8], file: &FilePatch) -> Result<Applied> {
-    let applied = patched(bytes.strip_prefix(UTF8_BOM).unwrap_or(bytes), file)?;
+fn patched_after_bom(bytes: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied> {
+    let body = bytes.strip_prefix(UTF8_BOM).unwrap_or(bytes);
+    let applied = patched(body, file, bounds)?;
     Ok(Applied { content: [UTF8_BOM, &applied.content].concat(), hunks: applied.hunks })
 }
 
 /// The hunks done to a body whose `\n` is one byte.
-fn patched(body: &[u8], file: &FilePatch) -> Result<Applied> {
+fn patched(body: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied> {
     let page = Page::new(body);
     let mut output =
         Output { page: &page, bytes: Vec::with_capacity(body.len()), ending: OnceCell::new() };
     let mut progress = Progress::default();
     let mut hunks = Vec::with_capacity(file.hunks.len());
     for (number, hunk) in file.hunks.iter().enumerate() {
+        bounds.check()?;
+        bounds.check_size(output.bytes.len())?;
         let spot = place(&page, file.form, hunk, progress)
             .map_err(|missing| Unplaced { page: &page, file, number, missing }.fault())?;
         output.copy(progress.cursor..spot.start);

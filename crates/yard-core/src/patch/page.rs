@@ -3,7 +3,8 @@
 //! that a thousand hunks in a large file do not read it a thousand times. Changes nothing.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
@@ -78,6 +79,8 @@ pub(super) struct Page<'a> {
     /// Where each line begins, and the end of the body.
     starts: Vec<usize>,
     indexes: [OnceCell<Index>; 4],
+    /// Where the blocks below some lines end: many chunks may name the same line.
+    block_ends: RefCell<HashMap<usize, usize>>,
 }
 
 /// The lines of a file by what of them is compared.
@@ -103,7 +106,12 @@ impl<'a> Page<'a> {
             at += line.len();
             starts.push(at);
         }
-        Self { body, starts, indexes: Default::default() }
+        Self { body, starts, indexes: Default::default(), block_ends: RefCell::default() }
+    }
+
+    /// Where the block below a line ends; `find` says it the first time.
+    pub(super) fn block_end(&self, line: usize, find: impl FnOnce(usize) -> usize) -> usize {
+        *self.block_ends.borrow_mut().entry(line).or_insert_with(|| find(line))
     }
 
     pub(super) fn body(&self) -> &'a [u8] {

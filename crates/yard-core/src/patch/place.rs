@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::page::{Fold, Page};
 use super::{Form, Hunk, HunkLine, Sign};
 
-/// Context lines at the ends of a unified hunk that may be left out as the last resort.
+/// Context lines at each end of a unified hunk that may be left out as the last resort.
 const MAX_FUZZ: usize = 2;
 
 /// What was needed to place a hunk.
@@ -275,24 +275,28 @@ impl<'a> Search<'a, '_> {
         places
     }
 
-    /// As GNU patch does: context at the longer end is left out first.
+    /// As GNU patch does: context at the longer end is left out first. Stricter than GNU patch: the
+    /// context line next to a changed line is never left out, and what is kept must stand in one place
+    /// of the whole file.
     fn with_fuzz(&self) -> Result<Spot, Missing> {
         let is_context = |line: &&HunkLine| line.sign == Sign::Context;
         let before = self.hunk.lines.iter().take_while(is_context).count();
         let after = self.hunk.lines.iter().rev().take_while(is_context).count();
         let longest = before.max(after);
-        for fuzz in 1..=MAX_FUZZ.min(longest) {
-            let first = (fuzz + before).saturating_sub(longest);
-            let last =
-                if self.ends_the_file() { 0 } else { (fuzz + after).saturating_sub(longest) };
+        let whole = 0..self.page.len();
+        let mut left_out = 0;
+        for fuzz in 1..=MAX_FUZZ {
+            let first = (fuzz + before).saturating_sub(longest).min(before.saturating_sub(1));
+            let last = (fuzz + after).saturating_sub(longest).min(after.saturating_sub(1));
+            let last = if self.ends_the_file() { 0 } else { last };
             let kept = first..self.hunk.lines.len().saturating_sub(last);
-            if first + last == 0 || !self.says_something(&kept) {
+            if first + last == left_out || !self.says_something(&kept) {
                 continue;
             }
-            let pass = Pass::Fuzz(first + last);
-            if let Some(start) =
-                self.only_place(Fold::Exact, pass, &kept, std::slice::from_ref(&self.rest()))?
-            {
+            left_out = first + last;
+            let pass = Pass::Fuzz(left_out);
+            let place = self.only_place(Fold::Exact, pass, &kept, std::slice::from_ref(&whole))?;
+            if let Some(start) = place.filter(|start| *start >= self.progress.cursor) {
                 return Ok(Spot { start, kept, pass });
             }
         }

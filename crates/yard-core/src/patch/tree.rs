@@ -5,9 +5,9 @@
 use std::borrow::Borrow;
 use std::collections::HashMap;
 
-use crate::{Fault, FaultCode, Result, Subject};
+use crate::{Bounds, Fault, FaultCode, Result, Subject};
 
-use super::{Action, FilePatch, Landed, Patch, Transfer, apply, check};
+use super::{Action, FilePatch, Landed, Patch, Transfer, apply_within, check};
 
 /// What becomes of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn apply_all<B: Borrow<Vec<u8>>>(
     patch: &Patch,
     mut read: impl FnMut(&str) -> Result<Option<B>>,
 ) -> Result<Vec<Change>> {
-    jobs(patch)?.iter().map(|job| job.apply(&mut read)).collect()
+    jobs(patch)?.iter().map(|job| job.apply(&mut read, Bounds::NONE)).collect()
 }
 
 /// What a patch has to do, file by file; a fault where two of its sections contradict each other.
@@ -79,14 +79,15 @@ impl<'a> Job<'a> {
         self.first.new_path.as_deref().filter(|_| makes)
     }
 
-    /// Does it to the file that `read` gives.
+    /// Does it to the file that `read` gives, within bounds.
     pub fn apply<B: Borrow<Vec<u8>>>(
         &self,
         mut read: impl FnMut(&str) -> Result<Option<B>>,
+        bounds: Bounds<'_>,
     ) -> Result<Change> {
-        let mut change = self.begin(&mut read)?;
+        let mut change = self.begin(&mut read, bounds)?;
         for file in &self.more {
-            let applied = apply(&change.content, file)?;
+            let applied = apply_within(&change.content, file, bounds)?;
             change.content = applied.content;
             change.hunks.extend(applied.hunks);
             change.mode = file.new_mode.or(change.mode);
@@ -97,6 +98,7 @@ impl<'a> Job<'a> {
     fn begin<B: Borrow<Vec<u8>>>(
         &self,
         read: &mut impl FnMut(&str) -> Result<Option<B>>,
+        bounds: Bounds<'_>,
     ) -> Result<Change> {
         let file = self.first;
         if let Some(path) = self.makes_at()
@@ -107,9 +109,9 @@ impl<'a> Job<'a> {
         let applied = match file.old_path.as_deref() {
             Some(path) => {
                 let bytes = read(path)?.ok_or_else(|| not_there(path, file))?;
-                apply(bytes.borrow(), file)?
+                apply_within(bytes.borrow(), file, bounds)?
             }
-            None => apply(&[], file)?,
+            None => apply_within(&[], file, bounds)?,
         };
         Ok(Change {
             action: file.action,

@@ -26,6 +26,10 @@ const MAX_ANCHORS: usize = 40;
 const COMPARED_CHARS: usize = 1200;
 /// Lines of the wanted text that are looked up; the rest hardly changes where it is.
 const LOOKED_UP_LINES: usize = 60;
+/// In a larger text nothing is compared closely: each comparison goes over all of it.
+const LARGEST_BODY: usize = 4 << 20;
+/// A longer text that is looked for, or a longer place, is not compared closely.
+const LARGEST_PLACE: usize = 256 << 10;
 /// What is less alike is no help.
 const LEAST_RATIO: f32 = 0.5;
 
@@ -55,12 +59,20 @@ pub(crate) fn explain_as(body: &str, old: &str, wording: &Wording<'_>) -> String
     if body.is_empty() {
         return format!("{what} was not found: the file is empty. {}", wording.empty);
     }
+    if body.len() > LARGEST_BODY || old.len() > LARGEST_PLACE {
+        return format!(
+            "{what} was not found. The file has {} bytes and the text {}, which is too much to look \
+             for a similar place. Read the lines in question and copy the text from there.",
+            body.len(),
+            old.len()
+        );
+    }
     let file: Vec<&str> = body.lines().collect();
     if let Some(reason) = misquoted(body, old) {
         return format!("{what} was not found, but it would be {reason}");
     }
     let closest = folded_place(body, &file, old).or_else(|| similar_place(&file, old));
-    match closest {
+    match closest.filter(|place| length(&file, place) <= LARGEST_PLACE) {
         Some(place) => describe(body, &file, &place, old, wording),
         None => format!(
             "{what} was not found, and nothing in the file is similar to it. Read the file again \
@@ -265,7 +277,13 @@ fn folded_place(body: &str, file: &[&str], old: &str) -> Option<Range<usize>> {
     memmem::find_iter(&folded, &needle)
         .take(CANDIDATES)
         .map(|start| line_at(start)..line_at(start + needle.len() - 1) + 1)
+        .filter(|place| length(file, place) <= LARGEST_PLACE)
         .min_by_key(|place| differences(&raw(body, place), old).len())
+}
+
+/// How many bytes the lines of a place have.
+fn length(file: &[&str], place: &Range<usize>) -> usize {
+    file.get(place.clone()).unwrap_or_default().iter().map(|line| line.len() + 1).sum()
 }
 
 /// The lines of a place as they are, with their endings.

@@ -83,17 +83,38 @@ fn x3_fuzz_is_the_last_resort_and_unique() {
         2,
         Pass::Fuzz(2),
     );
-    lands(
-        "one\nTWO\nx\nthree\nfour\n",
-        &diff(hunk),
-        "one\nTWO\ny\nthree\nfour\n",
-        3,
-        Pass::Fuzz(4),
-    );
-    let twice = "TWO\nx\nTHREE\nTWO\nx\nTHREE\n";
-    fails(twice, &diff(hunk), FaultCode::TextNotUnique, &["lines 2 and 5", "4 context lines"]);
+    let twice = "two\nx\nthree\n0\ntwo\nx\nthree\n";
+    fails(twice, &diff(hunk), FaultCode::TextNotUnique, &["lines 1 and 5", "2 context lines"]);
     let adds = "@@ -1,2 +1,3 @@\n one\n+y\n two\n";
     fails("ONE\nTWO\n", &diff(adds), FaultCode::TextNotFound, &["was not found"]);
+}
+
+#[test]
+fn x3_context_next_to_a_changed_line_is_never_left_out() {
+    let function = |name: &str| format!("fn {name}() {{\n    let x = 1;\n    done();\n}}\n\n");
+    let now = format!("{}{}", function("second"), function("third"));
+    // The hunk is of a function `first` that is gone: its last lines stand in two others.
+    let hunk =
+        "@@ -1,4 +1,4 @@\n fn first() {\n-    let x = 1;\n+    let x = 2;\n     done();\n }\n";
+    let gone = ["hunk 1", "was not found", "Nothing was changed"];
+    fails(&now, &diff(hunk), FaultCode::TextNotFound, &gone);
+    fails(&function("second"), &diff(hunk), FaultCode::TextNotFound, &gone);
+    for now in ["one\nTWO\nx\nthree\nfour\n", "one\ntwo\nx\nTHREE\nfour\n"] {
+        let hunk = "@@ -1,5 +1,5 @@\n one\n two\n-x\n+y\n three\n four\n";
+        fails(now, &diff(hunk), FaultCode::TextNotFound, &["was not found"]);
+    }
+    let three = "@@ -1,7 +1,7 @@\n 1\n 2\n 3\n-x\n+y\n 4\n 5\n 6\n";
+    lands("a\nb\n3\nx\n4\nc\nd\n", &diff(three), "a\nb\n3\ny\n4\nc\nd\n", 3, Pass::Fuzz(4));
+    fails("1\n2\n0\nx\n4\n5\n6\n", &diff(three), FaultCode::TextNotFound, &["was not found"]);
+}
+
+#[test]
+fn x3_what_stands_twice_without_the_left_out_lines_is_refused_wherever_it_stands() {
+    // The first hunk is where the first of the two places is.
+    let hunks = "@@ -1,3 +1,3 @@\n b\n-x\n+y\n c\n@@ -9,5 +9,5 @@\n a\n b\n-x\n+z\n c\n d\n";
+    let now = "b\nx\nc\n0\nA\nb\nx\nc\nD\n";
+    let words = ["lines 1 and 6", "2 context lines"];
+    fails(now, &diff(hunks), FaultCode::TextNotUnique, &words);
 }
 
 #[test]

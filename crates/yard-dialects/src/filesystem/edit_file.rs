@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::op::{self, EditAction, LineStart, ReadAnswer, Slice, Want};
-use yard_core::{Fault, FaultCode, Subject, WsPath, diff, replace};
+use yard_core::{Bounds, Fault, FaultCode, Subject, WsPath, diff, replace};
 use yard_gate::Asks;
 
 use super::{Reply, fault, flexible, place};
@@ -51,7 +51,9 @@ impl Tool for EditFile {
         // The diff is of the very text that is edited: where somebody was faster, it is made again.
         for _ in 0..context.limits().replans {
             let read = text(context, &path)?;
-            let edited = edited(&read.text, &args.edits)?;
+            let edited = context.call.bounding(context.limits().load_bytes, |bounds| {
+                edited(&read.text, &args.edits, bounds)
+            })?;
             let shown = shown(context, &read, &edited.text);
             if args.dry_run || read.text == edited.text {
                 return Ok(shown.into());
@@ -93,18 +95,19 @@ struct Edited {
     actions: Vec<EditAction>,
 }
 
-fn edited(text: &str, edits: &[EditOperation]) -> Result<Edited, Fault> {
+fn edited(text: &str, edits: &[EditOperation], bounds: Bounds<'_>) -> Result<Edited, Fault> {
     let mut edited = Edited { text: text.to_owned(), actions: Vec::new() };
     for (at, edit) in edits.iter().enumerate() {
+        bounds.check()?;
         let exact = EditAction::Replace {
             old: edit.old_text.clone(),
             new: edit.new_text.clone(),
             all: false,
         };
-        let done = edited.take(exact).or_else(|fault| match fault.code() {
+        let done = edited.take(exact, bounds).or_else(|fault| match fault.code() {
             // What stands there already is what was wanted.
             FaultCode::NoChange => Ok(()),
-            FaultCode::TextNotFound => edited.take_flexibly(edit, &fault),
+            FaultCode::TextNotFound => edited.take_flexibly(edit, &fault, bounds),
             FaultCode::BadArgument => Err(fault.reworded(EMPTY.to_owned())),
             _ => Err(fault),
         });
@@ -117,8 +120,9 @@ const EMPTY: &str = "oldText is empty; send text that stands in the file once. T
     before or after them as oldText, and the same with them as newText.";
 
 impl Edited {
-    fn take(&mut self, action: EditAction) -> Result<(), Fault> {
-        let outcome = replace::edit(self.text.as_bytes(), std::slice::from_ref(&action))?;
+    fn take(&mut self, action: EditAction, bounds: Bounds<'_>) -> Result<(), Fault> {
+        let actions = std::slice::from_ref(&action);
+        let outcome = replace::edit_within(self.text.as_bytes(), actions, bounds)?;
         self.text = String::from_utf8(outcome.bytes).map_err(|_| {
             Fault::new(FaultCode::Io, "the edit would leave bytes that are no UTF-8")
         })?;
@@ -126,13 +130,18 @@ impl Edited {
         Ok(())
     }
 
-    fn take_flexibly(&mut self, edit: &EditOperation, not_found: &Fault) -> Result<(), Fault> {
+    fn take_flexibly(
+        &mut self,
+        edit: &EditOperation,
+        not_found: &Fault,
+        bounds: Bounds<'_>,
+    ) -> Result<(), Fault> {
         let unfolded = |text: &str| text.replace("\r\n", "\n");
         let ways =
             flexible::edits(&self.text, &unfolded(&edit.old_text), &unfolded(&edit.new_text))?;
         let mut refused = None;
         for way in ways {
-            match self.take(way) {
+            match self.take(way, bounds) {
                 Ok(()) => return Ok(()),
                 Err(fault) if fault.code() == FaultCode::NoChange => return Ok(()),
                 Err(fault) => refused = Some(fault),
@@ -193,7 +202,7 @@ mod tests {
                 new_text: (*new).to_owned(),
             })
             .collect();
-        let done = edited(text, &edits)?;
+        let done = edited(text, &edits, Bounds::NONE)?;
         // What the kernel makes of the same actions is what was shown.
         if done.text != text {
             let outcome = replace::edit(text.as_bytes(), &done.actions).unwrap();

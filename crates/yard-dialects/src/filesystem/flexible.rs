@@ -45,12 +45,41 @@ fn bound(exact: &str, new: &str, end: &str, above: bool, below: bool) -> Option<
     is_one_kind.then(|| replace([before, exact, after].concat(), [before, new, after].concat()))
 }
 
+/// Where the lines stand, whatever white space is around them. (Knuth, Morris and Pratt's search: it takes
+/// time in proportion to the lines, however much they repeat themselves.)
 fn places(lines: &[&str], old: &[&str]) -> Vec<usize> {
     let old: Vec<&str> = old.iter().map(|line| line.trim()).collect();
-    let windows = lines.windows(old.len()).enumerate();
-    let matching = windows
-        .filter(|(_, window)| window.iter().zip(&old).all(|(line, old)| line.trim() == *old));
-    matching.map(|(at, _)| at).collect()
+    let borders = borders(&old);
+    let (mut places, mut matched) = (Vec::new(), 0);
+    for (at, line) in lines.iter().map(|line| line.trim()).enumerate() {
+        while matched > 0 && old.get(matched) != Some(&line) {
+            matched = borders[matched - 1];
+        }
+        if old.get(matched) == Some(&line) {
+            matched += 1;
+        }
+        if matched == old.len() {
+            places.push(at + 1 - matched);
+            matched = borders[matched - 1];
+        }
+    }
+    places
+}
+
+/// For every beginning of the lines, how long the longest shorter run is that both begins and ends it.
+fn borders(lines: &[&str]) -> Vec<usize> {
+    let mut borders: Vec<usize> = Vec::with_capacity(lines.len());
+    let mut matched = 0;
+    for (at, line) in lines.iter().enumerate() {
+        while matched > 0 && lines.get(matched) != Some(line) {
+            matched = borders[matched - 1];
+        }
+        if at > 0 && lines.get(matched) == Some(line) {
+            matched += 1;
+        }
+        borders.push(matched);
+    }
+    borders
 }
 
 fn not_unique(places: &[usize]) -> Fault {
@@ -111,6 +140,19 @@ mod tests {
         assert_eq!(plainest("a\r\n  b\r\nc\r\n", "b ", "B"), meant("  b", "  B"));
         assert_eq!(plainest(text, "nothing", "x"), None);
         assert_eq!(plainest("a\n\nb\n", "  ", "x"), None);
+    }
+
+    #[test]
+    fn the_places_are_those_of_a_slow_search() {
+        for bits in 0..1u32 << 10 {
+            let line = |at: u32| if bits >> at & 1 == 1 { " a" } else { "b " };
+            let lines: Vec<&str> = (0..7).map(line).collect();
+            let old: Vec<&str> = (7..10).map(line).collect();
+            let slow = lines.windows(3).enumerate().filter(|(_, window)| *window == old);
+            let slow: Vec<usize> = slow.map(|(at, _)| at).collect();
+            assert_eq!(places(&lines, &old), slow, "{lines:?} {old:?}");
+        }
+        assert_eq!(places(&["a"], &["a", "b"]), Vec::<usize>::new());
     }
 
     #[test]

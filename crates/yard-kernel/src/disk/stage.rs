@@ -39,7 +39,7 @@ const CAPABILITIES: &str = "security.capability";
 
 /// The staging folder and, in it, the folder of whole files that are kept as versions.
 pub(crate) struct Stage {
-    folder: OwnedFd,
+    pub(super) folder: OwnedFd,
     kept: OwnedFd,
     device: (u32, u32),
     prefix: String,
@@ -116,7 +116,12 @@ impl Stage {
         let home = if beside_data {
             data
         } else {
-            open_folder(disk.root.as_fd(), RESERVED_NAME).map_err(told)?
+            match open_folder(disk.root.as_fd(), RESERVED_NAME) {
+                // Nothing can be changed in such a root, and so nothing is staged for it: it can still
+                // be read.
+                Err(Errno::ROFS | Errno::ACCESS | Errno::PERM) => data,
+                opened => opened.map_err(told)?,
+            }
         };
         let folder = open_apart(home.as_fd(), "stage").map_err(told)?;
         let kept = open_folder(home.as_fd(), "kept").map_err(told)?;
@@ -152,7 +157,7 @@ impl Stage {
         Ok(EntryStat::of(folder)?.device == self.device)
     }
 
-    fn fresh_name(&self) -> String {
+    pub(super) fn fresh_name(&self) -> String {
         format!("{}-{}", self.prefix, self.next.fetch_add(1, Ordering::Relaxed))
     }
 
@@ -161,22 +166,6 @@ impl Stage {
     fn swap_name(&self, file: FileId, step: Option<StepId>) -> String {
         let step = step.map_or_else(String::new, |step| format!(".{step}"));
         format!("{}.{file}{step}{SWAPPED}", self.fresh_name())
-    }
-
-    /// The mode that a new folder gets here: what the process's mask leaves of 0777.
-    pub(crate) fn folder_mode(&self) -> Result<u32> {
-        let told = |errno| stage_fault(errno, &WsPath::root());
-        loop {
-            let name = self.fresh_name();
-            rustix::fs::mkdirat(&self.folder, &name, Mode::from_raw_mode(0o777)).map_err(told)?;
-            let mode = self.stat(&name).map(|stat| stat.mode);
-            match rustix::fs::unlinkat(&self.folder, &name, AtFlags::REMOVEDIR) {
-                // Another process, alone until now, swept it away: it does so once.
-                Err(Errno::NOENT) => {}
-                Ok(()) => return mode.map_err(told),
-                Err(errno) => return Err(told(errno)),
-            }
-        }
     }
 
     /// Removes what crashed processes left. The caller made sure that no other process is alive.
@@ -272,7 +261,7 @@ impl Stage {
         Ok(guard.finish(stat))
     }
 
-    fn stat(&self, name: &str) -> std::result::Result<Stat, Errno> {
+    pub(super) fn stat(&self, name: &str) -> std::result::Result<Stat, Errno> {
         rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|raw| Stat::of(&raw))
     }
 
@@ -332,7 +321,16 @@ impl Stage {
             }
             Err(errno) => return Err(told(errno)),
         }
-        let stat = self.stat(&staged.name).map_err(told)?;
+        let stat = match self.stat(&staged.name) {
+            Ok(stat) => stat,
+            // Nobody could look at what came out, so it goes back: a failure means that nothing happened.
+            Err(errno) => {
+                let back =
+                    rustix::fs::renameat_with(&self.folder, &staged.name, &parent, name, exchange);
+                staged.placed = back.is_err();
+                return Err(told(errno));
+            }
+        };
         if !(stat.is(FileKind::File) || stat.is(FileKind::Link)) {
             // A folder, or something that nobody may open, appeared there meanwhile: back with it.
             rustix::fs::renameat_with(&self.folder, &staged.name, &parent, name, exchange)
@@ -377,8 +375,15 @@ impl Stage {
         let aside = self.swap_name(file, None);
         rename_new(parent.as_fd(), name.as_bytes(), self.folder.as_fd(), aside.as_bytes())
             .map_err(told)?;
-        let stat = self.stat(&aside).map_err(told)?;
-        Ok(Displaced { name: aside, stat })
+        match self.stat(&aside) {
+            Ok(stat) => Ok(Displaced { name: aside, stat }),
+            // As in `place_over`: a failure means that nothing happened.
+            Err(errno) => {
+                let (from, to) = (self.folder.as_fd(), parent.as_fd());
+                let _ = rename_new(from, aside.as_bytes(), to, name.as_bytes());
+                Err(told(errno))
+            }
+        }
     }
 
     /// Files that a crash left under a name that says whose place was being taken.

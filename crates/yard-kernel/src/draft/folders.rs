@@ -136,10 +136,29 @@ impl Planner<'_> {
         }
     }
 
+    /// Whether this plan found that an entry of the store is no longer on disk.
+    pub(crate) fn is_gone(&self, file: FileId) -> bool {
+        self.gone.contains(&file)
+    }
+
+    /// Adopts that an entry of the store is no longer on disk, with the topmost folder above it that is
+    /// not there either; whether it is gone.
+    pub(crate) fn adopt_if_gone(&mut self, path: &WsPath) -> Result<bool> {
+        for path in path.lineage() {
+            if self.workspace.disk.stat(&path)?.is_some() {
+                continue;
+            }
+            return match self.store().lookup(&path).map_err(store_fault)? {
+                Some(node) => self.adopt_gone(&node, &path).map(|()| true),
+                None => Ok(false),
+            };
+        }
+        Ok(false)
+    }
+
     /// Adopts that `node` and everything below it went away.
     pub(crate) fn adopt_gone(&mut self, node: &Node, path: &WsPath) -> Result<()> {
-        let adopted = |change: &NewChange| change.file == node.id && change.after.is_none();
-        if self.draft.adopted.iter().any(adopted) {
+        if self.gone.contains(&node.id) {
             return Ok(());
         }
         let mut gone = Vec::new();
@@ -152,6 +171,7 @@ impl Planner<'_> {
                     ahead.push((child, below));
                 }
             }
+            self.gone.insert(node.id);
             gone.push(NewChange {
                 file: node.id,
                 before: node.state,

@@ -28,8 +28,10 @@ impl Execute for Edit {
         let mut planner = Planner::new(workspace, call);
         let current = planner.current_as(&path, &seen, Large::Keep)?;
         stale::check(workspace, &current, self.expected)?;
-        let edited =
-            replace::edit(&current.bytes, &self.actions).map_err(|fault| named(fault, &path))?;
+        let edited = call.bounding(workspace.limits().load_bytes, |bounds| {
+            replace::edit_within(&current.bytes, &self.actions, bounds)
+        });
+        let edited = edited.map_err(|fault| named(fault, &path))?;
         let content = NewContent {
             bytes: &edited.bytes,
             file_type: current.state.file_type,
@@ -37,8 +39,7 @@ impl Execute for Edit {
         };
         let (version, hash) = planner.replace_file(&current, &content)?;
         let file = current.id;
-        let (version, hash) = (Some(version), Some(hash));
-        let changed = Changed { path, file, version, hash, created: false };
+        let changed = Changed { path, file, version, hash: Some(hash), created: false };
         planner.propose::<Self>(Edited { changed, places: edited.places })
     }
 

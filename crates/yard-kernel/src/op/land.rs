@@ -510,7 +510,12 @@ impl<'a> Landing<'a> {
             Some(Base::Unknown) => None,
         };
         let base = base.ok_or_else(|| conflict(&current.path))?;
-        merge::merge(&base, &current.bytes, &bytes).map_err(|_| conflict(&current.path))
+        let limit = self.planner.workspace.limits().load_bytes;
+        let merged = self
+            .planner
+            .call
+            .bounding(limit, |bounds| merge::merge_within(&base, &current.bytes, &bytes, bounds));
+        merged?.map_err(|_| conflict(&current.path))
     }
 
     /// Whether nobody can have changed a file since the command began: not by the time of its last change.

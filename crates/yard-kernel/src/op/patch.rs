@@ -27,7 +27,9 @@ impl Execute for ApplyPatch {
         let mut tree = Tree::new(workspace, call);
         let jobs = patch::jobs(&self.patch)?;
         tree.read_all(&jobs)?;
-        let changes = spread::over_cores(&jobs, call, |job| job.apply(|text| tree.bytes(text)))?;
+        let changes = call.bounding(workspace.limits().load_bytes, |bounds| {
+            spread::over_cores(&jobs, call, |job| job.apply(|text| tree.bytes(text), bounds))
+        })?;
         let mut files = Vec::with_capacity(changes.len());
         // What goes away makes room for what comes.
         for change in changes.iter().filter(|change| change.action == Action::Delete) {
@@ -241,12 +243,15 @@ impl<'a> Tree<'a> {
         check_loadable(size, limits, &current.path)?;
         let after = rewritten(current, change);
         if let Some(content) = content {
-            return self.planner.put_made(current, after, content).map(|_| ());
+            self.planner.check_replaceable(current)?;
+            self.planner.put_made(current, after, content)?;
+            return self.planner.keep_attributes(current);
         }
         let differs = *current.bytes != change.content;
         if !differs && after == current.state {
             return Ok(());
         }
+        self.planner.check_replaceable(current)?;
         let bytes = differs.then(|| change.content.clone());
         self.planner.rewrite(current, bytes, after)
     }

@@ -62,7 +62,7 @@ fn create(
         planner.create_image(path, file_type, false, |planner, shape| {
             planner.receive(arrived, shape, path)
         })?;
-    let (path, version, hash) = (path.clone(), Some(version), Some(hash));
+    let (path, hash) = (path.clone(), Some(hash));
     let answer = Changed { path, file, version, hash, created: true };
     planner.propose::<Place>(answer)
 }
@@ -81,13 +81,15 @@ fn replace(
     let mut planner = Planner::new(workspace, call);
     let current = planner.current_as(path, seen, Large::Keep)?;
     stale::check(workspace, &current, place.expected)?;
+    planner.check_replaceable(&current)?;
     let mut after = current.state.clone();
     after.file_type = place.file_type.unwrap_or(after.file_type);
     after.json = false;
     let (version, hash) = planner
         .put_image(&current, after, |planner, shape| planner.receive(arrived, shape, path))?;
+    planner.keep_attributes(&current)?;
     let file = current.id;
-    let (path, version, hash) = (path.clone(), Some(version), Some(hash));
+    let (path, hash) = (path.clone(), Some(hash));
     let answer = Changed { path, file, version, hash, created: false };
     planner.propose::<Place>(answer)
 }

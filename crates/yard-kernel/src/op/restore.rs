@@ -2,8 +2,10 @@
 //! version of a file becomes its newest.
 
 use yard_core::op::{Restore, Restored};
-use yard_core::{Call, Fault, FaultCode, FileId, FileKind, Result, Subject, VersionId, WsPath};
-use yard_store::Node;
+use yard_core::{
+    Call, Fault, FaultCode, FileId, FileKind, FileState, Result, Subject, VersionId, WsPath,
+};
+use yard_store::{Node, Seq, VersionRow};
 
 use crate::disk::not_found;
 use crate::draft::{Large, Planner};
@@ -36,23 +38,39 @@ fn unknown(what: &str) -> Fault {
 }
 
 fn bring_back(workspace: &Workspace, call: &Call, node: &Node) -> Result<Planned<Restored>> {
-    if node.state.is_some() {
+    let mut planner = Planner::new(workspace, call);
+    planner.draft.exclusive = true;
+    if node.state.is_some() && !is_deleted_by_hand(&mut planner, node)? {
         let message = format!(
             "{} was not removed; to go back to an older content, restore a version of it",
             node.path
         );
         return Err(Fault::new(FaultCode::Exists, message).about(Subject::Path));
     }
-    let mut planner = Planner::new(workspace, call);
-    planner.draft.exclusive = true;
-    revive_above(&mut planner, node.last.parent)?;
-    let path = place(&mut planner, node)?;
-    planner.revive(node.id, &node.last, &path)?;
+    let path = revive(&mut planner, node, &node.last)?;
     if node.last.kind == FileKind::Folder {
         revive_below(&mut planner, node, &path)?;
     }
     let answer = Restored { file: node.id, path, step: planner.draft.id };
     planner.propose::<Restore>(answer)
+}
+
+/// Whether somebody deleted an entry without a step that says so. That becomes a step of its own, right
+/// before the one that is planned.
+fn is_deleted_by_hand(planner: &mut Planner<'_>, node: &Node) -> Result<bool> {
+    let path = planner.store().path_of(node.id).map_err(store_fault)?;
+    match path {
+        Some(path) => planner.adopt_if_gone(&path),
+        None => Ok(false),
+    }
+}
+
+/// Brings an entry back in that state, with the folders above it that are gone, too; where it is then.
+fn revive(planner: &mut Planner<'_>, node: &Node, state: &FileState) -> Result<WsPath> {
+    revive_above(planner, node.last.parent)?;
+    let path = place(planner, node)?;
+    planner.revive(node.id, state, &path)?;
+    Ok(path)
 }
 
 /// Where a removed entry was, in folders that exist now or come back with it.
@@ -75,34 +93,52 @@ fn revive_above(planner: &mut Planner<'_>, folder: FileId) -> Result<()> {
     let node = planner.store().node(folder).map_err(store_fault)?;
     let node = node.ok_or_else(|| unknown("folder for it"))?;
     revive_above(planner, node.last.parent)?;
-    if node.state.is_none() {
+    if node.state.is_none() || planner.is_gone(node.id) {
         let path = place(planner, &node)?;
         planner.revive(node.id, &node.last, &path)?;
     }
     Ok(())
 }
 
-/// Brings back what one step removed together with a folder.
+/// Brings back what went away together with a folder: by one step, or by hand.
 fn revive_below(planner: &mut Planner<'_>, folder: &Node, path: &WsPath) -> Result<()> {
-    let changes = planner.store().changes(folder.seq).map_err(store_fault)?;
+    let gone = match planner.is_gone(folder.id) {
+        true => gone_by_hand(planner),
+        false => removed_by(planner, folder.seq)?,
+    };
     // A folder was removed after what was in it: backwards it comes first.
-    for change in changes.iter().rev() {
-        let (Some(state), None, Some(from)) = (&change.before, &change.after, &change.from) else {
-            continue;
-        };
-        if change.file == folder.id || !from.is_within(&folder.path) {
+    for (file, state, from) in gone.into_iter().rev() {
+        let was_at = if planner.is_gone(folder.id) { path } else { &folder.path };
+        if file == folder.id || !from.is_within(was_at) {
             continue;
         }
         // What was purged since does not keep the rest from coming back.
-        let node = planner.store().node(change.file).map_err(store_fault)?;
+        let node = planner.store().node(file).map_err(store_fault)?;
         if node.is_some_and(|node| node.purged) {
             continue;
         }
         let below = planner.revived_or_living(state.parent)?.unwrap_or_else(|| path.clone());
         let place = crate::draft::join(&below, &state.name)?;
-        planner.revive(change.file, state, &place)?;
+        planner.revive(file, &state, &place)?;
     }
     Ok(())
+}
+
+type Gone = Vec<(FileId, FileState, WsPath)>;
+
+/// What one step removed, in its order.
+fn removed_by(planner: &Planner<'_>, seq: Seq) -> Result<Gone> {
+    let changes = planner.store().changes(seq).map_err(store_fault)?;
+    let removed = changes.into_iter().filter(|change| change.after.is_none());
+    Ok(removed.filter_map(|change| Some((change.file, change.before?, change.from?))).collect())
+}
+
+/// What this plan found to be gone, in the same order.
+fn gone_by_hand(planner: &Planner<'_>) -> Gone {
+    let gone = planner.draft.adopted.iter().filter(|change| change.after.is_none());
+    let gone =
+        gone.filter_map(|change| Some((change.file, change.before.clone()?, change.from.clone()?)));
+    gone.collect()
 }
 
 fn to_version(workspace: &Workspace, call: &Call, version: VersionId) -> Result<Planned<Restored>> {
@@ -115,8 +151,12 @@ fn to_version(workspace: &Workspace, call: &Call, version: VersionId) -> Result<
             format!("the file of version {version} was removed; restore it from the trash first");
         Fault::new(FaultCode::NotFound, message)
     })?;
-    let current = planner.current(&path, Large::Keep)?;
     let hash = row.state.content.ok_or_else(|| unknown("content of that version"))?;
+    if planner.adopt_if_gone(&path)? {
+        return as_version(planner, &row, &version);
+    }
+    let current = planner.current(&path, Large::Keep)?;
+    planner.check_replaceable(&current)?;
     let bytes = store.content(&hash).map_err(store_fault)?;
     let mut after = current.state.clone();
     (after.json, after.file_type) = (row.state.json, row.state.file_type);
@@ -124,6 +164,22 @@ fn to_version(workspace: &Workspace, call: &Call, version: VersionId) -> Result<
         Some(bytes) => planner.rewrite(&current, Some(bytes), after)?,
         None => planner.rewrite_as_stored(&current, hash, row.state.size, after)?,
     }
+    let answer = Restored { file: row.file, path, step: planner.draft.id };
+    planner.propose::<Restore>(answer)
+}
+
+/// Brings back a file that was deleted by hand, with the content of that version.
+fn as_version(
+    mut planner: Planner<'_>,
+    row: &VersionRow,
+    version: &VersionId,
+) -> Result<Planned<Restored>> {
+    planner.draft.exclusive = true;
+    let node = planner.store().node(row.file).map_err(store_fault)?;
+    let node = node.ok_or_else(|| unknown(&format!("version {version}")))?;
+    let FileState { content, size, json, file_type, .. } = row.state.clone();
+    let state = FileState { content, size, json, file_type, ..node.last.clone() };
+    let path = revive(&mut planner, &node, &state)?;
     let answer = Restored { file: row.file, path, step: planner.draft.id };
     planner.propose::<Restore>(answer)
 }

@@ -28,13 +28,7 @@ fn create(path: &WsPath, workspace: &Workspace, call: &Call) -> Result<Planned<C
     let mut planner = Planner::new(workspace, call);
     let content = NewContent { bytes: b"", file_type: FileType::Document, json: false };
     let (file, version, hash) = planner.create_file(path, &content)?;
-    let answer = Changed {
-        path: path.clone(),
-        file,
-        version: Some(version),
-        hash: Some(hash),
-        created: true,
-    };
+    let answer = Changed { path: path.clone(), file, version, hash: Some(hash), created: true };
     planner.propose::<Touch>(answer)
 }
 

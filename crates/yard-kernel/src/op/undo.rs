@@ -38,12 +38,14 @@ impl Execute for Undo {
             removed: HashMap::new(),
             vacated: HashSet::new(),
             states: HashMap::new(),
+            staying: Vec::new(),
             outputs: Outputs::new(workspace, call, None),
         };
         for change in together(changes).iter().rev() {
             call.check()?;
             undoing.take_back(change)?;
         }
+        undoing.must_take_something_back()?;
         undoing.expect_emptied()?;
         let Undoing { planner, step, .. } = undoing;
         let paths = planner.effect.paths.iter().map(|effect| effect.path.clone()).collect();
@@ -63,6 +65,8 @@ struct Undoing<'a> {
     vacated: HashSet<WsPath>,
     /// What folders are whose modes this undo sets.
     states: HashMap<FileId, FileState>,
+    /// Folders that the step made and that hold something else by now: they stay.
+    staying: Vec<(Change, WsPath)>,
     outputs: Outputs<'a>,
 }
 
@@ -203,8 +207,16 @@ impl Undoing<'_> {
     fn remove(&mut self, change: &Change, made: &FileState) -> Result<()> {
         let shown = change.to.clone().unwrap_or_else(WsPath::root);
         let Some(current) = self.now(change.file)? else {
-            return Err(self.conflict(change, &shown, "it was removed since"));
+            return match self.planner.is_gone(change.file) {
+                // Somebody deleted it by hand, and that is all that this undo would do.
+                true => Ok(()),
+                false => Err(self.conflict(change, &shown, "it was removed since")),
+            };
         };
+        if current.stat.is(FileKind::Folder) && self.holds_others(&current)? {
+            self.staying.push((change.clone(), current.path));
+            return Ok(());
+        }
         let same = |now: &FileState| {
             (now.content, now.mode, now.parent, &now.name)
                 == (made.content, made.mode, made.parent, &made.name)
@@ -217,14 +229,6 @@ impl Undoing<'_> {
             ));
         }
         if current.stat.is(FileKind::Folder) {
-            let inside = self.planner.workspace.disk.list(&current.path)?.len();
-            if inside != self.removed.get(&current.path).copied().unwrap_or(0) {
-                return Err(self.conflict(
-                    change,
-                    &current.path,
-                    "there are other files in the folder now",
-                ));
-            }
             self.forget_missing(&current)?;
         }
         if let Some(folder) = current.path.parent() {
@@ -234,6 +238,22 @@ impl Undoing<'_> {
         self.planner.vacate(&current);
         self.vacated.insert(current.path);
         Ok(())
+    }
+
+    /// Whether a folder holds anything that this undo does not take out of it.
+    fn holds_others(&self, folder: &Current) -> Result<bool> {
+        let inside = self.planner.workspace.disk.list(&folder.path)?.len();
+        Ok(inside != self.removed.get(&folder.path).copied().unwrap_or(0))
+    }
+
+    /// A fault where all that the step did was to make folders that have to stay.
+    fn must_take_something_back(&self) -> Result<()> {
+        match self.staying.first() {
+            Some((change, path)) if self.planner.draft.changes.is_empty() => {
+                Err(self.conflict(change, path, "there are other files in the folder now"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Adopts that entries which the store knows in a folder are no longer on disk: they would stay
@@ -269,7 +289,10 @@ impl Undoing<'_> {
     fn revert(&mut self, change: &Change, theirs: &FileState, base: &FileState) -> Result<()> {
         let shown = change.to.clone().unwrap_or_else(WsPath::root);
         let Some(current) = self.now(change.file)? else {
-            return Err(self.conflict(change, &shown, "it was removed since"));
+            return Err(match self.planner.is_gone(change.file) {
+                true => self.deleted_by_hand(change, &shown),
+                false => self.conflict(change, &shown, "it was removed since"),
+            });
         };
         let current = self.revert_place(change, current, theirs, base)?;
         self.revert_content(change, &current, theirs, base)
@@ -400,7 +423,11 @@ impl Undoing<'_> {
             return Err(collided("it was changed since"));
         }
         let base_bytes = self.content(change, &current.path, base.content)?;
-        match merge::merge(&base_bytes, &current.bytes, &theirs_bytes) {
+        let limit = self.planner.workspace.limits().load_bytes;
+        let merged = self.planner.call.bounding(limit, |bounds| {
+            merge::merge_within(&base_bytes, &current.bytes, &theirs_bytes, bounds)
+        });
+        match merged? {
             Ok(bytes) => Ok(Some(bytes)),
             Err(collision) => {
                 Err(collided(&format!("the same lines were changed since: {collision}")))
@@ -437,6 +464,18 @@ impl Undoing<'_> {
             Some(true) => Err(purged().about(Subject::Step)),
             _ => Ok(()),
         }
+    }
+
+    /// The fault for a file that somebody deleted without a step that could be undone first.
+    fn deleted_by_hand(&self, change: &Change, path: &WsPath) -> Fault {
+        let now = self.planner.store().path_of(change.file).ok().flatten();
+        let message = format!(
+            "step {} cannot be undone: {} was deleted outside of Toolyard. Nothing was changed; \
+             restore it first (the trash lists it), then undo the step",
+            self.step.id,
+            now.as_ref().unwrap_or(path)
+        );
+        Fault::new(FaultCode::MergeConflict, message).about(Subject::Step)
     }
 
     /// The fault that names what is in the way, and the later step that put it there.

@@ -49,7 +49,7 @@ fn create(
     }
     let mut planner = Planner::new(workspace, call);
     let (file, version, hash) = planner.create_file(path, &content(write, FileType::Document))?;
-    let (path, version, hash) = (path.clone(), Some(version), Some(hash));
+    let (path, hash) = (path.clone(), Some(hash));
     let answer = Changed { path, file, version, hash, created: true };
     planner.propose::<Write>(answer)
 }
@@ -85,7 +85,7 @@ fn replace(
     let content = content(write, current.state.file_type);
     let (version, hash) = planner.replace_file(&current, &content)?;
     let file = current.id;
-    let (path, version, hash) = (path.clone(), Some(version), Some(hash));
+    let (path, hash) = (path.clone(), Some(hash));
     let answer = Changed { path, file, version, hash, created: false };
     planner.propose::<Write>(answer)
 }

@@ -156,8 +156,10 @@ pub(super) struct TrashedFile {
     /// `file`, `folder` or `link`.
     kind: &'static str,
     size: Option<u64>,
-    removed_at: String,
-    step_id: String,
+    /// Null for what was deleted outside of Toolyard: nobody knows when.
+    removed_at: Option<String>,
+    /// Null for what was deleted outside of Toolyard: no step did it.
+    step_id: Option<String>,
 }
 
 impl From<&Trashed> for TrashedFile {
@@ -167,8 +169,8 @@ impl From<&Trashed> for TrashedFile {
             path: entry.path.to_string(),
             kind: kind(entry.kind),
             size: entry.size,
-            removed_at: entry.removed_at.to_string(),
-            step_id: entry.step.to_string(),
+            removed_at: entry.removed_at.map(|at| at.to_string()),
+            step_id: entry.step.map(|step| step.to_string()),
         }
     }
 }

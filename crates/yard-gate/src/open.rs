@@ -6,6 +6,7 @@ use yard_core::{Call, Fault, FaultCode, Result, Timestamp};
 use yard_kernel::{Watch, Workspace, store_fault};
 use yard_store::{ApprovalFilter, ApprovalStatus, Desk};
 
+use crate::claims::Waiters;
 use crate::terminals::Running;
 use crate::{Bell, Rule, Rules, Web};
 
@@ -26,6 +27,8 @@ pub struct OpenWorkspace {
     pub(crate) watching: Mutex<Option<Watch>>,
     /// The terminals that were opened here.
     pub(crate) terminals: Mutex<Running>,
+    /// The calls that wait for requests.
+    pub(crate) waiters: Arc<Waiters>,
     /// The policy as it was last read, and when.
     rules: Mutex<Option<(Timestamp, Arc<Rules>)>>,
 }
@@ -45,6 +48,7 @@ impl OpenWorkspace {
             bell: Bell::default(),
             watching: Mutex::default(),
             terminals: Mutex::default(),
+            waiters: Arc::default(),
             rules: Mutex::default(),
         };
         open.forget_settled_runs();

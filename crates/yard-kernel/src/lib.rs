@@ -14,6 +14,7 @@ mod glimpse;
 mod journal;
 mod making;
 mod masks;
+mod moved_tree;
 pub mod net;
 mod op;
 mod output;

@@ -57,18 +57,23 @@ fn a_person_sees_the_diff_and_decides() {
     assert!(shown.stdout.contains("\u{1b}[32m+hello"), "{}", shown.stdout);
     assert!(shown.stdout.contains("look first"), "{}", shown.stdout);
     assert_eq!(yard.text("log"), "");
-    let done = yard.json(&["approve", &id, "--yes"]);
+    let unseen = yard.run(&["approve", &id, "--yes"]);
+    assert_ne!(unseen.exit, 0, "a decision needs the state that was shown: {}", unseen.stdout);
+    let done = yard.approve(&id);
     assert_eq!(
         (&done["status"], &done["decided_by"]),
         (&json!("executed"), &json!("person:local"))
     );
     assert_eq!(done["answer"]["success"], true);
     assert_eq!(yard.text("log"), "hello\n");
-    assert_eq!(yard.run(&["approve", &id, "--no"]).exit, 1, "a decision is not changed");
+    let state = done["state_hash"].as_str().unwrap();
+    let changed = yard.run(&["approve", &id, "--no", "--state", state]);
+    assert_eq!(changed.exit, 1, "a decision is not changed");
     assert_eq!(yard.run(&["approve"]).stdout, "nothing waits for approval\n");
     let called = yard.run(&["call", "edit", &insert("again")]).json();
     let id = called["result"]["approval_id"].as_str().unwrap().to_owned();
-    let denied = yard.json(&["approve", &id, "--no", "--reason", "not now"]);
+    let state = yard.shown_state(&id);
+    let denied = yard.json(&["approve", &id, "--no", "--state", &state, "--reason", "not now"]);
     assert_eq!(
         (&denied["status"], &denied["decision_reason"]),
         (&json!("denied"), &json!("not now"))
@@ -136,7 +141,7 @@ fn killed_between_request_decision_and_execution_nothing_is_lost_and_nothing_run
         usual.mul_f64((dice >> 33) as f64 / f64::from(1_u32 << 31) * 1.3)
     };
     let first = pending(&yard)[0]["id"].as_str().unwrap().to_owned();
-    yard.json(&["approve", &first, "--yes"]);
+    yard.approve(&first);
     let (mut kills, mut lines) = (0, vec!["first".to_owned()]);
     while kills < wanted {
         let line = format!("line {}", lines.len());
@@ -147,11 +152,18 @@ fn killed_between_request_decision_and_execution_nothing_is_lost_and_nothing_run
         let waiting = pending(&yard);
         assert_eq!(waiting.len(), 1, "{waiting:?}");
         let shown = waiting[0]["diff"].clone();
-        kills += u32::from(run_and_kill(&yard, &["approve", &id, "--yes"], moment()));
-        kills += u32::from(run_and_kill(&yard, &["approve", &id], moment()));
+        let state = waiting[0]["state_hash"].as_str().unwrap();
+        let yes = ["approve", id.as_str(), "--yes", "--state", state];
+        kills += u32::from(run_and_kill(&yard, &yes, moment()));
+        let listed = pending(&yard);
         let mut row = yard.json(&["approve", &id]);
-        if row["status"] == "pending" {
-            row = yard.json(&["approve", &id, "--yes"]);
+        if row["status"] == "pending" || row["status"] == "approved" {
+            assert_eq!(listed[0]["id"], row["id"], "what is not done is listed");
+            kills += u32::from(run_and_kill(&yard, &yes, moment()));
+            row = yard.json(&["approve", &id]);
+        }
+        if row["status"] == "pending" || row["status"] == "approved" {
+            row = yard.json(&yes);
         }
         assert_eq!(row["status"], "executed", "{row}");
         assert_eq!(row["diff"], shown, "what ran is what was shown");

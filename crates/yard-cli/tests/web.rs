@@ -77,7 +77,7 @@ fn a_person_sees_the_address_and_decides() {
         pending["result"]["approval_id"].as_str().unwrap_or_else(|| panic!("{pending}")).to_owned();
     let shown = yard.run(&["approve", &id]).stdout;
     assert!(shown.contains(&format!("fetch GET http://{place}/a")), "{shown}");
-    let done = yard.json(&["approve", &id, "--yes"]);
+    let done = yard.approve(&id);
     assert!(done.to_string().contains("# Here"), "{done}");
     let _: Value = done;
 }

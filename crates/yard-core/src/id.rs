@@ -106,6 +106,10 @@ id!(
     /// One run of a command.
     RunId
 );
+id!(
+    /// One process that has a workspace open, for as long as it has.
+    ProcessId
+);
 
 impl FileId {
     /// The workspace's root folder, which no step ever makes or removes.

@@ -35,8 +35,8 @@ pub use fast_map::FastMap;
 pub use fault::{Fault, FaultCode, Subject};
 pub use hash::ContentHash;
 pub use id::{
-    ApprovalId, ChatId, FileId, KeyId, LoginId, QuestionId, RunId, StepId, UploadId, UserId,
-    VersionId, WorkspaceId,
+    ApprovalId, ChatId, FileId, KeyId, LoginId, ProcessId, QuestionId, RunId, StepId, UploadId,
+    UserId, VersionId, WorkspaceId,
 };
 pub use kept::{KeptText, Text};
 pub use limits::Limits;

@@ -1,39 +1,24 @@
 //! Calls that wait for a person's word: what becomes of one once the word is there. What was approved is
-//! called again with the arguments that were shown; the gate sees to it that it happens once, and that it
-//! is what was shown. Who may decide is the gate's to say.
+//! called again with the arguments that were shown, by the process that has claimed it; everybody else reads
+//! its answer. Who may decide, and whose turn it is, is the gate's to say.
 
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, Call, Fault, FaultCode};
 use yard_gate::{
-    Approval, ApprovalStatus, Asks, Awaited, CallLog, Explained, Line, Origin, Pending, Ruling,
-    Session,
+    Approval, ApprovalStatus, Asks, Awaited, CallLog, ClaimTurn, Deciding, Explained, Line, Origin,
+    Pending, Revision, Ruling, Served, Session, lost, said_no, shows_change,
 };
 
 use crate::catalog::{Answer, Catalog, outcome_word};
 use crate::relative;
-use crate::tool::Stop;
+use crate::tool::{AnyTool, Stop};
 
-/// How long after a decision an answer may still be on its way into the store.
-const ANSWERING_MILLIS: i64 = 5_000;
+/// Where an answer says that a person changed the arguments of the call.
+pub const CHANGED_BY_PERSON: &str = "changed_by_person";
 
 impl Catalog {
-    /// A request as it stands now. One that was approved, and that whoever approved it could not finish,
-    /// is finished first.
-    pub fn approval(
-        &self,
-        id: ApprovalId,
-        session: &Session,
-        call: &Call,
-    ) -> Result<Approval, Fault> {
-        let approval = session.approvals().get(id)?;
-        if approval.status != ApprovalStatus::Approved {
-            return Ok(approval);
-        }
-        self.execute(&approval, session, call);
-        session.approvals().get(id)
-    }
-
-    /// Says yes or no to a request, as a person, and does what was approved.
+    /// Says yes or no to a request, as a person, and does what was approved, unless only another process
+    /// can serve it. A second yes to what was approved, and what nobody executes, executes it.
     pub fn decide(
         &self,
         id: ApprovalId,
@@ -41,19 +26,118 @@ impl Catalog {
         session: &Session,
         call: &Call,
     ) -> Result<Approval, Fault> {
-        let request = session.approvals().get(id)?.request;
-        let found = self.find_approved(&request.toolset, &request.tool);
-        let asks = found.map_or(Asks::Never, |(_, tool)| tool.asks());
-        session.approvals().decide(call, id, ruling, asks)?;
-        self.approval(id, session, call)
+        let approvals = session.approvals();
+        let known = approvals.get(id)?;
+        if known.status == ApprovalStatus::Approved && is_same_yes(&known, ruling) {
+            return self.decide_again(&known, session, call);
+        }
+        let approval = approvals.decidable(call, id, ruling)?;
+        let request = &approval.request;
+        let found = self.find_approved(&request.toolset, &request.tool).ok();
+        let (asks, served) = match found {
+            Some((_, tool)) => (tool.asks(), tool.served()),
+            None => (Asks::Never, Served::Anywhere),
+        };
+        let revision = match &ruling.args {
+            Some(args) if ruling.approves => Some(self.revise(&approval, args, session, call)?),
+            _ => None,
+        };
+        let claimed_by = match ruling.approves {
+            true => approvals.claimant(call, &approval, served)?,
+            false => None,
+        };
+        let deciding = Deciding { asks, revision: revision.as_ref(), claimed_by };
+        let decided = approvals.decide(call, id, ruling, &deciding)?;
+        if decided.status == ApprovalStatus::Denied {
+            self.refuse_run(&decided, session, call);
+        } else if claimed_by.is_some() {
+            self.execute(&decided, session, call);
+        }
+        approvals.get(id)
     }
 
-    /// Answers a call that waited for a person's word, as it stands now.
+    /// A yes that was given before, and that nobody acts on: the process that was about to has ended.
+    fn decide_again(
+        &self,
+        approval: &Approval,
+        session: &Session,
+        call: &Call,
+    ) -> Result<Approval, Fault> {
+        session.approvals().check_may_decide(call, approval.id)?;
+        let request = &approval.request;
+        let found = self.find_approved(&request.toolset, &request.tool).ok();
+        let served = found.map_or(Served::Anywhere, |(_, tool)| tool.served());
+        if session.approvals().claimant(call, approval, served)?.is_some() {
+            self.take_turn(approval, session, call)?;
+        }
+        session.approvals().get(approval.id)
+    }
+
+    /// The plan of a request with other arguments, as a person wants to see it: nothing happens.
+    pub fn revise(
+        &self,
+        approval: &Approval,
+        args: &Value,
+        session: &Session,
+        call: &Call,
+    ) -> Result<Revision, Fault> {
+        let request = &approval.request;
+        let (dialect, found) = self
+            .find_approved(&request.toolset, &request.tool)
+            .map_err(|answer| Fault::new(FaultCode::NotFound, words_of(&answer)))?;
+        let acting = session.approvals().acting(approval)?.calling(args.clone());
+        acting.revise(args, |session| {
+            let context = dialect.context(found, session, call);
+            found.run(args.clone(), &context).map_err(|stop| match stop {
+                Stop::Fault(fault) | Stop::Detailed(fault, _) => fault,
+                other => {
+                    let answer = dialect.answer(found, Err(other));
+                    Fault::new(FaultCode::BadArgument, words_of(&answer))
+                }
+            })
+        })
+    }
+
+    /// Answers a call that waits for a person's word, as it stands now. Whoever waits can serve the answer:
+    /// what was approved and is nobody's to execute is executed here.
     pub(crate) fn settled(&self, id: ApprovalId, session: &Session, call: &Call) -> Answer {
-        match self.approval(id, session, call) {
-            Ok(approval) => self.answer_of(&approval, session, call),
+        match self.approval_for_caller(id, session, call) {
+            Ok(approval) => self.answer_of(&approval, session),
             Err(fault) => self.stopped("", "", &Stop::Fault(fault)),
         }
+    }
+
+    fn approval_for_caller(
+        &self,
+        id: ApprovalId,
+        session: &Session,
+        call: &Call,
+    ) -> Result<Approval, Fault> {
+        let approval = session.approvals().get(id)?;
+        let is_open = matches!(approval.status, ApprovalStatus::Approved | ApprovalStatus::Unknown);
+        if !is_open || approval.answer.is_some() {
+            return Ok(approval);
+        }
+        self.take_turn(&approval, session, call)?;
+        session.approvals().get(id)
+    }
+
+    /// Executes an approved request if it is this call's turn.
+    fn take_turn(&self, approval: &Approval, session: &Session, call: &Call) -> Result<(), Fault> {
+        let approvals = session.approvals();
+        let request = &approval.request;
+        match approvals.claim(call, approval)? {
+            ClaimTurn::Mine => self.execute(&approvals.get(approval.id)?, session, call),
+            ClaimTurn::Others => {}
+            ClaimTurn::Lost => {
+                let answer = self.stopped(&request.toolset, &request.tool, &Stop::Fault(lost()));
+                conclude(session, call, approval.id, ApprovalStatus::Unknown, &answer);
+            }
+            ClaimTurn::Expired => {
+                approvals.close(call, approval.id, ApprovalStatus::Expired)?;
+            }
+        }
+        Ok(())
     }
 
     /// What would decide about a call, operation by operation; the reason why it would not come to that.
@@ -78,70 +162,148 @@ impl Catalog {
     }
 
     /// What a caller gets for a request, in the words of its dialect.
-    fn answer_of(&self, approval: &Approval, session: &Session, call: &Call) -> Answer {
+    fn answer_of(&self, approval: &Approval, session: &Session) -> Answer {
         let (toolset, tool) = (approval.request.toolset.as_str(), approval.request.tool.as_str());
+        let fault = |code, message: String| {
+            self.stopped(toolset, tool, &Stop::Fault(Fault::new(code, message)))
+        };
         match approval.status {
-            status if is_under_way(status) || is_being_answered(approval, call) => {
+            status if is_under_way(status) || session.approvals().is_being_answered(approval) => {
                 let awaited = Awaited::Approval(approval.id);
                 let pending = Pending { awaited, wait_ms: None };
                 let answer = self.stopped(toolset, tool, &Stop::Pending(pending.clone()));
                 Answer { pending: Some(pending), ..answer }
             }
-            ApprovalStatus::Denied => {
-                let reason = approval.decision.as_ref().and_then(|said| said.reason.as_deref());
-                let message = match reason {
-                    Some(reason) => format!("a person said no: {reason}"),
-                    None => "a person said no to this call; nothing was changed".to_owned(),
-                };
-                let denied =
-                    Fault::new(FaultCode::Denied, message + &still_said(approval, session));
-                self.stopped(toolset, tool, &Stop::Fault(denied))
+            ApprovalStatus::Denied if approval.answer.is_none() => {
+                let message = said_no(approval) + &still_said(approval, session);
+                fault(FaultCode::Denied, message)
+            }
+            ApprovalStatus::Unknown => self.stopped(toolset, tool, &Stop::Fault(lost())),
+            ApprovalStatus::Withdrawn => {
+                let message = "this call was cancelled before a person had decided";
+                fault(FaultCode::Denied, message.to_owned())
+            }
+            ApprovalStatus::Expired => {
+                let message =
+                    "a person approved this, and nobody came to do it in time: call again";
+                fault(FaultCode::Stale, message.to_owned())
             }
             _ => kept(approval),
         }
     }
 
-    /// Calls again what a person approved. Whoever does it second finds it done.
+    /// Calls again what a person approved, and this process has claimed.
     fn execute(&self, approval: &Approval, session: &Session, call: &Call) {
+        let mut claim = Claim { session, call, id: approval.id, is_used: false };
         let request = &approval.request;
-        let other = approval.decision.as_ref().and_then(|decision| decision.args.as_deref());
-        let args: Value = serde_json::from_str(other.unwrap_or(&request.args)).unwrap_or_default();
+        let args = approval.edited_args.as_deref().unwrap_or(&request.args);
+        let args: Value = serde_json::from_str(args).unwrap_or_default();
+        let failed = ApprovalStatus::Failed;
         let acting = match session.approvals().acting(approval) {
             Ok(acting) => acting.calling(args.clone()),
             Err(fault) => {
                 let answer = self.stopped(&request.toolset, &request.tool, &Stop::Fault(fault));
-                return conclude(session, call, approval.id, &answer);
+                return conclude(session, call, approval.id, failed, &answer);
             }
         };
         let (dialect, found) = match self.find_approved(&request.toolset, &request.tool) {
             Ok(found) => found,
             // The tool was taken out of the catalog meanwhile.
-            Err(answer) => return conclude(session, call, approval.id, &answer),
+            Err(answer) => return conclude(session, call, approval.id, failed, &answer),
         };
         let origin = Origin { toolset: dialect.name, tool: found.name(), asks: found.asks() };
         // Whoever waits or decides may go away meanwhile: what was approved is done all the same.
-        let millis = found.millis(session.limits());
-        let call = &Call::new(call.shared_world()).within_millis(millis);
+        let call = &own_call(found, session, call);
         let log = CallLog::begin(&acting, origin, call, &args);
         let context = dialect.context(found, log.session(), call);
         let outcome = log.within(|| found.run(args.clone(), &context));
         let word = outcome_word(&outcome);
         let passes = matches!(&outcome, Err(Stop::Fault(fault)) if may_pass(fault.code()));
-        let answer = dialect.answer(found, outcome);
-        let is_final = answer.pending.is_none() && !passes;
-        if is_final && (acting.has_changed() || self.is_still_ours(approval.id, session, &answer)) {
+        let answer = told_of_edit(approval, dialect.answer(found, outcome));
+        let was_started = session.approvals().get(approval.id).is_ok_and(|row| row.started);
+        // A request that waits again has no claim.
+        claim.is_used = answer.pending.is_some();
+        if answer.pending.is_none() && (!passes || was_started || acting.has_changed()) {
             let line = acting.line_of_call(origin, call, &args, answer.ok, &answer.body);
             line.into_iter().for_each(Line::write);
-            conclude(session, call, approval.id, &answer);
+            // What was shown as a change and changed nothing did not happen.
+            let landed = was_started || acting.has_changed() || !shows_change(approval);
+            let status = if answer.ok && landed { ApprovalStatus::Executed } else { failed };
+            conclude(session, call, approval.id, status, &answer);
+            claim.is_used = true;
         }
         log.end(&word, || &answer.body);
     }
 
-    /// Whether a failure is this call's own: another process may have done meanwhile what was approved.
-    fn is_still_ours(&self, id: ApprovalId, session: &Session, answer: &Answer) -> bool {
-        let now = session.approvals().get(id).map(|approval| approval.status);
-        answer.ok || now == Ok(ApprovalStatus::Approved)
+    /// Keeps what a command said whose changes a person refused: the agent is told both.
+    fn refuse_run(&self, approval: &Approval, session: &Session, call: &Call) {
+        let Some(run) = approval.request.run else { return };
+        let request = &approval.request;
+        let said = self.find_approved(&request.toolset, &request.tool).ok().and_then(|found| {
+            let (dialect, tool) = found;
+            let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
+            let acting = session.approvals().acting(approval).ok()?.calling(args.clone());
+            let call = &own_call(tool, session, call);
+            let reply = tool.run(args, &dialect.context(tool, &acting, call)).ok()?.reply;
+            Some((dialect, reply.into_value()))
+        });
+        if let Some((dialect, reply)) = said {
+            let kept = still_said(approval, session);
+            let message = format!("{}{}{kept}", said_no(approval), output_told(&reply));
+            let stop = Stop::Detailed(Fault::new(FaultCode::Denied, message), reply);
+            let answer = (dialect.stopped)(&request.tool, &stop);
+            conclude(session, call, approval.id, ApprovalStatus::Denied, &answer);
+        }
+        session.forget_run(run);
     }
+}
+
+/// A claim that is given back where what was approved was neither done nor started.
+struct Claim<'a> {
+    session: &'a Session,
+    call: &'a Call,
+    id: ApprovalId,
+    is_used: bool,
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        if self.is_used {
+            return;
+        }
+        // What was started keeps its claim. If the store cannot be written, the claim ends with the process.
+        let _ = self.session.approvals().release(self.call, self.id);
+    }
+}
+
+/// The surroundings of a call that nobody who waits can end.
+fn own_call(tool: &AnyTool, session: &Session, call: &Call) -> Call {
+    Call::new(call.shared_world()).within_millis(tool.millis(session.limits()))
+}
+
+/// Whether a second decision says the same as the first.
+fn is_same_yes(approval: &Approval, ruling: &Ruling) -> bool {
+    ruling.approves && ruling.args.is_none() && ruling.state == approval.request.state
+}
+
+/// The words of a failure.
+fn words_of(answer: &Answer) -> String {
+    answer.body["error"].as_str().unwrap_or("the call cannot be made").to_owned()
+}
+
+/// The answer to a call whose arguments a person changed says so.
+fn told_of_edit(approval: &Approval, answer: Answer) -> Answer {
+    let Some(args) = &approval.edited_args else { return answer };
+    let args: Value = serde_json::from_str(args).unwrap_or_default();
+    let mut body = answer.body.into_value();
+    if let Value::Object(members) = &mut body {
+        let told = json!({
+            "message": "a person changed the arguments of this call before approving it",
+            "args": args,
+        });
+        members.insert(CHANGED_BY_PERSON.to_owned(), told);
+    }
+    Answer { body: body.into(), ..answer }
 }
 
 /// Whether a fault says nothing about the call: the yes stands, and the next look tries again.
@@ -165,23 +327,29 @@ fn still_said(approval: &Approval, session: &Session) -> String {
     }
 }
 
+/// What a command wrote, for dialects whose failures have only a message.
+fn output_told(reply: &Value) -> String {
+    let stream = |name: &str| match reply[name].as_str() {
+        Some(text) if !text.is_empty() => format!("\n{name}:\n{text}"),
+        _ => String::new(),
+    };
+    stream("stdout") + &stream("stderr")
+}
+
 fn is_under_way(status: ApprovalStatus) -> bool {
     matches!(status, ApprovalStatus::Pending | ApprovalStatus::Approved)
 }
 
-/// Whether it happened a moment ago and its answer is on the way. Who made the call may also have died
-/// before it could keep one: nobody waits for that long.
-fn is_being_answered(approval: &Approval, call: &Call) -> bool {
-    let decided = approval.decision.as_ref().map_or(0, |decision| decision.at.as_millis());
-    approval.status == ApprovalStatus::Executed
-        && approval.answer.is_none()
-        && call.world().now().as_millis().saturating_sub(decided) < ANSWERING_MILLIS
-}
-
-fn conclude(session: &Session, call: &Call, id: ApprovalId, answer: &Answer) {
+fn conclude(
+    session: &Session,
+    call: &Call,
+    id: ApprovalId,
+    status: ApprovalStatus,
+    answer: &Answer,
+) {
     let kept = json!({"ok": answer.ok, "status": answer.status, "body": *answer.body});
     // What happened is durable already; without its answer, the next look says so in our words.
-    let _ = session.approvals().conclude(call, id, answer.ok, &kept);
+    let _ = session.approvals().conclude(call, id, status, &kept);
 }
 
 /// The answer that was kept. Whoever made the call may have died before it could keep one.

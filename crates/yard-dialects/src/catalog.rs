@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode};
-use yard_gate::{Asks, Awaited, CallLog, Line, Origin, Pending, Session};
+use yard_gate::{ApprovalStatus, Asks, Awaited, CallLog, Line, Origin, Pending, Session};
 
 use crate::json::Json;
 use crate::nearest::nearest;
@@ -264,9 +264,21 @@ impl Catalog {
         };
         let answer = dialect.answer(found, outcome);
         log.end(&word, || &answer.body);
+        let answer = self.taken_up(answer, session, call);
         let line = sent
             .and_then(|args| session.line_of_call(origin, call, &args, answer.ok, &answer.body));
         Called { answer, line, elsewhere }
+    }
+
+    /// A call that asks for what was approved already, and what no process has executed, is that call.
+    fn taken_up(&self, answer: Answer, session: &Session, call: &Call) -> Answer {
+        let Some(Pending { awaited: Awaited::Approval(id), .. }) = answer.pending else {
+            return answer;
+        };
+        match session.approvals().get(id) {
+            Ok(row) if row.status == ApprovalStatus::Approved => self.settled(id, session, call),
+            _ => answer,
+        }
     }
 
     /// Answers a call that was pending as it stands now. Whatever happens is an answer.

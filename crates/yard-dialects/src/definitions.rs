@@ -306,7 +306,7 @@ mod tests {
         };
         assert_eq!(approval("assistant", 1), "never asks");
         assert_eq!(approval("assistant", 3), "asks before it replaces or removes what is there");
-        assert_eq!(approval("coder", 0), "asks once a chat before reading");
+        assert_eq!(approval("coder", 0), "asks before reading, until there is a yes for the chat");
         assert_eq!(approval("codex", 3), "asks before each change");
     }
 

@@ -245,6 +245,6 @@ mod tests {
                 "| another I/O error | `INTERNAL_ERROR` | `io_error` or `write_failed` |"
             )
         );
-        assert!(page.contains("Approval: asks once a chat before reading."));
+        assert!(page.contains("Approval: asks before reading, until there is a yes for the chat."));
     }
 }

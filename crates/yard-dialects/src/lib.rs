@@ -34,6 +34,7 @@ mod terminals;
 mod tool;
 pub mod workspace;
 
+pub use approved::CHANGED_BY_PERSON;
 pub use args::Fields;
 pub use catalog::{Answer, Called, Catalog, Dialect};
 pub use definitions::Format;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode, Limits, PathError, Subject, WsPath};
-use yard_gate::{Asks, Execute, Origin, Outcome, Pending, Session};
+use yard_gate::{Asks, Execute, Origin, Outcome, Pending, Served, Session};
 
 use crate::args::{self, Fields, Shape};
 use crate::json::Json;
@@ -157,6 +157,8 @@ pub trait Tool: 'static {
     const HINTS: Hints = Hints::of(Self::WORK);
     /// What its schema asks of a caller.
     const CALLING: Calling = Calling::Lenient;
+    /// Which process can serve its answer: a terminal lives in the one that opened it.
+    const SERVED: Served = Served::Anywhere;
 
     /// Does the work.
     fn run(args: Self::Args, context: &Context<'_>) -> Result<Self::Reply, Stop>;
@@ -333,6 +335,7 @@ pub struct AnyTool {
     name: &'static str,
     work: Work,
     asks: Asks,
+    served: Served,
     hints: Hints,
     about: String,
     input: Value,
@@ -363,6 +366,7 @@ impl AnyTool {
             name: T::NAME,
             work: T::WORK,
             asks: T::ASKS,
+            served: T::SERVED,
             hints: T::HINTS,
             about,
             shape,
@@ -400,6 +404,11 @@ impl AnyTool {
     /// What it asks a person for first.
     pub fn asks(&self) -> Asks {
         self.asks
+    }
+
+    /// Which process can serve its answer.
+    pub fn served(&self) -> Served {
+        self.served
     }
 
     /// What a call of it can do at most.

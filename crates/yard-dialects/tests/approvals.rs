@@ -8,12 +8,14 @@
     reason = "a test prepares a disk and fails loudly"
 )]
 
+#[path = "approvals/decided.rs"]
+mod decided;
 mod support;
 
 use std::thread;
 
 use serde_json::{Map, Value, json};
-use yard_core::{ApprovalId, FaultCode, KeyId};
+use yard_core::{ApprovalId, ContentHash, FaultCode, KeyId};
 use yard_dialects::Answer;
 use yard_gate::{
     Actor, Approval, ApprovalFilter, ApprovalStatus, Asks, Awaited, Event, Policy, Ruling, Scope,
@@ -46,11 +48,18 @@ fn asked(answer: &Answer) -> ApprovalId {
     id
 }
 
+/// A yes to whatever [`decide`] finds.
 fn yes(scope: Scope) -> Ruling {
-    Ruling { approves: true, scope, reason: None, args: None, state: None }
+    Ruling { approves: true, scope, reason: None, args: None, state: ContentHash::of(b"") }
 }
 
+/// Decides on a request as it is now.
 fn decide(yard: &Yard, id: ApprovalId, ruling: &Ruling) -> Result<Approval, FaultCode> {
+    let state = yard.person().approvals().get(id).unwrap().request.state;
+    decide_as_shown(yard, id, &Ruling { state, ..ruling.clone() })
+}
+
+fn decide_as_shown(yard: &Yard, id: ApprovalId, ruling: &Ruling) -> Result<Approval, FaultCode> {
     let decided = yard.catalog().decide(id, ruling, &yard.person(), &yard.surroundings());
     decided.map_err(|fault| fault.code())
 }
@@ -198,10 +207,10 @@ fn other_arguments_are_planned_anew_and_a_deny_still_denies() {
     assert_eq!(text(&yard, "/a"), "edited\n");
     let id = asked(&call(&yard, &agent, "write", overwrite("/a", "theirs\n")));
     let edited = Ruling { args: Some(overwrite("/secret", "x\n")), ..yes(Scope::Once) };
-    let failed = decide(&yard, id, &edited).unwrap();
-    assert_eq!(failed.status, ApprovalStatus::Failed);
-    assert!(failed.answer.unwrap().contains("FORBIDDEN"));
+    assert_eq!(decide(&yard, id, &edited), Err(FaultCode::Denied));
     assert_eq!(text(&yard, "/secret"), "one\n");
+    let waiting = yard.person().approvals().get(id).unwrap();
+    assert_eq!(waiting.status, ApprovalStatus::Pending, "the request is as it was");
 }
 
 #[test]
@@ -339,9 +348,8 @@ fn a_decision_is_about_what_was_shown_and_a_rule_about_plain_paths() {
     under(&yard, ASK_TO_MODIFY);
     let agent = yard.session();
     let id = asked(&call(&yard, &agent, "write", overwrite("/a", "2\n")));
-    let seen = yard_core::ContentHash::of(b"another state");
-    let unseen = Ruling { state: Some(seen), ..yes(Scope::Once) };
-    assert_eq!(decide(&yard, id, &unseen), Err(FaultCode::Stale));
+    let unseen = Ruling { state: ContentHash::of(b"another state"), ..yes(Scope::Once) };
+    assert_eq!(decide_as_shown(&yard, id, &unseen), Err(FaultCode::Stale));
     for scope in [Scope::Chat, Scope::Rule] {
         let edited = Ruling { args: Some(overwrite("/b", "x")), ..yes(scope) };
         assert_eq!(decide(&yard, id, &edited), Err(FaultCode::BadArgument));
@@ -451,7 +459,7 @@ fn a1_the_assistant_asks_before_it_overwrites_and_deletes() {
 }
 
 #[test]
-fn c5_reading_and_editing_are_asked_once_a_chat_each() {
+fn c5_reading_and_editing_ask_until_there_is_a_yes_for_the_chat() {
     let yard = Yard::new();
     yard.put("a.txt", "one\n");
     let call = |tool: &str, args: Value| guarded(&yard, "coder", tool, args);
@@ -459,11 +467,17 @@ fn c5_reading_and_editing_are_asked_once_a_chat_each() {
     assert_eq!(call("glob", json!({"pattern": "*"})).status, 200);
     let id = asked(&call("read", json!({"filePath": "a.txt"})));
     decide(&yard, id, &yes(Scope::Once)).unwrap();
+    let again = asked(&call("read", json!({"filePath": "a.txt"})));
+    assert_ne!(again, id, "once is for that call alone");
+    decide(&yard, again, &yes(Scope::Chat)).unwrap();
     let read = call("read", json!({"filePath": "a.txt"}));
     assert_eq!(read.status, 200, "remembered for the chat: {}", read.body);
-    let edit = json!({"filePath": "a.txt", "oldString": "one", "newString": "two"});
-    let id = asked(&call("edit", edit));
+    let edit = |to: &str| json!({"filePath": "a.txt", "oldString": "one", "newString": to});
+    let id = asked(&call("edit", edit("one one")));
     decide(&yard, id, &yes(Scope::Once)).unwrap();
+    assert_eq!(text(&yard, "a.txt"), "one one\n");
+    let id = asked(&call("write", json!({"filePath": "a.txt", "content": "two\n"})));
+    decide(&yard, id, &yes(Scope::Chat)).unwrap();
     assert_eq!(text(&yard, "a.txt"), "two\n");
     assert_eq!(call("write", json!({"filePath": "b.txt", "content": "x"})).status, 200);
     let patch = "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-x\n+y\n";

@@ -1,28 +1,29 @@
 //! A person's word before something happens: what is asked, decided and done, each exactly once.
 //!
-//! A request holds the call and what it would do, with the hash of the state that it was planned on. A yes
-//! is executed by whoever sees it first; the step and the mark that it is done are one transaction. If the
-//! state moved in between, the person is asked again. An agent can read its own requests and decide none.
+//! A request holds the call and what it would do, with the hash of all that and of the state that it was
+//! planned on. A decision carries that hash. A yes is executed by the one process that has claimed it in the
+//! store (`claims.rs`); the step and the mark that it is done are one transaction. If the state moved in
+//! between, the person is asked again. An agent can read its own requests and decide none.
 
 use serde_json::{Value, json};
 use yard_core::{
-    ApprovalId, Call, ContentHash, Dial, Effect, EffectKind, Fault, FaultCode, PathEffect, Result,
-    RunId, WsPath,
+    ApprovalId, Call, ContentHash, Dial, Effect, EffectKind, Fault, FaultCode, PathEffect,
+    ProcessId, Result, RunId, WsPath,
 };
 use yard_kernel::store_fault;
 use yard_store::{
-    Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, Request, Rider, Scope,
-    StoreError,
+    Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, NewDecision, Request,
+    Revision, Rider, Scope, StoreError,
 };
 
 use crate::rules::{Thing, kinds_meant};
 use crate::session::{Asking, Awaited, Pending};
 use crate::{Actor, Asks, Origin, Page, Policy, Preset, Rule, Session, transcript};
 
-/// Bytes of diff that a request keeps.
-pub(crate) const DIFF_BYTES: usize = 256 << 10;
+/// Bytes of diff that a person can be asked about: a longer one is refused and never cut.
+pub(crate) const DIFF_BYTES: usize = 32 << 20;
 /// Effects that a request names one by one.
-const MOST_EFFECTS: usize = 500;
+const MOST_EFFECTS: usize = 5_000;
 /// Paths that a saved rule may name.
 const MOST_RULE_PATHS: usize = 50;
 /// Requests of one asker that may wait at the same time, in one chat.
@@ -34,16 +35,18 @@ pub(crate) struct Permit {
     pub(crate) id: ApprovalId,
     /// The run of a command whose changes were shown.
     pub(crate) run: Option<RunId>,
-    /// The state that was shown; `None` where the person gave other arguments.
-    state: Option<ContentHash>,
+    /// The state that was shown.
+    state: ContentHash,
     /// The effect that was shown.
     shown: Effect,
+    /// The answer was no: why nothing of the run is kept.
+    pub(crate) refusal: Option<String>,
 }
 
 impl Permit {
     /// Whether a change is the one that was shown.
     fn permits_change(&self, planned: &Planned<'_>) -> bool {
-        self.state.is_none_or(|state| state == planned.state)
+        self.state == planned.state || self.state == planned.before_args
     }
 
     /// Whether everything that is read or asked was shown.
@@ -56,8 +59,7 @@ impl Permit {
         };
         let was_named =
             |dial: &Dial| self.shown.dials.iter().any(|shown| shown.asked == dial.asked);
-        let all_shown = effect.paths.iter().all(was_shown) && effect.dials.iter().all(was_named);
-        self.state.is_none() || all_shown
+        effect.paths.iter().all(was_shown) && effect.dials.iter().all(was_named)
     }
 
     /// What is shown when it is asked again: also what was read before, which is read again then.
@@ -73,6 +75,8 @@ impl Permit {
 pub(crate) struct Planned<'a> {
     pub(crate) effect: &'a Effect,
     pub(crate) state: ContentHash,
+    /// The same without the call, as requests of the version before this have it.
+    pub(crate) before_args: ContentHash,
     pub(crate) diff: String,
 }
 
@@ -87,8 +91,20 @@ pub struct Ruling {
     pub reason: Option<String>,
     /// Other arguments, if the person wants others.
     pub args: Option<Value>,
-    /// The state that the person saw; without it, the one that is asked for now.
-    pub state: Option<ContentHash>,
+    /// The state that the person was shown: if the request asks for something else by now, nothing is
+    /// decided.
+    pub state: ContentHash,
+}
+
+/// What a decision is made with, beside the person's own words.
+#[derive(Debug)]
+pub struct Deciding<'a> {
+    /// What the tool asks for by itself.
+    pub asks: Asks,
+    /// The plan with the person's own arguments, where they gave some.
+    pub revision: Option<&'a Revision>,
+    /// The process that is going to execute it.
+    pub claimed_by: Option<ProcessId>,
 }
 
 /// The requests of a workspace, as one session sees them: an agent its own (R16), a person all.
@@ -102,10 +118,14 @@ impl Approvals<'_> {
         Ok(self.as_seen(row))
     }
 
-    /// A diff may quote what an agent may not read: people see it.
+    /// A diff may quote what an agent may not read: people see it. What was started by a process that ended
+    /// is told as what it is, whether or not anybody has noted that yet.
     fn as_seen(&self, mut row: Approval) -> Approval {
         if !self.0.actor().is_person() {
             row.request.diff.clear();
+        }
+        if self.is_lost(&row) {
+            row.status = ApprovalStatus::Unknown;
         }
         row
     }
@@ -127,22 +147,22 @@ impl Approvals<'_> {
         page.try_map(|row| Ok(self.as_seen(row)))
     }
 
-    /// Says yes or no, as a person. A second decision is a conflict. `asks` is what the tool asks for by
-    /// itself. Whoever calls this sees to it that what was approved happens.
-    pub fn decide(
-        &self,
-        call: &Call,
-        id: ApprovalId,
-        ruling: &Ruling,
-        asks: Asks,
-    ) -> Result<Approval> {
+    /// A fault if this session may not decide: an agent never may.
+    pub fn check_may_decide(&self, call: &Call, id: ApprovalId) -> Result<()> {
         let session = self.0;
         session.check_desk_write(call, "decide")?;
-        if !session.actor().is_person() {
-            let why =
-                "an agent cannot approve: only a person can, with `toolyard approve` or over HTTP";
-            return session.refuse(call, "decide", &format!("approval {id}"), why);
+        if session.actor().is_person() {
+            return Ok(());
         }
+        let why =
+            "an agent cannot approve: only a person can, with `toolyard approve` or over HTTP";
+        session.refuse(call, "decide", &format!("approval {id}"), why)
+    }
+
+    /// The request that a person is about to decide, checked: it waits, and is what they were shown. A
+    /// second decision is a conflict.
+    pub fn decidable(&self, call: &Call, id: ApprovalId, ruling: &Ruling) -> Result<Approval> {
+        self.check_may_decide(call, id)?;
         let approval = self.get(id)?;
         if approval.status != ApprovalStatus::Pending {
             return Err(decided_already(&approval));
@@ -152,23 +172,44 @@ impl Approvals<'_> {
                            without other arguments";
             return Err(Fault::new(FaultCode::BadArgument, message));
         }
-        let state = ruling.state.unwrap_or(approval.request.state);
-        if state != approval.request.state {
+        if ruling.state != approval.request.state {
             return Err(shown_otherwise(id));
         }
+        Ok(approval)
+    }
+
+    /// Says yes or no to a request, as a person. Whoever calls this executes what was approved, if it is
+    /// the process that claims it.
+    pub fn decide(
+        &self,
+        call: &Call,
+        id: ApprovalId,
+        ruling: &Ruling,
+        deciding: &Deciding<'_>,
+    ) -> Result<Approval> {
+        let session = self.0;
+        let approval = self.decidable(call, id, ruling)?;
         let audit = session.desk_audit(call, "decide", decision_detail(id, ruling));
         let decision = Decision {
             approves: ruling.approves,
             scope: ruling.scope,
             reason: ruling.reason.clone(),
-            args: ruling.args.as_ref().map(Value::to_string),
             by: audit.actor.clone(),
             at: audit.at,
         };
-        let grant = granted(&approval, &decision, asks)?;
+        let is_edited = deciding.revision.is_some() || approval.edited_args.is_some();
+        let grant = granted(&approval, &decision, deciding.asks, is_edited)?;
         let turn = transcript::decision(&approval, &decision);
         let desk = &session.open().desk;
-        match desk.decide(id, &state, &decision, grant.as_ref(), &turn, &audit) {
+        let made = NewDecision {
+            id,
+            shown: ruling.state,
+            decision: &decision,
+            revision: deciding.revision,
+            claimed_by: deciding.claimed_by,
+            grant: grant.as_ref(),
+        };
+        match desk.decide(&made, &turn, &audit) {
             Err(StoreError::Misfit(_)) => {
                 let now = self.get(id)?;
                 return Err(match now.status {
@@ -177,9 +218,6 @@ impl Approvals<'_> {
                 });
             }
             done => done.map_err(store_fault)?,
-        }
-        if let Some(run) = approval.request.run.filter(|_| !ruling.approves) {
-            session.open().workspace.drop_run(run);
         }
         session.open().rules_changed();
         session.open().bell.ring();
@@ -192,17 +230,23 @@ impl Approvals<'_> {
             let message = format!("approval {} was asked for by nobody known", approval.id);
             Fault::new(FaultCode::Io, message)
         })?;
-        let edited = approval.decision.as_ref().is_some_and(|decision| decision.args.is_some());
-        let state = Some(approval.request.state).filter(|_| !edited);
-        let shown = effect_of(&approval.request.effect);
-        let permit = Permit { id: approval.id, run: approval.request.run, state, shown };
+        let request = &approval.request;
+        let (state, shown) = (request.state, effect_of(&request.effect));
+        let denied = approval.status == ApprovalStatus::Denied;
+        let refusal = denied.then(|| said_no(approval));
+        let permit = Permit { id: approval.id, run: request.run, state, shown, refusal };
         let (policy, root) = (policy_of(&approval.request), approval.request.root.as_deref());
         Ok(self.0.permitted(actor, policy, approval.chat, permit, root))
     }
 
-    /// Keeps what an approved call answered.
-    pub fn conclude(&self, call: &Call, id: ApprovalId, ok: bool, answer: &Value) -> Result<()> {
-        let status = if ok { ApprovalStatus::Executed } else { ApprovalStatus::Failed };
+    /// Keeps what a decided call answered.
+    pub fn conclude(
+        &self,
+        call: &Call,
+        id: ApprovalId,
+        status: ApprovalStatus,
+        answer: &Value,
+    ) -> Result<()> {
         let (desk, at) = (&self.0.open().desk, call.world().now());
         desk.conclude(id, status, &answer.to_string(), at).map_err(store_fault)?;
         let row = desk.approval(id).map_err(store_fault)?;
@@ -213,7 +257,7 @@ impl Approvals<'_> {
         Ok(())
     }
 
-    fn may_see(&self, row: &Approval) -> bool {
+    pub(crate) fn may_see(&self, row: &Approval) -> bool {
         self.0.actor().is_person() || row.asked_by == self.0.actor().name()
     }
 }
@@ -275,6 +319,9 @@ impl Session {
             asked_by: Some(asked_by.clone()),
             chat: Some(chat.id),
         };
+        if let Some(id) = self.approved_already(call, &waiting, &request)? {
+            return Ok(pending(id));
+        }
         let desk = &self.open().desk;
         let waiting = desk.approvals(&waiting, None, MOST_WAITING).map_err(store_fault)?;
         if let Some(same) = waiting.iter().find(|row| row.request == request) {
@@ -291,7 +338,8 @@ impl Session {
         let audit = self.desk_audit(call, "request approval", detail);
         let turn = transcript::request(audit.at, asked_by.clone(), id, &request);
         let turn = self.noted(origin, call, turn);
-        let asked = NewApproval { id, chat: chat.id, asked_by, at: audit.at, request };
+        let asked_in = Some(self.open().workspace.process(call)?);
+        let asked = NewApproval { id, chat: chat.id, asked_by, at: audit.at, asked_in, request };
         self.open().desk.request(&asked, &turn, &audit).map_err(store_fault)?;
         self.open().bell.ring();
         Ok(pending(id))
@@ -363,12 +411,16 @@ impl Session {
     }
 }
 
-fn pending(id: ApprovalId) -> Pending {
+pub(crate) fn pending(id: ApprovalId) -> Pending {
     Pending { awaited: Awaited::Approval(id), wait_ms: None }
 }
 
-fn effect_json(effect: &Effect) -> Value {
-    let shown = effect.paths.iter().take(MOST_EFFECTS).map(|one| {
+pub(crate) fn effect_json(effect: &Effect) -> Value {
+    effects_json(effect, MOST_EFFECTS)
+}
+
+fn effects_json(effect: &Effect, most: usize) -> Value {
+    let shown = effect.paths.iter().take(most).map(|one| {
         let file_type = one.file_type.map(yard_core::FileType::word);
         json!({
             "kind": one.kind.word(),
@@ -377,7 +429,7 @@ fn effect_json(effect: &Effect) -> Value {
             "with_contents": one.with_contents,
         })
     });
-    let more = effect.paths.len().saturating_sub(MOST_EFFECTS);
+    let more = effect.paths.len().saturating_sub(most);
     let mut told = json!({"paths": shown.collect::<Vec<_>>(), "more": more});
     if !effect.dials.is_empty() {
         let dial = |dial: &Dial| {
@@ -396,18 +448,39 @@ fn effect_json(effect: &Effect) -> Value {
 /// The hash of an effect that changes nothing yet: its paths and what is shown beside them are all that
 /// there is.
 pub(crate) fn state_of_start(effect: &Effect, shown: &str) -> ContentHash {
-    ContentHash::of(format!("{}{shown}", effect_json(effect)).as_bytes())
+    ContentHash::of(format!("{}{shown}", effects_json(effect, usize::MAX)).as_bytes())
+}
+
+/// The hash of everything that a person is shown: the call, and the state of what it would do.
+pub(crate) fn shown_state(origin: Origin<'_>, args: &Value, state: &ContentHash) -> ContentHash {
+    let Origin { toolset, tool, .. } = origin;
+    ContentHash::of(format!("{toolset}.{tool}\n{args}\n{state}").as_bytes())
+}
+
+/// What a person is told where so much would change that nobody can be shown it.
+pub(crate) fn too_long_to_show() -> Fault {
+    let message = format!(
+        "what would change is longer than {} MiB as a diff, and a person is asked only about what they can \
+         read: do it in smaller parts",
+        DIFF_BYTES >> 20
+    );
+    Fault::new(FaultCode::TooLarge, message)
 }
 
 /// What a yes allows for longer than this call.
-fn granted(approval: &Approval, decision: &Decision, asks: Asks) -> Result<Option<Grant>> {
+fn granted(
+    approval: &Approval,
+    decision: &Decision,
+    asks: Asks,
+    is_edited: bool,
+) -> Result<Option<Grant>> {
     if !decision.approves {
         return Ok(None);
     }
     let Request { toolset, tool, .. } = &approval.request;
     let effect = effect_of(&approval.request.effect);
     let kinds = kinds_meant(asks, &effect);
-    if decision.args.is_some() {
+    if is_edited {
         // What was shown is not what happens: it is no measure for other calls.
         return match decision.scope {
             Scope::Once => Ok(None),
@@ -426,7 +499,7 @@ fn granted(approval: &Approval, decision: &Decision, asks: Asks) -> Result<Optio
         Scope::Rule if effect.paths.is_empty() && !effect.dials.is_empty() => {
             (None, Rule::allowing_hosts(&kinds, &whole, hosts()))
         }
-        Scope::Once if !asks.is_remembered() => return Ok(None),
+        Scope::Once => return Ok(None),
         Scope::Chat | Scope::Rule
             if effect.paths.iter().any(|one| asks.insists(Thing::Path(one))) =>
         {
@@ -440,10 +513,10 @@ fn granted(approval: &Approval, decision: &Decision, asks: Asks) -> Result<Optio
             let paths = exact_paths(approval, &effect)?;
             (None, Rule::allowing(&kinds, &whole, Some(paths)))
         }
-        Scope::Once | Scope::Chat if asks.is_remembered() => {
+        Scope::Chat if asks.is_remembered() => {
             (Some(approval.chat), Rule::allowing(&kinds, &format!("{toolset}.*"), None))
         }
-        Scope::Once | Scope::Chat => (Some(approval.chat), Rule::allowing(&kinds, &whole, None)),
+        Scope::Chat => (Some(approval.chat), Rule::allowing(&kinds, &whole, None)),
     };
     Rule::parse(&rule).map_err(|error| Fault::new(FaultCode::BadArgument, error))?;
     let (by, at) = (decision.by.clone(), decision.at);
@@ -474,6 +547,11 @@ fn exact_paths(approval: &Approval, effect: &Effect) -> Result<Vec<String>> {
 /// The effect of a request, as people are told it.
 pub fn effect_told(approval: &Approval) -> Value {
     serde_json::from_str(&approval.request.effect).unwrap_or_default()
+}
+
+/// Whether a person was shown that files change.
+pub fn shows_change(approval: &Approval) -> bool {
+    effect_of(&approval.request.effect).changes_anything()
 }
 
 /// The same as words, a pair an effect: what would be done, and to what.
@@ -530,27 +608,36 @@ fn effect_of(text: &str) -> Effect {
 fn decision_detail(id: ApprovalId, ruling: &Ruling) -> String {
     let word = if ruling.approves { "approve" } else { "deny" };
     let edited = if ruling.args.is_some() { " with other arguments" } else { "" };
-    format!("{word} {id} {}{edited}", ruling.scope.word())
+    format!("{word} {id} {}{edited} as shown in {}", ruling.scope.word(), ruling.state)
 }
 
 fn no_approval(id: ApprovalId) -> Fault {
     Fault::new(FaultCode::NotFound, format!("there is no approval {id} in this workspace"))
 }
 
-/// A yes that was used up.
-pub(crate) fn no_longer_waits(id: ApprovalId) -> Fault {
-    let message = format!("approval {id} was used already: what was approved is done once");
+/// What a person said who denied a request, for whoever asked.
+pub fn said_no(approval: &Approval) -> String {
+    match approval.decision.as_ref().and_then(|said| said.reason.as_deref()) {
+        Some(reason) => format!("a person said no: {reason}"),
+        None => "a person said no to this call; nothing was changed".to_owned(),
+    }
+}
+
+/// Something is started once with a yes.
+pub(crate) fn started_already(id: ApprovalId) -> Fault {
+    let message = format!("what approval {id} allows was started by another process already");
     Fault::new(FaultCode::Denied, message)
 }
 
-fn shown_otherwise(id: ApprovalId) -> Fault {
+pub(crate) fn shown_otherwise(id: ApprovalId) -> Fault {
     let message = format!(
-        "approval {id} is not any more what was shown: the files changed. Look at it again"
+        "approval {id} asks for something else than what was shown: look at it again, and decide with the \
+         state hash that it has now"
     );
     Fault::new(FaultCode::Stale, message)
 }
 
-fn decided_already(approval: &Approval) -> Fault {
+pub(crate) fn decided_already(approval: &Approval) -> Fault {
     let by = approval.decision.as_ref();
     let by = by.map(|by| format!(" by {} at {}", by.by, by.at)).unwrap_or_default();
     let message = format!(

@@ -15,7 +15,7 @@ use yard_kernel::sandbox::Level;
 use yard_kernel::{Command, Ground, Ran, Said, store_fault};
 use yard_store::{Mode, StoreError};
 
-use crate::approvals::no_longer_waits;
+use crate::approvals::started_already;
 use crate::session::{Admission, only_explained};
 use crate::{Origin, Outcome, Session};
 
@@ -52,7 +52,10 @@ impl Session {
     ) -> Result<Outcome<Finished>> {
         if let Some(run) = self.permitted_run() {
             let ran = self.open().workspace.ran(run)?;
-            return self.land(origin, call, ran);
+            return match self.refusal() {
+                Some(why) => Ok(self.without_effect(ran, why)),
+                None => self.land(origin, call, ran),
+            };
         }
         let call = &self.reading(origin, call)?;
         let workspace = &self.open().workspace;
@@ -170,6 +173,11 @@ impl Session {
         Outcome::Done(Finished { ran, landed: Landed::default(), dropped: Some(why.to_owned()) })
     }
 
+    /// Forgets a run, with what it changed.
+    pub fn forget_run(&self, run: RunId) {
+        self.open().workspace.drop_run(run);
+    }
+
     /// Where the whole of what a run said is, stream by stream, as far as it is kept.
     pub fn kept_output(&self, run: RunId) -> Vec<WsPath> {
         self.open().workspace.kept_output(run)
@@ -188,7 +196,7 @@ impl Session {
         self.open().workspace.record_audit(&entry)?;
         let Some(approval) = self.permitted_start() else { return Ok(()) };
         match self.open().desk.start(approval, run) {
-            Err(StoreError::Misfit(_)) => Err(no_longer_waits(approval)),
+            Err(StoreError::Misfit(_)) => Err(started_already(approval)),
             done => done.map_err(store_fault),
         }
     }

@@ -11,6 +11,7 @@ mod approvals;
 mod bell;
 mod call_log;
 mod chats;
+mod claims;
 mod commands;
 mod events;
 mod form;
@@ -22,6 +23,7 @@ mod policy;
 mod questions;
 mod reading;
 mod redaction;
+mod revision;
 mod rules;
 mod search;
 mod session;
@@ -31,10 +33,13 @@ mod transcript;
 mod web;
 
 pub use actor::Actor;
-pub use approvals::{Approvals, Ruling, effect_told, effects_told};
+pub use approvals::{
+    Approvals, Deciding, Ruling, effect_told, effects_told, said_no, shows_change,
+};
 pub use bell::{Bell, Listener, Listening};
 pub use call_log::{CALL_SPAN, CallLog, LOG_TARGET};
 pub use chats::{Chats, MESSAGE_BYTES, Role};
+pub use claims::{ClaimTurn, Served, Waiter, lost};
 pub use commands::Finished;
 pub use events::MOST_EVENTS;
 pub use form::{Button, Flaw, Form, Item};
@@ -58,5 +63,5 @@ pub use yard_kernel::{
 pub use yard_store::registry;
 pub use yard_store::{
     Approval, ApprovalFilter, ApprovalStatus, ChangedFile, Chat, Decision, Desk, Event, EventRow,
-    Mode, QuestionFilter, Scope, StepEvent, TerminalState, Turn, TurnKind, Via,
+    Mode, QuestionFilter, Revision, Scope, StepEvent, TerminalState, Turn, TurnKind, Via,
 };

@@ -6,6 +6,7 @@ use yard_core::{Call, Fault, FaultCode, Result, Timestamp};
 use yard_kernel::{Leftover, Watch, Workspace, store_fault};
 use yard_store::{ApprovalFilter, ApprovalStatus, Desk};
 
+use crate::claims::Waiters;
 use crate::terminals::Running;
 use crate::{Bell, Rule, Rules, Session, Web};
 
@@ -28,6 +29,8 @@ pub struct OpenWorkspace {
     pub(crate) terminals: Mutex<Running>,
     /// Held while what terminals changed is looked for.
     pub(crate) taking_in: Mutex<()>,
+    /// The calls that wait for requests.
+    pub(crate) waiters: Arc<Waiters>,
     /// The policy as it was last read, and when.
     rules: Mutex<Option<(Timestamp, Arc<Rules>)>>,
 }
@@ -48,6 +51,7 @@ impl OpenWorkspace {
             watching: Mutex::default(),
             terminals: Mutex::default(),
             taking_in: Mutex::default(),
+            waiters: Arc::default(),
             rules: Mutex::default(),
         };
         open.forget_settled_runs();

@@ -79,8 +79,10 @@ impl Asks {
     pub fn about(self) -> &'static str {
         match self {
             Self::Never => "never asks",
-            Self::OnceToRead => "asks once a chat before reading",
-            Self::OnceToChange => "asks once a chat before changing anything",
+            Self::OnceToRead => "asks before reading, until there is a yes for the chat",
+            Self::OnceToChange => {
+                "asks before changing anything, until there is a yes for the chat"
+            }
             Self::ToOverwrite => "asks before it replaces or removes what is there",
             Self::ToTouchOthers => "asks before it replaces or removes what its chat did not make",
             Self::ToChange => "asks before each change",
@@ -100,7 +102,7 @@ impl Asks {
         }
     }
 
-    /// Whether a yes is remembered for the chat, however it was meant (C5).
+    /// Whether a yes for the chat is one to every tool of the dialect (C5).
     pub(crate) fn is_remembered(self) -> bool {
         matches!(self, Self::OnceToRead | Self::OnceToChange)
     }

@@ -1,5 +1,6 @@
 //! One caller's way to one workspace: plan, judge, commit; and again if the state moved in between.
 
+mod asks;
 mod needed;
 
 use std::cell::OnceCell;
@@ -23,8 +24,7 @@ use crate::reading::Touched;
 use crate::settings::Notebook;
 use crate::transcript::ToolCall;
 use crate::{
-    Actor, Asks, Judgement, Mount, OpenWorkspace, Policy, Rule, Verdict, approvals, plan_mode,
-    transcript,
+    Actor, Asks, Judgement, Mount, OpenWorkspace, Policy, Rule, Verdict, plan_mode, transcript,
 };
 
 /// Most paths that an audit row names; the step itself has them all.
@@ -499,6 +499,9 @@ impl Session {
         }
         if let Some(notebook) = &self.notebook {
             notebook.note(self.explained(origin, call, effect)?);
+            if let Some(plans) = &notebook.plans {
+                plans.note(self.planned(origin, call, effect, proposal)?);
+            }
             return match proposal {
                 None => Ok(Admission::Go(Vec::new())),
                 Some(_) => Err(only_explained()),
@@ -507,6 +510,9 @@ impl Session {
         if self.is_inner {
             // What the gate sees for its own decisions reaches no caller.
             return Ok(Admission::Go(Vec::new()));
+        }
+        if let (Some(why), Some(_)) = (self.refusal(), proposal) {
+            return Err(Fault::new(FaultCode::Denied, why));
         }
         let reason = match self.judge_in(chat, origin, call, effect)? {
             Verdict::Allow
@@ -524,66 +530,8 @@ impl Session {
                 return Err(Fault::new(FaultCode::Denied, reason));
             }
         };
-        let planned = match proposal {
-            Some(proposal) => approvals::Planned {
-                effect,
-                state: proposal.state(),
-                diff: proposal.diff(&self.open.workspace, approvals::DIFF_BYTES),
-            },
-            None => {
-                let shown = self.shown.as_deref().unwrap_or_default();
-                let state = approvals::state_of_start(effect, shown);
-                approvals::Planned { effect, state, diff: shown.to_owned() }
-            }
-        };
+        let planned = self.planned(origin, call, effect, proposal)?;
         self.ask(origin, call, reason, planned)
-    }
-
-    /// Whether the yes was to the start of a command, which used it up: what the command changed is
-    /// judged by itself.
-    fn lands_what_it_started(&self) -> bool {
-        let has_run = self.asking.as_ref().is_some_and(|asking| asking.run().is_some());
-        has_run && self.permitted_run().is_none()
-    }
-
-    /// Asks a person, unless one has said yes to exactly this.
-    fn ask(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        reason: String,
-        planned: approvals::Planned<'_>,
-    ) -> Result<Admission> {
-        let Some(asking) = &self.asking else { return self.ask_nobody(&reason) };
-        if asking.has_changed.load(Ordering::Relaxed) {
-            let message =
-                format!("{reason}. The call has done its change already, and asks no more");
-            return Err(Fault::new(FaultCode::Denied, message));
-        }
-        if self.policy == Policy::ReadOnly {
-            let message = format!("{reason}. Who may only read does not ask for more");
-            return Err(Fault::new(FaultCode::Denied, message));
-        }
-        let Some(permit) = &self.permit else {
-            return self.request(origin, call, asking, reason, planned).map(Admission::Wait);
-        };
-        self.check_not_executed(permit)?;
-        match self.permitted_riders(call, permit, asking, &planned) {
-            Some(riders) => Ok(Admission::Go(riders)),
-            None => {
-                let again = self.request_again(origin, call, permit, asking, reason, planned);
-                again.map(Admission::Wait)
-            }
-        }
-    }
-
-    /// What is no call of a tool cannot be made again later: a person does it at once, an agent does not.
-    fn ask_nobody(&self, reason: &str) -> Result<Admission> {
-        if self.actor.is_person() {
-            return Ok(Admission::Go(Vec::new()));
-        }
-        let message = format!("{reason}. Only a tool can wait for a person's approval: call one");
-        Err(Fault::new(FaultCode::Denied, message))
     }
 
     /// The role's word, then the policy's, and in plan mode also that mode's.

@@ -8,6 +8,7 @@ use yard_core::{Call, Effect, Fault, FaultCode, Result, Timestamp};
 use yard_kernel::store_fault;
 use yard_store::Grant;
 
+use crate::revision::Plans;
 use crate::{Judgement, Origin, Preset, Rules, Session, Verdict, plan_mode};
 
 /// The policy of a workspace.
@@ -47,11 +48,24 @@ pub struct Explained {
 
 /// Where a session that only explains notes what it is told.
 #[derive(Debug, Default)]
-pub(crate) struct Notebook(Mutex<Vec<Explained>>);
+pub(crate) struct Notebook {
+    explained: Mutex<Vec<Explained>>,
+    /// What would be shown to a person, where that is wanted.
+    pub(crate) plans: Option<Plans>,
+}
 
 impl Notebook {
+    /// One that also keeps what would be shown to a person.
+    pub(crate) fn with_plans() -> Self {
+        Self { plans: Some(Plans::default()), ..Self::default() }
+    }
+
     pub(crate) fn note(&self, explained: Explained) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(explained);
+        self.explained.lock().unwrap_or_else(PoisonError::into_inner).push(explained);
+    }
+
+    pub(crate) fn take(&self) -> Vec<Explained> {
+        std::mem::take(&mut *self.explained.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -111,8 +125,7 @@ impl Session {
     pub fn explain<T>(&self, run: impl FnOnce(&Session) -> T) -> (Vec<Explained>, T) {
         let notebook = Arc::new(Notebook::default());
         let outcome = run(&self.explaining(Arc::clone(&notebook)));
-        let notes = std::mem::take(&mut *notebook.0.lock().unwrap_or_else(PoisonError::into_inner));
-        (notes, outcome)
+        (notebook.take(), outcome)
     }
 
     /// What would decide about an effect.

@@ -15,7 +15,8 @@ use yard_kernel::net::{
 use yard_kernel::store_fault;
 use yard_store::{Mode, StoreError};
 
-use crate::approvals::no_longer_waits;
+use crate::approvals::started_already;
+use crate::claims::lost;
 use crate::rules::host_matcher;
 use crate::search::Search;
 use crate::session::{Admission, only_explained};
@@ -187,7 +188,7 @@ impl Session {
         dial: &dyn Fn(&Target) -> Dial,
     ) -> Result<Outcome<Response>> {
         if self.permitted_run().is_some() {
-            return Err(interrupted());
+            return Err(lost());
         }
         let effect = Effect::dialling(dial(&request.target));
         if let Admission::Wait(pending) = self.admit::<Reach>(origin, call, &effect, None)? {
@@ -235,14 +236,8 @@ impl Session {
     fn use_up(&self, call: &Call) -> Result<()> {
         let Some(approval) = self.permitted_start() else { return Ok(()) };
         match self.open().desk.start(approval, RunId::new(call.world())) {
-            Err(StoreError::Misfit(_)) => Err(no_longer_waits(approval)),
+            Err(StoreError::Misfit(_)) => Err(started_already(approval)),
             done => done.map_err(store_fault),
         }
     }
-}
-
-fn interrupted() -> Fault {
-    let message = "it was approved and sent, and its answer was lost when the server stopped: it is not \
-                   sent again by itself. Call again";
-    Fault::new(FaultCode::Stale, message)
 }

@@ -7,8 +7,8 @@
 mod folders;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use yard_core::op::Operation;
 use yard_core::{
@@ -20,6 +20,7 @@ use yard_store::{Base, Effort, NewChange, Node, Prepared, Signature, Store};
 use crate::content::{check_loadable, hash_all, read_all};
 use crate::disk::{EntryKind, NewlyKept, SET_ID, Shape, Staged, Stat, Taking, not_found, special};
 use crate::making::{Made, Wanted};
+use crate::moved_tree::MovedTree;
 use crate::op::version::purged;
 use crate::output;
 use crate::recovery::image;
@@ -105,6 +106,8 @@ pub(crate) struct Draft {
     pub(crate) seen: Vec<(FileId, ContentHash, Stat)>,
     /// It touches whole trees: it shares its batch with no other.
     pub(crate) exclusive: bool,
+    /// What is in the folders that it moves, once a person is shown that.
+    pub(crate) moved_trees: OnceLock<Vec<MovedTree>>,
     _active: Active,
 }
 
@@ -227,6 +230,7 @@ impl<'a> Planner<'a> {
             expects: Vec::new(),
             seen: Vec::new(),
             exclusive: false,
+            moved_trees: OnceLock::new(),
             _active: Active::enter(workspace.journal.active()),
         };
         Self {

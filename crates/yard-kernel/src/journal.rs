@@ -356,7 +356,9 @@ fn collides(draft: &Draft, taken: &HashSet<WsPath>) -> bool {
 
 /// Whether the disk is still as the draft expects.
 fn holds(workspace: &Workspace, draft: &Draft) -> bool {
+    let mut trees = draft.moved_trees.get().into_iter().flatten();
     draft.expects.iter().all(|expect| expect_holds(workspace, expect).unwrap_or(false))
+        && trees.all(|tree| tree.is_unchanged(workspace))
 }
 
 fn expect_holds(workspace: &Workspace, expect: &Expect) -> Result<bool> {

@@ -17,6 +17,7 @@ mod journal;
 mod leftovers;
 mod making;
 mod masks;
+mod moved_tree;
 pub mod net;
 mod op;
 mod output;

@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use yard_core::git::{self, Part};
-use yard_core::{ContentHash, FileKind, FileState, WsPath, diff};
+use yard_core::{Call, ContentHash, FileKind, FileState, Result, WsPath, diff};
 use yard_store::NewChange;
 
 use crate::content::read_all;
 use crate::draft::Draft;
+use crate::moved_tree;
 use crate::workspace::Workspace;
 use crate::{Deed, Proposal};
 
@@ -19,8 +20,10 @@ const LARGEST_SHOWN: u64 = 4 << 20;
 const REFS_NAMED: usize = 8;
 
 impl<A> Proposal<A> {
-    /// The hash of everything that it would change, before and after: equal hashes, equal changes.
-    pub fn state(&self) -> ContentHash {
+    /// The hash of everything that it would change, before and after, and of every entry of the folders
+    /// that it would move: equal hashes, equal changes. From now on those folders have to stay as they are
+    /// until it is committed.
+    pub fn state(&self, workspace: &Workspace, call: &Call) -> Result<ContentHash> {
         let mut text = String::new();
         match &self.deed {
             Deed::Step { draft, .. } => {
@@ -29,6 +32,9 @@ impl<A> Proposal<A> {
                     side(&mut text, "from", from, change.before.as_ref());
                     side(&mut text, "to", to, change.after.as_ref());
                 }
+                for tree in moved_tree::of(draft, workspace, call)? {
+                    tree.describe(&mut text);
+                }
             }
             Deed::Purge { files, .. } => {
                 for file in files {
@@ -36,13 +42,13 @@ impl<A> Proposal<A> {
                 }
             }
         }
-        ContentHash::of(text.as_bytes())
+        Ok(ContentHash::of(text.as_bytes()))
     }
 
-    /// The change as unified diffs, cut after the last line that fits into `max_bytes`; what is no text,
-    /// or too large, is named and not shown.
-    pub fn diff(&self, workspace: &Workspace, max_bytes: usize) -> String {
-        let Deed::Step { draft, .. } = &self.deed else { return String::new() };
+    /// The change as unified diffs, and whether something is missing because there is more than
+    /// `max_bytes`. What is no text, or too large, is named with its hash and not shown.
+    pub fn diff(&self, workspace: &Workspace, max_bytes: usize) -> (String, bool) {
+        let Deed::Step { draft, .. } = &self.deed else { return (String::new(), false) };
         let (outputs, changes): (Vec<_>, Vec<_>) =
             draft.changes.iter().partition(|change| draft.outputs.contains(&change.file));
         let (of_git, mut changes): (Vec<&NewChange>, Vec<_>) =
@@ -52,7 +58,7 @@ impl<A> Proposal<A> {
             places.rev().map(|(at, effect)| (&effect.path, at)).collect();
         // As the effect has it: what is asked for comes first.
         changes.sort_by_key(|change| place(change).and_then(|path| order.get(path)).copied());
-        let mut text = String::new();
+        let (mut text, mut is_cut) = (String::new(), false);
         for change in changes {
             let left = max_bytes.saturating_sub(text.len());
             let shown = match left {
@@ -60,19 +66,21 @@ impl<A> Proposal<A> {
                 _ => one(workspace, draft, change, left),
             };
             let Some((diff, cut)) = shown else {
-                text.push_str("\\ the rest is not shown here\n");
+                is_cut = true;
                 break;
             };
             text.push_str(&diff);
-            if cut {
-                text.push_str("\\ the diff goes on\n");
-            }
+            is_cut |= cut;
+        }
+        for tree in draft.moved_trees.get().into_iter().flatten() {
+            tree.list(&mut text);
         }
         text.push_str(&git_in_a_line(&of_git));
         if !outputs.is_empty() {
             let _ = writeln!(text, "\\ build output: {}", counted(&outputs));
         }
-        text
+        is_cut |= text.len() > max_bytes;
+        (text, is_cut)
     }
 }
 
@@ -163,7 +171,13 @@ fn one(
     match diff {
         Some((text, cut)) => Some((format!("{}{text}", unusual(change)), cut)),
         None => {
-            let text = format!("{head}\\ not shown: no text, or too large\n");
+            let hash = |state: &Option<FileState>| match content(state) {
+                Some(hash) => format!("sha256 {hash}"),
+                None => "nothing".to_owned(),
+            };
+            let (before, after) = (hash(&change.before), hash(&change.after));
+            let text =
+                format!("{head}\\ not shown: no text, or too large; {before} becomes {after}\n");
             (text.len() <= left).then_some((text, false))
         }
     }

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, Limits, Result, World, WsPath};
+use yard_core::{
+    Call, ContentHash, Fault, FaultCode, FileId, Limits, ProcessId, Result, World, WsPath,
+};
 use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 
 use crate::belonging::check_root;
 use crate::code::CodeIndex;
-use crate::disk::{Disk, Locks, Probe, Resolution, Runs, Spills, Spot, Stage};
+use crate::disk::{Disk, Locks, Probe, Processes, Resolution, Runs, Spills, Spot, Stage};
 use crate::flusher::Flusher;
 use crate::glimpse::Glimpses;
 use crate::journal::{Journal, Signed, Verdict};
@@ -51,6 +53,7 @@ pub struct Workspace {
     pub(crate) disk: Arc<Disk>,
     pub(crate) stage: Arc<Stage>,
     pub(crate) locks: Locks,
+    processes: Processes,
     pub(crate) journal: Journal,
     pub(crate) flusher: Flusher,
     pub(crate) recent: Recent,
@@ -85,6 +88,7 @@ impl Workspace {
             disk,
             stage,
             locks,
+            processes: Processes::new(&opening.state_dir),
             journal: Journal::default(),
             recent: Recent::default(),
             glimpses: Glimpses::default(),
@@ -118,6 +122,17 @@ impl Workspace {
         }
         self.spills.sweep(&self.keeping(), call.world().now(), None);
         self.locks.share()
+    }
+
+    /// This process, as the store names it from now on: [`Workspace::is_alive`] is true of it, in every
+    /// process, until it ends or closes the workspace.
+    pub fn process(&self, call: &Call) -> Result<ProcessId> {
+        self.processes.own(call.world())
+    }
+
+    /// Whether a process still has the workspace open.
+    pub fn is_alive(&self, process: ProcessId) -> bool {
+        self.processes.is_alive(process)
     }
 
     /// Whether nobody changes anything at the moment: then a small change waits for its own flush only.

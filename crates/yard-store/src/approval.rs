@@ -2,7 +2,7 @@
 //! decisions, and what was allowed for good. It holds plain values; JSON is text here, and who may
 //! decide is decided above.
 
-use yard_core::{ApprovalId, ChatId, ContentHash, RunId, StepId, Timestamp};
+use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, RunId, StepId, Timestamp};
 
 /// What a person is shown: a call, and exactly what it would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,9 +17,9 @@ pub struct Request {
     pub reason: String,
     /// What it would do, path by path, as JSON.
     pub effect: String,
-    /// The same as a unified diff, where texts change; bounded.
+    /// The same as a unified diff, where texts change; never cut.
     pub diff: String,
-    /// The hash of what it would do and of the state that it was planned on.
+    /// The hash of the call, of what it would do and of the state that it was planned on.
     pub state: ContentHash,
     /// What holds at the door that it came through: whoever executes it may come through another.
     pub preset: String,
@@ -40,6 +40,8 @@ pub struct NewApproval {
     pub asked_by: String,
     /// When.
     pub at: Timestamp,
+    /// The process that asks: where the answer is a terminal, only this process can serve it.
+    pub asked_in: Option<ProcessId>,
     /// For what.
     pub request: Request,
 }
@@ -57,16 +59,26 @@ pub enum ApprovalStatus {
     Executed,
     /// A person allowed it, and it could not be done.
     Failed,
+    /// A person allowed it and it was started, but the process that did it ended before it could say
+    /// what came of it. It is not done again by itself.
+    Unknown,
+    /// Whoever asked cancelled the call.
+    Withdrawn,
+    /// A person allowed it, and nobody came to do it in time.
+    Expired,
 }
 
 impl ApprovalStatus {
     /// Every status with its one spelling.
-    pub const WORDS: [(ApprovalStatus, &'static str); 5] = [
+    pub const WORDS: [(ApprovalStatus, &'static str); 8] = [
         (Self::Pending, "pending"),
         (Self::Approved, "approved"),
         (Self::Denied, "denied"),
         (Self::Executed, "executed"),
         (Self::Failed, "failed"),
+        (Self::Unknown, "unknown"),
+        (Self::Withdrawn, "withdrawn"),
+        (Self::Expired, "expired"),
     ];
 
     /// Its spelling.
@@ -116,12 +128,40 @@ pub struct Decision {
     pub scope: Scope,
     /// A word to the agent.
     pub reason: Option<String>,
-    /// The arguments that the person wants instead, as JSON.
-    pub args: Option<String>,
     /// Who.
     pub by: String,
     /// When.
     pub at: Timestamp,
+}
+
+/// What a request becomes when a person gives other arguments: the new plan, which is what happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revision {
+    /// The arguments of the person, as JSON.
+    pub args: String,
+    /// What the call would do with them.
+    pub effect: String,
+    /// The same as a unified diff.
+    pub diff: String,
+    /// The hash of all of that.
+    pub state: ContentHash,
+}
+
+/// A decision about to be recorded, with everything that becomes so together with it.
+#[derive(Clone, Copy, Debug)]
+pub struct NewDecision<'a> {
+    /// The request.
+    pub id: ApprovalId,
+    /// The state that the person was shown.
+    pub shown: ContentHash,
+    /// What they said.
+    pub decision: &'a Decision,
+    /// The new plan, where they gave other arguments.
+    pub revision: Option<&'a Revision>,
+    /// The process that is going to execute it. Without one it waits for a process that can.
+    pub claimed_by: Option<ProcessId>,
+    /// What is allowed for longer than this call.
+    pub grant: Option<&'a Grant>,
 }
 
 /// A request, with what became of it.
@@ -139,8 +179,16 @@ pub struct Approval {
     pub request: Request,
     /// How far it has come.
     pub status: ApprovalStatus,
+    /// The process that asked.
+    pub asked_in: Option<ProcessId>,
     /// What a person said, once one did.
     pub decision: Option<Decision>,
+    /// The arguments that a person wants instead, as JSON.
+    pub edited_args: Option<String>,
+    /// The process that executes it, or that was about to when it ended.
+    pub claimed_by: Option<ProcessId>,
+    /// A command, a terminal or a web request was started by it: it must not be started again by itself.
+    pub started: bool,
     /// The step in which it happened, if it changed anything.
     pub step: Option<StepId>,
     /// What the call answered, as JSON, once it was made.

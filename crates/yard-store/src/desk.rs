@@ -4,12 +4,12 @@
 
 use yard_core::op::ChangeSummary;
 use yard_core::{
-    ApprovalId, Author, ChatId, ContentHash, FileId, Name, QuestionId, RunId, StepId, Timestamp,
-    WsPath,
+    ApprovalId, Author, ChatId, ContentHash, FileId, Name, ProcessId, QuestionId, RunId, StepId,
+    Timestamp, WsPath,
 };
 
 use crate::{
-    Approval, ApprovalFilter, ApprovalStatus, AuditEntry, Decision, Grant, NewApproval, Request,
+    Approval, ApprovalFilter, ApprovalStatus, AuditEntry, Grant, NewApproval, NewDecision, Request,
     Result,
 };
 
@@ -420,8 +420,8 @@ pub struct ChangedFile {
 
 /// Chats, questions and events of one workspace, in the same place as its journal.
 ///
-/// **Crash notes.** `make_chat`, `set_mode`, `post`, `ask`, `answer`, `request`, `decide`, `renew`,
-/// `conclude` and `set_policy` return only after what they wrote is flushed, each with its row, its
+/// **Crash notes.** `make_chat`, `set_mode`, `post`, `ask`, `answer`, `request`, `decide`, `claim`,
+/// `close`, `renew`, `start`, `conclude` and `set_policy` return only after what they wrote is flushed, each with its row, its
 /// turn, its event and its audit row, all or nothing. `record` and `changed_outside` may lose their newest rows in a crash. Everything else reads, and
 /// returns at most `limit` rows.
 pub trait Desk: Send + Sync {
@@ -487,17 +487,22 @@ pub trait Desk: Send + Sync {
     /// Asks whether something may happen.
     fn request(&self, asked: &NewApproval, turn: &NewTurn, audit: &AuditEntry) -> Result<()>;
 
-    /// Says yes or no to a request, and keeps what is allowed for longer; a misfit if the request does
-    /// not wait, or asks for something else than `state` by now.
-    fn decide(
+    /// Says yes or no to a request, claims its execution and keeps what is allowed for longer; a misfit if
+    /// the request does not wait, or asks for something else than what was shown by now.
+    fn decide(&self, made: &NewDecision<'_>, turn: &NewTurn, audit: &AuditEntry) -> Result<()>;
+
+    /// Makes `claimant` the one process that executes an approved request, where `before` was it until
+    /// now; nobody, if it is `None`. A misfit if another process is it by now, or something was started.
+    fn claim(
         &self,
         id: ApprovalId,
-        state: &ContentHash,
-        decision: &Decision,
-        grant: Option<&Grant>,
-        turn: &NewTurn,
-        audit: &AuditEntry,
+        before: Option<ProcessId>,
+        claimant: Option<ProcessId>,
     ) -> Result<()>;
+
+    /// Closes a request that waits for a person, or for a process that can serve it: withdrawn or expired.
+    /// A misfit in any other state.
+    fn close(&self, id: ApprovalId, status: ApprovalStatus, audit: &AuditEntry) -> Result<()>;
 
     /// Asks again, because what was approved is no longer what would happen; a misfit unless the request
     /// is approved and not done.
@@ -512,8 +517,8 @@ pub trait Desk: Send + Sync {
     /// Uses up the yes that a command starts with; a misfit unless it was allowed and not used yet.
     fn start(&self, id: ApprovalId, run: RunId) -> Result<()>;
 
-    /// Keeps what an approved call answered. One that was done by a step stays executed; another that was
-    /// approved gets `status`; in any other state nothing changes.
+    /// Keeps what a decided call answered. One that was done by a step stays executed, one that was denied
+    /// stays denied; another that was approved gets `status`; in any other state nothing changes.
     fn conclude(
         &self,
         id: ApprovalId,

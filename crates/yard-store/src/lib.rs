@@ -16,7 +16,8 @@ pub mod sqlite;
 mod traces;
 
 pub use approval::{
-    Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, Request, Scope,
+    Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, NewDecision, Request,
+    Revision, Scope,
 };
 pub use audit::{AuditEntry, AuditRow, AuditedStep, Formula, Seal, chain, first_chain};
 pub use desk::{

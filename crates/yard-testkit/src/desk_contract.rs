@@ -3,11 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use yard_core::{ApprovalId, ChatId, ContentHash, QuestionId, RunId, World};
+use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, QuestionId, RunId, World};
 use yard_store::{
     ApprovalFilter, ApprovalStatus, AuditEntry, Batch, Chat, Decision, Desk, EVENT_PATHS, Event,
-    Given, Grant, Mode, NewApproval, NewChat, NewQuestion, NewTurn, QuestionFilter, Request, Rider,
-    Scope, Store, StoreError, TerminalState, TurnKind, Via,
+    Given, Grant, Mode, NewApproval, NewChat, NewDecision, NewQuestion, NewTurn, QuestionFilter,
+    Request, Rider, Scope, Store, StoreError, TerminalState, TurnKind, Via,
 };
 
 use crate::scribe::path;
@@ -37,6 +37,7 @@ pub const CASES: &[Case] = &[
     ("steps and events are one sequence", events),
     ("an event names some of many paths", many_paths),
     ("a request is decided once, and executed once", approvals),
+    ("one process executes a request, and what was started is not started again", claims),
     ("a request that no longer holds is asked again", renewed),
     ("requests are read in pages, by status, asker and chat", approval_pages),
     ("what is allowed for longer is kept by chat, and the policy as it was set", allowances),
@@ -245,6 +246,7 @@ fn request(sides: &Sides, world: &FakeWorld, chat: ChatId, by: &str) -> Approval
         chat,
         asked_by: by.to_owned(),
         at: world.now(),
+        asked_in: Some(ProcessId::from_bytes([1; 16])),
         request: asked_for("first"),
     };
     let turn = turn(world, TurnKind::Request, "may I\n");
@@ -281,16 +283,23 @@ fn decide(
         approves,
         scope: Scope::Chat,
         reason: Some("why not".to_owned()),
-        args: None,
         by: "person:local".to_owned(),
         at: world.now(),
     };
     let turn = turn(world, TurnKind::Decision, "said\n");
     let state = sides.desk.approval(id)?.map_or(asked_for("first"), |row| row.request).state;
     let other = ContentHash::of(b"not what was shown");
-    let unseen = sides.desk.decide(id, &other, &decision, grant, &turn, &audit(world, "decide"));
+    let made = |shown| NewDecision {
+        id,
+        shown,
+        decision: &decision,
+        revision: None,
+        claimed_by: None,
+        grant,
+    };
+    let unseen = sides.desk.decide(&made(other), &turn, &audit(world, "decide"));
     assert!(matches!(unseen, Err(StoreError::Misfit(_))), "what was not shown is not decided");
-    sides.desk.decide(id, &state, &decision, grant, &turn, &audit(world, "decide"))?;
+    sides.desk.decide(&made(state), &turn, &audit(world, "decide"))?;
     assert_eq!(sides.desk.approval(id)?.unwrap().decision, Some(decision));
     Ok(())
 }
@@ -363,6 +372,38 @@ fn renewed(sides: &Sides, world: &FakeWorld) {
     decide(sides, world, id, true, None).unwrap();
     assert_eq!(execute(sides, world, id, "/a"), Ok(1));
     assert!(matches!(again("third"), Err(StoreError::Misfit(_))), "it is done");
+}
+
+fn claims(sides: &Sides, world: &FakeWorld) {
+    let chat = make(sides, world, "t").id;
+    let misfit = |done: Result<(), StoreError>| assert!(matches!(done, Err(StoreError::Misfit(_))));
+    let [one, two] = [[1; 16], [2; 16]].map(ProcessId::from_bytes);
+    let row = |id| sides.desk.approval(id).unwrap().unwrap();
+    let id = request(sides, world, chat, "a");
+    assert_eq!((row(id).asked_in, row(id).claimed_by), (Some(one), None));
+    misfit(sides.desk.claim(id, None, Some(one)));
+    decide(sides, world, id, true, None).unwrap();
+    sides.desk.claim(id, None, Some(one)).unwrap();
+    misfit(sides.desk.claim(id, None, Some(two)));
+    assert_eq!(row(id).claimed_by, Some(one));
+    misfit(sides.desk.close(id, ApprovalStatus::Withdrawn, &audit(world, "close")));
+    sides.desk.claim(id, Some(one), Some(two)).unwrap();
+    sides.desk.start(id, RunId::from_bytes([3; 16])).unwrap();
+    assert!(row(id).started);
+    misfit(sides.desk.start(id, RunId::from_bytes([4; 16])));
+    misfit(sides.desk.claim(id, Some(two), Some(one)));
+    sides.desk.conclude(id, ApprovalStatus::Unknown, "1", world.now()).unwrap();
+    assert_eq!(row(id).status, ApprovalStatus::Unknown);
+    for decided in [false, true] {
+        let id = request(sides, world, chat, "a");
+        if decided {
+            decide(sides, world, id, true, None).unwrap();
+        }
+        sides.desk.close(id, ApprovalStatus::Withdrawn, &audit(world, "close")).unwrap();
+        assert_eq!(row(id).status, ApprovalStatus::Withdrawn);
+        misfit(sides.desk.close(id, ApprovalStatus::Expired, &audit(world, "close")));
+        misfit(decide(sides, world, id, true, None));
+    }
 }
 
 fn approval_pages(sides: &Sides, world: &FakeWorld) {

@@ -2,9 +2,10 @@
 //! machine, with the diff before their eyes.
 
 use std::io::{self, BufRead, IsTerminal as _, Write};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use yard_core::{ApprovalId, FaultCode};
+use yard_core::{ApprovalId, ContentHash, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::{
     Actor, Approval, ApprovalFilter, ApprovalStatus, Page, Ruling, Scope, effect_told, effects_told,
@@ -21,11 +22,18 @@ use super::history::local_time;
 const EXAMPLES: &str = "\
 Examples:
   toolyard approve                          what waits; on a terminal, decided one by one
-  toolyard approve ID                       one request, with its diff
-  toolyard approve ID --yes --scope chat    yes, and to every such call of this chat
-  toolyard approve ID --no --reason 'use the staging database'
+  toolyard approve ID                       one request, with its whole diff and its state
+  toolyard approve ID --yes --state STATE --scope chat    yes, and to every such call of this chat
+  toolyard approve ID --no --state STATE --reason 'use the staging database'
+  toolyard approve ID --args '{\"path\": \"b.txt\"}'       what it would do with other arguments
 
-What is approved happens at once, exactly as shown. If the files changed meanwhile, you are asked again.";
+A decision is about the state that you were shown. What is approved happens at once, exactly as shown; if the
+files changed meanwhile, you are asked again. A terminal is opened by the process that asked for it.";
+
+/// How often a decision looks whether the process that serves the answer has done it, and how long it waits
+/// in between: ten seconds in all.
+const LOOKS: u32 = 200;
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Decide what agents may not do by themselves
 #[derive(clap::Args)]
@@ -42,8 +50,11 @@ pub(crate) struct Options {
     /// How far a yes reaches
     #[arg(long, value_name = "SCOPE", default_value = "once", requires = "yes")]
     scope: Reach,
-    /// Other arguments for the call, a JSON object
-    #[arg(long, value_name = "JSON", requires = "yes")]
+    /// State that you were shown, which a decision needs
+    #[arg(long, value_name = "STATE", requires = "approval")]
+    state: Option<String>,
+    /// Other arguments for the call, a JSON object; without --yes, what they would do is shown
+    #[arg(long, value_name = "JSON", requires = "approval", conflicts_with = "no")]
     args: Option<String>,
     /// A word to the agent
     #[arg(long, value_name = "TEXT", requires = "approval")]
@@ -86,11 +97,14 @@ impl Options {
         let asks = door.terminal.is_there && io::stdin().is_terminal() && !self.json;
         let Some(text) = &self.approval else { return self.pending(&desk, door.terminal, asks) };
         let id = approval_id(text)?;
-        let approval = match self.ruling()? {
-            Some(ruling) => desk.decide(id, &ruling)?,
-            None => desk.get(id)?,
+        let args = self.other_args()?;
+        let approval = match (self.ruling(id, args.clone())?, &args) {
+            (Some(ruling), _) => desk.decide(id, &ruling)?,
+            (None, Some(args)) => desk.with_args(id, args)?,
+            (None, None) => desk.get(id)?,
         };
-        if asks && approval.status == ApprovalStatus::Pending && !self.yes && !self.no {
+        let is_open = approval.status == ApprovalStatus::Pending && !self.yes && !self.no;
+        if asks && is_open && args.is_none() {
             return interview(&desk, &[approval], door.terminal);
         }
         Ok(match self.json {
@@ -99,26 +113,47 @@ impl Options {
         })
     }
 
-    fn ruling(&self) -> Result<Option<Ruling>, Failure> {
+    fn other_args(&self) -> Result<Option<Value>, Failure> {
+        let wrong = |why: String| {
+            Failure::misuse(FaultCode::BadArgument, format!("--args is {why}"))
+                .hinting("give one JSON object; nothing was decided")
+        };
+        let Some(text) = &self.args else { return Ok(None) };
+        let args: Value = serde_json::from_str(text)
+            .map_err(|error| wrong(format!("not valid JSON: {error}")))?;
+        match args.is_object() {
+            true => Ok(Some(args)),
+            false => Err(wrong("no JSON object".to_owned())),
+        }
+    }
+
+    fn ruling(&self, id: ApprovalId, args: Option<Value>) -> Result<Option<Ruling>, Failure> {
         if !self.yes && !self.no {
             return Ok(None);
         }
-        let args = self.args.as_deref().map(serde_json::from_str::<Value>).transpose();
-        let args = args.map_err(|error| {
-            let message = format!("--args is not valid JSON: {error}");
-            Failure::misuse(FaultCode::BadArgument, message)
+        let advice = format!("`toolyard approve {id}` shows the request and its state");
+        let state = self.state.as_deref().ok_or_else(|| {
+            let message = "a decision needs the state that you were shown: --state STATE";
+            Failure::misuse(FaultCode::BadArgument, message).hinting(advice.clone())
+        })?;
+        let state = state.parse().map_err(|_| {
+            let message = format!("{state:?} is no state of a request");
+            Failure::misuse(FaultCode::BadArgument, message).hinting(advice)
         })?;
         let (scope, reason) = (self.scope.scope(), self.reason.clone());
-        Ok(Some(Ruling { approves: self.yes, scope, reason, args, state: None }))
+        Ok(Some(Ruling { approves: self.yes, scope, reason, args, state }))
     }
 
     fn pending(&self, desk: &Desk, terminal: Terminal, asks: bool) -> Result<Reply, Failure> {
-        let status = (!self.all).then_some(ApprovalStatus::Pending);
-        let filter = ApprovalFilter { status, ..ApprovalFilter::default() };
-        let page = desk.seat.session.approvals().list(filter, None, self.limit)?;
-        if asks && !self.all && !page.rows.is_empty() {
+        let page = match self.all {
+            true => desk.list(None, self.limit)?,
+            false => desk.open_requests(self.limit)?,
+        };
+        let waits = |row: &&Approval| row.status == ApprovalStatus::Pending;
+        if asks && !self.all && page.rows.iter().any(|row| waits(&row)) {
             // The one that waits longest comes first.
-            let oldest_first: Vec<Approval> = page.rows.into_iter().rev().collect();
+            let oldest_first: Vec<Approval> =
+                page.rows.iter().rev().filter(waits).cloned().collect();
             return interview(desk, &oldest_first, terminal);
         }
         Ok(match self.json {
@@ -139,11 +174,52 @@ struct Desk {
 
 impl Desk {
     fn get(&self, id: ApprovalId) -> Result<Approval, Failure> {
-        Ok(self.catalog.approval(id, &self.seat.session, &self.seat.call())?)
+        Ok(self.seat.session.approvals().get(id)?)
     }
 
+    fn list(
+        &self,
+        status: Option<ApprovalStatus>,
+        limit: usize,
+    ) -> Result<Page<Approval>, Failure> {
+        let filter = ApprovalFilter { status, ..ApprovalFilter::default() };
+        Ok(self.seat.session.approvals().list(filter, None, limit)?)
+    }
+
+    /// What waits for a person, and what was approved and is not done: first what waits.
+    fn open_requests(&self, limit: usize) -> Result<Page<Approval>, Failure> {
+        let mut page = self.list(Some(ApprovalStatus::Pending), limit)?;
+        let approved = self.list(Some(ApprovalStatus::Approved), limit)?;
+        page.truncated |= approved.truncated;
+        page.rows.extend(approved.rows);
+        Ok(page)
+    }
+
+    /// The request as it would be with other arguments. Nothing is decided.
+    fn with_args(&self, id: ApprovalId, args: &Value) -> Result<Approval, Failure> {
+        let approval = self.get(id)?;
+        let call = self.seat.call();
+        let revision = self.catalog.revise(&approval, args, &self.seat.session, &call)?;
+        let mut shown = approval;
+        shown.edited_args = Some(revision.args);
+        (shown.request.effect, shown.request.diff) = (revision.effect, revision.diff);
+        Ok(shown)
+    }
+
+    /// Decides, and waits a while for the process that serves the answer, where that is another one.
     fn decide(&self, id: ApprovalId, ruling: &Ruling) -> Result<Approval, Failure> {
-        Ok(self.catalog.decide(id, ruling, &self.seat.session, &self.seat.call())?)
+        let session = &self.seat.session;
+        let mut approval = self.catalog.decide(id, ruling, session, &self.seat.call())?;
+        for _ in 0..LOOKS {
+            let is_served = approval.status == ApprovalStatus::Approved
+                && session.approvals().asker_is_alive(&approval);
+            if !is_served {
+                break;
+            }
+            std::thread::sleep(LOOK);
+            approval = self.get(id)?;
+        }
+        Ok(approval)
     }
 }
 
@@ -160,10 +236,10 @@ fn interview(desk: &Desk, requests: &[Approval], terminal: Terminal) -> Result<R
     let mut decided = 0;
     for request in requests {
         let _ = writeln!(output, "{}", shown(request, terminal));
-        let word = ask(&mut input, &mut output);
+        let word = ask(&mut input, &mut output, request.request.state);
         let word = word.map_err(|error| Failure::io("the terminal could not be used", &error))?;
         let ruling = match word {
-            Word::Ruling(ruling) => Ruling { state: Some(request.request.state), ..ruling },
+            Word::Ruling(ruling) => ruling,
             Word::Later => continue,
             Word::End => break,
         };
@@ -189,7 +265,8 @@ enum Word {
     End,
 }
 
-fn ask(input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<Word> {
+/// Takes a person's word on a request that was shown in this state.
+fn ask(input: &mut dyn BufRead, output: &mut dyn Write, state: ContentHash) -> io::Result<Word> {
     loop {
         write!(output, "[y]es  yes for this [c]hat  yes by [r]ule  [n]o  [s]kip  [q]uit > ")?;
         output.flush()?;
@@ -199,20 +276,14 @@ fn ask(input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<Word> {
         }
         let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
         let reason = Some(rest.trim().to_owned()).filter(|reason| !reason.is_empty());
-        let yes = |scope| {
-            Word::Ruling(Ruling { approves: true, scope, reason: None, args: None, state: None })
+        let said = |approves, scope, reason| {
+            Word::Ruling(Ruling { approves, scope, reason, args: None, state })
         };
         return Ok(match word {
-            "y" | "yes" => yes(Scope::Once),
-            "c" | "chat" => yes(Scope::Chat),
-            "r" | "rule" => yes(Scope::Rule),
-            "n" | "no" => Word::Ruling(Ruling {
-                approves: false,
-                scope: Scope::Once,
-                reason,
-                args: None,
-                state: None,
-            }),
+            "y" | "yes" => said(true, Scope::Once, None),
+            "c" | "chat" => said(true, Scope::Chat, None),
+            "r" | "rule" => said(true, Scope::Rule, None),
+            "n" | "no" => said(false, Scope::Once, reason),
             "s" | "skip" => Word::Later,
             "q" | "quit" => Word::End,
             _ => continue,
@@ -225,6 +296,15 @@ fn outcome(approval: &Approval) -> String {
     match (approval.status, approval.step) {
         (ApprovalStatus::Pending, _) => {
             "  the files changed since it was asked: it waits again, with the new diff".to_owned()
+        }
+        (ApprovalStatus::Approved, _) => {
+            "  approved, and not done yet: the agent's process does it, or its next identical call; where \
+             that process ended, say yes once more"
+                .to_owned()
+        }
+        (ApprovalStatus::Unknown, _) => {
+            "  unknown: it was started, and the process that did it ended before it could say what came of it"
+                .to_owned()
         }
         (ApprovalStatus::Executed, Some(step)) => {
             format!("  done as step {step} (toolyard undo {step} takes it back)")
@@ -249,27 +329,24 @@ fn shown(approval: &Approval, terminal: Terminal) -> String {
         line(anstyle::Style::new(), &format!("  {kind} {path}"));
     }
     if request.diff.is_empty() {
-        line(FAINT, &format!("arguments: {}", bounded(&request.args)));
+        line(FAINT, &format!("arguments: {}", request.args));
+    }
+    if let Some(args) = &approval.edited_args {
+        line(FAINT, &format!("arguments that a person gave instead: {args}"));
     }
     for diff_line in request.diff.lines() {
         text.push_str(&terminal.paint(diff_style(diff_line), &terminal.show(diff_line)));
         text.push('\n');
     }
-    if approval.status != ApprovalStatus::Pending {
+    if approval.status == ApprovalStatus::Pending {
+        text.push_str(&format!("state {}\n", request.state));
+    } else {
         text.push_str(outcome(approval).trim_start());
         text.push('\n');
     }
     text
 }
 
-/// As much of a text as a person reads.
-fn bounded(text: &str) -> String {
-    const MOST: usize = 2_000;
-    match text.len() {
-        0..=MOST => text.to_owned(),
-        length => format!("{} ... ({length} bytes)", &text[..text.floor_char_boundary(MOST)]),
-    }
-}
 fn listed(page: &Page<Approval>, terminal: Terminal) -> String {
     if page.rows.is_empty() {
         return "nothing waits for approval\n".to_owned();
@@ -317,6 +394,7 @@ fn to_json(approval: &Approval) -> Value {
         "decision": said.map(|said| if said.approves { "approve" } else { "deny" }),
         "scope": said.map(|said| said.scope.word()),
         "decision_reason": said.and_then(|said| said.reason.clone()),
+        "decision_args": approval.edited_args.as_deref().map(json),
         "decided_by": said.map(|said| &said.by),
         "decided_at": said.map(|said| said.at.to_string()),
         "step_id": approval.step.map(|step| step.to_string()),
@@ -330,10 +408,10 @@ mod tests {
 
     #[test]
     fn a_person_s_word_is_a_letter_or_a_word_and_a_no_takes_a_reason() {
-        let said = |typed: &str| ask(&mut typed.as_bytes(), &mut Vec::new()).unwrap();
-        let yes = |scope| {
-            Word::Ruling(Ruling { approves: true, scope, reason: None, args: None, state: None })
-        };
+        let state = ContentHash::of(b"shown");
+        let said = |typed: &str| ask(&mut typed.as_bytes(), &mut Vec::new(), state).unwrap();
+        let yes =
+            |scope| Word::Ruling(Ruling { approves: true, scope, reason: None, args: None, state });
         assert_eq!(said("y\n"), yes(Scope::Once));
         assert_eq!(said("what\nchat\n"), yes(Scope::Chat));
         assert_eq!(said("r\n"), yes(Scope::Rule));

@@ -1,10 +1,11 @@
 //! A landing that asks: kept until a person has decided, landed by the yes, never run again.
 
 use serde_json::{Value, json};
-use yard_gate::{Actor, ApprovalStatus, Policy, Ruling, Scope};
+use yard_core::ContentHash;
+use yard_gate::{Actor, ApprovalStatus, Awaited, Pending, Policy, Ruling, Scope};
 use yard_testkit::Yard;
 
-use crate::ground::{asked, decide, guarded, picture, plan, shell_as, yard};
+use crate::ground::{asked, decide, guarded, picture, plan, shell_as, shown, yard};
 
 fn answer_of(approval: &yard_gate::Approval) -> Value {
     let kept: Value = serde_json::from_str(approval.answer.as_deref().unwrap()).unwrap();
@@ -93,9 +94,10 @@ fn under_strict_a_start_asks_and_its_effect_asks_again() {
         scope: Scope::Once,
         reason: None,
         args: Some(json!({"command": "rm log"})),
-        state: None,
+        state: ContentHash::of(b""),
     };
     let id = asked(&shell_as(&yard, &guarded(&yard), "rm kept"));
+    let ruling = Ruling { state: shown(&yard, id), ..ruling };
     let refused = yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings());
     assert!(refused.unwrap_err().message().contains("the command is over"));
 }
@@ -106,8 +108,8 @@ fn an_agent_cannot_land_what_waits() {
     yard.put("/a.txt", "one\n");
     let session = guarded(&yard);
     let id = asked(&shell_as(&yard, &session, "echo two > a.txt"));
-    let ruling =
-        Ruling { approves: true, scope: Scope::Once, reason: None, args: None, state: None };
+    let state = shown(&yard, id);
+    let ruling = Ruling { approves: true, scope: Scope::Once, reason: None, args: None, state };
     assert!(yard.catalog().decide(id, &ruling, &session, &yard.surroundings()).is_err());
     assert_eq!(yard.bytes("/a.txt"), b"one\n");
 }
@@ -123,4 +125,84 @@ fn what_a_command_closed_waits_closed() {
     let landed = picture(yard.root());
     let mode = |name: &str| landed[std::path::Path::new(name)].1;
     assert_eq!((mode("d"), mode("d/e"), mode("g")), (0o555, 0o555, 0));
+}
+
+/// Another process on the same workspace.
+fn beside(yard: &Yard) -> Yard {
+    Yard::open(yard.folders(), plan()).unwrap()
+}
+
+/// The answer that the agent who waits for a request gets now.
+fn resumed(yard: &Yard, tool: &str, id: yard_core::ApprovalId) -> yard_dialects::Answer {
+    let pending = Pending { awaited: Awaited::Approval(id), wait_ms: None };
+    yard.catalog().resume("codex", tool, &pending, &guarded(yard), &yard.surroundings())
+}
+
+#[test]
+fn b7_a_denied_command_keeps_its_output_in_the_answer() {
+    let yard = yard();
+    yard.put("/a.txt", "one\n");
+    let id = asked(&shell_as(&yard, &guarded(&yard), "echo it said this; echo two > a.txt"));
+    assert_eq!(decide(&yard, id, false).status, ApprovalStatus::Denied);
+    let answer = resumed(&yard, "shell", id);
+    assert!(!answer.ok && answer.pending.is_none(), "{}", answer.body);
+    assert_eq!(answer.body["result"]["error"], "PERMISSION_DENIED", "{}", answer.body);
+    assert!(answer.body.to_string().contains("it said this"), "{}", answer.body);
+    assert_eq!((yard.bytes("/a.txt"), layers(&yard)), (b"one\n".to_vec(), 0));
+}
+
+#[test]
+fn b7_a_landing_that_conflicts_by_now_is_not_told_as_executed() {
+    let yard = yard();
+    yard.put("/a.txt", "one\n");
+    let id = asked(&shell_as(&yard, &guarded(&yard), "echo said; echo two > a.txt"));
+    let other = yard.session_of(Actor::LocalPerson, Policy::Open);
+    let args = json!({"path": "/a.txt", "content": "mine\n", "overwrite": true});
+    yard.catalog().call("workspace", "write", args, &other, &yard.surroundings());
+    let done = decide(&yard, id, true);
+    assert_eq!(done.status, ApprovalStatus::Failed, "the diff that was shown never landed");
+    assert_eq!(yard.bytes("/a.txt"), b"mine\n");
+    assert_eq!(answer_of(&done)["stdout"], "said\n", "what it said is told all the same");
+}
+
+#[test]
+fn a2_a_terminal_that_another_process_approves_lives_in_the_process_that_waits() {
+    let yard = yard();
+    let agent = guarded(&yard);
+    let args = json!({"session_id": "t", "cmd": "cat", "workdir": null});
+    let call = |tool: &str, args: Value| {
+        yard.catalog().call("codex", tool, args, &agent, &yard.surroundings())
+    };
+    let id = asked(&call("exec_command", args.clone()));
+    let other = beside(&yard);
+    assert_eq!(decide(&other, id, true).status, ApprovalStatus::Approved, "it is not its to open");
+    drop(other);
+    let answer = resumed(&yard, "exec_command", id);
+    assert!(answer.ok && answer.pending.is_none(), "{}", answer.body);
+    let typed = call("write_stdin", json!({"session_id": "t", "chars": "hello\n"}));
+    assert!(typed.body.to_string().contains("hello"), "{}", typed.body);
+    call("kill_session", json!({"session_id": "t"}));
+    let again = resumed(&yard, "exec_command", id);
+    assert_eq!(again.body, answer.body, "whoever asks later gets the same answer");
+}
+
+#[test]
+fn a2_a_terminal_whose_process_is_gone_waits_for_the_next_identical_call() {
+    let first = yard();
+    let args = json!({"session_id": "t", "cmd": "cat", "workdir": null});
+    let call = |yard: &Yard, args: &Value| {
+        let agent = guarded(yard);
+        yard.catalog().call("codex", "exec_command", args.clone(), &agent, &yard.surroundings())
+    };
+    let id = asked(&call(&first, &args));
+    let second = first.reopen_as(plan());
+    let yes = decide(&second, id, true);
+    assert_eq!(yes.status, ApprovalStatus::Approved, "a person's process serves no terminal");
+    let other = json!({"session_id": "t", "cmd": "cat -n", "workdir": null});
+    assert_ne!(asked(&call(&second, &other)), id, "another command is another request");
+    let answer = call(&second, &args);
+    assert!(answer.ok && answer.pending.is_none(), "{}", answer.body);
+    assert_eq!(second.person().approvals().get(id).unwrap().status, ApprovalStatus::Executed);
+    let session = guarded(&second);
+    assert_eq!(session.leave(), 1, "it runs in the process that called");
 }

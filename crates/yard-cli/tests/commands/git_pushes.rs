@@ -8,7 +8,7 @@ use yard_dialects::Answer;
 use yard_gate::{Actor, Policy, Ruling, Scope};
 use yard_testkit::Yard;
 
-use crate::ground::{asked, decide, yard};
+use crate::ground::{asked, decide, shown, yard};
 use crate::programs::{call, git, git_in, repository, run};
 
 /// A repository with one commit, and a bare one beside it that is its `origin`.
@@ -70,7 +70,8 @@ fn a6_a_no_is_a_no_and_no_rule_stands_for_a_person() {
     assert_eq!(at_remote(&yard, "main"), "");
     let answer = call(&yard, "git_push", json!({}));
     let scope = Scope::Chat;
-    let ruling = Ruling { approves: true, scope, reason: None, args: None, state: None };
+    let state = shown(&yard, asked(&answer));
+    let ruling = Ruling { approves: true, scope, reason: None, args: None, state };
     let fault =
         yard.catalog().decide(asked(&answer), &ruling, &yard.person(), &yard.surroundings());
     assert!(fault.is_err(), "a yes is for one push");

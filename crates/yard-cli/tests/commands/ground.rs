@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use yard_core::op::{History, HistoryOf};
-use yard_core::{ApprovalId, Author, StepId};
+use yard_core::{ApprovalId, Author, ContentHash, StepId};
 use yard_dialects::Answer;
 use yard_gate::{Actor, Awaited, Policy, Ruling, Scope, Session};
 use yard_kernel::Boxed;
@@ -59,8 +59,14 @@ pub(crate) fn asked(answer: &Answer) -> ApprovalId {
     }
 }
 
+/// The state that a request shows now.
+pub(crate) fn shown(yard: &Yard, id: ApprovalId) -> ContentHash {
+    yard.person().approvals().get(id).unwrap().request.state
+}
+
 pub(crate) fn decide(yard: &Yard, id: ApprovalId, approves: bool) -> yard_gate::Approval {
-    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state: None };
+    let state = shown(yard, id);
+    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state };
     yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
 }
 

@@ -76,6 +76,13 @@ impl Ground {
         assert!(done.status.success(), "{said}{}", String::from_utf8_lossy(&done.stderr));
         said
     }
+
+    /// The person says yes to a request as it is now.
+    pub(crate) fn approve(&self, id: &str) -> String {
+        let shown: Value = serde_json::from_str(&self.person(&["approve", id, "--json"])).unwrap();
+        let state = shown["state_hash"].as_str().unwrap();
+        self.person(&["approve", id, "--yes", "--state", state])
+    }
 }
 
 pub(crate) fn toolyard(data: &Path) -> Command {

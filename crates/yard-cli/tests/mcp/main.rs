@@ -15,6 +15,7 @@ mod config;
 mod conformance;
 mod conformance_extras;
 mod conformance_tools;
+mod decisions;
 mod hostile;
 mod people;
 mod resources;

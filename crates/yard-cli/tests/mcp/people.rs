@@ -142,7 +142,7 @@ fn where_the_client_cannot_ask_the_answer_says_who_can() {
         assert_eq!(result["isError"], true, "{result}");
         let id = result["_meta"]["toolyard/answer"]["approval_id"].as_str().unwrap().to_owned();
         assert!(text(&result).contains(&format!("toolyard approve {id}")), "{result}");
-        ground.person(&["approve", &id, "--yes"]);
+        ground.approve(&id);
         assert_eq!(ground.text("a"), "two\n", "it happens without another call");
     }
 }
@@ -166,9 +166,160 @@ fn r16_a_call_waits_for_a_person_at_another_place() {
         assert!(began.elapsed() < Duration::from_secs(15), "{listed}");
         std::thread::sleep(Duration::from_millis(100));
     };
-    ground.person(&["approve", &approval, "--yes"]);
+    ground.approve(&approval);
     let result = client.answer_to(id)["result"].clone();
     assert_ne!(result["isError"], true, "{result}");
     assert!(began.elapsed() < Duration::from_secs(15));
+    assert_eq!(ground.text("a"), "two\n");
+}
+
+/// The request that waits, once there is one.
+fn waiting(ground: &Ground) -> Value {
+    let began = Instant::now();
+    loop {
+        let listed: Value = serde_json::from_str(&ground.person(&["approve", "--json"])).unwrap();
+        if listed["approvals"][0]["id"].is_string() {
+            return listed["approvals"][0].clone();
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "nothing waits: {listed}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a2_a_terminal_that_is_approved_on_the_command_line_opens_in_the_server_that_waits() {
+    let ground = Ground::new();
+    let client = ground.connect(&["--toolset", "codex", "--wait", "60"]);
+    let arguments = json!({"session_id": "t", "cmd": "echo ready; cat", "workdir": null});
+    let id = client.request("tools/call", json!({"name": "exec_command", "arguments": arguments}));
+    let request = waiting(&ground);
+    let said = ground.approve(request["id"].as_str().unwrap());
+    assert!(said.contains("executed"), "{said}");
+    let result = client.answer_to(id)["result"].clone();
+    assert_ne!(result["isError"], true, "{result}");
+    assert!(text(&result).contains("ready"), "{result}");
+    let typed = client.said("write_stdin", json!({"session_id": "t", "chars": "typed\n"}));
+    assert!(typed.contains("typed"), "{typed}");
+    client.said("kill_session", json!({"session_id": "t"}));
+}
+
+#[test]
+fn a2_a_command_that_is_approved_on_the_command_line_is_answered_to_the_call_that_waits() {
+    let ground = Ground::new();
+    let words = ["--toolset", "assistant", "--policy", "strict", "--wait", "60"];
+    let client = ground.connect(&words);
+    let arguments = json!({"language": "bash", "code": "echo out"});
+    let id = client.request("tools/call", json!({"name": "run_code", "arguments": arguments}));
+    let request = waiting(&ground);
+    ground.approve(request["id"].as_str().unwrap());
+    let result = client.answer_to(id)["result"].clone();
+    assert_ne!(result["isError"], true, "{result}");
+    assert!(text(&result).contains("out"), "{result}");
+}
+
+#[test]
+fn b2_what_changed_since_it_was_shown_in_the_client_is_shown_again() {
+    for wire in BOTH {
+        let ground = Ground::new();
+        ground.put("a", "one\n");
+        let client = ground.speak(wire, &[], able());
+        let arguments = json!({"path": "a", "content": "two\n"});
+        let yes = json!({"action": "accept", "content": {"decision": "Allow once"}});
+        let params = json!({"name": OVERWRITE, "arguments": arguments});
+        // The request is renewed under the same id, while the client shows what it was.
+        let renew = || {
+            let request = waiting(&ground);
+            ground.put("a", "somebody's\n");
+            let said = ground.approve(request["id"].as_str().unwrap());
+            assert!(said.contains("somebody's"), "it waits again, with the new diff: {said}");
+        };
+        let asked_again = if wire == Wire::Sessions {
+            let call = client.request("tools/call", params);
+            let first = client.next_message();
+            assert!(first["params"]["message"].as_str().unwrap().contains("-one"), "{first}");
+            renew();
+            client.send(&json!({"jsonrpc": "2.0", "id": first["id"], "result": yes}));
+            let second = client.next_message();
+            let message = second["params"]["message"].as_str().unwrap().to_owned();
+            assert_eq!(ground.text("a"), "somebody's\n");
+            client.send(&json!({"jsonrpc": "2.0", "id": second["id"], "result": yes}));
+            let result = client.answer_to(call)["result"].clone();
+            assert_ne!(result["isError"], true, "{result}");
+            message
+        } else {
+            let first = client.result("tools/call", params.clone());
+            renew();
+            let mut again = params.clone();
+            again["requestState"] = first["requestState"].clone();
+            again["inputResponses"] = json!({"person": yes});
+            let second = client.result("tools/call", again);
+            assert_eq!(second["resultType"], "input_required", "{second}");
+            assert_eq!(ground.text("a"), "somebody's\n");
+            let mut again = params;
+            again["requestState"] = second["requestState"].clone();
+            again["inputResponses"] = json!({"person": yes});
+            let result = client.result("tools/call", again);
+            assert_ne!(result["isError"], true, "{result}");
+            second["inputRequests"]["person"]["params"]["message"].as_str().unwrap().to_owned()
+        };
+        assert!(asked_again.contains("-somebody's"), "{asked_again}");
+        assert_eq!(ground.text("a"), "two\n");
+    }
+}
+
+#[test]
+fn g15_what_a_dialog_cannot_show_whole_cannot_be_approved_there() {
+    for wire in BOTH {
+        let ground = Ground::new();
+        let long: String = (0..3_000).map(|line| format!("line {line}\n")).collect();
+        ground.put("a", &long);
+        let client = ground.speak(wire, &[], able());
+        let arguments = json!({"path": "a", "content": "short\n"});
+        let yes = json!({"action": "accept", "content": {"decision": "Allow once"}});
+        let (result, asked) = asking(&client, wire, OVERWRITE, &arguments, yes);
+        let decisions = &asked["requestedSchema"]["properties"]["decision"]["enum"];
+        assert_eq!(*decisions, json!(["Deny"]), "{asked}");
+        assert_eq!(result["isError"], true, "{result}");
+        assert_eq!(ground.text("a"), long);
+        let request = waiting(&ground);
+        ground.approve(request["id"].as_str().unwrap());
+        assert_eq!(ground.text("a"), "short\n", "it is decided where it is shown");
+    }
+}
+
+#[test]
+fn b7_a_call_that_its_client_cancels_withdraws_its_request() {
+    let ground = Ground::new();
+    ground.put("a", "one\n");
+    let client = ground.connect(&["--wait", "60"]);
+    let arguments = json!({"path": "a", "content": "two\n"});
+    let id = client.request("tools/call", json!({"name": OVERWRITE, "arguments": arguments}));
+    let request = waiting(&ground);
+    let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": id, "reason": "not needed"}});
+    client.send(&cancelled);
+    let began = Instant::now();
+    let one = request["id"].as_str().unwrap();
+    loop {
+        let row: Value = serde_json::from_str(&ground.person(&["approve", one, "--json"])).unwrap();
+        if row["status"] == "withdrawn" {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "{row}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(ground.text("a"), "one\n");
+}
+
+#[test]
+fn b7_a_request_whose_process_was_killed_still_waits() {
+    let ground = Ground::new();
+    ground.put("a", "one\n");
+    let client = ground.connect(&["--wait", "60"]);
+    let arguments = json!({"path": "a", "content": "two\n"});
+    client.request("tools/call", json!({"name": OVERWRITE, "arguments": arguments}));
+    let request = waiting(&ground);
+    drop(client);
+    ground.approve(request["id"].as_str().unwrap());
     assert_eq!(ground.text("a"), "two\n");
 }

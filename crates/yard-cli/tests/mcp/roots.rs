@@ -300,7 +300,10 @@ fn r15_what_is_approved_happens_in_the_root_that_was_meant() {
     let folder = pair.at("lib").canonicalize().unwrap();
     assert!(text(&waiting).contains(folder.to_str().unwrap()), "{waiting}");
     let id = waiting["_meta"]["toolyard/answer"]["approval_id"].as_str().unwrap();
-    pair.person("lib", &["approve", id, "--yes"]);
+    let shown: Value =
+        serde_json::from_str(&pair.person("lib", &["approve", id, "--json"])).unwrap();
+    let state = shown["state_hash"].as_str().unwrap();
+    pair.person("lib", &["approve", id, "--yes", "--state", state]);
     assert_eq!(pair.text("lib/src/a.txt"), "two\n");
     assert!(!pair.at("lib/lib").exists());
 }

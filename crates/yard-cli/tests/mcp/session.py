@@ -521,7 +521,8 @@ async def approval_elsewhere(ground):
             decision = f"/workspaces/{ground.id}/approvals/{waiting[0]['id']}/decision"
             if ground.mode == "auto":
                 await forged(ground, client, arguments, before)
-            await ground.world.rest("POST", decision, ground.me, {"decision": "approve"})
+            await ground.world.rest("POST", decision, ground.me,
+                                    {"decision": "approve", "state_hash": waiting[0]["state_hash"]})
         expect(at.read_text() == "by the agent\n", "done once a person said yes")
         expect(not held[0].is_error, f"told that it is done: {shown(held[0])}")
         expect(ground.only_by_page(person), f"the client of an agent's key was asked: {person.asked}")
@@ -583,7 +584,8 @@ async def pending(ground):
     expect(told, f"told as pending: {shown(result)}")
     expect(at.read_text() == before, "nobody decided")
     decision = f"/workspaces/{ground.id}/approvals/{waiting[0]['id']}/decision"
-    await ground.world.rest("POST", decision, ground.me, {"decision": "approve"})
+    await ground.world.rest("POST", decision, ground.me,
+                                    {"decision": "approve", "state_hash": waiting[0]["state_hash"]})
     expect(at.read_text() == "by the agent\n", "done once a person said yes")
 
 

@@ -50,7 +50,7 @@ fn r16_a_call_that_asks_answers_202_and_its_result_is_fetched_once_decided() {
     assert!(row["state_hash"].as_str().is_some_and(|hash| hash.len() == 64));
     assert_eq!(agent.get(&one).expect(200)["status"], "pending", "an agent may read its own");
     let decision = format!("{one}/decision");
-    let yes = json!({"decision": "approve", "scope": "once"});
+    let yes = json!({"decision": "approve", "scope": "once", "state_hash": row["state_hash"]});
     agent.post(&decision, yes.clone()).expect(403);
     let done = ada.post(&decision, yes.clone()).expect(200);
     assert_eq!(
@@ -79,10 +79,12 @@ fn r16_a_call_waits_for_its_person() {
             }
             thread::sleep(Duration::from_millis(20));
         };
-        let decision = format!("{base}/approvals/{waiting}/decision");
+        let one = format!("{base}/approvals/{waiting}");
         let edited = json!({"path": "/a.txt", "content": "edited\n", "overwrite": true});
-        ada.post(&decision, json!({"decision": "approve", "args": edited})).expect(200);
+        let done = ada.decide(&one, json!({"decision": "approve", "args": edited})).expect(200);
+        assert!(done["diff"].as_str().unwrap().contains("+edited"), "the new diff: {done}");
         let (status, answer) = called.join().unwrap();
+        assert_eq!(answer["changed_by_person"]["args"]["content"], "edited\n", "{answer}");
         assert_eq!((status, &answer["result"]["path"]), (200, &json!("/a.txt")), "{answer}");
     });
     assert_eq!(content(&ada, &base), "edited\n");
@@ -95,8 +97,8 @@ fn r16_a_call_waits_for_its_person() {
             }
             thread::sleep(Duration::from_millis(20));
         };
-        let decision = format!("{base}/approvals/{waiting}/decision");
-        ada.post(&decision, json!({"decision": "deny", "reason": "no more"})).expect(200);
+        let one = format!("{base}/approvals/{waiting}");
+        ada.decide(&one, json!({"decision": "deny", "reason": "no more"})).expect(200);
         let (status, answer) = called.join().unwrap();
         assert_eq!((status, &answer["code"]), (403, &json!("FORBIDDEN")));
         assert_eq!(answer["error"], "a person said no: no more");
@@ -133,7 +135,133 @@ fn approvals_survive_a_crash_of_the_server() {
     server.crash_and_restart();
     let ada = server.holder(&token);
     assert_eq!(ada.get(&one).expect(200)["status"], "pending");
-    let done = ada.post(&format!("{one}/decision"), json!({"decision": "approve"})).expect(200);
+    let done = ada.decide(&one, json!({"decision": "approve"})).expect(200);
     assert_eq!(done["status"], "executed");
     assert_eq!(content(&ada, &base), "two\n");
+}
+
+/// The request that waits, once there is one.
+fn waiting(ada: &Someone<'_>, base: &str) -> Value {
+    let began = std::time::Instant::now();
+    loop {
+        let found = ada.get(&format!("{base}/approvals?status=pending")).expect(200);
+        if let Some(row) = found["approvals"].get(0) {
+            return row.clone();
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "nothing waits: {found}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a2_what_starts_something_is_answered_to_the_call_that_waits() {
+    let server = Server::start();
+    let ada = server.person();
+    let workspace = ada.workspace();
+    let base = format!("/api/v1/workspaces/{workspace}");
+    let agent = ada.agent(&workspace, "member");
+    let rules = json!({"rules": [{"effect": "run", "then": "ask"}]});
+    ada.ask("PUT", &format!("{base}/policy"), &rules).expect(200);
+    let calls = [
+        (
+            "codex",
+            "exec_command",
+            json!({"session_id": "t", "cmd": "echo out; cat", "workdir": null}),
+        ),
+        ("codex", "shell", json!({"command": "echo out", "workdir": null, "timeout_ms": 60_000})),
+        ("assistant", "run_code", json!({"language": "bash", "code": "echo out"})),
+    ];
+    for (toolset, tool, args) in calls {
+        thread::scope(|scope| {
+            let body = json!({"toolset": toolset, "tool": tool, "args": args, "wait_ms": 60_000});
+            let called = scope.spawn(|| agent.post(&format!("{base}/tools"), body));
+            let row = waiting(&ada, &base);
+            let one = format!("{base}/approvals/{}", row["id"].as_str().unwrap());
+            let done = ada.decide(&one, json!({"decision": "approve"})).expect(200);
+            assert_eq!(done["status"], "executed", "{tool}: {done}");
+            let answer = called.join().unwrap().expect(200);
+            assert_eq!(answer["success"], true, "{tool}: {answer}");
+            assert!(answer["result"].to_string().contains("out"), "{tool}: {answer}");
+        });
+    }
+}
+
+#[test]
+fn b2_a_decision_without_the_hash_of_what_was_shown_decides_nothing() {
+    let server = Server::start();
+    let (ada, agent, base) = at_work(&server);
+    let (_, answer) = overwrite(&agent, &base, "two\n", 0);
+    let one = format!("{base}/approvals/{}", id(&answer));
+    let decision = format!("{one}/decision");
+    for word in ["approve", "deny"] {
+        ada.post(&decision, json!({"decision": word})).expect(400);
+        let other = json!({"decision": word, "state_hash": "0".repeat(64)});
+        ada.post(&decision, other).expect(409);
+    }
+    assert_eq!(ada.get(&one).expect(200)["status"], "pending");
+    let wrong = json!({"decision": "approve", "args": {"pahtt": "/a.txt"}});
+    ada.decide(&one, wrong).expect(400);
+    assert_eq!(ada.get(&one).expect(200)["status"], "pending", "a wrong argument decides nothing");
+    assert_eq!(content(&ada, &base), "one\n");
+}
+
+#[test]
+fn b7_a_client_that_goes_away_withdraws_its_request() {
+    use std::io::Write as _;
+    let server = Server::start();
+    let (ada, agent, base) = at_work(&server);
+    let args = json!({"path": "/a.txt", "content": "two\n", "overwrite": true});
+    let body = json!({"tool": "write", "args": args, "wait_ms": 60_000}).to_string();
+    let mut stream = std::net::TcpStream::connect(&server.address).unwrap();
+    let head = format!(
+        "POST {base}/tools HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        server.address,
+        agent.token,
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+    let row = waiting(&ada, &base);
+    drop(stream);
+    let one = format!("{base}/approvals/{}", row["id"].as_str().unwrap());
+    let began = std::time::Instant::now();
+    while ada.get(&one).expect(200)["status"] != "withdrawn" {
+        assert!(began.elapsed() < Duration::from_secs(30), "it still waits");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let late = json!({"decision": "approve", "state_hash": row["state_hash"]});
+    ada.post(&format!("{one}/decision"), late).expect(409);
+    assert_eq!(content(&ada, &base), "one\n");
+}
+
+#[test]
+fn g15_the_hash_of_a_long_request_comes_with_its_whole_diff() {
+    let server = Server::start();
+    let (ada, agent, base) = at_work(&server);
+    let long: String = (0..60_000).map(|line| format!("line {line}\n")).collect();
+    let (status, answer) = overwrite(&agent, &base, &long, 0);
+    assert_eq!(status, 202, "{answer}");
+    let one = format!("{base}/approvals/{}", id(&answer));
+    let listed = ada.get(&format!("{base}/approvals?status=pending")).expect(200);
+    assert_eq!(listed["approvals"][0]["state_hash"], Value::Null, "a list cuts it");
+    let shown = ada.get(&one).expect(200);
+    assert_eq!(shown["state_hash"], Value::Null, "so does the request by itself");
+    let whole = shown["diff_bytes"].as_u64().unwrap();
+    let (mut diff, mut from) = (String::new(), 0);
+    let state = loop {
+        let part = ada.get(&format!("{one}/diff?from={from}")).expect(200);
+        diff.push_str(part["diff"].as_str().unwrap());
+        match part["next"].as_u64() {
+            Some(next) => {
+                assert_eq!(part["state_hash"], Value::Null);
+                from = next;
+            }
+            None => break part["state_hash"].clone(),
+        }
+    };
+    assert_eq!(diff.len() as u64, whole);
+    assert!(diff.contains("+line 59999\n"));
+    let yes = json!({"decision": "approve", "state_hash": state});
+    let done = ada.post(&format!("{one}/decision"), yes).expect(200);
+    assert_eq!(done["status"], "executed");
 }

@@ -32,7 +32,7 @@ fn f1_over_http_a_tool_that_ran_answers_200_and_what_never_ran_does_not() {
     let asked = asked.expect(202);
     let id = asked["result"]["approval_id"].as_str().unwrap();
     let yes = json!({"decision": "approve"});
-    let done = ada.post(&format!("{base}/approvals/{id}/decision"), yes).expect(200);
+    let done = ada.decide(&format!("{base}/approvals/{id}"), yes).expect(200);
     assert_eq!(done["result"]["results"][0]["created"], true, "{done}");
     let asked = call(&ada, &base, "coder", "read", json!({"filePath": "b.txt"})).expect(202);
     assert_eq!(asked["result"]["status"], "approval_pending");

@@ -302,6 +302,12 @@ impl<'a> Someone<'a> {
         self.ask("POST", path, &body)
     }
 
+    /// Decides on the request at `path`, as it is now.
+    pub(crate) fn decide(&self, path: &str, mut decision: Value) -> Answer {
+        decision["state_hash"] = self.get(path).expect(200)["state_hash"].clone();
+        self.post(&format!("{path}/decision"), decision)
+    }
+
     pub(crate) fn delete(&self, path: &str) -> Answer {
         self.ask("DELETE", path, &Value::Null)
     }

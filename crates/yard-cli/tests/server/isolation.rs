@@ -71,7 +71,7 @@ fn terminal_of(owner: &Someone<'_>, base: &str) -> String {
     let asked = owner.post(&format!("{base}/tools"), body).expect(202);
     let id = asked["result"]["approval_id"].as_str().unwrap_or_default();
     let yes = json!({"decision": "approve"});
-    owner.post(&format!("{base}/approvals/{id}/decision"), yes).expect(200);
+    owner.decide(&format!("{base}/approvals/{id}"), yes).expect(200);
     let listed = owner.get(&format!("{base}/terminals")).expect(200);
     listed["terminals"][0]["id"].as_str().expect("a terminal").to_owned()
 }

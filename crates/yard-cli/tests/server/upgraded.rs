@@ -120,7 +120,9 @@ fn a_local_history_of_the_version_before_opens_verifies_and_goes_on() {
     assert!(run(&["verify"]).contains("no damage"));
     let write = json!({"path": "/new.txt", "content": "new\n"}).to_string();
     run(&["call", "write", &write]);
-    run(&["approve", text(&facts, "local_waiting_approval"), "--yes"]);
+    let id = text(&facts, "local_waiting_approval");
+    let shown: Value = serde_json::from_str(&run(&["approve", id, "--json"])).unwrap();
+    run(&["approve", id, "--yes", "--state", text(&shown, "state_hash")]);
     let root = temp.path().join("local/root");
     let asked = fs::read_to_string(root.join("a.txt")).unwrap();
     assert!(asked.contains("asked for") && asked.contains("two"), "{asked:?}");

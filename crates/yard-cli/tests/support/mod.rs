@@ -96,6 +96,17 @@ impl Yard {
         ran.json()
     }
 
+    /// Says yes to a request as it is now; the request afterwards.
+    pub(crate) fn approve(&self, id: &str) -> Value {
+        let state = self.shown_state(id);
+        self.json(&["approve", id, "--yes", "--state", &state])
+    }
+
+    /// The state of a request, as it is shown now.
+    pub(crate) fn shown_state(&self, id: &str) -> String {
+        self.json(&["approve", id])["state_hash"].as_str().unwrap().to_owned()
+    }
+
     /// Steps, newest first.
     pub(crate) fn steps(&self, path: Option<&str>) -> Vec<Value> {
         let arguments: Vec<&str> = ["history"].into_iter().chain(path).collect();

@@ -30,6 +30,7 @@ impl Tool for ExecCommand {
     type Args = Args;
     type Reply = Told;
     const NAME: &'static str = "exec_command";
+    const SERVED: yard_gate::Served = yard_gate::Served::WhereCalled;
     const WORK: Work = Work::Run;
     const ASKS: Asks = Asks::ToTouchOthers;
     const CALLING: Calling = Calling::Strict;

@@ -1,5 +1,6 @@
 //! Approvals over HTTP: what agents want to do and may not do by themselves; people see it, with its diff,
-//! and decide. What was approved is done at once, and its answer kept (R16).
+//! and decide. What was approved is done at once, and its answer kept (R16). Reading does nothing. The hash
+//! that a decision needs comes only with the whole of what is decided.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,8 @@ use super::reply::Reply;
 
 /// Bytes of a diff, of arguments and of a result that a list shows.
 const BRIEF_BYTES: usize = 4 << 10;
+/// Bytes of a diff that a request by itself shows, and a page of the diff.
+const PAGE_BYTES: usize = 256 << 10;
 
 /// How far a request has come.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -29,6 +32,12 @@ pub(super) enum Status {
     Executed,
     /// A person allowed it, and it could not be done.
     Failed,
+    /// It was started, and nobody knows what came of it.
+    Unknown,
+    /// Whoever asked cancelled the call.
+    Withdrawn,
+    /// A person allowed it, and nobody came to do it in time.
+    Expired,
 }
 
 impl From<Status> for ApprovalStatus {
@@ -39,6 +48,9 @@ impl From<Status> for ApprovalStatus {
             Status::Denied => Self::Denied,
             Status::Executed => Self::Executed,
             Status::Failed => Self::Failed,
+            Status::Unknown => Self::Unknown,
+            Status::Withdrawn => Self::Withdrawn,
+            Status::Expired => Self::Expired,
         }
     }
 }
@@ -86,12 +98,33 @@ pub(super) struct NewDecision {
     decision: Word,
     /// How far a yes reaches (default `once`).
     scope: Option<Reach>,
-    /// Other arguments for the call; it is then planned anew, and done without asking again.
+    /// Other arguments for the call; it is then planned anew, and that plan is done and kept. If it cannot
+    /// be planned, nothing is decided.
     args: Option<Map<String, Value>>,
     /// A word to the agent.
     reason: Option<String>,
     /// The `state_hash` of the request as it was shown: if it asks for something else by now, nothing is
     /// decided.
+    state_hash: String,
+}
+
+/// Which part of a diff.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Part {
+    /// The first byte: the `next` of the part before (default 0).
+    from: Option<usize>,
+}
+
+/// A part of a diff.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct DiffPart {
+    /// The part.
+    diff: String,
+    /// Bytes of the whole diff.
+    diff_bytes: usize,
+    /// Where to go on: send it as `from`. Null in the last part.
+    next: Option<usize>,
+    /// What a decision on it needs; only with the last part.
     state_hash: Option<String>,
 }
 
@@ -100,7 +133,7 @@ pub(super) struct NewDecision {
 pub(super) struct ApprovalRow {
     id: String,
     chat_id: String,
-    /// `pending`, `approved`, `denied`, `executed` or `failed`.
+    /// `pending`, `approved`, `denied`, `executed`, `failed`, `unknown`, `withdrawn` or `expired`.
     status: &'static str,
     /// Who asked, as `person:ID` or `key:ID`.
     asked_by: String,
@@ -113,10 +146,13 @@ pub(super) struct ApprovalRow {
     reason: String,
     /// `paths`, each with `kind`, `path`, `file_type` and `with_contents`; and how many `more` there are.
     effect: Value,
-    /// What would change, as a unified diff.
+    /// What would change, as a unified diff; the beginning of a long one.
     diff: String,
-    /// The hash of what would change and of the files as they were.
-    state_hash: String,
+    /// Bytes of the whole diff; where `diff` has fewer, `GET .../approvals/{id}/diff` has all of it.
+    diff_bytes: usize,
+    /// The hash of the call, of what would change and of the files as they were, which a decision needs.
+    /// Null where something of that is not shown here.
+    state_hash: Option<String>,
     /// `approve` or `deny`, once it was decided.
     decision: Option<&'static str>,
     /// `once`, `chat` or `rule`.
@@ -150,15 +186,26 @@ impl From<&Approval> for ApprovalRow {
             reason: request.reason.clone(),
             effect: effect_told(approval),
             diff: request.diff.clone(),
-            state_hash: request.state.to_string(),
+            diff_bytes: request.diff.len(),
+            state_hash: Some(request.state.to_string()),
             decision: said.map(|said| if said.approves { "approve" } else { "deny" }),
             scope: said.map(|said| said.scope.word()),
             decision_reason: said.and_then(|said| said.reason.clone()),
-            decision_args: said.and_then(|said| said.args.as_deref()).map(json),
+            decision_args: approval.edited_args.as_deref().map(json),
             decided_by: said.map(|said| said.by.clone()),
             decided_at: said.map(|said| said.at.to_string()),
             step_id: approval.step.map(|step| step.to_string()),
             result: approval.answer.as_deref().map(own_words),
+        }
+    }
+}
+
+impl ApprovalRow {
+    /// Keeps the beginning of a diff that is longer: what is not all there cannot be decided.
+    fn cut_diff(&mut self, most: usize) {
+        if self.diff.len() > most {
+            self.diff.truncate(self.diff.floor_char_boundary(most));
+            self.state_hash = None;
         }
     }
 }
@@ -183,7 +230,8 @@ pub(super) struct OneApproval {
 
 impl From<&Approval> for OneApproval {
     fn from(approval: &Approval) -> Self {
-        let row = ApprovalRow::from(approval);
+        let mut row = ApprovalRow::from(approval);
+        row.cut_diff(PAGE_BYTES);
         Self { fields: row.clone(), approval: row }
     }
 }
@@ -214,12 +262,10 @@ pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
 /// A request in a list: what is long is cut, and the request by itself shows it.
 fn brief(approval: &Approval) -> ApprovalRow {
     let mut row = ApprovalRow::from(approval);
-    if row.diff.len() > BRIEF_BYTES {
-        row.diff.truncate(row.diff.floor_char_boundary(BRIEF_BYTES));
-        row.diff.push_str("\n\\ cut here: the request by itself shows the rest\n");
-    }
+    row.cut_diff(BRIEF_BYTES);
     if approval.request.args.len() > BRIEF_BYTES {
         row.args = Value::Null;
+        row.state_hash = None;
     }
     row.result = row
         .result
@@ -231,12 +277,23 @@ pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
     Reply::ok(&OneApproval::from(&named(ask)?))
 }
 
-/// The request that the path names. What was approved and not done yet is done by who looks.
+/// A part of the diff of the request that the path names.
+pub(super) fn diff(ask: &Ask) -> Result<Reply, Problem> {
+    let Part { from } = ask.query()?;
+    let approval = named(ask)?;
+    let whole = approval.request.diff.as_str();
+    let from = whole.floor_char_boundary(from.unwrap_or(0));
+    let end = whole.floor_char_boundary(from.saturating_add(PAGE_BYTES));
+    let next = (end < whole.len()).then_some(end);
+    let state_hash = next.is_none().then(|| approval.request.state.to_string());
+    let part = whole[from..end].to_owned();
+    Reply::ok(&DiffPart { diff: part, diff_bytes: whole.len(), next, state_hash })
+}
+
+/// The request that the path names.
 pub(super) fn named(ask: &Ask) -> Result<Approval, Problem> {
     let id = ask.id("approval_id", "approval")?;
-    let session = ask.session()?;
-    let call = ask.call.clone().within_millis(session.limits().call_millis);
-    Ok(ask.app.catalog.approval(id, &session, &call)?)
+    Ok(ask.session()?.approvals().get(id)?)
 }
 
 /// Decides on the request that the path names.
@@ -249,8 +306,10 @@ pub(super) fn rule(ask: &Ask, ruling: &Ruling) -> Result<Approval, Problem> {
 
 pub(super) fn decide(ask: &Ask) -> Result<Reply, Problem> {
     let NewDecision { decision, scope, args, reason, state_hash } = ask.json()?;
-    let state = state_hash.map(|hash| hash.parse()).transpose();
-    let state = state.map_err(|_| Problem::invalid("state_hash", "expected a `state_hash`"))?;
+    let state = state_hash.parse();
+    let state = state.map_err(|_| {
+        Problem::invalid("state_hash", "expected the `state_hash` of the request as it was shown")
+    })?;
     let ruling = Ruling {
         approves: matches!(decision, Word::Approve),
         scope: match scope {

@@ -7,6 +7,8 @@
 
 mod page;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use yard_gate::{Awaited, Item, Question, Ruling, Scope, Via};
 
@@ -67,8 +69,16 @@ fn is_ours(path: &str) -> bool {
     parts.is_some_and(|parts| parts.len() == 3 && parts.into_iter().all(plain))
 }
 
+/// Which part of a long request.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Part {
+    /// The first byte of what is shown.
+    from: Option<usize>,
+}
+
 pub(super) fn approval(ask: &Ask) -> Result<Reply, Problem> {
-    Ok(Reply::page(200, page::approval(&approvals::named(ask)?)))
+    let Part { from } = ask.query()?;
+    Ok(Reply::page(200, page::approval(&approvals::named(ask)?, from.unwrap_or(0))))
 }
 
 pub(super) fn rule(ask: &Ask) -> Result<Reply, Problem> {
@@ -84,7 +94,7 @@ pub(super) fn rule(ask: &Ask) -> Result<Reply, Problem> {
     let state =
         state.ok_or_else(|| Problem::invalid("state_hash", "expected what the page has"))?;
     let reason = one(&sent, "reason").filter(|text| !text.is_empty()).map(str::to_owned);
-    let ruling = Ruling { approves, scope, reason, args: None, state: Some(state) };
+    let ruling = Ruling { approves, scope, reason, args: None, state };
     let decided = approvals::rule(ask, &ruling)?;
     Ok(Reply::see_other(path(ask.param("id"), &Awaited::Approval(decided.id))))
 }

@@ -42,7 +42,7 @@ fn pages() -> Vec<Route> {
         Route::get("/decide/{id}/approvals/{approval_id}", decide::approval)
             .about("What an agent wants to do")
             .access(PERSON)
-            .doing(Work::Change)
+            .query::<decide::Part>()
             .page(),
         Route::post("/decide/{id}/approvals/{approval_id}", decide::rule)
             .about("Decides on it")
@@ -314,9 +314,13 @@ fn talk() -> Vec<Route> {
             .replies::<approvals::ApprovalList>(200),
         Route::get("/api/v1/workspaces/{id}/approvals/{approval_id}", approvals::read)
             .about("One request with its diff, and what the tool answered once it ran")
-            .doing(Work::Change)
             .access(VIEWER)
             .replies::<approvals::OneApproval>(200),
+        Route::get("/api/v1/workspaces/{id}/approvals/{approval_id}/diff", approvals::diff)
+            .about("The whole diff of a request, in parts")
+            .access(VIEWER)
+            .query::<approvals::Part>()
+            .replies::<approvals::DiffPart>(200),
         Route::post("/api/v1/workspaces/{id}/approvals/{approval_id}/decision", approvals::decide)
             .about("Says yes or no, once; what was approved is done at once")
             .access(PERSON)

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use yard_core::{ApprovalId, Call};
 use yard_dialects::Answer;
-use yard_gate::{Awaited, Pending, Session};
+use yard_gate::{ApprovalStatus, Awaited, Pending, Session, Waiter};
 
 use super::ask::Ask;
 use super::reply::Reply;
@@ -34,13 +35,61 @@ impl Waiting {
     }
 }
 
-/// The answer once it is there; `None` if the time was over first.
+/// The answer once it is there; `None` if the time was over first. If the client goes away meanwhile, its
+/// request is withdrawn.
 pub(super) async fn answered(ask: &Arc<Ask>, waiting: Waiting) -> Option<Reply> {
     let waiting = Arc::new(waiting);
+    let mut gone = WithdrawnIfDropped::new(ask, &waiting);
     let resume = || resumed(ask, &waiting);
     let stop = ask.app.closed.notified();
-    let answer = settled(&waiting.session, waiting.patience(), stop, resume).await?;
+    let answer = settled(&waiting.session, waiting.patience(), stop, resume).await;
+    gone.stays();
+    let answer = answer?;
     Some(Reply::written(answer.status, answer.body))
+}
+
+/// Withdraws the request of a call when it is dropped: hyper drops the answer of a client that is gone.
+struct WithdrawnIfDropped {
+    ask: Arc<Ask>,
+    waiting: Arc<Waiting>,
+    waiter: Option<(ApprovalId, Waiter)>,
+}
+
+impl WithdrawnIfDropped {
+    fn new(ask: &Arc<Ask>, waiting: &Arc<Waiting>) -> Self {
+        let waiter = match waiting.pending.awaited {
+            Awaited::Approval(id) => Some((id, waiting.session.approvals().wait_for(id))),
+            Awaited::Question(_) => None,
+        };
+        Self { ask: Arc::clone(ask), waiting: Arc::clone(waiting), waiter }
+    }
+
+    /// The call is over, and its client was there.
+    fn stays(&mut self) {
+        self.waiter = None;
+    }
+}
+
+impl Drop for WithdrawnIfDropped {
+    fn drop(&mut self) {
+        let Some((id, waiter)) = self.waiter.take() else { return };
+        // A server that stops drops every answer, and no client has gone away.
+        if self.ask.app.closes() || !waiter.is_last() {
+            return;
+        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let (ask, waiting) = (Arc::clone(&self.ask), Arc::clone(&self.waiting));
+        let pools = Arc::clone(&ask.app.pools);
+        // The cancel flag of the call itself is set by now.
+        let call = Call::new(ask.call.shared_world());
+        runtime.spawn(async move {
+            let withdraw =
+                move || waiting.session.approvals().close(&call, id, ApprovalStatus::Withdrawn);
+            if let Some(Err(fault)) = pools.run(Work::Change, withdraw).await {
+                tracing::warn!("the request of a client that is gone still waits: {fault}");
+            }
+        });
+    }
 }
 
 async fn resumed(ask: &Arc<Ask>, waiting: &Arc<Waiting>) -> Option<Answer> {

@@ -3,14 +3,12 @@
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
 use serde_json::{Map, Value, json};
-use yard_core::{Call, Fault, FaultCode, Result};
+use yard_core::{ApprovalId, Call, ContentHash, Fault, FaultCode, Result};
 use yard_dialects::Catalog;
 use yard_gate::{Approval, Awaited, Pending, Question, Ruling, Scope, Session, Via, effects_told};
 
-/// Bytes of a diff that a person reads in a dialog.
-const DIFF_BYTES: usize = 4 << 10;
-/// Effects that a dialog names.
-const EFFECTS: usize = 20;
+/// Bytes of a request that a person reads in a dialog: a longer one cannot be approved there.
+const SHOWN_BYTES: usize = 16 << 10;
 
 const ONCE: &str = "Allow once";
 const CHAT: &str = "Allow for this chat";
@@ -25,10 +23,17 @@ pub(super) enum Word {
     None,
 }
 
+/// A form, and the state of the request that it shows.
+pub(super) struct Form {
+    pub(super) params: ElicitRequestParams,
+    /// Nothing, where a question is asked.
+    pub(super) shown: Option<ContentHash>,
+}
+
 /// How a person is asked.
 pub(super) enum Asking {
     /// By a form of the client, which brings back what they said.
-    Form(ElicitRequestParams),
+    Form(Form),
     /// By a page of ours, which the client sends them to: what they said does not come back this way.
     Page(ElicitRequestParams),
 }
@@ -37,7 +42,15 @@ impl Asking {
     /// What the client is asked to do.
     pub(super) fn params(self) -> ElicitRequestParams {
         match self {
-            Self::Form(params) | Self::Page(params) => params,
+            Self::Form(Form { params, .. }) | Self::Page(params) => params,
+        }
+    }
+
+    /// The state of the request that it shows.
+    pub(super) fn shown(&self) -> Option<ContentHash> {
+        match self {
+            Self::Form(form) => form.shown,
+            Self::Page(_) => None,
         }
     }
 }
@@ -54,37 +67,44 @@ pub(super) fn page(pending: &Pending, url: String) -> ElicitRequestParams {
 }
 
 /// What to ask; `None` if no form of the protocol can ask it.
-pub(super) fn form(pending: &Pending, person: &Session) -> Result<Option<ElicitRequestParams>> {
-    let (message, schema) = match &pending.awaited {
+pub(super) fn form(pending: &Pending, person: &Session) -> Result<Option<Form>> {
+    let (message, schema, shown) = match &pending.awaited {
         Awaited::Approval(id) => {
             let approval = person.approvals().get(*id)?;
-            (approval_told(&approval), approval_schema())
+            let (message, is_whole) = approval_told(&approval);
+            (message, approval_schema(is_whole), Some(approval.request.state))
         }
         Awaited::Question(id) => {
             let question = person.questions().get(*id)?;
-            (question_told(&question), question_schema(&question))
+            (question_told(&question), question_schema(&question), None)
         }
     };
     // The type knows what the protocol calls flat; anything else is asked elsewhere.
     let schema: Option<ElicitationSchema> = serde_json::from_value(schema).ok();
-    Ok(schema.map(|requested_schema| ElicitRequestParams::FormElicitationParams {
-        meta: None,
-        message,
-        requested_schema,
+    Ok(schema.map(|requested_schema| {
+        let params =
+            ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema };
+        Form { params, shown }
     }))
 }
 
-/// Does what the person said.
+/// Does what the person said, who was shown a request in the state `shown`.
 pub(super) fn settle(
     catalog: &Catalog,
     person: &Session,
     call: &Call,
     pending: &Pending,
+    shown: Option<ContentHash>,
     said: &ElicitResult,
 ) -> Result<Word> {
     match &pending.awaited {
         Awaited::Approval(id) => {
-            let Some(ruling) = ruling(said)? else { return Ok(Word::None) };
+            let shown = shown.ok_or_else(|| not_shown(*id))?;
+            let Some(ruling) = ruling(said, shown)? else { return Ok(Word::None) };
+            let approval = person.approvals().get(*id)?;
+            if ruling.approves && !approval_told(&approval).1 {
+                return Err(not_shown(*id));
+            }
             catalog.decide(*id, &ruling, person, call).map(|_| Word::Given)
         }
         Awaited::Question(id) => {
@@ -101,13 +121,21 @@ pub(super) fn settle(
     }
 }
 
+/// A yes to something of which the dialog could not show all.
+fn not_shown(id: ApprovalId) -> Fault {
+    let message = format!(
+        "approval {id} was not shown as a whole, and cannot be approved here: `toolyard approve {id}` shows it"
+    );
+    Fault::new(FaultCode::Denied, message)
+}
+
 /// A yes or a no; `None` if the person turned away.
-fn ruling(said: &ElicitResult) -> Result<Option<Ruling>> {
+fn ruling(said: &ElicitResult, state: ContentHash) -> Result<Option<Ruling>> {
     let content = said.content.as_ref();
     let text = |name: &str| content.and_then(|content| content[name].as_str());
     let reason = text("reason").map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
     let ruling = |approves, scope| {
-        Ok(Some(Ruling { approves, scope, reason: reason.clone(), args: None, state: None }))
+        Ok(Some(Ruling { approves, scope, reason: reason.clone(), args: None, state }))
     };
     match (&said.action, text("decision")) {
         (ElicitationAction::Accept, Some(ONCE)) => ruling(true, Scope::Once),
@@ -126,11 +154,13 @@ fn ruling(said: &ElicitResult) -> Result<Option<Ruling>> {
     }
 }
 
-fn approval_schema() -> Value {
+/// What can be decided: a yes only where all of the request is shown.
+fn approval_schema(is_whole: bool) -> Value {
+    let decisions: &[&str] = if is_whole { &[ONCE, CHAT, DENY] } else { &[DENY] };
     json!({
         "type": "object",
         "properties": {
-            "decision": {"type": "string", "title": "Decision", "enum": [ONCE, CHAT, DENY]},
+            "decision": {"type": "string", "title": "Decision", "enum": decisions},
             "reason": {"type": "string", "title": "A word to the agent",
                 "description": "Optional; the agent reads it."},
         },
@@ -138,29 +168,29 @@ fn approval_schema() -> Value {
     })
 }
 
-fn approval_told(approval: &Approval) -> String {
+/// A request in words, and whether that is all of it.
+fn approval_told(approval: &Approval) -> (String, bool) {
     let request = &approval.request;
     let mut lines = vec![format!("{}.{}: {}", request.toolset, request.tool, request.reason)];
     lines.extend(request.root.as_ref().map(|root| format!("in the root {root}")));
-    let effects = effects_told(approval);
-    let named = effects.iter().take(EFFECTS).map(|(kind, what)| format!("  {kind} {what}"));
-    lines.extend(named);
-    if effects.len() > EFFECTS {
-        lines.push(format!("  and {} more", effects.len() - EFFECTS));
-    }
+    lines.extend(effects_told(approval).iter().map(|(kind, what)| format!("  {kind} {what}")));
     match request.diff.is_empty() {
-        true => lines.push(format!("arguments: {}", bounded(&request.args))),
-        false => lines.push(bounded(&request.diff)),
+        true => lines.push(format!("arguments: {}", request.args)),
+        false => lines.push(request.diff.clone()),
     }
-    lines.push(format!("(approval {})", approval.id));
-    lines.join("\n")
-}
-
-fn bounded(text: &str) -> String {
-    let end = text.floor_char_boundary(DIFF_BYTES.min(text.len()));
-    match text.len() - end {
-        0 => text.to_owned(),
-        rest => format!("{}\n… {rest} bytes more: `toolyard approve` shows all", &text[..end]),
+    let told = lines.join("\n");
+    let end = told.floor_char_boundary(SHOWN_BYTES);
+    let id = approval.id;
+    match told.len() - end {
+        0 => (format!("{told}\n(approval {id})"), true),
+        rest => {
+            let cut = format!(
+                "{}\n… {rest} bytes more, so that it cannot be approved here: `toolyard approve {id}` \
+                 shows all of it",
+                &told[..end]
+            );
+            (cut, false)
+        }
     }
 }
 

@@ -20,11 +20,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at};
-use yard_core::{ContentHash, Fault};
+use yard_core::{ApprovalId, ContentHash, Fault, FaultCode};
 use yard_dialects::{Answer, Called};
-use yard_gate::{Awaited, Line, Pending};
+use yard_gate::{ApprovalStatus, Awaited, Line, Pending};
 
-use super::asked::{self, Asking, Word};
+use super::asked::{self, Asking, Form, Word};
 use super::door::Door;
 use super::result;
 use super::seat::{Elsewhere, Seat};
@@ -52,6 +52,16 @@ struct State {
     /// The person was sent to a page: what the client brings back says only whether they went.
     #[serde(default)]
     on_page: bool,
+    /// The state of the request that the person was shown: their word counts for that only.
+    #[serde(default)]
+    shown: Option<String>,
+}
+
+/// A state that a client brought back.
+struct Opened {
+    pending: Pending,
+    on_page: bool,
+    shown: Option<ContentHash>,
 }
 
 /// One call on its way.
@@ -77,9 +87,9 @@ impl Calling<'_> {
         let sent = has_state.then(|| hash_of(&arguments));
         if let Some(state) = params.request_state.as_deref() {
             let bound = self.bound_to(sent);
-            let (pending, on_page) = self.pending_of(state, &bound)?;
+            let opened = self.opened(state, &bound)?;
             let said = params.input_responses.and_then(|mut all| all.remove(PERSON));
-            return self.continued(pending, said, on_page, &bound).await;
+            return self.continued(opened, said, &bound).await;
         }
         let kept = self.seat.session.mount().map(|_| arguments.clone());
         let mut called = self.called(arguments).await?;
@@ -162,19 +172,50 @@ impl Calling<'_> {
         }
     }
 
-    /// The result of an answer, once whoever has to has spoken.
+    /// The result of an answer, once whoever has to has spoken. If the client cancels the call meanwhile, its
+    /// request is withdrawn.
     async fn told(&self, answer: Answer, bound: &[u8]) -> Result<CallToolResponse, ErrorData> {
         let Some(pending) = answer.pending.clone() else {
             return Ok(result::of(self.speech, answer).into());
         };
+        let waiter = match pending.awaited {
+            Awaited::Approval(id) => Some((id, self.seat.session.approvals().wait_for(id))),
+            Awaited::Question(_) => None,
+        };
+        let told = self.told_pending(pending, answer, bound).await;
+        // A connection that ended has cancelled nothing.
+        let cancelled = self.context.ct.is_cancelled() && !self.context.peer.is_transport_closed();
+        if let Some((id, waiter)) = waiter
+            && cancelled
+            && waiter.is_last()
+        {
+            self.withdraw(id).await;
+        }
+        told
+    }
+
+    /// Nobody waits for the answer to a request any more.
+    async fn withdraw(&self, id: ApprovalId) {
+        let (session, call) = (self.seat.session.clone(), self.door.patient());
+        let withdraw = move || session.approvals().close(&call, id, ApprovalStatus::Withdrawn);
+        if let Some(Err(fault)) = self.door.pools().run(Work::Change, withdraw).await {
+            tracing::warn!("the request of a cancelled call still waits: {fault}");
+        }
+    }
+
+    async fn told_pending(
+        &self,
+        pending: Pending,
+        answer: Answer,
+        bound: &[u8],
+    ) -> Result<CallToolResponse, ErrorData> {
         let Some(asking) = self.asking(&pending).await? else {
             return Ok(self.waited(&pending, answer).await.into());
         };
-        let on_page = matches!(asking, Asking::Page(_));
         if self.speaks_in_rounds() {
+            let state = self.sealed(&pending, &asking, bound)?;
             let request = InputRequest::Elicitation(ElicitRequest::new(asking.params()));
             let requests = BTreeMap::from([(PERSON.to_owned(), request)]);
-            let state = self.sealed(&pending, on_page, bound)?;
             return Ok(InputRequiredResult::new(Some(requests), Some(state)).into());
         }
         match asking {
@@ -239,11 +280,12 @@ impl Calling<'_> {
     async fn asked_in_client(
         &self,
         pending: Pending,
-        form: ElicitRequestParams,
+        form: Form,
         bound: &[u8],
     ) -> Result<CallToolResponse, ErrorData> {
+        let Form { params, shown } = form;
         let said = {
-            let asked = self.context.peer.create_elicitation_with_timeout(form, Some(PATIENCE));
+            let asked = self.context.peer.create_elicitation_with_timeout(params, Some(PATIENCE));
             tokio::select! {
                 said = asked => said.ok(),
                 // Another person was faster, at another place.
@@ -252,7 +294,7 @@ impl Calling<'_> {
             }
         };
         if let Some(said) = said {
-            return self.settled(pending, said, bound).await;
+            return self.settled(pending, shown, said, bound).await;
         }
         let now = self.resumed(&pending).await?;
         Ok(self.as_it_stands(now).into())
@@ -261,11 +303,11 @@ impl Calling<'_> {
     /// A call that was made again with what the client brought back.
     async fn continued(
         &self,
-        pending: Pending,
+        opened: Opened,
         said: Option<Value>,
-        on_page: bool,
         bound: &[u8],
     ) -> Result<CallToolResponse, ErrorData> {
+        let Opened { pending, on_page, shown } = opened;
         let said = said.map(serde_json::from_value::<ElicitResult>).transpose();
         let said = said.map_err(|error| {
             ErrorData::invalid_params(format!("inputResponses.{PERSON}: {error}"), None)
@@ -282,7 +324,7 @@ impl Calling<'_> {
                     _ => Ok(self.as_it_stands(answer).into()),
                 }
             }
-            Some(said) => self.settled(pending, said, bound).await,
+            Some(said) => self.settled(pending, shown, said, bound).await,
             None => {
                 let answer = self.resumed(&pending).await?;
                 self.told(answer, bound).await
@@ -290,10 +332,12 @@ impl Calling<'_> {
         }
     }
 
-    /// Does what the person said, and answers the call as it stands then.
+    /// Does what the person said, and answers the call as it stands then. What changed since it was shown
+    /// is shown again.
     async fn settled(
         &self,
         pending: Pending,
+        shown: Option<ContentHash>,
         said: ElicitResult,
         bound: &[u8],
     ) -> Result<CallToolResponse, ErrorData> {
@@ -303,7 +347,7 @@ impl Calling<'_> {
         let (catalog, call) = (self.door.catalog(), self.door.patient());
         let (waited, whose) = (pending.clone(), self.whose());
         let done = self.door.pools().run(&whose, Work::Change, move || {
-            asked::settle(&catalog, &person, &call, &waited, &said)
+            asked::settle(&catalog, &person, &call, &waited, shown, &said)
         });
         let word = done.await.ok_or_else(broke_off)?;
         let answer = self.resumed(&pending).await?;
@@ -311,7 +355,9 @@ impl Calling<'_> {
             (Ok(Word::None), Some(pending)) => {
                 Ok(result::waiting(pending, &self.seat.elsewhere, &answer.body).into())
             }
-            (Err(fault), Some(_)) => Ok(result::refused(&fault).into()),
+            (Err(fault), Some(_)) if fault.code() != FaultCode::Stale => {
+                Ok(result::refused(&fault).into())
+            }
             // Another person may have been faster, in which case there is an answer as well.
             _ => Box::pin(self.told(answer, bound)).await,
         }
@@ -361,7 +407,7 @@ impl Calling<'_> {
         })
     }
 
-    async fn form(&self, pending: &Pending) -> Result<Option<ElicitRequestParams>, ErrorData> {
+    async fn form(&self, pending: &Pending) -> Result<Option<Form>, ErrorData> {
         let Some(person) = self.seat.person.clone() else { return Ok(None) };
         let pending = pending.clone();
         let form = move || asked::form(&pending, &person);
@@ -389,12 +435,19 @@ impl Calling<'_> {
         parts.join("\0").into_bytes()
     }
 
-    fn sealed(&self, pending: &Pending, on_page: bool, bound: &[u8]) -> Result<String, ErrorData> {
+    fn sealed(
+        &self,
+        pending: &Pending,
+        asking: &Asking,
+        bound: &[u8],
+    ) -> Result<String, ErrorData> {
         let (approval, question) = match &pending.awaited {
             Awaited::Approval(id) => (Some(id.to_string()), None),
             Awaited::Question(id) => (None, Some(id.to_string())),
         };
-        let state = State { approval, question, on_page };
+        let on_page = matches!(asking, Asking::Page(_));
+        let shown = asking.shown().map(|hash| hash.to_string());
+        let state = State { approval, question, on_page, shown };
         let options = SealOptions::new().associated_data(bound).ttl(STATE_LIFE);
         let sealed = self.door.seal().seal_json_with(&state, &options);
         let sealed = sealed.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
@@ -404,7 +457,7 @@ impl Calling<'_> {
         })
     }
 
-    fn pending_of(&self, state: &str, bound: &[u8]) -> Result<(Pending, bool), ErrorData> {
+    fn opened(&self, state: &str, bound: &[u8]) -> Result<Opened, ErrorData> {
         let not_ours = |why: String| {
             let message =
                 format!("requestState is not what this server handed out for this call: {why}");
@@ -419,7 +472,9 @@ impl Calling<'_> {
         let question = opened.question.and_then(|id| id.parse().ok()).map(Awaited::Question);
         let awaited =
             approval.or(question).ok_or_else(|| not_ours("it names nothing".to_owned()))?;
-        Ok((Pending { awaited, wait_ms: Some(0) }, opened.on_page))
+        let shown = opened.shown.and_then(|hash| hash.parse().ok());
+        let pending = Pending { awaited, wait_ms: Some(0) };
+        Ok(Opened { pending, on_page: opened.on_page, shown })
     }
 }
 

@@ -4,7 +4,7 @@
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::Value;
 use yard_core::Fault;
-use yard_dialects::Answer;
+use yard_dialects::{Answer, CHANGED_BY_PERSON};
 use yard_gate::{Awaited, Pending};
 
 use super::seat::Elsewhere;
@@ -24,9 +24,19 @@ pub(super) fn of(speech: Speech, mut answer: Answer) -> CallToolResult {
         return CallToolResult::success(vec![ContentBlock::text(text)]);
     }
     let mut body = answer.body.into_value();
-    if !ok {
-        return failed(&mut body);
+    let changed = body.get_mut(CHANGED_BY_PERSON).map(Value::take).unwrap_or_default();
+    let mut result = match ok {
+        true => succeeded(speech, &mut body),
+        false => failed(&mut body),
+    };
+    if let Some(message) = changed["message"].as_str() {
+        let text = format!("Note: {message}. They are now: {}", changed["args"]);
+        result.content.push(ContentBlock::text(text));
     }
+    result
+}
+
+fn succeeded(speech: Speech, body: &mut Value) -> CallToolResult {
     let mut reply = body["result"].take();
     match speech {
         Speech::Text => {
@@ -77,12 +87,12 @@ pub(super) fn waiting(pending: &Pending, elsewhere: &Elsewhere, body: &Value) ->
         (Awaited::Approval(id), Elsewhere::CommandLine(folder)) => format!(
             "Not done yet: a person has to approve this call, which they do with `toolyard approve {id}` in \
              a terminal, in the folder {folder}. Once they do, it happens without another call: look at the \
-             files before you go on."
+             files before you go on. Only a terminal is opened by the same call, made again."
         ),
         (Awaited::Approval(id), Elsewhere::Pages(page_of)) => format!(
             "Not done yet: a person has to approve this call (approval {id}, in the workspace's list of \
              approvals). Once they do, it happens without another call: look at the files before you go on. \
-             A person does it at {}",
+             Only a terminal is opened by the same call, made again. A person does it at {}",
             page_of(&pending.awaited)
         ),
         (Awaited::Question(id), Elsewhere::CommandLine(folder)) => format!(

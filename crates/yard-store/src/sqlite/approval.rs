@@ -1,13 +1,13 @@
 //! Requests for approval and what persons allowed, one row each; and the policy, one row.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{ApprovalId, ChatId, ContentHash, RunId, StepId};
+use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, RunId, StepId};
 
 use super::value::{self, get, limit, moment, number};
 use super::{all, one};
 use crate::{
-    Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, Request, Result, Seq,
-    StoreError,
+    Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, NewDecision, Request,
+    Result, Seq, StoreError,
 };
 
 macro_rules! approvals {
@@ -15,7 +15,7 @@ macro_rules! approvals {
         concat!(
             "SELECT a.uuid, c.uuid, a.asked_by, a.at, a.toolset, a.tool, a.args, a.reason, a.effect, \
              a.diff, a.state, a.status, s.id, a.answer, a.approves, a.scope, a.word, a.other_args, \
-             a.decided_by, a.decided_at, a.preset, a.run, a.root \
+             a.decided_by, a.decided_at, a.preset, a.run, a.root, a.asked_in, a.claimed_by, a.started \
              FROM approval a JOIN chat c ON c.id = a.chat LEFT JOIN step s ON s.seq = a.step ",
             $rest
         )
@@ -24,8 +24,8 @@ macro_rules! approvals {
 
 pub(super) fn insert(connection: &Connection, asked: &NewApproval) -> Result<()> {
     let sql = "INSERT INTO approval (uuid, chat, asked_by, at, toolset, tool, args, reason, effect, \
-               diff, state, status, preset, run, root) \
-               SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15 \
+               diff, state, status, preset, run, root, asked_in) \
+               SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16 \
                FROM chat WHERE uuid = ?2";
     let Request { toolset, tool, args, reason, effect, diff, state, preset, run, root } =
         &asked.request;
@@ -45,6 +45,7 @@ pub(super) fn insert(connection: &Connection, asked: &NewApproval) -> Result<()>
         preset,
         run.as_ref().map(RunId::as_bytes),
         root,
+        asked.asked_in.as_ref().map(ProcessId::as_bytes),
     ])?;
     match made {
         0 => Err(StoreError::Misfit(format!("there is no chat {}", asked.chat))),
@@ -53,14 +54,12 @@ pub(super) fn insert(connection: &Connection, asked: &NewApproval) -> Result<()>
 }
 
 /// Writes a decision where there is none yet; the request's chat.
-pub(super) fn decide(
-    connection: &Connection,
-    id: ApprovalId,
-    state: &ContentHash,
-    decision: &Decision,
-) -> Result<ChatId> {
+pub(super) fn decide(connection: &Connection, made: &NewDecision<'_>) -> Result<ChatId> {
+    let NewDecision { id, shown, decision, revision, claimed_by, .. } = made;
     let sql = "UPDATE approval SET status = ?2, approves = ?3, scope = ?4, word = ?5, \
-               other_args = ?6, decided_by = ?7, decided_at = ?8 \
+               other_args = COALESCE(?6, other_args), decided_by = ?7, decided_at = ?8, \
+               claimed_by = ?11, started = NULL, effect = COALESCE(?12, effect), \
+               diff = COALESCE(?13, diff), state = COALESCE(?14, state) \
                WHERE uuid = ?1 AND status = ?9 AND state = ?10 \
                RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
     let status = match decision.approves {
@@ -73,21 +72,26 @@ pub(super) fn decide(
         decision.approves,
         value::scope_number(decision.scope),
         decision.reason,
-        decision.args,
+        revision.map(|revision| &revision.args),
         decision.by,
         decision.at.as_millis(),
         value::status_number(ApprovalStatus::Pending),
-        state.as_bytes(),
+        shown.as_bytes(),
+        claimed_by.as_ref().map(ProcessId::as_bytes),
+        revision.map(|revision| &revision.effect),
+        revision.map(|revision| &revision.diff),
+        revision.map(|revision| revision.state.as_bytes()),
     ];
     let chat = one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))?;
     chat.ok_or_else(|| StoreError::Misfit(format!("approval {id} does not wait for a decision")))
 }
 
-/// Asks again: what was allowed would no longer be what happens. The request's chat.
+/// Asks again: what was allowed would no longer be what happens. The request's chat. The arguments stay:
+/// those of the agent, and those that a person gave instead.
 pub(super) fn renew(connection: &Connection, id: ApprovalId, request: &Request) -> Result<ChatId> {
-    let sql = "UPDATE approval SET reason = ?2, effect = ?3, diff = ?4, state = ?5, args = ?6, \
-               status = ?7, approves = NULL, scope = NULL, word = NULL, other_args = NULL, \
-               decided_by = NULL, decided_at = NULL, run = ?9 WHERE uuid = ?1 AND status = ?8 \
+    let sql = "UPDATE approval SET reason = ?2, effect = ?3, diff = ?4, state = ?5, status = ?6, \
+               approves = NULL, scope = NULL, word = NULL, decided_by = NULL, decided_at = NULL, \
+               claimed_by = NULL, started = NULL, run = ?8 WHERE uuid = ?1 AND status = ?7 \
                RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
     let values = params![
         id.as_bytes(),
@@ -95,13 +99,52 @@ pub(super) fn renew(connection: &Connection, id: ApprovalId, request: &Request) 
         request.effect,
         request.diff,
         request.state.as_bytes(),
-        request.args,
         value::status_number(ApprovalStatus::Pending),
         value::status_number(ApprovalStatus::Approved),
         request.run.as_ref().map(RunId::as_bytes),
     ];
     let chat = one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))?;
     chat.ok_or_else(|| StoreError::Misfit(format!("approval {id} is not about to be executed")))
+}
+
+/// Makes `claimant` the one process that executes a request, in the place of `before`.
+pub(super) fn claim(
+    connection: &Connection,
+    id: ApprovalId,
+    before: Option<ProcessId>,
+    claimant: Option<ProcessId>,
+) -> Result<()> {
+    let sql = "UPDATE approval SET claimed_by = ?3 \
+               WHERE uuid = ?1 AND claimed_by IS ?2 AND status = ?4 AND started IS NULL";
+    let values = params![
+        id.as_bytes(),
+        before.as_ref().map(ProcessId::as_bytes),
+        claimant.as_ref().map(ProcessId::as_bytes),
+        value::status_number(ApprovalStatus::Approved),
+    ];
+    match connection.prepare_cached(sql)?.execute(values)? {
+        0 => Err(StoreError::Misfit(format!("approval {id} is somebody else's to execute"))),
+        _ => Ok(()),
+    }
+}
+
+/// Closes a request that was not executed and that no process executes now. The request's chat.
+pub(super) fn close(
+    connection: &Connection,
+    id: ApprovalId,
+    status: ApprovalStatus,
+) -> Result<ChatId> {
+    let sql = "UPDATE approval SET status = ?2 \
+               WHERE uuid = ?1 AND (status = ?3 OR (status = ?4 AND claimed_by IS NULL)) \
+               RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
+    let values = params![
+        id.as_bytes(),
+        value::status_number(status),
+        value::status_number(ApprovalStatus::Pending),
+        value::status_number(ApprovalStatus::Approved),
+    ];
+    let chat = one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))?;
+    chat.ok_or_else(|| StoreError::Misfit(format!("approval {id} does not wait any more")))
 }
 
 /// Marks a request as done by the step `head`; a misfit unless it was allowed and is not done yet. The
@@ -121,29 +164,34 @@ pub(super) fn execute(connection: &Connection, head: Seq, id: ApprovalId) -> Res
 
 /// Notes the run that a yes is used up by.
 pub(super) fn start(connection: &Connection, id: ApprovalId, run: RunId) -> Result<()> {
-    let sql = "UPDATE approval SET run = ?2 WHERE uuid = ?1 AND status = ?3 AND run IS NULL";
+    let sql = "UPDATE approval SET run = ?2, started = 1 \
+               WHERE uuid = ?1 AND status = ?3 AND run IS NULL AND started IS NULL";
     let approved = value::status_number(ApprovalStatus::Approved);
     match connection.prepare_cached(sql)?.execute(params![
         id.as_bytes(),
         run.as_bytes(),
         approved
     ])? {
-        0 => Err(StoreError::Misfit(format!("approval {id} was used already"))),
+        0 => Err(StoreError::Misfit(format!("approval {id} was started already"))),
         _ => Ok(()),
     }
 }
 
-/// Keeps the answer of a call that was allowed. One that happened in a step stays executed; one that
-/// changed nothing gets `status` now. The request's chat, if its status changed.
+/// Keeps the answer of a call that was decided. One that happened in a step stays executed, one that was
+/// denied stays denied; one that changed nothing gets `status` now. The request's chat, if its status
+/// changed.
 pub(super) fn conclude(
     connection: &Connection,
     id: ApprovalId,
     status: ApprovalStatus,
     answer: &str,
 ) -> Result<Option<ChatId>> {
-    let sql = "UPDATE approval SET answer = ?2 WHERE uuid = ?1 AND status = ?3 AND answer IS NULL";
-    let executed = value::status_number(ApprovalStatus::Executed);
-    if connection.prepare_cached(sql)?.execute(params![id.as_bytes(), answer, executed])? > 0 {
+    let sql = "UPDATE approval SET answer = ?2 \
+               WHERE uuid = ?1 AND status IN (?3, ?4) AND answer IS NULL";
+    let [executed, denied] =
+        [ApprovalStatus::Executed, ApprovalStatus::Denied].map(value::status_number);
+    let values = params![id.as_bytes(), answer, executed, denied];
+    if connection.prepare_cached(sql)?.execute(values)? > 0 {
         return Ok(None);
     }
     let sql = "UPDATE approval SET answer = ?2, status = ?3 WHERE uuid = ?1 AND status = ?4 \
@@ -181,6 +229,8 @@ pub(super) fn list(
 fn approval(row: &Row<'_>) -> Result<Approval> {
     let step: Option<[u8; 16]> = get(row, 12)?;
     let run: Option<[u8; 16]> = get(row, 21)?;
+    let (asked_in, claimed_by): (Option<[u8; 16]>, Option<[u8; 16]>) =
+        (get(row, 23)?, get(row, 24)?);
     Ok(Approval {
         id: ApprovalId::from_bytes(get(row, 0)?),
         chat: ChatId::from_bytes(get(row, 1)?),
@@ -201,7 +251,11 @@ fn approval(row: &Row<'_>) -> Result<Approval> {
         status: value::status(get(row, 11)?)?,
         step: step.map(StepId::from_bytes),
         answer: get(row, 13)?,
+        asked_in: asked_in.map(ProcessId::from_bytes),
         decision: decision(row)?,
+        edited_args: get(row, 17)?,
+        claimed_by: claimed_by.map(ProcessId::from_bytes),
+        started: get::<Option<i64>>(row, 25)?.is_some(),
     })
 }
 
@@ -211,7 +265,6 @@ fn decision(row: &Row<'_>) -> Result<Option<Decision>> {
         approves,
         scope: value::scope(get(row, 15)?)?,
         reason: get(row, 16)?,
-        args: get(row, 17)?,
         by: get(row, 18)?,
         at: moment(get(row, 19)?),
     }))

@@ -2,7 +2,7 @@
 //! `approval.rs`, the sequence of events in `event.rs`.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{ApprovalId, ChatId, ContentHash, Name, QuestionId, RunId, Timestamp, WsPath};
+use yard_core::{ApprovalId, ChatId, Name, ProcessId, QuestionId, RunId, Timestamp, WsPath};
 
 use super::connections::Flush;
 use super::error::corrupt;
@@ -10,8 +10,8 @@ use super::event::{self, Tidings};
 use super::value::{self, get, limit, moment, number, unsigned};
 use super::{SqliteStore, all, append, approval, one, question};
 use crate::{
-    Approval, ApprovalFilter, ApprovalStatus, AuditEntry, Chat, Decision, Desk, EventRow, Given,
-    Grant, Mode, NewApproval, NewChat, NewQuestion, NewTurn, Question, QuestionFilter, Request,
+    Approval, ApprovalFilter, ApprovalStatus, AuditEntry, Chat, Desk, EventRow, Given, Grant, Mode,
+    NewApproval, NewChat, NewDecision, NewQuestion, NewTurn, Question, QuestionFilter, Request,
     Result, StoreError, TerminalState, Turn, TurnKind, chat_file_name,
 };
 
@@ -137,24 +137,34 @@ impl Desk for SqliteStore {
         })
     }
 
-    fn decide(
-        &self,
-        id: ApprovalId,
-        state: &ContentHash,
-        decision: &Decision,
-        grant: Option<&Grant>,
-        turn: &NewTurn,
-        audit: &AuditEntry,
-    ) -> Result<()> {
-        let status = match decision.approves {
+    fn decide(&self, made: &NewDecision<'_>, turn: &NewTurn, audit: &AuditEntry) -> Result<()> {
+        let (id, at) = (made.id, made.decision.at);
+        let status = match made.decision.approves {
             true => ApprovalStatus::Approved,
             false => ApprovalStatus::Denied,
         };
         self.db.write(Flush::Now, |connection| {
-            let chat = approval::decide(connection, id, state, decision)?;
-            grant.map_or(Ok(()), |grant| approval::grant(connection, grant))?;
+            let chat = approval::decide(connection, made)?;
+            made.grant.map_or(Ok(()), |grant| approval::grant(connection, grant))?;
             add_turn(connection, chat, turn)?;
-            event::add(connection, decision.at, &Tidings::Decided(chat, id, status))?;
+            event::add(connection, at, &Tidings::Decided(chat, id, status))?;
+            append::note(connection, audit)
+        })
+    }
+
+    fn claim(
+        &self,
+        id: ApprovalId,
+        before: Option<ProcessId>,
+        claimant: Option<ProcessId>,
+    ) -> Result<()> {
+        self.db.write(Flush::Now, |connection| approval::claim(connection, id, before, claimant))
+    }
+
+    fn close(&self, id: ApprovalId, status: ApprovalStatus, audit: &AuditEntry) -> Result<()> {
+        self.db.write(Flush::Now, |connection| {
+            let chat = approval::close(connection, id, status)?;
+            event::add(connection, audit.at, &Tidings::Concluded(chat, id, status))?;
             append::note(connection, audit)
         })
     }

@@ -17,7 +17,9 @@ pub(super) struct Schema {
 
 /// A workspace's journal.
 pub(super) const JOURNAL: Schema = Schema {
-    migrations: &[FIRST, PURGING, DESK, APPROVALS, RUNS, TERMINALS, ROOTS, FORMULAS, PLACEMENTS],
+    migrations: &[
+        FIRST, PURGING, DESK, APPROVALS, RUNS, TERMINALS, ROOTS, FORMULAS, PLACEMENTS, CLAIMS,
+    ],
 };
 /// Events of a kind that an older program takes for damage.
 const TERMINALS: &str = "";
@@ -57,6 +59,17 @@ CREATE TABLE root (
     inode INTEGER NOT NULL,
     birth INTEGER
 ) STRICT;
+";
+
+const CLAIMS: &str = "
+-- The process that asked, the process that executes what was approved, and not NULL once something was
+-- started by it. A request from before that was approved and had started something is the one with a run
+-- whose effect is a start and no change.
+ALTER TABLE approval ADD COLUMN asked_in BLOB;
+ALTER TABLE approval ADD COLUMN claimed_by BLOB;
+ALTER TABLE approval ADD COLUMN started INTEGER;
+UPDATE approval SET started = 1 WHERE status = 1 AND run IS NOT NULL
+    AND (effect LIKE '%\"kind\":\"run\"%' OR effect LIKE '%\"dials\"%');
 ";
 
 /// The people of a server.

@@ -31,12 +31,15 @@ const TYPES: [FileType; 8] = [
 const AUTHORS: [Author; 3] = [Author::External, Author::Agent, Author::Person];
 const MODES: [Mode; 2] = [Mode::Plan, Mode::Build];
 const VIAS: [Via; 2] = [Via::Button, Via::Text];
-const STATUSES: [ApprovalStatus; 5] = [
+const STATUSES: [ApprovalStatus; 8] = [
     ApprovalStatus::Pending,
     ApprovalStatus::Approved,
     ApprovalStatus::Denied,
     ApprovalStatus::Executed,
     ApprovalStatus::Failed,
+    ApprovalStatus::Unknown,
+    ApprovalStatus::Withdrawn,
+    ApprovalStatus::Expired,
 ];
 const SCOPES: [Scope; 3] = [Scope::Once, Scope::Chat, Scope::Rule];
 const TURNS: [TurnKind; 7] = [

@@ -4,7 +4,7 @@
 use std::io::Write as _;
 
 use serde_json::{Value, json};
-use yard_core::{ApprovalId, FaultCode};
+use yard_core::{ApprovalId, ContentHash, FaultCode};
 use yard_dialects::Answer;
 use yard_gate::{
     Actor, Approval, ApprovalStatus, Awaited, Mode, Policy, Ruling, Scope, Session, Verdict, Web,
@@ -35,10 +35,12 @@ fn asked(answer: &Answer) -> ApprovalId {
 }
 
 fn ruling(approves: bool, scope: Scope) -> Ruling {
-    Ruling { approves, scope, reason: None, args: None, state: None }
+    Ruling { approves, scope, reason: None, args: None, state: ContentHash::of(b"") }
 }
 
 fn decide(yard: &Yard, id: ApprovalId, ruling: &Ruling) -> Result<Approval, FaultCode> {
+    let state = yard.person().approvals().get(id).unwrap().request.state;
+    let ruling = &Ruling { state, ..ruling.clone() };
     let decided = yard.catalog().decide(id, ruling, &yard.person(), &yard.surroundings());
     decided.map_err(|fault| fault.code())
 }
@@ -84,7 +86,8 @@ fn a4_a_host_that_nobody_named_asks_and_a_yes_is_for_that_call() {
     let done = decide(&yard, id, &ruling(true, Scope::Once)).unwrap();
     assert_eq!(done.status, ApprovalStatus::Executed);
     assert_eq!(server.heard().len(), 1);
-    yard.catalog().approval(id, &guarded, &yard.surroundings()).unwrap();
+    let pending = yard_gate::Pending { awaited: Awaited::Approval(id), wait_ms: None };
+    yard.catalog().resume("assistant", "web_fetch", &pending, &guarded, &yard.surroundings());
     let answer = yard.catalog().resume(
         "assistant",
         "web_fetch",
@@ -215,6 +218,7 @@ fn a_server_that_fails_after_a_yes_is_not_asked_again_by_itself() {
     let id = asked(&call(&yard, &guarded, "web_fetch", post));
     let done = decide(&yard, id, &ruling(true, Scope::Once)).unwrap();
     assert_eq!(done.status, ApprovalStatus::Failed);
-    yard.catalog().approval(id, &guarded, &yard.surroundings()).unwrap();
+    let pending = yard_gate::Pending { awaited: Awaited::Approval(id), wait_ms: None };
+    yard.catalog().resume("assistant", "web_fetch", &pending, &guarded, &yard.surroundings());
     assert_eq!(server.heard().len(), 1);
 }

@@ -8,7 +8,7 @@ use yard_gate::{Awaited, Policy, Ruling, Scope};
 use yard_testkit::Yard;
 
 use super::{FOLDER, call, files, ok, path_of, plan_keeping, read, say_lines};
-use crate::ground::{guarded, shell, shell_as, yard};
+use crate::ground::{guarded, shell, shell_as, shown, yard};
 
 /// More than an answer shows.
 fn much() -> String {
@@ -80,7 +80,8 @@ fn asks(yard: &Yard) -> yard_core::ApprovalId {
 }
 
 fn decide(yard: &Yard, id: yard_core::ApprovalId, approves: bool) -> yard_gate::Approval {
-    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state: None };
+    let state = shown(yard, id);
+    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state };
     yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
 }
 

@@ -9,8 +9,6 @@ use crate::http::html::{escaped, frame};
 
 /// Bytes of a diff, of arguments or of an answer that a page shows.
 const SHOWN_BYTES: usize = 256 << 10;
-/// Effects that a page names.
-const EFFECTS: usize = 200;
 
 /// The field in which a question is answered.
 pub(super) fn field(name: &str) -> String {
@@ -47,7 +45,8 @@ pub(super) fn refused(why: &str, path: &str) -> String {
     )
 }
 
-pub(super) fn approval(approval: &Approval) -> String {
+/// A request, from this byte of its diff on. It can be decided on the page on which its diff ends.
+pub(super) fn approval(approval: &Approval, from: usize) -> String {
     let request = &approval.request;
     let tool = format!("{}.{}", request.toolset, request.tool);
     let mut body = format!(
@@ -58,12 +57,16 @@ pub(super) fn approval(approval: &Approval) -> String {
         approval.at
     );
     effects(&mut body, approval);
-    match request.diff.is_empty() {
-        true => block(&mut body, "Arguments", &request.args, escaped),
-        false => block(&mut body, "Changes", &request.diff, coloured),
+    let is_last = match request.diff.is_empty() {
+        true => part(&mut body, "Arguments", &request.args, from, escaped),
+        false => part(&mut body, "Changes", &request.diff, from, coloured),
+    };
+    if let Some(args) = &approval.edited_args {
+        block(&mut body, "Arguments that a person gave instead", args, escaped);
     }
     match approval.status {
-        ApprovalStatus::Pending => decision_form(&mut body, approval),
+        ApprovalStatus::Pending if is_last => decision_form(&mut body, approval),
+        ApprovalStatus::Pending => {}
         status => outcome(&mut body, approval, status.word()),
     }
     frame(&tool, &body)
@@ -72,13 +75,10 @@ pub(super) fn approval(approval: &Approval) -> String {
 fn effects(body: &mut String, approval: &Approval) {
     let effects = effects_told(approval);
     body.push_str("<table>");
-    for (kind, what) in effects.iter().take(EFFECTS) {
+    for (kind, what) in &effects {
         let _ = write!(body, "<tr><td>{}<td><code>{}</code>", escaped(kind), escaped(what));
     }
     body.push_str("</table>");
-    if effects.len() > EFFECTS {
-        let _ = write!(body, "<p>and {} more</p>", effects.len() - EFFECTS);
-    }
 }
 
 fn decision_form(body: &mut String, approval: &Approval) {
@@ -102,6 +102,32 @@ fn outcome(body: &mut String, approval: &Approval, status: &str) {
     if let Some(answer) = &approval.answer {
         block(body, "Result", answer, escaped);
     }
+}
+
+/// A part of a text that is decided about, with a link to the next one. Whether it is the last.
+fn part(
+    body: &mut String,
+    title: &str,
+    text: &str,
+    from: usize,
+    shown: fn(&str) -> String,
+) -> bool {
+    let from = text.floor_char_boundary(from);
+    let end = text.floor_char_boundary(from.saturating_add(SHOWN_BYTES));
+    if from > 0 {
+        let _ = write!(body, "<p>{from} of {} bytes came before this part.</p>", text.len());
+    }
+    let _ = write!(body, "<h2>{title}</h2><pre>{}</pre>", shown(&text[from..end]));
+    let is_last = end == text.len();
+    if !is_last {
+        let rest = text.len() - end;
+        let _ = write!(
+            body,
+            "<p class=\"no\">{rest} bytes more. It can be decided where it ends: \
+             <a href=\"?from={end}\">the next part</a></p>"
+        );
+    }
+    is_last
 }
 
 /// A long text under a title, cut where it is too long.

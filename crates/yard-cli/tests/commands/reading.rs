@@ -280,7 +280,7 @@ fn w18_what_one_chat_was_allowed_to_read_is_shown_in_no_other() {
         scope: Scope::Chat,
         reason: None,
         args: None,
-        state: None,
+        state: crate::ground::shown(&yard, id),
     };
     yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap();
     let read = call(&yard, &reader, "workspace", "read", json!({"path": "/secrets/k.txt"}));

@@ -79,13 +79,13 @@ impl Drop for WithdrawnIfDropped {
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (ask, waiting) = (Arc::clone(&self.ask), Arc::clone(&self.waiting));
-        let pools = Arc::clone(&ask.app.pools);
+        let (pools, whose) = (Arc::clone(&ask.app.pools), ask.whose());
         // The cancel flag of the call itself is set by now.
         let call = Call::new(ask.call.shared_world());
         runtime.spawn(async move {
             let withdraw =
                 move || waiting.session.approvals().close(&call, id, ApprovalStatus::Withdrawn);
-            if let Some(Err(fault)) = pools.run(Work::Change, withdraw).await {
+            if let Some(Err(fault)) = pools.run(&whose, Work::Change, withdraw).await {
                 tracing::warn!("the request of a client that is gone still waits: {fault}");
             }
         });

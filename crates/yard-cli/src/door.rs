@@ -74,6 +74,15 @@ impl Door {
         Ok(Seat { session, root, world: Arc::clone(&self.world) })
     }
 
+    /// Opens the workspace for `actor` if it has a history.
+    pub(crate) fn open_existing(&self, actor: Actor) -> Result<Option<Seat>, Failure> {
+        let root = self.root()?;
+        match Place::has_history(root, self.data_dir.as_deref()) {
+            true => self.open(actor).map(Some),
+            false => Ok(None),
+        }
+    }
+
     /// Opens the workspace at `root`; with the canonical path of that.
     pub(crate) fn workspace(&self, root: &Path) -> Result<(Arc<OpenWorkspace>, PathBuf), Failure> {
         let place = Place::prepare(root, self.data_dir.as_deref())?;

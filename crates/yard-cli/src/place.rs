@@ -56,6 +56,14 @@ impl Place {
 }
 
 impl Place {
+    /// Whether the folder has a history. Nothing is made.
+    pub(crate) fn has_history(root: &Path, data_dir: Option<&Path>) -> bool {
+        let (Ok(root), Ok(data_dir)) = (canonical_root(root), data_folder(data_dir)) else {
+            return false;
+        };
+        data_dir.join("workspaces").join(state_name(&root)).join("journal.db").is_file()
+    }
+
     /// As [`Place::prepare`], for a folder that was somewhere else: its history comes along.
     pub(crate) fn prepare_moved(
         root: &Path,

@@ -14,6 +14,7 @@ mod support;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::thread;
 
 use serde_json::{Value, json};
@@ -67,7 +68,7 @@ fn a4_what_the_operator_exempts_is_reached_and_nothing_else_here_is() {
 #[test]
 fn a_person_sees_the_address_and_decides() {
     let (yard, place) = (Yard::new(), page());
-    fs::create_dir_all(yard.data()).unwrap();
+    fs::DirBuilder::new().mode(0o700).create(yard.data()).unwrap();
     fs::write(yard.data().join("toolyard.toml"), format!("[web]\nexempt = [{place:?}]\n")).unwrap();
     let rules = yard.temp.path().join("rules.json");
     fs::write(&rules, r#"{"preset": "strict"}"#).unwrap();

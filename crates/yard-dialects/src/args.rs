@@ -589,7 +589,7 @@ mod tests {
     fn g8_of_many_wrong_arguments_ten_are_named_and_the_rest_is_counted() {
         let mut sent = serde_json::Map::new();
         sent.insert("path".to_owned(), json!("/a"));
-        sent.extend((0..50_000).map(|at| (format!("{}{at}", "x".repeat(1_000)), json!(1))));
+        sent.extend((0..50_000).map(|at| (format!("{at}{}", "x".repeat(1_000)), json!(1))));
         let fields = refused(Value::Object(sent));
         assert_eq!(fields.as_object().unwrap().len(), 11);
         assert_eq!(fields[WHOLE], "49990 more arguments are unknown or wrong");

@@ -624,9 +624,9 @@ mod tests {
     fn what_takes_a_tree_along_meets_every_rule_inside_it() {
         let rules = rules(&json!({"rules": [
             {"path": "a/secret/**", "then": "deny"},
-            {"effect": "read", "path": "a/**", "then": "allow"},
+            {"effect": "remove", "path": "a/**", "then": "allow"},
         ]}));
-        let search = |path: &str| effect(EffectKind::Read, path).with_contents();
+        let taken = |path: &str| effect(EffectKind::Remove, path).with_contents();
         for (path, expected) in [
             ("/", "deny"),
             ("/a", "deny"),
@@ -634,22 +634,25 @@ mod tests {
             ("/a/b", "allow"),
             ("/b", "ask"),
         ] {
-            assert_eq!(word(&rules, &search(path), Preset::Strict), expected, "{path}");
+            assert_eq!(word(&rules, &taken(path), Preset::Strict), expected, "{path}");
         }
-        assert_eq!(word(&rules, &effect(EffectKind::Read, "/a"), Preset::Open), "allow");
+        assert_eq!(word(&rules, &effect(EffectKind::Remove, "/a"), Preset::Open), "allow");
+        // What may not be read is left out of a search, which is not refused for it.
+        let search = effect(EffectKind::Read, "/").with_contents();
+        assert_eq!(word(&rules, &search, Preset::Open), "allow");
         let partly = Rules::parse(&json!({"rules": [
             {"path": "src/*/gen/**", "then": "allow"},
             {"path": "**/target/**", "then": "allow"},
         ]}))
         .unwrap();
         for path in ["/", "/src", "/src/a", "/src/a/gen"] {
-            assert_eq!(word(&partly, &search(path), Preset::Strict), "ask", "{path}");
+            assert_eq!(word(&partly, &taken(path), Preset::Strict), "ask", "{path}");
         }
         let moved = effect(EffectKind::MoveFrom, "/a/secret/x");
         assert_eq!(word(&rules, &moved, Preset::Open), "deny");
         let anywhere =
             Rules::parse(&json!({"rules": [{"path": "*.key", "then": "deny"}]})).unwrap();
-        assert_eq!(word(&anywhere, &search("/b"), Preset::Open), "deny");
+        assert_eq!(word(&anywhere, &taken("/b"), Preset::Open), "deny");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use yard_gate::Actor;
+use yard_gate::{Actor, Leftover};
 use yard_kernel::sandbox::{Finding, Level, Sandbox, Wish};
 
 use crate::door::Door;
@@ -38,8 +38,7 @@ impl Options {
         findings.extend(about_root(&sandbox, door));
         let is_unfit = |finding: &Finding| finding.name == THIS_FOLDER && !finding.ok;
         let runs = sandbox.level() == Level::Full && !findings.iter().any(is_unfit);
-        let workspace =
-            door.open(Actor::LocalPerson).and_then(|seat| Ok(seat.session.leftovers()?));
+        let workspace = leftovers_of(door);
         let opens = workspace.as_ref().is_ok_and(Vec::is_empty);
         let exit = u8::from(!runs || !opens);
         let body = if self.json {
@@ -65,6 +64,14 @@ impl Options {
             Body::Text(text)
         };
         Ok(Reply { body, exit })
+    }
+}
+
+/// What crashes left in this workspace; why it does not open, if it does not.
+fn leftovers_of(door: &Door) -> Result<Vec<Leftover>, Failure> {
+    match door.open_existing(Actor::LocalPerson)? {
+        Some(seat) => Ok(seat.session.leftovers()?),
+        None => Ok(Vec::new()),
     }
 }
 

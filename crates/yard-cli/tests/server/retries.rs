@@ -15,6 +15,9 @@ fn a_retried_change_answers_as_the_first_did_and_happens_once() {
     let first = ada.ask_with("POST", &path, &key, &body).expect(200);
     let again = ada.ask_with("POST", &path, &key, &body).expect(200);
     assert_eq!(first, again);
+    let between =
+        json!({"tool": "write", "args": {"path": "/a", "content": "between", "overwrite": true}});
+    ada.ask_with("POST", &path, &[("idempotency-key", "write-3")], &between).expect(200);
     let fresh = ada.ask_with("POST", &path, &[("idempotency-key", "write-2")], &body).expect(200);
     assert_ne!(first["result"]["version_id"], fresh["result"]["version_id"]);
     let other =

@@ -137,6 +137,8 @@ pub struct Changed {
     pub hash: Option<ContentHash>,
     /// It was not there before.
     pub created: bool,
+    /// It has the content that it had before.
+    pub unchanged: bool,
 }
 
 /// Moves or renames a file, folder or link.

@@ -55,8 +55,8 @@ impl Tool for Write {
             expected: None,
         })?;
         let (diff, diff_truncated) = match changed.version {
-            Some(version) => diff_of(version, context),
-            None => (String::new(), false),
+            Some(version) if !changed.unchanged => diff_of(version, context),
+            _ => (String::new(), false),
         };
         let file_path = context.shown(&changed.path);
         Ok(Reply { success: true, file_path, diff, diff_truncated, created: changed.created })

@@ -39,7 +39,8 @@ impl Execute for Edit {
         };
         let (version, hash) = planner.replace_file(&current, &content)?;
         let file = current.id;
-        let changed = Changed { path, file, version, hash: Some(hash), created: false };
+        let changed =
+            Changed { path, file, version, hash: Some(hash), created: false, unchanged: false };
         planner.propose::<Self>(Edited { changed, places: edited.places })
     }
 

@@ -22,7 +22,14 @@ impl Execute for Mkdir {
         let known =
             file == FileId::ROOT || workspace.store().node(file).map_err(store_fault)?.is_some();
         let created = !planner.draft.changes.is_empty();
-        let answer = Changed { path: path.clone(), file, version: None, hash: None, created };
+        let answer = Changed {
+            path: path.clone(),
+            file,
+            version: None,
+            hash: None,
+            created,
+            unchanged: false,
+        };
         if known && planner.draft.changes.is_empty() {
             let effect = Effect::one(EffectKind::Read, path);
             return Ok(Planned::Answer { effect, answer });

@@ -63,7 +63,7 @@ fn create(
             planner.receive(arrived, shape, path)
         })?;
     let (path, hash) = (path.clone(), Some(hash));
-    let answer = Changed { path, file, version, hash, created: true };
+    let answer = Changed { path, file, version, hash, created: true, unchanged: false };
     planner.propose::<Place>(answer)
 }
 
@@ -90,6 +90,7 @@ fn replace(
     planner.keep_attributes(&current)?;
     let file = current.id;
     let (path, hash) = (path.clone(), Some(hash));
-    let answer = Changed { path, file, version, hash, created: false };
+    let unchanged = current.content() == hash;
+    let answer = Changed { path, file, version, hash, created: false, unchanged };
     planner.propose::<Place>(answer)
 }

@@ -28,7 +28,14 @@ fn create(path: &WsPath, workspace: &Workspace, call: &Call) -> Result<Planned<C
     let mut planner = Planner::new(workspace, call);
     let content = NewContent { bytes: b"", file_type: FileType::Document, json: false };
     let (file, version, hash) = planner.create_file(path, &content)?;
-    let answer = Changed { path: path.clone(), file, version, hash: Some(hash), created: true };
+    let answer = Changed {
+        path: path.clone(),
+        file,
+        version,
+        hash: Some(hash),
+        created: true,
+        unchanged: false,
+    };
     planner.propose::<Touch>(answer)
 }
 
@@ -42,6 +49,7 @@ fn touch(path: &WsPath, workspace: &Workspace, call: &Call) -> Result<Planned<Ch
         version: None,
         hash: current.content(),
         created: false,
+        unchanged: true,
     };
     planner.propose::<Touch>(answer)
 }

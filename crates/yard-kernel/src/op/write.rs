@@ -50,7 +50,7 @@ fn create(
     let mut planner = Planner::new(workspace, call);
     let (file, version, hash) = planner.create_file(path, &content(write, FileType::Document))?;
     let (path, hash) = (path.clone(), Some(hash));
-    let answer = Changed { path, file, version, hash, created: true };
+    let answer = Changed { path, file, version, hash, created: true, unchanged: false };
     planner.propose::<Write>(answer)
 }
 
@@ -86,6 +86,7 @@ fn replace(
     let (version, hash) = planner.replace_file(&current, &content)?;
     let file = current.id;
     let (path, hash) = (path.clone(), Some(hash));
-    let answer = Changed { path, file, version, hash, created: false };
+    let unchanged = current.content() == hash;
+    let answer = Changed { path, file, version, hash, created: false, unchanged };
     planner.propose::<Write>(answer)
 }

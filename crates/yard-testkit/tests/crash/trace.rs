@@ -44,14 +44,20 @@ struct Trace {
     /// Whether the change under way has written to the log, and flushed it.
     written: bool,
     flushed: bool,
+    /// The thread that makes the changes. Others write hints into the log, which may be lost.
+    writer: String,
 }
 
 impl Trace {
     fn line(&mut self, line: &str) {
-        let call = line.split_once(' ').map_or(line, |(_, call)| call.trim_start());
+        let (thread, call) = line.split_once(' ').unwrap_or(("", line));
+        let call = call.trim_start();
         let log = call.contains("journal.db-wal");
         if call.contains("@try ") {
             (self.written, self.flushed) = (false, false);
+            thread.clone_into(&mut self.writer);
+        } else if thread != self.writer {
+            // A flush by another thread is no promise to this one.
         } else if log && (call.starts_with("pwrite") || call.starts_with("write")) {
             self.unflushed += 1;
             self.written = true;

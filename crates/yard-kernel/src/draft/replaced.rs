@@ -18,9 +18,7 @@ impl Planner<'_> {
     /// Gives the file that takes the place of `current` its access list and users' attributes.
     pub(crate) fn keep_attributes(&self, current: &Current) -> Result<()> {
         let Some(staged) = self.draft.staged.get(&current.id) else { return Ok(()) };
-        if !current.stat.is(FileKind::File)
-            || !staged.stat.kind.known().is_some_and(|kind| kind == FileKind::File)
-        {
+        if !current.stat.is(FileKind::File) || staged.stat.kind.known() != Some(FileKind::File) {
             return Ok(());
         }
         let (from, _) = self.workspace.disk.open_listed(self.place_of(current))?;

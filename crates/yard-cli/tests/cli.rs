@@ -5,6 +5,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::disallowed_methods,
+    clippy::print_stderr,
     reason = "tests drive the binary from outside"
 )]
 
@@ -12,7 +13,7 @@ mod support;
 
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use support::{Ran, Yard};
@@ -551,4 +552,86 @@ fn w15_a_person_answers_on_the_command_line() {
     assert_eq!(yard.json(&["chats"])["chats"][0]["mode"], "build");
     assert_eq!(yard.run(&["call", "--chat", "nonsense", "ls", "{}"]).exit, 1);
     assert_eq!(yard.run(&["verify"]).exit, 0);
+}
+
+/// Runs the binary as if the machine had been started again: another boot id is mounted over the kernel's, in a
+/// mount namespace of its own. `None` where that is not allowed.
+fn run_after_restart(yard: &Yard, boot: &str, arguments: &[&str]) -> Option<Ran> {
+    let file = yard.temp.path().join("boot_id");
+    fs::write(&file, format!("{boot}\n")).unwrap();
+    let script = r#"mount --bind "$0" /proc/sys/kernel/random/boot_id || exit 99; exec "$@""#;
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", script]).arg(&file).arg(env!("CARGO_BIN_EXE_toolyard"));
+    command.arg("--root").arg(yard.root()).arg("--data-dir").arg(yard.data()).args(arguments);
+    let ran = Ran::from(command.stdin(Stdio::null()).output().ok()?);
+    (ran.exit != 99).then_some(ran)
+}
+
+#[test]
+fn a1_after_a_restart_of_the_machine_no_command_takes_a_persons_work_back() {
+    let yard = Yard::new();
+    fs::write(yard.file("file.txt"), "first\n").unwrap();
+    fs::write(yard.file("gone.txt"), "gone\n").unwrap();
+    fs::write(yard.file("here.txt"), "here\n").unwrap();
+    yard.call("edit", json!({"path": "/file.txt", "old_string": "first", "new_string": "agent"}));
+    yard.write("/new.txt", "new\n");
+    yard.call("rm", json!({"path": "/gone.txt"}));
+    yard.call("mv", json!({"source": "/here.txt", "destination": "/there.txt"}));
+    yard.write("/other.txt", "other\n");
+    // A person works on: edits, deletes, restores and moves back.
+    fs::write(yard.file("file.txt"), "person\n").unwrap();
+    fs::remove_file(yard.file("new.txt")).unwrap();
+    fs::write(yard.file("gone.txt"), "gone\n").unwrap();
+    fs::rename(yard.file("there.txt"), yard.file("here.txt")).unwrap();
+    let boots =
+        ["11111111-2222-3333-4444-555555555555", "66666666-2222-3333-4444-555555555555", ""];
+    let commands: [&[&str]; 6] = [
+        &["call", "read", r#"{"path": "/file.txt"}"#],
+        &["call", "grep", r#"{"pattern": "person"}"#],
+        &["history"],
+        &["verify"],
+        &["doctor"],
+        &["undo", "last"],
+    ];
+    for (boot, command) in boots.iter().cycle().zip(commands) {
+        let Some(ran) = run_after_restart(&yard, boot, command) else {
+            return eprintln!("SKIPPED: no other boot id can be mounted here; NOTHING WAS CHECKED");
+        };
+        assert!(
+            ran.exit == 0 || command[0] == "doctor",
+            "{command:?}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
+        assert_eq!(yard.text("file.txt"), "person\n", "{command:?}");
+        assert_eq!(yard.text("gone.txt"), "gone\n", "{command:?}");
+        assert_eq!(yard.text("here.txt"), "here\n", "{command:?}");
+        assert!(!yard.file("new.txt").exists(), "{command:?}");
+        assert!(!yard.file("there.txt").exists(), "{command:?}");
+    }
+    assert!(!yard.file("other.txt").exists(), "the last step was undone");
+}
+
+#[test]
+fn adopt_goes_on_with_a_folder_that_was_replaced_or_moved() {
+    let yard = Yard::new();
+    yard.write("/a", "agent\n");
+    fs::rename(yard.root(), yard.temp.path().join("away")).unwrap();
+    fs::create_dir(yard.root()).unwrap();
+    fs::write(yard.file("b"), "another project\n").unwrap();
+    let refused = yard.run(&["history"]);
+    assert_ne!(refused.exit, 0);
+    assert!(refused.stderr.contains("toolyard adopt"), "{}", refused.stderr);
+    let adopted = yard.run(&["adopt"]);
+    assert_eq!(adopted.exit, 0, "{}", adopted.stderr);
+    assert!(adopted.stdout.contains("the history of 1 step"), "{}", adopted.stdout);
+    assert!(!yard.file("a").exists());
+    yard.write("/c", "goes on\n");
+    let mut moved = yard.bare();
+    let away = yard.temp.path().join("away");
+    moved.arg("--root").arg(&away).arg("--data-dir").arg(yard.data());
+    let moved = Ran::from(moved.args(["adopt", "--from"]).arg(yard.root()).output().unwrap());
+    assert_eq!(moved.exit, 0, "{}", moved.stderr);
+    assert_eq!(fs::read_to_string(away.join("a")).unwrap(), "agent\n");
+    assert_eq!(yard.run(&["history"]).stdout, "no steps\n", "its history went along");
 }

@@ -549,7 +549,7 @@ mod tests {
             3 => Err(Fault::new(FaultCode::Timeout, "stopped")),
             _ => Ok(()),
         };
-        let stopped = |bounds| edit_within(body.as_bytes(), &[action.clone()], bounds);
+        let stopped = |bounds| edit_within(body.as_bytes(), std::slice::from_ref(&action), bounds);
         let fault = stopped(Bounds::new(usize::MAX, &check)).unwrap_err();
         assert_eq!((fault.code(), fault.message()), (FaultCode::Timeout, "stopped"));
         let bounds = |max_bytes| Bounds::new(max_bytes, &|| Ok(()));

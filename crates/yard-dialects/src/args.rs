@@ -20,6 +20,10 @@ const SHOWN_CHARS: usize = 80;
 /// Arguments that a message names; the rest is counted. A caller can send any number of wrong ones.
 const NAMED: usize = 10;
 
+/// Bytes of the name of an argument, and of what is said about it: either may repeat what was sent.
+const LONGEST_NAME: usize = 400;
+const LONGEST_MESSAGE: usize = 4 << 10;
+
 /// What is wrong, argument by argument: the first ten of those that no tool knows, the first ten of the
 /// others, and how many more there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,7 +57,10 @@ impl Fields {
 
     fn name_if(&mut self, has_room: bool, words: impl FnOnce() -> (String, String)) {
         if has_room {
-            self.named.push(words());
+            let (mut name, mut message) = words();
+            shorten(&mut name, LONGEST_NAME);
+            shorten(&mut message, LONGEST_MESSAGE);
+            self.named.push((name, message));
         } else {
             let more = self.unknown + self.wrong - self.named.len();
             self.rest = Some(format!("{more} more arguments are unknown or wrong"));
@@ -425,6 +432,13 @@ fn named(sent: &Value) -> String {
 /// A caller's own text, quoted, as far as it helps to recognise it.
 pub(crate) fn shown(text: &str) -> String {
     format!("{:?}", cut(text))
+}
+
+fn shorten(text: &mut String, most: usize) {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.push('…');
+    }
 }
 
 fn cut(text: &str) -> String {

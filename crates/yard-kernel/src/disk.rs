@@ -9,6 +9,7 @@
 
 mod apart;
 mod attributes;
+mod capabilities;
 mod capture;
 mod dropped;
 mod holes;

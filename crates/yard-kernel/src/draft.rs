@@ -5,6 +5,7 @@
 //! our back is adopted as a step of author `external` that goes in right before the planned one.
 
 mod folders;
+mod replaced;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +19,7 @@ use yard_core::{
 use yard_store::{Base, Effort, NewChange, Node, Prepared, Signature, Store};
 
 use crate::content::{check_loadable, hash_all, read_all};
-use crate::disk::{EntryKind, NewlyKept, SET_ID, Shape, Staged, Stat, Taking, not_found, special};
+use crate::disk::{EntryKind, NewlyKept, Shape, Staged, Stat, Taking, not_found, special};
 use crate::making::{Made, Wanted};
 use crate::moved_tree::MovedTree;
 use crate::op::version::purged;
@@ -571,29 +572,6 @@ impl<'a> Planner<'a> {
         Ok(put)
     }
 
-    /// A fault where the caller could not write into a file, or would change whose it is.
-    pub(crate) fn check_replaceable(&self, current: &Current) -> Result<()> {
-        match current.stat.is(FileKind::File) {
-            true => self.workspace.disk.check_replaceable(self.place_of(current), &current.stat),
-            false => Ok(()),
-        }
-    }
-
-    /// Gives the file that takes the place of `current` its access list and users' attributes.
-    pub(crate) fn keep_attributes(&self, current: &Current) -> Result<()> {
-        let Some(staged) = self.draft.staged.get(&current.id) else { return Ok(()) };
-        if !current.stat.is(FileKind::File) || !staged.stat.kind.known().is_some_and(is_file) {
-            return Ok(());
-        }
-        let (from, _) = self.workspace.disk.open_listed(self.place_of(current))?;
-        staged.take_attributes(&from, staged.stat.mode, &current.path)
-    }
-
-    /// Where an entry is on disk before this plan, which may move it.
-    fn place_of<'b>(&'b self, current: &'b Current) -> &'b WsPath {
-        self.moved.get(&current.id).unwrap_or(&current.path)
-    }
-
     /// What it takes to give an entry those bytes.
     pub(crate) fn wanted<'b>(
         &self,
@@ -750,19 +728,6 @@ impl<'a> Planner<'a> {
         self.draft.changes.push(NewChange { file, before, after, from, to, version });
         version
     }
-
-    /// The state that an entry can have after a change of ours: no file that is put in place runs as its
-    /// owner or its group. What stays the same file, as in a move, keeps its mode.
-    fn without_set_id(&self, file: FileId, mut after: FileState) -> FileState {
-        if after.kind == FileKind::File && self.draft.staged.contains_key(&file) {
-            after.mode &= !SET_ID;
-        }
-        after
-    }
-}
-
-fn is_file(kind: FileKind) -> bool {
-    kind == FileKind::File
 }
 
 impl Observed {

@@ -47,10 +47,7 @@ pub(crate) fn settle(workspace: &Workspace, call: &Call) -> Result<Seq> {
     let report = recovery.run()?;
     leftovers::retire_ours(workspace, &|identity| recovery.known.is_ours(identity));
     if boot == Boot::Another {
-        // Placed again means that it could be lost again.
-        if report.placed > 0 {
-            workspace.disk.flush()?;
-        }
+        // What was placed again could be lost again.
         flush_to(workspace, head, call)?;
     }
     report.record(workspace, head, call)?;
@@ -409,7 +406,7 @@ impl<'a> Recovery<'a> {
             match self.provide(*file, state, path, *newest)? {
                 Provided::Nothing => {}
                 Provided::NotFound => report.not_found.push(path.clone()),
-                Provided::Again(found) => again.extend(*found),
+                Provided::Again(found) => again.push(*found),
             }
         }
         report.placed = again.len();
@@ -533,7 +530,7 @@ impl<'a> Recovery<'a> {
         let Some(staged) = staged else { return Ok(Provided::NotFound) };
         let over = over.and_then(|stat| stat.identity);
         let path = path.clone();
-        Ok(Provided::Again(Box::new(Some(Again { file, newest, path, staged, over }))))
+        Ok(Provided::Again(Box::new(Again { file, newest, path, staged, over })))
     }
 
     /// Puts files in their places. The new staged files become known before they are placed, so that a
@@ -600,7 +597,7 @@ fn is_emptied_by(step: &StepRow, displaced: &FileIdentity, found: &FileIdentity)
 enum Provided {
     Nothing,
     NotFound,
-    Again(Box<Option<Again>>),
+    Again(Box<Again>),
 }
 
 /// A stored content as a staged file or link; `None` if the store does not have it.

@@ -98,7 +98,7 @@ impl Pools {
             in_place: Semaphore::new(Self::workers() - 1),
             spare: Arc::new(Spare::new()),
             look: shared(Self::LOOK, Self::LOOK / 2, 1_024, 1),
-            walk: shared(Self::WALK, Self::WALK / 2, 128, 2),
+            walk: shared(Self::WALK, Self::WALK / 2, 512, 2),
             change: shared(Self::CHANGE, Self::CHANGE / 2, 512, 1),
             password: shared(Self::PASSWORD, Self::PASSWORD, 1_024, 1),
             run: shared(Self::RUN, Self::RUN / 2, 64, 5),

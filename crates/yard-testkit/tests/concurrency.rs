@@ -511,7 +511,7 @@ fn r7_a_cancelled_call_fails_alone_while_a_batch_waits_for_the_lock() {
                 .collect();
             start.wait();
             std::thread::sleep(Duration::from_millis(30));
-            let is_cancelled = |writer: usize| (writer + round) % 2 == 0;
+            let is_cancelled = |writer: usize| (writer + round).is_multiple_of(2);
             for (writer, (flag, _)) in writers.iter().enumerate() {
                 flag.store(is_cancelled(writer), Ordering::SeqCst);
             }

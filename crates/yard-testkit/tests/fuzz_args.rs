@@ -470,7 +470,7 @@ fn tools_and_toolsets_that_do_not_exist_are_answers() {
 }
 
 /// Largest answer that says what is wrong, whatever was sent.
-const MAX_ERROR: usize = 96 << 10;
+const MAX_ERROR: usize = 256 << 10;
 
 /// Arguments that are large in one way each, for every property that a tool has.
 fn large(schema: &Value) -> Vec<Value> {

@@ -100,7 +100,8 @@ fn g2_no_way_of_making_one_works_in_place_on_a_terminal() {
 #[test]
 fn g2_a_persons_set_id_file_loses_the_bits_whenever_its_bytes_are_replaced() {
     let yard = yard();
-    let replace: [(&str, &dyn Fn(&Yard)); 5] = [
+    type Replace<'a> = &'a dyn Fn(&Yard);
+    let replace: [(&str, Replace<'_>); 5] = [
         ("write", &|yard| {
             yard.call("write", json!({"path": "/tool", "content": "theirs\n", "overwrite": true}));
         }),

@@ -77,6 +77,43 @@ pub(crate) const CASES: &[Case] = &[
     ),
     Case("give a file away", N | W, "refused(lambda: os.chown('file', 12345, 12345))"),
     Case(
+        "a file that runs as its owner, without a name at first",
+        W,
+        "TMP = 0o20200000\n\
+         for mode in (0o4755, 0o2755, 0o6755):\n\
+         \x20   refused(lambda: os.open('.', TMP | os.O_WRONLY, mode), \\\n\
+         \x20           lambda: os.open('.', TMP | os.O_RDWR | os.O_EXCL, mode), \\\n\
+         \x20           lambda: os.open('n', os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), \\\n\
+         \x20           lambda: os.open('n', os.O_CREAT | os.O_DIRECTORY | os.O_WRONLY, mode), \\\n\
+         \x20           lambda: os.mknod('n', 0o100000 | mode), lambda: os.mknod('n', 0o10000 | mode))\n\
+         \x20   denied(('openat', -100, b'n', os.O_CREAT | os.O_WRONLY, mode), \\\n\
+         \x20          ('open', b'n', os.O_CREAT | os.O_WRONLY, mode), ('open', b'.', TMP | os.O_WRONLY, mode), \\\n\
+         \x20          ('creat', b'n', mode), \\\n\
+         \x20          ('mknod', b'n', 0o100000 | mode, 0), ('mknodat', -100, b'n', 0o100000 | mode, 0), \\\n\
+         \x20          ('chmod', b'file', mode), ('fchmod', 0, mode), ('fchmodat', -100, b'file', mode), \\\n\
+         \x20          ('fchmodat2', -100, b'file', mode, 0), ('openat2', -100, b'n', 0, 0))\n\
+         \x20   os.mkdir('folder%o' % mode, mode)\n\
+         \x20   check(os.stat('folder%o' % mode).st_mode & 0o6000 == 0, 'a folder without them')\n\
+         \x20   os.rmdir('folder%o' % mode)\n\
+         check(not os.path.lexists('n') and os.stat('file').st_mode & 0o6000 == 0, 'nothing came to be')",
+    ),
+    Case(
+        "a file with the rights of root",
+        N | W,
+        "caps = struct.pack('<IIIII', 0x02000001, 1 << 7, 0, 0, 0)\n\
+         refused(lambda: os.setxattr('file', 'security.capability', caps), \
+         lambda: os.setxattr('file', 'security.capability', struct.pack('<IIIIII', 0x03000001, 1 << 7, 0, 0, 0, 0)))",
+    ),
+    Case(
+        "a device of no number",
+        W,
+        "refused(lambda: os.mknod('w', 0o20600, 0), lambda: os.mknod('w', 0o60600, 0))\n\
+         open('from', 'w').close()\n\
+         denied(('mknod', b'w', 0o20600, 0), ('mknodat', -100, b'w', 0o20600, 0), \
+         ('renameat2', -100, b'from', -100, b'to', 4))\n\
+         check(not os.path.lexists('w') and not os.path.lexists('to'), 'none came to be')",
+    ),
+    Case(
         "a file that runs as its owner",
         W,
         "open('s', 'w').close()\n\

@@ -124,7 +124,8 @@ fn patches_of_many_hunks_grow_with_them() {
 
 #[test]
 fn diffs_and_merges_grow_with_the_texts() {
-    let kinds: [(&str, fn(usize) -> (String, String)); 4] = [
+    type Texts = fn(usize) -> (String, String);
+    let kinds: [(&str, Texts); 4] = [
         ("nothing in common", |count| {
             let line = |prefix: &'static str| move |row: usize| format!("{prefix} {row}\n");
             ((0..count).map(line("a")).collect(), (0..count).map(line("b")).collect())

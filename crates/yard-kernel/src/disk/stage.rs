@@ -24,8 +24,8 @@ use crate::content::{hash_all, read_all};
 use super::apart::open_apart;
 use super::identity::EntryStat;
 use super::{
-    Disk, DiskCall, EntryKind, SET_ID, Stat, holes, is_folder, layer, special, stage_fault,
-    write_fault,
+    Disk, DiskCall, EntryKind, SET_ID, Stat, capabilities, holes, is_folder, layer, special,
+    stage_fault, write_fault,
 };
 
 /// Larger files are hashed in pieces.
@@ -33,9 +33,6 @@ const WHOLE: u64 = 1 << 20;
 
 /// How the name of a file ends that takes another's place, or was taken out of its own.
 const SWAPPED: &str = ".swap";
-
-/// The attribute that gives a program rights of root.
-const CAPABILITIES: &str = "security.capability";
 
 /// The staging folder and, in it, the folder of whole files that are kept as versions.
 pub(crate) struct Stage {
@@ -585,7 +582,7 @@ impl Stage {
             Err(errno) => return Err(told(errno)),
         }
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
-        drop_capabilities(&source).map_err(told)?;
+        capabilities::remove(&source).map_err(told)?;
         let stat = self.dress(&source, shape).map_err(told)?;
         Ok(guard.finish(stat))
     }
@@ -698,21 +695,6 @@ impl Drop for NewlyKept {
         if !self.stays {
             let _ = rustix::fs::unlinkat(&self.stage.kept, &self.name, AtFlags::empty());
         }
-    }
-}
-
-/// Takes the capabilities off a file that a command left: whoever runs it would have them.
-fn drop_capabilities(file: &File) -> std::result::Result<(), Errno> {
-    match rustix::fs::fremovexattr(file, CAPABILITIES) {
-        Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(()),
-        // Who may not remove them did not set them either: the file is somebody's whose file this is not.
-        Err(Errno::PERM | Errno::ACCESS) => {
-            match rustix::fs::fgetxattr(file, CAPABILITIES, &mut [0_u8; 0][..]) {
-                Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(()),
-                _ => Err(Errno::PERM),
-            }
-        }
-        Err(errno) => Err(errno),
     }
 }
 

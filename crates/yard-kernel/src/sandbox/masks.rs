@@ -89,7 +89,7 @@ fn attach_at(tree: &OwnedFd, place: &OwnedFd) -> io::Result<()> {
 /// The file that stands for all others, read-only: its owner cannot give itself the right to open it.
 fn make_unreadable() -> io::Result<()> {
     fs::write(UNREADABLE, "")?;
-    fs::set_permissions(UNREADABLE, Permissions::from_mode(0))?;
+    fs::set_permissions(UNREADABLE, Permissions::from_mode(0o000))?;
     let tree = another_unreadable()?;
     mount_setattr(&tree, TreeAttributes { set: READ_ONLY, ..Default::default() })?;
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;

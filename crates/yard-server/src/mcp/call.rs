@@ -198,7 +198,8 @@ impl Calling<'_> {
     async fn withdraw(&self, id: ApprovalId) {
         let (session, call) = (self.seat.session.clone(), self.door.patient());
         let withdraw = move || session.approvals().close(&call, id, ApprovalStatus::Withdrawn);
-        if let Some(Err(fault)) = self.door.pools().run(&self.whose(), Work::Change, withdraw).await {
+        if let Some(Err(fault)) = self.door.pools().run(&self.whose(), Work::Change, withdraw).await
+        {
             tracing::warn!("the request of a cancelled call still waits: {fault}");
         }
     }

@@ -87,14 +87,11 @@ fn a4_a_host_that_nobody_named_asks_and_a_yes_is_for_that_call() {
     assert_eq!(done.status, ApprovalStatus::Executed);
     assert_eq!(server.heard().len(), 1);
     let pending = yard_gate::Pending { awaited: Awaited::Approval(id), wait_ms: None };
-    yard.catalog().resume("assistant", "web_fetch", &pending, &guarded, &yard.surroundings());
-    let answer = yard.catalog().resume(
-        "assistant",
-        "web_fetch",
-        &pending.pending.unwrap(),
-        &guarded,
-        &yard.surroundings(),
-    );
+    let resume = || {
+        yard.catalog().resume("assistant", "web_fetch", &pending, &guarded, &yard.surroundings())
+    };
+    resume();
+    let answer = resume();
     assert_eq!(ok(&answer)["body"], json!("said"));
     assert_eq!(server.heard().len(), 1, "a yes is for one call");
     asked(&call(&yard, &guarded, "web_fetch", args));

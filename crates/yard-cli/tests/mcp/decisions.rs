@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -144,6 +145,8 @@ impl Stage {
     fn new() -> Self {
         let (ground, posts) = (Ground::new(), Counter::default());
         let address = posts.serve();
+        let private = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(ground.data.path(), private).unwrap();
         let config = format!("[web]\nexempt = [{address:?}]\n");
         std::fs::write(ground.data.path().join("toolyard.toml"), config).unwrap();
         let rules = ground.data.path().join("rules.json");

@@ -110,7 +110,9 @@ impl Door {
             Some(from) => Place::prepare_moved(self.root()?, from, data_dir)?,
             None => Place::prepare(self.root()?, data_dir)?,
         };
-        let (store, damaged) = match SqliteStore::open(&place.state_dir) {
+        let checked = SqliteStore::open(&place.state_dir)
+            .and_then(|store| store.check_database().map(|()| store));
+        let (store, damaged) = match checked {
             Err(StoreError::Corrupt(_)) => {
                 let name = place.set_damaged_journal_aside(self.world.now())?;
                 (SqliteStore::open(&place.state_dir)?, Some(name))

@@ -635,3 +635,60 @@ fn adopt_goes_on_with_a_folder_that_was_replaced_or_moved() {
     assert_eq!(fs::read_to_string(away.join("a")).unwrap(), "agent\n");
     assert_eq!(yard.run(&["history"]).stdout, "no steps\n", "its history went along");
 }
+
+/// What the disk has of the root, name by name.
+fn texts(yard: &Yard) -> Vec<(String, String)> {
+    let mut texts: Vec<_> = fs::read_dir(yard.root())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .map(|name| (name.clone(), yard.text(&name)))
+        .collect();
+    texts.sort();
+    texts
+}
+
+#[test]
+fn h5_a_damaged_journal_is_said_nothing_is_rewritten_and_adopt_goes_on() {
+    // Of a database: no database any more, cut off, and a page of garbage in its middle.
+    for damage in ["garbage", "cut", "page"] {
+        let yard = Yard::new();
+        for name in 0..40 {
+            yard.write(&format!("/f{name}"), "agent\n");
+        }
+        fs::write(yard.file("f1"), "person\n").unwrap();
+        fs::remove_file(yard.file("f2")).unwrap();
+        let journal = fs::read_dir(yard.data().join("workspaces")).unwrap();
+        let journal = journal.map(|entry| entry.unwrap().path().join("journal.db"));
+        let journal = journal.into_iter().find(|path| path.is_file()).unwrap();
+        let database = rusqlite::Connection::open(&journal).unwrap();
+        database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        drop(database);
+        let mut bytes = fs::read(&journal).unwrap();
+        match damage {
+            "garbage" => bytes.fill(b'x'),
+            "cut" => bytes.truncate(bytes.len() / 2 + 100),
+            _ => {
+                let page = bytes.len() / 8192 * 4096;
+                bytes[4096..page].fill(0xa5);
+            }
+        }
+        fs::write(&journal, &bytes).unwrap();
+        let before = texts(&yard);
+        for arguments in [&["history"][..], &["call", "read", r#"{"path": "/f1"}"#], &["verify"]] {
+            let told = yard.run(arguments);
+            assert_ne!(told.exit, 0, "{damage} {arguments:?}: {}", told.stdout);
+            let said = format!("{}{}", told.stdout, told.stderr);
+            assert!(
+                said.contains("damaged") && said.contains("toolyard adopt"),
+                "{damage}: {said}"
+            );
+            assert_eq!(texts(&yard), before, "{damage} {arguments:?}");
+        }
+        let adopted = yard.run(&["adopt"]);
+        assert_eq!(adopted.exit, 0, "{damage}: {}", adopted.stderr);
+        assert!(adopted.stdout.contains("the damaged journal was kept as"), "{}", adopted.stdout);
+        assert_eq!(texts(&yard), before, "{damage}: adopting changes no file");
+        yard.write("/after", "goes on\n");
+        assert_eq!(yard.run(&["verify"]).exit, 0, "{damage}");
+    }
+}

@@ -12,6 +12,8 @@
 
 mod answers;
 mod approved;
+#[path = "../support/attempts.rs"]
+mod attempts;
 mod crashes;
 mod crowd;
 mod exchanged;

@@ -23,8 +23,8 @@ pub(crate) struct Server {
     temp: TempDir,
     /// Its environment, also when it is started again.
     variables: Vec<(String, String)>,
-    /// The most files that it may open.
-    files: Option<u64>,
+    /// A script that starts it in other surroundings.
+    wrapper: Option<String>,
     agent: Agent,
     people: AtomicUsize,
     log: Arc<Mutex<Vec<String>>>,
@@ -77,13 +77,15 @@ impl Server {
 
     /// Where the system lets it open no more than so many files.
     pub(crate) fn start_with_files(files: u64) -> Self {
-        Self::start_as(tempfile::tempdir().unwrap(), &[], Some(files))
+        let wrapper = format!("ulimit -n {files}; exec \"$0\" \"$@\"");
+        Self::start_as(tempfile::tempdir().unwrap(), &[], Some(wrapper))
     }
 
-    fn start_as(temp: TempDir, variables: &[(&str, &str)], files: Option<u64>) -> Self {
+    fn start_as(temp: TempDir, variables: &[(&str, &str)], wrapper: Option<String>) -> Self {
         let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
         let variables: Vec<_> = variables.iter().map(owned).collect();
-        let (child, address, log) = launch(&temp.path().join("data"), &variables, files);
+        let (child, address, log) =
+            launch(&temp.path().join("data"), &variables, wrapper.as_deref());
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -91,7 +93,7 @@ impl Server {
             .max_idle_connections_per_host(64)
             .build();
         let people = AtomicUsize::new(0);
-        Self { child, address, temp, variables, files, agent: config.into(), people, log }
+        Self { child, address, temp, variables, wrapper, agent: config.into(), people, log }
     }
 
     pub(crate) fn data(&self) -> PathBuf {
@@ -111,7 +113,24 @@ impl Server {
     pub(crate) fn crash_and_restart(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        (self.child, self.address, self.log) = launch(&self.data(), &self.variables, self.files);
+        self.launch_again();
+    }
+
+    /// Kills it, and starts it again as if the machine had been started again: another boot id is mounted over the
+    /// kernel's, in a mount namespace of its own.
+    pub(crate) fn restart_under_boot(&mut self, boot: &str) {
+        let file = self.temp.path().join("boot_id");
+        std::fs::write(&file, format!("{boot}\n")).unwrap();
+        self.wrapper = Some(format!(
+            "exec unshare -m sh -c 'mount --bind {} /proc/sys/kernel/random/boot_id && exec \"$0\" \"$@\"' \"$0\" \"$@\"",
+            file.display()
+        ));
+        self.crash_and_restart();
+    }
+
+    fn launch_again(&mut self) {
+        let wrapper = self.wrapper.as_deref();
+        (self.child, self.address, self.log) = launch(&self.data(), &self.variables, wrapper);
     }
 
     /// Asks it to stop, and waits until it has.
@@ -226,14 +245,14 @@ fn read(mut answer: ureq::http::Response<Body>) -> Answer {
 fn launch(
     data: &Path,
     variables: &[(String, String)],
-    files: Option<u64>,
+    wrapper: Option<&str>,
 ) -> (Child, String, Arc<Mutex<Vec<String>>>) {
     let program = env!("CARGO_BIN_EXE_toolyard");
-    let mut command = match files {
+    let mut command = match wrapper {
         None => Command::new(program),
-        Some(files) => {
+        Some(script) => {
             let mut shell = Command::new("/bin/sh");
-            shell.args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\""), program]);
+            shell.args(["-c", script, program]);
             shell
         }
     };

@@ -11,6 +11,8 @@
 
 mod approvals;
 mod attacks;
+#[path = "../support/attempts.rs"]
+mod attempts;
 mod bodies;
 mod decide;
 mod dialects;
@@ -23,6 +25,7 @@ mod logs;
 mod node;
 mod people;
 mod purged;
+mod restarted;
 mod retries;
 mod spec_examples;
 mod talk;
@@ -30,4 +33,5 @@ mod tenants;
 mod terminals;
 mod traces;
 mod upgraded;
+mod withheld;
 mod workspaces;

@@ -4,6 +4,10 @@ use rusqlite::{Error, ErrorCode, ffi};
 
 use crate::StoreError;
 
+/// How a person goes on who has no backup of the database.
+const ADOPT: &str =
+    "Restore it from a backup, or go on without its history: `toolyard adopt` keeps it aside";
+
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
         match &error {
@@ -26,7 +30,9 @@ fn classified(code: ErrorCode, text: String) -> StoreError {
         ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
             StoreError::Refused(text)
         }
-        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreError::Corrupt(text),
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
+            StoreError::Corrupt(format!("{text}. {ADOPT}"))
+        }
         _ => StoreError::Io(text),
     }
 }

@@ -33,7 +33,8 @@ use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
 use crate::blobs::{Against, Blobs, create_folder, lock_file};
 use crate::{
     AuditEntry, AuditRow, Base, Batch, Change, ContentCheck, Effort, Located, Maker, Mark, Node,
-    Placement, Prepared, Purged, Remembered, Result, RootIdentity, Seq, StepRow, Store, VersionRow,
+    Placement, Prepared, Purged, Remembered, Result, RootIdentity, Seq, StepRow, Store, StoreError,
+    VersionRow,
 };
 use connections::{Connections, Flush};
 use content::{Anchor, Places};
@@ -87,6 +88,14 @@ impl SqliteStore {
             store.clear_blobs()?;
         }
         Ok(store)
+    }
+
+    /// A fault if the database is damaged, wherever that is. It reads all of it.
+    pub fn check_database(&self) -> Result<()> {
+        let found: String = self.db.read(|connection| {
+            Ok(connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?)
+        })?;
+        if found == "ok" { Ok(()) } else { Err(StoreError::Corrupt(found)) }
     }
 
     /// Removes the blobs of purged contents.

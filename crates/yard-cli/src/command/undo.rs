@@ -35,16 +35,22 @@ impl Options {
         let step = step_name::resolve(&seat, &self.step)?;
         let undone = seat.perform(Undo { step })?;
         let paths: Vec<String> = undone.paths.iter().map(ToString::to_string).collect();
+        let left: Vec<String> = undone.left.iter().map(ToString::to_string).collect();
         if self.json {
             return Ok(Reply::json(json!({
                 "step": undone.step.to_string(),
                 "undoes": undone.undoes.to_string(),
                 "paths": paths,
+                "left": left,
             })));
         }
         let mut text = format!("undid step {} by step {}\n", undone.undoes, undone.step);
         for path in &paths {
             text.push_str(&format!("  {}\n", visible_cell(path)));
+        }
+        for path in &left {
+            let path = visible_cell(path);
+            text.push_str(&format!("  {path} stays as it is: build output that was not kept\n"));
         }
         Ok(Reply::text(text))
     }

@@ -55,7 +55,8 @@ fn without_room_sources_are_undone_and_output_stays() {
     let step = newest(&yard).0;
     let now = yard.bytes("/target/debug/app");
     shell(&yard, "true");
-    yard.perform(Undo { step }).unwrap();
+    let undone = yard.perform(Undo { step }).unwrap();
+    assert!(undone.left.iter().any(|path| path.to_string() == "/target/debug/app"), "{undone:?}");
     assert_eq!(yard.bytes("/a.txt"), b"one\n");
     assert_eq!(yard.bytes("/target/debug/app"), now);
     assert_eq!(yard.perform(Verify).unwrap().problems, [""; 0]);
@@ -150,4 +151,28 @@ fn what_commands_made_and_is_ignored_never_asks() {
     for command in ["echo y > notes.txt", "echo y > other.log", "rm run.log"] {
         assert!(shell_as(&yard, &agent, command).pending.is_some(), "{command}");
     }
+}
+
+#[test]
+fn g16_an_undo_says_which_output_it_could_not_bring_back() {
+    let yard = yard_with_room(1 << 30);
+    let app = yard.root().join("target/debug/app");
+    shell(&yard, BUILD);
+    shell(&yard, "rm target/debug/app; echo one > a.txt");
+    let step = newest(&yard).0;
+    // Whoever writes into a kept file where it is destroys that version.
+    for entry in fs::read_dir(yard.folders().state().join("kept")).into_iter().flatten() {
+        fs::write(entry.unwrap().path(), "written over in place").unwrap();
+    }
+    let undone = yard.perform(Undo { step }).unwrap();
+    assert!(undone.left.iter().any(|path| path.to_string() == "/target/debug/app"), "{undone:?}");
+    assert!(!app.exists() && !yard.root().join("a.txt").exists());
+    // Where nothing else was changed there is nothing to undo, and that is said.
+    shell(&yard, BUILD);
+    shell(&yard, "rm target/debug/app");
+    for entry in fs::read_dir(yard.folders().state().join("kept")).into_iter().flatten() {
+        fs::write(entry.unwrap().path(), "written over in place").unwrap();
+    }
+    let refused = yard.perform(Undo { step: newest(&yard).0 }).unwrap_err();
+    assert!(refused.to_string().contains("was not kept"), "{refused}");
 }

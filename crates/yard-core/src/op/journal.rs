@@ -200,6 +200,8 @@ pub struct Undone {
     pub undoes: StepId,
     /// The paths that it changed.
     pub paths: Vec<WsPath>,
+    /// Build output that stays as it is: it is something else by now, or was not kept.
+    pub left: Vec<WsPath>,
 }
 
 /// Records what is on disk below `path` and differs from what the store knows.

@@ -26,6 +26,9 @@ pub(super) struct Reply {
     undoes: String,
     /// The files that changed by that.
     paths: Vec<String>,
+    /// Build output that stays as it is: it is something else by now, or was not kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left: Vec<String>,
 }
 
 impl Tool for UndoStep {
@@ -48,6 +51,7 @@ impl Tool for UndoStep {
             step: done.step.to_string(),
             undoes: done.undoes.to_string(),
             paths: done.paths.iter().map(|path| context.shown(path)).collect(),
+            left: done.left.iter().map(|path| context.shown(path)).collect(),
         })
     }
 }

@@ -39,6 +39,8 @@ impl Execute for Undo {
             vacated: HashSet::new(),
             states: HashMap::new(),
             staying: Vec::new(),
+            left: Vec::new(),
+            refused: None,
             outputs: Outputs::new(workspace, call, None),
         };
         for change in together(changes).iter().rev() {
@@ -47,9 +49,9 @@ impl Execute for Undo {
         }
         undoing.must_take_something_back()?;
         undoing.expect_emptied()?;
-        let Undoing { planner, step, .. } = undoing;
+        let Undoing { planner, step, left, .. } = undoing;
         let paths = planner.effect.paths.iter().map(|effect| effect.path.clone()).collect();
-        let answer = Undone { step: planner.draft.id, undoes: step.id, paths };
+        let answer = Undone { step: planner.draft.id, undoes: step.id, paths, left };
         planner.propose::<Self>(answer)
     }
 }
@@ -67,6 +69,10 @@ struct Undoing<'a> {
     states: HashMap<FileId, FileState>,
     /// Folders that the step made and that hold something else by now: they stay.
     staying: Vec<(Change, WsPath)>,
+    /// Build output that stays as it is.
+    left: Vec<WsPath>,
+    /// Why the first of it does.
+    refused: Option<Fault>,
     outputs: Outputs<'a>,
 }
 
@@ -80,6 +86,8 @@ impl Undoing<'_> {
         }
         self.planner.draft.changes.truncate(planned.0);
         self.planner.effect.paths.truncate(planned.1);
+        self.left.extend(change.to.clone().or_else(|| change.from.clone()));
+        self.refused.get_or_insert(fault);
         Ok(())
     }
 
@@ -247,13 +255,14 @@ impl Undoing<'_> {
     }
 
     /// A fault where all that the step did was to make folders that have to stay.
-    fn must_take_something_back(&self) -> Result<()> {
-        match self.staying.first() {
-            Some((change, path)) if self.planner.draft.changes.is_empty() => {
-                Err(self.conflict(change, path, "there are other files in the folder now"))
-            }
-            _ => Ok(()),
+    fn must_take_something_back(&mut self) -> Result<()> {
+        if !self.planner.draft.changes.is_empty() {
+            return Ok(());
         }
+        if let Some((change, path)) = self.staying.first() {
+            return Err(self.conflict(change, path, "there are other files in the folder now"));
+        }
+        self.refused.take().map_or(Ok(()), Err)
     }
 
     /// Adopts that entries which the store knows in a folder are no longer on disk: they would stay

@@ -80,6 +80,9 @@ pub(super) struct Undone {
     step_id: String,
     undoes: String,
     paths: Vec<String>,
+    /// Build output that stays as it is: it is something else by now, or was not kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left: Vec<String>,
 }
 
 pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
@@ -105,5 +108,6 @@ pub(super) fn undo(ask: &Ask) -> Result<Reply, Problem> {
         step_id: done.step.to_string(),
         undoes: done.undoes.to_string(),
         paths: done.paths.iter().map(ToString::to_string).collect(),
+        left: done.left.iter().map(ToString::to_string).collect(),
     })
 }

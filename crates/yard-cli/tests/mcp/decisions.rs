@@ -3,17 +3,15 @@
 //! once or not at all, or it is told that nobody knows; and whoever waits gets the answer.
 
 use std::collections::HashMap;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Stdio};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::client::{Client, Ground, Wire, text, toolyard};
+use crate::counter::Counter;
 
 /// What asks, whoever does it.
 const RULES: &str = r#"{"preset": "open", "rules": [
@@ -32,49 +30,6 @@ impl Dice {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
-    }
-}
-
-/// A web server that counts what it is sent.
-#[derive(Clone, Default)]
-struct Counter(Arc<Mutex<HashMap<String, usize>>>);
-
-impl Counter {
-    /// Serves on loopback until the test ends; its address.
-    fn serve(&self) -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let counter = self.clone();
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let counter = counter.clone();
-                thread::spawn(move || counter.answer(stream));
-            }
-        });
-        address
-    }
-
-    fn answer(&self, stream: std::net::TcpStream) {
-        let mut reader = BufReader::new(&stream);
-        let (mut length, mut line) = (0, String::new());
-        while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
-            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap_or(0);
-            }
-            line.clear();
-        }
-        let mut body = vec![0; length];
-        if reader.read_exact(&mut body).is_ok() && length > 0 {
-            let mark = String::from_utf8_lossy(&body).into_owned();
-            *self.0.lock().unwrap().entry(mark).or_default() += 1;
-        }
-        let said = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\
-                    Connection: close\r\n\r\nok";
-        let _ = (&stream).write_all(said.as_bytes());
-    }
-
-    fn count(&self, mark: &str) -> usize {
-        self.0.lock().unwrap().get(mark).copied().unwrap_or(0)
     }
 }
 

@@ -15,6 +15,8 @@ mod config;
 mod conformance;
 mod conformance_extras;
 mod conformance_tools;
+#[path = "../support/counter.rs"]
+mod counter;
 mod decisions;
 mod hostile;
 mod people;

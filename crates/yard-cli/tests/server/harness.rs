@@ -214,6 +214,18 @@ impl Server {
         all_of(self.told(bytes, Duration::from_secs(1)))
     }
 
+    /// Sends a request with a token, and does not wait for what comes of it.
+    pub(crate) fn post_and_forget(&self, path: &str, token: &str, body: &Value) {
+        let body = body.to_string();
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        );
+        drop(self.told(request.as_bytes(), Duration::from_secs(1)));
+    }
+
     fn told(&self, bytes: &[u8], patience: Duration) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(patience)).unwrap();
@@ -342,6 +354,11 @@ impl<'a> Someone<'a> {
         let key = json!({"name": "agent", "role": role});
         let key = self.post(&format!("/api/v1/workspaces/{workspace}/keys"), key).expect(201);
         self.server.holder(key["key"].as_str().unwrap())
+    }
+
+    /// A key to every toolset of a workspace, and who holds it.
+    pub(crate) fn agent_of_all(&self, workspace: &str) -> Someone<'a> {
+        self.agent(workspace, "member")
     }
 
     /// Makes another person a member of this one's workspace.

@@ -14,7 +14,10 @@ mod attacks;
 #[path = "../support/attempts.rs"]
 mod attempts;
 mod bodies;
+#[path = "../support/counter.rs"]
+mod counter;
 mod decide;
+mod decisions;
 mod dialects;
 mod files;
 mod fuzzed;

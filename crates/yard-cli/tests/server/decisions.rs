@@ -114,7 +114,7 @@ impl Stage {
                 {"effect": ["run", "send", "modify", "remove", "move"], "then": "ask"}]});
             let path = format!("/api/v1/workspaces/{workspace}/policy");
             ada.ask("PUT", &path, &rules).expect(200);
-            let agent = ada.agent_of_all(&workspace);
+            let agent = ada.agent(&workspace, "member");
             ((ada.token.clone(), agent.token.clone()), workspace)
         };
         Self { server, root, posts, address, tokens, workspace, _home: home }

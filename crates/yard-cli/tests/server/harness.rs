@@ -356,11 +356,6 @@ impl<'a> Someone<'a> {
         self.server.holder(key["key"].as_str().unwrap())
     }
 
-    /// A key to every toolset of a workspace, and who holds it.
-    pub(crate) fn agent_of_all(&self, workspace: &str) -> Someone<'a> {
-        self.agent(workspace, "member")
-    }
-
     /// Makes another person a member of this one's workspace.
     pub(crate) fn invite(&self, workspace: &str, other: &Someone<'_>, role: &str) {
         let member = json!({"email": other.email, "role": role});

@@ -74,7 +74,7 @@ fn no_log_line_metric_event_or_answer_has_what_a_caller_may_not_read() {
             {"effect": "read", "path": ["secrets/**", "conf/deep/**", ".env", "**/.env"], "then": then},
         ]});
         ada.ask("PUT", &format!("{inside}/policy"), &rules).expect(200);
-        let agent = ada.agent_of_all(&workspace);
+        let agent = ada.agent(&workspace, "member");
         let mut dice = Dice(91 + round as u64);
         let tools = tools();
         for _ in 0..calls {

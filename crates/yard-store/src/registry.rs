@@ -9,6 +9,9 @@ use yard_core::{ChatId, KeyId, LoginId, Role, Timestamp, UserId, WorkspaceId};
 
 use crate::{AuditEntry, AuditRow, Result};
 
+/// Audit rows that are checked at once.
+const AUDIT_PAGE: usize = 1_000;
+
 /// SHA-256 of a secret that only its holder has.
 pub type SecretHash = [u8; 32];
 
@@ -280,4 +283,25 @@ pub trait Registry: Send + Sync {
 
     /// Audit rows after row number `after`, oldest first.
     fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditRow>>;
+
+    /// Follows the audit chain from its first row to its last: how many rows there are, and what is wrong with them.
+    fn check_audit(&self) -> Result<(u64, Vec<String>)> {
+        let (mut number, mut hash, mut rows, mut problems) = (0, [0; 32], 0, Vec::new());
+        loop {
+            let page = self.audit(number, AUDIT_PAGE)?;
+            if page.is_empty() {
+                return Ok((rows, problems));
+            }
+            for row in page {
+                rows += 1;
+                if row.number != number + 1 || row.expected_hash(&hash) != row.hash {
+                    problems.push(format!(
+                        "row {} of the audit chain of people and keys does not follow from the row before it",
+                        row.number
+                    ));
+                }
+                (number, hash) = (row.number, row.hash);
+            }
+        }
+    }
 }

@@ -4,9 +4,11 @@ use serde_json::json;
 use yard_core::WsPath;
 use yard_core::op::{Verified, Verify};
 use yard_gate::Actor;
+use yard_store::{Registry as _, SqliteRegistry};
 
 use crate::door::Door;
 use crate::failure::Failure;
+use crate::place;
 use crate::reply::{Body, Reply};
 use crate::terminal::{ADDED, FAINT, REMOVED, Terminal, visible_cell};
 
@@ -28,11 +30,14 @@ impl Options {
     pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
         let seat = door.open(Actor::LocalPerson)?;
         let verified = seat.perform_in(&seat.patient_call(), Verify)?;
+        let mut verified = verified;
+        let people_rows = check_people(door, &mut verified.problems)?;
         let exit = u8::from(!verified.problems.is_empty());
         let body = if self.json {
             Body::Json(json!({
                 "ok": verified.problems.is_empty(),
                 "audit_rows": verified.audit_rows,
+                "people_audit_rows": people_rows,
                 "steps": verified.steps,
                 "contents": verified.contents,
                 "synced": verified.synced,
@@ -45,6 +50,16 @@ impl Options {
         };
         Ok(Reply { body, exit })
     }
+}
+
+/// Checks the audit chain of a server's people and keys, where the data folder is one of a server: how many rows it
+/// has.
+fn check_people(door: &Door, problems: &mut Vec<String>) -> Result<Option<u64>, Failure> {
+    let data = place::existing_data_folder(door.data_dir());
+    let Some(data) = data.filter(|data| data.join("people.db").is_file()) else { return Ok(None) };
+    let (rows, wrong) = SqliteRegistry::open(&data)?.check_audit()?;
+    problems.extend(wrong);
+    Ok(Some(rows))
 }
 
 fn to_text(verified: &Verified, terminal: Terminal) -> String {

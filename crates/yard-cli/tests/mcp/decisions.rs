@@ -17,9 +17,9 @@ use crate::counter::Counter;
 const RULES: &str = r#"{"preset": "open", "rules": [
     {"effect": ["run", "send", "modify", "remove"], "then": "ask"}]}"#;
 
-/// How many runs: the issue's thousand take a quarter of an hour, and run with the soak.
+/// How many runs; `server/decisions.rs` makes as many again.
 fn runs() -> u64 {
-    if std::env::var_os("YARD_SOAK").is_some() { 5_000 } else { 24 }
+    if std::env::var_os("YARD_SOAK").is_some() { 3_000 } else { 36 }
 }
 
 /// Numbers that are the same in every run of the test.

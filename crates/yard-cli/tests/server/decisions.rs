@@ -70,7 +70,7 @@ fn arguments(tool: &str, mark: &str, address: &str) -> Value {
         "apply_patch_freeform" => json!({"patch": format!(
             "*** Begin Patch\n*** Update File: {mark}\n@@\n-old\n+new\n*** End Patch"
         )}),
-        "move_file" => json!({"source": mark, "destination": format!("{mark}.moved")}),
+        "move_file" => json!({"from": mark, "to": format!("{mark}.moved")}),
         "run_code" => json!({"language": "bash", "code": command}),
         "web_fetch" => {
             json!({"url": format!("http://{address}/"), "method": "POST", "body": mark})
@@ -232,7 +232,7 @@ impl Stage {
 
 #[test]
 fn a2_decided_over_http_with_the_server_killed_it_happens_once_or_is_unknown() {
-    let runs = if std::env::var_os("YARD_SOAK").is_some() { 1_000 } else { 72 };
+    let runs = if std::env::var_os("YARD_SOAK").is_some() { 2_000 } else { 72 };
     let (mut stage, mut dice) = (Stage::new(), Dice(29));
     let mut outcomes: HashMap<String, usize> = HashMap::new();
     for run in 0..runs {

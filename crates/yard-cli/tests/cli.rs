@@ -692,3 +692,27 @@ fn h5_a_damaged_journal_is_said_nothing_is_rewritten_and_adopt_goes_on() {
         assert_eq!(yard.run(&["verify"]).exit, 0, "{damage}");
     }
 }
+
+#[test]
+fn doctor_says_where_git_tracks_what_may_not_be_read() {
+    let yard = Yard::new();
+    fs::write(yard.file("secret.txt"), "a secret\n").unwrap();
+    fs::write(yard.file("untracked.txt"), "another\n").unwrap();
+    let git = "git init -q . && git add secret.txt";
+    let done = Command::new("sh").args(["-c", git]).current_dir(yard.root()).status();
+    assert!(done.unwrap().success());
+    yard.write("/a", "a\n");
+    let rules = yard.temp.path().join("rules.json");
+    let rule = json!({"rules": [
+        {"effect": "read", "path": ["secret.txt", "untracked.txt"], "then": "deny"}]});
+    fs::write(&rules, rule.to_string()).unwrap();
+    assert_eq!(yard.run(&["policy", "set", rules.to_str().unwrap()]).exit, 0);
+    let told = yard.run(&["doctor", "--json"]).json();
+    let findings = told["findings"].as_array().unwrap();
+    if told["level"] != "full" {
+        return eprintln!("SKIPPED: there is no box to ask git in here");
+    }
+    let found = findings.iter().find(|finding| finding["name"] == "withheld files").unwrap();
+    let found = found["found"].as_str().unwrap();
+    assert!(found.contains("/secret.txt") && !found.contains("untracked"), "{found}");
+}

@@ -130,6 +130,12 @@ impl Session {
         Ok(call.clone().reading_as(reading))
     }
 
+    /// Files that rules withhold from tools and that git tracks all the same, so that its objects tell them.
+    pub fn withheld_and_tracked(&self, call: &Call) -> Result<Vec<WsPath>> {
+        let call = self.reading(ANY_TOOL, call)?;
+        self.open().workspace.withheld_and_tracked(&call)
+    }
+
     /// What this caller may read, as a text to be kept beside an answer to it.
     pub fn reading_note(&self, call: &Call) -> Result<String> {
         let withheld = self.withheld(ANY_TOOL, call)?;

@@ -31,6 +31,7 @@ pub mod sandbox;
 mod spilled;
 mod spread;
 mod terminal;
+mod tracked;
 mod upload;
 mod virtual_files;
 mod walk;

@@ -60,6 +60,12 @@ impl Masks {
         other.masks.keys().find(|path| !is_covered(path))
     }
 
+    /// The files that are masked.
+    pub(crate) fn single_files(&self) -> impl Iterator<Item = &WsPath> {
+        let is_file = |kind: &MaskKind| matches!(kind, MaskKind::File | MaskKind::FileInside);
+        self.masks.iter().filter(move |(_, kind)| is_file(kind)).map(|(path, _)| path)
+    }
+
     /// One of the files that are masked.
     pub(crate) fn first(&self) -> Option<&WsPath> {
         self.masks.keys().next()

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use yard_core::WsPath;
 use yard_gate::{Actor, Leftover};
 use yard_kernel::sandbox::{Finding, Level, Sandbox, Wish};
 
@@ -38,7 +39,7 @@ impl Options {
         findings.extend(about_root(&sandbox, door));
         let is_unfit = |finding: &Finding| finding.name == THIS_FOLDER && !finding.ok;
         let runs = sandbox.level() == Level::Full && !findings.iter().any(is_unfit);
-        let workspace = leftovers_of(door);
+        let workspace = about_workspace(door, &mut findings);
         let opens = workspace.as_ref().is_ok_and(Vec::is_empty);
         let exit = u8::from(!runs || !opens);
         let body = if self.json {
@@ -68,11 +69,29 @@ impl Options {
 }
 
 /// What crashes left in this workspace; why it does not open, if it does not.
-fn leftovers_of(door: &Door) -> Result<Vec<Leftover>, Failure> {
-    match door.open_existing(Actor::LocalPerson)? {
-        Some(seat) => Ok(seat.session.leftovers()?),
-        None => Ok(Vec::new()),
-    }
+fn about_workspace(door: &Door, findings: &mut Vec<Finding>) -> Result<Vec<Leftover>, Failure> {
+    let Some(seat) = door.open_existing(Actor::LocalPerson)? else { return Ok(Vec::new()) };
+    let tracked = seat.session.withheld_and_tracked(&seat.patient_call())?;
+    findings.extend(finding_about_tracked(&tracked));
+    Ok(seat.session.leftovers()?)
+}
+
+/// Rules withhold files, and git's objects have them.
+fn finding_about_tracked(tracked: &[WsPath]) -> Option<Finding> {
+    let names: Vec<String> = tracked.iter().take(5).map(ToString::to_string).collect();
+    let more = match tracked.len().saturating_sub(names.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!tracked.is_empty()).then(|| Finding {
+        name: "withheld files",
+        ok: false,
+        needed: false,
+        found: format!("git tracks {}{more}, which may not be read", names.join(", ")),
+        remedy: "a command can read them out of the repository: stop tracking them (git rm --cached), and \
+                 take them out of its history"
+            .to_owned(),
+    })
 }
 
 /// Where boxes are tried out: where layers will lie, if that is there already.

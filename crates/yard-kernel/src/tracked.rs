@@ -24,7 +24,7 @@ impl Workspace {
     pub fn withheld_and_tracked(&self, call: &Call) -> Result<Vec<WsPath>> {
         let masks = Masks::find(self, call)?;
         let withheld: Vec<&WsPath> = masks.single_files().take(MOST_ASKED).collect();
-        let git = WsPath::root().join_bytes(b".git")?;
+        let Ok(git) = WsPath::root().join_bytes(b".git") else { return Ok(Vec::new()) };
         if withheld.is_empty() || self.disk.stat(&git)?.is_none() {
             return Ok(Vec::new());
         }

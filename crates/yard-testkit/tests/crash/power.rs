@@ -95,18 +95,19 @@ struct Figures {
 
 /// What a writer told.
 #[derive(Default)]
-struct Told {
-    found: Model,
+pub(crate) struct Told {
+    pub(crate) found: Model,
     is_ready: bool,
-    wrong: Vec<String>,
+    pub(crate) wrong: Vec<String>,
     unsynced: Vec<String>,
-    acknowledged: Vec<(u64, String, String)>,
+    /// The number of each step, its id and what it did.
+    pub(crate) acknowledged: Vec<(u64, String, String)>,
     trying: Option<String>,
     failed: Option<String>,
 }
 
 impl Told {
-    fn read(path: &Path) -> Self {
+    pub(crate) fn read(path: &Path) -> Self {
         let text = std::fs::read_to_string(path).unwrap();
         let mut told = Self::default();
         let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
@@ -272,7 +273,7 @@ impl Series {
 }
 
 /// An empty file that is written at its end only, however often it is opened.
-fn append_to(path: &Path) -> Stdio {
+pub(crate) fn append_to(path: &Path) -> Stdio {
     File::create(path).unwrap();
     File::options().append(true).open(path).unwrap().into()
 }

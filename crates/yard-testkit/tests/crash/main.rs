@@ -13,6 +13,7 @@
 
 mod judge;
 mod kills;
+mod large;
 mod lost;
 mod machine;
 mod model;

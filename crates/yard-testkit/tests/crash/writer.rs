@@ -262,6 +262,10 @@ impl Writer {
             return;
         }
         let old = std::fs::read_to_string(self.root.join(&path[1..])).unwrap();
+        if old.contains('\0') {
+            // A person moved it away after a cut had taken its bytes.
+            return;
+        }
         let added = line(&format!("{} {} edited", self.seed, self.count));
         let hash = ContentHash::of(format!("{added}{old}").as_bytes());
         let change = format!("edit {path} {hash}");

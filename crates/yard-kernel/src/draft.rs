@@ -5,6 +5,7 @@
 //! our back is adopted as a step of author `external` that goes in right before the planned one.
 
 mod folders;
+mod large;
 mod replaced;
 
 use std::collections::{HashMap, HashSet};
@@ -28,6 +29,7 @@ use crate::recovery::image;
 use crate::virtual_files::check_free;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Deed, Planned, Proposal};
+use large::LargeFile;
 
 /// Contents that a draft keeps in memory to be known again.
 const MOST_WRITTEN: usize = 512;
@@ -173,7 +175,7 @@ pub(crate) struct Observed {
 /// What becomes of a file that is too large to load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Large {
-    /// It leaves its place: the file itself is kept as the version.
+    /// If the plan takes it out of its place, the file itself is kept as the version.
     Keep,
     /// It stays on disk: the store knows the file and not its content.
     Leave,
@@ -211,6 +213,8 @@ pub(crate) struct Planner<'a> {
     writable: HashSet<WsPath>,
     /// Places of files that this plan has removed, where folders may be made.
     vacated: HashSet<WsPath>,
+    /// Large files that are to be versions if this plan takes them out of their places.
+    large: Vec<LargeFile>,
 }
 
 impl<'a> Planner<'a> {
@@ -246,12 +250,14 @@ impl<'a> Planner<'a> {
             gone: HashSet::new(),
             writable: HashSet::new(),
             vacated: HashSet::new(),
+            large: Vec::new(),
         }
     }
 
     /// The plan as a whole: a fault if it would change anything at a reserved path, however it came
     /// there. What somebody else did there is recorded all the same.
-    pub(crate) fn propose<O: Operation>(self, answer: O::Answer) -> Result<Planned<O::Answer>> {
+    pub(crate) fn propose<O: Operation>(mut self, answer: O::Answer) -> Result<Planned<O::Answer>> {
+        self.leave_large_files_in_place();
         let changes = self.draft.changes.iter();
         for path in changes.flat_map(|change| change.from.iter().chain(&change.to)) {
             check_free(path)?;
@@ -285,7 +291,7 @@ impl<'a> Planner<'a> {
             kind: observed.kind,
             file_type: if folder { FileType::Folder } else { FileType::Document },
             mode: observed.stat.mode,
-            content: self.capture(path, observed, None, large)?,
+            content: self.capture(id, path, observed, large)?,
             size: if folder { 0 } else { observed.stat.size() },
             json: false,
         };
@@ -304,9 +310,9 @@ impl<'a> Planner<'a> {
     /// Makes an observed content ready for the store; its hash.
     fn capture(
         &mut self,
+        file: FileId,
         path: &WsPath,
         observed: &Observed,
-        base: Option<Base<'_>>,
         large: Large,
     ) -> Result<Option<ContentHash>> {
         let Some(hash) = observed.content else { return Ok(None) };
@@ -317,11 +323,12 @@ impl<'a> Planner<'a> {
             // The file itself becomes the version: its bytes must outlive a crash before its step does.
             self.workspace.disk.flush_entry(path)?;
             let name = VersionId::new(self.call.world()).to_string();
+            self.large.push(LargeFile { file, hash, name: name.clone() });
             self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), name));
         } else {
             let prepared = self
                 .store()
-                .prepare(hash, &observed.bytes, base, self.effort)
+                .prepare(hash, &observed.bytes, None, self.effort)
                 .map_err(store_fault)?;
             self.draft.contents.push(prepared);
         }
@@ -412,7 +419,7 @@ impl<'a> Planner<'a> {
         }
         let same_content = node.last.content == observed.content;
         if same_content && self.is_spare(path, observed.content)? {
-            self.capture(path, observed, None, large)?;
+            self.capture(node.id, path, observed, large)?;
         }
         if same_content && node.last.mode == observed.stat.mode {
             return Ok((node.id, node.last));
@@ -420,7 +427,7 @@ impl<'a> Planner<'a> {
         let mut after = node.last.clone();
         after.mode = observed.stat.mode;
         if !same_content {
-            after.content = self.capture(path, observed, None, large)?;
+            after.content = self.capture(node.id, path, observed, large)?;
             after.size = observed.stat.size();
         }
         if after != node.last {

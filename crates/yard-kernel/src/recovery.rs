@@ -229,7 +229,7 @@ impl<'a> Recovery<'a> {
             FileKind::Folder => {
                 self.is_passing(&found) || is_folder_as_before(displaced, &identity, self.boot)
             }
-            _ => self.is_lost(change.file, from, &found, step.seq)?,
+            _ => self.is_left_of(change.file, from, &found, step.seq)?,
         };
         if found.kind.known() != Some(before.kind) || !is_it {
             return Ok(());
@@ -243,10 +243,18 @@ impl<'a> Recovery<'a> {
             retire_displaced(self.workspace, &displaced, before.content);
             return Ok(());
         }
-        if disk.entry(to)?.is_none() && (self.provide_folder_of(to)? || self.make_way(to)?) {
+        let is_free = disk.entry(to)?.is_none();
+        let above = change.after.as_ref().map(|after| after.parent);
+        if is_free && self.make_way(to, above, step.seq)? {
             return self.move_entry(from, to);
         }
-        // A later step took that folder away: straight to where the entry is now.
+        if !is_free && before.content.is_some() && self.is_missing(change.file) {
+            // Something else is there. It goes, and comes to its place of today from the history.
+            let displaced = self.workspace.stage.displace(disk, from, change.file)?;
+            retire_displaced(self.workspace, &displaced, before.content);
+            return Ok(());
+        }
+        // Somebody took that folder away: straight to where the entry is now.
         match place.filter(|place| place != from && !place.is_within(from)) {
             Some(place) if disk.entry(&place)?.is_none() && self.provide_folder_of(&place)? => {
                 self.move_entry(from, &place)
@@ -267,16 +275,25 @@ impl<'a> Recovery<'a> {
         Ok(())
     }
 
-    /// Makes the folders above an entry's next place that later steps removed or moved away: these will be
-    /// done again, and name what is in the folders by that place.
-    fn make_way(&self, to: &WsPath) -> Result<bool> {
+    /// Makes the folders above an entry's next place that were lost: later steps may move or remove them, and
+    /// will be done again. `folder` is the one that the entry was in after the step. One that was there
+    /// before the lost steps and is not there now was removed by somebody.
+    fn make_way(&self, to: &WsPath, folder: Option<FileId>, step: Seq) -> Result<bool> {
         let Some(above) = to.parent() else { return Ok(true) };
         let (disk, store) = (&self.workspace.disk, self.workspace.store());
         if let Some(found) = disk.entry(&above)? {
             return Ok(found.kind.known() == Some(FileKind::Folder));
         }
-        // If it is to be there, somebody removed it.
-        if store.lookup(&above).map_err(store_fault)?.is_some() || !self.make_way(&above)? {
+        let Some(folder) = folder else { return Ok(false) };
+        let lost_after = if self.can_tell_missing() { self.applied } else { 0 };
+        if !self.known.is_made_between(folder, lost_after, step) {
+            return Ok(false);
+        }
+        let outer = match self.known.parent_at(folder, step) {
+            Some(outer) => Some(outer),
+            None => store.node(folder).map_err(store_fault)?.map(|node| node.last.parent),
+        };
+        if !self.make_way(&above, outer, step)? {
             return Ok(false);
         }
         make_folder(self.workspace, &above, self.workspace.folder_mode)?;
@@ -352,13 +369,27 @@ impl<'a> Recovery<'a> {
         Ok(())
     }
 
-    /// Whether an entry is what lost writes of the steps up to `until` left of a file: it is as one of them
-    /// found it, or as they staged it and without its bytes.
+    /// Whether an entry is what lost writes of the steps up to `until` left at the path of a file: of that
+    /// file, or of one that they removed from there before.
     fn is_lost(&self, file: FileId, path: &WsPath, found: &EntryStat, until: Seq) -> Result<bool> {
         let Some(identity) = found.identity else { return Ok(false) };
-        if self.known.is_past(file, &identity, self.boot, until)
-            || self.known.is_removed_from(path, &identity, self.boot, until)
-        {
+        if self.known.is_removed_from(path, &identity, self.boot, until) {
+            return Ok(true);
+        }
+        self.is_left_of(file, path, found, until)
+    }
+
+    /// Whether an entry is what lost writes of the steps up to `until` left of a file itself: it is as one of
+    /// them found it, or as they staged it and without its bytes.
+    fn is_left_of(
+        &self,
+        file: FileId,
+        path: &WsPath,
+        found: &EntryStat,
+        until: Seq,
+    ) -> Result<bool> {
+        let Some(identity) = found.identity else { return Ok(false) };
+        if self.known.is_past(file, &identity, self.boot, until) {
             return Ok(true);
         }
         self.has_lost_bytes(file, path, found, until)
@@ -481,6 +512,9 @@ impl<'a> Recovery<'a> {
             let is_other = self.content_on_disk(path, found)? != state.content;
             return Ok(is_other || found.mode != state.mode);
         }
+        if known.is_moved_from(path, file, &identity, boot) {
+            return Ok(true);
+        }
         self.has_lost_bytes(file, path, found, any)
     }
 
@@ -488,6 +522,15 @@ impl<'a> Recovery<'a> {
     /// journalling file system that holds the mark too, or while the machine kept running.
     fn can_tell_missing(&self) -> bool {
         self.boot == Boot::Same || self.workspace.stage.is_beside_data()
+    }
+
+    /// Whether a living entry that is not there was never put there, or lost: nobody removed it.
+    fn is_missing(&self, file: FileId) -> bool {
+        self.can_tell_missing()
+            && self
+                .known
+                .newest(file)
+                .is_some_and(|newest| newest.places && newest.seq > self.applied)
     }
 
     /// Whether the folder of a path is there, made if it was lost too.
@@ -498,13 +541,8 @@ impl<'a> Recovery<'a> {
             return Ok(found.kind.known() == Some(FileKind::Folder));
         }
         let node = self.workspace.store().lookup(&above).map_err(store_fault)?;
-        let lost = |file| {
-            self.known
-                .files()
-                .any(|(known, newest)| known == file && newest.places && newest.seq > self.applied)
-        };
         match node {
-            Some(node) if self.can_tell_missing() && lost(node.id) => {
+            Some(node) if self.is_missing(node.id) => {
                 if !self.provide_folder_of(&above)? {
                     return Ok(false);
                 }

@@ -58,6 +58,12 @@ pub(super) struct Known {
     removed_at: HashMap<WsPath, Vec<Past>>,
     /// Where entries were moved to.
     moved_to: HashSet<WsPath>,
+    /// Files that were moved away from a path, as they were before that.
+    moved_from: HashMap<WsPath, Vec<(FileId, Past)>>,
+    /// The steps that made an entry or brought it back.
+    made: HashMap<FileId, Vec<Seq>>,
+    /// The folders that an entry was in, each with the first step after which it was there.
+    parents: HashMap<FileId, Vec<(Seq, FileId)>>,
     newest: HashMap<FileId, Newest>,
 }
 
@@ -83,6 +89,14 @@ impl Known {
             let Some(identity) = placement.displaced else { continue };
             let past = Past { seq, identity, is_displaced: !moves && !stays };
             self.past.entry(change.file).or_default().push(past);
+        }
+        self.add_place(seq, change);
+        // The bytes of one whose content is not known are in no history: it never gives way to another.
+        let gives_way = moves && before.is_some_and(|state| state.content.is_some());
+        let past = self.past.get(&change.file);
+        if let (true, Some(from), Some(past)) = (gives_way, &change.from, past) {
+            let all = past.iter().map(|past| (change.file, *past));
+            self.moved_from.entry(from.clone()).or_default().extend(all);
         }
         if let (None, Some(from), Some(past)) = (after, &change.from, self.past.get(&change.file)) {
             // The steps before may be lost too: it may be there as it was before any of them.
@@ -113,9 +127,53 @@ impl Known {
         );
     }
 
+    /// Takes in which folder an entry is in before and after a change.
+    fn add_place(&mut self, seq: Seq, change: &Change) {
+        let parents = self.parents.entry(change.file).or_default();
+        if let (true, Some(before)) = (parents.is_empty(), &change.before) {
+            parents.push((0, before.parent));
+        }
+        if let Some(after) = &change.after {
+            parents.push((seq, after.parent));
+            if change.before.is_none() {
+                self.made.entry(change.file).or_default().push(seq);
+            }
+        }
+    }
+
+    /// Whether an entry was made, or brought back, by one of the steps after `from` and up to `until`.
+    pub(super) fn is_made_between(&self, file: FileId, from: Seq, until: Seq) -> bool {
+        let made = self.made.get(&file).into_iter().flatten();
+        { made }.any(|seq| *seq > from && *seq <= until)
+    }
+
+    /// The folder that an entry was in after the step `until`, if one of the steps changed the entry.
+    pub(super) fn parent_at(&self, file: FileId, until: Seq) -> Option<FileId> {
+        let parents = self.parents.get(&file)?;
+        parents.iter().rev().find(|(seq, _)| *seq <= until).map(|(_, parent)| *parent)
+    }
+
+    /// Whether an entry is another file than this one, which a step moved away from this path, and untouched
+    /// since: the step's rename was lost.
+    pub(super) fn is_moved_from(
+        &self,
+        path: &WsPath,
+        file: FileId,
+        found: &FileIdentity,
+        boot: Boot,
+    ) -> bool {
+        let moved = self.moved_from.get(path).into_iter().flatten();
+        { moved }.any(|(other, past)| *other != file && is_as_before(&past.identity, found, boot))
+    }
+
     /// The files that these steps touched, each with the newest step that did.
     pub(super) fn files(&self) -> impl Iterator<Item = (FileId, Newest)> {
         self.newest.iter().map(|(file, newest)| (*file, *newest))
+    }
+
+    /// The newest of the steps that changed a file, if one of these did.
+    pub(super) fn newest(&self, file: FileId) -> Option<Newest> {
+        self.newest.get(&file).copied()
     }
 
     /// Whether an entry is what a step removed or replaced, untouched since: the step's rename was lost.
@@ -249,6 +307,22 @@ mod tests {
         assert_eq!(known.contents_of(file, &second, 2).count(), 0, "step 3 put it there");
         assert_eq!(known.contents_of(file, &second, 3).count(), 1);
         assert!(known.is_replaced_after(file, 2) && !known.is_replaced_after(file, 4));
+    }
+
+    #[test]
+    fn a_file_that_a_lost_step_moved_away_gives_way_to_another_only() {
+        let (file, other) = (FileId::ROOT, "01a1ec5e-0000-7000-8000-000000000001".parse().unwrap());
+        let path = WsPath::parse("/a").unwrap();
+        let before = identity(5, 10, 20);
+        let past = Past { seq: 2, identity: before, is_displaced: false };
+        let mut known = Known::default();
+        known.moved_from.insert(path.clone(), vec![(file, past)]);
+        let is_moved =
+            |path: &WsPath, file, found| known.is_moved_from(path, file, &found, Boot::Another);
+        assert!(is_moved(&path, other, before));
+        assert!(!is_moved(&path, file, before), "it may be back");
+        assert!(!is_moved(&path, other, identity(5, 10, 21)), "somebody touched it");
+        assert!(!is_moved(&WsPath::parse("/b").unwrap(), other, before), "another path");
     }
 
     #[test]

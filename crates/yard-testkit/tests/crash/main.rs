@@ -13,6 +13,8 @@
 
 mod judge;
 mod kills;
+mod large;
+mod lost;
 mod machine;
 mod model;
 mod older;

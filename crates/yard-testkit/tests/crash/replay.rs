@@ -221,16 +221,17 @@ fn check(
     told: &[String],
     context: &str,
 ) -> usize {
-    let place = Folders::new();
+    let place = Folders::in_memory();
+    let state = place.state();
     for folder in folders {
-        std::fs::create_dir_all(place.state().join(folder)).unwrap();
+        std::fs::create_dir_all(state.join(folder)).unwrap();
     }
     for (path, bytes) in left {
-        let path = place.state().join(path);
+        let path = state.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();
     }
-    let store = SqliteStore::open(place.state());
+    let store = SqliteStore::open(state);
     let store = Arc::new(store.unwrap_or_else(|error| panic!("{context}: {error}")));
     let head = store.head().unwrap();
     let mut steps = 0;

@@ -9,15 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use yard_core::op::Mkdir;
+use yard_core::op::{Mkdir, Moved};
 use yard_core::{FaultCode, World};
 use yard_store::{FileIdentity, Placement, SqliteStore, Store};
 use yard_testkit::failing::FailingStore;
-use yard_testkit::probe::{Hand, Seen, Tree, at, mv, replace, rm, scaled, tree, write};
+use yard_testkit::probe::{Hand, Seen, Tree, at, mv, replace, rm, soak, tree, write};
 use yard_testkit::{FakeWorld, Folders, Plan};
+
+use crate::model::below;
 
 /// A machine whose disk is never flushed, so that everything since the beginning may be lost.
 struct Machine {
@@ -374,7 +377,27 @@ struct Day {
     persons: BTreeSet<String>,
 }
 
+/// Random histories: in a plain run, and in a soak.
+const PLAIN: u64 = 100;
+const SOAK: u64 = 10_000;
+
+const FOLDERS: [&str; 5] = ["/d", "/e", "/e/f", "/h", "/d/k"];
 const NAMES: [&str; 8] = ["/a", "/b", "/c", "/d/a", "/d/b", "/e/f/a", "/e/b", "/g"];
+
+impl Day {
+    /// An agent tried to move a file, or a folder with what is in it.
+    fn is_moved(&mut self, moved: yard_core::Result<Moved>) {
+        let Ok(moved) = moved else { return };
+        let (from, to) = (moved.from.to_string(), moved.to.to_string());
+        let files = std::mem::take(&mut self.agents).into_iter();
+        self.agents = files
+            .map(|(path, text)| match below(&path, &from) {
+                true => (format!("{to}{}", &path[from.len()..]), text),
+                false => (path, text),
+            })
+            .collect();
+    }
+}
 
 fn agent_works(hand: &Hand, world: &FakeWorld, day: &mut Day, steps: usize) {
     for step in 0..steps {
@@ -386,12 +409,11 @@ fn agent_works(hand: &Hand, world: &FakeWorld, day: &mut Day, steps: usize) {
                 day.agents.remove(name);
             }
             1 if day.agents.contains_key(name) => {
-                let to = NAMES[world.below(NAMES.len())];
-                if hand.perform(mv(name, to)).is_ok()
-                    && let Some(text) = day.agents.remove(name)
-                {
-                    day.agents.insert(to.to_owned(), text);
-                }
+                day.is_moved(hand.perform(mv(name, NAMES[world.below(NAMES.len())])));
+            }
+            2 => {
+                let [from, to] = [(); 2].map(|()| FOLDERS[world.below(FOLDERS.len())]);
+                day.is_moved(hand.perform(mv(from, to)));
             }
             _ => {
                 put(hand, name, &text);
@@ -432,19 +454,50 @@ fn person_works(machine: &Machine, day: &mut Day) {
     }
 }
 
+/// Makes a repository of some files, as a person has it before an agent comes; whether there is git.
+fn commit(machine: &Machine) -> bool {
+    for name in ["/a", "/d/a", "/e/f/a"] {
+        fs::create_dir_all(machine.path(name).parent().unwrap()).unwrap();
+        fs::write(machine.path(name), format!("committed {name}\n")).unwrap();
+    }
+    let all: [&[&str]; 3] = [&["init", "-q"], &["add", "-A"], &["commit", "-q", "-m", "first"]];
+    all.into_iter().all(|arguments| git(machine, arguments))
+}
+
+/// The person takes the committed files back.
+fn check_out(machine: &Machine, day: &mut Day) {
+    let before = machine.tree();
+    assert!(git(machine, &["checkout", "-q", "-f", "HEAD", "--", "."]));
+    let after = machine.tree();
+    let changed = after.iter().filter(|(path, seen)| before.get(*path) != Some(seen));
+    day.persons.extend(changed.map(|(path, _)| path.clone()));
+}
+
+fn git(machine: &Machine, arguments: &[&str]) -> bool {
+    let mut git = Command::new("git");
+    git.args(["-c", "user.name=Person", "-c", "user.email=person@example.com"]);
+    git.args(["-c", "init.defaultBranch=main", "-c", "commit.gpgsign=false"]);
+    let done = git.args(arguments).current_dir(machine.folders.root()).output();
+    done.is_ok_and(|done| done.status.success())
+}
+
 /// Random agents, random people, lost bytes, boots of all kinds.
 #[test]
 fn after_random_days_every_byte_of_a_person_is_there_and_what_was_lost_is_back() {
-    for seed in 0..scaled(1_000) as u64 {
-        let machine = Machine::new(seed);
+    for seed in 0..if soak() { SOAK } else { PLAIN } {
+        let machine = Machine { folders: Folders::in_memory(), ..Machine::new(seed) };
         let dice = &machine.world;
         let mut day = Day::default();
+        let has_repository = seed % 10 == 0 && commit(&machine);
         for _ in 0..1 + dice.below(3) {
             let hand = machine.open();
             agent_works(&hand, dice, &mut day, 1 + dice.below(12));
             drop(hand);
         }
         person_works(&machine, &mut day);
+        if has_repository {
+            check_out(&machine, &mut day);
+        }
         let agents = day.agents.clone();
         let untouched = agents.iter().filter(|(name, _)| !day.persons.contains(*name));
         let is_another_boot = dice.below(4) > 0;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use yard_core::op::{FetchVersion, Mkdir, Restore, Touch, Undo};
 use yard_core::{ContentHash, Limits, VersionId};
 use yard_store::{SqliteStore, Store};
+use yard_testkit::failing::FailingStore;
 use yard_testkit::probe::{Hand, at, insert, mv, rm, staged, tree, write};
 use yard_testkit::{FakeWorld, Plan};
 
@@ -15,7 +16,22 @@ use crate::model::{Model, below, line, whole};
 
 /// Larger files are versions themselves, and move into the data folder when they are removed. Nothing that
 /// the writer makes is that large.
-const LARGE: u64 = 1 << 20;
+pub(crate) const LARGE: u64 = 1 << 20;
+
+/// Tells a child process that no flush of its disk counts.
+pub(crate) const UNFLUSHED: &str = "YARD_CRASH_UNFLUSHED";
+
+/// How a child process opens the workspace: where it shall lose what it does, no flush of its disk counts,
+/// however slow the machine is.
+pub(crate) fn plan() -> Plan {
+    match std::env::var_os(UNFLUSHED) {
+        None => Plan::default(),
+        Some(_) => Plan {
+            store: Box::new(|store| Arc::new(FailingStore::never_flushed(store))),
+            ..Plan::default()
+        },
+    }
+}
 
 /// In a child process: changes without end, each told before it is tried and after it happened.
 #[test]
@@ -30,9 +46,8 @@ fn child() {
         None => Writer::open(root, state, seed, Plan::default()),
         Some(boot) => {
             let limits = Limits { load_bytes: LARGE, ..Limits::default() };
-            let world = Arc::new(Booted(boot));
-            let mut writer =
-                Writer::open(root, state, seed, Plan { limits, world, ..Plan::default() });
+            let plan = Plan { limits, world: Arc::new(Booted(boot)), ..plan() };
+            let mut writer = Writer::open(root, state, seed, plan);
             writer.store = Some(SqliteStore::open(state).unwrap());
             writer.inspect(state);
             writer
@@ -247,6 +262,10 @@ impl Writer {
             return;
         }
         let old = std::fs::read_to_string(self.root.join(&path[1..])).unwrap();
+        if old.contains('\0') {
+            // A person moved it away after a cut had taken its bytes.
+            return;
+        }
         let added = line(&format!("{} {} edited", self.seed, self.count));
         let hash = ContentHash::of(format!("{added}{old}").as_bytes());
         let change = format!("edit {path} {hash}");

@@ -1,0 +1,43 @@
+//! A file that is too large to load is a version only once it is kept itself. The store never says of one
+//! that stays in its place that it is kept.
+
+use std::os::unix::fs::MetadataExt;
+
+use yard_core::Limits;
+use yard_core::op::{Undo, Verify};
+use yard_testkit::probe::{Hand, mv, rm};
+use yard_testkit::{Folders, Plan};
+
+use crate::writer::LARGE;
+
+fn hand(place: &Folders) -> Hand {
+    let limits = Limits { load_bytes: LARGE, ..Limits::default() };
+    Hand::open(place.root(), place.state(), Plan { limits, ..Plan::default() }).unwrap()
+}
+
+fn undo_last(hand: &Hand) {
+    let step = hand.history(None, 1)[0].id;
+    hand.perform(Undo { step }).unwrap();
+}
+
+fn problems(hand: &Hand) -> Vec<String> {
+    hand.perform(Verify).unwrap().problems
+}
+
+#[test]
+fn a_large_file_whose_move_is_undone_is_no_version_and_stays_the_same_file() {
+    let place = Folders::new();
+    let (file, bytes) = (place.root().join("a"), vec![b'x'; LARGE as usize + 1]);
+    std::fs::write(&file, &bytes).unwrap();
+    let inode = file.metadata().unwrap().ino();
+    let hand = hand(&place);
+    hand.perform(mv("/a", "/b")).unwrap();
+    undo_last(&hand);
+    assert_eq!(problems(&hand), Vec::<String>::new());
+    assert_eq!(file.metadata().unwrap().ino(), inode);
+    // Removed, it is kept, and comes back.
+    hand.perform(rm("/a")).unwrap();
+    undo_last(&hand);
+    assert_eq!(std::fs::read(&file).unwrap(), bytes);
+    assert_eq!(problems(&hand), Vec::<String>::new());
+}

@@ -1,0 +1,199 @@
+//! Random histories of which the disk loses the last steps, the same ones each time: the file system is
+//! exchanged for the copy that was taken before them, and gets the journal that it had after them. That is
+//! what a power loss leaves when the file system has not committed for a while: the journal is flushed with
+//! each step, the renames are not. Where the cuts of `power` hit depends on the speed of the machine; these
+//! do not. `YARD_SEED=n` runs that one.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use yard_core::Limits;
+use yard_core::op::Verify;
+use yard_testkit::probe::{Hand, soak, staged, tree};
+use yard_testkit::{FakeWorld, Plan};
+
+use crate::machine::{Booted, Machine, is_apart, run_apart};
+use crate::model::Model;
+use crate::older::{Case, judge as judge_files, perform};
+use crate::power::{Told, append_to};
+use crate::writer::{LARGE, UNFLUSHED};
+
+/// Lost steps, and what must be there after the next opening. The data folder is lost with them, all but the
+/// journal. In each of them a path is another entry's by now than it was when a step moved something.
+const CASES: [Case; 5] = [
+    (
+        "in the place of a removed file, moved, and a third file in that place",
+        &["write /a 1"],
+        &["rm /a", "write /a 2", "mv /a /b", "write /a 3"],
+        &["/a 3", "/b 2"],
+    ),
+    (
+        "in the place of a removed file, moved and removed, and a third file in that place",
+        &["write /a 1"],
+        &["rm /a", "write /a 2", "mv /a /b", "rm /b", "write /a 3"],
+        &["/a 3"],
+    ),
+    (
+        "into a lost folder that moved on, and another folder has its path",
+        &["write /a 1"],
+        &["mkdir /d/e", "mv /a /d/e/a", "mv /d /f", "mkdir /d/e"],
+        &["/f/e/a 1"],
+    ),
+    (
+        "into a lost folder whose path is now that of one that was there",
+        &["write /a 1", "mkdir /x/e"],
+        &["mkdir /d/e", "mv /a /d/e/b", "mv /d /g", "mv /x /d"],
+        &["/g/e/b 1"],
+    ),
+    (
+        "through such a folder, and another file in its place",
+        &["write /a 1", "mkdir /x/e"],
+        &["mkdir /d/e", "mv /a /d/e/b", "write /a 2", "mv /d/e/b /x/e/b", "mv /d /g", "mv /x /d"],
+        &["/a 2", "/d/e/b 1"],
+    ),
+];
+
+const PLAIN: u64 = 20;
+const SOAK: u64 = 1_000;
+/// Steps that are on disk for good, at most.
+const MOST_BEFORE: usize = 120;
+/// Steps that are lost, at most.
+const MOST_LOST: usize = 200;
+
+#[test]
+fn lost_moves_whose_paths_are_others_by_now_are_done_again() {
+    run_apart("lost::cases");
+}
+
+/// In a mount namespace of its own.
+#[test]
+fn cases() {
+    if !is_apart() {
+        return;
+    }
+    for (name, before, lost, after) in CASES {
+        let mut machine = Machine::new("ext4");
+        let (root, state) = (machine.root(), machine.state());
+        perform(&root, &state, before);
+        machine.remember();
+        perform(&root, &state, lost);
+        exchange_all_but_the_journal(&mut machine);
+        judge_files(&machine, &state, name, after);
+    }
+}
+
+#[test]
+fn a_disk_that_lost_its_last_steps_is_what_the_history_says_after_the_opening() {
+    run_apart("lost::random_histories");
+}
+
+/// In a mount namespace of its own.
+#[test]
+fn random_histories() {
+    if !is_apart() {
+        return;
+    }
+    let seed = std::env::var("YARD_SEED").ok().map(|seed| seed.parse::<u64>().unwrap());
+    let seeds = match seed {
+        Some(seed) => seed..seed + 1,
+        None => 1..1 + if soak() { SOAK } else { PLAIN },
+    };
+    let (count, lost) = (seeds.clone().count(), seeds.map(lose).sum::<usize>());
+    eprintln!("{count} histories, {lost} lost steps");
+}
+
+/// How many steps were lost.
+fn lose(seed: u64) -> usize {
+    let dice = FakeWorld::new(seed);
+    let mut machine = Machine::new(["ext4", "xfs"][dice.below(2)]);
+    let context = format!("{} seed {seed}", machine.kind);
+    std::fs::write(machine.safe().join("acknowledged"), "").unwrap();
+    work(&machine, &context, seed * 10, 1 + dice.below(MOST_BEFORE));
+    machine.remember();
+    let told = work(&machine, &context, seed * 10 + 1, 1 + dice.below(MOST_LOST));
+    exchange_all_but_the_journal(&mut machine);
+    let mut model = told.found;
+    for (_, _, change) in &told.acknowledged {
+        model.apply(change);
+    }
+    judge(&machine, &context, &model.shown(), &told.acknowledged);
+    told.acknowledged.len()
+}
+
+fn judge(machine: &Machine, context: &str, must: &Model, steps: &[(u64, String, String)]) {
+    let (root, state) = (machine.root(), machine.state());
+    let before = Model::of(&tree(&root));
+    let world = Arc::new(Booted(machine.boot));
+    let limits = Limits { load_bytes: LARGE, ..Limits::default() };
+    let hand = Hand::open(&root, &state, Plan { world, limits, ..Plan::default() }).unwrap();
+    let found = Model::of(&tree(&root));
+    let told = || {
+        let steps: Vec<_> =
+            steps.iter().map(|(seq, _, change)| format!("{seq} {change}")).collect();
+        format!("before: {before:#?}\nlost: {steps:#?}")
+    };
+    let mut differences = Vec::new();
+    for (path, hash) in &must.files {
+        let is = found.files.get(path);
+        if is != Some(hash) {
+            let was = before.files.get(path);
+            differences.push(format!("{path} must be {hash}, is {is:?}, was {was:?}"));
+        }
+    }
+    let back = found.files.keys().filter(|path| !must.files.contains_key(*path));
+    differences.extend(back.map(|path| format!("{path} is back")));
+    let folders = must.folders.symmetric_difference(&found.folders);
+    differences.extend(folders.map(|path| format!("the folder {path}")));
+    assert!(differences.is_empty(), "{context}: {differences:#?}\n{}", told());
+    let verified = hand.perform(Verify).unwrap();
+    assert_eq!(verified.problems, Vec::<String>::new(), "{context}: {}", told());
+    assert_eq!(verified.unsynced, Vec::new(), "{context}: {}", told());
+    assert_eq!(staged(&state), Vec::<String>::new(), "{context}: left in the stage");
+}
+
+/// Lets a writer do so many things. It ends without closing the workspace, which would flush it.
+fn work(machine: &Machine, context: &str, seed: u64, count: usize) -> Told {
+    let (root, state) = (machine.root(), machine.state());
+    let (out, errors) = (machine.safe().join("told"), machine.safe().join("errors"));
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "writer::child", "--nocapture"])
+        .env("YARD_CRASH_CHILD", format!("{}|{}|{seed}|{count}", root.display(), state.display()))
+        .env(UNFLUSHED, "1")
+        .env("YARD_CRASH_BOOT", machine.boot.to_string())
+        .env("YARD_CRASH_ACKNOWLEDGED", machine.safe().join("acknowledged"))
+        .stdout(append_to(&out))
+        .stderr(append_to(&errors))
+        .status()
+        .unwrap();
+    let words = || std::fs::read_to_string(&errors).unwrap();
+    assert!(status.success(), "{context}: {status}: {}", words());
+    let told = Told::read(&out);
+    assert!(told.wrong.is_empty(), "{context}: {:#?}", told.wrong);
+    told
+}
+
+/// What is flushed with each step.
+const JOURNAL: [&str; 3] = ["journal.db", "journal.db-wal", "blobs"];
+
+/// Goes on with the copy of the file system that was taken, and the journal as it is now.
+fn exchange_all_but_the_journal(machine: &mut Machine) {
+    let journal = machine.safe().join("journal");
+    std::fs::create_dir(&journal).unwrap();
+    copy(&machine.state(), &journal);
+    machine.exchange();
+    for name in JOURNAL.into_iter().chain(["journal.db-shm"]) {
+        let _ = std::fs::remove_file(machine.state().join(name));
+        let _ = std::fs::remove_dir_all(machine.state().join(name));
+    }
+    copy(&journal, &machine.state());
+}
+
+fn copy(from: &Path, to: &Path) {
+    for name in JOURNAL {
+        if from.join(name).exists() {
+            let status = Command::new("cp").arg("-a").arg(from.join(name)).arg(to).status();
+            assert!(status.unwrap().success());
+        }
+    }
+}

@@ -5,17 +5,20 @@ mod greedy;
 
 use std::ops::Range;
 
+use memchr::{memchr, memchr_iter, memrchr};
 use similar::udiff::UnifiedHunkHeader;
 use similar::{Algorithm, ChangeTag, DiffOp, group_diff_ops};
 
 use crate::text::{self, Encoding};
-use crate::{Bounds, line_diff};
+use crate::{Bounds, Result, line_diff};
 
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
-/// Above that many lines on either side the whole text is shown as replaced: nobody reads such a
-/// diff, and finding a smaller one takes long.
+/// Where more lines than that on either side are not the same at the start or the end, all of them are
+/// shown as replaced.
 const MAX_LINES: usize = 200_000;
+/// Bytes that are compared at once.
+const CHUNK: usize = 4 << 10;
 
 /// The unified diff from `before` to `after`, under the names `from` and `to`, and whether it was
 /// cut after the last line that fits into `max_bytes`.
@@ -28,29 +31,55 @@ pub fn unified(
     after: &[u8],
     max_bytes: usize,
 ) -> Option<(String, bool)> {
-    let (old_encoding, new_encoding) = (text::detect(before).ok()?, text::detect(after).ok()?);
+    // Without bounds nothing stops it.
+    unified_within(from, to, before, after, max_bytes, Bounds::NONE).unwrap_or_default()
+}
+
+/// As [`unified`], within bounds; the fault is that it was stopped.
+pub fn unified_within(
+    from: &str,
+    to: &str,
+    before: &[u8],
+    after: &[u8],
+    max_bytes: usize,
+    bounds: Bounds<'_>,
+) -> Result<Option<(String, bool)>> {
+    bounds.check()?;
+    let (Ok(old_encoding), Ok(new_encoding)) = (text::detect(before), text::detect(after)) else {
+        return Ok(None);
+    };
     if before == after {
-        return Some((String::new(), false));
+        return Ok(Some((String::new(), false)));
     }
     let (old, new) = (text::decode(before, old_encoding), text::decode(after, new_encoding));
     let mut page = Page { text: String::new(), max_bytes };
-    let complete = page.push(&[&format!("--- {from}")]).is_some()
+    let is_begun = page.push(&[&format!("--- {from}")]).is_some()
         && page.push(&[&format!("+++ {to}")]).is_some()
-        && encodings(&mut page, old_encoding, new_encoding).is_some()
-        && hunks(&mut page, &old, &new).is_some();
-    Some((page.text, !complete))
+        && encodings(&mut page, old_encoding, new_encoding).is_some();
+    let complete = is_begun && hunks(&mut page, &old, &new, &Style::Unified, bounds)?;
+    Ok(Some((page.text, !complete)))
 }
 
 /// The hunks that lead from one text to another with that many unchanged lines around each change, and
 /// whether they were cut after the last line that fits into `max_bytes`. Every count is written out
 /// (`@@ -1,1 +1,1 @@`), and of several smallest diffs that one is chosen, as the tools of JavaScript do.
 pub fn counted_hunks(old: &str, new: &str, context: usize, max_bytes: usize) -> (String, bool) {
+    // Without bounds nothing stops it.
+    counted_hunks_within(old, new, context, max_bytes, Bounds::NONE).unwrap_or_default()
+}
+
+/// As [`counted_hunks`], within bounds; the fault is that it was stopped.
+pub fn counted_hunks_within(
+    old: &str,
+    new: &str,
+    context: usize,
+    max_bytes: usize,
+    bounds: Bounds<'_>,
+) -> Result<(String, bool)> {
+    bounds.check()?;
     let mut page = Page { text: String::new(), max_bytes };
-    let (old, new) = (lines(old), lines(new));
-    let operations = greedy::compare(&old, &new).unwrap_or_else(|| compare(&old, &new));
-    let groups = group_diff_ops(operations, context);
-    let complete = each_hunk(&mut page, &old, &new, groups, counted_header).is_some();
-    (page.text, !complete)
+    let complete = hunks(&mut page, old, new, &Style::Counted(context), bounds)?;
+    Ok((page.text, !complete))
 }
 
 fn counted_header(group: &[DiffOp]) -> String {
@@ -93,42 +122,157 @@ fn encodings(page: &mut Page, old: Encoding, new: Encoding) -> Option<()> {
     page.push(&["\\ Encoding changed from ", old.name(), " to ", new.name()])
 }
 
-fn hunks(page: &mut Page, old: &str, new: &str) -> Option<()> {
-    let (old, new) = (lines(old), lines(new));
-    let groups = group_diff_ops(compare(&old, &new), CONTEXT);
-    each_hunk(page, &old, &new, groups, |group| UnifiedHunkHeader::new(group).to_string())
+/// How hunks are found and headed.
+enum Style {
+    Unified,
+    /// With every count, and so many unchanged lines around each change.
+    Counted(usize),
+}
+
+impl Style {
+    fn context(&self) -> usize {
+        match self {
+            Self::Unified => CONTEXT,
+            Self::Counted(context) => *context,
+        }
+    }
+
+    fn header(&self, group: &[DiffOp]) -> String {
+        match self {
+            Self::Unified => UnifiedHunkHeader::new(group).to_string(),
+            Self::Counted(_) => counted_header(group),
+        }
+    }
+
+    fn compare(&self, old: &[&str], new: &[&str], bounds: Bounds<'_>) -> Result<Vec<DiffOp>> {
+        let [old, new] = line_diff::numbered(old, new, bounds)?;
+        if let Self::Counted(_) = self
+            && let Some(operations) = greedy::compare(&old, &new, bounds)?
+        {
+            return Ok(operations);
+        }
+        line_diff::compare_numbered(&old, &new, Algorithm::Myers, bounds)
+    }
+}
+
+/// Adds the hunks; false once one does not fit.
+fn hunks(page: &mut Page, old: &str, new: &str, style: &Style, bounds: Bounds<'_>) -> Result<bool> {
+    let mut part = Part { old, new, first: 0 };
+    if part.most_lines() > MAX_LINES {
+        part = part.trimmed(style.context());
+        bounds.check()?;
+    }
+    if part.most_lines() > MAX_LINES {
+        return Ok(part.replaced(page, style).is_some());
+    }
+    let (old, new) = (lines(part.old), lines(part.new));
+    let operations = style.compare(&old, &new, bounds)?;
+    let mut steps = bounds.steps();
+    for group in group_diff_ops(operations, style.context()) {
+        if group.iter().all(|op| matches!(op, DiffOp::Equal { .. })) {
+            continue;
+        }
+        if page.push(&[&style.header(&part.in_the_text(&group))]).is_none() {
+            return Ok(false);
+        }
+        for change in group.iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
+            steps.step()?;
+            if push_change(page, change.tag(), change.value()).is_none() {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }
 
 fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-fn each_hunk(
-    page: &mut Page,
-    old: &[&str],
-    new: &[&str],
-    groups: Vec<Vec<DiffOp>>,
-    header: impl Fn(&[DiffOp]) -> String,
-) -> Option<()> {
-    for group in groups {
-        if group.iter().all(|op| matches!(op, DiffOp::Equal { .. })) {
-            continue;
-        }
-        page.push(&[&header(&group)])?;
-        for change in group.iter().flat_map(|op| op.iter_changes(old, new)) {
-            push_change(page, change.tag(), change.value())?;
-        }
-    }
-    Some(())
+/// What of two texts is compared.
+struct Part<'a> {
+    old: &'a str,
+    new: &'a str,
+    /// So many lines are before it, the same in both.
+    first: usize,
 }
 
-fn compare(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
-    if old.len().max(new.len()) > MAX_LINES {
-        let (old_len, new_len) = (old.len(), new.len());
-        return vec![DiffOp::Replace { old_index: 0, old_len, new_index: 0, new_len }];
+impl<'a> Part<'a> {
+    fn most_lines(&self) -> usize {
+        let count = |text: &str| crate::lines::count(text.as_bytes()) as usize;
+        count(self.old).max(count(self.new))
     }
-    // Without bounds nothing stops it.
-    line_diff::compare(old, new, Algorithm::Myers, Bounds::NONE).unwrap_or_default()
+
+    /// Without the lines with which both begin and end, but for as many as are shown around a change.
+    fn trimmed(&self, context: usize) -> Part<'a> {
+        let (old, new) = (self.old.as_bytes(), self.new.as_bytes());
+        let mut start = line_start(old, same_start(old, new));
+        for _ in 0..context {
+            start = line_start(old, start.saturating_sub(1));
+        }
+        let (old, new) = (&self.old[start..], &self.new[start..]);
+        let mut end = old.len() - same_end(old.as_bytes(), new.as_bytes());
+        // The first of the same lines may be the end of one that is not.
+        for _ in 0..=context {
+            let rest = &old.as_bytes()[end..];
+            end += memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
+        }
+        let first = memchr_iter(b'\n', &self.old.as_bytes()[..start]).count();
+        let (old, new) = (&old[..end], &new[..new.len() - (old.len() - end)]);
+        Part { old, new, first }
+    }
+
+    /// Operations of the part as operations of the text.
+    fn in_the_text(&self, group: &[DiffOp]) -> Vec<DiffOp> {
+        let mut group = group.to_vec();
+        for operation in &mut group {
+            let (DiffOp::Equal { old_index, new_index, .. }
+            | DiffOp::Delete { old_index, new_index, .. }
+            | DiffOp::Insert { old_index, new_index, .. }
+            | DiffOp::Replace { old_index, new_index, .. }) = operation;
+            *old_index += self.first;
+            *new_index += self.first;
+        }
+        group
+    }
+
+    /// One hunk that replaces all of it: nobody reads such a diff, and finding a smaller one takes long.
+    fn replaced(&self, page: &mut Page, style: &Style) -> Option<()> {
+        let count = |text: &str| crate::lines::count(text.as_bytes()) as usize;
+        let (old_len, new_len) = (count(self.old), count(self.new));
+        let all = DiffOp::Replace { old_index: 0, old_len, new_index: 0, new_len };
+        page.push(&[&style.header(&self.in_the_text(&[all]))])?;
+        for line in self.old.split_inclusive('\n') {
+            push_change(page, ChangeTag::Delete, line)?;
+        }
+        for line in self.new.split_inclusive('\n') {
+            push_change(page, ChangeTag::Insert, line)?;
+        }
+        Some(())
+    }
+}
+
+/// Where the line of an offset begins.
+fn line_start(text: &[u8], offset: usize) -> usize {
+    memrchr(b'\n', &text[..offset]).map_or(0, |at| at + 1)
+}
+
+/// With how many bytes both begin.
+fn same_start(old: &[u8], new: &[u8]) -> usize {
+    let chunks = old.chunks(CHUNK).zip(new.chunks(CHUNK));
+    let same = chunks.take_while(|(old, new)| old == new).count() * CHUNK;
+    let same = same.min(old.len()).min(new.len());
+    let bytes = old[same..].iter().zip(&new[same..]);
+    same + bytes.take_while(|(old, new)| old == new).count()
+}
+
+/// With how many bytes both end.
+fn same_end(old: &[u8], new: &[u8]) -> usize {
+    let chunks = old.rchunks(CHUNK).zip(new.rchunks(CHUNK));
+    let same = chunks.take_while(|(old, new)| old == new).count() * CHUNK;
+    let same = same.min(old.len()).min(new.len());
+    let bytes = old[..old.len() - same].iter().rev().zip(new[..new.len() - same].iter().rev());
+    same + bytes.take_while(|(old, new)| old == new).count()
 }
 
 fn push_change(page: &mut Page, tag: ChangeTag, line: &str) -> Option<()> {
@@ -183,6 +327,51 @@ mod tests {
         );
         assert_eq!(counted_hunks("x\n", "y\n", 1, 20), ("@@ -1,1 +1,1 @@\n-x\n".to_owned(), true));
         assert_eq!(hunks("x", "x"), (String::new(), false));
+    }
+
+    /// Texts with too many lines to be compared as a whole.
+    fn many_lines(change: impl Fn(&mut Vec<String>)) -> [String; 2] {
+        let mut lines: Vec<String> = (0..MAX_LINES + 10).map(|line| format!("é{line}\n")).collect();
+        let old = lines.concat();
+        change(&mut lines);
+        [old, lines.concat()]
+    }
+
+    #[test]
+    fn a_change_in_a_text_with_very_many_lines_is_found_at_its_place() {
+        let [old, new] = many_lines(|lines| {
+            lines[5_000] = "è5000\n".to_owned();
+            lines.remove(7_000);
+        });
+        let text = diff(old.as_bytes(), new.as_bytes());
+        let first = "@@ -4998,7 +4998,7 @@\n é4997\n é4998\n é4999\n-é5000\n+è5000\n é5001\n";
+        assert!(text.contains(first), "{text}");
+        assert!(text.contains("\n-é7000\n"), "{text}");
+        assert_eq!(text.lines().count(), 2 + 9 + 8);
+        assert_eq!(counted_hunks(&old, &new, 1, 4_096).0.lines().count(), 5 + 4);
+    }
+
+    #[test]
+    fn a_change_at_an_end_of_a_text_with_very_many_lines_is_found() {
+        for at in [0, MAX_LINES + 9] {
+            let [old, new] = many_lines(|lines| lines[at] = "x".to_owned());
+            let text = diff(old.as_bytes(), new.as_bytes());
+            let changed = |line: &&str| line.starts_with(['-', '+']) && !line.contains("/x");
+            assert!(text.lines().filter(changed).count() <= 3, "{text}");
+            let [old, new] = many_lines(|lines| lines.insert(at, "new\n".to_owned()));
+            let text = diff(old.as_bytes(), new.as_bytes());
+            assert_eq!(text.lines().filter(changed).collect::<Vec<_>>(), ["+new"], "{text}");
+        }
+    }
+
+    #[test]
+    fn very_many_lines_that_all_differ_are_one_hunk_that_is_cut() {
+        let [old, _] = many_lines(|_| ());
+        let (text, is_cut) =
+            unified("a", "b", old.as_bytes(), old.replace('é', "e").as_bytes(), 99).unwrap();
+        let total = MAX_LINES + 10;
+        assert!(text.contains(&format!("@@ -1,{total} +1,{total} @@\n-é0\n-é1\n")), "{text}");
+        assert!(is_cut);
     }
 
     #[test]

@@ -19,13 +19,44 @@ const SMALL_PART: usize = 256;
 /// Parts are parted again at most so often.
 const DEEPEST: usize = 24;
 
+/// The lines of two texts as numbers: equal lines have equal numbers. Comparing numbers takes the same time
+/// however long the lines are.
+pub(crate) fn numbered<T: Hash + Eq>(
+    old: &[T],
+    new: &[T],
+    bounds: Bounds<'_>,
+) -> Result<[Vec<u32>; 2]> {
+    let mut known: HashMap<&T, u32> = HashMap::with_capacity(old.len());
+    let mut steps = bounds.steps();
+    let mut number = |line| {
+        steps.step()?;
+        let next = known.len() as u32;
+        Ok(*known.entry(line).or_insert(next))
+    };
+    let old = old.iter().map(&mut number).collect::<Result<_>>()?;
+    let new = new.iter().map(&mut number).collect::<Result<_>>()?;
+    Ok([old, new])
+}
+
 /// The operations that lead from `old` to `new`. `algorithm` is how small texts are compared.
-pub(crate) fn compare<T: Hash + Ord>(
+pub(crate) fn compare<T: Hash + Eq>(
     old: &[T],
     new: &[T],
     algorithm: Algorithm,
     bounds: Bounds<'_>,
 ) -> Result<Vec<DiffOp>> {
+    let [old, new] = numbered(old, new, bounds)?;
+    compare_numbered(&old, &new, algorithm, bounds)
+}
+
+/// As [`compare`], of lines that have numbers.
+pub(crate) fn compare_numbered(
+    old: &[u32],
+    new: &[u32],
+    algorithm: Algorithm,
+    bounds: Bounds<'_>,
+) -> Result<Vec<DiffOp>> {
+    bounds.check()?;
     if old.len() + new.len() <= SMALL {
         return Ok(capture_diff_slices(algorithm, old, new));
     }
@@ -55,16 +86,16 @@ impl Part {
     }
 }
 
-struct Search<'a, T> {
-    old: &'a [T],
-    new: &'a [T],
+struct Search<'a> {
+    old: &'a [u32],
+    new: &'a [u32],
     algorithm: Algorithm,
     steps: Steps<'a>,
     /// What is the same, ascending.
     found: Vec<Same>,
 }
 
-impl<T: Hash + Ord> Search<'_, T> {
+impl Search<'_> {
     /// Finds what is the same within a part.
     fn part(&mut self, part: Part, depth: usize) -> Result<()> {
         let (part, tail) = self.trimmed(part)?;
@@ -132,10 +163,10 @@ impl<T: Hash + Ord> Search<'_, T> {
     fn anchors(&mut self, part: &Part) -> Result<Vec<(usize, usize)>> {
         let (all_old, all_new) = (self.old, self.new);
         // Where a line is on each side; none once it was seen twice.
-        let mut lines: HashMap<&T, (Seen, Seen)> = HashMap::with_capacity(part.old.len());
+        let mut lines: HashMap<u32, (Seen, Seen)> = HashMap::with_capacity(part.old.len());
         for at in part.old.clone() {
             self.steps.step()?;
-            lines.entry(&all_old[at]).or_default().0.see(at);
+            lines.entry(all_old[at]).or_default().0.see(at);
         }
         for at in part.new.clone() {
             self.steps.step()?;

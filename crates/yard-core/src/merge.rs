@@ -45,6 +45,7 @@ pub fn merge_within(
     theirs: &[u8],
     bounds: Bounds<'_>,
 ) -> crate::Result<Result<Vec<u8>, Collision>> {
+    bounds.check()?;
     if theirs == base || ours == theirs {
         return Ok(Ok(ours.to_vec()));
     }

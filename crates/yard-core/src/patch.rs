@@ -17,6 +17,7 @@ mod place;
 mod print;
 mod reader;
 mod reverse;
+mod runs;
 mod tree;
 mod unified;
 

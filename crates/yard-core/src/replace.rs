@@ -2,6 +2,7 @@
 //! the same after it; where that is impossible nothing is changed. A fault's words are the
 //! caller's next lesson: they alone must be enough for a call that succeeds.
 
+mod batch;
 pub(crate) mod diagnosis;
 
 use std::ops::Range;
@@ -14,10 +15,15 @@ use crate::op::EditAction;
 use crate::text::{LineEnding, NotText, Text, dominant_ending};
 use crate::{Bounds, Fault, FaultCode, Result, Subject};
 
+pub use batch::{Batches, Done};
+
 /// That many line numbers are named when a text occurs several times.
 const MAX_PLACES: usize = 20;
-/// Each of several edits goes over the whole text: more bytes than this in all are refused.
-const MOST_BYTES_OF_WORK: usize = 16 << 30;
+/// Edits that depend on each other go over the whole text one by one: more bytes than this in all are
+/// refused, but for a few edits of a large text.
+const MOST_BYTES_OF_WORK: usize = 2 << 30;
+/// So many edits of any text are never refused for the work that they are.
+const FEW_EDITS: usize = 64;
 /// The places of a text that overlaps itself are counted up to so many times the size of the body.
 const OVERLAPS: usize = 4;
 
@@ -36,21 +42,51 @@ pub fn edit(bytes: &[u8], actions: &[EditAction]) -> Result<Outcome> {
     edit_within(bytes, actions, Bounds::NONE)
 }
 
-/// As [`edit`], within bounds. It takes time in proportion to the text for each action, however often a
-/// text occurs.
+/// As [`edit`], within bounds. A single edit takes time in proportion to the text, however often a text
+/// occurs, and so do many edits that do not depend on each other.
 pub fn edit_within(bytes: &[u8], actions: &[EditAction], bounds: Bounds<'_>) -> Result<Outcome> {
-    check_work(bytes.len(), actions.len())?;
+    bounds.check()?;
     let mut text = Text::parse(bytes).map_err(not_text)?;
+    bounds.check()?;
     let mut places = Vec::with_capacity(actions.len());
     // What an edit leaves may have no line break to learn from: the file had.
     let usual = file_ending(&text.body);
-    for (at, action) in actions.iter().enumerate() {
+    let (mut batches, mut work) = (Batches::default(), 0);
+    while places.len() < actions.len() {
         bounds.check()?;
-        let done = act(&text.body, action, usual, bounds);
+        let at = places.len();
+        if let Some(done) = batches.next(&text.body, &actions[at..], usual, bounds)? {
+            text.body = done.body;
+            places.resize(at + done.edits, 1);
+            work += text.body.len();
+            if done.edits > 0 {
+                continue;
+            }
+        }
+        work += text.body.len();
+        check_work(work, text.body.len(), actions.len())?;
+        let done = act(&text.body, &actions[at], usual, bounds);
         let (body, count) = done.map_err(|fault| nth(fault, at, actions))?;
         text.body = body;
         places.push(count);
     }
+    bounds.check()?;
+    encoded(text, bytes, actions, places)
+}
+
+/// Does as many of the first edits at once as do not depend on each other; none where none can be done
+/// so. For callers that look at what each of the others does.
+pub fn first_edits(
+    batches: &mut Batches,
+    text: &str,
+    actions: &[EditAction],
+    bounds: Bounds<'_>,
+) -> Result<Option<Done>> {
+    batches.next(text, actions, file_ending(text), bounds)
+}
+
+/// The edited text in the encoding of the file.
+fn encoded(text: Text, bytes: &[u8], actions: &[EditAction], places: Vec<u64>) -> Result<Outcome> {
     let subject = match actions.last() {
         Some(EditAction::Insert { .. }) => Subject::Content,
         _ => Subject::Replacement,
@@ -68,15 +104,20 @@ pub fn edit_within(bytes: &[u8], actions: &[EditAction], bounds: Bounds<'_>) -> 
     Ok(Outcome { bytes: after, places })
 }
 
-/// A fault for more edits of a large text than one call should take.
-fn check_work(bytes: usize, edits: usize) -> Result<()> {
-    let most = MOST_BYTES_OF_WORK / bytes.max(1);
-    if edits <= most.max(1) {
+/// Whether a text stands anywhere in another, as an edit would find it.
+pub fn occurs(text: &str, old: &str, bounds: Bounds<'_>) -> Result<bool> {
+    Ok(!old.is_empty() && Search::new(text, old).next(0, &mut bounds.steps())?.is_some())
+}
+
+/// A fault for more work than one call should be: `work` bytes that edits of a file of so many `bytes`
+/// went over one by one.
+pub fn check_work(work: usize, bytes: usize, edits: usize) -> Result<()> {
+    if work <= MOST_BYTES_OF_WORK.max(bytes.saturating_mul(FEW_EDITS)) {
         return Ok(());
     }
     let message = format!(
-        "{edits} edits of a file of {bytes} bytes are too much for one call; send at most {most} at a \
-         time, or write the file anew. Nothing was changed."
+        "{edits} edits of a file of {bytes} bytes that depend on each other are too much for one call; \
+         send at most {FEW_EDITS} at a time, or write the file anew. Nothing was changed."
     );
     Err(Fault::new(FaultCode::TooLarge, message))
 }
@@ -140,10 +181,15 @@ impl Replacement<'_> {
             return Err(search.not_unique(body, steps)?);
         }
         let place = search.place(&first);
-        let file_ending = file_ending(body);
-        let (before, after) = (&body[..place.start], &body[place.end..]);
-        let text = [before, &self.adapted(&body[place], file_ending), after].concat();
-        self.changed(body, text, bounds)
+        // A text without a line break has no use for the file's.
+        let file_ending = self.new.contains('\n').then(|| file_ending(body)).flatten();
+        let new = self.adapted(&body[place.clone()], file_ending);
+        if new == body[place.clone()] {
+            return Err(no_change());
+        }
+        let text = [&body[..place.start], &new, &body[place.end..]].concat();
+        bounds.check_size(text.len())?;
+        Ok(text)
     }
 
     /// The body with every place changed, from the first on and without overlaps; how many there are.
@@ -451,6 +497,20 @@ mod tests {
         (fault.code(), fault.subject())
     }
 
+    /// The slow and simple way: each edit alone, to what the one before left.
+    pub(super) fn one_by_one(bytes: &[u8], actions: &[EditAction]) -> Result<Outcome> {
+        let mut text = Text::parse(bytes).map_err(not_text)?;
+        let usual = file_ending(&text.body);
+        let mut places = Vec::new();
+        for (at, action) in actions.iter().enumerate() {
+            let done = act(&text.body, action, usual, Bounds::NONE);
+            let (body, count) = done.map_err(|fault| nth(fault, at, actions))?;
+            text.body = body;
+            places.push(count);
+        }
+        encoded(text, bytes, actions, places)
+    }
+
     #[test]
     fn r5_replacements_take_the_line_ending() {
         for (body, old, new, result) in [
@@ -558,13 +618,14 @@ mod tests {
     }
 
     #[test]
-    fn f3_too_many_edits_of_a_large_text_are_refused_at_once() {
-        let insert = EditAction::Insert { line: 0, text: "x".to_owned() };
-        let body = "a".repeat(1 << 20);
-        let fault = done(&body, &vec![insert; (16 << 10) + 1]).unwrap_err();
+    fn f3_too_many_edits_that_depend_on_each_other_are_refused() {
+        let (large, few) = (64 << 20, FEW_EDITS);
+        assert!(check_work(MOST_BYTES_OF_WORK, 1 << 20, 3_000).is_ok());
+        assert!(check_work(few * large, large, few).is_ok());
+        let fault = check_work(MOST_BYTES_OF_WORK + 1, 1 << 20, 3_000).unwrap_err();
         assert_eq!(fault.code(), FaultCode::TooLarge);
-        assert!(fault.message().contains("send at most 16384 at a time"), "{fault}");
-        assert!(check_work(usize::MAX, 1).is_ok() && check_work(0, 200_000).is_ok());
+        assert!(fault.message().contains("send at most 64 at a time"), "{fault}");
+        assert!(check_work(few * large + 1, large, few + 1).is_err());
     }
 
     /// Every place, without overlaps.

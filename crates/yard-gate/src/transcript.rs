@@ -166,6 +166,10 @@ impl VirtualFiles for Transcripts {
         }
     }
 
+    fn newest(&self) -> Result<Option<VirtualFile>> {
+        Ok(self.desk.chats(None, 1).map_err(store_fault)?.into_iter().map(file).next())
+    }
+
     fn find(&self, name: &Name) -> Result<Option<VirtualFile>> {
         Ok(self.desk.chat_named(name).map_err(store_fault)?.map(file))
     }

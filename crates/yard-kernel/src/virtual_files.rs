@@ -40,6 +40,9 @@ pub trait VirtualFiles: Send + Sync {
     /// All of them, in no order.
     fn list(&self) -> Result<Vec<VirtualFile>>;
 
+    /// The newest of them, in a time that does not grow with their number.
+    fn newest(&self) -> Result<Option<VirtualFile>>;
+
     /// One of them.
     fn find(&self, name: &Name) -> Result<Option<VirtualFile>>;
 
@@ -204,6 +207,17 @@ impl Workspace {
                 files.list().map(Shown::all)
             }
             _ => Ok(Shown::default()),
+        }
+    }
+
+    /// The virtual files that the own entries of a folder need: all in their own folder; in the root, which
+    /// shows their folder alone, the newest.
+    pub(crate) fn shown_in(&self, folder: &WsPath) -> Result<Shown> {
+        match &self.virtual_files {
+            Some(files) if folder.is_root() => {
+                Ok(Shown::all(files.newest()?.into_iter().collect()))
+            }
+            _ => self.shown_below(folder),
         }
     }
 

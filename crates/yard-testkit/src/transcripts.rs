@@ -56,6 +56,14 @@ impl VirtualFiles for Transcripts {
         Ok(self.all().iter().rev().map(|(name, (id, text))| file(name, *id, text)).collect())
     }
 
+    fn newest(&self) -> Result<Option<VirtualFile>> {
+        let all = self.all();
+        Ok(all
+            .iter()
+            .max_by_key(|(_, (id, _))| *id)
+            .map(|(name, (id, text))| file(name, *id, text)))
+    }
+
     fn find(&self, name: &Name) -> Result<Option<VirtualFile>> {
         Ok(self.all().get(name).map(|(id, text)| file(name, *id, text)))
     }

@@ -7,8 +7,12 @@
     clippy::panic,
     clippy::disallowed_methods,
     clippy::print_stderr,
+    clippy::print_stdout,
     reason = "a test prepares a disk and fails loudly"
 )]
+
+#[path = "fuzz_args/costs.rs"]
+mod costs;
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;

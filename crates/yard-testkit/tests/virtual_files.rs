@@ -105,6 +105,43 @@ fn w18_the_folder_is_there_as_soon_as_there_is_a_chat() {
     assert_eq!(yard.call("read", json!({"path": "/chats/a.chat"})).status, 404);
 }
 
+/// Chats that are too many to be listed.
+struct Innumerable(Transcripts);
+
+impl yard_kernel::VirtualFiles for Innumerable {
+    fn list(&self) -> yard_core::Result<Vec<yard_kernel::VirtualFile>> {
+        panic!("all chats were listed");
+    }
+
+    fn newest(&self) -> yard_core::Result<Option<yard_kernel::VirtualFile>> {
+        self.0.newest()
+    }
+
+    fn find(&self, name: &yard_core::Name) -> yard_core::Result<Option<yard_kernel::VirtualFile>> {
+        self.0.find(name)
+    }
+
+    fn text(
+        &self,
+        name: &yard_core::Name,
+        call: &yard_core::Call,
+    ) -> yard_core::Result<Option<Vec<u8>>> {
+        self.0.text(name, call)
+    }
+}
+
+#[test]
+fn h10_listing_the_root_does_not_list_every_chat() {
+    let chats = Transcripts::default();
+    chats.put("a.chat", TEXT);
+    let virtual_files: Arc<dyn yard_kernel::VirtualFiles> = Arc::new(Innumerable(chats));
+    let plan = Plan { virtual_files: Some(virtual_files), ..Plan::default() };
+    let yard = Yard::open(&Folders::new(), plan).unwrap();
+    yard.put("/a.txt", "a");
+    assert_eq!(paths(&result(&yard, "ls", json!({"path": "/"}))["entries"]), ["/chats", "/a.txt"]);
+    assert_eq!(yard.call("read", json!({"path": "/chats/a.chat"})).status, 200);
+}
+
 #[test]
 fn w18_chats_are_read_as_any_text() {
     let (yard, _) = with_chats(&["a.chat"]);

@@ -4,6 +4,9 @@
 
 use similar::DiffOp;
 
+use crate::bounds::Steps;
+use crate::{Bounds, Result};
+
 /// Steps that are kept at most: about a thousand changes.
 const MAX_STEPS: usize = 1 << 20;
 /// Equal lines that are passed at most, each way counted.
@@ -28,18 +31,23 @@ struct Way {
     last: Option<usize>,
 }
 
-/// The operations from `old` to `new`; none if there are too many changes.
-pub(super) fn compare(old: &[&str], new: &[&str]) -> Option<Vec<DiffOp>> {
-    let mut search = Search { old, new, steps: Vec::new(), passed: 0 };
-    let last = search.run()?;
-    Some(search.operations(last))
+/// The operations from `old` to `new`, whose lines have numbers; none if there are too many changes.
+pub(super) fn compare(old: &[u32], new: &[u32], bounds: Bounds<'_>) -> Result<Option<Vec<DiffOp>>> {
+    let work = bounds.steps();
+    let mut search = Search { old, new, steps: Vec::new(), passed: 0, work, stopped: Ok(()) };
+    let last = search.run();
+    search.stopped.clone()?;
+    Ok(last.map(|last| search.operations(last)))
 }
 
 struct Search<'a> {
-    old: &'a [&'a str],
-    new: &'a [&'a str],
+    old: &'a [u32],
+    new: &'a [u32],
     steps: Vec<Step>,
     passed: usize,
+    work: Steps<'a>,
+    /// The fault with which the search was stopped.
+    stopped: Result<()>,
 }
 
 impl Search<'_> {
@@ -100,7 +108,8 @@ impl Search<'_> {
             }
             (None, None) => return Some(None),
         };
-        if self.steps.len() == MAX_STEPS || self.passed > MAX_PASSED {
+        self.stopped = self.work.step();
+        if self.steps.len() == MAX_STEPS || self.passed > MAX_PASSED || self.stopped.is_err() {
             return None;
         }
         self.steps.push(Step { before, change });

@@ -2,36 +2,31 @@
 //! anchor only ever leaves out places; of those that are left there must be one (X3).
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::page::Fold;
-use super::place::{Missing, Pass, Regions, Search, Spot};
+use super::place::{Area, Missing, Pass, Regions, Search, Spot};
 use super::{HunkLine, Sign};
-
-/// Where to look, as the anchors say it.
-struct Narrowed {
-    /// The blocks below the lines that the anchors name: as they are written, and then with white
-    /// space and punctuation ignored, for anchors are often written without their indentation.
-    blocks: Vec<Regions>,
-    /// Everything below the first line that is so named.
-    below: Regions,
-}
 
 impl Search<'_, '_> {
     pub(super) fn freeform(&self) -> Result<Spot, Missing> {
         if self.hunk.old_lines().next().is_none() {
             return self.addition();
         }
-        let narrowed = self.narrowed()?;
+        let blocks = self.narrowed_by(&self.hunk.anchors)?;
+        let blocks: Vec<&[Range<usize>]> = blocks.iter().map(Vec::as_slice).collect();
         let whole = self.whole();
         for kept in [Some(whole.clone()), self.without_blank_ends()].into_iter().flatten() {
-            for tiers in [narrowed.blocks.as_slice(), std::slice::from_ref(&narrowed.below)] {
-                if let Some(mut spot) = self.in_passes(&kept, tiers)? {
-                    // What was ignored within lines says more than blank ones at the ends.
-                    if kept != whole && spot.pass == Pass::Exact {
-                        spot.pass = Pass::Fuzz(whole.len() - kept.len());
-                    }
-                    return Ok(spot);
+            let mut found = self.in_passes(&kept, &blocks)?;
+            if found.is_none() {
+                found = self.in_passes(&kept, &[&[self.below(&self.hunk.anchors)?]])?;
+            }
+            if let Some(mut spot) = found {
+                // What was ignored within lines says more than blank ones at the ends.
+                if kept != whole && spot.pass == Pass::Exact {
+                    spot.pass = Pass::Fuzz(whole.len() - kept.len());
                 }
+                return Ok(spot);
             }
         }
         Err(Missing::Nowhere)
@@ -43,12 +38,13 @@ impl Search<'_, '_> {
         let Some((anchor, outer)) = self.hunk.anchors.split_last() else {
             return Ok(self.spot(end, Pass::Stated));
         };
-        let narrowed = self.narrowed_by(outer)?;
+        let blocks = self.narrowed_by(outer)?;
         // An outer anchor is not its own inner one.
         let head = usize::from(!outer.is_empty());
-        for regions in narrowed.blocks.iter().chain([&narrowed.below]) {
+        let below = vec![self.below(outer)?];
+        for regions in blocks.iter().chain([&below]) {
             let inside: Regions = regions.iter().map(|one| one.start + head..one.end).collect();
-            let (fold, mut found) = self.anchor_lines(anchor, &inside);
+            let (fold, mut found) = self.anchor_lines(anchor, &inside)?;
             found.retain(|line| line + 1 >= self.progress.cursor);
             match found.as_slice() {
                 [] => {}
@@ -59,9 +55,8 @@ impl Search<'_, '_> {
                 _ => return Err(Missing::Anchors(anchor.clone(), found)),
             }
         }
-        let before = 0..self.progress.cursor;
-        let (_, passed) = self.anchor_lines(anchor, &[before]);
-        Err(passed.first().map_or_else(|| Missing::Anchor(anchor.clone()), |l| Missing::Before(*l)))
+        let passed = self.first_anchor_line(anchor, &(0..self.progress.cursor))?;
+        Err(passed.map_or_else(|| Missing::Anchor(anchor.clone()), Missing::Before))
     }
 
     /// Blank context at the ends is what models add to set chunks apart.
@@ -73,44 +68,41 @@ impl Search<'_, '_> {
         (kept != self.whole() && self.says_something(&kept)).then_some(kept)
     }
 
-    /// Where to look for a chunk: only where no chunk was placed yet.
-    fn narrowed(&self) -> Result<Narrowed, Missing> {
-        let free = |region: Range<usize>| region.start.max(self.progress.cursor)..region.end;
-        let mut narrowed = self.narrowed_by(&self.hunk.anchors)?;
-        for regions in &mut narrowed.blocks {
-            *regions = regions.drain(..).map(free).filter(|region| !region.is_empty()).collect();
-        }
-        Ok(narrowed)
-    }
-
-    /// A block may have begun before the last chunk ended: what is left of it counts.
-    fn narrowed_by(&self, anchors: &[String]) -> Result<Narrowed, Missing> {
+    /// The blocks below the lines that the anchors name: as they are written, and then with white space
+    /// and punctuation ignored, for anchors are often written without their indentation. A block may
+    /// have begun before the last chunk ended: what is left of it counts.
+    fn narrowed_by(&self, anchors: &[String]) -> Result<Rc<Vec<Regions>>, Missing> {
         if anchors.is_empty() {
-            return Ok(Narrowed { blocks: Vec::new(), below: vec![self.rest()] });
+            return Ok(Rc::default());
         }
-        let written = self.nested(anchors, |anchor, inside| self.anchor_lines(anchor, inside).1)?;
-        let loosely = |anchor: &str, inside: &[Range<usize>]| {
-            self.within(Fold::Punctuation, &[anchor.as_bytes()], inside)
-        };
-        let mut blocks = vec![written];
-        blocks.extend(self.nested(anchors, loosely).ok().filter(|loose| !blocks.contains(loose)));
-        Ok(Narrowed { blocks, below: vec![self.below(anchors)] })
+        let blocks = self.page.blocks_below(anchors, || {
+            let written =
+                self.nested(anchors, |anchor, inside| Ok(self.anchor_lines(anchor, inside)?.1))?;
+            let loose = self.nested(anchors, |anchor, inside| {
+                self.within(Fold::Punctuation, &[anchor.as_bytes()], Area::all(inside))
+            })?;
+            Ok(if loose == written { vec![written] } else { vec![written, loose] })
+        })?;
+        // Flat text has no blocks that could hold an inner anchor: it is sought below.
+        if blocks.first().is_none_or(Vec::is_empty) {
+            self.named_below(anchors)?;
+        }
+        Ok(blocks)
     }
 
     /// The blocks below what the last anchor names within the blocks of those before it.
     fn nested(
         &self,
         anchors: &[String],
-        lines: impl Fn(&str, &[Range<usize>]) -> Vec<usize>,
+        lines: impl Fn(&str, &[Range<usize>]) -> Result<Vec<usize>, Missing>,
     ) -> Result<Regions, Missing> {
         let whole = 0..self.page.len();
         let mut inside = vec![whole];
         let mut blocks = Regions::new();
         for anchor in anchors {
-            blocks = self.blocks(&lines(anchor, &inside));
+            blocks = self.blocks(&lines(anchor, &inside)?)?;
             if blocks.is_empty() {
-                // Flat text has no blocks that could hold an inner anchor: it is sought below.
-                return self.named_below(anchors).map(|()| Regions::new());
+                break;
             }
             // The next anchor is below this one; a chunk may repeat the line as its context.
             inside = blocks.iter().map(|block| block.start + 1..block.end).collect();
@@ -122,65 +114,91 @@ impl Search<'_, '_> {
     fn named_below(&self, anchors: &[String]) -> Result<(), Missing> {
         let mut below = self.rest();
         for anchor in anchors {
-            let (_, first) = self.anchor_lines(anchor, std::slice::from_ref(&below));
-            let first = first.first().ok_or_else(|| Missing::Anchor(anchor.clone()))?;
-            below.start = first + 1;
+            let first = self.first_anchor_line(anchor, &below)?;
+            below.start = first.ok_or_else(|| Missing::Anchor(anchor.clone()))? + 1;
         }
         Ok(())
     }
 
     /// Everything from the first line on that the anchors name, one after the other. The line itself
     /// is part of it: a chunk may repeat it as its context.
-    fn below(&self, anchors: &[String]) -> Range<usize> {
+    fn below(&self, anchors: &[String]) -> Result<Range<usize>, Missing> {
         let mut below = self.rest();
         let mut head = below.start;
         for anchor in anchors {
-            let (_, first) = self.anchor_lines(anchor, std::slice::from_ref(&below));
-            if let Some(first) = first.first() {
-                head = *first;
+            if let Some(first) = self.first_anchor_line(anchor, &below)? {
+                head = first;
                 below.start = first + 1;
             }
         }
-        head..below.end
+        Ok(head..below.end)
     }
 
     /// The lines that an anchor names, at the first pass that finds any.
-    fn anchor_lines(&self, anchor: &str, regions: &[Range<usize>]) -> (Fold, Vec<usize>) {
+    fn anchor_lines(
+        &self,
+        anchor: &str,
+        regions: &[Range<usize>],
+    ) -> Result<(Fold, Vec<usize>), Missing> {
         for fold in Fold::ALL {
-            let found = self.within(fold, &[anchor.as_bytes()], regions);
+            let found = self.within(fold, &[anchor.as_bytes()], Area::all(regions))?;
             if !found.is_empty() {
-                return (fold, found);
+                return Ok((fold, found));
             }
         }
-        (Fold::Exact, Vec::new())
+        Ok((Fold::Exact, Vec::new()))
+    }
+
+    /// The first of the lines that an anchor names.
+    fn first_anchor_line(
+        &self,
+        anchor: &str,
+        region: &Range<usize>,
+    ) -> Result<Option<usize>, Missing> {
+        for fold in Fold::ALL {
+            if let Some(first) = self.page.first(fold, anchor.as_bytes(), region)? {
+                return Ok(Some(first));
+            }
+        }
+        Ok(None)
     }
 
     /// The blocks below the named lines, which ascend. One that begins in another ends in it.
-    fn blocks(&self, named: &[usize]) -> Regions {
+    fn blocks(&self, named: &[usize]) -> Result<Regions, Missing> {
         let mut blocks = Regions::new();
         for line in named {
             if blocks.last().is_none_or(|last| last.end <= *line) {
-                blocks.push(self.block(*line));
+                blocks.push(*line..self.page.block_end(*line, || self.block_ends())?);
             }
         }
-        blocks
+        Ok(blocks)
     }
 
-    /// The line and what is indented below it: the body of a class, a function, an entry, with the
-    /// bracket that closes it.
-    fn block(&self, line: usize) -> Range<usize> {
-        line..self.page.block_end(line, |line| self.find_block_end(line))
-    }
-
-    fn find_block_end(&self, line: usize) -> usize {
-        let head = depth(self.page.content(line));
-        let ends = |below: &usize| {
-            let content = self.page.content(*below);
-            let blank = content.trim_ascii().is_empty();
+    /// Where each line's block ends. The block is the line and what is indented below it: the body of a
+    /// class, a function, an entry, with the bracket that closes it.
+    fn block_ends(&self) -> Result<Vec<u32>, Missing> {
+        let mut ends = vec![self.page.len() as u32; self.page.len()];
+        let mut steps = self.page.steps();
+        // Lines that can end a block of a line above them, the nearest last. One that is not less
+        // indented than a nearer one ends nothing above that one.
+        let mut below: Vec<(usize, u32)> = Vec::new();
+        for line in (0..self.page.len()).rev() {
+            steps.step()?;
+            let content = self.page.content(line);
             let depth = depth(content);
-            !blank && (depth < head || depth == head && !is_bracket(content))
-        };
-        (line + 1..self.page.len()).find(ends).unwrap_or(self.page.len())
+            // A bracket at the depth of the first line belongs to the block.
+            let ends_this = |one: &(usize, u32)| one.0 < 2 * depth + 1;
+            let count = below.partition_point(ends_this);
+            if let Some((_, end)) = count.checked_sub(1).and_then(|last| below.get(last)) {
+                ends[line] = *end;
+            }
+            if !content.trim_ascii().is_empty() {
+                let rank = 2 * depth + usize::from(is_bracket(content));
+                below.truncate(below.partition_point(|one| one.0 < rank));
+                below.push((rank, line as u32));
+            }
+        }
+        Ok(ends)
     }
 }
 

@@ -57,6 +57,7 @@ pub fn apply(bytes: &[u8], file: &FilePatch) -> Result<Applied> {
 
 /// As [`apply`], within bounds.
 pub fn apply_within(bytes: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied> {
+    bounds.check()?;
     match file.action {
         Action::Add => Ok(added(file)),
         Action::Delete => deleted(bytes, file, bounds),
@@ -146,7 +147,7 @@ fn patched_after_bom(bytes: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Resu
 
 /// The hunks done to a body whose `\n` is one byte.
 fn patched(body: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied> {
-    let page = Page::new(body);
+    let page = Page::new(body, bounds).map_err(stopped)?;
     let mut output =
         Output { page: &page, bytes: Vec::with_capacity(body.len()), ending: OnceCell::new() };
     let mut progress = Progress::default();
@@ -154,8 +155,10 @@ fn patched(body: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied>
     for (number, hunk) in file.hunks.iter().enumerate() {
         bounds.check()?;
         bounds.check_size(output.bytes.len())?;
-        let spot = place(&page, file.form, hunk, progress)
-            .map_err(|missing| Unplaced { page: &page, file, number, missing }.fault())?;
+        let spot = place(&page, file.form, hunk, progress).map_err(|missing| match missing {
+            Missing::Stopped(fault) => fault,
+            missing => Unplaced { page: &page, file, number, missing }.fault(),
+        })?;
         output.copy(progress.cursor..spot.start);
         progress.cursor = output.write(hunk, &spot);
         progress.drift = drift(hunk, &spot);
@@ -163,6 +166,14 @@ fn patched(body: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied>
     }
     output.copy(progress.cursor..page.len());
     Ok(Applied { content: output.bytes, hunks })
+}
+
+/// The fault with which work on the lines of a file was stopped.
+fn stopped(missing: Missing) -> Fault {
+    match missing {
+        Missing::Stopped(fault) => fault,
+        _ => Fault::new(FaultCode::Io, "the lines of the file could not be told"),
+    }
 }
 
 /// By how much the hunk is off its stated line.
@@ -385,6 +396,7 @@ impl Unplaced<'_, '_> {
                  is past the end, or the hunks above it are not where they say. Add some of the \
                  lines around it."
             ),
+            Missing::Stopped(fault) => fault.message().to_owned(),
         }
     }
 

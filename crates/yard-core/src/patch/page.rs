@@ -1,19 +1,33 @@
 //! The lines of a file as patches see them, and where a run of lines stands among them. Comparing
 //! at one place costs that place; searching builds an index of the lines once a form and file, so
-//! that a thousand hunks in a large file do not read it a thousand times. Changes nothing.
+//! that a thousand hunks in a large file do not read it a thousand times. A search can be stopped.
+//! Changes nothing.
 
 use std::borrow::Cow;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
+use std::rc::Rc;
 
 use memchr::memmem;
 
-use crate::lines;
+use super::place::{Missing, Regions};
+use super::runs::Runs;
+use crate::bounds::Steps;
+use crate::{Bounds, lines};
 
 /// Lines that are looked for in the whole body before an index of it is built.
 const LOOKED_UP_LINES: usize = 16;
+/// As many lines as this are compared at places one by one before an index of runs is built.
+const FEW_COMPARED: usize = 1 << 10;
+
+/// The blocks of so many different `@@` lines are kept: if there are more, none of them is very frequent.
+const MOST_BLOCKS: usize = 1 << 12;
+
+/// Places, or why there is no one place.
+type Found = Result<Vec<usize>, Missing>;
 
 /// How two lines are compared. Line endings are never part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,16 +93,26 @@ pub(super) struct Page<'a> {
     /// Where each line begins, and the end of the body.
     starts: Vec<usize>,
     indexes: [OnceCell<Index>; 4],
-    /// Where the blocks below some lines end: many chunks may name the same line.
-    block_ends: RefCell<HashMap<usize, usize>>,
+    /// How many more lines may be looked for in the whole body.
+    look_ups: Cell<usize>,
+    /// Where the blocks below the lines end, once it was asked for.
+    block_ends: OnceCell<Vec<u32>>,
+    /// The blocks below what some `@@` lines name: many chunks may have the same ones.
+    blocks: RefCell<HashMap<Vec<String>, Rc<Vec<Regions>>>>,
+    bounds: Bounds<'a>,
 }
 
 /// The lines of a file by what of them is compared.
 struct Index {
-    /// Line by line.
-    hashes: Vec<u64>,
-    /// The same with their lines, by hash and then by line.
-    sorted: Vec<(u64, usize)>,
+    /// The number of each line: lines that are compared as equal have the same.
+    numbers: Vec<u32>,
+    /// All lines by number, and then ascending.
+    sorted: Vec<u32>,
+    /// Where in `sorted` the lines of each number begin, and the end.
+    begins: Vec<u32>,
+    by_hash: HashMap<u64, u32>,
+    /// Built when lines that occur often are looked for.
+    runs: RefCell<Option<Runs>>,
 }
 
 fn hash(key: &[u8]) -> u64 {
@@ -99,19 +123,57 @@ fn hash(key: &[u8]) -> u64 {
 }
 
 impl<'a> Page<'a> {
-    pub(super) fn new(body: &'a [u8]) -> Self {
+    pub(super) fn new(body: &'a [u8], bounds: Bounds<'a>) -> Result<Self, Missing> {
         let mut starts = vec![0];
-        let mut at = 0;
+        let (mut at, mut steps) = (0, bounds.steps());
         for line in lines::split(body) {
+            steps.step()?;
             at += line.len();
             starts.push(at);
         }
-        Self { body, starts, indexes: Default::default(), block_ends: RefCell::default() }
+        let look_ups = Cell::new(LOOKED_UP_LINES);
+        let (indexes, block_ends) = (Default::default(), OnceCell::new());
+        let blocks = RefCell::default();
+        Ok(Self { body, starts, indexes, look_ups, block_ends, blocks, bounds })
     }
 
-    /// Where the block below a line ends; `find` says it the first time.
-    pub(super) fn block_end(&self, line: usize, find: impl FnOnce(usize) -> usize) -> usize {
-        *self.block_ends.borrow_mut().entry(line).or_insert_with(|| find(line))
+    /// Counts steps of work on this file.
+    pub(super) fn steps(&self) -> Steps<'a> {
+        self.bounds.steps()
+    }
+
+    /// Where the block below a line ends; `find` says it of all lines the first time.
+    pub(super) fn block_end(
+        &self,
+        line: usize,
+        find: impl FnOnce() -> Result<Vec<u32>, Missing>,
+    ) -> Result<usize, Missing> {
+        let ends = match self.block_ends.get() {
+            Some(ends) => ends,
+            None => {
+                let ends = find()?;
+                self.block_ends.get_or_init(|| ends)
+            }
+        };
+        Ok(ends.get(line).map_or(self.len(), |end| *end as usize))
+    }
+
+    /// The blocks below what `anchors` name; `find` says it the first time.
+    pub(super) fn blocks_below(
+        &self,
+        anchors: &[String],
+        find: impl FnOnce() -> Result<Vec<Regions>, Missing>,
+    ) -> Result<Rc<Vec<Regions>>, Missing> {
+        if let Some(known) = self.blocks.borrow().get(anchors) {
+            return Ok(Rc::clone(known));
+        }
+        let found = Rc::new(find()?);
+        let mut blocks = self.blocks.borrow_mut();
+        if blocks.len() == MOST_BLOCKS {
+            blocks.clear();
+        }
+        blocks.insert(anchors.to_vec(), Rc::clone(&found));
+        Ok(found)
     }
 
     pub(super) fn body(&self) -> &'a [u8] {
@@ -169,109 +231,157 @@ impl<'a> Page<'a> {
             let text = std::str::from_utf8(line).ok().filter(|text| text.is_ascii());
             text.is_some_and(|text| memmem::find(self.body, text.trim().as_bytes()).is_none())
         };
-        wanted.iter().take(LOOKED_UP_LINES).any(lacks)
+        // Many hunks would read the body many times: then an index is better.
+        let left = self.look_ups.get();
+        self.look_ups.set(left.saturating_sub(wanted.len()));
+        wanted.iter().take(left).any(lacks)
     }
 
-    fn index(&self, fold: Fold) -> &Index {
-        self.cell(fold).get_or_init(|| {
-            let keys = (0..self.len()).map(|line| hash(&fold.key(self.content(line))));
-            let hashes: Vec<u64> = keys.collect();
-            let mut sorted: Vec<(u64, usize)> =
-                hashes.iter().enumerate().map(|(line, hash)| (*hash, line)).collect();
-            sorted.sort_unstable();
-            Index { hashes, sorted }
-        })
+    fn index(&self, fold: Fold) -> Result<&Index, Missing> {
+        let cell = self.cell(fold);
+        match cell.get() {
+            Some(index) => Ok(index),
+            None => {
+                let keys = (0..self.len()).map(|line| hash(&fold.key(self.content(line))));
+                let index = Index::new(keys, &mut self.steps())?;
+                Ok(cell.get_or_init(|| index))
+            }
+        }
     }
 
     /// Where `wanted` stands wholly within `region`, ascending; overlaps are places too. It takes
-    /// time in proportion to the region at worst, and mostly in proportion to how often the rarest
-    /// line occurs. `wanted` is not empty.
-    pub(super) fn places(&self, fold: Fold, wanted: &[&[u8]], region: &Range<usize>) -> Vec<usize> {
+    /// time in proportion to what is found, once there is an index. `wanted` is not empty.
+    pub(super) fn places(&self, fold: Fold, wanted: &[&[u8]], region: &Range<usize>) -> Found {
         let last = region.end.min(self.len()).checked_sub(wanted.len());
-        let Some(last) = last.filter(|last| *last >= region.start) else { return Vec::new() };
+        let Some(last) = last.filter(|last| *last >= region.start) else { return Ok(Vec::new()) };
         if self.cell(fold).get().is_none() && self.lacks_any(fold, wanted) {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        let index = self.index(fold);
-        let hashes: Vec<u64> = wanted.iter().map(|line| hash(&fold.key(line))).collect();
-        let starts = region.start..last + 1;
-        let found = match index.rarest(&hashes, &starts) {
-            Some(Rarest { lines: [], .. }) => Vec::new(),
-            Some(Rarest { lines, offset }) if lines.len() * hashes.len() <= 8 * starts.len() => {
-                let begins = lines.iter().map(|(_, line)| line - offset);
-                begins.filter(|start| index.stands(&hashes, *start)).collect()
-            }
-            _ => index.scan(&hashes, &starts),
-        };
+        let index = self.index(fold)?;
+        let Some(numbers) = index.numbers_of(fold, wanted) else { return Ok(Vec::new()) };
+        let found = index.places(&numbers, &(region.start..last + 1), &mut self.steps())?;
         // One place is where an edit happens: there, equal hashes are not enough.
         match found.as_slice() {
-            [only] if !self.fits(fold, wanted, *only) => Vec::new(),
-            _ => found,
+            [only] if !self.fits(fold, wanted, *only) => Ok(Vec::new()),
+            _ => Ok(found),
         }
+    }
+
+    /// The first place of one line within `region`.
+    pub(super) fn first(
+        &self,
+        fold: Fold,
+        line: &[u8],
+        region: &Range<usize>,
+    ) -> Result<Option<usize>, Missing> {
+        if region.is_empty() || self.cell(fold).get().is_none() && self.lacks_any(fold, &[line]) {
+            return Ok(None);
+        }
+        let index = self.index(fold)?;
+        let Some(numbers) = index.numbers_of(fold, &[line]) else { return Ok(None) };
+        let found = index.rarest(&numbers, region).and_then(|rarest| rarest.lines.first());
+        let found = found.map(|line| *line as usize);
+        Ok(found.filter(|at| self.fits(fold, &[line], *at)))
     }
 }
 
 /// The line of a run that occurs least often.
 struct Rarest<'a> {
-    lines: &'a [(u64, usize)],
+    lines: &'a [u32],
     /// Its place in the run.
     offset: usize,
 }
 
 impl Index {
-    /// The rarest of the lines, within what a run that begins in `starts` can reach.
-    fn rarest(&self, hashes: &[u64], starts: &Range<usize>) -> Option<Rarest<'_>> {
-        let occurrences = |(offset, hash): (usize, &u64)| {
-            let first = self.sorted.partition_point(|one| *one < (*hash, starts.start + offset));
-            let rest = self.sorted.get(first..).unwrap_or_default();
-            let count = rest.partition_point(|one| *one < (*hash, starts.end + offset));
-            Rarest { lines: rest.get(..count).unwrap_or_default(), offset }
+    fn new(keys: impl Iterator<Item = u64>, steps: &mut Steps<'_>) -> Result<Self, Missing> {
+        let mut by_hash = HashMap::new();
+        let (mut numbers, mut counts) = (Vec::new(), Vec::new());
+        for key in keys {
+            steps.step()?;
+            let number = match by_hash.entry(key) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => {
+                    counts.push(0);
+                    *new.insert(counts.len() as u32 - 1)
+                }
+            };
+            numbers.push(number);
+            counts[number as usize] += 1;
+        }
+        let mut begins = Vec::with_capacity(counts.len() + 1);
+        let mut begin = 0;
+        for count in counts {
+            begins.push(begin);
+            begin += count;
+        }
+        begins.push(begin);
+        let mut next = begins.clone();
+        let mut sorted = vec![0; numbers.len()];
+        for (line, number) in numbers.iter().enumerate() {
+            steps.step()?;
+            let slot = &mut next[*number as usize];
+            sorted[*slot as usize] = line as u32;
+            *slot += 1;
+        }
+        Ok(Self { numbers, sorted, begins, by_hash, runs: RefCell::default() })
+    }
+
+    /// The numbers of lines; none if one of them is nowhere in the file.
+    fn numbers_of(&self, fold: Fold, wanted: &[&[u8]]) -> Option<Vec<u32>> {
+        let number = |line: &&[u8]| self.by_hash.get(&hash(&fold.key(line))).copied();
+        wanted.iter().map(number).collect()
+    }
+
+    /// The lines with this number.
+    fn with(&self, number: u32) -> &[u32] {
+        let number = number as usize;
+        &self.sorted[self.begins[number] as usize..self.begins[number + 1] as usize]
+    }
+
+    /// Where a run of these lines begins in `starts`, ascending.
+    fn places(&self, run: &[u32], starts: &Range<usize>, steps: &mut Steps<'_>) -> Found {
+        let Some(Rarest { lines, offset }) = self.rarest(run, starts) else {
+            return Ok(Vec::new());
         };
-        hashes.iter().enumerate().map(occurrences).min_by_key(|rarest| rarest.lines.len())
+        let one_by_one = |steps: &mut Steps<'_>| {
+            let mut found = Vec::new();
+            for line in lines {
+                steps.step()?;
+                let start = *line as usize - offset;
+                if self.numbers[start..].starts_with(run) {
+                    found.push(start);
+                }
+            }
+            Ok(found)
+        };
+        if run.len() == 1 || lines.len() * run.len() <= FEW_COMPARED {
+            return one_by_one(steps);
+        }
+        let mut runs = self.runs.borrow_mut();
+        let runs = runs.get_or_insert_with(|| Runs::new(&self.sorted, &self.numbers));
+        runs.deepen(run.len(), steps)?;
+        let everywhere = runs.places(&self.numbers, run);
+        // A small part of a file may have few of very many places.
+        if everywhere.len() > lines.len() * run.len() {
+            return one_by_one(steps);
+        }
+        let places = everywhere.iter().map(|place| *place as usize);
+        let mut found: Vec<usize> = places.filter(|place| starts.contains(place)).collect();
+        found.sort_unstable();
+        Ok(found)
     }
 
-    fn stands(&self, hashes: &[u64], start: usize) -> bool {
-        self.hashes.get(start..start + hashes.len()) == Some(hashes)
+    /// The rarest of the lines, within what a run that begins in `starts` can reach.
+    fn rarest(&self, run: &[u32], starts: &Range<usize>) -> Option<Rarest<'_>> {
+        let occurrences = |(offset, number): (usize, &u32)| {
+            let all = self.with(*number);
+            let first = all.partition_point(|line| (*line as usize) < starts.start + offset);
+            let rest = &all[first..];
+            let count = rest.partition_point(|line| (*line as usize) < starts.end + offset);
+            Rarest { lines: &rest[..count], offset }
+        };
+        run.iter().enumerate().map(occurrences).min_by_key(|rarest| rarest.lines.len())
     }
-
-    /// Knuth, Morris and Pratt's search: linear however much the lines repeat themselves.
-    fn scan(&self, hashes: &[u64], starts: &Range<usize>) -> Vec<usize> {
-        let borders = borders(hashes);
-        let border = |length: usize| borders.get(length.wrapping_sub(1)).copied().unwrap_or(0);
-        let end = starts.end + hashes.len() - 1;
-        let mut found = Vec::new();
-        let mut matched = 0;
-        for (line, hash) in self.hashes.iter().enumerate().take(end).skip(starts.start) {
-            while matched > 0 && hashes.get(matched) != Some(hash) {
-                matched = border(matched);
-            }
-            if hashes.get(matched) == Some(hash) {
-                matched += 1;
-            }
-            if matched == hashes.len() {
-                found.push(line + 1 - matched);
-                matched = border(matched);
-            }
-        }
-        found
-    }
-}
-
-/// For every beginning of the run, how long the longest shorter run is that both begins and ends
-/// it.
-fn borders(hashes: &[u64]) -> Vec<usize> {
-    let mut borders: Vec<usize> = Vec::with_capacity(hashes.len());
-    let mut matched = 0;
-    for (at, hash) in hashes.iter().enumerate() {
-        while matched > 0 && hashes.get(matched) != Some(hash) {
-            matched = borders.get(matched - 1).copied().unwrap_or(0);
-        }
-        if at > 0 && hashes.get(matched) == Some(hash) {
-            matched += 1;
-        }
-        borders.push(matched);
-    }
-    borders
 }
 
 #[cfg(test)]
@@ -292,10 +402,10 @@ mod tests {
 
     #[test]
     fn lines_without_their_endings() {
-        let page = Page::new(b"a\r\n\r\nb\r");
+        let page = Page::new(b"a\r\n\r\nb\r", Bounds::NONE).unwrap();
         let contents: Vec<&[u8]> = (0..page.len()).map(|line| page.content(line)).collect();
         assert_eq!(contents, [&b"a"[..], b"", b"b\r"]);
-        assert_eq!(Page::new(b"").len(), 0);
+        assert_eq!(Page::new(b"", Bounds::NONE).unwrap().len(), 0);
     }
 
     proptest! {
@@ -306,15 +416,29 @@ mod tests {
             (from, to) in (0usize..40, 0usize..45),
         ) {
             let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
-            let page = Page::new(body.as_bytes());
+            let page = Page::new(body.as_bytes(), Bounds::NONE).unwrap();
             let wanted: Vec<&[u8]> = wanted.iter().map(|line| line.as_bytes()).collect();
             for fold in Fold::ALL {
                 let end = to.min(page.len());
                 let twin: Vec<usize> = (from..end)
                     .filter(|at| at + wanted.len() <= end && page.fits(fold, &wanted, *at))
                     .collect();
-                prop_assert_eq!(page.places(fold, &wanted, &(from..to)), twin);
+                prop_assert_eq!(page.places(fold, &wanted, &(from..to)).unwrap(), twin);
             }
+        }
+    }
+    #[test]
+    fn runs_of_lines_that_occur_often_are_found_in_their_region() {
+        let lines: Vec<usize> = (0..4_000usize).map(|line| line * line % 11 % 2).collect();
+        let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let page = Page::new(body.as_bytes(), Bounds::NONE).unwrap();
+        let text: Vec<String> = lines[100..140].iter().map(usize::to_string).collect();
+        let wanted: Vec<&[u8]> = text.iter().map(|line| line.as_bytes()).collect();
+        for region in [0..4_000usize, 90..2_000, 100..140, 101..140] {
+            let twin: Vec<usize> = (region.start..region.end.saturating_sub(wanted.len() - 1))
+                .filter(|at| page.fits(Fold::Exact, &wanted, *at))
+                .collect();
+            assert_eq!(page.places(Fold::Exact, &wanted, &region).unwrap(), twin);
         }
     }
 }

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::page::{Fold, Page};
 use super::{Form, Hunk, HunkLine, Sign};
+use crate::Fault;
 
 /// Context lines at each end of a unified hunk that may be left out as the last resort.
 const MAX_FUZZ: usize = 2;
@@ -86,6 +87,14 @@ pub(super) enum Missing {
     Anchors(String, Vec<usize>),
     /// It names no line of the file, and the stated line is not to be trusted.
     Unanchored,
+    /// The search was stopped before it found anything.
+    Stopped(Fault),
+}
+
+impl From<Fault> for Missing {
+    fn from(fault: Fault) -> Self {
+        Self::Stopped(fault)
+    }
 }
 
 /// How far a file's hunks were placed.
@@ -109,7 +118,10 @@ pub(super) fn place(
         Form::Unified => search.unified(),
         Form::Freeform => search.freeform(),
     };
-    found.map_err(|missing| if missing == Missing::Nowhere { search.elsewhere() } else { missing })
+    found.map_err(|missing| match missing {
+        Missing::Nowhere => search.elsewhere().unwrap_or_else(|stopped| stopped),
+        other => other,
+    })
 }
 
 /// The line, from 0, at which a unified hunk says that it begins.
@@ -135,6 +147,35 @@ fn old_lines(lines: &[HunkLine], last_is_open: bool) -> Vec<&[u8]> {
 
 /// Lines of the file in which to look, ascending and apart from each other.
 pub(super) type Regions = Vec<Range<usize>>;
+
+/// Where places count: within one of the regions, and not before a line.
+#[derive(Clone, Copy)]
+pub(super) struct Area<'r> {
+    regions: &'r [Range<usize>],
+    from: usize,
+}
+
+impl<'r> Area<'r> {
+    /// All of the regions.
+    pub(super) fn all(regions: &'r [Range<usize>]) -> Self {
+        Self { regions, from: 0 }
+    }
+
+    /// The region that a line is in, if it counts.
+    fn region(&self, line: usize) -> Option<&Range<usize>> {
+        let region = self.regions.partition_point(|region| region.end <= line);
+        self.regions.get(region).filter(|region| region.start.max(self.from) <= line)
+    }
+
+    fn contains(&self, line: usize) -> bool {
+        self.region(line).is_some()
+    }
+
+    /// Whether lines are wholly in one region.
+    fn holds(&self, lines: &Range<usize>) -> bool {
+        self.region(lines.start).is_some_and(|region| lines.end <= region.end)
+    }
+}
 
 /// The search for the place of one hunk. What only envelopes have is in `anchor.rs`.
 pub(super) struct Search<'a, 'b> {
@@ -180,7 +221,7 @@ impl<'a> Search<'a, '_> {
         if let Some(start) = self.at_stated_line(&wanted, stated)? {
             return Ok(self.spot(start, Pass::Stated));
         }
-        self.in_passes(&self.whole(), &[vec![self.rest()]])?.map_or_else(|| self.with_fuzz(), Ok)
+        self.in_passes(&self.whole(), &[&[self.rest()]])?.map_or_else(|| self.with_fuzz(), Ok)
     }
 
     /// The stated line, if the hunk stands there exactly. Where the last hunk was off, the line that
@@ -196,7 +237,8 @@ impl<'a> Search<'a, '_> {
         match (Some(stated).filter(fits), drifted) {
             (Some(_), Some(_)) => {
                 let rest = self.rest();
-                let places = self.places(Fold::Exact, wanted, std::slice::from_ref(&rest));
+                let places =
+                    self.places(Fold::Exact, wanted, Area::all(std::slice::from_ref(&rest)))?;
                 Err(Missing::Several(places, Pass::Exact))
             }
             (stated, _) => Ok(stated),
@@ -209,19 +251,22 @@ impl<'a> Search<'a, '_> {
     pub(super) fn in_passes(
         &self,
         kept: &Range<usize>,
-        tiers: &[Regions],
+        tiers: &[&[Range<usize>]],
     ) -> Result<Option<Spot>, Missing> {
+        // Only where no hunk was placed yet.
+        let free = |regions| Area { regions, from: self.progress.cursor };
         let Some(first) = tiers.first() else { return Ok(None) };
         for fold in Fold::ALL {
             let sought = if fold == Fold::Exact { tiers } else { std::slice::from_ref(first) };
             for regions in sought {
-                if let Some(start) = self.only_place(fold, Pass::of(fold), kept, regions)? {
+                if let Some(start) = self.only_place(fold, Pass::of(fold), kept, free(regions))? {
                     return Ok(Some(Spot { start, kept: kept.clone(), pass: Pass::of(fold) }));
                 }
             }
             // What the loosest pass does not find, those between do not find either.
             let loosest = Fold::Punctuation;
-            if fold == Fold::Exact && self.places(loosest, &self.wanted(kept), first).is_empty() {
+            let is_exact = fold == Fold::Exact;
+            if is_exact && self.places(loosest, &self.wanted(kept), free(first))?.is_empty() {
                 break;
             }
         }
@@ -233,46 +278,41 @@ impl<'a> Search<'a, '_> {
         fold: Fold,
         pass: Pass,
         kept: &Range<usize>,
-        regions: &[Range<usize>],
+        area: Area<'_>,
     ) -> Result<Option<usize>, Missing> {
         let wanted = self.wanted(kept);
-        let mut places = self.places(fold, &wanted, regions);
+        let mut places = self.places(fold, &wanted, area)?;
         match places.len() {
             0 | 1 => Ok(places.pop()),
             _ => Err(Missing::Several(places, pass)),
         }
     }
 
-    fn places(&self, fold: Fold, wanted: &[&[u8]], regions: &[Range<usize>]) -> Vec<usize> {
+    fn places(&self, fold: Fold, wanted: &[&[u8]], area: Area<'_>) -> Result<Vec<usize>, Missing> {
         if self.ends_the_file() {
             let start = self.page.len().checked_sub(wanted.len());
-            let holds = |start: &usize| {
-                let within = regions.iter().any(|region| region.contains(start));
-                within && self.page.fits(fold, wanted, *start)
-            };
-            return start.filter(holds).into_iter().collect();
+            let holds =
+                |start: &usize| area.contains(*start) && self.page.fits(fold, wanted, *start);
+            return Ok(start.filter(holds).into_iter().collect());
         }
-        self.within(fold, wanted, regions)
+        self.within(fold, wanted, area)
     }
 
-    /// Where `wanted` stands within one of the regions, which ascend. They are searched at once:
-    /// there may be as many of them as lines.
+    /// Where `wanted` stands within one of the regions of an area, which ascend. They are searched at
+    /// once: there may be as many of them as lines.
     pub(super) fn within(
         &self,
         fold: Fold,
         wanted: &[&[u8]],
-        regions: &[Range<usize>],
-    ) -> Vec<usize> {
-        let (Some(first), Some(last)) = (regions.first(), regions.last()) else {
-            return Vec::new();
-        };
-        let mut places = self.page.places(fold, wanted, &(first.start..last.end));
-        places.retain(|place| {
-            let region = regions.partition_point(|region| region.end <= *place);
-            let end = place + wanted.len();
-            regions.get(region).is_some_and(|region| region.start <= *place && end <= region.end)
-        });
-        places
+        area: Area<'_>,
+    ) -> Result<Vec<usize>, Missing> {
+        let first = area.regions.partition_point(|region| region.end <= area.from);
+        let (first, last) = (area.regions.get(first), area.regions.last());
+        let (Some(first), Some(last)) = (first, last) else { return Ok(Vec::new()) };
+        let region = first.start.max(area.from)..last.end;
+        let mut places = self.page.places(fold, wanted, &region)?;
+        places.retain(|place| area.holds(&(*place..place + wanted.len())));
+        Ok(places)
     }
 
     /// As GNU patch does: context at the longer end is left out first. Stricter than GNU patch: the
@@ -295,7 +335,8 @@ impl<'a> Search<'a, '_> {
             }
             left_out = first + last;
             let pass = Pass::Fuzz(left_out);
-            let place = self.only_place(Fold::Exact, pass, &kept, std::slice::from_ref(&whole))?;
+            let area = Area::all(std::slice::from_ref(&whole));
+            let place = self.only_place(Fold::Exact, pass, &kept, area)?;
             if let Some(start) = place.filter(|start| *start >= self.progress.cursor) {
                 return Ok(Spot { start, kept, pass });
             }
@@ -309,30 +350,34 @@ impl<'a> Search<'a, '_> {
     }
 
     /// Where a hunk that stands nowhere after the last one stands after all.
-    fn elsewhere(&self) -> Missing {
+    fn elsewhere(&self) -> Result<Missing, Missing> {
         let wanted = self.wanted(&self.whole());
         if wanted.is_empty() {
-            return Missing::Nowhere;
+            return Ok(Missing::Nowhere);
         }
-        let after = self.page.places(Fold::Punctuation, &wanted, &self.rest());
+        let after = self.page.places(Fold::Punctuation, &wanted, &self.rest())?;
         match after.first() {
-            Some(place) if self.ends_the_file() => return Missing::NotAtEnd(*place),
-            Some(place) if !self.hunk.anchors.is_empty() => return Missing::NotBelow(*place),
+            Some(place) if self.ends_the_file() => return Ok(Missing::NotAtEnd(*place)),
+            Some(place) if !self.hunk.anchors.is_empty() => return Ok(Missing::NotBelow(*place)),
             _ => {}
         }
         let reach = (self.progress.cursor + wanted.len()).saturating_sub(1);
-        let before = self.page.places(Fold::Punctuation, &wanted, &(0..reach));
-        let before = before.first().map(|place| Missing::Before(*place));
-        before.or_else(|| self.done().map(Missing::Done)).unwrap_or(Missing::Nowhere)
+        let before = self.page.places(Fold::Punctuation, &wanted, &(0..reach))?;
+        if let Some(place) = before.first() {
+            return Ok(Missing::Before(*place));
+        }
+        Ok(self.done()?.map_or(Missing::Nowhere, Missing::Done))
     }
 
     /// Where the hunk seems to have been done already.
-    fn done(&self) -> Option<usize> {
+    fn done(&self) -> Result<Option<usize>, Missing> {
         let says = |line: &HunkLine| line.sign == Sign::Add && !line.text.trim().is_empty();
         let bare = |line: &'a str| line.strip_suffix('\r').unwrap_or(line).as_bytes();
         let new: Vec<&[u8]> = self.hunk.new_lines().map(bare).collect();
+        if !self.hunk.lines.iter().any(says) {
+            return Ok(None);
+        }
         let whole = 0..self.page.len();
-        let places = || self.page.places(Fold::Exact, &new, &whole);
-        self.hunk.lines.iter().any(says).then(places)?.first().copied()
+        Ok(self.page.places(Fold::Exact, &new, &whole)?.first().copied())
     }
 }

@@ -9,6 +9,9 @@ use crate::{Bounds, Fault, FaultCode, Result, Subject};
 
 use super::{Action, FilePatch, Landed, Patch, Transfer, apply_within, check};
 
+/// Sections of one file that come to more bytes than this in all are refused.
+const MOST_BYTES_OF_WORK: usize = 2 << 30;
+
 /// What becomes of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -86,7 +89,11 @@ impl<'a> Job<'a> {
         bounds: Bounds<'_>,
     ) -> Result<Change> {
         let mut change = self.begin(&mut read, bounds)?;
+        let mut work = 0;
         for file in &self.more {
+            bounds.check()?;
+            work += change.content.len();
+            check_work(work, file)?;
             let applied = apply_within(&change.content, file, bounds)?;
             change.content = applied.content;
             change.hunks.extend(applied.hunks);
@@ -123,6 +130,19 @@ impl<'a> Job<'a> {
             hunks: applied.hunks,
         })
     }
+}
+
+/// A fault for very many sections of one large file: each of them goes over the whole file.
+fn check_work(work: usize, file: &FilePatch) -> Result<()> {
+    if work <= MOST_BYTES_OF_WORK {
+        return Ok(());
+    }
+    let message = format!(
+        "the patch has too many sections for the one large file {}. Nothing was changed. Put its hunks \
+         into one section, in the order of the file.",
+        file.name()
+    );
+    Err(Fault::new(FaultCode::TooLarge, message).about(Subject::Patch))
 }
 
 fn in_the_way(path: &str, file: &FilePatch) -> Fault {

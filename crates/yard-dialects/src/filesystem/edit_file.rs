@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::op::{self, EditAction, LineStart, ReadAnswer, Slice, Want};
-use yard_core::{Bounds, Fault, FaultCode, Subject, WsPath, diff, replace};
+use yard_core::replace::{self, Batches, Done};
+use yard_core::{Bounds, Fault, FaultCode, Subject, WsPath, diff};
 use yard_gate::Asks;
 
 use super::{Reply, fault, flexible, place};
@@ -13,6 +14,8 @@ pub(super) struct EditFile;
 
 /// Unchanged lines that the diff shows around a change.
 const CONTEXT: usize = 4;
+/// How many times the work of an exact edit one is whose white space is not that of the file.
+const FLEXIBLE_WORK: usize = 8;
 
 /// Make edits to a text file. Each edit replaces one place with new content: oldText must stand there exactly,
 /// or with other white space around its lines, and nowhere else. Either all edits are made or none; line
@@ -54,7 +57,7 @@ impl Tool for EditFile {
             let edited = context.call.bounding(context.limits().load_bytes, |bounds| {
                 edited(&read.text, &args.edits, bounds)
             })?;
-            let shown = shown(context, &read, &edited.text);
+            let shown = shown(context, &read, &edited.text)?;
             if args.dry_run || read.text == edited.text {
                 return Ok(shown.into());
             }
@@ -93,25 +96,39 @@ fn text(context: &Context<'_>, path: &WsPath) -> Result<ReadAnswer, Stop> {
 struct Edited {
     text: String,
     actions: Vec<EditAction>,
+    /// The bytes that edits went over one by one.
+    work: usize,
 }
 
 fn edited(text: &str, edits: &[EditOperation], bounds: Bounds<'_>) -> Result<Edited, Fault> {
-    let mut edited = Edited { text: text.to_owned(), actions: Vec::new() };
-    for (at, edit) in edits.iter().enumerate() {
+    let mut edited = Edited { text: text.to_owned(), actions: Vec::new(), work: 0 };
+    let exact = |edit: &EditOperation| EditAction::Replace {
+        old: edit.old_text.clone(),
+        new: edit.new_text.clone(),
+        all: false,
+    };
+    let exact: Vec<EditAction> = edits.iter().map(exact).collect();
+    let (mut batches, mut at) = (Batches::default(), 0);
+    while let Some((edit, action)) = edits.get(at).zip(exact.get(at)) {
         bounds.check()?;
-        let exact = EditAction::Replace {
-            old: edit.old_text.clone(),
-            new: edit.new_text.clone(),
-            all: false,
-        };
-        let done = edited.take(exact, bounds).or_else(|fault| match fault.code() {
+        let done = replace::first_edits(&mut batches, &edited.text, &exact[at..], bounds)?;
+        if let Some(Done { body, edits }) = done.filter(|done| done.edits > 0) {
+            edited.text = body;
+            edited.actions.extend_from_slice(&exact[at..at + edits]);
+            at += edits;
+            continue;
+        }
+        edited.work += edited.text.len();
+        replace::check_work(edited.work, edited.text.len(), edits.len())?;
+        let done = edited.take_exactly(action, bounds).or_else(|fault| match fault.code() {
             // What stands there already is what was wanted.
             FaultCode::NoChange => Ok(()),
-            FaultCode::TextNotFound => edited.take_flexibly(edit, &fault, bounds),
+            FaultCode::TextNotFound => edited.take_flexibly(edit, bounds),
             FaultCode::BadArgument => Err(fault.reworded(EMPTY.to_owned())),
             _ => Err(fault),
         });
         done.map_err(|fault| nth(&fault, at, edits.len()))?;
+        at += 1;
     }
     Ok(edited)
 }
@@ -120,6 +137,17 @@ const EMPTY: &str = "oldText is empty; send text that stands in the file once. T
     before or after them as oldText, and the same with them as newText.";
 
 impl Edited {
+    /// As [`Edited::take`]. Why a text was not found takes long to say: that is left to later.
+    fn take_exactly(&mut self, action: &EditAction, bounds: Bounds<'_>) -> Result<(), Fault> {
+        if let EditAction::Replace { old, .. } = action
+            && !old.is_empty()
+            && !replace::occurs(&self.text, old, bounds)?
+        {
+            return Err(Fault::new(FaultCode::TextNotFound, "oldText was not found"));
+        }
+        self.take(action.clone(), bounds)
+    }
+
     fn take(&mut self, action: EditAction, bounds: Bounds<'_>) -> Result<(), Fault> {
         let actions = std::slice::from_ref(&action);
         let outcome = replace::edit_within(self.text.as_bytes(), actions, bounds)?;
@@ -130,12 +158,9 @@ impl Edited {
         Ok(())
     }
 
-    fn take_flexibly(
-        &mut self,
-        edit: &EditOperation,
-        not_found: &Fault,
-        bounds: Bounds<'_>,
-    ) -> Result<(), Fault> {
+    fn take_flexibly(&mut self, edit: &EditOperation, bounds: Bounds<'_>) -> Result<(), Fault> {
+        // All lines are compared, each without its white space.
+        self.work += FLEXIBLE_WORK * self.text.len();
         let unfolded = |text: &str| text.replace("\r\n", "\n");
         let ways =
             flexible::edits(&self.text, &unfolded(&edit.old_text), &unfolded(&edit.new_text))?;
@@ -147,14 +172,21 @@ impl Edited {
                 Err(fault) => refused = Some(fault),
             }
         }
-        Err(refused.unwrap_or_else(|| {
+        let Some(refused) = refused else { return self.not_found(edit, bounds) };
+        Err(refused)
+    }
+
+    /// The fault for a text that is nowhere, with the closest place.
+    fn not_found(&mut self, edit: &EditOperation, bounds: Bounds<'_>) -> Result<(), Fault> {
+        let (old, new) = (edit.old_text.clone(), edit.new_text.clone());
+        self.take(EditAction::Replace { old, new, all: false }, bounds).map_err(|fault| {
             let message = format!(
                 "Could not find exact match for edit:\n{}\n\n{}",
                 edit.old_text,
-                not_found.message()
+                fault.message()
             );
-            not_found.reworded(message)
-        }))
+            fault.reworded(message)
+        })
     }
 }
 
@@ -171,18 +203,21 @@ fn nth(fault: &Fault, at: usize, edits: usize) -> Fault {
 }
 
 /// The diff as the reference server shows it: without `\r`, in a fence that nothing in it closes.
-fn shown(context: &Context<'_>, read: &ReadAnswer, after: &str) -> String {
+fn shown(context: &Context<'_>, read: &ReadAnswer, after: &str) -> Result<String, Fault> {
     let unfolded = |text: &str| text.replace("\r\n", "\n");
     let path = place::shown(context, &read.path);
-    let room = usize::try_from(context.limits().load_bytes).unwrap_or(usize::MAX);
-    let (hunks, is_cut) =
-        diff::counted_hunks(&unfolded(&read.text), &unfolded(after), CONTEXT, room);
+    let limit = context.limits().load_bytes;
+    let room = usize::try_from(limit).unwrap_or(usize::MAX);
+    let (old, new) = (unfolded(&read.text), unfolded(after));
+    let (hunks, is_cut) = context
+        .call
+        .bounding(limit, |bounds| diff::counted_hunks_within(&old, &new, CONTEXT, room, bounds))?;
     let rule = "=".repeat(67);
     let cut = if is_cut { "\\ The diff is longer than an answer and was cut here\n" } else { "" };
     let diff =
         format!("Index: {path}\n{rule}\n--- {path}\toriginal\n+++ {path}\tmodified\n{hunks}{cut}");
     let fence = fence(&diff);
-    format!("{fence}diff\n{diff}{fence}\n\n")
+    Ok(format!("{fence}diff\n{diff}{fence}\n\n"))
 }
 
 fn fence(text: &str) -> String {

@@ -7,6 +7,9 @@ use yard_core::{Fault, FaultCode, Subject};
 
 use crate::tool::Stop;
 
+/// Each pattern takes a while to compile, and is tried on every path.
+const MOST_PATTERNS: usize = 1_000;
+
 /// Checks that a pattern says nothing that would be misread.
 pub(super) fn checked(pattern: &str) -> Result<&str, Stop> {
     let wrong = if pattern.is_empty() {
@@ -36,18 +39,29 @@ fn bad(pattern: &str, wrong: &str) -> Stop {
     Stop::Fault(Fault::new(FaultCode::BadPattern, message).about(Subject::Pattern))
 }
 
+fn check_count(patterns: &[String]) -> Result<(), Stop> {
+    if patterns.len() <= MOST_PATTERNS {
+        return Ok(());
+    }
+    let count = patterns.len();
+    let message = format!("{count} excludePatterns are too many; send at most {MOST_PATTERNS}");
+    Err(Stop::Fault(Fault::new(FaultCode::BadPattern, message).about(Subject::Pattern)))
+}
+
 /// What is left out.
 pub(super) struct Excluded(Vec<GlobMatcher>);
 
 impl Excluded {
     /// Patterns as `search_files` takes them.
     pub(super) fn by_path(patterns: &[String]) -> Result<Self, Stop> {
+        check_count(patterns)?;
         let matchers = patterns.iter().map(|pattern| matcher(checked(pattern)?, pattern));
         Ok(Self(matchers.collect::<Result<_, _>>()?))
     }
 
     /// Patterns as `directory_tree` takes them: without a `*` one means a name, or names, at any depth.
     pub(super) fn by_name_too(patterns: &[String]) -> Result<Self, Stop> {
+        check_count(patterns)?;
         let mut matchers = Vec::new();
         for pattern in patterns {
             matchers.push(matcher(checked(pattern)?, pattern)?);
@@ -84,6 +98,13 @@ mod tests {
 
     fn patterns(all: &[&str]) -> Vec<String> {
         all.iter().map(|pattern| (*pattern).to_owned()).collect()
+    }
+
+    #[test]
+    fn g8_very_many_patterns_are_refused() {
+        let many = vec!["a".to_owned(); MOST_PATTERNS + 1];
+        assert!(Excluded::by_path(&many).is_err() && Excluded::by_name_too(&many).is_err());
+        assert!(Excluded::by_path(&many[1..]).is_ok());
     }
 
     #[test]

@@ -19,7 +19,10 @@ use crate::{Execute, Planned};
 
 impl Execute for List {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Listing>> {
-        let (path, shown) = folder_at(workspace, &self.path)?;
+        let (path, shown) = match self.depth {
+            Depth::Own | Depth::Levels(0 | 1) => own_folder_at(workspace, &self.path)?,
+            _ => folder_at(workspace, &self.path)?,
+        };
         let mut visits = visits(self, workspace, &path, &shown, call)?;
         visits.retain(|visit| call.may_list(&visit.path));
         visits.sort_unstable_by(|a, b| in_order(self.order, a, b));
@@ -50,6 +53,15 @@ pub(crate) struct Place {
 
 /// Finds what is at a path, its links followed.
 pub(crate) fn place_at(workspace: &Workspace, path: &WsPath) -> Result<Place> {
+    place_showing(workspace, path, Workspace::shown_below)
+}
+
+/// As [`place_at`]; `show` says which virtual files are seen from a folder.
+fn place_showing(
+    workspace: &Workspace,
+    path: &WsPath,
+    show: fn(&Workspace, &WsPath) -> Result<Shown>,
+) -> Result<Place> {
     if path.is_command_output() {
         let is_folder = workspace.spilled(path)?.is(FileKind::Folder);
         return Ok(Place { path: path.clone(), is_folder, shown: Shown::default() });
@@ -57,25 +69,34 @@ pub(crate) fn place_at(workspace: &Workspace, path: &WsPath) -> Result<Place> {
     if let Some(file) = workspace.virtual_file(path)? {
         return Ok(Place { path: path.clone(), is_folder: false, shown: Shown::only(file) });
     }
-    let shown = workspace.shown_below(path)?;
+    let shown = show(workspace, path)?;
     if shown.are_in(path) {
         return Ok(Place { path: path.clone(), is_folder: true, shown });
     }
     let spot = workspace.disk.locate(path, true)?;
     if let Some(led) = workspace.leads_to_theirs(path, &spot) {
-        return place_at(workspace, &led);
+        return place_showing(workspace, &led, show);
     }
     let (found, stat) = match spot {
         Spot::Present { path, stat } => (path, stat),
         Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(path)),
     };
-    let shown = if found == *path { shown } else { workspace.shown_below(&found)? };
+    let shown = if found == *path { shown } else { show(workspace, &found)? };
     Ok(Place { path: found, is_folder: stat.is(FileKind::Folder), shown })
 }
 
 /// The folder that a path means, and the virtual files that are seen from it.
 pub(crate) fn folder_at(workspace: &Workspace, path: &WsPath) -> Result<(WsPath, Shown)> {
-    let Place { path, is_folder, shown } = place_at(workspace, path)?;
+    folder_of(place_at(workspace, path)?)
+}
+
+/// As [`folder_at`], for one whose own entries alone are shown.
+pub(crate) fn own_folder_at(workspace: &Workspace, path: &WsPath) -> Result<(WsPath, Shown)> {
+    folder_of(place_showing(workspace, path, Workspace::shown_in)?)
+}
+
+fn folder_of(place: Place) -> Result<(WsPath, Shown)> {
+    let Place { path, is_folder, shown } = place;
     if is_folder { Ok((path, shown)) } else { Err(not_a_folder(&path)) }
 }
 

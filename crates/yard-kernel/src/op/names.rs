@@ -4,13 +4,13 @@
 use yard_core::op::{Named, Names, NamesAnswer};
 use yard_core::{Call, Effect, EffectKind, Result};
 
-use crate::op::list::{folder_at, own};
+use crate::op::list::{own, own_folder_at};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
 impl Execute for Names {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<NamesAnswer>> {
-        let (path, shown) = folder_at(workspace, &self.path)?;
+        let (path, shown) = own_folder_at(workspace, &self.path)?;
         let mut visits = own(workspace, &path, &shown)?;
         visits.retain(|visit| call.may_list(&visit.path));
         visits.sort_unstable_by(|a, b| a.path.cmp(&b.path));

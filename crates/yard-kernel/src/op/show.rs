@@ -19,7 +19,8 @@ impl Execute for Show {
             call.check()?;
             let is_withheld =
                 [&change.from, &change.to].into_iter().flatten().any(|path| !call.may_read(path));
-            let mut shown = show(workspace, change, is_withheld, &mut left, &mut truncated)?;
+            let mut shown =
+                show((workspace, call), change, is_withheld, &mut left, &mut truncated)?;
             if is_withheld {
                 shown.hashes = (None, None);
             }
@@ -33,7 +34,7 @@ impl Execute for Show {
 }
 
 fn show(
-    workspace: &Workspace,
+    within: (&Workspace, &Call),
     change: Change,
     is_withheld: bool,
     left: &mut usize,
@@ -48,7 +49,7 @@ fn show(
     let diff = if is_withheld || hashes.0 == hashes.1 {
         None
     } else {
-        diff_of(workspace, &change, left, truncated)?
+        diff_of(within, &change, left, truncated)?
     };
     Ok(ShownChange {
         file: change.file,
@@ -62,7 +63,7 @@ fn show(
 }
 
 fn diff_of(
-    workspace: &Workspace,
+    within: (&Workspace, &Call),
     change: &Change,
     left: &mut usize,
     truncated: &mut bool,
@@ -83,7 +84,7 @@ fn diff_of(
         content: state.as_ref().and_then(|state| state.content),
         path: path.as_ref(),
     });
-    let diff = unified(workspace, &before, &after, *left)?;
+    let diff = unified(within, &before, &after, *left)?;
     Ok(diff.map(|(text, cut)| {
         *left -= text.len().min(*left);
         *truncated |= cut;
@@ -100,7 +101,7 @@ pub(crate) struct Side<'a> {
 /// The diff of two stored texts and whether it was cut; `None` where either is no text, too large to
 /// be shown, or purged.
 pub(crate) fn unified(
-    workspace: &Workspace,
+    (workspace, call): (&Workspace, &Call),
     before: &Side<'_>,
     after: &Side<'_>,
     max_bytes: usize,
@@ -113,7 +114,9 @@ pub(crate) fn unified(
     let new = bytes_of(workspace, after.content)?;
     let (Some(old), Some(new)) = (old, new) else { return Ok(None) };
     let (from, to) = (label(before.path, "a"), label(after.path, "b"));
-    Ok(diff::unified(&from, &to, &old, &new, max_bytes))
+    call.bounding(u64::MAX, |bounds| {
+        diff::unified_within(&from, &to, &old, &new, max_bytes, bounds)
+    })
 }
 
 /// A content's bytes; nothing for none, `None` for one that is too large to be shown.

@@ -18,6 +18,10 @@ use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
 impl Execute for List {
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Listing>> {
         let (path, shown) = folder_at(workspace, &self.path)?;
         let mut visits = visits(self, workspace, &path, &shown, call)?;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
+use yard_core::{ContentHash, FileId, Name, StepId, VersionId, Whose};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Maker, Mark, Node, Placement,
-    Prepared, Purged, Remembered, Result, RootIdentity, Seq, SqliteStore, StepRow, Store,
-    VersionRow,
+    AuditEntry, AuditRow, Base, Batch, ByOthers, Change, Effort, Located, Maker, Mark, Node,
+    Placement, Prepared, Purged, Remembered, Result, RootIdentity, Seq, SqliteStore, StepRow,
+    Store, VersionRow,
 };
 
 /// Batches and steps that went through.
@@ -116,6 +116,14 @@ impl Store for Counted {
 
     fn makers(&self, file: FileId) -> Result<Vec<Maker>> {
         self.store.makers(file)
+    }
+
+    fn last_by_others(&self, file: FileId, whose: &Whose, since: Seq) -> Result<Option<ByOthers>> {
+        self.store.last_by_others(file, whose, since)
+    }
+
+    fn was_changed_by_agents(&self, file: FileId) -> Result<bool> {
+        self.store.was_changed_by_agents(file)
     }
 
     fn version(&self, id: VersionId) -> Result<Option<VersionRow>> {

@@ -14,15 +14,20 @@ const SHOWN_AT: &str = "/workspace";
 
 /// The box of one person's machine, where agents see paths as the person does. `data` is where layers
 /// will lie.
-pub(crate) fn local(data: &Path) -> Boxed {
-    let (data, commands) = (data.to_owned(), Commands::default());
-    Boxed::new(move || probe(&data, &commands))
+pub(crate) fn local(data: &Path, commands: &Commands) -> Boxed {
+    let (data, probed) = (data.to_owned(), commands.clone());
+    configured(Boxed::new(move || probe(&data, &probed)), commands)
 }
 
 /// The box of a server, which found out already what its machine can do.
 pub(crate) fn served(sandbox: Sandbox, commands: &Commands) -> Boxed {
     let mut boxed = Boxed::new(move || sandbox);
     boxed.shown_at = Some(PathBuf::from(SHOWN_AT));
+    configured(boxed, commands)
+}
+
+/// The same box, with what the operator lets commands use.
+fn configured(mut boxed: Boxed, commands: &Commands) -> Boxed {
     boxed.limits = limits(commands);
     boxed.keeping = keeping(commands);
     boxed.terminals = terminals(commands);

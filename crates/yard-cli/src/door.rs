@@ -86,10 +86,10 @@ impl Door {
     /// Opens the workspace at `root`; with the canonical path of that.
     pub(crate) fn workspace(&self, root: &Path) -> Result<(Arc<OpenWorkspace>, PathBuf), Failure> {
         let place = Place::prepare(root, self.data_dir.as_deref())?;
-        let boxed = boxes::local(&place.state_dir);
         let file = DataFolder::prepare(self.data_dir.as_deref())?.config(None)?;
-        let web = Config::read(file.as_deref(), config::variables())?.web.way()?;
-        let open = open_workspace(&place, boxed, web, Arc::clone(&self.world))?;
+        let config = Config::read(file.as_deref(), config::variables())?;
+        let boxed = boxes::local(&place.state_dir, &config.commands);
+        let open = open_workspace(&place, boxed, config.web.way()?, Arc::clone(&self.world))?;
         Ok((open, place.root))
     }
 }

@@ -1,7 +1,7 @@
 //! What an operation would do, in the gate's words: which paths, and what kind of thing happens to
 //! each; and who is asked outside. The gate judges this, never the text of a call.
 
-use crate::{FileType, WsPath};
+use crate::{ChatId, FileType, WsPath};
 
 /// What happens to one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,6 +98,49 @@ pub struct PathEffect {
     /// It is the caller's own to change: its chat made it, or tools make it again whenever it is needed.
     /// Of a command that starts: it has a layer of its own, so that nothing happens before it is judged.
     pub own: bool,
+    /// Of a change of bytes: it is an edit. Enough of what others wrote is still there afterwards.
+    pub edits: bool,
+    /// Of a change: only the mode becomes another one.
+    pub mode_only: bool,
+    /// What comes to be at the path is a symbolic link.
+    pub is_link: bool,
+    /// What comes to be there, or goes, decides what programs of others do later.
+    pub decides: bool,
+    /// Other names of the same place, by links: the path that was asked for, and what a rule calls it.
+    /// What forbids or asks is looked up under each of them, what allows is not.
+    pub also: Vec<WsPath>,
+}
+
+impl PathEffect {
+    /// Something that happens to a path about which nothing more is known.
+    pub fn new(kind: EffectKind, path: WsPath) -> Self {
+        Self {
+            kind,
+            path,
+            file_type: None,
+            with_contents: false,
+            own: false,
+            edits: false,
+            mode_only: false,
+            is_link: false,
+            decides: false,
+            also: Vec::new(),
+        }
+    }
+
+    /// The path and every other name of it.
+    pub fn names(&self) -> impl Iterator<Item = &WsPath> {
+        std::iter::once(&self.path).chain(&self.also)
+    }
+}
+
+/// Whose doing counts as the caller's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Whose {
+    /// The chat that the call belongs to: what was done in it is its own.
+    pub chat: Option<ChatId>,
+    /// Whose default chat that is, if it is somebody's: what they did in no chat is of that one too.
+    pub default_of: Option<String>,
 }
 
 /// One host of the web and what is asked of it.
@@ -134,16 +177,7 @@ pub struct Effect {
 impl Effect {
     /// An effect on one path whose type does not matter.
     pub fn one(kind: EffectKind, path: WsPath) -> Self {
-        Self {
-            paths: vec![PathEffect {
-                kind,
-                path,
-                file_type: None,
-                with_contents: false,
-                own: false,
-            }],
-            dials: Vec::new(),
-        }
+        Self { paths: vec![PathEffect::new(kind, path)], dials: Vec::new() }
     }
 
     /// An effect on no path.
@@ -171,7 +205,7 @@ impl Effect {
         let moves = matches!(kind, EffectKind::MoveFrom | EffectKind::MoveTo);
         let with_contents = moves && file_type == FileType::Folder;
         let file_type = Some(file_type);
-        self.paths.push(PathEffect { kind, path, file_type, with_contents, own: false });
+        self.paths.push(PathEffect { file_type, with_contents, ..PathEffect::new(kind, path) });
     }
 
     /// Whether any path changes.

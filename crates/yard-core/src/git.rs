@@ -1,7 +1,7 @@
 //! Git's own folder, by names alone: which of its files decide what others do, which hold the past, and
 //! which git rewrites whenever it works. Whoever judges or shows a change in there asks this table.
 
-use crate::{Name, WsPath};
+use crate::{EffectKind, Name, WsPath};
 
 /// The name of the folder, or of a file that leads to it.
 pub const FOLDER: &[u8] = b".git";
@@ -27,8 +27,45 @@ pub enum Part {
     Unknown,
 }
 
-const OBEYED: [&[u8]; 6] =
-    [b"hooks", b"config", b"config.worktree", b"info", b"commondir", b"gitdir"];
+const OBEYED: [&[u8]; 9] = [
+    b"hooks",
+    b"config",
+    b"config.worktree",
+    b"info",
+    b"commondir",
+    b"gitdir",
+    // What a rebase or a row of cherry-picks has still to do: lines of it are commands.
+    b"rebase-merge",
+    b"rebase-apply",
+    b"sequencer",
+];
+/// What `objects/info` holds beside what leads git to other folders.
+const FOUND_AGAIN: [&[u8]; 3] = [b"packs", b"commit-graph", b"commit-graphs"];
+/// What a folder has that git takes for a repository.
+const REPOSITORY: [&[u8]; 3] = [b"HEAD", b"objects", b"refs"];
+/// Settings that name no file, by section.
+const PLAIN: [(&str, &[&str]); 9] = [
+    ("remote", &["url", "pushurl", "fetch", "push", "tagopt", "prune", "mirror"]),
+    ("branch", &["remote", "merge", "rebase", "pushremote", "description"]),
+    ("submodule", &["url", "active", "path", "update", "branch", "ignore"]),
+    ("user", &["name", "email", "signingkey"]),
+    ("init", &["defaultbranch"]),
+    ("pull", &["rebase", "ff"]),
+    ("push", &["default", "autosetupremote", "followtags"]),
+    ("core", &["autocrlf", "eol", "safecrlf", "quotepath", "longpaths", "abbrev"]),
+    ("color", &["ui"]),
+];
+/// Values that `git init` writes, by section and key.
+const INITIAL: [(&str, &str); 8] = [
+    ("core", "repositoryformatversion"),
+    ("core", "filemode"),
+    ("core", "bare"),
+    ("core", "logallrefupdates"),
+    ("core", "ignorecase"),
+    ("core", "precomposeunicode"),
+    ("core", "symlinks"),
+    ("extensions", "objectformat"),
+];
 const PASSING: [&[u8]; 8] = [
     b"MERGE_HEAD",
     b"MERGE_MSG",
@@ -39,27 +76,26 @@ const PASSING: [&[u8]; 8] = [
     b"AUTO_MERGE",
     b"gc.log",
 ];
-const WORK: [&[u8]; 10] = [
-    b"logs",
-    b"index",
-    b"HEAD",
-    b"branches",
-    b"description",
-    b"rebase-merge",
-    b"rebase-apply",
-    b"sequencer",
-    b"MERGE_RR",
-    b"COMMIT_EDITMSG",
-];
+const WORK: [&[u8]; 7] =
+    [b"logs", b"index", b"HEAD", b"branches", b"description", b"MERGE_RR", b"COMMIT_EDITMSG"];
 
 /// What a path means to git; `None` if it is not git's.
 pub fn part(path: &WsPath) -> Option<Part> {
     let names: Vec<Name> = path.names().collect();
     let at = names.iter().position(|name| name.as_bytes() == FOLDER)?;
-    let inside: Vec<&[u8]> = names[at + 1..].iter().map(Name::as_bytes).collect();
-    let Some(first) = inside.first() else { return Some(Part::Folder) };
+    Some(part_in(&names[at + 1..]))
+}
+
+/// What names below a repository's folder mean to git, wherever that folder is and whatever its name.
+pub fn part_in(inside: &[Name]) -> Part {
+    let inside: Vec<&[u8]> = inside.iter().map(Name::as_bytes).collect();
+    let Some(first) = inside.first() else { return Part::Folder };
     let last = inside.last().unwrap_or(first);
-    Some(match *first {
+    match *first {
+        b"objects" if inside.get(1) == Some(&&b"info"[..]) => match inside.get(2) {
+            Some(name) if FOUND_AGAIN.contains(name) => Part::Past,
+            _ => Part::Obeyed,
+        },
         b"objects" => Part::Past,
         // Whole repositories lie below `modules`, so that these count wherever they are.
         _ if inside.iter().any(|name| OBEYED.contains(name)) => Part::Obeyed,
@@ -71,6 +107,140 @@ pub fn part(path: &WsPath) -> Option<Part> {
         name if name.ends_with(b"_HEAD") || name.ends_with(b"_MSG") => Part::Work,
         name if name.ends_with(b"_EDITMSG") => Part::Work,
         _ => Part::Unknown,
+    }
+}
+
+impl Part {
+    /// Whether such a change decides what others do, or loses what only git had. What git makes whenever
+    /// it works does not, and nothing else in there is known to be harmless.
+    pub fn decides(self, kind: EffectKind, is_folder: bool) -> bool {
+        use EffectKind::{Create, Modify, MoveFrom, Purge, Remove};
+        match self {
+            // A file of that name leads git elsewhere; where the folder goes, everything in it does.
+            Self::Folder => kind != Create || !is_folder,
+            // An empty folder says nothing.
+            Self::Obeyed => kind != Create || !is_folder,
+            Self::Unknown => true,
+            // A ref that is gone takes along what only it led to.
+            Self::Ref => matches!(kind, Remove | MoveFrom),
+            // What commits are made of stays as it is: without it, whoever says that nothing is lost is
+            // wrong.
+            Self::Past => matches!(kind, Modify | Remove | Purge | MoveFrom),
+            Self::Refs | Self::Passing | Self::Work => false,
+        }
+    }
+}
+
+/// Whether a name is one of those that make a folder a repository.
+pub fn makes_repository(name: &[u8]) -> bool {
+    REPOSITORY.contains(&name)
+}
+
+/// The names that make a folder a repository.
+pub fn repository_names() -> [&'static [u8]; 3] {
+    REPOSITORY
+}
+
+/// Whether a new file in a repository's folder is one that `git init` makes, and says nothing but what
+/// that says: a sample of a hook, which git never runs; notes; its own keys of the configuration.
+pub fn is_initial(inside: &[Name], content: &[u8]) -> bool {
+    let inside: Vec<&[u8]> = inside.iter().map(Name::as_bytes).collect();
+    match inside.as_slice() {
+        [b"hooks", name] => name.ends_with(b".sample"),
+        [b"info", b"exclude"] => is_commented_out(content),
+        [b"config"] => is_initial_config(content),
+        _ => false,
+    }
+}
+
+/// Against what a path in a configuration is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// The file that names it.
+    File,
+    /// The folder that git works in.
+    Worktree,
+    /// The same, and it is only meant if a file is there: it may be a word like any other.
+    Perhaps,
+}
+
+/// The paths that a setting names, as far as such settings name files: hooks, files that are included, and
+/// whatever looks like a program's file. `key` is as git lists it, section and name in lower case.
+pub fn places_in<'v>(key: &str, value: &'v [u8]) -> Vec<(&'v [u8], Base)> {
+    let is_include =
+        key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path");
+    if is_include {
+        return vec![(value, Base::File)];
+    }
+    if key == "core.hookspath" {
+        return vec![(value, Base::Worktree)];
+    }
+    if is_plain_key(key) {
+        return Vec::new();
+    }
+    let trim = |word: &'v [u8]| {
+        let marks =
+            |byte: &u8| matches!(byte, b'!' | b'"' | b'\'' | b'(' | b')' | b';' | b'`' | b'$');
+        let start = word.iter().position(|byte| !marks(byte)).unwrap_or(word.len());
+        let end = word.iter().rposition(|byte| !marks(byte)).map_or(start, |at| at + 1);
+        &word[start..end.max(start)]
+    };
+    let words = value.split(u8::is_ascii_whitespace).map(trim);
+    let is_path = |word: &&[u8]| !word.is_empty() && !word.starts_with(b"-") && word.len() <= 4_096;
+    let base = |word: &[u8]| if word.contains(&b'/') { Base::Worktree } else { Base::Perhaps };
+    words.filter(is_path).map(|word| (word, base(word))).collect()
+}
+
+/// Whether a setting of that key names no file that git runs or reads.
+fn is_plain_key(key: &str) -> bool {
+    let Some((section, name)) = key.split_once('.') else { return false };
+    // What stands between is the name of a remote, a branch or a module.
+    let name = name.rsplit_once('.').map_or(name, |(_, name)| name);
+    PLAIN.iter().any(|(known, names)| *known == section && names.contains(&name))
+        || INITIAL.contains(&(section, name))
+}
+
+/// Whether a configuration holds nothing that could point to a file. One that is written in an unusual way
+/// is taken to hold something.
+pub fn points_nowhere(content: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(content) else { return false };
+    let mut section = String::new();
+    text.lines().map(str::trim).all(|line| {
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            return true;
+        }
+        if let Some(header) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            let name = header.split_whitespace().next().unwrap_or_default();
+            section = name.to_ascii_lowercase();
+            // The old way to write a subsection, and whatever stands behind a header.
+            return !name.contains(['.', ']']) && !header.contains(']');
+        }
+        let key = line.split_once('=').map_or(line, |(key, _)| key).trim().to_ascii_lowercase();
+        is_plain_key(&format!("{section}.{key}"))
+    })
+}
+
+fn is_commented_out(content: &[u8]) -> bool {
+    let mut lines = content.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.all(|line| line.is_empty() || line.starts_with(b"#"))
+}
+
+/// Whether a configuration sets nothing but what `git init` sets, each to a plain word.
+pub fn is_initial_config(content: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(content) else { return false };
+    let mut section = String::new();
+    text.lines().map(str::trim).all(|line| {
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            return true;
+        }
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            section = name.to_ascii_lowercase();
+            return INITIAL.iter().any(|(known, _)| *known == section);
+        }
+        let Some((key, value)) = line.split_once('=') else { return false };
+        let (key, value) = (key.trim().to_ascii_lowercase(), value.trim());
+        let is_plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        is_plain && INITIAL.contains(&(section.as_str(), key.as_str()))
     })
 }
 
@@ -94,6 +264,13 @@ mod tests {
             ("/.git/hooks/pre-commit", Part::Obeyed),
             ("/.git/modules/sub/hooks/post-checkout", Part::Obeyed),
             ("/.git/worktrees/w/config.worktree", Part::Obeyed),
+            ("/.git/rebase-merge/git-rebase-todo", Part::Obeyed),
+            ("/.git/rebase-apply/patch", Part::Obeyed),
+            ("/.git/sequencer/todo", Part::Obeyed),
+            ("/.git/objects/info/alternates", Part::Obeyed),
+            ("/.git/objects/info", Part::Obeyed),
+            ("/.git/objects/info/packs", Part::Past),
+            ("/.git/objects/pack/pack-1.pack", Part::Past),
             ("/.git/refs/heads/main", Part::Ref),
             ("/.git/refs/heads/main.lock", Part::Passing),
             ("/.git/objects/ab/config", Part::Past),
@@ -105,6 +282,98 @@ mod tests {
         ] {
             assert_eq!(of(path), Some(meant), "{path}");
         }
+    }
+
+    #[test]
+    fn what_decides_in_git_s_folder_is_told_by_part_and_kind() {
+        use EffectKind::{Create, Modify, MoveFrom, Remove};
+        let decides = |kind, path: &str| {
+            let part = part(&WsPath::parse(path).unwrap()).unwrap();
+            part.decides(kind, false)
+        };
+        for path in [
+            "/.git/hooks/pre-commit",
+            "/sub/.git/config",
+            "/.git/info/attributes",
+            "/.git/commondir",
+            "/.git/modules/sub/hooks/post-checkout",
+            "/.git/worktrees/w/config.worktree",
+            "/docs/.git",
+            "/.git/whatever",
+            "/.git/rebase-merge/git-rebase-todo",
+            "/.git/objects/info/alternates",
+        ] {
+            assert!(decides(Create, path), "{path}");
+        }
+        for path in ["/.git/index", "/.git/COMMIT_EDITMSG", "/.git/ORIG_HEAD", "/.git/index.lock"] {
+            assert!(!decides(Create, path), "{path}");
+        }
+        assert!(decides(Remove, "/.git/refs/heads/main"));
+        assert!(decides(MoveFrom, "/.git/refs/heads/main"));
+        assert!(!decides(Modify, "/.git/refs/heads/main"));
+        assert!(decides(Remove, "/.git"));
+        assert!(!decides(Create, "/.git/objects/ab/cd"));
+        assert!(decides(Modify, "/.git/objects/ab/cd"));
+        assert!(!Part::Obeyed.decides(Create, true), "an empty folder");
+        assert!(!Part::Folder.decides(Create, true));
+    }
+
+    #[test]
+    fn b8_what_git_init_leaves_is_known_by_what_it_says() {
+        let names = |text: &str| WsPath::parse(text).unwrap().names().collect::<Vec<_>>();
+        let config = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\
+                      \tlogallrefupdates = true\n";
+        for (path, content, initial) in [
+            ("hooks/pre-commit.sample", "#!/bin/sh\nexit 1\n", true),
+            ("hooks/pre-commit", "", false),
+            ("info/exclude", "# git ls-files --others\n# *~\n", true),
+            ("info/exclude", "secrets\n", false),
+            ("info/attributes", "", false),
+            ("config", config, true),
+            ("config", "[core]\n\tfsmonitor = ./x\n", false),
+            ("config", "[core]\n\tbare = ./x\n", false),
+            ("config", "[core] hooksPath = x\n", false),
+            ("config", "[include]\n\tpath = ../x\n", false),
+            ("config", "bare = false\n", false),
+        ] {
+            assert_eq!(is_initial(&names(path), content.as_bytes()), initial, "{path} {content}");
+        }
+    }
+
+    #[test]
+    fn g6_a_configuration_that_points_somewhere_is_told_from_one_that_does_not() {
+        let plain = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://a.example/x\n\
+                     \tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tremote = origin\n";
+        assert!(points_nowhere(plain.as_bytes()));
+        for text in [
+            "[core]\n\thooksPath = .hooks\n",
+            "[include]\n\tpath = ../x\n",
+            "[includeIf \"onbranch:a\"]\n\tpath = x\n",
+            "[core] hooksPath = .hooks\n",
+            "[core]\n\tfsmonitor = ./x\n",
+            "[alias]\n\tx = !./x\n",
+            "[filter \"a\"]\n\tclean = ./x\n",
+            "[remote \"a\"]\n\tuploadpack = ./x\n",
+            "[core]\n\teditor\n",
+        ] {
+            assert!(!points_nowhere(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn g6_places_are_named_by_hooks_includes_and_programs() {
+        let of = |key: &str, value: &'static str| {
+            let places = places_in(key, value.as_bytes());
+            let text = |place: &[u8]| String::from_utf8(place.to_vec()).unwrap();
+            places.into_iter().map(|(place, base)| (text(place), base)).collect::<Vec<_>>()
+        };
+        assert_eq!(of("core.hookspath", "my hooks"), [("my hooks".to_owned(), Base::Worktree)]);
+        assert_eq!(of("include.path", "../x"), [("../x".to_owned(), Base::File)]);
+        assert_eq!(of("includeif.onbranch:a.b.path", "y"), [("y".to_owned(), Base::File)]);
+        assert_eq!(of("alias.x", "!'./run.sh' --all"), [("./run.sh".to_owned(), Base::Worktree)]);
+        assert_eq!(of("core.pager", "less"), [("less".to_owned(), Base::Perhaps)]);
+        assert_eq!(of("remote.origin.url", "../other"), []);
+        assert_eq!(of("core.bare", "false"), []);
     }
 
     #[test]

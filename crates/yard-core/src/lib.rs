@@ -6,6 +6,7 @@
 
 pub mod bounds;
 pub mod call;
+pub mod deciding;
 pub mod diff;
 pub mod effect;
 mod fast_map;
@@ -25,12 +26,13 @@ pub mod reading;
 pub mod replace;
 pub mod role;
 pub mod state;
+pub mod survival;
 pub mod text;
 pub mod time;
 
 pub use bounds::Bounds;
 pub use call::{Afterwards, Call, Progress, Rest, World};
-pub use effect::{Dial, Effect, EffectKind, PathEffect};
+pub use effect::{Dial, Effect, EffectKind, PathEffect, Whose};
 pub use fast_map::FastMap;
 pub use fault::{Fault, FaultCode, Subject};
 pub use hash::ContentHash;

@@ -242,6 +242,10 @@ impl Catalog {
             }
         };
         let origin = Origin { toolset: dialect.name, tool: found.name(), asks: found.asks() };
+        if let Err(fault) = session.check_toolset(dialect.name) {
+            let answer = (dialect.stopped)(found.name(), &Stop::Fault(fault));
+            return Called { answer, line: None, elsewhere: None };
+        }
         // What may have to wait for a person has to be known again then.
         let asking = match session.may_ask(call, found.asks()) {
             Ok(true) => Some(session.calling(args.clone())),

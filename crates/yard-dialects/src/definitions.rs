@@ -304,7 +304,7 @@ mod tests {
         let approval = |toolset: &str, at: usize| {
             each(&catalog, toolset, Format::Json)[at]["approval"].clone()
         };
-        assert_eq!(approval("assistant", 1), "never asks");
+        assert_eq!(approval("assistant", 1), "asks for nothing beyond what the policy asks for");
         assert_eq!(approval("assistant", 3), "asks before it replaces or removes what is there");
         assert_eq!(approval("coder", 0), "asks before reading, until there is a yes for the chat");
         assert_eq!(approval("codex", 3), "asks before each change");

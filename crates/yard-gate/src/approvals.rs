@@ -16,6 +16,7 @@ use yard_store::{
     Revision, Rider, Scope, StoreError,
 };
 
+use crate::policy::Did;
 use crate::rules::{Thing, kinds_meant};
 use crate::session::{Asking, Awaited, Pending};
 use crate::{Actor, Asks, Origin, Page, Policy, Preset, Rule, Session, transcript};
@@ -26,6 +27,8 @@ pub(crate) const DIFF_BYTES: usize = 32 << 20;
 const MOST_EFFECTS: usize = 5_000;
 /// Paths that a saved rule may name.
 const MOST_RULE_PATHS: usize = 50;
+/// The member of a grant that tells what a person said yes to once, path by path.
+const BEFORE: &str = "before";
 /// Requests of one asker that may wait at the same time, in one chat.
 const MOST_WAITING: usize = 100;
 
@@ -427,6 +430,9 @@ fn effects_json(effect: &Effect, most: usize) -> Value {
             "path": one.path.to_string(),
             "file_type": file_type,
             "with_contents": one.with_contents,
+            "edits": one.edits,
+            "mode_only": one.mode_only,
+            "decides": one.decides,
         })
     });
     let more = effect.paths.len().saturating_sub(most);
@@ -499,7 +505,7 @@ fn granted(
         Scope::Rule if effect.paths.is_empty() && !effect.dials.is_empty() => {
             (None, Rule::allowing_hosts(&kinds, &whole, hosts()))
         }
-        Scope::Once => return Ok(None),
+        Scope::Once => return Ok(granted_before(approval, decision, &effect)),
         Scope::Chat | Scope::Rule
             if effect.paths.iter().any(|one| asks.insists(Thing::Path(one))) =>
         {
@@ -521,6 +527,32 @@ fn granted(
     Rule::parse(&rule).map_err(|error| Fault::new(FaultCode::BadArgument, error))?;
     let (by, at) = (decision.by.clone(), decision.at);
     Ok(Some(Grant { chat, rule: rule.to_string(), by, at }))
+}
+
+/// That a person said yes to this, path by path: the same chat may do the same to the same paths again.
+fn granted_before(approval: &Approval, decision: &Decision, effect: &Effect) -> Option<Grant> {
+    let did = effect.paths.iter().filter_map(|one| {
+        let word = Did::WORDS.iter().find(|(did, _)| Some(*did) == Did::of(one))?.1;
+        Some(json!([word, one.path.to_string()]))
+    });
+    let did: Vec<Value> = did.collect();
+    if did.is_empty() {
+        return None;
+    }
+    let rule = json!({ BEFORE: did }).to_string();
+    let (by, at) = (decision.by.clone(), decision.at);
+    Some(Grant { chat: Some(approval.chat), rule, by, at })
+}
+
+/// What a person said yes to before, if that is what a grant is about.
+pub(crate) fn remembered(grant: &Value) -> Option<Vec<(Did, WsPath)>> {
+    let did = grant.get(BEFORE)?.as_array()?;
+    let one = |pair: &Value| {
+        let (word, path) = (pair[0].as_str()?, pair[1].as_str()?);
+        let did = Did::WORDS.iter().find(|(_, known)| *known == word)?.0;
+        Some((did, WsPath::parse_shown(path).ok()?))
+    };
+    Some(did.iter().filter_map(one).collect())
 }
 
 /// The paths of a request as globs that match nothing else.
@@ -582,12 +614,15 @@ fn policy_of(request: &Request) -> Policy {
 fn effect_of(text: &str) -> Effect {
     let told: Value = serde_json::from_str(text).unwrap_or_default();
     let one = |told: &Value| {
+        let kind = EffectKind::from_word(told["kind"].as_str()?)?;
+        let path = WsPath::parse_shown(told["path"].as_str()?).ok()?;
+        let is = |name: &str| told[name].as_bool().unwrap_or_default();
         Some(PathEffect {
-            kind: EffectKind::from_word(told["kind"].as_str()?)?,
-            path: WsPath::parse_shown(told["path"].as_str()?).ok()?,
-            file_type: None,
-            with_contents: told["with_contents"].as_bool().unwrap_or_default(),
-            own: false,
+            with_contents: is("with_contents"),
+            edits: is("edits"),
+            mode_only: is("mode_only"),
+            decides: is("decides"),
+            ..PathEffect::new(kind, path)
         })
     };
     let dial = |told: &Value| {

@@ -17,7 +17,7 @@ use yard_store::{Mode, StoreError};
 
 use crate::approvals::started_already;
 use crate::session::{Admission, only_explained};
-use crate::{Origin, Outcome, Session};
+use crate::{Asks, Origin, Outcome, Session, Verdict};
 
 /// A command that is over, and what became of what it changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,10 +126,32 @@ impl Session {
         call: &Call,
         command: &Command,
     ) -> Result<Finished> {
+        self.check_may_start(origin, call, command)?;
         match self.inner().run_to_look(origin, call, command)? {
             Outcome::Done(finished) => Ok(finished),
             Outcome::Pending(_) => Err(Fault::new(FaultCode::Denied, "looking waits for nobody")),
         }
+    }
+
+    /// A fault if the caller may not start a command at all, whoever would be asked: by its role, by the
+    /// rules, in plan mode for what reaches others, or because nothing would hold the command back.
+    fn check_may_start(&self, origin: Origin<'_>, call: &Call, command: &Command) -> Result<()> {
+        self.check_toolset(origin.toolset)?;
+        let effect = Effect::one(EffectKind::Run, command.folder.clone()).on_own(true);
+        let verdict = self.judge(origin, call, &effect)?;
+        let entry = || self.audit_entry::<Land>(origin, call, &effect).detail;
+        if let Verdict::Deny(reason) = verdict {
+            return self.refuse(call, "start", &entry(), &reason);
+        }
+        if origin.asks == Asks::Always && self.mode()? == Mode::Plan {
+            let why = "this chat is in plan mode, in which nothing reaches others";
+            return self.refuse(call, "start", &entry(), why);
+        }
+        if self.open().workspace.box_level() == Some(Level::Unconfined) {
+            let message = "nothing holds commands back here, so that none is started to look first";
+            return Err(Fault::new(FaultCode::Unavailable, message));
+        }
+        Ok(())
     }
 
     /// All that a command wrote to a stream, up to `most` bytes; of what was not kept, how it began.

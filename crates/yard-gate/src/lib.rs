@@ -50,7 +50,7 @@ pub use policy::{Asks, Policy, Preset, Verdict};
 pub use questions::{GivenAnswer, Question, Questions};
 pub use rules::{Judgement, Rule, Rules, Then};
 pub use search::{Hit, Provider, Search};
-pub use session::{Awaited, Line, Origin, Outcome, Pending, Session};
+pub use session::{Awaited, FILES_TOOLSET, Line, Origin, Outcome, Pending, Session};
 pub use settings::{Explained, Saved, Settings};
 pub use terminals::{Listed, Seen, Terminals};
 pub use transcript::Transcripts;

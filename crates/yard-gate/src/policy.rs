@@ -1,7 +1,9 @@
 //! What may happen, where no rule says it: presets, and what each dialect asks for by itself.
+//!
+//! Under `guarded` the base verdict is by effect alone: it is the same for every dialect, door and command.
+//! A dialect's own asks come on top of it, so that they can only be stricter.
 
-use yard_core::git::{self, Part};
-use yard_core::{Dial, Effect, EffectKind, FileType, PathEffect};
+use yard_core::{Effect, EffectKind, PathEffect, WsPath};
 
 use crate::rules::Thing;
 
@@ -21,7 +23,7 @@ pub enum Verdict {
 pub enum Preset {
     /// Everything inside the workspace may happen.
     Open,
-    /// The dialects' own defaults count.
+    /// What takes something from others, or decides about them later, asks; and a dialect's own asks count.
     Guarded,
     /// Every effect asks, reading too.
     Strict,
@@ -54,7 +56,7 @@ impl Preset {
 /// What a tool asks a person for before it does it, where the preset leaves that to its dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asks {
-    /// Nothing.
+    /// Nothing of its own.
     Never,
     /// Reading: once a chat, for all tools of its toolset that ask for the same.
     OnceToRead,
@@ -62,13 +64,8 @@ pub enum Asks {
     OnceToChange,
     /// Changing or removing what is there; making something new needs no word.
     ToOverwrite,
-    /// Changing or removing what its chat did not make, and changing what decides about others. What a
-    /// command does is judged by that, after it ran and before it counts.
-    ToTouchOthers,
     /// Changing anything, each time.
     ToChange,
-    /// Asking a host of the web that the operator did not name.
-    ToReachOthers,
     /// Starting at all, each time and whatever the policy: what it does reaches others. Neither a rule nor
     /// an earlier yes stands for the person. What it changes in the workspace is judged as of any command.
     Always,
@@ -78,17 +75,13 @@ impl Asks {
     /// What it means, for people and models.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Never => "never asks",
+            Self::Never => "asks for nothing beyond what the policy asks for",
             Self::OnceToRead => "asks before reading, until there is a yes for the chat",
             Self::OnceToChange => {
                 "asks before changing anything, until there is a yes for the chat"
             }
             Self::ToOverwrite => "asks before it replaces or removes what is there",
-            Self::ToTouchOthers => "asks before it replaces or removes what its chat did not make",
             Self::ToChange => "asks before each change",
-            Self::ToReachOthers => {
-                "asks before it reaches a host that is not on the operator's list"
-            }
             Self::Always => "asks before each call, whatever the policy",
         }
     }
@@ -113,52 +106,99 @@ impl Asks {
             && matches!(thing, Thing::Path(effect) if effect.kind == EffectKind::Run)
     }
 
-    fn concerns(self, effect: &PathEffect) -> bool {
-        let kind = effect.kind;
+    /// Whether a tool asks for such a thing by itself.
+    fn concerns(self, thing: Thing<'_>) -> bool {
+        let Thing::Path(PathEffect { kind, .. }) = thing else { return false };
         match self {
-            Self::Never | Self::ToReachOthers => false,
-            Self::OnceToRead => kind == EffectKind::Read,
+            Self::Never => false,
+            Self::OnceToRead => *kind == EffectKind::Read,
             Self::OnceToChange | Self::ToChange => kind.changes(),
-            Self::ToOverwrite => overwrites(kind),
-            Self::ToTouchOthers => {
-                let takes = overwrites(kind) || kind == EffectKind::MoveFrom;
-                // A command without a layer of its own has done what it does before anybody sees it.
-                let acts = kind == EffectKind::Run;
-                kind.changes() && is_protected(effect) || (takes || acts) && !effect.own
+            Self::ToOverwrite => {
+                matches!(kind, EffectKind::Modify | EffectKind::Remove | EffectKind::Purge)
             }
-            Self::Always => {
-                self.insists(Thing::Path(effect)) || Self::ToTouchOthers.concerns(effect)
-            }
+            Self::Always => self.insists(thing),
         }
     }
 }
 
-impl Asks {
-    /// Who is asked about nothing asks nobody; everybody else asks about hosts that nobody named.
-    fn concerns_host(self, dial: &Dial) -> bool {
-        self != Self::Never && !dial.known
+/// Why something asks under `guarded`, whichever tool does it; `None` if it goes through.
+fn base(thing: Thing<'_>) -> Option<&'static str> {
+    use EffectKind::{
+        Create, Fetch, List, Modify, MoveFrom, MoveTo, Purge, Read, Remove, Run, Send, Touch,
+    };
+    let effect = match thing {
+        Thing::Dial(dial) => {
+            return (!dial.known).then_some("a host that is not on the operator's list is asked");
+        }
+        Thing::Path(effect) => effect,
+    };
+    if effect.kind.changes() && effect.decides {
+        return Some("what decides about the programs of others later changes");
+    }
+    match effect.kind {
+        Read | List | Create | Touch | MoveTo | Fetch | Send => None,
+        Purge => Some("what is purged never comes back"),
+        // A command without a layer of its own has done what it does before anybody sees it.
+        Run => (!effect.own).then_some("it runs in place"),
+        _ if effect.own => None,
+        Modify if effect.edits => None,
+        Modify if effect.mode_only => Some("the mode of what others made changes"),
+        Modify => Some("what others made is replaced"),
+        Remove => Some("what others made is removed"),
+        MoveFrom => Some("what others made is moved away"),
     }
 }
 
-fn overwrites(kind: EffectKind) -> bool {
-    matches!(kind, EffectKind::Modify | EffectKind::Remove | EffectKind::Purge)
+/// What a person said yes to in a chat, path by path: what it did once to a path, it may do again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Remembered(pub(crate) Vec<(Did, WsPath)>);
+
+/// A kind of change that a person said yes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Did {
+    /// Another mode.
+    Mode,
+    /// Other bytes.
+    Replace,
+    /// It went elsewhere.
+    Move,
+    /// It went away.
+    Remove,
 }
 
-/// Whether what is there decides what others do: git runs hooks and obeys its configuration, wherever it
-/// keeps them, and a ref that is gone takes along what only it led to. What git makes whenever it works
-/// is not, and nothing else in there is known to be harmless.
-fn is_protected(effect: &PathEffect) -> bool {
-    match git::part(&effect.path) {
-        None => false,
-        // A file of that name leads git elsewhere; where the folder goes, everything in it does.
-        Some(Part::Folder) => {
-            effect.kind != EffectKind::Create || effect.file_type != Some(FileType::Folder)
+impl Did {
+    pub(crate) const WORDS: [(Did, &'static str); 4] = [
+        (Self::Mode, "mode"),
+        (Self::Replace, "replace"),
+        (Self::Move, "move"),
+        (Self::Remove, "remove"),
+    ];
+
+    /// What a yes to an effect is remembered as; nothing where it decides about others, or takes along
+    /// more than it names.
+    pub(crate) fn of(effect: &PathEffect) -> Option<Self> {
+        match effect.kind {
+            _ if effect.decides || effect.with_contents => None,
+            EffectKind::Modify if effect.mode_only => Some(Self::Mode),
+            EffectKind::Modify if effect.edits => None,
+            EffectKind::Modify => Some(Self::Replace),
+            EffectKind::MoveFrom => Some(Self::Move),
+            EffectKind::Remove => Some(Self::Remove),
+            _ => None,
         }
-        Some(Part::Obeyed | Part::Unknown) => true,
-        Some(Part::Ref) => matches!(effect.kind, EffectKind::Remove | EffectKind::MoveFrom),
-        // What commits are made of stays as it is: without it, whoever says that nothing is lost is wrong.
-        Some(Part::Past) => overwrites(effect.kind) || effect.kind == EffectKind::MoveFrom,
-        Some(Part::Refs | Part::Passing | Part::Work) => false,
+    }
+
+    /// Whether a yes to this is one to another kind, too: to the same, or to a weaker one.
+    fn covers(self, other: Self) -> bool {
+        self == other || self == Self::Remove
+    }
+}
+
+impl Remembered {
+    /// Whether a person allowed this before.
+    fn holds(&self, effect: &PathEffect) -> bool {
+        let Some(now) = Did::of(effect) else { return false };
+        self.0.iter().any(|(did, path)| did.covers(now) && *path == effect.path)
     }
 }
 
@@ -211,15 +251,42 @@ impl Policy {
     }
 }
 
+/// What asks before something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// The preset, whichever tool does it, for this reason.
+    Base(&'static str),
+    /// The tool that does it, for its own callers.
+    Dialect,
+}
+
 impl Preset {
-    /// Whether it asks before such a thing happens.
-    pub(crate) fn asks(self, asks: Asks, thing: Thing<'_>) -> bool {
-        match (self, thing) {
-            (Self::Open, thing) => asks.insists(thing),
-            (Self::Guarded, Thing::Path(effect)) => asks.concerns(effect),
-            (Self::Guarded, Thing::Dial(dial)) => asks.concerns_host(dial),
-            (Self::Strict, _) => true,
+    /// What asks before such a thing happens, if anything does.
+    pub(crate) fn asked(
+        self,
+        asks: Asks,
+        thing: Thing<'_>,
+        remembered: &Remembered,
+    ) -> Option<Asked> {
+        let insists = asks.insists(thing).then_some(Asked::Dialect);
+        match self {
+            Self::Open => insists,
+            Self::Strict => Some(Asked::Base("the policy is strict, where every effect asks")),
+            Self::Guarded => {
+                let was_allowed = matches!(thing, Thing::Path(effect) if remembered.holds(effect));
+                let base = base(thing).filter(|_| !was_allowed).map(Asked::Base);
+                let dialect = asks.concerns(thing).then_some(Asked::Dialect);
+                // What a dialect asks for once a chat may have been answered already.
+                if asks.is_remembered() { base.or(dialect) } else { dialect.or(base) }
+            }
         }
+    }
+
+    /// Whether nothing of an effect asks under this preset, whoever is asked for it.
+    pub(crate) fn lets_pass(self, asks: Asks, effect: &Effect) -> bool {
+        let things = effect.paths.iter().map(Thing::Path);
+        let mut things = things.chain(effect.dials.iter().map(Thing::Dial));
+        things.all(|thing| self.asked(asks, thing, &Remembered::default()).is_none())
     }
 }
 
@@ -237,80 +304,91 @@ mod tests {
         assert_eq!(Preset::from_word("Open"), None);
     }
 
+    fn asks(preset: Preset, asks: Asks, effect: &PathEffect) -> bool {
+        preset.asked(asks, Thing::Path(effect), &Remembered::default()).is_some()
+    }
+
+    fn at(kind: EffectKind, path: &str) -> PathEffect {
+        PathEffect::new(kind, WsPath::parse(path).unwrap())
+    }
+
+    fn own(kind: EffectKind, path: &str) -> PathEffect {
+        PathEffect { own: true, ..at(kind, path) }
+    }
+
     #[test]
-    fn guarded_is_what_the_dialects_say() {
+    fn a_dialect_asks_on_top_of_the_base_and_never_below_it() {
         use EffectKind::{Create, Modify, MoveTo, Read, Remove};
-        let asked = |asks: Asks| {
+        let asked = |of: Asks| {
             let kinds = [Read, Create, Modify, MoveTo, Remove].into_iter();
-            kinds
-                .filter(|kind| Preset::Guarded.asks(asks, Thing::Path(&at(*kind, "/a"))))
-                .collect::<Vec<_>>()
+            kinds.filter(|kind| asks(Preset::Guarded, of, &own(*kind, "/a"))).collect::<Vec<_>>()
         };
         assert_eq!(asked(Asks::Never), []);
         assert_eq!(asked(Asks::OnceToRead), [Read]);
         assert_eq!(asked(Asks::OnceToChange), [Create, Modify, MoveTo, Remove]);
         assert_eq!(asked(Asks::ToOverwrite), [Modify, Remove]);
         assert_eq!(asked(Asks::ToChange), [Create, Modify, MoveTo, Remove]);
-        assert!(Preset::Strict.asks(Asks::Never, Thing::Path(&at(Read, "/a"))));
-        assert!(!Preset::Open.asks(Asks::ToChange, Thing::Path(&at(Remove, "/a"))));
+        for kind in EffectKind::ALL {
+            for edits in [false, true] {
+                let effect = PathEffect { edits, ..at(kind, "/a") };
+                let base = asks(Preset::Guarded, Asks::Never, &effect);
+                for of in [Asks::OnceToRead, Asks::OnceToChange, Asks::ToOverwrite, Asks::ToChange]
+                {
+                    assert!(!base || asks(Preset::Guarded, of, &effect), "{kind:?} {of:?}");
+                }
+            }
+        }
+        assert!(asks(Preset::Strict, Asks::Never, &at(Read, "/a")));
+        assert!(!asks(Preset::Open, Asks::ToChange, &at(Remove, "/a")));
     }
 
     #[test]
     fn what_always_asks_does_so_under_every_preset() {
         use EffectKind::{Create, Modify, Run};
         for (preset, ..) in Preset::WORDS {
-            let own = PathEffect { own: true, ..at(Run, "/") };
-            assert!(preset.asks(Asks::Always, Thing::Path(&own)), "{preset:?}");
+            assert!(asks(preset, Asks::Always, &own(Run, "/")), "{preset:?}");
         }
-        assert!(
-            !Preset::Open.asks(Asks::Always, Thing::Path(&at(Modify, "/a"))),
-            "it was asked for its start"
-        );
-        assert!(
-            Preset::Guarded.asks(Asks::Always, Thing::Path(&at(Modify, "/a"))),
-            "somebody else's"
-        );
-        assert!(!Preset::Guarded.asks(Asks::Always, Thing::Path(&at(Create, "/a"))));
-    }
-
-    fn at(kind: EffectKind, path: &str) -> PathEffect {
-        Effect::one(kind, yard_core::WsPath::parse(path).unwrap()).paths.remove(0)
+        assert!(!asks(Preset::Open, Asks::Always, &at(Modify, "/a")), "it was asked for its start");
+        assert!(asks(Preset::Guarded, Asks::Always, &at(Modify, "/a")), "somebody else's");
+        assert!(!asks(Preset::Guarded, Asks::Always, &at(Create, "/a")));
     }
 
     #[test]
-    fn a_command_asks_for_what_is_not_its_own() {
-        use EffectKind::{Create, Modify, MoveFrom, MoveTo, Remove, Run, Touch};
-        let asks =
-            |effect: &PathEffect| Preset::Guarded.asks(Asks::ToTouchOthers, Thing::Path(effect));
+    fn b1_the_base_asks_for_what_takes_from_others_or_decides_about_them() {
+        use EffectKind::{Create, Modify, MoveFrom, MoveTo, Purge, Read, Remove, Run, Touch};
+        let asks = |effect: &PathEffect| asks(Preset::Guarded, Asks::Never, effect);
         for kind in [Modify, Remove, MoveFrom] {
             assert!(asks(&at(kind, "/a")), "{kind:?}");
-            assert!(!asks(&PathEffect { own: true, ..at(kind, "/a") }), "{kind:?}");
+            assert!(!asks(&own(kind, "/a")), "{kind:?}");
         }
-        for kind in [Create, MoveTo, Touch] {
+        for kind in [Read, Create, MoveTo, Touch] {
             assert!(!asks(&at(kind, "/a")), "{kind:?}");
         }
+        assert!(!asks(&PathEffect { edits: true, ..at(Modify, "/a") }));
+        assert!(asks(&own(Purge, "/a")));
         assert!(asks(&at(Run, "/")), "in place");
-        assert!(!asks(&PathEffect { own: true, ..at(Run, "/") }), "on a layer");
-        let own = |kind, path| PathEffect { own: true, ..at(kind, path) };
-        for path in [
-            "/.git/hooks/pre-commit",
-            "/sub/.git/config",
-            "/.git/info/attributes",
-            "/.git/commondir",
-            "/.git/modules/sub/hooks/post-checkout",
-            "/.git/worktrees/w/config.worktree",
-            "/docs/.git",
-            "/.git/whatever",
-        ] {
-            assert!(asks(&own(Create, path)), "{path}");
+        assert!(!asks(&own(Run, "/")), "on a layer");
+        for kind in [Create, Modify, MoveTo, MoveFrom, Remove] {
+            assert!(asks(&PathEffect { decides: true, ..own(kind, "/.envrc") }), "{kind:?}");
         }
-        assert!(asks(&own(Remove, "/.git/refs/heads/main")));
-        assert!(asks(&own(MoveFrom, "/.git/refs/heads/main")));
-        for path in ["/.git/index", "/.git/COMMIT_EDITMSG", "/.git/ORIG_HEAD", "/.git/index.lock"] {
-            assert!(!asks(&own(Create, path)), "{path}");
+    }
+
+    #[test]
+    fn b8_a_yes_to_a_path_is_one_to_the_same_or_less_of_it() {
+        use EffectKind::{Modify, MoveFrom, Remove};
+        let mode = PathEffect { mode_only: true, ..at(Modify, "/a") };
+        let kinds = [mode, at(Modify, "/a"), at(MoveFrom, "/a"), at(Remove, "/a")];
+        let words = [Did::Mode, Did::Replace, Did::Move, Did::Remove];
+        for (did, allowed) in [(0, vec![0]), (1, vec![1]), (2, vec![2]), (3, vec![0, 1, 2, 3])] {
+            let remembered = Remembered(vec![(words[did], WsPath::parse("/a").unwrap())]);
+            for (at, effect) in kinds.iter().enumerate() {
+                let asked = Preset::Guarded.asked(Asks::Never, Thing::Path(effect), &remembered);
+                assert_eq!(asked.is_none(), allowed.contains(&at), "{:?} {effect:?}", words[did]);
+            }
+            let other = at(Remove, "/b");
+            assert!(Preset::Guarded.asked(Asks::Never, Thing::Path(&other), &remembered).is_some());
+            let hook = PathEffect { decides: true, ..at(Modify, "/a") };
+            assert!(Preset::Guarded.asked(Asks::Never, Thing::Path(&hook), &remembered).is_some());
         }
-        assert!(asks(&own(Remove, "/.git")));
-        assert!(!asks(&own(Modify, "/.git/refs/heads/main")));
-        assert!(!asks(&own(Create, "/.git/objects/ab/cd")));
     }
 }

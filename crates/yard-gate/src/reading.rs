@@ -116,7 +116,8 @@ impl Session {
         }
         let Some(mut withheld) = Withheld::by(&rules, origin) else { return Ok(None) };
         if withheld.asks() {
-            let granted = self.allowed_in_chat()?.into_iter().chain(rules.saved.iter().cloned());
+            let granted =
+                self.allowed_in_chat()?.rules.into_iter().chain(rules.saved.iter().cloned());
             let granted = granted.filter(|rule| rule.speaks_of(EffectKind::Read, origin));
             withheld.allowed = granted.filter(|rule| rule.then() == Then::Allow).collect();
         }

@@ -1,6 +1,8 @@
 //! Rules on effects: kind x path or host x tool -> allow, ask, deny. They are read whole or not at all, and
 //! the strictest one that matches counts. Nothing here knows who is calling or what was planned.
 
+mod pattern;
+
 use std::fmt;
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -8,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use yard_core::{Dial, Effect, EffectKind, PathEffect, WsPath};
 
-use crate::policy::Preset;
+use self::pattern::PathPattern;
+use crate::policy::{Asked, Preset, Remembered};
 use crate::{Asks, Origin, Verdict};
 
 /// Most rules of one policy.
@@ -169,13 +172,37 @@ impl Rule {
     }
 
     fn matches(&self, origin: Origin<'_>, thing: Thing<'_>) -> bool {
-        // What may not be read may not be moved to where it may.
-        let reads_by_moving = thing.kind() == EffectKind::MoveFrom
-            && self.written.then != Then::Allow
-            && self.kinds.contains(&EffectKind::Read);
-        (self.kinds.contains(&thing.kind()) || reads_by_moving)
-            && self.matches_tool(origin)
-            && self.is_about(thing, PathPattern::matches)
+        if !self.matches_tool(origin) {
+            return false;
+        }
+        let stands_for = |kind: &EffectKind| {
+            self.kinds.contains(kind) || self.written.then != Then::Allow && self.reaches(*kind)
+        };
+        if stands_for(&thing.kind()) && self.is_about(thing, PathPattern::matches) {
+            return true;
+        }
+        // A link at a folder that a rule is about, or above it, exchanges everything that the rule is about.
+        let changes = self.kinds.iter().any(|kind| kind.changes());
+        self.written.then != Then::Allow
+            && changes
+            && !self.paths.is_empty()
+            && self.is_about(thing, PathPattern::is_exchanged_by)
+    }
+
+    /// Whether a rule that forbids or asks is also about this kind: what it names can be done that way, too.
+    fn reaches(&self, kind: EffectKind) -> bool {
+        let names = |other: &EffectKind| self.kinds.contains(other);
+        match kind {
+            // What arrives by a move was not there before.
+            EffectKind::MoveTo => names(&EffectKind::Create),
+            // What is removed and made again was changed.
+            EffectKind::Remove | EffectKind::Purge => names(&EffectKind::Modify),
+            // So was what is moved away; and what may not be read may not be moved to where it may.
+            EffectKind::MoveFrom => {
+                [EffectKind::Modify, EffectKind::Remove, EffectKind::Read].iter().any(names)
+            }
+            _ => false,
+        }
     }
 
     /// Whether it allows all of an effect. An effect on whole trees is allowed only where all of the tree is.
@@ -288,67 +315,6 @@ pub(crate) fn host_matcher(text: &str) -> Result<GlobMatcher, String> {
     matcher(&text.to_ascii_lowercase(), "host")
 }
 
-/// A glob on paths: without a slash on the name at any depth, with one from the root on.
-#[derive(Clone, Debug)]
-struct PathPattern {
-    glob: GlobMatcher,
-    /// The folders that every path it matches lies in, as far as they are spelled out.
-    base: Option<WsPath>,
-    /// It matches everything below its base, and the base is all that it spells out.
-    is_tree: bool,
-}
-
-impl PathPattern {
-    fn parse(text: &str) -> Result<Self, String> {
-        let from_root = text.strip_prefix('/').unwrap_or(text);
-        let odd = |part: &str| matches!(part, "" | "." | "..");
-        if from_root.split('/').any(odd) {
-            return Err(format!(
-                "path {text:?}: no empty name, `.` or `..`; for what is in a folder write `folder/**`"
-            ));
-        }
-        let anywhere = !text.contains('/');
-        let pattern = if anywhere { format!("**/{text}") } else { from_root.to_owned() };
-        let glob = matcher(&pattern, "path")?;
-        let is_plain = |part: &&str| !part.contains(['*', '?', '[', '{', '\\']);
-        let plain: Vec<&str> = from_root.split('/').take_while(is_plain).collect();
-        let rest: Vec<&str> = from_root.split('/').skip(plain.len()).collect();
-        let base =
-            if anywhere { None } else { WsPath::from_bytes(plain.join("/").as_bytes()).ok() };
-        Ok(Self { glob, base, is_tree: rest == ["**"] && !anywhere })
-    }
-
-    /// Whether it matches the path, or could match something below it that the effect takes along. Who looks
-    /// at a tree is shown nothing of it that a rule withholds, so that only the tree's own path counts.
-    fn matches(&self, effect: &PathEffect) -> bool {
-        let takes_along = effect.with_contents && !effect.kind.looks();
-        self.covers_path(&effect.path) || takes_along && self.reaches_into(&effect.path)
-    }
-
-    /// Whether it matches the path, and everything below it that the effect takes along.
-    fn covers(&self, effect: &PathEffect) -> bool {
-        if !effect.with_contents {
-            return self.covers_path(&effect.path);
-        }
-        let is_all = self.glob.glob().glob() == "**/**";
-        let is_below = |base: &WsPath| effect.path.is_within(base);
-        is_all || self.is_tree && self.base.as_ref().is_some_and(is_below)
-    }
-
-    fn covers_path(&self, path: &WsPath) -> bool {
-        use std::os::unix::ffi::OsStrExt as _;
-        let relative = std::ffi::OsStr::from_bytes(path.relative());
-        self.glob.is_match(relative)
-    }
-
-    fn reaches_into(&self, folder: &WsPath) -> bool {
-        match &self.base {
-            None => true,
-            Some(base) => base.is_within(folder) || folder.is_within(base),
-        }
-    }
-}
-
 /// The policy of a workspace.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
@@ -399,6 +365,13 @@ impl Rules {
         format!("{}{}", self.to_text(), json!(saved))
     }
 
+    /// The folders that rules which forbid or ask spell out: where they are links, the same place has
+    /// another name.
+    pub(crate) fn named_folders(&self) -> impl Iterator<Item = &WsPath> {
+        let strict = self.rules.iter().filter(|rule| rule.then() != Then::Allow);
+        strict.flat_map(|rule| rule.paths.iter().filter_map(PathPattern::base))
+    }
+
     /// Whether anything could ask or deny beside the preset.
     pub(crate) fn is_empty(&self) -> bool {
         self.rules.is_empty()
@@ -411,7 +384,7 @@ impl Rules {
         origin: Origin<'_>,
         effect: &Effect,
         preset: Preset,
-        allowed: &[Rule],
+        allowed: &Allowed,
     ) -> Judgement {
         let things = effect.paths.iter().map(Thing::Path);
         let things = things.chain(effect.dials.iter().map(Thing::Dial));
@@ -434,7 +407,7 @@ impl Rules {
         origin: Origin<'_>,
         effect: Thing<'_>,
         preset: Preset,
-        allowed: &[Rule],
+        allowed: &Allowed,
     ) -> Judgement {
         let what = in_words(effect);
         let matching =
@@ -451,9 +424,16 @@ impl Rules {
             return Judgement { verdict: Verdict::Deny(reason), because };
         }
         if origin.asks.insists(effect) {
-            return by_preset(origin, effect, preset, &what);
+            return by_preset(origin, effect, preset, allowed, &what);
         }
-        let mut granted = allowed.iter().chain(&self.saved);
+        // A yes to what a dialect asks for once a chat is none to what everybody is asked for.
+        let base_asks =
+            matches!(preset.asked(Asks::Never, effect, &allowed.before), Some(Asked::Base(_)));
+        let is_meant = |rule: &&Rule| {
+            let is_of_dialect = origin.asks.is_remembered() && rule.paths.is_empty();
+            preset != Preset::Guarded || !base_asks || !is_of_dialect
+        };
+        let mut granted = allowed.rules.iter().chain(&self.saved).filter(is_meant);
         if let Some(rule) = granted.find(|rule| rule.allows(origin, effect)) {
             let because = format!("a person allowed it ({rule})");
             return Judgement { verdict: Verdict::Allow, because };
@@ -469,8 +449,17 @@ impl Rules {
                 return Judgement { verdict, because };
             }
         }
-        by_preset(origin, effect, preset, &what)
+        by_preset(origin, effect, preset, allowed, &what)
     }
+}
+
+/// What persons allowed for one chat.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Allowed {
+    /// Such effects, for the chat.
+    pub(crate) rules: Vec<Rule>,
+    /// What they said yes to once, path by path.
+    pub(crate) before: Remembered,
 }
 
 fn in_words(thing: Thing<'_>) -> String {
@@ -487,28 +476,41 @@ fn in_words(thing: Thing<'_>) -> String {
     format!("{} {}{how}", effect.kind.word(), effect.path)
 }
 
-fn by_preset(origin: Origin<'_>, effect: Thing<'_>, preset: Preset, what: &str) -> Judgement {
-    let because = match preset {
-        _ if origin.asks.insists(effect) => {
-            format!("{}.{} {}", origin.toolset, origin.tool, origin.asks.about())
+fn by_preset(
+    origin: Origin<'_>,
+    effect: Thing<'_>,
+    preset: Preset,
+    allowed: &Allowed,
+    what: &str,
+) -> Judgement {
+    let asked = preset.asked(origin.asks, effect, &allowed.before);
+    let dialect = || format!("{}.{} {}", origin.toolset, origin.tool, origin.asks.about());
+    let because = match (preset, asked) {
+        _ if origin.asks.insists(effect) => dialect(),
+        (Preset::Open, _) => "no rule matches, and under `open` everything may happen".to_owned(),
+        (Preset::Strict, _) => "no rule matches, and under `strict` every effect asks".to_owned(),
+        (_, Some(Asked::Base(why))) => {
+            format!("no rule matches, and `guarded` asks whoever does it: {why}")
         }
-        Preset::Guarded => format!(
-            "no rule matches, and under `guarded` {}.{} {}",
-            origin.toolset,
-            origin.tool,
-            origin.asks.about()
-        ),
-        Preset::Open => "no rule matches, and under `open` everything may happen".to_owned(),
-        Preset::Strict => "no rule matches, and under `strict` every effect asks".to_owned(),
+        (_, Some(Asked::Dialect)) => format!("no rule matches, and under `guarded` {}", dialect()),
+        (_, None) => {
+            let before = Preset::Guarded.asked(origin.asks, effect, &Remembered::default());
+            match before {
+                Some(_) => "a person allowed this chat to do that to this path before".to_owned(),
+                None => {
+                    "no rule matches, and `guarded` lets it happen: nothing of others is taken \
+                         away by it"
+                        .to_owned()
+                }
+            }
+        }
     };
-    if !preset.asks(origin.asks, effect) {
-        return Judgement { verdict: Verdict::Allow, because };
-    }
-    let reason = match preset {
-        Preset::Strict => format!("the policy is strict, where every effect asks: {what}"),
-        _ => format!("{}.{} {}: {what}", origin.toolset, origin.tool, origin.asks.about()),
+    let verdict = match asked {
+        None => Verdict::Allow,
+        Some(Asked::Base(why)) => Verdict::Ask(format!("{why}: {what}")),
+        Some(Asked::Dialect) => Verdict::Ask(format!("{}: {what}", dialect())),
     };
-    Judgement { verdict: Verdict::Ask(reason), because }
+    Judgement { verdict, because }
 }
 
 fn preset(value: &Value) -> Result<Option<Preset>, String> {
@@ -566,7 +568,7 @@ mod tests {
     }
 
     fn word(rules: &Rules, effect: &Effect, preset: Preset) -> &'static str {
-        match rules.judge(ORIGIN, effect, preset, &[]).verdict {
+        match rules.judge(ORIGIN, effect, preset, &Allowed::default()).verdict {
             Verdict::Allow => "allow",
             Verdict::Ask(_) => "ask",
             Verdict::Deny(_) => "deny",
@@ -595,7 +597,8 @@ mod tests {
         }
         assert_eq!(word(&rules, &effect(Read, "/docs/a.md"), Preset::Strict), "ask");
         assert_eq!(word(&rules, &effect(Remove, "/docs/a.md"), Preset::Open), "allow");
-        let denied = rules.judge(ORIGIN, &effect(Read, "/x.key"), Preset::Open, &[]);
+        let denied =
+            rules.judge(ORIGIN, &effect(Read, "/x.key"), Preset::Open, &Allowed::default());
         let Verdict::Deny(reason) = denied.verdict else { panic!("{denied:?}") };
         assert!(
             reason.contains("rule 3 (deny every effect on *.key)") && reason.ends_with("keys stay")
@@ -609,7 +612,7 @@ mod tests {
             {"effect": "modify", "path": "b", "then": "deny"},
         ]}));
         let value = Rule::allowing(&[EffectKind::Modify], "assistant.write_file", None);
-        let allowed = [Rule::parse(&value).unwrap()];
+        let allowed = Allowed { rules: vec![Rule::parse(&value).unwrap()], ..Allowed::default() };
         let judge = |path: &str| {
             rules.judge(ORIGIN, &effect(EffectKind::Modify, path), Preset::Strict, &allowed).verdict
         };
@@ -653,6 +656,70 @@ mod tests {
         let anywhere =
             Rules::parse(&json!({"rules": [{"path": "*.key", "then": "deny"}]})).unwrap();
         assert_eq!(word(&anywhere, &taken("/b"), Preset::Open), "deny");
+    }
+
+    #[test]
+    fn g10_one_kind_of_effect_does_not_stand_for_another() {
+        use EffectKind::{Create, Modify, MoveFrom, MoveTo, Remove};
+        let rules = rules(&json!({"rules": [
+            {"effect": "create", "path": "**/*.sh", "then": "deny"},
+            {"effect": "modify", "path": "conf", "then": "deny"},
+            {"effect": "remove", "path": "/keep", "then": "deny"},
+            {"effect": "create", "path": "new/**", "then": "allow"},
+        ]}));
+        for (kind, path, expected) in [
+            (Create, "/a.sh", "deny"),
+            (MoveTo, "/a.sh", "deny"),
+            (Modify, "/a.sh", "allow"),
+            (Modify, "/conf", "deny"),
+            (Remove, "/conf", "deny"),
+            (MoveFrom, "/conf", "deny"),
+            (Create, "/conf", "allow"),
+            (MoveFrom, "/keep", "deny"),
+            (Modify, "/keep", "allow"),
+        ] {
+            assert_eq!(
+                word(&rules, &effect(kind, path), Preset::Open),
+                expected,
+                "{kind:?} {path}"
+            );
+        }
+        assert_eq!(
+            word(&rules, &effect(MoveTo, "/new/a"), Preset::Strict),
+            "ask",
+            "allows no more"
+        );
+    }
+
+    #[test]
+    fn g9_a_link_at_or_above_a_rule_s_folder_changes_it() {
+        let rules = rules(&json!({"rules": [
+            {"effect": "change", "path": "a/deploy/**", "then": "deny"},
+            {"effect": "modify", "path": "conf/app.toml", "then": "deny"},
+        ]}));
+        let link = |path: &str| {
+            let mut link = effect(EffectKind::Create, path);
+            link.paths[0].is_link = true;
+            link
+        };
+        for (path, expected) in [
+            ("/a", "deny"),
+            ("/a/deploy", "deny"),
+            ("/conf", "deny"),
+            ("/b", "allow"),
+            ("/a/other", "allow"),
+        ] {
+            assert_eq!(word(&rules, &link(path), Preset::Open), expected, "{path}");
+        }
+        assert_eq!(
+            word(&rules, &effect(EffectKind::Create, "/a"), Preset::Open),
+            "allow",
+            "a folder"
+        );
+        let mut elsewhere = effect(EffectKind::Modify, "/real/app.toml");
+        assert_eq!(word(&rules, &elsewhere, Preset::Open), "allow");
+        elsewhere.paths[0].also.push(WsPath::parse("/conf/app.toml").unwrap());
+        assert_eq!(word(&rules, &elsewhere, Preset::Open), "deny", "as it was asked for");
     }
 
     #[test]

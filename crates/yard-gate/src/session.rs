@@ -1,6 +1,7 @@
 //! One caller's way to one workspace: plan, judge, commit; and again if the state moved in between.
 
 mod asks;
+mod judging;
 mod needed;
 
 use std::cell::OnceCell;
@@ -10,12 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use yard_core::op::Operation;
 use yard_core::{
-    ApprovalId, Call, ChatId, Effect, EffectKind, Fault, FaultCode, Limits, PathEffect, QuestionId,
-    Result, RunId, WsPath,
+    ApprovalId, Call, ChatId, Effect, Fault, FaultCode, Limits, QuestionId, Result, RunId, WsPath,
 };
-use yard_kernel::{Committed, Execute, Planned, Proposal, Signed, Upload, store_fault};
+use yard_kernel::{Committed, Execute, Planned, Proposal, Signed, Upload};
 use yard_store::{AuditEntry, Chat, Mode, NewTurn, Rider};
 
+pub use self::judging::FILES_TOOLSET;
 use crate::approvals::Permit;
 use crate::call_log::Effects;
 use crate::mount::Roots;
@@ -23,9 +24,7 @@ use crate::policy::Preset;
 use crate::reading::Touched;
 use crate::settings::Notebook;
 use crate::transcript::ToolCall;
-use crate::{
-    Actor, Asks, Judgement, Mount, OpenWorkspace, Policy, Rule, Verdict, plan_mode, transcript,
-};
+use crate::{Actor, Asks, Mount, OpenWorkspace, Policy, Verdict, transcript};
 
 /// Most paths that an audit row names; the step itself has them all.
 const AUDITED_PATHS: usize = 8;
@@ -123,6 +122,10 @@ pub struct Session {
     records_changes: bool,
     /// What its call looks at and changes, where that is recorded.
     touched: Option<Arc<Touched>>,
+    /// The toolsets that its caller may use, if not all of them.
+    toolsets: Option<Arc<[String]>>,
+    /// There is nobody to ask: what would ask is refused.
+    has_no_person: bool,
 }
 
 /// The chat of one call, looked up when it is first asked for and then no more.
@@ -189,6 +192,8 @@ impl Session {
             roots: Roots::default(),
             records_changes: false,
             touched: None,
+            toolsets: None,
+            has_no_person: false,
         }
     }
 
@@ -209,27 +214,6 @@ impl Session {
     /// The folders that the caller keeps to: the root, if it keeps to none.
     pub fn folders(&self) -> Vec<WsPath> {
         self.confines.as_ref().map_or_else(|| vec![WsPath::root()], |folders| folders.to_vec())
-    }
-
-    /// A word against what lies outside of the folders that the caller keeps to.
-    fn judge_confines(&self, effect: &Effect) -> Verdict {
-        let Some(folders) = &self.confines else { return Verdict::Allow };
-        let is_inside = |one: &PathEffect| {
-            // A command sees all of the workspace, wherever it starts.
-            let least = if one.kind == EffectKind::Run { &WsPath::root() } else { &one.path };
-            folders.iter().any(|folder| least.is_within(folder))
-        };
-        match effect.paths.iter().find(|one| !is_inside(one)) {
-            None => Verdict::Allow,
-            Some(outside) => {
-                let folders: Vec<String> = folders.iter().map(ToString::to_string).collect();
-                Verdict::Deny(format!(
-                    "{} is outside of what the client offers: {}. Name a path at or below one of these",
-                    outside.path,
-                    folders.join(", ")
-                ))
-            }
-        }
     }
 
     /// The same session, for a caller on the same machine: answers may name paths of the host, at or
@@ -315,8 +299,7 @@ impl Session {
         let rules = self.open.rules(call)?;
         let preset = rules.preset.unwrap_or_else(|| self.policy.preset());
         Ok(match preset {
-            Preset::Strict => true,
-            Preset::Guarded => asks != Asks::Never || !rules.is_empty(),
+            Preset::Strict | Preset::Guarded => true,
             Preset::Open => asks == Asks::Always || !rules.is_empty(),
         })
     }
@@ -437,15 +420,19 @@ impl Session {
             self.open.workspace.check_root()?;
             let planned = op.plan(&self.open.workspace, call);
             match planned.map_err(|fault| needed.reworded(fault))? {
-                Planned::Answer { effect, answer } => {
+                Planned::Answer { mut effect, answer } => {
+                    self.name_otherwise(call, &op, &mut effect)?;
                     return Ok(match self.admit::<O>(origin, call, &effect, None)? {
                         Admission::Go(_) => Outcome::Done(answer),
                         Admission::Wait(pending) => Outcome::Pending(pending),
                     });
                 }
                 Planned::Change(mut proposal) => {
+                    let chat = CallChat::default();
+                    self.weigh::<O>(&chat, origin, call, &mut proposal)?;
                     proposal.effect.paths.splice(0..0, needed.asked_for());
-                    let (effect, chat) = (&proposal.effect, CallChat::default());
+                    self.name_otherwise(call, &op, &mut proposal.effect)?;
+                    let effect = &proposal.effect;
                     let admission =
                         self.admit_in::<O>(&chat, origin, call, effect, Some(&proposal))?;
                     let riders = match admission {
@@ -497,6 +484,9 @@ impl Session {
         if let Some(touched) = self.touched().filter(|_| !self.is_inner) {
             touched.note(effect);
         }
+        if !self.is_inner {
+            self.check_toolset(origin.toolset)?;
+        }
         if let Some(notebook) = &self.notebook {
             notebook.note(self.explained(origin, call, effect)?);
             if let Some(plans) = &notebook.plans {
@@ -532,91 +522,6 @@ impl Session {
         };
         let planned = self.planned(origin, call, effect, proposal)?;
         self.ask(origin, call, reason, planned)
-    }
-
-    /// The role's word, then the policy's, and in plan mode also that mode's.
-    pub(crate) fn judge(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        effect: &Effect,
-    ) -> Result<Verdict> {
-        self.judge_in(&CallChat::default(), origin, call, effect)
-    }
-
-    fn judge_in(
-        &self,
-        chat: &CallChat,
-        origin: Origin<'_>,
-        call: &Call,
-        effect: &Effect,
-    ) -> Result<Verdict> {
-        let words = [
-            self.policy.judge_role(effect),
-            self.judge_confines(effect),
-            self.judge_kept_output(call, effect),
-        ];
-        for word in words {
-            if word != Verdict::Allow {
-                return Ok(word);
-            }
-        }
-        let verdict = self.judgement(origin, call, effect)?.verdict;
-        let denied = matches!(verdict, Verdict::Deny(_));
-        let acts = effect.changes_anything() || effect.sends_anything();
-        if denied || !acts || chat.mode(self)? == Mode::Build {
-            return Ok(verdict);
-        }
-        Ok(match plan_mode::judge(effect) {
-            Verdict::Allow => verdict,
-            refused => refused,
-        })
-    }
-
-    /// What the policy says of an effect, and why.
-    pub(crate) fn judgement(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        effect: &Effect,
-    ) -> Result<Judgement> {
-        let rules = self.open.rules(call)?;
-        let preset = rules.preset.unwrap_or_else(|| self.policy.preset());
-        let asks_nothing = preset == Preset::Open && origin.asks != Asks::Always
-            || preset == Preset::Guarded && origin.asks == Asks::Never;
-        if rules.is_empty() && asks_nothing {
-            // The usual way, without a word.
-            return Ok(Judgement { verdict: Verdict::Allow, because: String::new() });
-        }
-        self.judged_in_words(origin, call, effect)
-    }
-
-    /// As [`Session::judgement`], also where nobody would ask why.
-    pub(crate) fn judged_in_words(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        effect: &Effect,
-    ) -> Result<Judgement> {
-        let rules = self.open.rules(call)?;
-        let preset = rules.preset.unwrap_or_else(|| self.policy.preset());
-        let judged = rules.judge(origin, effect, preset, &[]);
-        if !matches!(judged.verdict, Verdict::Ask(_)) {
-            return Ok(judged);
-        }
-        Ok(rules.judge(origin, effect, preset, &self.allowed_in_chat()?))
-    }
-
-    /// What persons allowed in this session's chat.
-    pub(crate) fn allowed_in_chat(&self) -> Result<Vec<Rule>> {
-        let Some(chat) = self.current_chat()? else { return Ok(Vec::new()) };
-        let grants = self.open.desk.grants(Some(chat.id)).map_err(store_fault)?;
-        let own = grants.iter().filter(|grant| grant.chat.is_some());
-        let rules = own.filter_map(|grant| {
-            let value = serde_json::from_str(&grant.rule).ok()?;
-            Rule::parse(&value).ok()
-        });
-        Ok(rules.collect())
     }
 
     /// Looks at something: an operation that neither changes anything nor waits.

@@ -191,6 +191,11 @@ impl Session {
             return Err(lost());
         }
         let effect = Effect::dialling(dial(&request.target));
+        // Nobody is asked about what can only be refused.
+        if let Err(fault) = self.open().web.net.check_named(&request.target) {
+            self.note_reach(origin, call, &effect, "deny ")?;
+            return Err(fault);
+        }
         if let Admission::Wait(pending) = self.admit::<Reach>(origin, call, &effect, None)? {
             return Ok(Outcome::Pending(pending));
         }

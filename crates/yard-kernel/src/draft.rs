@@ -107,6 +107,8 @@ pub(crate) struct Draft {
     pub(crate) expects: Vec<Expect>,
     /// Contents that were seen on disk and may be remembered once the step is recorded.
     pub(crate) seen: Vec<(FileId, ContentHash, Stat)>,
+    /// Of what a command changed: the refs that lost commits by it. `None` for every other change.
+    pub(crate) rewound: Option<HashSet<WsPath>>,
     /// It touches whole trees: it shares its batch with no other.
     pub(crate) exclusive: bool,
     /// What is in the folders that it moves, once a person is shown that.
@@ -234,6 +236,7 @@ impl<'a> Planner<'a> {
             written: Vec::new(),
             expects: Vec::new(),
             seen: Vec::new(),
+            rewound: None,
             exclusive: false,
             moved_trees: OnceLock::new(),
             _active: Active::enter(workspace.journal.active()),

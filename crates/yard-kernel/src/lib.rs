@@ -36,6 +36,7 @@ mod upload;
 mod virtual_files;
 mod walk;
 mod watch;
+mod weigh;
 mod workspace;
 
 pub use belonging::{Adopted, adopt};
@@ -56,6 +57,14 @@ use yard_core::{Call, Effect, Result, WsPath};
 pub trait Execute: Operation {
     /// Works out what the operation would do, changing nothing.
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Self::Answer>>;
+
+    /// It names what it changes, and leaves the rest of a file alone.
+    const EDITS: bool = false;
+
+    /// The paths that its caller named, as they were named: links in them are not resolved.
+    fn asked(&self) -> Vec<WsPath> {
+        Vec::new()
+    }
 
     /// The files whose contents decide what becomes of the plan, and that a fault of it may quote. Who may
     /// not read them cannot do this.

@@ -200,6 +200,26 @@ impl Net {
         self.exempt.iter().any(is_it)
     }
 
+    /// A fault if a target can only be refused, as far as its own words tell: it names an address that is
+    /// not public, or this machine. Nothing is looked up, because a question for a name tells somebody of it.
+    pub fn check_named(&self, target: &Target) -> Result<()> {
+        if self.is_exempt(target) {
+            return Ok(());
+        }
+        if let Some((address, why)) =
+            target.literal().and_then(|at| refusal(at.ip()).map(|why| (at.ip(), why)))
+        {
+            return Err(refused_fault(target, address, why));
+        }
+        let host = target.host().trim_end_matches('.');
+        if host == "localhost" || host.ends_with(".localhost") {
+            let loopback = std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+            let why = refusal(loopback).unwrap_or("this machine");
+            return Err(refused_fault(target, loopback, why));
+        }
+        Ok(())
+    }
+
     /// Asks the web. `follow` says of each redirect whether it may be followed.
     pub fn fetch(
         &self,

@@ -32,7 +32,6 @@ pub(crate) mod version;
 mod write;
 
 pub(crate) use grep::is_passing;
-pub(crate) use land::is_by;
 pub(crate) use sync::is_settled;
 use yard_core::{Fault, FaultCode};
 

@@ -6,11 +6,9 @@
 
 use std::collections::HashMap;
 
-use yard_core::op::Land;
 use yard_core::{Call, ContentHash, Result, RunId, WsPath};
 use yard_store::{Located, SPARE};
 
-use crate::op::is_by;
 use crate::walk::{IGNORE_FILES, Ignores, Rules, Walk};
 use crate::workspace::{Workspace, store_fault};
 
@@ -95,11 +93,19 @@ pub(crate) fn trim(workspace: &Workspace) -> Result<()> {
     workspace.stage.remove_kept(&gone)
 }
 
+/// Which ignore files count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ignoring {
+    /// All of them.
+    ByAnybody,
+    /// Those that no agent ever changed: nobody gets leave to destroy by ignoring first.
+    ByPeople,
+}
+
 /// Tells build output from files that somebody wrote.
 pub(crate) struct Outputs<'a> {
     workspace: &'a Workspace,
-    /// The landing whose changes are judged, if any are.
-    whose: Option<&'a Land>,
+    ignoring: Ignoring,
     walk: Walk<'a>,
     /// What is known of folders: whether they are build output.
     known: HashMap<WsPath, bool>,
@@ -107,10 +113,10 @@ pub(crate) struct Outputs<'a> {
 }
 
 impl<'a> Outputs<'a> {
-    pub(crate) fn new(workspace: &'a Workspace, call: &'a Call, whose: Option<&'a Land>) -> Self {
+    pub(crate) fn new(workspace: &'a Workspace, call: &'a Call, ignoring: Ignoring) -> Self {
         let rules = Rules { recursive: true, include_ignored: false };
         let walk = Walk::new(&workspace.disk, call, rules);
-        Self { workspace, whose, walk, known: HashMap::new(), ignores: HashMap::new() }
+        Self { workspace, ignoring, walk, known: HashMap::new(), ignores: HashMap::new() }
     }
 
     /// Whether what is at a path is build output.
@@ -139,7 +145,7 @@ impl<'a> Outputs<'a> {
         self.are_ignored(folder, true)
     }
 
-    /// Whether ignore files exclude what is at a path, and the chat that is judged wrote none of them.
+    /// Whether ignore files that count exclude what is at a path.
     pub(crate) fn are_ignored(&mut self, path: &WsPath, is_folder: bool) -> Result<bool> {
         let above = path.parent().unwrap_or_else(WsPath::root);
         if !self.ignores.contains_key(&above) {
@@ -148,13 +154,15 @@ impl<'a> Outputs<'a> {
         }
         let Some(ignores) = self.ignores.get(&above) else { return Ok(false) };
         Ok(ignores.exclude(path, is_folder, &mut Vec::new())
-            && !self.ignores_its_own_way(&above)?)
+            && !self.is_ignored_by_agents(&above)?)
     }
 
-    /// Whether an ignore file that counts for what is in a folder was written by the very chat whose
-    /// changes are judged: nobody gets leave to destroy by ignoring first.
-    fn ignores_its_own_way(&self, folder: &WsPath) -> Result<bool> {
-        let Some(whose) = self.whose else { return Ok(false) };
+    /// Whether an agent changed an ignore file that counts for what is in a folder, and only what people
+    /// wrote shall count.
+    fn is_ignored_by_agents(&self, folder: &WsPath) -> Result<bool> {
+        if self.ignoring == Ignoring::ByAnybody {
+            return Ok(false);
+        }
         let store = self.workspace.store();
         let mut folders = folder.lineage();
         folders.push(WsPath::root());
@@ -164,8 +172,7 @@ impl<'a> Outputs<'a> {
         {
             let Ok(file) = file else { continue };
             let Some(node) = store.lookup(&file).map_err(store_fault)? else { continue };
-            let makers = store.makers(node.id).map_err(store_fault)?;
-            if makers.iter().any(|maker| is_by(whose, maker)) {
+            if store.was_changed_by_agents(node.id).map_err(store_fault)? {
                 return Ok(true);
             }
         }

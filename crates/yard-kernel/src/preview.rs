@@ -164,7 +164,10 @@ fn one(
         None => "/dev/null".to_owned(),
     };
     let (from, to) = (label(change.from.as_ref(), "a"), label(change.to.as_ref(), "b"));
-    let diff = match (before(workspace, draft, change), after(workspace, draft, change)) {
+    let diff = match (
+        before(workspace, draft, change, LARGEST_SHOWN),
+        after(workspace, draft, change, LARGEST_SHOWN),
+    ) {
         (Some(old), Some(new)) => diff::unified(&from, &to, &old, &new, left),
         _ => None,
     };
@@ -217,10 +220,15 @@ fn headline(change: &NewChange) -> String {
     }
 }
 
-/// The bytes before; `None` where they cannot be shown.
-fn before(workspace: &Workspace, draft: &Draft, change: &NewChange) -> Option<Vec<u8>> {
+/// The bytes before; `None` where there are more than `most`, or they are not to be had.
+pub(crate) fn before(
+    workspace: &Workspace,
+    draft: &Draft,
+    change: &NewChange,
+    most: u64,
+) -> Option<Vec<u8>> {
     let Some(state) = &change.before else { return Some(Vec::new()) };
-    if state.kind == FileKind::Folder || state.size > LARGEST_SHOWN {
+    if state.kind == FileKind::Folder || state.size > most {
         return None;
     }
     if let Some(bytes) = draft.displacing.get(&change.file) {
@@ -237,10 +245,15 @@ fn before(workspace: &Workspace, draft: &Draft, change: &NewChange) -> Option<Ve
     (ContentHash::of(&bytes) == hash).then_some(bytes)
 }
 
-/// The bytes after; `None` where they cannot be shown.
-fn after(workspace: &Workspace, draft: &Draft, change: &NewChange) -> Option<Vec<u8>> {
+/// The bytes after; `None` where there are more than `most`, or they are not to be had.
+pub(crate) fn after(
+    workspace: &Workspace,
+    draft: &Draft,
+    change: &NewChange,
+    most: u64,
+) -> Option<Vec<u8>> {
     let Some(state) = &change.after else { return Some(Vec::new()) };
-    if state.kind == FileKind::Folder || state.size > LARGEST_SHOWN {
+    if state.kind == FileKind::Folder || state.size > most {
         return None;
     }
     let hash = state.content?;

@@ -8,7 +8,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
 
 use yard_core::git::{self, Part};
-use yard_core::{Call, FileKind, Result, WsPath};
+use yard_core::{Call, EffectKind, FileKind, Result, WsPath};
 
 use crate::disk::{Disk, EntryKind, Layer, RunFolder};
 use crate::workspace::Workspace;
@@ -142,6 +142,17 @@ fn packed(workspace: &Workspace, path: &WsPath) -> Option<String> {
 
 fn is_hash(text: &str) -> bool {
     [40, 64].contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether a tool that is not git could lose commits by changing a file of git's: it gives a ref another
+/// value, or writes over a log. Nobody asked git about it.
+pub(crate) fn may_lose(workspace: &Workspace, path: &WsPath, kind: EffectKind) -> bool {
+    let is_ref = matches!(git::part(path), Some(Part::Ref | Part::Refs));
+    match kind {
+        EffectKind::Create | EffectKind::MoveTo => is_ref && packed(workspace, path).is_some(),
+        EffectKind::Modify | EffectKind::Remove | EffectKind::MoveFrom => is_ref || is_log(path),
+        _ => false,
+    }
 }
 
 /// Notes which of the refs that a command moved left commits behind. `asks` puts one question to git.

@@ -18,6 +18,7 @@ use crate::journal::{Journal, Signed, Verdict};
 use crate::op::purge;
 use crate::recent::{InParts, Recent};
 use crate::upload::{Uploads, sweep_kept};
+use crate::weigh::{OthersSeen, Pointers};
 use crate::{Boxed, Committed, Deed, Proposal, VirtualFiles, leftovers, recovery};
 
 /// How many signatures are remembered in memory before they are handed to the store.
@@ -59,6 +60,8 @@ pub struct Workspace {
     pub(crate) recent: Recent,
     pub(crate) glimpses: Glimpses,
     pub(crate) in_parts: InParts,
+    pub(crate) others_seen: OthersSeen,
+    pub(crate) pointers: Pointers,
     pub(crate) code: CodeIndex,
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) runs: Runs,
@@ -93,6 +96,8 @@ impl Workspace {
             recent: Recent::default(),
             glimpses: Glimpses::default(),
             in_parts: InParts::default(),
+            others_seen: OthersSeen::default(),
+            pointers: Pointers::default(),
             code: CodeIndex::default(),
             uploads: Arc::default(),
             runs: Runs::open(&opening.state_dir)?,

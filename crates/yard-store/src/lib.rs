@@ -27,8 +27,8 @@ pub use desk::{
 };
 pub use prepared::{Base, Effort, Prepared, SPARE};
 pub use record::{
-    Batch, Change, ContentCheck, FileIdentity, Located, Maker, Mark, NewChange, NewStep, Node,
-    Placement, Purged, Remembered, RootIdentity, Seq, StepRow, VersionRow, step_digest,
+    Batch, ByOthers, Change, ContentCheck, FileIdentity, Located, Maker, Mark, NewChange, NewStep,
+    Node, Placement, Purged, Remembered, RootIdentity, Seq, StepRow, VersionRow, step_digest,
 };
 pub use registry::Registry;
 pub use sqlite::{SqliteRegistry, SqliteStore};
@@ -37,7 +37,7 @@ pub use yard_core::Signature;
 use std::ops::ControlFlow;
 
 use yard_core::path::MAX_PATH_BYTES;
-use yard_core::{ContentHash, FileId, Name, StepId, VersionId, WsPath};
+use yard_core::{ContentHash, FileId, Name, StepId, VersionId, Whose, WsPath};
 
 /// Why a store did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -153,6 +153,13 @@ pub trait Store: Send + Sync {
 
     /// Who made a file and who changed it last; nobody if the store does not know the file.
     fn makers(&self, file: FileId) -> Result<Vec<Maker>>;
+
+    /// The newest change of a file after step `since` that was not made in a chat, and that left something
+    /// there; `None` if nobody else changed it since.
+    fn last_by_others(&self, file: FileId, whose: &Whose, since: Seq) -> Result<Option<ByOthers>>;
+
+    /// Whether an agent ever changed a file.
+    fn was_changed_by_agents(&self, file: FileId) -> Result<bool>;
 
     /// One version of a file.
     fn version(&self, id: VersionId) -> Result<Option<VersionRow>>;

@@ -199,6 +199,15 @@ pub struct Maker {
     pub verb: String,
 }
 
+/// A change of a file that somebody outside of a chat made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByOthers {
+    /// The step.
+    pub seq: Seq,
+    /// The content that it left, as far as the store has it.
+    pub content: Option<ContentHash>,
+}
+
 /// What a purge removed for good.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Purged {

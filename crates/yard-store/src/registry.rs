@@ -101,6 +101,8 @@ pub struct KeyRow {
     pub role: Role,
     /// The only chat that it may speak in.
     pub chat: Option<ChatId>,
+    /// The toolsets that it may use; `None` for all, as keys from before toolsets have it.
+    pub toolsets: Option<Vec<String>>,
     /// Who made it.
     pub made_by: UserId,
     /// When.

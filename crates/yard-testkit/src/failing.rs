@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
+use yard_core::{ContentHash, FileId, Name, StepId, VersionId, Whose};
 use yard_store::{
-    AuditEntry, AuditRow, Base, Batch, Change, Effort, Located, Maker, Mark, Node, Placement,
-    Prepared, Purged, Remembered, Result, RootIdentity, Seq, StepRow, Store, StoreError,
+    AuditEntry, AuditRow, Base, Batch, ByOthers, Change, Effort, Located, Maker, Mark, Node,
+    Placement, Prepared, Purged, Remembered, Result, RootIdentity, Seq, StepRow, Store, StoreError,
     VersionRow,
 };
 
@@ -150,6 +150,14 @@ impl Store for FailingStore {
 
     fn makers(&self, file: FileId) -> Result<Vec<Maker>> {
         self.pass(|store| store.makers(file))
+    }
+
+    fn last_by_others(&self, file: FileId, whose: &Whose, since: Seq) -> Result<Option<ByOthers>> {
+        self.pass(|store| store.last_by_others(file, whose, since))
+    }
+
+    fn was_changed_by_agents(&self, file: FileId) -> Result<bool> {
+        self.pass(|store| store.was_changed_by_agents(file))
     }
 
     fn version(&self, id: VersionId) -> Result<Option<VersionRow>> {

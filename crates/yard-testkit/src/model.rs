@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use yard_core::{Author, ContentHash, FileId, FileState, Name, StepId, VersionId, WsPath};
+use yard_core::{Author, ContentHash, FileId, FileState, Name, StepId, VersionId, Whose, WsPath};
 use yard_store::{
-    AuditEntry, AuditRow, AuditedStep, Base, Batch, Change, Effort, Formula, Located, Maker, Mark,
-    NewChange, NewStep, Node, Placement, Prepared, Purged, Remembered, Result, RootIdentity, Seq,
-    StepRow, Store, StoreError, VersionRow, chain, step_digest,
+    AuditEntry, AuditRow, AuditedStep, Base, Batch, ByOthers, Change, Effort, Formula, Located,
+    Maker, Mark, NewChange, NewStep, Node, Placement, Prepared, Purged, Remembered, Result,
+    RootIdentity, Seq, StepRow, Store, StoreError, VersionRow, chain, step_digest,
 };
 
 /// An in-memory store.
@@ -344,6 +344,32 @@ impl Store for ModelStore {
             }
         };
         Ok(steps.first().into_iter().chain(steps.last()).map(maker).collect())
+    }
+
+    fn last_by_others(&self, file: FileId, whose: &Whose, since: Seq) -> Result<Option<ByOthers>> {
+        let inner = self.inner();
+        let is_own = |step: &NewStep| {
+            let in_none =
+                step.chat.is_none() && whose.default_of.as_ref() == Some(&step.audit.actor);
+            step.author != Author::External
+                && (in_none || step.chat.is_some() && step.chat == whose.chat)
+        };
+        let later = inner.steps.iter().zip(1..).filter(|(_, seq)| *seq > since);
+        let others = later.filter(|(step, _)| !is_own(step));
+        let left = others.flat_map(|(step, seq)| {
+            let changes = step.changes.iter().filter(|change| change.file == file);
+            changes.filter_map(move |change| {
+                let content = change.after.as_ref()?.content;
+                Some(ByOthers { seq, content })
+            })
+        });
+        Ok(left.last())
+    }
+
+    fn was_changed_by_agents(&self, file: FileId) -> Result<bool> {
+        let inner = self.inner();
+        let names = |step: &NewStep| step.changes.iter().any(|change| change.file == file);
+        Ok(inner.steps.iter().any(|step| step.author == Author::Agent && names(step)))
     }
 
     fn version(&self, id: VersionId) -> Result<Option<VersionRow>> {

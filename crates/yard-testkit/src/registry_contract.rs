@@ -153,6 +153,7 @@ fn key_row(world: &FakeWorld, room: &WorkspaceRow, maker: &UserRow) -> KeyRow {
         name: "agent".to_owned(),
         role: Role::Member,
         chat: Some(ChatId::new(world)),
+        toolsets: Some(vec!["coder".to_owned(), "file".to_owned()]),
         made_by: maker.id,
         created_at: world.now(),
     }

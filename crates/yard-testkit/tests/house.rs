@@ -168,6 +168,11 @@ fn is_denied<T>(result: std::result::Result<T, Refusal>) -> bool {
     matches!(result, Err(Refusal::Fault(fault)) if fault.code() == FaultCode::Denied)
 }
 
+/// Every toolset that a session of these tests may name.
+fn all() -> Vec<String> {
+    ["test", "workspace", "file", "coder", "assistant", "codex"].map(str::to_owned).to_vec()
+}
+
 #[test]
 fn wrong_passwords_are_limited_by_account() {
     let estate = Estate::new();
@@ -291,7 +296,7 @@ fn r13_audit_rows_of_people_hold_no_secret() {
     let estate = Estate::new();
     let ada = estate.person("ada@example.com");
     let entered = estate.workspace(&ada);
-    let new = NewKey { name: "agent".to_owned(), role: Role::Member, chat: None };
+    let new = NewKey { name: "agent".to_owned(), role: Role::Member, chat: None, toolsets: all() };
     let key = estate.house.add_key(&entered, &new).unwrap();
     let login = estate.log_in("ada@example.com");
     let told = format!("{:?}", estate.house.registry().audit(0, 99).unwrap());
@@ -308,7 +313,8 @@ fn r14_a_key_is_bound_to_no_chat_of_another_workspace() {
     let (here, there) = (estate.workspace(&ada), estate.workspace(&ada));
     let elsewhere = estate.house.session(&there).unwrap();
     let chat = elsewhere.chats().make(&estate.call(), "There", None).unwrap().id;
-    let new = NewKey { name: "agent".to_owned(), role: Role::Member, chat: Some(chat) };
+    let new =
+        NewKey { name: "agent".to_owned(), role: Role::Member, chat: Some(chat), toolsets: all() };
     assert!(estate.house.add_key(&here, &new).is_err());
     assert!(estate.house.add_key(&there, &new).is_ok());
 }
@@ -322,7 +328,12 @@ fn r14_a_key_that_is_bound_to_a_chat_never_speaks_outside_of_it() {
     let session = house.session(&entered).unwrap();
     let own = session.chats().make(&call, "Own", None).unwrap();
     let other = session.chats().make(&call, "Other", None).unwrap();
-    let new = NewKey { name: "agent".to_owned(), role: Role::Member, chat: Some(own.id) };
+    let new = NewKey {
+        name: "agent".to_owned(),
+        role: Role::Member,
+        chat: Some(own.id),
+        toolsets: all(),
+    };
     let key = house.add_key(&entered, &new).unwrap();
 
     let agent = house.identify(&key.key).unwrap();
@@ -398,7 +409,7 @@ fn a_workspace_that_is_deleted_lets_nobody_in_and_keeps_its_files() {
     let estate = Estate::new();
     let (ada, house) = (estate.person("ada@example.com"), &estate.house);
     let entered = estate.workspace(&ada);
-    let new = NewKey { name: "agent".to_owned(), role: Role::Member, chat: None };
+    let new = NewKey { name: "agent".to_owned(), role: Role::Member, chat: None, toolsets: all() };
     let key = house.add_key(&entered, &new).unwrap();
     let inside = house.session(&entered).unwrap();
     assert!(estate.write(&inside, "/before.txt"));

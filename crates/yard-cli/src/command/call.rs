@@ -31,6 +31,9 @@ pub(crate) struct Options {
     /// Chat that the call belongs to (`toolyard chats` lists them) [default: the agent's own]
     #[arg(long, value_name = "ID")]
     chat: Option<String>,
+    /// Refuse at once whatever would ask a person: for runs that nobody watches
+    #[arg(long)]
+    no_person: bool,
     /// Tool to call (`toolyard tools` lists them)
     tool: String,
     /// Its arguments, a JSON object; `-`, or nothing when there is a pipe, reads standard input
@@ -46,6 +49,7 @@ impl Options {
             Some(text) => seat.session.in_chat(super::chats::chat_id(text)?)?,
             None => seat.session.clone(),
         };
+        let session = if self.no_person { session.without_person() } else { session };
         let catalog = Catalog::standard();
         let call = seat.call_of(catalog.get(&self.toolset, &self.tool));
         let answer = catalog.call(&self.toolset, &self.tool, arguments, &session, &call);

@@ -62,6 +62,9 @@ pub(crate) struct Options {
     /// Take no client's word for a person's: approve and answer on the command line only
     #[arg(long)]
     no_elicitation: bool,
+    /// Refuse at once whatever would ask a person: for runs that nobody watches
+    #[arg(long)]
+    no_person: bool,
     /// Print the configuration of a client that starts this, and exit
     #[arg(long, value_name = "CLIENT")]
     print_config: Option<String>,
@@ -96,7 +99,7 @@ impl Options {
         policy: Policy,
     ) -> Result<(McpDoor, Local), Failure> {
         let roots: Vec<Root> =
-            roots.iter().map(|root| open(door, root, policy)).collect::<Result<_, _>>()?;
+            roots.iter().map(|root| self.open(door, root, policy)).collect::<Result<_, _>>()?;
         let world = door.world();
         let secret = world.secret().ok_or_else(|| {
             Failure::new(FaultCode::Unavailable, "this machine has no source of secrets")
@@ -109,6 +112,16 @@ impl Options {
         let seats = Local::new(roots, dialect, !self.no_elicitation, call, place::resolved);
         let door = McpDoor::new(catalog, world, secret, Duration::from_secs(self.wait));
         Ok((door, seats))
+    }
+
+    /// The workspace at one root, as its agent and its person reach it.
+    fn open(&self, door: &Door, root: &Path, policy: Policy) -> Result<Root, Failure> {
+        let (open, _) = door.workspace(root)?;
+        let agent = Session::new(Arc::clone(&open), Actor::LocalAgent, policy).showing_host_paths();
+        let agent = if self.no_person { agent.without_person() } else { agent };
+        // What the person approves is done in this session's stead, and answered in the agent's words.
+        let person = Session::new(open, Actor::LocalPerson, Policy::Open).showing_host_paths();
+        Ok(Root { agent, person })
     }
 
     /// What to write into the configuration of a client, to have it start this with the same options.
@@ -140,6 +153,7 @@ impl Options {
             (self.read_only, "--read-only"),
             (self.history, "--history"),
             (self.no_elicitation, "--no-elicitation"),
+            (self.no_person, "--no-person"),
         ];
         arguments.extend(flags.iter().filter(|(set, _)| *set).map(|(_, flag)| (*flag).to_owned()));
         Ok(Reply::text(client.config("toolyard", &arguments)))
@@ -189,13 +203,4 @@ fn refuse_overlap(roots: &[PathBuf]) -> Result<(), Failure> {
         format!("the roots {one} and {other} are the same folder, or one lies in the other");
     Err(Failure::misuse(FaultCode::BadArgument, message)
         .hinting("name the upper one alone, or serve each from a process of its own"))
-}
-
-/// The workspace at one root, as its agent and its person reach it.
-fn open(door: &Door, root: &Path, policy: Policy) -> Result<Root, Failure> {
-    let (open, _) = door.workspace(root)?;
-    let agent = Session::new(Arc::clone(&open), Actor::LocalAgent, policy).showing_host_paths();
-    // What the person approves is done in this session's stead, and answered in the agent's words.
-    let person = Session::new(open, Actor::LocalPerson, Policy::Open).showing_host_paths();
-    Ok(Root { agent, person })
 }

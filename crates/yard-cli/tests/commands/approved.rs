@@ -65,7 +65,8 @@ fn a_file_that_changed_since_is_asked_about_again_or_is_a_conflict() {
     let args = json!({"path": "/a.txt", "content": "1\n2\n3\n4\n5\n6\n7\n8\n9\n"});
     yard.catalog().call("workspace", "write", args, &other, &yard.surroundings());
     let session = guarded(&yard);
-    let id = asked(&shell_as(&yard, &session, "sed -i s/2/two/ a.txt"));
+    // Less than half of what the person wrote is left: that replaces it, and does not edit it.
+    let id = asked(&shell_as(&yard, &session, "sed -i '2,6s/$/!/' a.txt"));
     let args =
         json!({"path": "/a.txt", "content": "1\n2\n3\n4\n5\n6\n7\n8\nnine\n", "overwrite": true});
     yard.catalog().call("workspace", "write", args, &other, &yard.surroundings());
@@ -73,7 +74,7 @@ fn a_file_that_changed_since_is_asked_about_again_or_is_a_conflict() {
     assert_eq!(again.status, ApprovalStatus::Pending, "what would happen now was not shown");
     assert!(again.request.reason.contains("asked again"), "{}", again.request.reason);
     assert_eq!(decide(&yard, id, true).status, ApprovalStatus::Executed);
-    assert_eq!(yard.bytes("/a.txt"), b"1\ntwo\n3\n4\n5\n6\n7\n8\nnine\n");
+    assert_eq!(yard.bytes("/a.txt"), b"1\n2!\n3!\n4!\n5!\n6!\n7\n8\nnine\n");
 }
 
 #[test]

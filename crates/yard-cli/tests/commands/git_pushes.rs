@@ -33,6 +33,13 @@ fn approved(yard: &Yard, answer: &Answer) -> Value {
     answer["body"]["result"].clone()
 }
 
+/// The answer to a push that can only be refused: nobody is asked.
+#[track_caller]
+fn refused(answer: &Answer) -> Value {
+    assert!(answer.pending.is_none(), "nobody is asked: {}", answer.body);
+    answer.body["result"].clone()
+}
+
 fn at_remote(yard: &Yard, name: &str) -> String {
     let remote = yard.root().join("remote.git");
     let mut git = git_in(&remote, &["rev-parse", "--verify", "-q", name]);
@@ -86,7 +93,7 @@ fn a6_what_the_remote_has_is_replaced_only_if_the_caller_says_so() {
     let told = approved(&yard, &call(&yard, "git_push", json!({})));
     assert_eq!(told["value"]["refs"][0]["status"], "up to date", "{told}");
     git(&yard, &["commit", "-q", "--amend", "-m", "another"]);
-    let told = approved(&yard, &call(&yard, "git_push", json!({})));
+    let told = refused(&call(&yard, "git_push", json!({})));
     assert_eq!(told["error"]["code"], "CONFLICT", "{told}");
     assert!(told["error"]["message"].as_str().unwrap().contains("forceWithLease"), "{told}");
     let told = approved(&yard, &call(&yard, "git_push", json!({"forceWithLease": true})));
@@ -115,13 +122,13 @@ fn a6_a_remote_that_cannot_be_reached_says_why() {
     // Git refuses these by their scheme, before a name is looked up.
     for remote in ["https://git.invalid/x.git", "ssh://git.invalid/x.git", "git@git.invalid:x.git"]
     {
-        let told = approved(&yard, &call(&yard, "git_push", json!({"remote": remote})));
+        let told = refused(&call(&yard, "git_push", json!({"remote": remote})));
         assert_eq!(told["error"]["code"], "UNAVAILABLE", "{told}");
         assert!(told["error"]["message"].as_str().unwrap().contains("network"), "{told}");
     }
-    let told = approved(&yard, &call(&yard, "git_push", json!({"remote": "ext::sh -c true"})));
+    let told = refused(&call(&yard, "git_push", json!({"remote": "ext::sh -c true"})));
     assert_eq!(told["error"]["code"], "UNAVAILABLE", "{told}");
-    let told = approved(&yard, &call(&yard, "git_push", json!({"remote": "nowhere"})));
+    let told = refused(&call(&yard, "git_push", json!({"remote": "nowhere"})));
     assert_eq!(told["error"]["code"], "FILE_NOT_FOUND", "{told}");
     // Nobody is asked about what cannot be pushed.
     for wrong in
@@ -133,7 +140,7 @@ fn a6_a_remote_that_cannot_be_reached_says_why() {
     // What the repository itself says about transports counts for nothing.
     for (key, value) in [("protocol.ext.allow", "always"), ("protocol.allow", "always")] {
         git(&yard, &["config", key, value]);
-        let told = approved(&yard, &call(&yard, "git_push", json!({"remote": "ext::touch ran"})));
+        let told = refused(&call(&yard, "git_push", json!({"remote": "ext::touch ran"})));
         assert_eq!(told["error"]["code"], "UNAVAILABLE", "{told}");
         assert!(!yard.has("/ran"));
     }
@@ -146,6 +153,7 @@ fn a6_a_yes_is_to_the_commit_and_the_place_that_were_shown() {
         &["remote", "set-url", "origin", "./other.git"],
     ] {
         let yard = two();
+        git(&yard, &["init", "-q", "--bare", "other.git"]);
         let answer = call(&yard, "git_push", json!({}));
         let shown = yard.person().approvals().get(asked(&answer)).unwrap();
         let commit = git(&yard, &["rev-parse", "HEAD"]);

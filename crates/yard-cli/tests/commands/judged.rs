@@ -23,7 +23,7 @@ fn with_others_files() -> Yard {
 }
 
 /// Each destroys something that somebody else made, in its own disguise.
-const DESTRUCTIVE: [&str; 64] = [
+const DESTRUCTIVE: [&str; 61] = [
     "rm keep.txt",
     "rm -rf src",
     "rm -rf ./*",
@@ -47,7 +47,6 @@ const DESTRUCTIVE: [&str; 64] = [
     "python3 -c '__import__(\"os\").unlink(\"keep\"+\".txt\")'",
     "python3 -c 'import pathlib; pathlib.Path(\"keep.txt\").write_text(\"x\")'",
     "perl -e 'unlink \"keep.txt\"'",
-    "perl -pi -e 's/keep/lose/' keep.txt",
     "awk 'BEGIN { print \"x\" > \"keep.txt\" }'",
     ": > keep.txt",
     "> keep.txt",
@@ -59,8 +58,6 @@ const DESTRUCTIVE: [&str; 64] = [
     "truncate -s 0 src/*",
     "tee keep.txt < /dev/null",
     "sed -i d keep.txt",
-    "sed -i 's/every/no/' keep.txt",
-    "echo more >> keep.txt",
     "mv keep.txt gone.txt",
     "mv src elsewhere",
     "mv keep.txt /tmp/",
@@ -105,7 +102,7 @@ fn nothing_destructive_lands_unapproved_however_it_is_written() {
 }
 
 /// Each makes something new, builds, tests or looks.
-const HARMLESS: [&str; 106] = [
+const HARMLESS: [&str; 109] = [
     "true",
     "ls",
     "ls -laR",
@@ -159,6 +156,10 @@ const HARMLESS: [&str; 106] = [
     "xargs -n1 echo < keep.txt",
     "sleep 0.01",
     "yes | head -100",
+    // Edits, after which half of the lines are still there.
+    "sed -i 's/every/no/' keep.txt",
+    "echo more >> keep.txt",
+    "perl -pi -e 's/^no/each/' keep.txt",
     // What the chat made is its own.
     "echo again > new1.txt",
     "echo more >> new1.txt",

@@ -16,6 +16,8 @@ mod approved;
 mod attempts;
 mod crashes;
 mod crowd;
+#[path = "../support/effects.rs"]
+mod effects;
 mod exchanged;
 mod formatting;
 mod git_commits;
@@ -34,3 +36,4 @@ mod set_ids;
 mod spilled;
 mod terminals;
 mod test_runs;
+mod verdicts;

@@ -40,7 +40,9 @@ pub(crate) fn asking(
 fn a_person_approves_in_the_client() {
     for wire in BOTH {
         let ground = Ground::new();
-        ground.put("a", "one\n");
+        for name in ["a", "b", "c"] {
+            ground.put(name, "one\n");
+        }
         let client = ground.speak(wire, &[], able());
         let yes = json!({"action": "accept", "content": {"decision": "Allow once"}});
         let arguments = json!({"path": "a", "content": "two\n"});
@@ -52,7 +54,7 @@ fn a_person_approves_in_the_client() {
         assert_ne!(result["isError"], true, "{result}");
         assert_eq!(ground.text("a"), "two\n");
         let no = json!({"action": "accept", "content": {"decision": "Deny", "reason": "not this"}});
-        let arguments = json!({"path": "a", "content": "three\n"});
+        let arguments = json!({"path": "b", "content": "three\n"});
         let (result, _) = asking(&client, wire, OVERWRITE, &arguments, no);
         assert!(result["isError"] == true && text(&result).contains("not this"), "{result}");
         let (result, _) =
@@ -60,12 +62,12 @@ fn a_person_approves_in_the_client() {
         assert!(result["isError"] == true && text(&result).contains("said no"), "{result}");
         let (result, _) = asking(&client, wire, OVERWRITE, &arguments, json!({"action": "cancel"}));
         assert!(text(&result).contains("toolyard approve"), "it waits on: {result}");
-        assert_eq!(ground.text("a"), "two\n");
+        assert_eq!(ground.text("b"), "one\n");
         let always = json!({"action": "accept", "content": {"decision": "Allow for this chat"}});
         let (result, _) = asking(&client, wire, OVERWRITE, &arguments, always);
         assert_ne!(result["isError"], true, "{result}");
-        client.said(OVERWRITE, json!({"path": "a", "content": "four\n"}));
-        assert_eq!(ground.text("a"), "four\n");
+        client.said(OVERWRITE, json!({"path": "c", "content": "four\n"}));
+        assert_eq!(ground.text("c"), "four\n");
     }
 }
 

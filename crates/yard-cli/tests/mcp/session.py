@@ -215,7 +215,7 @@ class Http(Ground):
         await self.world.rest("PUT", f"/workspaces/{self.id}/policy", self.me, policy)
 
     async def agent(self, role="member"):
-        key = {"name": "agent", "role": role}
+        key = {"name": "agent", "role": role, "toolsets": ["filesystem", "workspace", "coder"]}
         return (await self.world.rest("POST", f"/workspaces/{self.id}/keys", self.me, key))["key"]
 
     def only_by_page(self, person):
@@ -466,25 +466,27 @@ async def approval(ground):
     at = ground.folder / "a.txt"
     if ground.door == "http":
         await ground.rule("guarded", [{"effect": "modify", "then": "ask"}])
-    person = Person({"decision": "Allow once"}, {"decision": "Deny", "reason": "not this"}, "decline", "cancel")
+    # The yes comes last: it is remembered for the path.
+    person = Person({"decision": "Deny", "reason": "not this"}, "decline", "cancel", {"decision": "Allow once"})
+    before = at.read_text()
     async with ground.connect("filesystem", policy="guarded", person=person) as client:
 
         async def write(content):
             return await client.call_tool("write_file", {"path": "a.txt", "content": content})
 
-        result = await write("accepted\n")
-        expect(not result.is_error, f"accepted: {shown(result)}")
-        expect(len(person.asked) == 1, f"asked {len(person.asked)} times, not once")
-        expect("+accepted" in person.asked[0].message, f"the diff is shown: {person.asked[0].message}")
-        expect(at.read_text() == "accepted\n", "written after a yes")
         result = await write("denied\n")
         expect(result.is_error and "not this" in text(result), f"denied: {shown(result)}")
+        expect(len(person.asked) == 1, f"asked {len(person.asked)} times, not once")
         result = await write("declined\n")
         expect(result.is_error and "said no" in text(result), f"declined: {shown(result)}")
         result = await write("cancelled\n")
         expect(result.is_error and "Not done yet" in text(result), f"cancelled: {shown(result)}")
+        expect(at.read_text() == before, "nothing without a yes")
+        result = await write("accepted\n")
+        expect(not result.is_error, f"accepted: {shown(result)}")
         expect(len(person.asked) == 4, f"asked {len(person.asked)} times, not 4")
-        expect(at.read_text() == "accepted\n", "nothing but what was accepted")
+        expect("+accepted" in person.asked[3].message, f"the diff is shown: {person.asked[3].message}")
+        expect(at.read_text() == "accepted\n", "written after a yes")
 
 
 async def approval_elsewhere(ground):

@@ -351,7 +351,8 @@ impl<'a> Someone<'a> {
 
     /// A key to a workspace of this person, and who holds it.
     pub(crate) fn agent(&self, workspace: &str, role: &str) -> Someone<'a> {
-        let key = json!({"name": "agent", "role": role});
+        let toolsets = ["workspace", "file", "coder", "assistant", "codex", "filesystem"];
+        let key = json!({"name": "agent", "role": role, "toolsets": toolsets});
         let key = self.post(&format!("/api/v1/workspaces/{workspace}/keys"), key).expect(201);
         self.server.holder(key["key"].as_str().unwrap())
     }

@@ -88,7 +88,13 @@ fn keys_of_the_version_before_go_with_their_owner_too() {
     let bob = bob["user_id"].as_str().or(bob["id"].as_str()).unwrap().to_owned();
     ada.delete(&format!("/api/v1/workspaces/{workspace}/members/{bob}")).expect(204);
     bobs.tool(workspace, "read", read.clone()).expect(401);
-    server.holder(text(&facts, "agent_key")).tool(workspace, "read", read).expect(200);
+    let agent = server.holder(text(&facts, "agent_key"));
+    agent.tool(workspace, "read", read).expect(200);
+    // A key from before toolsets keeps all of them, and is shown so.
+    let keys = ada.get(&format!("/api/v1/workspaces/{workspace}/keys")).expect(200);
+    assert!(keys["keys"].as_array().unwrap().iter().all(|key| key["toolsets"].is_null()), "{keys}");
+    let read = json!({"toolset": "file", "tool": "file.read", "args": {"path": "notes.txt"}});
+    agent.post(&format!("/api/v1/workspaces/{workspace}/tools"), read).expect(200);
 }
 
 /// The binary on a local root, as a person and as an agent use it.

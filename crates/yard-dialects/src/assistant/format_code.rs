@@ -9,7 +9,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::{Fault, FaultCode, WsPath};
-use yard_gate::{Asks, Command, Finished};
+use yard_gate::{Command, Finished};
 
 use super::formatters::{self, Became, Formatted};
 use super::git;
@@ -95,7 +95,6 @@ impl Tool for FormatCode {
     type Reply = Reply;
     const NAME: &'static str = "format_code";
     const WORK: Work = Work::Run;
-    const ASKS: Asks = Asks::ToTouchOthers;
     const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::{Fault, FaultCode};
-use yard_gate::{Actor, Asks, Command, Finished};
+use yard_gate::{Actor, Command, Finished};
 
 use super::git::changes::{self, ChangedFile};
 use super::git::{self, Place};
@@ -71,7 +71,6 @@ impl Tool for GitCommit {
     type Reply = Reply;
     const NAME: &'static str = "git_commit";
     const WORK: Work = Work::Run;
-    const ASKS: Asks = Asks::ToTouchOthers;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let place = Place::read(context, &args.repository, None)?;

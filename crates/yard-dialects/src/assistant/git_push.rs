@@ -69,8 +69,18 @@ impl Tool for GitPush {
         let flags = ["git", "push", "--porcelain", "--no-verify", "--no-signed", &receive];
         let force = args.force_with_lease.then_some("--force-with-lease");
         let words = flags.into_iter().chain(["--recurse-submodules=no"]).chain(force);
-        let argv = words.chain(["--", remote, &refspec]).map(OsString::from).collect();
-        let finished = commands::run(context, &git::command(&place.repository, argv))?;
+        let push = |more: Option<&'static str>| {
+            let words = words.clone().chain(more).chain(["--", remote, &refspec]);
+            git::command(&place.repository, words.map(OsString::from).collect())
+        };
+        // Nobody is asked about what cannot work.
+        let tried = push(Some("--dry-run"));
+        let tried = context.session.run_to_show(context.origin(), context.call, &tried)?;
+        if commands::code(&tried) != 0 {
+            let refs = push_report::parse(&commands::told(context, &tried.ran.stdout).text);
+            return Err(not_pushed(context, &tried, &refs, remote));
+        }
+        let finished = commands::run(context, &push(None))?;
         let refs = push_report::parse(&commands::told(context, &finished.ran.stdout).text);
         if commands::code(&finished) != 0 {
             return Err(not_pushed(context, &finished, &refs, remote));

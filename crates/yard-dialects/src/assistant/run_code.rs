@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::{Fault, FaultCode, WsPath};
-use yard_gate::{Asks, Command, Finished};
+use yard_gate::{Command, Finished};
 
 use crate::commands;
 use crate::tool::{Context, Stop, Tool, Work};
@@ -74,7 +74,6 @@ impl Tool for RunCode {
     type Reply = Reply;
     const NAME: &'static str = "run_code";
     const WORK: Work = Work::Run;
-    const ASKS: Asks = Asks::ToTouchOthers;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let finished = commands::run(context, &command(args, context)?)?;

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use yard_core::{Fault, FaultCode, WsPath};
-use yard_gate::{Asks, Command, Finished};
+use yard_gate::{Command, Finished};
 
 use super::root;
 use super::tests_told::{self, Failure, Told};
@@ -113,7 +113,6 @@ impl Tool for RunTests {
     type Reply = Reply;
     const NAME: &'static str = "run_tests";
     const WORK: Work = Work::Run;
-    const ASKS: Asks = Asks::ToTouchOthers;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use yard_core::{Fault, FaultCode};
-use yard_gate::{Asks, Fetched, Method, Outcome, Request, Shape, Target};
+use yard_gate::{Fetched, Method, Outcome, Request, Shape, Target};
 
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 
@@ -87,7 +87,6 @@ impl Tool for WebFetch {
     type Reply = Reply;
     const NAME: &'static str = "web_fetch";
     const WORK: Work = Work::Run;
-    const ASKS: Asks = Asks::ToReachOthers;
     const HINTS: Hints = Hints::CHANGES.reaching_out();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use yard_gate::{Asks, Outcome};
+use yard_gate::Outcome;
 
 use crate::commands;
 use crate::terminals::{LOOK, Told};
@@ -32,7 +32,6 @@ impl Tool for ExecCommand {
     const NAME: &'static str = "exec_command";
     const SERVED: yard_gate::Served = yard_gate::Served::WhereCalled;
     const WORK: Work = Work::Run;
-    const ASKS: Asks = Asks::ToTouchOthers;
     const CALLING: Calling = Calling::Strict;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Told, Stop> {

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_gate::Asks;
 
 use crate::commands;
 use crate::tool::{Calling, Context, Stop, Tool, Work};
@@ -60,7 +59,6 @@ impl Tool for Shell {
     type Reply = Reply;
     const NAME: &'static str = "shell";
     const WORK: Work = Work::Run;
-    const ASKS: Asks = Asks::ToTouchOthers;
     const CALLING: Calling = Calling::Strict;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

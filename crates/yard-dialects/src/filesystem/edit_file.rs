@@ -5,7 +5,6 @@ use serde::Deserialize;
 use yard_core::op::{self, EditAction, LineStart, ReadAnswer, Slice, Want};
 use yard_core::replace::{self, Batches, Done};
 use yard_core::{Bounds, Fault, FaultCode, Subject, WsPath, diff};
-use yard_gate::Asks;
 
 use super::{Reply, fault, flexible, place};
 use crate::tool::{Context, Stop, Tool, Work};
@@ -47,7 +46,6 @@ impl Tool for EditFile {
     type Reply = Reply;
     const NAME: &'static str = "edit_file";
     const WORK: Work = Work::Save;
-    const ASKS: Asks = Asks::ToOverwrite;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = place::read(context, &args.path, Subject::Path)?;

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::op::{self, OnExisting, Stat, Want};
 use yard_core::{Fault, FaultCode, Subject, WsPath};
-use yard_gate::Asks;
 
 use super::{Reply, fault, place};
 use crate::tool::{Context, Stop, Tool};
@@ -26,7 +25,6 @@ impl Tool for MoveFile {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "move_file";
-    const ASKS: Asks = Asks::ToOverwrite;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let from = place::read(context, &args.source, Subject::Path)?;

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::Subject;
 use yard_core::op::{self, OnExisting, OnMissingFolder};
-use yard_gate::Asks;
 
 use super::{Reply, fault, place};
 use crate::tool::{Context, Hints, Stop, Tool, Work};
@@ -28,7 +27,6 @@ impl Tool for WriteFile {
     type Reply = Reply;
     const NAME: &'static str = "write_file";
     const WORK: Work = Work::Save;
-    const ASKS: Asks = Asks::ToOverwrite;
     const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op::{Show, Undo};
 use yard_core::{Author, Fault, FaultCode};
-use yard_gate::Asks;
 
 use crate::tool::{Context, Stop, Tool};
 
@@ -35,7 +34,6 @@ impl Tool for UndoStep {
     type Args = Args;
     type Reply = Reply;
     const NAME: &'static str = "undo_step";
-    const ASKS: Asks = Asks::ToOverwrite;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let wrong = "expected a step's id, as list_steps has it";

@@ -201,10 +201,17 @@ impl House {
     pub fn session(&self, entered: &Entered) -> std::result::Result<Session, Refusal> {
         let open = self.open(entered.workspace)?;
         let session = Session::new(open, entered.identity.actor(), entered.policy());
-        match &entered.identity {
-            // A key that is bound to a chat never speaks outside of it.
-            Identity::Agent(KeyRow { chat: Some(chat), .. }) => Ok(session.bound_to(*chat)?),
-            _ => Ok(session),
+        let Identity::Agent(KeyRow { chat, toolsets, .. }) = &entered.identity else {
+            return Ok(session);
+        };
+        let session = match toolsets {
+            Some(toolsets) => session.speaking(toolsets),
+            None => session,
+        };
+        // A key that is bound to a chat never speaks outside of it.
+        match chat {
+            Some(chat) => Ok(session.bound_to(*chat)?),
+            None => Ok(session),
         }
     }
 

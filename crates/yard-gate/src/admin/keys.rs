@@ -23,6 +23,8 @@ pub struct NewKey {
     pub role: Role,
     /// The only chat that it may speak in.
     pub chat: Option<ChatId>,
+    /// The toolsets that it may use, at least one.
+    pub toolsets: Vec<String>,
 }
 
 /// A key that was just made, with the secret that is shown once.
@@ -42,6 +44,11 @@ impl House {
             let message = "an agent is member or viewer: it can never manage a workspace";
             return Err(Refusal::field("role", message));
         }
+        let is_odd = |name: &String| name.trim().is_empty() || name.contains('\n');
+        if new.toolsets.is_empty() || new.toolsets.iter().any(is_odd) {
+            let message = "a key is made for at least one toolset, each by its name";
+            return Err(Refusal::field("toolsets", message));
+        }
         let Identity::Person { person, .. } = &entered.identity else {
             return Err(Refusal::denied("an agent's key cannot make keys; a person can"));
         };
@@ -57,6 +64,7 @@ impl House {
             name,
             role: new.role,
             chat: new.chat,
+            toolsets: Some(new.toolsets.clone()),
             made_by: person.id,
             created_at: self.now(),
         };

@@ -53,6 +53,9 @@ impl Session {
         reason: String,
         planned: approvals::Planned<'_>,
     ) -> Result<Admission> {
+        if self.has_no_person {
+            return Err(nobody_there(&reason));
+        }
         let Some(asking) = &self.asking else { return self.ask_nobody(&reason) };
         if asking.has_changed.load(Ordering::Relaxed) {
             let message =
@@ -92,4 +95,10 @@ impl Session {
     pub(crate) fn refusal(&self) -> Option<&str> {
         self.permit.as_ref().and_then(|permit| permit.refusal.as_deref())
     }
+}
+
+fn nobody_there(reason: &str) -> Fault {
+    let message =
+        format!("{reason}. Nobody is there to be asked (--no-person), so that it is refused");
+    Fault::new(FaultCode::Denied, message)
 }

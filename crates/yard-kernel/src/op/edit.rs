@@ -12,6 +12,12 @@ use crate::{Execute, Planned};
 use yard_core::FileKind;
 
 impl Execute for Edit {
+    const EDITS: bool = true;
+
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Edited>> {
         let (path, seen) = match workspace.locate_to_change(&self.path, true)? {
             Spot::Present { path, stat } => {

@@ -2,7 +2,7 @@
 //! file looked, so that it never puts parts of two contents together.
 
 use yard_core::op::{FETCH_BYTES, Fetch, Fetched};
-use yard_core::{Call, Effect, EffectKind, Result};
+use yard_core::{Call, Effect, EffectKind, Result, WsPath};
 
 use crate::content::read_range;
 use crate::op::fingerprint::changed_meanwhile;
@@ -10,6 +10,10 @@ use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
 impl Execute for Fetch {
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<Fetched>> {
         let disk = workspace.disk_of(&self.path);
         let (path, file, stat) = disk.open_wherever(&self.path)?;

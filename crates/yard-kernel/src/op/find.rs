@@ -26,6 +26,10 @@ const CHUNK: usize = 64;
 const AHEAD: usize = 8;
 
 impl Execute for Find {
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Found>> {
         let (base, shown) = folder_at(workspace, &self.path)?;
         let names = Names::new(&self.by, &base)?;

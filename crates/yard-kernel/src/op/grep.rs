@@ -34,6 +34,10 @@ const FIRST_CHUNKS: usize = 8;
 const AHEAD: usize = 16;
 
 impl Execute for Grep {
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<GrepAnswer>> {
         let regex = regex::compile(&self.pattern, self.flavor, self.case_sensitive)?;
         let Place { path, is_folder, shown } = place_at(workspace, &self.path)?;

@@ -9,13 +9,13 @@ mod found;
 
 use std::collections::{HashMap, HashSet};
 
-use yard_core::git::{self, Part};
+use yard_core::git;
 use yard_core::op::{Land, Landed, Operation as _};
 use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
-    PathEffect, Result, Subject, WsPath, merge,
+    Result, Subject, WsPath, merge,
 };
-use yard_store::{Change, Maker, Seq, StepRow};
+use yard_store::{Change, Seq, StepRow};
 
 use crate::content::{hash_all, read_all};
 use crate::disk::{Disk, EntryKind, Layer, RunFolder, Shape, Stat};
@@ -23,7 +23,7 @@ use crate::draft::{Current, Image, Large, Planner};
 use crate::making::{self, Made, Wanted, WantedOutput};
 use crate::op::relocate::carry;
 use crate::op::remove::inside;
-use crate::output::Outputs;
+use crate::output::{Ignoring, Outputs};
 use crate::refs::rewound;
 use crate::upload::Arrived;
 use crate::workspace::{Workspace, store_fault};
@@ -47,9 +47,6 @@ impl Execute for Land {
         }
         landed.step = Some(planner.draft.id);
         folder.lands_as(planner.draft.id)?;
-        // A person who is asked sees first what is asked for.
-        let is_own = |effect: &PathEffect| effect.own || effect.kind == EffectKind::Create;
-        planner.effect.paths.sort_by_key(is_own);
         planner.draft.exclusive = true;
         planner.propose::<Self>(landed)
     }
@@ -69,8 +66,6 @@ struct Landing<'a> {
     is_alone: bool,
     whose: &'a Land,
     outputs: Outputs<'a>,
-    /// Refs that left commits behind.
-    rewound: HashSet<WsPath>,
     landed: Landed,
 }
 
@@ -99,14 +94,15 @@ impl<'a> Landing<'a> {
         whose: &'a Land,
     ) -> Result<Self> {
         let began = folder.began()?;
+        let mut planner = Planner::new(workspace, call);
+        planner.draft.rewound = Some(rewound(folder)?);
         Ok(Self {
-            planner: Planner::new(workspace, call),
+            planner,
             layer: folder.layer()?,
             is_alone: workspace.store().head().map_err(store_fault)? == began.1,
             began,
             whose,
-            outputs: Outputs::new(workspace, call, Some(whose)),
-            rewound: rewound(folder)?,
+            outputs: Outputs::new(workspace, call, Ignoring::ByPeople),
             landed: Landed::default(),
         })
     }
@@ -134,7 +130,7 @@ impl<'a> Landing<'a> {
                 closed.push((id, path, *mode));
             }
             self.landed.created += 1;
-            self.judge_last(None)?;
+            self.note_last()?;
         }
         let wishes = self.moves(found, &mut going)?;
         for current in going.iter().rev() {
@@ -152,7 +148,7 @@ impl<'a> Landing<'a> {
             let after = FileState { mode, ..current.state.clone() };
             self.planner.rewrite(&current, None, after)?;
             self.landed.changed += 1;
-            self.judge_last(Some(&current))?;
+            self.note_last()?;
         }
         Ok(())
     }
@@ -251,7 +247,7 @@ impl<'a> Landing<'a> {
         self.planner.check_writable_above(&current.path)?;
         self.planner.vacate(current);
         self.landed.removed += 1;
-        self.judge_last(Some(current))
+        self.note_last()
     }
 
     /// Makes moves of what goes here and comes there with the same content; what is still to be made.
@@ -299,15 +295,11 @@ impl<'a> Landing<'a> {
     fn carry(&mut self, current: &Current, entry: &Entry) -> Result<()> {
         let moved = carry(&mut self.planner, current, &entry.path)?;
         self.landed.moved += 1;
-        let own = self.is_own(Some(current), &current.path)?;
-        for effect in self.planner.effect.paths.iter_mut().rev().take(2) {
-            effect.own = own;
-        }
         if moved.state.mode != entry.stat.mode {
             let after = FileState { mode: entry.stat.mode, ..moved.state.clone() };
             let bytes = self.read(entry)?;
             self.planner.rewrite(&moved, Some(bytes), after)?;
-            self.judge_last(Some(current))?;
+            self.note_last()?;
         }
         Ok(())
     }
@@ -373,7 +365,7 @@ impl<'a> Landing<'a> {
                 }
                 None => self.create(&entry.path, made)?,
             }
-            self.judge_last(current.as_ref())?;
+            self.note_last()?;
         }
         Ok(())
     }
@@ -427,7 +419,7 @@ impl<'a> Landing<'a> {
                     self.create(&wish.entry.path, made)?;
                 }
             }
-            self.judge_last(wish.current.as_ref())?;
+            self.note_last()?;
         }
         Ok(())
     }
@@ -470,7 +462,7 @@ impl<'a> Landing<'a> {
                 planner.receive(&arrived, &shape, path)
             })?;
             self.landed.created += 1;
-            return self.judge_last(None);
+            return self.note_last();
         };
         let current = self.planner.current_as(path, below, Large::Keep)?;
         self.check_untouched(&current)?;
@@ -482,7 +474,7 @@ impl<'a> Landing<'a> {
             planner.receive(&arrived, shape, path)
         })?;
         self.landed.changed += 1;
-        self.judge_last(Some(&current))
+        self.note_last()
     }
 
     fn read(&self, entry: &Entry) -> Result<Vec<u8>> {
@@ -593,72 +585,24 @@ impl<'a> Landing<'a> {
         Ok(self.last_change(current)?.and_then(|(_, change)| change.after))
     }
 
-    /// Says of the effect that was planned last whether it is the caller's own.
-    fn judge_last(&mut self, current: Option<&Current>) -> Result<()> {
+    /// Notes of the change that was planned last whether it is build output, and of a ref that it changes.
+    fn note_last(&mut self) -> Result<()> {
         let Some(path) = self.planner.effect.paths.last().map(|effect| effect.path.clone()) else {
             return Ok(());
         };
-        let rewound = self.rewound.contains(&path);
-        let own = !rewound && self.is_own(current, &path)?;
         if let Some(change) = self.planner.draft.changes.last()
             && self.outputs.holds(&path, false)?
         {
             let file = change.file;
             self.planner.draft.outputs.insert(file);
         }
-        if let Some(last) = self.planner.effect.paths.last_mut() {
-            last.own = own;
+        let rewound = self.planner.draft.rewound.as_ref();
+        let is_rewound = rewound.is_some_and(|rewound| rewound.contains(&path));
+        if let Some(last) = self.planner.effect.paths.last_mut().filter(|_| is_rewound) {
             // A ref that was packed with others comes to be as a file, and is changed all the same.
-            last.kind = if rewound { EffectKind::Modify } else { last.kind };
+            last.kind = EffectKind::Modify;
         }
         Ok(())
-    }
-
-    /// Whether the effect that was planned last is git's, and loses nothing.
-    fn is_git_at_work(&self, path: &WsPath) -> bool {
-        let last = self.planner.effect.paths.last().map(|effect| effect.kind);
-        let (Some(part), Some(kind)) = (git::part(path), last) else { return false };
-        is_git_at_work(part, kind)
-    }
-
-    fn is_own(&mut self, current: Option<&Current>, path: &WsPath) -> Result<bool> {
-        let Some(current) = current else { return Ok(true) };
-        let is_folder = current.stat.is(FileKind::Folder);
-        if self.outputs.holds(path, is_folder)? || self.is_git_at_work(path) {
-            return Ok(true);
-        }
-        let makers = self.planner.store().makers(current.id).map_err(store_fault)?;
-        let adopted = { self.planner.draft.adopted.iter() }.any(|change| change.file == current.id);
-        if adopted || makers.is_empty() {
-            return Ok(false);
-        }
-        // What is ignored and was made by commands is made again by them.
-        let by_commands = makers.iter().all(|maker| maker.verb == Land::VERB);
-        if by_commands && self.outputs.are_ignored(path, is_folder)? {
-            return Ok(true);
-        }
-        // Who made it, and who changed it last: what others wrote into a file is theirs.
-        Ok(makers.iter().all(|maker| is_by(self.whose, maker)))
-    }
-}
-
-/// Whether git itself changes such a file whenever it works, without losing anything by it. What goes
-/// away in there is a lock or the note of something that is over; history and refs do not.
-fn is_git_at_work(part: Part, kind: EffectKind) -> bool {
-    match (kind, part) {
-        (_, Part::Folder) => false,
-        (EffectKind::Create | EffectKind::Touch, _) => true,
-        (EffectKind::Modify, part) => !matches!(part, Part::Past | Part::Refs),
-        (EffectKind::Remove, part) => part == Part::Passing,
-        _ => false,
-    }
-}
-
-/// Whether something was done in the chat that a landing belongs to.
-pub(crate) fn is_by(whose: &Land, maker: &Maker) -> bool {
-    match maker.chat {
-        Some(chat) => whose.chat == Some(chat),
-        None => whose.default_of.as_ref() == Some(&maker.actor),
     }
 }
 

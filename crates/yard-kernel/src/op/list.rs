@@ -18,6 +18,10 @@ use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
 impl Execute for List {
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Listing>> {
         let (path, shown) = match self.depth {
             Depth::Own | Depth::Levels(0 | 1) => own_folder_at(workspace, &self.path)?,

@@ -1,7 +1,9 @@
 //! mkdir: a folder and those above it; one that exists is no mistake.
 
 use yard_core::op::{Changed, Mkdir};
-use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Result, Subject};
+use yard_core::{
+    Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Result, Subject, WsPath,
+};
 
 use crate::disk::Spot;
 use crate::draft::{Planner, Records, not_a_folder};
@@ -9,6 +11,10 @@ use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 
 impl Execute for Mkdir {
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
         let path = match workspace.locate_to_change(&self.path, true)? {
             Spot::Blocked { by } => return Err(not_a_folder(&by)),

@@ -2,13 +2,17 @@
 //! shows nothing else need not pay for more.
 
 use yard_core::op::{Named, Names, NamesAnswer};
-use yard_core::{Call, Effect, EffectKind, Result};
+use yard_core::{Call, Effect, EffectKind, Result, WsPath};
 
 use crate::op::list::{own, own_folder_at};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
 impl Execute for Names {
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<NamesAnswer>> {
         let (path, shown) = own_folder_at(workspace, &self.path)?;
         let mut visits = own(workspace, &path, &shown)?;

@@ -23,6 +23,14 @@ use crate::{Execute, Planned};
 const EXECUTABLE: u32 = 0o111;
 
 impl Execute for ApplyPatch {
+    const EDITS: bool = true;
+
+    fn asked(&self) -> Vec<WsPath> {
+        let named = |path: &Option<String>| WsPath::parse_shown(path.as_deref()?).ok();
+        let files = self.patch.files.iter();
+        files.flat_map(|file| [named(&file.old_path), named(&file.new_path)]).flatten().collect()
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Patched>> {
         let mut tree = Tree::new(workspace, call);
         let jobs = patch::jobs(&self.patch)?;

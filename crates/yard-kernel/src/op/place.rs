@@ -11,6 +11,10 @@ use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
 impl Execute for Place {
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
         let arrived = workspace.uploads.find(self.upload)?;
         if arrived.size <= workspace.limits().load_bytes {

@@ -28,6 +28,10 @@ const WHOLE: u64 = 1 << 20;
 const HEAD: usize = 64 << 10;
 
 impl Execute for Read {
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<ReadAnswer>> {
         if let Some(planned) = plan_elsewhere(self, workspace, &self.path, call)? {
             return Ok(planned);

@@ -14,6 +14,10 @@ use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
 impl Execute for Move {
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.from.clone(), self.to.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Moved>> {
         let (from, stat) = source(self, workspace)?;
         let to = target(self, workspace, &from)?;

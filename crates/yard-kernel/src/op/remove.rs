@@ -10,6 +10,10 @@ use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
 impl Execute for Remove {
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Removed>> {
         if self.path.is_root() {
             return Err(super::mkdir::the_root());

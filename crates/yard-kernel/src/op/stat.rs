@@ -15,6 +15,10 @@ use crate::{Execute, Planned};
 const WHOLE: u64 = 1 << 20;
 
 impl Execute for Stat {
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<StatAnswer>> {
         if let Some(planned) = plan_elsewhere(self, workspace, &self.path, call)? {
             return Ok(planned);

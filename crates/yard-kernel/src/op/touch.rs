@@ -9,6 +9,10 @@ use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
 impl Execute for Touch {
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
         match workspace.locate_to_change(&self.path, true)? {
             Spot::Blocked { by } => Err(not_a_folder(&by)),

@@ -19,7 +19,7 @@ use crate::disk::Shape;
 use crate::draft::{Current, Large, Planner, Was, join};
 use crate::op::history::{find_step, together};
 use crate::op::version::purged;
-use crate::output::Outputs;
+use crate::output::{Ignoring, Outputs};
 use crate::recovery::image;
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
@@ -41,7 +41,7 @@ impl Execute for Undo {
             staying: Vec::new(),
             left: Vec::new(),
             refused: None,
-            outputs: Outputs::new(workspace, call, None),
+            outputs: Outputs::new(workspace, call, Ignoring::ByAnybody),
         };
         for change in together(changes).iter().rev() {
             call.check()?;

@@ -11,6 +11,10 @@ use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
 impl Execute for Write {
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
         check_loadable(self.content.len() as u64, workspace.limits(), &self.path)?;
         match workspace.locate_to_change(&self.path, true)? {

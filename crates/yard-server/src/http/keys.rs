@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::ChatId;
-use yard_gate::admin;
 use yard_gate::registry::KeyRow;
+use yard_gate::{FILES_TOOLSET, admin};
 
 use super::ask::Ask;
 use super::members::RoleWord;
@@ -21,6 +21,9 @@ pub(super) struct NewKey {
     role: RoleWord,
     /// The only chat that it may speak in.
     chat_id: Option<String>,
+    /// The toolsets that it may use, and no other: `workspace` alone, if none is named. The routes of files
+    /// count as `workspace`.
+    toolsets: Option<Vec<String>>,
 }
 
 /// A key, without the secret.
@@ -31,6 +34,8 @@ pub(super) struct Key {
     /// `member` or `viewer`.
     role: &'static str,
     chat_id: Option<String>,
+    /// The toolsets that it may use; null for all, as keys from before have it.
+    toolsets: Option<Vec<String>>,
     created_at: String,
 }
 
@@ -41,6 +46,7 @@ impl From<&KeyRow> for Key {
             name: row.name.clone(),
             role: row.role.word(),
             chat_id: row.chat.map(|chat| chat.to_string()),
+            toolsets: row.toolsets.clone(),
             created_at: row.created_at.to_string(),
         }
     }
@@ -64,10 +70,16 @@ pub(super) struct Keys {
 }
 
 pub(super) fn add(ask: &Ask) -> Result<Reply, Problem> {
-    let NewKey { name, role, chat_id } = ask.json()?;
+    let NewKey { name, role, chat_id, toolsets } = ask.json()?;
+    let toolsets = toolsets.unwrap_or_else(|| vec![FILES_TOOLSET.to_owned()]);
+    let known: Vec<&str> = ask.app.catalog.dialects().map(|dialect| dialect.name).collect();
+    if let Some(unknown) = toolsets.iter().find(|name| !known.contains(&name.as_str())) {
+        let message = format!("there is no toolset {unknown:?}; known: {}", known.join(", "));
+        return Err(Problem::invalid("toolsets", &message));
+    }
     let chat = chat_id.map(|id| id.parse::<ChatId>());
     let chat = chat.transpose().map_err(|_| Problem::invalid("chat_id", "expected a chat's id"))?;
-    let new = admin::NewKey { name, role: role.into(), chat };
+    let new = admin::NewKey { name, role: role.into(), chat, toolsets };
     let made = ask.app.house.add_key(ask.entered()?, &new)?;
     Reply::created(&SecretKey { about: Key::from(&made.row), key: made.key })
 }

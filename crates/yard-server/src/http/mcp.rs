@@ -104,6 +104,7 @@ async fn let_in(
     let entered =
         app.pools.run(&id.to_string(), Work::Look, move || session(&house, &sent, id)).await;
     let session = entered.ok_or_else(Problem::internal)??;
+    session.check_toolset(&toolset)?;
     let address = guard::address(&app.settings, &parts.uri, &parts.headers)?;
     let pages = move |awaited: &Awaited| address.clone() + &decide::path(&id.to_string(), awaited);
     Ok((Guest { session, toolset, pages: Arc::new(pages) }, token, id))

@@ -1,14 +1,14 @@
 //! Reading history: steps, their changes, versions and the audit chain.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{Author, ChatId, FileId, FileState, StepId, VersionId, WsPath};
+use yard_core::{Author, ChatId, FileId, FileState, StepId, VersionId, Whose, WsPath};
 
 use super::error::corrupt;
 use super::value::{self, StateColumns, get, limit, moment, number, unsigned};
 use super::{all, one};
 use crate::{
-    AuditEntry, AuditRow, AuditedStep, Change, Formula, Maker, Node, Result, Seq, StepRow,
-    VersionRow, step_digest,
+    AuditEntry, AuditRow, AuditedStep, ByOthers, Change, Formula, Maker, Node, Result, Seq,
+    StepRow, VersionRow, step_digest,
 };
 
 // The columns of a step `s`, beside the step `u` that it undid and its first change `x`.
@@ -222,6 +222,43 @@ fn maker(row: &Row<'_>) -> Result<Maker> {
     }
     let chat: Option<[u8; 16]> = get(row, 0)?;
     Ok(Maker { chat: chat.map(ChatId::from_bytes), actor: get(row, 1)?, verb: get(row, 3)? })
+}
+
+/// The newest change of a file after a step that was not made in a chat, and that left something there.
+pub(super) fn last_by_others(
+    connection: &Connection,
+    file: FileId,
+    whose: &Whose,
+    since: Seq,
+) -> Result<Option<ByOthers>> {
+    let sql = "SELECT c.seq, cc.hash FROM change c JOIN step s ON s.seq = c.seq \
+               LEFT JOIN content cc ON cc.id = c.content \
+               WHERE c.file = (SELECT row FROM named WHERE id = ?1) AND c.seq > ?2 AND (c.flags & ?3) != 0 \
+               AND (s.author = ?4 OR NOT (coalesce(s.chat = ?5, 0) \
+               OR s.chat IS NULL AND coalesce(s.actor = ?6, 0))) \
+               ORDER BY c.seq DESC, c.id DESC LIMIT 1";
+    let chat = whose.chat.as_ref().map(|chat| chat.as_bytes().to_vec());
+    let external = value::author_number(Author::External);
+    let parameters = params![
+        file.as_bytes(),
+        number(since),
+        value::LIVING,
+        external,
+        chat,
+        whose.default_of.as_deref()
+    ];
+    one(connection, sql, parameters, |row| {
+        Ok(ByOthers { seq: unsigned(row, 0)?, content: value::hash(row, 1)? })
+    })
+}
+
+/// Whether an agent ever changed a file.
+pub(super) fn was_changed_by_agents(connection: &Connection, file: FileId) -> Result<bool> {
+    let sql = "SELECT 1 FROM change c JOIN step s ON s.seq = c.seq \
+               WHERE c.file = (SELECT row FROM named WHERE id = ?1) AND s.author = ?2 LIMIT 1";
+    let agent = value::author_number(Author::Agent);
+    let found = one(connection, sql, params![file.as_bytes(), agent], |row| get::<i64>(row, 0))?;
+    Ok(found.is_some())
 }
 
 pub(super) fn file_changes(

@@ -28,13 +28,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::{Connection, Params, Row};
-use yard_core::{ContentHash, FileId, Name, StepId, VersionId};
+use yard_core::{ContentHash, FileId, Name, StepId, VersionId, Whose};
 
 use crate::blobs::{Against, Blobs, create_folder, lock_file};
 use crate::{
-    AuditEntry, AuditRow, Base, Batch, Change, ContentCheck, Effort, Located, Maker, Mark, Node,
-    Placement, Prepared, Purged, Remembered, Result, RootIdentity, Seq, StepRow, Store, StoreError,
-    VersionRow,
+    AuditEntry, AuditRow, Base, Batch, ByOthers, Change, ContentCheck, Effort, Located, Maker,
+    Mark, Node, Placement, Prepared, Purged, Remembered, Result, RootIdentity, Seq, StepRow, Store,
+    StoreError, VersionRow,
 };
 use connections::{Connections, Flush};
 use content::{Anchor, Places};
@@ -242,6 +242,14 @@ impl Store for SqliteStore {
 
     fn makers(&self, file: FileId) -> Result<Vec<Maker>> {
         self.db.read(|connection| history::makers(connection, file))
+    }
+
+    fn last_by_others(&self, file: FileId, whose: &Whose, since: Seq) -> Result<Option<ByOthers>> {
+        self.db.read(|connection| history::last_by_others(connection, file, whose, since))
+    }
+
+    fn was_changed_by_agents(&self, file: FileId) -> Result<bool> {
+        self.db.read(|connection| history::was_changed_by_agents(connection, file))
     }
 
     fn version(&self, id: VersionId) -> Result<Option<VersionRow>> {

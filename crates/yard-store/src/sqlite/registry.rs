@@ -126,11 +126,16 @@ fn key(row: &Row<'_>) -> Result<KeyRow> {
         chat: value::id(row, 4, ChatId::from_bytes)?,
         made_by: UserId::from_bytes(row.get(5)?),
         created_at: moment(row, 6)?,
+        toolsets: row.get::<_, Option<String>>(7)?.map(|text| lines(&text)),
     })
 }
 
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
 const KEY: &str = "SELECT key.id, key.workspace, key.name, key.role, key.chat, key.made_by,
-                   key.created FROM key";
+                   key.created, key.toolsets FROM key";
 
 fn insert_refresh(connection: &Connection, login: LoginId, refresh: NewRefresh) -> Result<()> {
     let sql = "INSERT INTO refresh (secret, login, expires) VALUES (?1, ?2, ?3)";
@@ -419,8 +424,9 @@ impl Registry for SqliteRegistry {
     }
 
     fn add_key(&self, key: &KeyRow, secret: &SecretHash, audit: &AuditEntry) -> Result<()> {
-        let sql = "INSERT INTO key (id, workspace, secret, name, role, chat, made_by, created)
-                   SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8 FROM workspace
+        let sql =
+            "INSERT INTO key (id, workspace, secret, name, role, chat, made_by, created, toolsets)
+                   SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM workspace
                    WHERE id = ?2 AND deleted = 0";
         self.change(audit, |connection| {
             let values = params![
@@ -432,6 +438,7 @@ impl Registry for SqliteRegistry {
                 key.chat.as_ref().map(ChatId::as_bytes),
                 key.made_by.as_bytes(),
                 key.created_at.as_millis(),
+                key.toolsets.as_ref().map(|toolsets| toolsets.join("\n")),
             ];
             if run(connection, sql, values)? == 0 {
                 return Err(StoreError::Refused("the key's workspace was deleted".to_owned()));

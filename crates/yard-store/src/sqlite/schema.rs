@@ -73,7 +73,7 @@ UPDATE approval SET started = 1 WHERE status = 1 AND run IS NOT NULL
 ";
 
 /// The people of a server.
-pub(super) const PEOPLE: Schema = Schema { migrations: &[FIRST_PEOPLE, OWNERS_KEYS] };
+pub(super) const PEOPLE: Schema = Schema { migrations: &[FIRST_PEOPLE, OWNERS_KEYS, KEY_TOOLSETS] };
 
 const OWNERS_KEYS: &str = "
 -- Keys go with the owner who made them.
@@ -84,6 +84,11 @@ UPDATE key SET revoked = 1 WHERE NOT EXISTS (SELECT 1 FROM member
 -- callers without a login were kept with a hash over their passwords.
 ALTER TABLE claim ADD COLUMN workspace BLOB;
 DELETE FROM claim WHERE actor LIKE 'nobody:%';
+";
+
+const KEY_TOOLSETS: &str = "
+-- The toolsets that a key may use, a line each; NULL for all, as keys from before have it.
+ALTER TABLE key ADD COLUMN toolsets TEXT;
 ";
 
 const FIRST: &str = "

@@ -10,7 +10,7 @@ use yard_core::{
 use super::error::corrupt;
 use crate::{ApprovalStatus, Formula, Mode, Result, Scope, TurnKind, Via};
 
-const LIVING: i64 = 1;
+pub(super) const LIVING: i64 = 1;
 const JSON: i64 = 1 << 1;
 const SAME_PATH: i64 = 1 << 2;
 const KIND_SHIFT: u32 = 4;

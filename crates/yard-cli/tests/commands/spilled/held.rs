@@ -71,8 +71,11 @@ fn x4_what_is_denied_or_dropped_or_undone_was_said_all_the_same() {
     assert!(!yard.has("/new") && read(&yard, &path_of(&told, "stdout")).ok);
 }
 
-fn asks(yard: &Yard) -> yard_core::ApprovalId {
-    let answer = shell_as(yard, &guarded(yard), &format!("{}; echo two > a.txt", much()));
+/// Asks to replace a file of the person's, which no yes was about before.
+fn asks(yard: &Yard, name: &str) -> yard_core::ApprovalId {
+    yard.put(&format!("/{name}"), "one\n");
+    std::thread::sleep(Duration::from_millis(30));
+    let answer = shell_as(yard, &guarded(yard), &format!("{}; echo two > {name}", much()));
     match answer.pending.map(|pending| pending.awaited) {
         Some(Awaited::Approval(id)) => id,
         other => panic!("{other:?}: {}", answer.body),
@@ -88,26 +91,23 @@ fn decide(yard: &Yard, id: yard_core::ApprovalId, approves: bool) -> yard_gate::
 #[test]
 fn x4_a_landing_that_waits_keeps_what_was_said_for_a_yes_and_for_a_no() {
     let yard = yard();
-    yard.put("/a.txt", "one\n");
-    let id = asks(&yard);
+    let id = asks(&yard, "a.txt");
     // The program ends before a person has decided.
     let yard = yard.reopen_as(plan_keeping(yard_kernel::Keeping::default()));
     let done = decide(&yard, id, true);
     let kept: Value = serde_json::from_str(done.answer.as_deref().unwrap()).unwrap();
     let path = path_of(&kept["body"]["result"], "stdout");
     assert!(read(&yard, &path).ok && yard.bytes("/a.txt") == b"two\n");
-    yard.put("/a.txt", "three\n");
-    std::thread::sleep(Duration::from_millis(30));
-    let id = asks(&yard);
+    let id = asks(&yard, "b.txt");
     decide(&yard, id, false);
     let pending = yard_gate::Pending { awaited: Awaited::Approval(id), wait_ms: None };
     let told =
         yard.catalog().resume("codex", "shell", &pending, &guarded(&yard), &yard.surroundings());
     let message = told.body["result"]["message"].as_str().unwrap();
     let path = message.split("what the command said is at ").nth(1).expect(message);
-    assert!(read(&yard, path).ok && yard.bytes("/a.txt") == b"three\n", "{message}");
+    assert!(read(&yard, path).ok && yard.bytes("/b.txt") == b"one\n", "{message}");
     // What is gone meanwhile is not named.
-    let id = asks(&yard);
+    let id = asks(&yard, "c.txt");
     for file in files(&yard) {
         std::fs::remove_file(file).unwrap();
     }

@@ -1,0 +1,364 @@
+//! What the gate needs to know of a change beside its paths: whose the things are that it touches, how much
+//! of what others wrote it leaves, and whether it decides what programs of others do later. It is found
+//! out in the same way for every operation, so that the same change is judged alike whoever makes it.
+//!
+//! Nothing here changes anything, and nothing here judges.
+
+mod names;
+mod pointed;
+mod repository;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use yard_core::git::{self, Part};
+use yard_core::op::{Land, Operation as _};
+use yard_core::survival::Survival;
+use yard_core::{
+    Call, ContentHash, Effect, EffectKind, FileId, FileKind, PathEffect, Result, Whose, WsPath,
+};
+use yard_store::{ByOthers, NewChange, Seq};
+
+use crate::content::read_all;
+use crate::disk::EntryKind;
+use crate::draft::Draft;
+use crate::output::{Ignoring, Outputs};
+use crate::preview;
+use crate::workspace::{Workspace, store_fault};
+use crate::{Deed, Proposal};
+
+pub(crate) use pointed::Pointers;
+
+/// Entries of a folder that moves, up to which each is asked whose it is.
+const MOST_MOVED: usize = 1_000;
+/// Files of which it is remembered who else changed them.
+const MOST_REMEMBERED: usize = 4_096;
+
+/// What is known of who else changed a file: up to which step it was looked at, and what was found.
+type Looked = (Seq, Option<ByOthers>);
+
+/// Who else changed files, as far as that was looked at: a history only grows, so that only what is new has
+/// to be looked at again.
+#[derive(Debug, Default)]
+pub(crate) struct OthersSeen(Mutex<HashMap<(FileId, Option<String>), Looked>>);
+
+impl Workspace {
+    /// Finds out about a proposal what only the kernel can know. `edits` says that the operation names what
+    /// it changes.
+    pub fn weigh<A>(
+        &self,
+        proposal: &mut Proposal<A>,
+        whose: &Whose,
+        edits: bool,
+        call: &Call,
+    ) -> Result<()> {
+        let Proposal { effect, deed } = proposal;
+        let Deed::Step { draft, .. } = deed else { return Ok(()) };
+        let mut scales = Scales::new(self, draft, whose, edits, call);
+        for one in effect.paths.iter_mut().filter(|one| one.kind.changes()) {
+            call.check()?;
+            scales.weigh(one)?;
+        }
+        if draft.rewound.is_some() {
+            // A person who is asked sees first what is asked for.
+            let is_harmless = |one: &PathEffect| {
+                !one.decides && (one.own || one.edits || one.kind == EffectKind::Create)
+            };
+            effect.paths.sort_by_key(is_harmless);
+        }
+        Ok(())
+    }
+
+    /// Adds to an effect's paths their other names, by links: what was asked for, and what rules call them.
+    pub fn name_otherwise<'n>(
+        &self,
+        effect: &mut Effect,
+        others: impl Iterator<Item = &'n WsPath>,
+    ) {
+        names::add(self, effect, others);
+    }
+
+    /// The newest change of a file that was made outside of the caller's chat.
+    fn last_by_others(&self, file: FileId, whose: &Whose) -> Result<Option<ByOthers>> {
+        let key = (file, whose.chat.map(|chat| chat.to_string()).or(whose.default_of.clone()));
+        let known = |seen: &OthersSeen| {
+            seen.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied()
+        };
+        let (since, before) = known(&self.others_seen).unwrap_or_default();
+        let head = self.store().head().map_err(store_fault)?;
+        let newer = self.store().last_by_others(file, whose, since).map_err(store_fault)?;
+        let found = newer.or(before);
+        let mut seen = self.others_seen.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.len() >= MOST_REMEMBERED {
+            seen.clear();
+        }
+        seen.insert(key, (head, found));
+        Ok(found)
+    }
+}
+
+/// What is known while one proposal is looked at.
+struct Scales<'a> {
+    workspace: &'a Workspace,
+    draft: &'a Draft,
+    whose: &'a Whose,
+    edits: bool,
+    call: &'a Call,
+    outputs: Outputs<'a>,
+    leaving: HashMap<&'a WsPath, &'a NewChange>,
+    arriving: HashMap<&'a WsPath, &'a NewChange>,
+    /// What others had done that nobody had recorded yet.
+    adopted: HashMap<FileId, Option<ContentHash>>,
+    /// Every path at which something is after the change that was not there before.
+    new_places: HashSet<&'a WsPath>,
+    repositories: HashMap<WsPath, bool>,
+    pointers: HashMap<WsPath, Option<Arc<pointed::Pointed>>>,
+}
+
+impl<'a> Scales<'a> {
+    fn new(
+        workspace: &'a Workspace,
+        draft: &'a Draft,
+        whose: &'a Whose,
+        edits: bool,
+        call: &'a Call,
+    ) -> Self {
+        let by = |side: fn(&NewChange) -> Option<&WsPath>| {
+            let placed = draft.changes.iter().filter_map(|change| Some((side(change)?, change)));
+            placed.collect::<HashMap<_, _>>()
+        };
+        let adopted = draft
+            .adopted
+            .iter()
+            .map(|change| (change.file, change.after.as_ref().and_then(|after| after.content)));
+        let new_places = draft.changes.iter().filter(|change| change.from != change.to);
+        Self {
+            workspace,
+            draft,
+            whose,
+            edits,
+            call,
+            outputs: Outputs::new(workspace, call, Ignoring::ByPeople),
+            leaving: by(|change| change.from.as_ref()),
+            arriving: by(|change| change.to.as_ref()),
+            adopted: adopted.collect(),
+            new_places: new_places.filter_map(|change| change.to.as_ref()).collect(),
+            repositories: HashMap::new(),
+            pointers: HashMap::new(),
+        }
+    }
+
+    fn weigh(&mut self, one: &mut PathEffect) -> Result<()> {
+        let change = match one.kind {
+            EffectKind::Remove | EffectKind::MoveFrom => self.leaving.get(&one.path),
+            _ => self.arriving.get(&one.path),
+        };
+        let Some(change) = change.copied() else { return Ok(()) };
+        let comes =
+            matches!(one.kind, EffectKind::Create | EffectKind::Modify | EffectKind::MoveTo);
+        let kind = change.after.as_ref().map(|after| after.kind);
+        one.is_link = comes && kind == Some(FileKind::Link);
+        one.decides = self.decides(one, change)?;
+        if one.kind == EffectKind::Create {
+            return Ok(());
+        }
+        one.own = !self.is_rewound(&one.path) && self.is_own(one, change)?;
+        one.edits = one.kind == EffectKind::Modify && !one.own && self.is_edit(change)?;
+        one.mode_only = one.kind == EffectKind::Modify && changes_mode_only(change);
+        Ok(())
+    }
+
+    /// Whether a ref was moved so that commits lost their name.
+    fn is_rewound(&self, path: &WsPath) -> bool {
+        self.draft.rewound.as_ref().is_some_and(|rewound| rewound.contains(path))
+    }
+
+    fn is_own(&mut self, one: &PathEffect, change: &NewChange) -> Result<bool> {
+        let before = change.before.as_ref().or(change.after.as_ref());
+        let is_folder = before.is_some_and(|state| state.kind == FileKind::Folder);
+        if self.outputs.holds(&one.path, is_folder)? || is_git_at_work(&one.path, one.kind) {
+            return Ok(true);
+        }
+        if !self.is_own_file(change.file)? {
+            return self.is_made_again(change.file, &one.path, is_folder);
+        }
+        let moves = matches!(one.kind, EffectKind::MoveFrom | EffectKind::MoveTo);
+        match change.from.as_ref().filter(|_| moves && is_folder) {
+            Some(from) => self.is_own_tree(from),
+            None => Ok(true),
+        }
+    }
+
+    /// Whether nobody outside of the chat ever changed a file.
+    fn is_own_file(&self, file: FileId) -> Result<bool> {
+        if self.adopted.contains_key(&file) {
+            return Ok(false);
+        }
+        Ok(self.workspace.last_by_others(file, self.whose)?.is_none())
+    }
+
+    /// Whether people's ignore files exclude something that only commands made: they make it again.
+    fn is_made_again(&mut self, file: FileId, path: &WsPath, is_folder: bool) -> Result<bool> {
+        if self.adopted.contains_key(&file) {
+            return Ok(false);
+        }
+        let makers = self.workspace.store().makers(file).map_err(store_fault)?;
+        let by_commands = makers.iter().all(|maker| maker.verb == Land::VERB);
+        Ok(!makers.is_empty() && by_commands && self.outputs.are_ignored(path, is_folder)?)
+    }
+
+    /// Whether everything in a folder is the chat's own, what nobody recorded included.
+    fn is_own_tree(&self, folder: &WsPath) -> Result<bool> {
+        let (store, disk) = (self.workspace.store(), &self.workspace.disk);
+        let mut seen = 0;
+        let mut ahead = vec![folder.clone()];
+        while let Some(folder) = ahead.pop() {
+            self.call.check()?;
+            for entry in disk.list(&folder)? {
+                seen += 1;
+                let Ok(path) = folder.join_bytes(&entry.name) else { return Ok(false) };
+                let node = store.lookup(&path).map_err(store_fault)?;
+                let (Some(node), Some(stat)) = (node, disk.stat(&path)?) else { return Ok(false) };
+                let EntryKind::Known(kind) = stat.kind else { return Ok(false) };
+                let is_known = kind == node.last.kind
+                    && (kind != FileKind::File || stat.size() == node.last.size);
+                if seen > MOST_MOVED || !is_known || !self.is_own_file(node.id)? {
+                    return Ok(false);
+                }
+                if kind == FileKind::File && !self.has_content(&path, node.last.content)? {
+                    return Ok(false);
+                }
+                if kind == FileKind::Folder {
+                    ahead.push(path);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a file on disk is what the history says.
+    fn has_content(&self, path: &WsPath, content: Option<ContentHash>) -> Result<bool> {
+        let (mut file, _) = self.workspace.disk.open_listed(path)?;
+        let hash = crate::content::hash_all(&mut file, path, self.call)?;
+        Ok(Some(hash) == content)
+    }
+
+    /// Whether enough is left of what others wrote into a file.
+    fn is_edit(&self, change: &NewChange) -> Result<bool> {
+        let (Some(before), Some(after)) = (&change.before, &change.after) else { return Ok(false) };
+        let are_files = before.kind == FileKind::File && after.kind == FileKind::File;
+        if !are_files || before.mode != after.mode {
+            return Ok(false);
+        }
+        let theirs = match self.adopted.get(&change.file) {
+            Some(content) => *content,
+            None => {
+                let last = self.workspace.last_by_others(change.file, self.whose)?;
+                last.and_then(|last| last.content)
+            }
+        };
+        if theirs.is_some() && theirs == after.content {
+            return Ok(true);
+        }
+        let most = self.workspace.limits().load_bytes;
+        let Some(new) = preview::after(self.workspace, self.draft, change, most) else {
+            return Ok(false);
+        };
+        let Some(theirs) = theirs else { return Ok(false) };
+        let Some(old) = preview::before(self.workspace, self.draft, change, most) else {
+            return Ok(false);
+        };
+        let is_newest = before.content == Some(theirs);
+        let stored = match is_newest {
+            true => None,
+            false => self.workspace.store().content(&theirs).map_err(store_fault)?,
+        };
+        let theirs = match (is_newest, &stored) {
+            (true, _) => &old,
+            (false, Some(stored)) => stored,
+            (false, None) => return Ok(false),
+        };
+        let Some(left) = Survival::between(theirs, &new) else { return Ok(false) };
+        let was_short = || {
+            let now = Survival::between(&old, &new);
+            self.edits && left.was_short() && now.is_some_and(Survival::was_short)
+        };
+        Ok(left.is_half() || was_short())
+    }
+
+    /// Whether a change decides what programs of others do later.
+    fn decides(&mut self, one: &PathEffect, change: &NewChange) -> Result<bool> {
+        let state = change.after.as_ref().or(change.before.as_ref());
+        let is_folder = state.is_some_and(|state| state.kind == FileKind::Folder);
+        if self.is_rewound(&one.path) || self.moves_ref(one)? {
+            return Ok(true);
+        }
+        if self.decides_by_name(one, change, is_folder) || self.decides_in_bare(one, change)? {
+            return Ok(true);
+        }
+        Ok(!(is_folder && one.kind == EffectKind::Create) && self.is_pointed_to(&one.path)?)
+    }
+
+    fn decides_by_name(&self, one: &PathEffect, change: &NewChange, is_folder: bool) -> bool {
+        let is_empty_folder = is_folder && one.kind == EffectKind::Create;
+        let brings_more = one.is_link || one.with_contents;
+        let is_named = yard_core::deciding::is_named_so(&one.path)
+            || brings_more && yard_core::deciding::may_lie_below(&one.path);
+        if is_named && !is_empty_folder && one.kind != EffectKind::Touch {
+            return true;
+        }
+        let Some(part) = git::part(&one.path) else { return false };
+        let inside = names_below(&one.path, git::repository(&one.path).as_ref());
+        part.decides(one.kind, is_folder) && !self.is_initial(one.kind, &inside, change)
+    }
+
+    /// Whether a new file says nothing but what `git init` says.
+    fn is_initial(&self, kind: EffectKind, inside: &[yard_core::Name], change: &NewChange) -> bool {
+        let is_new_file = kind == EffectKind::Create
+            && change.after.as_ref().is_some_and(|after| after.kind == FileKind::File);
+        let most = repository::LARGEST_CONFIG;
+        let content = || preview::after(self.workspace, self.draft, change, most);
+        is_new_file && content().is_some_and(|content| git::is_initial(inside, &content))
+    }
+
+    /// Whether a tool that is not git writes a ref or its log: nobody asked git what is lost by it.
+    fn moves_ref(&self, one: &PathEffect) -> Result<bool> {
+        if self.draft.rewound.is_some() || git::part(&one.path).is_none() {
+            return Ok(false);
+        }
+        Ok(crate::refs::may_lose(self.workspace, &one.path, one.kind))
+    }
+}
+
+fn changes_mode_only(change: &NewChange) -> bool {
+    let (Some(before), Some(after)) = (&change.before, &change.after) else { return false };
+    before.mode != after.mode && before.kind == after.kind && before.content == after.content
+}
+
+/// The names of a path below a folder.
+fn names_below(path: &WsPath, folder: Option<&WsPath>) -> Vec<yard_core::Name> {
+    let above = folder.map_or(0, |folder| folder.names().count());
+    path.names().skip(above).collect()
+}
+
+/// Whether git itself changes such a file whenever it works, without losing anything by it. What goes
+/// away in there is a lock or the note of something that is over; history and refs do not.
+fn is_git_at_work(path: &WsPath, kind: EffectKind) -> bool {
+    let Some(part) = git::part(path) else { return false };
+    match (kind, part) {
+        (_, Part::Folder) => false,
+        (EffectKind::Create | EffectKind::Touch, _) => true,
+        (EffectKind::Modify, part) => !matches!(part, Part::Past | Part::Refs),
+        (EffectKind::Remove, part) => part == Part::Passing,
+        _ => false,
+    }
+}
+
+/// The bytes of a small file; `None` if there is none, or it is none.
+fn small_file(workspace: &Workspace, path: &WsPath, most: u64) -> Option<Vec<u8>> {
+    let (mut file, stat) = workspace.disk.open_file(path).ok()?;
+    if stat.size() > most {
+        return None;
+    }
+    read_all(&mut file, stat.size(), path).ok()
+}

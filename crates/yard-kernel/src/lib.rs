@@ -12,6 +12,7 @@ mod content;
 mod disk;
 mod draft;
 mod flusher;
+mod git_says;
 mod glimpse;
 mod journal;
 mod leftovers;

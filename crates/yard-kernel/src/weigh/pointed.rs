@@ -5,20 +5,14 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use yard_core::{Call, FileKind, Result, RunId, Signature, WsPath, git};
+use yard_core::{Call, FileKind, Result, Signature, WsPath, git};
 
 use super::repository::LARGEST_CONFIG;
 use super::{Scales, small_file};
-use crate::command::{Command, Ground};
 use crate::disk::Spot;
-use crate::refs::SURROUNDINGS;
-use crate::sandbox::Exit;
 use crate::workspace::Workspace;
 
-/// As long as git may take to answer.
-const WALL: Duration = Duration::from_secs(10);
 /// Repositories of which it is remembered what they point to.
 const MOST_REMEMBERED: usize = 64;
 
@@ -192,16 +186,9 @@ impl Workspace {
 
     /// What `git config --list` says in a folder; `None` if it cannot be asked.
     fn configuration(&self, folder: &WsPath, call: &Call) -> Option<Vec<u8>> {
-        let words = ["git", "--git-dir", ".git", "config", "--list", "--includes", "--show-origin"];
-        let argv = words.iter().chain(&["--null"]).map(OsString::from).collect();
-        let env = SURROUNDINGS.map(|(name, value)| (name.into(), value.into())).to_vec();
-        let (scripts, folder) = (Vec::new(), folder.clone());
-        let command = Command { argv, env, scripts, folder, wall: WALL, reach: None };
-        let run = RunId::new(call.world());
-        let ran = self.run(run, &command, Ground::Nothing, call, &mut || Ok(())).ok()?;
-        self.drop_run(run);
-        let is_whole = ran.ended.exit == Exit::Code(0) && ran.stdout.left_out() == 0;
-        is_whole.then(|| [ran.stdout.head, ran.stdout.tail].concat())
+        let words =
+            ["--git-dir", ".git", "config", "--list", "--includes", "--show-origin", "--null"];
+        self.git_says(folder, words.map(OsString::from), call)
     }
 }
 

@@ -19,6 +19,8 @@ mod counter;
 mod decide;
 mod decisions;
 mod dialects;
+#[path = "../support/effects.rs"]
+mod effects;
 mod files;
 mod fuzzed;
 mod harness;
@@ -36,5 +38,6 @@ mod tenants;
 mod terminals;
 mod traces;
 mod upgraded;
+mod verdicts;
 mod withheld;
 mod workspaces;

@@ -24,6 +24,8 @@ use crate::{Execute, Planned};
 const CHUNK: usize = 64;
 /// Chunks that wait for it.
 const AHEAD: usize = 8;
+/// Bytes of all patterns of one search: making a set of longer ones ready takes seconds.
+const LONGEST_PATTERNS: usize = 64 << 10;
 
 impl Execute for Find {
     fn asked(&self) -> Vec<WsPath> {
@@ -168,10 +170,12 @@ impl Names {
         match by {
             FindBy::Any => {}
             FindBy::Name(pattern) => {
+                check_length(std::slice::from_ref(pattern))?;
                 // `find -name` knows no alternatives: braces are themselves.
                 by_name.add(glob(&pattern.replace('{', "[{]").replace('}', "[}]"), pattern)?);
             }
             FindBy::Globs(patterns) => {
+                check_length(patterns)?;
                 for pattern in patterns {
                     let trimmed = pattern.trim_end_matches('/');
                     let set = match (trimmed.contains('/'), trimmed.len() < pattern.len()) {
@@ -223,6 +227,18 @@ fn from_root(pattern: &str, base: &WsPath) -> String {
     format!("{}/{pattern}", globset::escape(&base))
 }
 
+/// A fault if patterns are so long that making them ready would take longer than a search.
+fn check_length(patterns: &[String]) -> Result<()> {
+    let length: usize = patterns.iter().map(String::len).sum();
+    if length <= LONGEST_PATTERNS {
+        return Ok(());
+    }
+    let message = format!(
+        "the patterns have {length} bytes, and at most {LONGEST_PATTERNS} are taken: search with fewer or shorter ones"
+    );
+    Err(Fault::new(FaultCode::BadPattern, message).about(Subject::Pattern))
+}
+
 fn glob(pattern: &str, shown: &str) -> Result<Glob> {
     GlobBuilder::new(pattern)
         .literal_separator(true)
@@ -238,4 +254,22 @@ fn bad_glob(pattern: &str, error: &globset::Error) -> Fault {
 
 fn as_path(bytes: &[u8]) -> &Path {
     Path::new(std::ffi::OsStr::from_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn g8_patterns_that_take_long_to_make_ready_are_refused() {
+        let names = |by: FindBy| Names::new(&by, &WsPath::root()).map(|_| ());
+        assert!(names(FindBy::Globs(vec!["*".repeat(1_000)])).is_ok());
+        for by in [
+            FindBy::Globs(vec!["[a]".repeat(30_000)]),
+            FindBy::Globs(vec!["a*".to_owned(); 40_000]),
+            FindBy::Name("?".repeat(100_000)),
+        ] {
+            assert_eq!(names(by).map_err(|fault| fault.code()), Err(FaultCode::BadPattern));
+        }
+    }
 }

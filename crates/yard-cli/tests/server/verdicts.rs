@@ -83,7 +83,7 @@ impl<'a> Ground<'a> {
         let base = format!("/api/v1/workspaces/{workspace}");
         ada.ask("PUT", &format!("{base}/policy"), &json!({"preset": "guarded"})).expect(200);
         let agent = ada.agent(&workspace, "member");
-        let chat = agent
+        let chat = ada
             .post(&format!("{base}/chats"), json!({"title": "another", "mode": "build"}))
             .expect(201);
         let other_chat = chat["chat"]["id"].as_str().unwrap_or_else(|| panic!("{chat}")).to_owned();

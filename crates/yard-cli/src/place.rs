@@ -233,6 +233,11 @@ pub(crate) fn existing_data_folder(chosen: Option<&Path>) -> Option<PathBuf> {
     data_folder(chosen).ok().filter(|folder| folder.is_dir())
 }
 
+/// The data folder, if a server has people and keys in it.
+pub(crate) fn data_folder_of_server(chosen: Option<&Path>) -> Option<PathBuf> {
+    existing_data_folder(chosen).filter(|folder| folder.join("people.db").is_file())
+}
+
 /// The other roots that have a history in the data folder, as its notes name them.
 pub(crate) fn other_roots(root: &Path, data_dir: Option<&Path>) -> Vec<PathBuf> {
     let Some(data) = existing_data_folder(data_dir) else { return Vec::new() };

@@ -55,8 +55,7 @@ impl Options {
 /// Checks the audit chain of a server's people and keys, where the data folder is one of a server: how many rows it
 /// has.
 fn check_people(door: &Door, problems: &mut Vec<String>) -> Result<Option<u64>, Failure> {
-    let data = place::existing_data_folder(door.data_dir());
-    let Some(data) = data.filter(|data| data.join("people.db").is_file()) else { return Ok(None) };
+    let Some(data) = place::data_folder_of_server(door.data_dir()) else { return Ok(None) };
     let (rows, wrong) = SqliteRegistry::open(&data)?.check_audit()?;
     problems.extend(wrong);
     Ok(Some(rows))

@@ -201,7 +201,7 @@ impl Stage {
 
     /// One run; what it came to.
     fn play(&mut self, kind: Kind, story: Story, mark: &str, moment: Duration) -> String {
-        println!("{mark}: {kind:?}, {story:?}");
+        eprintln!("{mark}: {kind:?}, {story:?}");
         self.prepare(kind, mark);
         let (tool, arguments) = self.arguments(kind, mark);
         let key = (kind.toolset(), story.in_client());
@@ -311,5 +311,5 @@ fn a2_whoever_decides_and_whoever_is_killed_what_was_approved_happens_once_or_is
         let status = stage.play(kind, story, &format!("mark-{run}-end"), moment);
         *outcomes.entry(format!("{story:?} {status}")).or_default() += 1;
     }
-    println!("{} runs in {:?}: {outcomes:?}", runs(), began.elapsed());
+    eprintln!("{} runs in {:?}: {outcomes:?}", runs(), began.elapsed());
 }

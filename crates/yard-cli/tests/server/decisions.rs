@@ -242,5 +242,5 @@ fn a2_decided_over_http_with_the_server_killed_it_happens_once_or_is_unknown() {
         let status = stage.play(tool, story, &format!("mark-{run}-end"), moment);
         *outcomes.entry(format!("{story:?} {status}")).or_default() += 1;
     }
-    println!("{runs} runs: {outcomes:?}");
+    eprintln!("{runs} runs: {outcomes:?}");
 }

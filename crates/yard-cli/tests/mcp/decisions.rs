@@ -201,7 +201,6 @@ impl Stage {
 
     /// One run; what it came to.
     fn play(&mut self, kind: Kind, story: Story, mark: &str, moment: Duration) -> String {
-        eprintln!("{mark}: {kind:?}, {story:?}");
         self.prepare(kind, mark);
         let (tool, arguments) = self.arguments(kind, mark);
         let key = (kind.toolset(), story.in_client());

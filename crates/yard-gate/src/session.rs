@@ -297,7 +297,7 @@ impl Session {
     /// Whether a call of such a tool may have to wait for a person.
     pub fn may_ask(&self, call: &Call, asks: Asks) -> Result<bool> {
         let rules = self.open.rules(call)?;
-        let preset = rules.preset.unwrap_or_else(|| self.policy.preset());
+        let preset = self.preset_of(&rules);
         Ok(match preset {
             Preset::Strict | Preset::Guarded => true,
             Preset::Open => asks == Asks::Always || !rules.is_empty(),

@@ -76,7 +76,7 @@ impl Session {
         let saved = self.open().desk.grants(None).map_err(store_fault)?;
         Ok(Settings {
             preset: rules.preset,
-            effective: rules.preset.unwrap_or_else(|| self.policy().preset()),
+            effective: self.preset_of(&rules),
             rules: rules.rules.iter().map(crate::Rule::to_value).collect(),
             saved: saved.into_iter().map(saved_of).collect(),
         })

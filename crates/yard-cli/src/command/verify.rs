@@ -29,8 +29,7 @@ pub(crate) struct Options {
 impl Options {
     pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
         let seat = door.open(Actor::LocalPerson)?;
-        let verified = seat.perform_in(&seat.patient_call(), Verify)?;
-        let mut verified = verified;
+        let mut verified = seat.perform_in(&seat.patient_call(), Verify)?;
         let people_rows = check_people(door, &mut verified.problems)?;
         let exit = u8::from(!verified.problems.is_empty());
         let body = if self.json {

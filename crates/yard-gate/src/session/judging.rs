@@ -9,7 +9,7 @@ use yard_store::Mode;
 use super::{CallChat, Session};
 use crate::policy::Preset;
 use crate::rules::Allowed;
-use crate::{Asks, Judgement, Origin, Rule, Verdict, approvals, plan_mode};
+use crate::{Asks, Judgement, Origin, Rule, Rules, Verdict, approvals, plan_mode};
 
 /// The toolset that reading and changing files counts as where no tool is called.
 pub const FILES_TOOLSET: &str = "workspace";
@@ -53,7 +53,7 @@ impl Session {
         proposal: &mut Proposal<O::Answer>,
     ) -> Result<()> {
         let rules = self.open.rules(call)?;
-        let preset = rules.preset.unwrap_or_else(|| self.policy.preset());
+        let preset = self.preset_of(&rules);
         let is_open = preset == Preset::Open && rules.is_empty() && origin.asks != Asks::Always;
         if is_open || self.is_inner {
             return Ok(());
@@ -156,8 +156,7 @@ impl Session {
         effect: &Effect,
     ) -> Result<Judgement> {
         let rules = self.open.rules(call)?;
-        let preset = rules.preset.unwrap_or_else(|| self.policy.preset());
-        if rules.is_empty() && preset.lets_pass(origin.asks, effect) {
+        if rules.is_empty() && self.preset_of(&rules).lets_pass(origin.asks, effect) {
             // The usual way, without a word.
             return Ok(Judgement { verdict: Verdict::Allow, because: String::new() });
         }
@@ -172,12 +171,17 @@ impl Session {
         effect: &Effect,
     ) -> Result<Judgement> {
         let rules = self.open.rules(call)?;
-        let preset = rules.preset.unwrap_or_else(|| self.policy.preset());
+        let preset = self.preset_of(&rules);
         let judged = rules.judge(origin, effect, preset, &Allowed::default());
         if !matches!(judged.verdict, Verdict::Ask(_)) {
             return Ok(judged);
         }
         Ok(rules.judge(origin, effect, preset, &self.allowed_in_chat()?))
+    }
+
+    /// The preset that the workspace's policy names, or else the one of this caller's door.
+    pub(crate) fn preset_of(&self, rules: &Rules) -> Preset {
+        rules.preset.unwrap_or_else(|| self.policy.preset())
     }
 
     /// What persons allowed in this session's chat.

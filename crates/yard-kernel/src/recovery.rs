@@ -140,6 +140,17 @@ struct Recovery<'a> {
     untouched: RefCell<HashMap<u64, FileIdentity>>,
     /// Folders that were made only so that steps can be done again, by inode, and where they are.
     passing: RefCell<HashMap<u64, WsPath>>,
+    /// Entries whose lost moves are not done again.
+    staying: RefCell<Vec<Staying>>,
+}
+
+/// An entry whose lost move is not done again: a folder that somebody touched, or whatever was to go to a
+/// folder that somebody took away. It stays where it is, whole: what later steps did in it is done there.
+struct Staying {
+    /// Where it is.
+    on_disk: WsPath,
+    /// Where the steps that were looked at until now have it.
+    recorded: WsPath,
 }
 
 impl<'a> Recovery<'a> {
@@ -151,10 +162,10 @@ impl<'a> Recovery<'a> {
             Boot::Another => store.projected().map_err(store_fault)?.seq,
         };
         let (steps, known) = (Vec::new(), Known::default());
-        let (untouched, passing) = (RefCell::default(), RefCell::default());
+        let (untouched, passing, staying) = Default::default();
         let applied = applied.seq;
         let mut recovery =
-            Self { workspace, call, boot, applied, steps, known, untouched, passing };
+            Self { workspace, call, boot, applied, steps, known, untouched, passing, staying };
         let count = usize::try_from(head.saturating_sub(from)).unwrap_or(usize::MAX);
         for row in store.steps(None, None, count).map_err(store_fault)?.into_iter().rev() {
             call.check()?;
@@ -207,9 +218,42 @@ impl<'a> Recovery<'a> {
                     _ => {}
                 }
             }
+            changes.iter().for_each(|change| self.follow(change));
         }
         self.end_passing()?;
         self.provide_all()
+    }
+
+    /// Where an entry is that the steps have at a path: elsewhere, if it stays, or a folder above it.
+    fn on_disk(&self, path: &WsPath) -> WsPath {
+        let staying = self.staying.borrow();
+        let above = staying.iter().filter(|entry| path.is_within(&entry.recorded));
+        let nearest = above.max_by_key(|entry| entry.recorded.names().count());
+        let carried = nearest.and_then(|entry| carried(path, &entry.recorded, &entry.on_disk));
+        carried.unwrap_or_else(|| path.clone())
+    }
+
+    /// Keeps up with where a step has the entries that stay.
+    fn follow(&self, change: &Change) {
+        let Some(from) = change.from.as_ref().filter(|from| change.to.as_ref() != Some(from))
+        else {
+            return;
+        };
+        let mut staying = self.staying.borrow_mut();
+        match &change.to {
+            None => staying.retain(|entry| !entry.recorded.is_within(from)),
+            Some(to) => {
+                for entry in staying.iter_mut().filter(|entry| entry.recorded.is_within(from)) {
+                    if let Some(path) = carried(&entry.recorded, from, to) {
+                        entry.recorded = path;
+                    }
+                }
+            }
+        }
+    }
+
+    fn stay(&self, on_disk: WsPath, recorded: &WsPath) {
+        self.staying.borrow_mut().push(Staying { on_disk, recorded: recorded.clone() });
     }
 
     /// Moves what a step moved, if it is still where it was and nobody has touched it.
@@ -223,54 +267,84 @@ impl<'a> Recovery<'a> {
         displaced: &FileIdentity,
     ) -> Result<()> {
         let disk = &self.workspace.disk;
+        let recorded = to;
+        let (from, to) = (&self.on_disk(from), &self.on_disk(to));
         let Some(found) = self.look(from)? else { return Ok(()) };
         let Some(identity) = found.identity else { return Ok(()) };
+        if found.kind.known() != Some(before.kind) {
+            return Ok(());
+        }
         let is_it = match before.kind {
             FileKind::Folder => {
                 self.is_passing(&found) || is_folder_as_before(displaced, &identity, self.boot)
             }
             _ => self.is_left_of(change.file, from, &found, step.seq)?,
         };
-        if found.kind.known() != Some(before.kind) || !is_it {
+        if !is_it {
+            if before.kind == FileKind::Folder && displaced.is_same_inode(&identity) {
+                self.stay(from.clone(), recorded);
+            }
             return Ok(());
         }
         let place = self.workspace.store().path_of(change.file).map_err(store_fault)?;
+        let is_file = before.kind != FileKind::Folder;
+        if is_file && place.is_none() {
+            // A later step removed it.
+            return self.take_away(from, change.file, before);
+        }
+        let above = change.after.as_ref().map(|after| after.parent);
+        let has_way = self.make_way(to, above, step.seq)?;
         let is_replaced =
             self.can_tell_missing() && self.known.is_replaced_after(change.file, step.seq);
-        if before.kind != FileKind::Folder && (place.is_none() || is_replaced) {
-            // Its bytes are in the history, and the newest come from there.
-            let displaced = self.workspace.stage.displace(disk, from, change.file)?;
-            retire_displaced(self.workspace, &displaced, before.content);
-            return Ok(());
+        if is_file && has_way && is_replaced {
+            // The newest bytes come from the history.
+            return self.take_away(from, change.file, before);
         }
         let is_free = disk.entry(to)?.is_none();
-        let above = change.after.as_ref().map(|after| after.parent);
-        if is_free && self.make_way(to, above, step.seq)? {
+        if is_free && has_way {
             return self.move_entry(from, to);
         }
         if !is_free && before.content.is_some() && self.is_missing(change.file) {
             // Something else is there. It goes, and comes to its place of today from the history.
-            let displaced = self.workspace.stage.displace(disk, from, change.file)?;
-            retire_displaced(self.workspace, &displaced, before.content);
-            return Ok(());
+            return self.take_away(from, change.file, before);
         }
         // Somebody took that folder away: straight to where the entry is now.
         match place.filter(|place| place != from && !place.is_within(from)) {
             Some(place) if disk.entry(&place)?.is_none() && self.provide_folder_of(&place)? => {
                 self.move_entry(from, &place)
             }
-            _ => Ok(()),
+            _ if before.content.is_some() && self.is_anothers(from, change.file)? => {
+                self.take_away(from, change.file, before)
+            }
+            _ => {
+                self.stay(from.clone(), recorded);
+                Ok(())
+            }
         }
+    }
+
+    /// Whether another entry has this path by now.
+    fn is_anothers(&self, path: &WsPath, file: FileId) -> Result<bool> {
+        let now = self.workspace.store().lookup(path).map_err(store_fault)?;
+        Ok(now.is_some_and(|now| now.id != file))
+    }
+
+    /// Takes a file from its place. Its bytes are in the history.
+    fn take_away(&self, path: &WsPath, file: FileId, before: &FileState) -> Result<()> {
+        let displaced = self.workspace.stage.displace(&self.workspace.disk, path, file)?;
+        retire_displaced(self.workspace, &displaced, before.content);
+        Ok(())
     }
 
     fn move_entry(&self, from: &WsPath, to: &WsPath) -> Result<()> {
         self.workspace.disk.rename(from, to)?;
-        for path in self.passing.borrow_mut().values_mut().filter(|path| path.is_within(from)) {
-            let moved = {
-                let mut below = path.names().skip(from.names().count());
-                below.try_fold(to.clone(), |at, name| at.join(&name)).ok()
-            };
-            *path = moved.unwrap_or_else(|| path.clone());
+        let mut passing = self.passing.borrow_mut();
+        let mut staying = self.staying.borrow_mut();
+        let paths = passing.values_mut().chain(staying.iter_mut().map(|entry| &mut entry.on_disk));
+        for path in paths.filter(|path| path.is_within(from)) {
+            if let Some(moved) = carried(path, from, to) {
+                *path = moved;
+            }
         }
         Ok(())
     }
@@ -335,8 +409,9 @@ impl<'a> Recovery<'a> {
         path: &WsPath,
         displaced: &FileIdentity,
     ) -> Result<()> {
-        let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
-        let Some(found) = self.look(path)? else { return Ok(()) };
+        let disk = &self.workspace.disk;
+        let at = &self.on_disk(path);
+        let Some(found) = self.look(at)? else { return Ok(()) };
         let Some(identity) = found.identity else { return Ok(()) };
         // Where a later step staged another entry, that one takes the place of whatever is there. One that
         // was moved there needs its place free; and a large file is the version itself, from which the later
@@ -354,29 +429,34 @@ impl<'a> Recovery<'a> {
             let is_it = self.is_passing(&found)
                 || is_folder_as_before(displaced, &identity, self.boot)
                 || is_emptied_by(step, displaced, &identity);
-            if is_it && disk.list(path)?.is_empty() {
-                disk.remove_folder(path)?;
+            if is_it && disk.list(at)?.is_empty() {
+                disk.remove_folder(at)?;
             }
             return Ok(());
         }
         if found.kind.known() == Some(FileKind::Folder)
-            || !self.is_lost(change.file, path, &found, step.seq)?
+            || !self.is_lost(change.file, path, at, &found, step.seq)?
         {
             return Ok(());
         }
-        let displaced = stage.displace(disk, path, change.file)?;
-        retire_displaced(self.workspace, &displaced, before.content);
-        Ok(())
+        self.take_away(at, change.file, before)
     }
 
     /// Whether an entry is what lost writes of the steps up to `until` left at the path of a file: of that
-    /// file, or of one that they removed from there before.
-    fn is_lost(&self, file: FileId, path: &WsPath, found: &EntryStat, until: Seq) -> Result<bool> {
+    /// file, or of one that they removed from there before. `at` is where it is on disk.
+    fn is_lost(
+        &self,
+        file: FileId,
+        path: &WsPath,
+        at: &WsPath,
+        found: &EntryStat,
+        until: Seq,
+    ) -> Result<bool> {
         let Some(identity) = found.identity else { return Ok(false) };
         if self.known.is_removed_from(path, &identity, self.boot, until) {
             return Ok(true);
         }
-        self.is_left_of(file, path, found, until)
+        self.is_left_of(file, at, found, until)
     }
 
     /// Whether an entry is what lost writes of the steps up to `until` left of a file itself: it is as one of
@@ -423,7 +503,7 @@ impl<'a> Recovery<'a> {
             let state = store.node(file).map_err(store_fault)?.and_then(|node| node.state);
             let path = store.path_of(file).map_err(store_fault)?;
             if let (Some(state), Some(path)) = (state, path) {
-                living.push((path, file, state, newest));
+                living.push((self.on_disk(&path), file, state, newest));
             }
         }
         living.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -622,6 +702,12 @@ impl<'a> Recovery<'a> {
             _ => Ok(None),
         }
     }
+}
+
+/// The path of an entry in a folder that went from one place to another.
+fn carried(path: &WsPath, from: &WsPath, to: &WsPath) -> Option<WsPath> {
+    let mut below = path.names().skip(from.names().count());
+    below.try_fold(to.clone(), |at, name| at.join(&name)).ok()
 }
 
 /// Whether a folder is newer than when a step began to remove it only because the step removed what was in

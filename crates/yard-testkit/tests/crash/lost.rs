@@ -4,6 +4,7 @@
 //! each step, the renames are not. Where the cuts of `power` hit depends on the speed of the machine; these
 //! do not. `YARD_SEED=n` runs that one.
 
+use std::fs::{File, FileTimes};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -86,6 +87,74 @@ fn cases() {
 #[test]
 fn a_disk_that_lost_its_last_steps_is_what_the_history_says_after_the_opening() {
     run_apart("lost::random_histories");
+}
+
+#[test]
+fn a_lost_move_into_a_folder_that_a_person_removed_leaves_its_files_whole_where_they_are() {
+    run_apart("lost::into_a_removed_folder");
+}
+
+/// In a mount namespace of its own.
+#[test]
+fn into_a_removed_folder() {
+    if !is_apart() {
+        return;
+    }
+    let mut machine = Machine::new("ext4");
+    let (root, state) = (machine.root(), machine.state());
+    perform(&root, &state, &["mkdir /e", "write /d/a 1", "write /b 1", "write /c 1"]);
+    machine.remember();
+    let lost = ["mv /d /e/d", "mv /b /e/b", "write /e/b 2", "mv /c /e/c", "write /c 2"];
+    perform(&root, &state, &lost);
+    exchange_all_but_the_journal(&mut machine);
+    lose_bytes(&root.join("d/a"));
+    lose_bytes(&root.join("b"));
+    std::fs::remove_dir(root.join("e")).unwrap();
+    let world = Arc::new(Booted(machine.boot));
+    let _hand = Hand::open(&root, &state, Plan { world, ..Plan::default() }).unwrap();
+    let texts = ["d/a", "b", "c"].map(|name| std::fs::read_to_string(root.join(name)).unwrap());
+    assert_eq!(texts, ["1", "2", "2"], "/c is another file by now");
+    assert!(!root.join("e").exists(), "the person removed it");
+}
+
+#[test]
+fn a_lost_move_of_a_folder_that_a_person_saved_into_leaves_it_whole_where_it_is() {
+    run_apart("lost::of_a_folder_with_a_saved_file");
+}
+
+/// In a mount namespace of its own.
+#[test]
+fn of_a_folder_with_a_saved_file() {
+    if !is_apart() {
+        return;
+    }
+    let mut machine = Machine::new("ext4");
+    let (root, state) = (machine.root(), machine.state());
+    perform(&root, &state, &["write /d/a 1", "write /d/b 1", "write /d/e/a 1", "write /d/saved 1"]);
+    machine.remember();
+    let lost = ["mv /d /f", "write /f/e/new 2", "write /f/a 2", "rm /f/b", "mv /f /g"];
+    perform(&root, &state, &lost);
+    exchange_all_but_the_journal(&mut machine);
+    lose_bytes(&root.join("d/e/a"));
+    // As editors save: the folder gets another entry.
+    std::fs::write(root.join("d/draft"), "the person's").unwrap();
+    std::fs::rename(root.join("d/draft"), root.join("d/saved")).unwrap();
+    let world = Arc::new(Booted(machine.boot));
+    let _hand = Hand::open(&root, &state, Plan { world, ..Plan::default() }).unwrap();
+    let texts = ["a", "e/a", "e/new", "saved"].map(|name| {
+        std::fs::read_to_string(root.join("d").join(name)).unwrap_or_else(|error| error.to_string())
+    });
+    assert_eq!(texts, ["2", "1", "2", "the person's"]);
+    let names = |folder: &str| std::fs::read_dir(root.join(folder)).unwrap().count();
+    assert_eq!((names("d"), names("d/e"), names("")), (3, 2, 1), "the agent removed /d/b");
+}
+
+/// The bytes of a file are lost; its inode and its time of writing are not.
+fn lose_bytes(path: &Path) {
+    let modified = path.metadata().unwrap().modified().unwrap();
+    std::fs::write(path, "").unwrap();
+    let file = File::options().write(true).open(path).unwrap();
+    file.set_times(FileTimes::new().set_modified(modified)).unwrap();
 }
 
 /// In a mount namespace of its own.

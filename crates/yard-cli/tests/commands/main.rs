@@ -31,6 +31,7 @@ mod landed;
 mod outputs;
 mod programs;
 mod reading;
+mod restarts;
 mod scripts;
 mod set_ids;
 mod spilled;

@@ -36,8 +36,13 @@ fn b1_the_same_effect_gets_the_same_base_verdict_whichever_way_it_is_done() {
         let effect = Effect::draw(&mut dice, deed, &Whose::ALL);
         let folder = format!("w{at}");
         let path = format!("{folder}/{}", effect.place.path());
-        // The same file may be named through a link to a folder above it.
-        let named = if dice.one_in(4) { format!("link-{path}") } else { path.clone() };
+        // The same file may be named through a link to a folder above it, or to the file itself.
+        let is_written_into = effect.after().is_some() && effect.before().is_some();
+        let named = match dice.roll(6) {
+            0 | 1 => format!("link-{path}"),
+            2 if way.follows_links && is_written_into => format!("{folder}/link-to-file"),
+            _ => path.clone(),
+        };
         let Some(call) = (way.of)(effect, &named) else { continue };
         let chat = yard.person().chats().make(&yard.surroundings(), &folder, None).unwrap();
         let session = session.in_chat(chat.id).unwrap();
@@ -55,11 +60,13 @@ fn b1_the_same_effect_gets_the_same_base_verdict_whichever_way_it_is_done() {
     assert!(done.iter().all(|count| *count > 20), "both verdicts are drawn: {done:?}");
 }
 
-/// Makes what an effect finds: the file, as whose it is, and a link to its folder.
+/// Makes what an effect finds: the file, as whose it is, a link to its folder and one to the file.
 fn furnish(yard: &Yard, session: &Session, effect: Effect, folder: &str, path: &str) {
     yard.put(&format!("/{folder}/other.txt"), "so that the folder is there\n");
     std::os::unix::fs::symlink(folder, yard.root().join(format!("link-{folder}"))).unwrap();
     let Some(before) = effect.before() else { return };
+    let link = yard.root().join(folder).join("link-to-file");
+    std::os::unix::fs::symlink(effect.place.path(), link).unwrap();
     let write = |session: &Session, path: &str, bytes: &[u8]| {
         let args =
             json!({"path": path, "content": String::from_utf8_lossy(bytes), "createDirs": true});

@@ -267,14 +267,20 @@ pub(crate) struct Way {
     pub(crate) of: fn(Effect, &str) -> Option<ToolCall>,
     /// Its dialect asks for more than the policy does.
     pub(crate) is_stricter: bool,
+    /// It writes into the file, so that a link to the file leads to it: it puts no other in its place.
+    pub(crate) follows_links: bool,
 }
 
 const fn way(name: &'static str, of: fn(Effect, &str) -> Option<ToolCall>) -> Way {
-    Way { name, of, is_stricter: false }
+    Way { name, of, is_stricter: false, follows_links: true }
 }
 
 const fn stricter(name: &'static str, of: fn(Effect, &str) -> Option<ToolCall>) -> Way {
-    Way { name, of, is_stricter: true }
+    Way { is_stricter: true, ..way(name, of) }
+}
+
+const fn replacing(name: &'static str, of: fn(Effect, &str) -> Option<ToolCall>) -> Way {
+    Way { follows_links: false, ..way(name, of) }
 }
 
 /// Every way through a tool of files.
@@ -293,10 +299,11 @@ pub(crate) const FILE_TOOLS: [Way; 11] = [
 ];
 
 /// Every way through a command.
-pub(crate) const COMMANDS: [Way; 6] = [
+pub(crate) const COMMANDS: [Way; 7] = [
     way("shell, in place", |effect, path| by_shell(&script(effect, path))),
-    way("shell, made anew", |effect, path| by_shell(&making_anew(effect, path)?)),
-    way("shell, renamed over it", |effect, path| by_shell(&renaming_over(effect, path)?)),
+    replacing("shell, made anew", |effect, path| by_shell(&making_anew(effect, path)?)),
+    replacing("shell, renamed over it", |effect, path| by_shell(&renaming_over(effect, path)?)),
+    replacing("shell, by another name", |effect, path| by_shell(&by_another_name(effect, path)?)),
     way("run_code in bash", |effect, path| by_code("bash", &script(effect, path))),
     way("run_code in python", |effect, path| by_code("python", &python(effect, path))),
     way("perl from the shell", |effect, path| by_shell(&perl(effect, path))),
@@ -437,6 +444,12 @@ fn making_anew(effect: Effect, path: &str) -> Option<String> {
 fn renaming_over(effect: Effect, path: &str) -> Option<String> {
     let text = effect.after().filter(|_| effect.before().is_some())?;
     Some(format!("cat > {path}.new <<'END'\n{text}END\nmv -f {path}.new {path}\n"))
+}
+
+/// The file is written into by a second name that a hard link gave it.
+fn by_another_name(effect: Effect, path: &str) -> Option<String> {
+    let text = effect.after().filter(|_| effect.before().is_some())?;
+    Some(format!("ln {path} other; cat > other <<'END'\n{text}END\nrm other\n"))
 }
 
 fn python(effect: Effect, path: &str) -> String {

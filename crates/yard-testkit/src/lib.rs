@@ -14,6 +14,7 @@ pub mod contract;
 pub mod desk_contract;
 mod dice;
 pub mod failing;
+pub mod large_args;
 mod model;
 pub mod probe;
 pub mod registry_contract;

@@ -14,6 +14,7 @@ mod attacks;
 #[path = "../support/attempts.rs"]
 mod attempts;
 mod bodies;
+mod costs;
 #[path = "../support/counter.rs"]
 mod counter;
 mod decide;

@@ -469,7 +469,8 @@ impl Judge<'_> {
         { moves }.any(|(_, change)| {
             let ["mv", from, to] = change.split(' ').collect::<Vec<_>>()[..] else { return false };
             self.acts.iter().any(|act| match act {
-                Act::Saved(path, _) => below(path, from),
+                // Where it was to go may be a folder that was removed, which stays for the saved file.
+                Act::Saved(path, _) => below(path, from) || below(path, to),
                 Act::Removed(gone) | Act::Moved { from: gone, .. } => {
                     below(gone, from) || below(to, gone)
                 }

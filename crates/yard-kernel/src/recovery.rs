@@ -146,11 +146,16 @@ struct Recovery<'a> {
 
 /// An entry whose lost move is not done again: a folder that somebody touched, or whatever was to go to a
 /// folder that somebody took away. It stays where it is, whole: what later steps did in it is done there.
+#[derive(Clone)]
 struct Staying {
+    file: FileId,
     /// Where it is.
     on_disk: WsPath,
     /// Where the steps that were looked at until now have it.
     recorded: WsPath,
+    content: Option<ContentHash>,
+    /// Somebody touched it: it is not moved at all.
+    is_touched: bool,
 }
 
 impl<'a> Recovery<'a> {
@@ -220,6 +225,7 @@ impl<'a> Recovery<'a> {
             }
             changes.iter().for_each(|change| self.follow(change));
         }
+        self.move_what_stays()?;
         self.end_passing()?;
         self.provide_all()
     }
@@ -252,8 +258,41 @@ impl<'a> Recovery<'a> {
         }
     }
 
-    fn stay(&self, on_disk: WsPath, recorded: &WsPath) {
-        self.staying.borrow_mut().push(Staying { on_disk, recorded: recorded.clone() });
+    fn stay(
+        &self,
+        file: FileId,
+        on_disk: &WsPath,
+        recorded: &WsPath,
+        state: &FileState,
+        is_touched: bool,
+    ) {
+        let (on_disk, recorded) = (on_disk.clone(), recorded.clone());
+        let entry = Staying { file, on_disk, recorded, content: state.content, is_touched };
+        self.staying.borrow_mut().push(entry);
+    }
+
+    /// Moves the entries that had nowhere to go to where the last of the steps has them, if that can be.
+    fn move_what_stays(&self) -> Result<()> {
+        let files: Vec<FileId> = self.staying.borrow().iter().map(|entry| entry.file).collect();
+        for file in files {
+            let entry = self.staying.borrow().iter().find(|entry| entry.file == file).cloned();
+            let Some(entry) = entry else { continue };
+            let (Some(above), Some(name)) = (entry.recorded.parent(), entry.recorded.name()) else {
+                continue;
+            };
+            let Ok(place) = self.on_disk(&above).join(&name) else { continue };
+            let is_there = self.workspace.disk.entry(&entry.on_disk)?.is_some();
+            if entry.is_touched || !is_there || place.is_within(&entry.on_disk) {
+                continue;
+            }
+            if self.workspace.disk.entry(&place)?.is_none() && self.provide_folder_of(&place)? {
+                self.move_entry(&entry.on_disk, &place)?;
+            } else if entry.content.is_some() && self.is_anothers(&entry.on_disk, file)? {
+                self.take_away(&entry.on_disk, file, entry.content)?;
+                self.staying.borrow_mut().retain(|entry| entry.file != file);
+            }
+        }
+        Ok(())
     }
 
     /// Moves what a step moved, if it is still where it was and nobody has touched it.
@@ -271,7 +310,7 @@ impl<'a> Recovery<'a> {
         let (from, to) = (&self.on_disk(from), &self.on_disk(to));
         let Some(found) = self.look(from)? else { return Ok(()) };
         let Some(identity) = found.identity else { return Ok(()) };
-        if found.kind.known() != Some(before.kind) {
+        if found.kind.known() != Some(before.kind) || from == to {
             return Ok(());
         }
         let is_it = match before.kind {
@@ -280,9 +319,10 @@ impl<'a> Recovery<'a> {
             }
             _ => self.is_left_of(change.file, from, &found, step.seq)?,
         };
-        if !is_it {
+        // Where it was to go may be a folder that stays within this one.
+        if !is_it || to.is_within(from) {
             if before.kind == FileKind::Folder && displaced.is_same_inode(&identity) {
-                self.stay(from.clone(), recorded);
+                self.stay(change.file, from, recorded, before, true);
             }
             return Ok(());
         }
@@ -290,7 +330,7 @@ impl<'a> Recovery<'a> {
         let is_file = before.kind != FileKind::Folder;
         if is_file && place.is_none() {
             // A later step removed it.
-            return self.take_away(from, change.file, before);
+            return self.take_away(from, change.file, before.content);
         }
         let above = change.after.as_ref().map(|after| after.parent);
         let has_way = self.make_way(to, above, step.seq)?;
@@ -298,7 +338,7 @@ impl<'a> Recovery<'a> {
             self.can_tell_missing() && self.known.is_replaced_after(change.file, step.seq);
         if is_file && has_way && is_replaced {
             // The newest bytes come from the history.
-            return self.take_away(from, change.file, before);
+            return self.take_away(from, change.file, before.content);
         }
         let is_free = disk.entry(to)?.is_none();
         if is_free && has_way {
@@ -306,21 +346,11 @@ impl<'a> Recovery<'a> {
         }
         if !is_free && before.content.is_some() && self.is_missing(change.file) {
             // Something else is there. It goes, and comes to its place of today from the history.
-            return self.take_away(from, change.file, before);
+            return self.take_away(from, change.file, before.content);
         }
-        // Somebody took that folder away: straight to where the entry is now.
-        match place.filter(|place| place != from && !place.is_within(from)) {
-            Some(place) if disk.entry(&place)?.is_none() && self.provide_folder_of(&place)? => {
-                self.move_entry(from, &place)
-            }
-            _ if before.content.is_some() && self.is_anothers(from, change.file)? => {
-                self.take_away(from, change.file, before)
-            }
-            _ => {
-                self.stay(from.clone(), recorded);
-                Ok(())
-            }
-        }
+        // There is no such folder: it may have a place when all steps are looked at.
+        self.stay(change.file, from, recorded, before, false);
+        Ok(())
     }
 
     /// Whether another entry has this path by now.
@@ -330,9 +360,9 @@ impl<'a> Recovery<'a> {
     }
 
     /// Takes a file from its place. Its bytes are in the history.
-    fn take_away(&self, path: &WsPath, file: FileId, before: &FileState) -> Result<()> {
+    fn take_away(&self, path: &WsPath, file: FileId, content: Option<ContentHash>) -> Result<()> {
         let displaced = self.workspace.stage.displace(&self.workspace.disk, path, file)?;
-        retire_displaced(self.workspace, &displaced, before.content);
+        retire_displaced(self.workspace, &displaced, content);
         Ok(())
     }
 
@@ -439,7 +469,7 @@ impl<'a> Recovery<'a> {
         {
             return Ok(());
         }
-        self.take_away(at, change.file, before)
+        self.take_away(at, change.file, before.content)
     }
 
     /// Whether an entry is what lost writes of the steps up to `until` left at the path of a file: of that

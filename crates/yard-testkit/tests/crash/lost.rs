@@ -118,6 +118,34 @@ fn into_a_removed_folder() {
 }
 
 #[test]
+fn a_move_there_and_back_leaves_a_file_in_the_folder_that_stays() {
+    run_apart("lost::there_and_back");
+}
+
+/// In a mount namespace of its own.
+#[test]
+fn there_and_back() {
+    if !is_apart() {
+        return;
+    }
+    let mut machine = Machine::new("xfs");
+    let (root, state) = (machine.root(), machine.state());
+    let before =
+        ["write /d/a 1", "write /d/saved 1", "mkdir /y", "mv /d/a /y/a", "mv /y/a /d/a", "rm /y"];
+    perform(&root, &state, &before);
+    machine.remember();
+    perform(&root, &state, &["mv /d /f"]);
+    exchange_all_but_the_journal(&mut machine);
+    lose_bytes(&root.join("d/a"));
+    std::fs::write(root.join("d/draft"), "the person's").unwrap();
+    std::fs::rename(root.join("d/draft"), root.join("d/saved")).unwrap();
+    let world = Arc::new(Booted(machine.boot));
+    let _hand = Hand::open(&root, &state, Plan { world, ..Plan::default() }).unwrap();
+    assert_eq!(std::fs::read_to_string(root.join("d/a")).unwrap(), "1");
+    assert!(!root.join("f").exists(), "the person works in /d");
+}
+
+#[test]
 fn a_lost_move_of_a_folder_that_a_person_saved_into_leaves_it_whole_where_it_is() {
     run_apart("lost::of_a_folder_with_a_saved_file");
 }

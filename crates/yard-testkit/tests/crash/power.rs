@@ -398,8 +398,14 @@ impl Judge<'_> {
         assert!(
             fits,
             "{}: applied {}\ndifferences to what may be there: {differences:#?}\nperson: {:#?}\n\
-             unsynced: {:?}\nunsettled: {:#?}\nbefore: {:#?}",
-            self.context, self.applied, self.acts, told.unsynced, self.unsettled, self.before
+             unsynced: {:?}\nunsettled: {:#?}\nbefore: {:#?}\nfound: {:#?}",
+            self.context,
+            self.applied,
+            self.acts,
+            told.unsynced,
+            self.unsettled,
+            self.before,
+            told.found
         );
         put_back
     }
@@ -478,6 +484,24 @@ impl Judge<'_> {
         })
     }
 
+    /// Whether the person saved a file that lost moves have taken to this path.
+    fn is_saved_where_it_stays(&self, path: &str) -> bool {
+        let moves = self.unsettled.iter().filter(|(seq, _)| *seq > self.applied);
+        let moves: Vec<_> = { moves }
+            .filter_map(|(_, change)| match change.split(' ').collect::<Vec<_>>()[..] {
+                ["mv", from, to] => Some((from, to)),
+                _ => None,
+            })
+            .collect();
+        let moved = |saved: &String| {
+            moves.iter().fold(saved.clone(), |at, (from, to)| match below(&at, from) {
+                true => format!("{to}{}", &at[from.len()..]),
+                false => at,
+            })
+        };
+        self.acts.iter().any(|act| matches!(act, Act::Saved(saved, _) if moved(saved) == path))
+    }
+
     /// Whether a file that the person saved is in a folder. It went there with a folder whose lost move was
     /// done again, and a later step that removed that folder leaves the person's file, so the folder stays.
     fn holds_what_the_person_saved(&self, folder: &str, found: &Model) -> bool {
@@ -511,6 +535,8 @@ impl Judge<'_> {
             });
             // It was where a lost move had left it, and the person took it from there.
             let is_taken = is.is_none() && self.is_unsettled(path) && self.takes_unsettled();
+            // The person wrote over it, in a folder that stays.
+            let is_overwritten = is.is_none() && self.is_saved_where_it_stays(path);
             // Its folder stays where it is: its bytes are all there.
             let is_elsewhere = hinders
                 && match (must, is) {
@@ -518,7 +544,9 @@ impl Judge<'_> {
                     (None, Some(hash)) => model.files.values().any(|other| other == hash),
                     _ => false,
                 };
-            if must != is && !is_saved && !is_taken && !is_elsewhere && !self.is_the_persons(path) {
+            let is_explained =
+                is_saved || is_taken || is_overwritten || is_elsewhere || self.is_the_persons(path);
+            if must != is && !is_explained {
                 all.push(format!("{path} must be {must:?}, is {is:?}, was {was:?}"));
             }
         }

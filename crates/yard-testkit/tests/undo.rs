@@ -26,6 +26,8 @@ use yard_testkit::{FakeWorld, Yard};
 
 #[path = "undo/by_hand.rs"]
 mod by_hand;
+#[path = "undo/growth.rs"]
+mod growth;
 
 const PLAIN: u64 = 100;
 const SOAK: u64 = 1_000;

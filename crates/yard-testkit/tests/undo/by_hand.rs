@@ -16,7 +16,7 @@ struct Written {
     step: StepId,
 }
 
-fn last_step(yard: &Yard) -> StepId {
+pub(crate) fn last_step(yard: &Yard) -> StepId {
     let of = HistoryOf::Workspace;
     let history = yard.perform(yard_core::op::History { of, limit: 1, before: None }).unwrap();
     history.steps[0].id

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use yard_testkit::large_args::large;
 use yard_testkit::probe::soak;
 
-use crate::harness::{Answer, Server, Someone};
+use crate::harness::{Server, Someone};
 
 const MOST_TIME: Duration = Duration::from_secs(2);
 const MOST_KIB: u64 = 200 << 10;
@@ -116,13 +116,21 @@ fn kib(server: &Server, name: &str) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-fn sent(ada: &Someone<'_>, request: &Request) -> Answer {
-    let bearer = format!("Bearer {}", ada.token);
-    let mut headers = vec![("authorization", bearer.as_str())];
-    if !request.content_type.is_empty() {
-        headers.push(("content-type", request.content_type));
+/// The status and the length of an answer; no status where the server hung up before it had read everything,
+/// so that its answer was lost.
+fn sent(ada: &Someone<'_>, request: &Request) -> (u16, usize) {
+    let Request { method, path, content_type, body, .. } = request;
+    let mut bytes = format!(
+        "{method} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n",
+        ada.server.address, ada.token
+    );
+    if !content_type.is_empty() {
+        bytes += &format!("Content-Type: {content_type}\r\n");
     }
-    ada.server.send(&request.method, &request.path, &headers, &request.body)
+    bytes += &format!("Content-Length: {}\r\n\r\n", body.len());
+    let answer = ada.server.raw_and_stay(&[bytes.as_bytes(), body].concat());
+    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
+    (status.unwrap_or(0), answer.len())
 }
 
 #[test]
@@ -133,6 +141,7 @@ fn g8_a_megabyte_to_any_route_costs_two_seconds_and_200_mb_at_most() {
     let document = server.get("/openapi.json").expect(200);
     let routes = document["paths"].as_object().unwrap();
     let mut wrong = Vec::new();
+    let mut told_something = 0;
     let (mut count, mut slowest) = (0, (Duration::ZERO, String::new()));
     let all = routes.iter().flat_map(|(route, methods)| {
         let methods = methods.as_object().unwrap().iter();
@@ -149,19 +158,18 @@ fn g8_a_megabyte_to_any_route_costs_two_seconds_and_200_mb_at_most() {
         for (_, request) in requests.filter(|(at, _)| soak() || at % 4 == 0) {
             std::fs::write(format!("/proc/{}/clear_refs", server.pid()), "5").unwrap();
             let (memory, time) = (kib(&server, "VmRSS:"), processor_time(&server));
-            let answer = sent(&ada, &request);
+            let (status, length) = sent(&ada, &request);
             let time = processor_time(&server) - time;
             let memory = kib(&server, "VmHWM:").saturating_sub(memory);
-            let is_file = route.ends_with("/content") && answer.status == 200;
-            let bound = if answer.status >= 400 { MOST_ERROR } else { MOST_ANSWER };
-            let is_too_long = answer.bytes.len() > bound && !is_file;
+            let is_file = route.ends_with("/content") && status == 200;
+            let bound = if status >= 400 { MOST_ERROR } else { MOST_ANSWER };
+            let is_too_long = length > bound && !is_file;
             let told = format!(
                 "{}: {} with {} bytes, {time:?}, {memory} KiB",
-                request.what,
-                answer.status,
-                answer.bytes.len()
+                request.what, status, length
             );
-            if answer.status >= 500 || is_too_long || time > MOST_TIME || memory > MOST_KIB {
+            told_something += usize::from(status != 0);
+            if status >= 500 || is_too_long || time > MOST_TIME || memory > MOST_KIB {
                 wrong.push(told.clone());
             }
             if time > slowest.0 {
@@ -172,5 +180,5 @@ fn g8_a_megabyte_to_any_route_costs_two_seconds_and_200_mb_at_most() {
     }
     eprintln!("{count} requests; the slowest: {}", slowest.1);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(count > 100, "{count} requests");
+    assert!(count > 100 && told_something > count / 2, "{told_something} of {count} were answered");
 }

@@ -12,6 +12,7 @@
 //! by the author of a step: a change without a placement was on disk when it was recorded.
 
 mod known;
+mod staying;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -27,6 +28,7 @@ use crate::output;
 use crate::projection::{is_half_made, make_folder, retire_displaced};
 use crate::workspace::{Workspace, store_fault};
 use known::{Boot, Known, Newest, is_folder_as_before};
+use staying::{Moved, Staying, carried};
 
 /// Paths that a report names; the rest is counted.
 const NAMED_PATHS: usize = 20;
@@ -140,22 +142,10 @@ struct Recovery<'a> {
     untouched: RefCell<HashMap<u64, FileIdentity>>,
     /// Folders that were made only so that steps can be done again, by inode, and where they are.
     passing: RefCell<HashMap<u64, WsPath>>,
+    /// Files that were moved, and where they are now.
+    moved: RefCell<HashMap<FileId, Moved>>,
     /// Entries whose lost moves are not done again.
     staying: RefCell<Vec<Staying>>,
-}
-
-/// An entry whose lost move is not done again: a folder that somebody touched, or whatever was to go to a
-/// folder that somebody took away. It stays where it is, whole: what later steps did in it is done there.
-#[derive(Clone)]
-struct Staying {
-    file: FileId,
-    /// Where it is.
-    on_disk: WsPath,
-    /// Where the steps that were looked at until now have it.
-    recorded: WsPath,
-    content: Option<ContentHash>,
-    /// Somebody touched it: it is not moved at all.
-    is_touched: bool,
 }
 
 impl<'a> Recovery<'a> {
@@ -167,10 +157,20 @@ impl<'a> Recovery<'a> {
             Boot::Another => store.projected().map_err(store_fault)?.seq,
         };
         let (steps, known) = (Vec::new(), Known::default());
-        let (untouched, passing, staying) = Default::default();
+        let (untouched, passing, moved, staying) = Default::default();
         let applied = applied.seq;
-        let mut recovery =
-            Self { workspace, call, boot, applied, steps, known, untouched, passing, staying };
+        let mut recovery = Self {
+            workspace,
+            call,
+            boot,
+            applied,
+            steps,
+            known,
+            untouched,
+            passing,
+            moved,
+            staying,
+        };
         let count = usize::try_from(head.saturating_sub(from)).unwrap_or(usize::MAX);
         for row in store.steps(None, None, count).map_err(store_fault)?.into_iter().rev() {
             call.check()?;
@@ -226,73 +226,9 @@ impl<'a> Recovery<'a> {
             changes.iter().for_each(|change| self.follow(change));
         }
         self.move_what_stays()?;
+        self.take_away_strays()?;
         self.end_passing()?;
         self.provide_all()
-    }
-
-    /// Where an entry is that the steps have at a path: elsewhere, if it stays, or a folder above it.
-    fn on_disk(&self, path: &WsPath) -> WsPath {
-        let staying = self.staying.borrow();
-        let above = staying.iter().filter(|entry| path.is_within(&entry.recorded));
-        let nearest = above.max_by_key(|entry| entry.recorded.names().count());
-        let carried = nearest.and_then(|entry| carried(path, &entry.recorded, &entry.on_disk));
-        carried.unwrap_or_else(|| path.clone())
-    }
-
-    /// Keeps up with where a step has the entries that stay.
-    fn follow(&self, change: &Change) {
-        let Some(from) = change.from.as_ref().filter(|from| change.to.as_ref() != Some(from))
-        else {
-            return;
-        };
-        let mut staying = self.staying.borrow_mut();
-        match &change.to {
-            None => staying.retain(|entry| !entry.recorded.is_within(from)),
-            Some(to) => {
-                for entry in staying.iter_mut().filter(|entry| entry.recorded.is_within(from)) {
-                    if let Some(path) = carried(&entry.recorded, from, to) {
-                        entry.recorded = path;
-                    }
-                }
-            }
-        }
-    }
-
-    fn stay(
-        &self,
-        file: FileId,
-        on_disk: &WsPath,
-        recorded: &WsPath,
-        state: &FileState,
-        is_touched: bool,
-    ) {
-        let (on_disk, recorded) = (on_disk.clone(), recorded.clone());
-        let entry = Staying { file, on_disk, recorded, content: state.content, is_touched };
-        self.staying.borrow_mut().push(entry);
-    }
-
-    /// Moves the entries that had nowhere to go to where the last of the steps has them, if that can be.
-    fn move_what_stays(&self) -> Result<()> {
-        let files: Vec<FileId> = self.staying.borrow().iter().map(|entry| entry.file).collect();
-        for file in files {
-            let entry = self.staying.borrow().iter().find(|entry| entry.file == file).cloned();
-            let Some(entry) = entry else { continue };
-            let (Some(above), Some(name)) = (entry.recorded.parent(), entry.recorded.name()) else {
-                continue;
-            };
-            let Ok(place) = self.on_disk(&above).join(&name) else { continue };
-            let is_there = self.workspace.disk.entry(&entry.on_disk)?.is_some();
-            if entry.is_touched || !is_there || place.is_within(&entry.on_disk) {
-                continue;
-            }
-            if self.workspace.disk.entry(&place)?.is_none() && self.provide_folder_of(&place)? {
-                self.move_entry(&entry.on_disk, &place)?;
-            } else if entry.content.is_some() && self.is_anothers(&entry.on_disk, file)? {
-                self.take_away(&entry.on_disk, file, entry.content)?;
-                self.staying.borrow_mut().retain(|entry| entry.file != file);
-            }
-        }
-        Ok(())
     }
 
     /// Moves what a step moved, if it is still where it was and nobody has touched it.
@@ -342,7 +278,7 @@ impl<'a> Recovery<'a> {
         }
         let is_free = disk.entry(to)?.is_none();
         if is_free && has_way {
-            return self.move_entry(from, to);
+            return self.move_entry(change.file, before.content, from, to);
         }
         if !is_free && before.content.is_some() && self.is_missing(change.file) {
             // Something else is there. It goes, and comes to its place of today from the history.
@@ -353,12 +289,6 @@ impl<'a> Recovery<'a> {
         Ok(())
     }
 
-    /// Whether another entry has this path by now.
-    fn is_anothers(&self, path: &WsPath, file: FileId) -> Result<bool> {
-        let now = self.workspace.store().lookup(path).map_err(store_fault)?;
-        Ok(now.is_some_and(|now| now.id != file))
-    }
-
     /// Takes a file from its place. Its bytes are in the history.
     fn take_away(&self, path: &WsPath, file: FileId, content: Option<ContentHash>) -> Result<()> {
         let displaced = self.workspace.stage.displace(&self.workspace.disk, path, file)?;
@@ -366,15 +296,26 @@ impl<'a> Recovery<'a> {
         Ok(())
     }
 
-    fn move_entry(&self, from: &WsPath, to: &WsPath) -> Result<()> {
+    fn move_entry(
+        &self,
+        file: FileId,
+        content: Option<ContentHash>,
+        from: &WsPath,
+        to: &WsPath,
+    ) -> Result<()> {
         self.workspace.disk.rename(from, to)?;
         let mut passing = self.passing.borrow_mut();
         let mut staying = self.staying.borrow_mut();
+        let mut moved = self.moved.borrow_mut();
         let paths = passing.values_mut().chain(staying.iter_mut().map(|entry| &mut entry.on_disk));
+        let paths = paths.chain(moved.values_mut().map(|moved| &mut moved.path));
         for path in paths.filter(|path| path.is_within(from)) {
             if let Some(moved) = carried(path, from, to) {
                 *path = moved;
             }
+        }
+        if let (Some(content), Some(found)) = (content, self.workspace.disk.entry(to)?) {
+            moved.insert(file, Moved { path: to.clone(), inode: found.inode, content });
         }
         Ok(())
     }
@@ -732,12 +673,6 @@ impl<'a> Recovery<'a> {
             _ => Ok(None),
         }
     }
-}
-
-/// The path of an entry in a folder that went from one place to another.
-fn carried(path: &WsPath, from: &WsPath, to: &WsPath) -> Option<WsPath> {
-    let mut below = path.names().skip(from.names().count());
-    below.try_fold(to.clone(), |at, name| at.join(&name)).ok()
 }
 
 /// Whether a folder is newer than when a step began to remove it only because the step removed what was in

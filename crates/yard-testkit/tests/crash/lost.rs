@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use yard_core::Limits;
 use yard_core::op::Verify;
-use yard_testkit::probe::{Hand, soak, staged, tree};
+use yard_testkit::probe::{Hand, Seen, soak, staged, tree};
 use yard_testkit::{FakeWorld, Plan};
 
 use crate::machine::{Booted, Machine, is_apart, run_apart};
@@ -115,6 +115,37 @@ fn into_a_removed_folder() {
     let texts = ["d/a", "b", "c"].map(|name| std::fs::read_to_string(root.join(name)).unwrap());
     assert_eq!(texts, ["1", "2", "2"], "/c is another file by now");
     assert!(!root.join("e").exists(), "the person removed it");
+}
+
+#[test]
+fn what_was_moved_into_a_folder_that_a_person_kept_is_not_left_there() {
+    run_apart("lost::into_a_folder_that_was_kept");
+}
+
+/// In a mount namespace of its own.
+#[test]
+fn into_a_folder_that_was_kept() {
+    if !is_apart() {
+        return;
+    }
+    let mut machine = Machine::new("xfs");
+    let (root, state) = (machine.root(), machine.state());
+    perform(&root, &state, &["write /d/saved 1", "write /f 1"]);
+    machine.remember();
+    perform(&root, &state, &["rm /d", "write /d/new 1", "mv /f /d/f", "mv /d /e"]);
+    exchange_all_but_the_journal(&mut machine);
+    lose_bytes(&root.join("f"));
+    std::fs::write(root.join("d/saved"), "the person's").unwrap();
+    let world = Arc::new(Booted(machine.boot));
+    let _hand = Hand::open(&root, &state, Plan { world, ..Plan::default() }).unwrap();
+    let found = tree(&root);
+    let files: Vec<String> = { found.iter() }
+        .filter_map(|(path, seen)| match seen {
+            Seen::File(_, bytes) => Some(format!("{path} {}", String::from_utf8_lossy(bytes))),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(files, ["/d/saved the person's", "/e/f 1", "/e/new 1"]);
 }
 
 #[test]

@@ -246,6 +246,8 @@ fn chunk(reader: &mut Reader<'_>) -> Result<Hunk> {
     }
     reader.at += usize::from(hunk.at_end);
     drop_separators(&mut hunk, separators);
+    // A patch may have very many chunks.
+    hunk.lines.shrink_to_fit();
     Ok(hunk)
 }
 

@@ -455,6 +455,8 @@ fn hunk(reader: &mut Reader<'_>, header: &Header) -> Result<Hunk> {
     if hunk.lines.is_empty() {
         return Err(PatchError::new(hunk.line, "a hunk without lines"));
     }
+    // A patch may have very many hunks.
+    hunk.lines.shrink_to_fit();
     Ok(hunk)
 }
 

@@ -272,10 +272,8 @@ fn patches() -> Vec<Case> {
         },
         Case {
             name: "hunks that drifted and have a line of context that is wrong",
-            // At the full size of a soak nearly as many bytes as one call may send.
             of_size: |count| {
-                let row =
-                    |row: usize| format!("    let value_{row} = computed(\"of a long line\");\n");
+                let row = |row: usize| format!("value_{row} = computed(\"a line\");\n");
                 let rows: Vec<String> = (0..4 * count).map(row).collect();
                 let mut diff = String::from("--- a/f\n+++ b/f\n");
                 for (at, row) in rows.chunks_exact(4).enumerate() {

@@ -365,7 +365,12 @@ impl Person<'_> {
 
     fn move_away(&mut self, now: &Model, from: String, count: usize) {
         let to = format!("/person-moved{count}");
-        if self.real(&to).symlink_metadata().is_ok() {
+        // What the person removed from there is not to come back by the person's own hand.
+        let was_taken = self.acts.iter().any(|act| match act {
+            Act::Saved(..) => false,
+            Act::Removed(gone) | Act::Moved { from: gone, .. } => below(gone, &to),
+        });
+        if was_taken || self.real(&to).symlink_metadata().is_ok() {
             return;
         }
         std::fs::rename(self.real(&from), self.real(&to)).unwrap();

@@ -1,13 +1,14 @@
 //! The box of this program: its own binary is the helper. It is tried out when it is first needed, and by
-//! a server when it starts; nothing here starts a process.
+//! a server when it starts. Besides git, which is asked for the person's name, nothing here starts a process.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use yard_kernel::sandbox::{Limits, Sandbox, Wish};
+use yard_kernel::sandbox::{Limits, Programs, Sandbox, Wish};
 use yard_kernel::{Boxed, Keeping, TerminalLimits};
 
 use crate::config::Commands;
+use crate::{git_identity, toolchains};
 
 /// Where a server's boxes show the workspace: no path of the host is for agents from elsewhere (R13).
 const SHOWN_AT: &str = "/workspace";
@@ -41,10 +42,18 @@ pub(crate) fn probe(data: &Path, commands: &Commands) -> Sandbox {
     let wish = Wish {
         allow_unconfined: commands.allow_unconfined,
         shown: commands.show.clone(),
+        programs: programs(),
         scratch: data.to_owned(),
         ..Wish::default()
     };
     Sandbox::probe(helper, wish)
+}
+
+/// What a box gets of the programs of whoever runs this one.
+pub(crate) fn programs() -> Programs {
+    let mut programs = toolchains::of_this_process().programs;
+    git_identity::add_to(&mut programs);
+    programs
 }
 
 fn mib(count: u64) -> u64 {

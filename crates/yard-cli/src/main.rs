@@ -9,6 +9,7 @@ mod command;
 mod config;
 mod door;
 mod failure;
+mod git_identity;
 mod leftovers;
 mod log;
 mod log_lines;
@@ -21,6 +22,7 @@ mod step_name;
 mod table;
 mod telemetry;
 mod terminal;
+mod toolchains;
 mod world;
 
 use std::io::{self, Write as _};

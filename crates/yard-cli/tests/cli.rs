@@ -9,6 +9,9 @@
     reason = "tests drive the binary from outside"
 )]
 
+#[cfg(target_os = "linux")]
+#[path = "cli/programs.rs"]
+mod programs;
 mod support;
 
 use std::fs;

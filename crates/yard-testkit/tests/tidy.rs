@@ -35,6 +35,7 @@ const FILES: &[&str] = &[
     "crates/yard-kernel/src/sandbox",
     "crates/yard-cli/src/overlap.rs",
     "crates/yard-cli/src/place.rs",
+    "crates/yard-cli/src/toolchains.rs",
     "crates/yard-cli/src/world.rs",
     "crates/yard-testkit/",
 ];
@@ -52,7 +53,12 @@ const WORLDLY: [(&str, &[&str]); 12] = [
     ),
     (
         "std::process",
-        &["crates/yard-kernel/src/sandbox", "crates/yard-cli/src/main.rs", "crates/yard-testkit/"],
+        &[
+            "crates/yard-kernel/src/sandbox",
+            "crates/yard-cli/src/git_identity.rs",
+            "crates/yard-cli/src/main.rs",
+            "crates/yard-testkit/",
+        ],
     ),
     (
         "std::net",

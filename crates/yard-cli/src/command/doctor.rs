@@ -7,6 +7,7 @@ use yard_core::WsPath;
 use yard_gate::{Actor, Leftover};
 use yard_kernel::sandbox::{Finding, Level, Sandbox, Wish};
 
+use crate::boxes;
 use crate::door::Door;
 use crate::failure::Failure;
 use crate::leftovers;
@@ -14,6 +15,7 @@ use crate::overlap::overlap;
 use crate::place;
 use crate::reply::{Body, Reply};
 use crate::terminal::{ADDED, BOLD, FAINT, REMOVED, Terminal, visible_cell};
+use crate::toolchains;
 
 /// The name of what is said about the folder itself.
 const THIS_FOLDER: &str = "this folder";
@@ -34,8 +36,10 @@ impl Options {
     pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
         let helper = std::env::current_exe()
             .map_err(|error| Failure::io("this program cannot be found", &error))?;
-        let sandbox = Sandbox::probe(helper, Wish { scratch: scratch(door), ..Wish::default() });
+        let (scratch, programs) = (scratch(door), boxes::programs());
+        let sandbox = Sandbox::probe(helper, Wish { scratch, programs, ..Wish::default() });
         let mut findings = sandbox.findings().to_vec();
+        findings.push(about_programs());
         findings.extend(about_root(&sandbox, door));
         let is_unfit = |finding: &Finding| finding.name == THIS_FOLDER && !finding.ok;
         let runs = sandbox.level() == Level::Full && !findings.iter().any(is_unfit);
@@ -65,6 +69,28 @@ impl Options {
             Body::Text(text)
         };
         Ok(Reply { body, exit })
+    }
+}
+
+/// What the box shows of the person's own programs.
+fn about_programs() -> Finding {
+    let found = toolchains::of_this_process();
+    let toolchains = match found.toolchains.as_slice() {
+        [] => "no toolchain in the home".to_owned(),
+        names => names.join(", "),
+    };
+    let shown: Vec<String> =
+        found.programs.shown.iter().map(|path| path.display().to_string()).collect();
+    let folders = match shown.as_slice() {
+        [] => "nothing besides the system's folders is shown".to_owned(),
+        shown => format!("shown, read-only: {}", shown.join(", ")),
+    };
+    Finding {
+        name: "your programs",
+        ok: true,
+        needed: false,
+        found: format!("{toolchains}; {folders}"),
+        remedy: String::new(),
     }
 }
 

@@ -58,8 +58,8 @@ mod watched;
 mod elsewhere;
 
 pub use order::{
-    Ended, Exit, Finding, Hear, LONGEST_LINE, Layer, Level, Limits, Mask, MaskKind, Order, Size,
-    Stopped, Waiting, Walls, Wish, default_environment,
+    Ended, Exit, Finding, Hear, LONGEST_LINE, Layer, Level, Limits, Mask, MaskKind, Order,
+    Programs, Size, Stopped, Waiting, Walls, Wish, default_environment,
 };
 
 pub use patience::Patience;

@@ -43,6 +43,8 @@ pub struct Wish {
     pub lowest: Level,
     /// More host folders that every box shows, read-only, where they are (a toolchain, say).
     pub shown: Vec<PathBuf>,
+    /// The person's programs. Only at [`Level::Full`].
+    pub programs: Programs,
     /// A folder in which boxes are tried out at start, on the file system that layers will lie on.
     pub scratch: PathBuf,
     /// Which walls stand. All of them, but in tests that try each alone.
@@ -55,10 +57,24 @@ impl Default for Wish {
             allow_unconfined: false,
             lowest: Level::Walls,
             shown: Vec::new(),
+            programs: Programs::default(),
             scratch: PathBuf::from("/tmp"),
             walls: Walls::default(),
         }
     }
+}
+
+/// What a box gets of the programs that the person runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Programs {
+    /// Folders and files that it shows, read-only, where they are. None of them is in another one.
+    pub shown: Vec<PathBuf>,
+    /// What of them is covered.
+    pub masked: Vec<PathBuf>,
+    /// Its PATH, and where toolchains are.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Small files that it shows read-only as `/run/toolyard/<name>`.
+    pub files: Vec<(String, Vec<u8>)>,
 }
 
 /// Which walls stand around a command.
@@ -351,6 +367,8 @@ pub fn default_environment() -> Vec<(OsString, OsString)> {
         ("USER", "user"),
         ("LOGNAME", "user"),
         ("TERM", "dumb"),
+        // Looking at a repository changes nothing in it.
+        ("GIT_OPTIONAL_LOCKS", "0"),
     ]
     .into_iter()
     .map(|(name, value)| (name.into(), value.into()))

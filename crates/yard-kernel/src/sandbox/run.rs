@@ -21,7 +21,9 @@ use super::report::{Step, Trouble};
 use super::system;
 use super::task::{Kind, Task, WallBits};
 use super::watched::Watched;
-use super::{Ended, Finding, Hear, Layer, Level, Order, Walls, Wish, default_environment};
+use super::{
+    Ended, Finding, Hear, Layer, Level, Order, Programs, Walls, Wish, default_environment,
+};
 
 /// The user that a box of root's is, outside: one that owns nothing and that nobody else is.
 pub(super) const BOX_USER: u32 = 65_333;
@@ -121,6 +123,28 @@ impl Shared {
         }
     }
 
+    /// What is shown besides the system: what the operator said, and the person's programs. What lies in the
+    /// workspace is shown as the workspace, with what is masked there.
+    fn shown(&self, order: &Order<'_>, walls: Walls) -> Vec<PathBuf> {
+        let is_apart = |path: &&PathBuf| {
+            let overlaps = |other: &Path| path.starts_with(other) || other.starts_with(path);
+            !overlaps(order.workspace) && !self.wish.scratch.starts_with(path)
+        };
+        let programs = self.wish.programs.shown.iter().filter(|_| walls.namespaces);
+        self.wish.shown.iter().chain(programs.filter(is_apart)).cloned().collect()
+    }
+
+    fn files(&self, order: &Order<'_>, walls: Walls) -> Vec<(std::ffi::OsString, Vec<u8>)> {
+        let programs = self.wish.programs.files.iter().filter(|_| walls.namespaces);
+        let all = order.scripts.iter().chain(programs);
+        all.map(|(name, body)| (name.into(), body.clone())).collect()
+    }
+
+    fn hidden(&self, order: &Order<'_>, walls: Walls) -> Vec<PathBuf> {
+        let masked = self.wish.programs.masked.iter().filter(|_| walls.namespaces);
+        order.hidden.iter().chain(masked).cloned().collect()
+    }
+
     fn task(&self, order: &Order<'_>) -> io::Result<Task> {
         let walls = self.walls()?;
         check(order, walls)?;
@@ -140,9 +164,9 @@ impl Shared {
         };
         Ok(Task {
             argv: order.argv.clone(),
-            env: environment(order, walls),
+            env: environment(order, walls, &self.wish.programs),
             stdin: order.stdin.clone(),
-            scripts: order.scripts.iter().map(|(name, body)| (name.into(), body.clone())).collect(),
+            scripts: self.files(order, walls),
             workspace: order.workspace.to_owned(),
             shown_at: order.shown_at.to_owned(),
             folder: order.folder.clone(),
@@ -150,9 +174,9 @@ impl Shared {
             upper,
             work,
             scratch: order.scratch.map(Path::to_owned).unwrap_or_default(),
-            hidden: order.hidden.clone(),
+            hidden: self.hidden(order, walls),
             masked: order.masked.clone(),
-            shown: self.wish.shown.clone(),
+            shown: self.shown(order, walls),
             walls: WallBits::of(walls),
             owners: owners.into(),
             doors: Vec::new(),
@@ -168,10 +192,17 @@ impl Shared {
     }
 }
 
-/// The default, then the order's own. Where there is no private /tmp, its own folder is that, or else the
-/// workspace.
-fn environment(order: &Order<'_>, walls: Walls) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+/// The default, then what the person's programs need, then the order's own. Where there is no private /tmp,
+/// its own folder is that, or else the workspace.
+fn environment(
+    order: &Order<'_>,
+    walls: Walls,
+    programs: &Programs,
+) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
     let mut env = default_environment();
+    if walls.namespaces {
+        env.extend(programs.environment.iter().cloned());
+    }
     if !walls.namespaces {
         let own = order.scratch.unwrap_or(order.workspace);
         for (name, value) in &mut env {

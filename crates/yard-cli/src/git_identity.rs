@@ -1,0 +1,55 @@
+//! The name and the mail under which the person commits, for commits that are made in a box. Nothing else of
+//! the person's configuration of git goes there. It asks git, and changes nothing.
+
+#![allow(clippy::disallowed_methods, reason = "git is asked as the person, before there is a box")]
+
+use std::ffi::OsString;
+use std::process::{Command, Stdio};
+
+use yard_kernel::sandbox::Programs;
+
+/// The name of the file in the box.
+const FILE: &str = "gitconfig";
+
+/// Adds the person's identity to what a box gets, as git's configuration for all users: a repository's own,
+/// and what an agent sets for itself, come before it.
+pub(crate) fn add_to(programs: &mut Programs) {
+    let values = ["user.name", "user.email"].map(configured);
+    programs.files.push((FILE.to_owned(), configuration(&values).into_bytes()));
+    let path = OsString::from(format!("/run/toolyard/{FILE}"));
+    programs.environment.push(("GIT_CONFIG_SYSTEM".into(), path));
+}
+
+/// What the person configured for all repositories.
+fn configured(key: &str) -> Option<String> {
+    let mut git = Command::new("git");
+    git.args(["config", "--get", key]).current_dir("/").stdin(Stdio::null());
+    let said = git.stderr(Stdio::null()).output().ok().filter(|said| said.status.success())?;
+    let text = String::from_utf8(said.stdout).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// Besides the identity: looking at differences does not write the index.
+fn configuration([name, email]: &[Option<String>; 2]) -> String {
+    let line = |key: &str, value: &Option<String>| {
+        let value = value.as_ref()?;
+        let value: String = value.chars().filter(|one| !one.is_control()).collect();
+        Some(format!("\t{key} = \"{}\"\n", value.replace('\\', "\\\\").replace('"', "\\\"")))
+    };
+    let lines: String = [line("name", name), line("email", email)].into_iter().flatten().collect();
+    format!("[diff]\n\tautoRefreshIndex = false\n[user]\n{lines}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_as_git_reads_them() {
+        let name = Some("Ada \"the\" \\ Countess\n[core]".to_owned());
+        let text = configuration(&[name, Some("ada@example.com".to_owned())]);
+        let must = "[user]\n\tname = \"Ada \\\"the\\\" \\\\ Countess[core]\"\n\temail = \"ada@example.com\"\n";
+        assert!(text.ends_with(must), "{text}");
+        assert!(configuration(&[None, None]).ends_with("[user]\n"));
+    }
+}

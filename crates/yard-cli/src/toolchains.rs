@@ -1,0 +1,347 @@
+//! Which programs of this machine a box shows besides the system's own: the folders of the person's PATH and
+//! the homes of toolchains, read-only, with their credentials masked. It looks at which folders there are, and
+//! reads no file. The home as such is never shown.
+
+#![allow(clippy::disallowed_methods, reason = "folders of the machine, not of a workspace")]
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use yard_kernel::sandbox::Programs;
+
+/// A toolchain: where it lives, and what of it a box gets.
+struct Toolchain {
+    name: &'static str,
+    /// The variable that says where its home is, where the person set it. It goes into the box, too.
+    variable: Option<&'static str>,
+    /// Where its home is otherwise: below the person's home, or from the root.
+    homes: &'static [&'static str],
+    /// What of its home is shown; all of it, if this says nothing.
+    shown: &'static [&'static str],
+    /// What is not shown, even though its folder is.
+    masked: &'static [&'static str],
+}
+
+const fn toolchain(name: &'static str, homes: &'static [&'static str]) -> Toolchain {
+    Toolchain { name, variable: None, homes, shown: &[], masked: &[] }
+}
+
+/// Every toolchain that is known.
+const TOOLCHAINS: [Toolchain; 23] = [
+    Toolchain {
+        variable: Some("RUSTUP_HOME"),
+        shown: &["toolchains", "settings.toml", "update-hashes"],
+        ..toolchain("rustup", &[".rustup"])
+    },
+    Toolchain { shown: &["bin"], ..toolchain("cargo", &[".cargo"]) },
+    Toolchain {
+        variable: Some("PYENV_ROOT"),
+        shown: &["bin", "libexec", "shims", "versions", "version", "plugins"],
+        ..toolchain("pyenv", &[".pyenv"])
+    },
+    Toolchain { shown: &["python", "tools"], ..toolchain("uv", &[".local/share/uv"]) },
+    Toolchain {
+        masked: &[".condarc", "etc/conda/.condarc", ".condatokens"],
+        ..toolchain("conda", &["miniconda3", "anaconda3", "miniforge3", "mambaforge"])
+    },
+    toolchain("mamba", &["micromamba"]),
+    Toolchain {
+        variable: Some("NVM_DIR"),
+        shown: &["versions", "alias", "nvm.sh", "nvm-exec"],
+        ..toolchain("nvm", &[".nvm"])
+    },
+    Toolchain {
+        variable: Some("FNM_DIR"),
+        shown: &["node-versions", "aliases"],
+        ..toolchain("fnm", &[".local/share/fnm", ".fnm"])
+    },
+    Toolchain {
+        variable: Some("VOLTA_HOME"),
+        shown: &["bin", "tools"],
+        ..toolchain("volta", &[".volta"])
+    },
+    Toolchain {
+        variable: Some("ASDF_DATA_DIR"),
+        shown: &["bin", "shims", "installs", "plugins", "lib", "libexec", "asdf.sh"],
+        ..toolchain("asdf", &[".asdf"])
+    },
+    Toolchain {
+        variable: Some("MISE_DATA_DIR"),
+        shown: &["installs", "shims", "plugins"],
+        ..toolchain("mise", &[".local/share/mise"])
+    },
+    Toolchain {
+        variable: Some("SDKMAN_DIR"),
+        shown: &["candidates", "bin", "libexec"],
+        ..toolchain("sdkman", &[".sdkman"])
+    },
+    Toolchain { variable: Some("GOROOT"), ..toolchain("go", &["sdk", ".go"]) },
+    Toolchain { shown: &["bin"], ..toolchain("go programs", &["go"]) },
+    Toolchain { variable: Some("DENO_INSTALL"), shown: &["bin"], ..toolchain("deno", &[".deno"]) },
+    Toolchain { variable: Some("BUN_INSTALL"), shown: &["bin"], ..toolchain("bun", &[".bun"]) },
+    Toolchain {
+        variable: Some("RBENV_ROOT"),
+        shown: &["bin", "libexec", "shims", "versions", "version", "plugins"],
+        ..toolchain("rbenv", &[".rbenv"])
+    },
+    Toolchain { shown: &["bin", "ghc", "lib"], ..toolchain("ghcup", &[".ghcup"]) },
+    Toolchain { shown: &["juliaup"], ..toolchain("julia", &[".julia"]) },
+    toolchain("juliaup", &[".juliaup"]),
+    toolchain("nix", &["/nix/store"]),
+    Toolchain {
+        shown: &["bin", "sbin", "Cellar", "opt", "lib", "include", "share"],
+        ..toolchain("linuxbrew", &["/home/linuxbrew/.linuxbrew", ".linuxbrew"])
+    },
+    Toolchain { shown: &["venvs"], ..toolchain("pipx", &[".local/share/pipx", ".local/pipx"]) },
+];
+
+/// Where programs are found in every box, whatever the person's PATH.
+const SYSTEM_PATH: [&str; 6] =
+    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// Folders that are shown by every box, or are made up in it: nothing below them is shown once more.
+const SYSTEM_FOLDERS: [&str; 10] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/etc", "/dev", "/proc"];
+
+/// The person whose programs are meant.
+pub(crate) struct Person<'a> {
+    /// Their PATH.
+    pub(crate) path: OsString,
+    pub(crate) home: Option<PathBuf>,
+    /// What a variable of theirs is.
+    pub(crate) variable: &'a dyn Fn(&str) -> Option<OsString>,
+}
+
+/// What was found of a person's programs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// What a box gets of them.
+    pub(crate) programs: Programs,
+    /// The names of the toolchains.
+    pub(crate) toolchains: Vec<&'static str>,
+}
+
+impl Found {
+    /// Those of a person.
+    pub(crate) fn of(person: &Person<'_>) -> Self {
+        let mut found = Self::default();
+        let mut shown = BTreeSet::new();
+        for toolchain in &TOOLCHAINS {
+            for home in toolchain.homes_of(person) {
+                found.add(toolchain, &home, &mut shown);
+            }
+        }
+        let path = add_path(person, &mut shown);
+        found.programs.environment.insert(0, ("PATH".into(), path));
+        found.programs.shown = outermost(shown);
+        found
+    }
+
+    fn add(&mut self, toolchain: &Toolchain, home: &Path, shown: &mut BTreeSet<PathBuf>) {
+        let parts = match toolchain.shown {
+            [] => vec![home.to_owned()],
+            parts => parts.iter().map(|part| home.join(part)).collect(),
+        };
+        let before = shown.len();
+        shown.extend(parts.into_iter().filter(|part| part.exists()));
+        if shown.len() == before {
+            return;
+        }
+        self.programs.masked.extend(
+            { toolchain.masked.iter() }.map(|name| home.join(name)).filter(|path| path.exists()),
+        );
+        if let Some(variable) = toolchain.variable {
+            self.programs.environment.push((variable.into(), home.into()));
+        }
+        if self.toolchains.last() != Some(&toolchain.name) {
+            self.toolchains.push(toolchain.name);
+        }
+    }
+}
+
+/// Shows the folders of the PATH; what the box's PATH is.
+fn add_path(person: &Person<'_>, shown: &mut BTreeSet<PathBuf>) -> OsString {
+    let mut all: Vec<PathBuf> = Vec::new();
+    for folder in std::env::split_paths(&person.path) {
+        if all.contains(&folder) || !is_for_programs(&folder, person) {
+            continue;
+        }
+        if !is_systems(&folder) {
+            shown.insert(folder.clone());
+            shown.extend(leads_to(&folder, person));
+        }
+        all.push(folder);
+    }
+    all.extend(
+        SYSTEM_PATH
+            .map(PathBuf::from)
+            .into_iter()
+            .filter(|one| !all.contains(one))
+            .collect::<Vec<_>>(),
+    );
+    std::env::join_paths(all).unwrap_or_else(|_| SYSTEM_PATH.join(":").into())
+}
+
+impl Toolchain {
+    /// Where it is on this machine.
+    fn homes_of(&self, person: &Person<'_>) -> Vec<PathBuf> {
+        let said = self.variable.and_then(|name| (person.variable)(name)).map(PathBuf::from);
+        if let Some(said) = said.filter(|said| said.is_absolute() && is_apart(said, person)) {
+            return vec![said];
+        }
+        let usual = self.homes.iter().filter_map(|home| match home.starts_with('/') {
+            true => Some(PathBuf::from(home)),
+            false => person.home.as_ref().map(|person| person.join(home)),
+        });
+        usual.filter(|home| home.is_dir()).collect()
+    }
+}
+
+/// Whether a folder of the PATH is one: not the home itself, nor one that holds it.
+fn is_for_programs(folder: &Path, person: &Person<'_>) -> bool {
+    folder.is_absolute() && folder.is_dir() && is_apart(folder, person)
+}
+
+fn is_apart(folder: &Path, person: &Person<'_>) -> bool {
+    let holds = |home: &PathBuf| home.starts_with(folder);
+    folder.parent().is_some() && !person.home.as_ref().is_some_and(holds)
+}
+
+fn is_systems(path: &Path) -> bool {
+    SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
+}
+
+/// Where links of a folder lead that are not shown by themselves.
+fn leads_to(folder: &Path, person: &Person<'_>) -> Vec<PathBuf> {
+    let Ok(entries) = folder.read_dir() else { return Vec::new() };
+    let links =
+        entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+    let ends = links.filter_map(|link| link.path().canonicalize().ok());
+    ends.filter(|end| end.is_file() && !is_systems(end) && is_apart(end, person)).collect()
+}
+
+/// Without what lies in another one.
+fn outermost(paths: BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        if !all.last().is_some_and(|last| path.starts_with(last)) {
+            all.push(path);
+        }
+    }
+    all
+}
+
+/// The programs of whoever runs this process.
+pub(crate) fn of_this_process() -> Found {
+    let variable = |name: &str| std::env::var_os(name);
+    Found::of(&Person {
+        path: variable("PATH").unwrap_or_default(),
+        home: variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute()),
+        variable: &variable,
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    struct Home(tempfile::TempDir);
+
+    impl Home {
+        fn with(files: &[&str]) -> Self {
+            // Not below /tmp: a box has its own.
+            let home = Self(tempfile::tempdir_in("/var/tmp").unwrap());
+            for file in files {
+                let path = home.at(file);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, "").unwrap();
+            }
+            home
+        }
+
+        fn at(&self, path: &str) -> PathBuf {
+            self.0.path().join(path)
+        }
+
+        fn programs(&self, path: &[&str], variables: &[(&str, PathBuf)]) -> Programs {
+            self.found(path, variables).programs
+        }
+
+        fn found(&self, path: &[&str], variables: &[(&str, PathBuf)]) -> Found {
+            let path = path.iter().map(|one| match one.starts_with('/') {
+                true => PathBuf::from(one),
+                false => self.at(one),
+            });
+            let variable = |name: &str| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| value.clone().into())
+            };
+            Found::of(&Person {
+                path: std::env::join_paths(path).unwrap(),
+                home: Some(self.0.path().to_owned()),
+                variable: &variable,
+            })
+        }
+    }
+
+    #[test]
+    fn rust_is_shown_without_what_cargo_knows_of_the_person() {
+        let home = Home::with(&[
+            ".cargo/bin/cargo",
+            ".cargo/credentials.toml",
+            ".rustup/toolchains/stable/bin/cargo",
+            ".rustup/settings.toml",
+            ".ssh/id_ed25519",
+        ]);
+        let Found { programs, toolchains } = home.found(&[".cargo/bin", "/usr/bin"], &[]);
+        let shown = [".cargo/bin", ".rustup/settings.toml", ".rustup/toolchains"];
+        assert_eq!(programs.shown, shown.map(|path| home.at(path)));
+        assert_eq!(toolchains, ["rustup", "cargo"]);
+        let rustup = ("RUSTUP_HOME".into(), home.at(".rustup").into());
+        assert!(programs.environment.contains(&rustup), "{programs:?}");
+        let path = programs.environment[0].1.to_string_lossy().into_owned();
+        assert!(
+            path.starts_with(&format!("{}:/usr/bin:", home.at(".cargo/bin").display())),
+            "{path}"
+        );
+        assert!(path.ends_with(":/sbin:/bin"), "{path}");
+    }
+
+    #[test]
+    fn neither_the_home_nor_a_folder_above_it_is_shown_for_being_on_the_path() {
+        let home = Home::with(&["bin/tool", ".ssh/key"]);
+        let above = home.0.path().parent().unwrap().to_str().unwrap().to_owned();
+        let own = home.0.path().to_str().unwrap().to_owned();
+        let programs = home.programs(&["/", &above, &own, "bin"], &[]);
+        assert_eq!(programs.shown, [home.at("bin")]);
+        let homeless = home.programs(&[], &[("RUSTUP_HOME", home.0.path().to_owned())]);
+        assert_eq!(
+            homeless.shown,
+            [] as [PathBuf; 0],
+            "a variable that names the home shows nothing"
+        );
+    }
+
+    #[test]
+    fn where_links_on_the_path_lead_is_shown_too_and_a_file_alone() {
+        let home = Home::with(&["bin/own", "work/tool/run", "work/tool/secret"]);
+        symlink(home.at("work/tool/run"), home.at("bin/run")).unwrap();
+        symlink("/usr/bin/env", home.at("bin/env")).unwrap();
+        symlink(home.at("nowhere"), home.at("bin/broken")).unwrap();
+        symlink(home.0.path(), home.at("bin/home")).unwrap();
+        let programs = home.programs(&["bin"], &[]);
+        assert_eq!(programs.shown, [home.at("bin"), home.at("work/tool/run")]);
+    }
+
+    #[test]
+    fn a_toolchain_elsewhere_is_found_by_its_variable() {
+        let home = Home::with(&["tools/py/versions/3.13/bin/python", "tools/py/bin/pyenv"]);
+        let programs = home.programs(&[], &[("PYENV_ROOT", home.at("tools/py"))]);
+        assert_eq!(programs.shown, ["tools/py/bin", "tools/py/versions"].map(|path| home.at(path)));
+    }
+}

@@ -1,0 +1,123 @@
+//! The person's own programs run in the box, without configuration, and what is the person's own business is
+//! not there: a home of its own, with toolchains and with secrets.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::{Ran, Yard};
+
+const SECRET: &str = "a-secret-of-the-person";
+
+fn home(yard: &Yard) -> PathBuf {
+    yard.temp.path().join("home")
+}
+
+/// Puts a file into the home.
+fn put(yard: &Yard, path: &str, text: &str) {
+    let path = home(yard).join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// Puts a program into the home that says a word.
+fn program(yard: &Yard, path: &str, says: &str) {
+    put(yard, path, &format!("#!/bin/sh\necho {says}\n"));
+    fs::set_permissions(home(yard).join(path), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A command of an agent, run by a person whose PATH begins with these folders of their home.
+fn shell(yard: &Yard, folders: &[&str], command: &str) -> Value {
+    let own = folders.iter().map(|folder| home(yard).join(folder));
+    let path =
+        std::env::join_paths(own.chain(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from)));
+    let args = json!({"command": command, "workdir": null, "timeout_ms": 60_000}).to_string();
+    let mut call = yard.command(&["call", "--toolset", "codex", "shell", &args]);
+    let ran = Ran::from(call.env("PATH", path.unwrap()).output().unwrap());
+    assert_eq!(ran.exit, 0, "{command}: {}{}", ran.stdout, ran.stderr);
+    ran.json()["result"].clone()
+}
+
+fn said(result: &Value) -> String {
+    result["stdout"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
+}
+
+#[test]
+fn what_the_person_runs_runs_in_the_box() {
+    let yard = Yard::new();
+    program(&yard, ".cargo/bin/first", "first");
+    program(&yard, ".rustup/toolchains/stable/bin/second", "second");
+    program(&yard, "elsewhere/third", "third");
+    fs::create_dir_all(home(&yard).join(".local/bin")).unwrap();
+    symlink(home(&yard).join("elsewhere/third"), home(&yard).join(".local/bin/third")).unwrap();
+    let command = "first; third; $RUSTUP_HOME/toolchains/stable/bin/second";
+    let result = shell(&yard, &[".cargo/bin", ".local/bin"], command);
+    assert_eq!(said(&result), "first\nthird\nsecond\n");
+}
+
+#[test]
+fn what_is_the_persons_own_business_is_not_in_the_box() {
+    let yard = Yard::new();
+    program(&yard, ".cargo/bin/tool", "tool");
+    program(&yard, "miniconda3/bin/conda", "conda");
+    for path in [
+        ".cargo/credentials.toml",
+        ".cargo/config.toml",
+        ".rustup/secret",
+        "miniconda3/.condarc",
+        ".ssh/id_ed25519",
+        ".netrc",
+        ".bash_history",
+        ".config/gh/hosts.yml",
+        ".gitconfig",
+        "other-project/.env",
+    ] {
+        put(&yard, path, SECRET);
+    }
+    let home = home(&yard);
+    let search = format!("grep -rsl {SECRET} {} $HOME /run /root /home; true", home.display());
+    let found = shell(&yard, &[".cargo/bin", "miniconda3/bin", "."], &search);
+    assert_eq!(said(&found), "", "{found}");
+    let named = shell(&yard, &[".cargo/bin"], &format!("cd {}; echo *; env", home.display()));
+    assert!(!said(&named).contains("other-project"), "{named}");
+}
+
+fn git(yard: &Yard, arguments: &[&str]) {
+    let mut git = Command::new("git");
+    git.args(arguments).current_dir(yard.root()).env("HOME", home(yard));
+    assert!(git.status().unwrap().success(), "{arguments:?}");
+}
+
+#[test]
+fn a_commit_in_the_box_has_the_persons_name_and_nothing_else_of_their_configuration() {
+    let yard = Yard::new();
+    let configuration =
+        format!("[user]\n\tname = Ada\n\temail = ada@example.com\n[x]\n\ty = {SECRET}\n");
+    put(&yard, ".gitconfig", &configuration);
+    git(&yard, &["init", "-q", "-b", "main", "."]);
+    let command =
+        "git commit -q --allow-empty -m one; git log -1 --format='%an <%ae>'; git config --list";
+    let result = shell(&yard, &[], command);
+    assert!(said(&result).starts_with("Ada <ada@example.com>\n"), "{result}");
+    assert!(!said(&result).contains(SECRET), "{result}");
+    let own =
+        "git config user.name Own; git commit -q --allow-empty -m two; git log -1 --format=%an";
+    assert_eq!(said(&shell(&yard, &[], own)), "Own\n", "a repository's own name comes first");
+}
+
+#[test]
+fn looking_at_a_repository_makes_no_step() {
+    let yard = Yard::new();
+    put(&yard, ".gitconfig", "[user]\n\tname = Ada\n\temail = ada@example.com\n");
+    git(&yard, &["init", "-q", "-b", "main", "."]);
+    fs::write(yard.file("a"), "a\n").unwrap();
+    git(&yard, &["add", "-A"]);
+    git(&yard, &["commit", "-q", "-m", "one"]);
+    // The index does not know its time any more.
+    fs::write(yard.file("a"), "a\n").unwrap();
+    shell(&yard, &[], "git status; git diff; git log; git show HEAD; git describe --always");
+    assert_eq!(yard.run(&["history"]).stdout, "no steps\n");
+}

@@ -419,13 +419,13 @@ fn run(
 fn every_call(targets: &[Target], reach: Reach) {
     let template = template();
     let (mut runs, mut wrong) = (0, Vec::new());
-    for act in ACTS {
+    for (first, act) in (0..).zip(ACTS) {
         let expected = expected(&template, act);
-        // A plain run takes the errors in turn, a soak all of them at each call.
-        let rounds = if soak() { targets.len() } else { 1 };
+        // A plain run takes the errors in turn at every third call, a soak all of them at each call.
+        let (rounds, stride) = if soak() { (targets.len(), 1) } else { (1, 3) };
         for round in 0..rounds {
-            for nth in 0.. {
-                let target = targets[(round + nth as usize) % targets.len()];
+            for (turn, nth) in (first % stride as u64..).step_by(stride).enumerate() {
+                let target = targets[(round + turn) % targets.len()];
                 match run(&template, act, &expected, target, nth, reach) {
                     None => break,
                     Some(found) => wrong.extend(found),

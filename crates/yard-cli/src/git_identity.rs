@@ -18,6 +18,8 @@ pub(crate) fn add_to(programs: &mut Programs) {
     programs.files.push((FILE.to_owned(), configuration(&values).into_bytes()));
     let path = OsString::from(format!("/run/toolyard/{FILE}"));
     programs.environment.push(("GIT_CONFIG_SYSTEM".into(), path));
+    // Looking at a repository does not write its index.
+    programs.environment.push(("GIT_OPTIONAL_LOCKS".into(), "0".into()));
 }
 
 /// What the person configured for all repositories.
@@ -29,7 +31,7 @@ fn configured(key: &str) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Besides the identity: looking at differences does not write the index.
+/// Besides the identity: looking at differences does not write the index either.
 fn configuration([name, email]: &[Option<String>; 2]) -> String {
     let line = |key: &str, value: &Option<String>| {
         let value = value.as_ref()?;

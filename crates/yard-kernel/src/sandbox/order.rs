@@ -367,8 +367,6 @@ pub fn default_environment() -> Vec<(OsString, OsString)> {
         ("USER", "user"),
         ("LOGNAME", "user"),
         ("TERM", "dumb"),
-        // Looking at a repository changes nothing in it.
-        ("GIT_OPTIONAL_LOCKS", "0"),
     ]
     .into_iter()
     .map(|(name, value)| (name.into(), value.into()))

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use yard_kernel::sandbox::Programs;
@@ -103,6 +104,9 @@ const SYSTEM_PATH: [&str; 6] =
 /// Folders that are shown by every box, or are made up in it: nothing below them is shown once more.
 const SYSTEM_FOLDERS: [&str; 10] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/etc", "/dev", "/proc"];
+
+/// Where a person keeps programs of their own, below the home.
+const OWN_FOLDERS: [&str; 2] = [".local/bin", "bin"];
 
 /// The person whose programs are meant.
 pub(crate) struct Person<'a> {
@@ -212,13 +216,22 @@ fn is_systems(path: &Path) -> bool {
     SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
 }
 
-/// Where links of a folder lead that are not shown by themselves.
+/// Where links to programs lead, in the person's own folders of programs. A folder of the PATH may lie in a
+/// project, where an agent makes links as it likes: those are not followed.
 fn leads_to(folder: &Path, person: &Person<'_>) -> Vec<PathBuf> {
+    let is_own = |home: &PathBuf| OWN_FOLDERS.iter().any(|own| folder == home.join(own));
+    if !person.home.as_ref().is_some_and(is_own) {
+        return Vec::new();
+    }
     let Ok(entries) = folder.read_dir() else { return Vec::new() };
     let links =
         entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
     let ends = links.filter_map(|link| link.path().canonicalize().ok());
-    ends.filter(|end| end.is_file() && !is_systems(end) && is_apart(end, person)).collect()
+    ends.filter(|end| is_program(end) && !is_systems(end) && is_apart(end, person)).collect()
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
 /// Without what lies in another one.
@@ -334,8 +347,18 @@ mod tests {
         symlink("/usr/bin/env", home.at("bin/env")).unwrap();
         symlink(home.at("nowhere"), home.at("bin/broken")).unwrap();
         symlink(home.0.path(), home.at("bin/home")).unwrap();
+        symlink(home.at("work/tool/secret"), home.at("bin/secret")).unwrap();
+        fs::set_permissions(home.at("work/tool/run"), fs::Permissions::from_mode(0o755)).unwrap();
         let programs = home.programs(&["bin"], &[]);
         assert_eq!(programs.shown, [home.at("bin"), home.at("work/tool/run")]);
+    }
+
+    #[test]
+    fn links_of_a_project_on_the_path_are_not_followed() {
+        let home = Home::with(&["project/.bin/own", "other/run"]);
+        fs::set_permissions(home.at("other/run"), fs::Permissions::from_mode(0o755)).unwrap();
+        symlink(home.at("other/run"), home.at("project/.bin/run")).unwrap();
+        assert_eq!(home.programs(&["project/.bin"], &[]).shown, [home.at("project/.bin")]);
     }
 
     #[test]

@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use yard_kernel::sandbox::{Limits, Programs, Sandbox, Wish};
+use yard_kernel::sandbox::{Limits, Sandbox, Wish};
 use yard_kernel::{Boxed, Keeping, TerminalLimits};
 
 use crate::config::Commands;
+use crate::toolchains::Found;
 use crate::{git_identity, toolchains};
 
 /// Where a server's boxes show the workspace: no path of the host is for agents from elsewhere (R13).
@@ -42,7 +43,7 @@ pub(crate) fn probe(data: &Path, commands: &Commands) -> Sandbox {
     let wish = Wish {
         allow_unconfined: commands.allow_unconfined,
         shown: commands.show.clone(),
-        programs: programs(),
+        programs: find_programs().programs,
         scratch: data.to_owned(),
         ..Wish::default()
     };
@@ -50,10 +51,10 @@ pub(crate) fn probe(data: &Path, commands: &Commands) -> Sandbox {
 }
 
 /// What a box gets of the programs of whoever runs this one.
-pub(crate) fn programs() -> Programs {
-    let mut programs = toolchains::of_this_process().programs;
-    git_identity::add_to(&mut programs);
-    programs
+pub(crate) fn find_programs() -> Found {
+    let mut found = toolchains::of_this_process();
+    git_identity::add_to(&mut found.programs);
+    found
 }
 
 fn mib(count: u64) -> u64 {

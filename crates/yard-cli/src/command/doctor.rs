@@ -15,7 +15,7 @@ use crate::overlap::overlap;
 use crate::place;
 use crate::reply::{Body, Reply};
 use crate::terminal::{ADDED, BOLD, FAINT, REMOVED, Terminal, visible_cell};
-use crate::toolchains;
+use crate::toolchains::Found;
 
 /// The name of what is said about the folder itself.
 const THIS_FOLDER: &str = "this folder";
@@ -36,10 +36,12 @@ impl Options {
     pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
         let helper = std::env::current_exe()
             .map_err(|error| Failure::io("this program cannot be found", &error))?;
-        let (scratch, programs) = (scratch(door), boxes::programs());
+        let (scratch, found) = (scratch(door), boxes::find_programs());
+        let about_programs = about_programs(&found);
+        let programs = found.programs;
         let sandbox = Sandbox::probe(helper, Wish { scratch, programs, ..Wish::default() });
         let mut findings = sandbox.findings().to_vec();
-        findings.push(about_programs());
+        findings.push(about_programs);
         findings.extend(about_root(&sandbox, door));
         let is_unfit = |finding: &Finding| finding.name == THIS_FOLDER && !finding.ok;
         let runs = sandbox.level() == Level::Full && !findings.iter().any(is_unfit);
@@ -73,8 +75,7 @@ impl Options {
 }
 
 /// What the box shows of the person's own programs.
-fn about_programs() -> Finding {
-    let found = toolchains::of_this_process();
+fn about_programs(found: &Found) -> Finding {
     let toolchains = match found.toolchains.as_slice() {
         [] => "no toolchain in the home".to_owned(),
         names => names.join(", "),

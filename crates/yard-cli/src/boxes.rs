@@ -8,8 +8,9 @@ use yard_kernel::sandbox::{Limits, Sandbox, Wish};
 use yard_kernel::{Boxed, Keeping, TerminalLimits};
 
 use crate::config::Commands;
+use crate::person::Person;
 use crate::toolchains::Found;
-use crate::{git_identity, toolchains};
+use crate::{caches, git_identity};
 
 /// Where a server's boxes show the workspace: no path of the host is for agents from elsewhere (R13).
 const SHOWN_AT: &str = "/workspace";
@@ -52,7 +53,9 @@ pub(crate) fn probe(data: &Path, commands: &Commands) -> Sandbox {
 
 /// What a box gets of the programs of whoever runs this one.
 pub(crate) fn find_programs() -> Found {
-    let mut found = toolchains::of_this_process();
+    let person = Person::of_this_process();
+    let mut found = Found::of(&person);
+    caches::add_to(&mut found.programs, &person);
     git_identity::add_to(&mut found.programs);
     found
 }
@@ -69,6 +72,8 @@ fn keeping(commands: &Commands) -> Keeping {
         total_bytes: commands.kept_output_mib.map_or(usual.total_bytes, mib),
         age: commands.kept_output_days.map_or(usual.age, days),
         builds_bytes: commands.kept_builds_mib.map_or(usual.builds_bytes, mib),
+        home_bytes: commands.home_mib.map_or(usual.home_bytes, mib),
+        caches_bytes: commands.caches_mib.map_or(usual.caches_bytes, mib),
     }
 }
 

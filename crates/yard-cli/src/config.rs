@@ -121,6 +121,10 @@ pub(crate) struct Commands {
     pub(crate) kept_output_days: Option<u64>,
     /// What is kept of a workspace's build output that is not there any more, so that it can be undone to.
     pub(crate) kept_builds_mib: Option<u64>,
+    /// How much a chat's home may hold, with its `/tmp`.
+    pub(crate) home_mib: Option<u64>,
+    /// How much a workspace keeps of what its commands add to caches of packages.
+    pub(crate) caches_mib: Option<u64>,
     /// Terminals of a workspace at a time.
     pub(crate) terminals: Option<usize>,
     /// How long a terminal may run.

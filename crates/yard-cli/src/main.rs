@@ -5,6 +5,7 @@
 //! three ways of telling a failure are here, once.
 
 mod boxes;
+mod caches;
 mod command;
 mod config;
 mod door;
@@ -15,6 +16,7 @@ mod log;
 mod log_lines;
 mod log_writer;
 mod overlap;
+mod person;
 mod place;
 mod reply;
 mod rooms;

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use yard_kernel::sandbox::Programs;
 
+use crate::person::Person;
+
 /// A toolchain: where it lives, and what of it a box gets.
 struct Toolchain {
     name: &'static str,
@@ -20,13 +22,48 @@ struct Toolchain {
     homes: &'static [&'static str],
     /// What of its home is shown; all of it, if this says nothing.
     shown: &'static [&'static str],
-    /// What is not shown, even though its folder is.
+    /// What is not shown, even though its folder is; `*` stands for any name.
     masked: &'static [&'static str],
 }
 
 const fn toolchain(name: &'static str, homes: &'static [&'static str]) -> Toolchain {
     Toolchain { name, variable: None, homes, shown: &[], masked: &[] }
 }
+
+/// Where conda and its kin keep tokens and passwords.
+const CONDA: &[&str] = &[
+    ".condarc",
+    "condarc",
+    ".mambarc",
+    ".condatokens",
+    "etc/conda/.condarc",
+    "etc/conda/condarc",
+    "etc/npmrc",
+    "pip.conf",
+    "envs/*/.condarc",
+    "envs/*/etc/npmrc",
+    "envs/*/pip.conf",
+];
+
+/// Where programs that a version manager installed keep tokens and passwords.
+const INSTALLS: &[&str] = &[
+    "installs/*/*/etc/npmrc",
+    "installs/*/*/pip.conf",
+    "installs/*/*/conf/settings.xml",
+    "installs/gradle/*/gradle.properties",
+];
+
+/// What is not shown in any folder, whatever the folder is.
+const ALWAYS_MASKED: [&str; 8] = [
+    ".env",
+    ".git-credentials",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".yarnrc.yml",
+    "credentials",
+    "credentials.toml",
+];
 
 /// Every toolchain that is known.
 const TOOLCHAINS: [Toolchain; 23] = [
@@ -39,42 +76,57 @@ const TOOLCHAINS: [Toolchain; 23] = [
     Toolchain {
         variable: Some("PYENV_ROOT"),
         shown: &["bin", "libexec", "shims", "versions", "version", "plugins"],
+        masked: &["versions/*/pip.conf"],
         ..toolchain("pyenv", &[".pyenv"])
     },
-    Toolchain { shown: &["python", "tools"], ..toolchain("uv", &[".local/share/uv"]) },
     Toolchain {
-        masked: &[".condarc", "etc/conda/.condarc", ".condatokens"],
+        shown: &["python", "tools"],
+        masked: &["python/*/pip.conf", "tools/*/pip.conf"],
+        ..toolchain("uv", &[".local/share/uv"])
+    },
+    Toolchain {
+        masked: CONDA,
         ..toolchain("conda", &["miniconda3", "anaconda3", "miniforge3", "mambaforge"])
     },
-    toolchain("mamba", &["micromamba"]),
+    Toolchain { masked: CONDA, ..toolchain("mamba", &["micromamba"]) },
     Toolchain {
         variable: Some("NVM_DIR"),
         shown: &["versions", "alias", "nvm.sh", "nvm-exec"],
+        masked: &["versions/node/*/etc/npmrc"],
         ..toolchain("nvm", &[".nvm"])
     },
     Toolchain {
         variable: Some("FNM_DIR"),
         shown: &["node-versions", "aliases"],
+        masked: &["node-versions/*/installation/etc/npmrc"],
         ..toolchain("fnm", &[".local/share/fnm", ".fnm"])
     },
     Toolchain {
         variable: Some("VOLTA_HOME"),
         shown: &["bin", "tools"],
+        masked: &["tools/image/node/*/etc/npmrc"],
         ..toolchain("volta", &[".volta"])
     },
     Toolchain {
         variable: Some("ASDF_DATA_DIR"),
         shown: &["bin", "shims", "installs", "plugins", "lib", "libexec", "asdf.sh"],
+        masked: INSTALLS,
         ..toolchain("asdf", &[".asdf"])
     },
     Toolchain {
         variable: Some("MISE_DATA_DIR"),
         shown: &["installs", "shims", "plugins"],
+        masked: INSTALLS,
         ..toolchain("mise", &[".local/share/mise"])
     },
     Toolchain {
         variable: Some("SDKMAN_DIR"),
         shown: &["candidates", "bin", "libexec"],
+        masked: &[
+            "candidates/*/*/conf/settings.xml",
+            "candidates/gradle/*/gradle.properties",
+            "candidates/gradle/*/init.d",
+        ],
         ..toolchain("sdkman", &[".sdkman"])
     },
     Toolchain { variable: Some("GOROOT"), ..toolchain("go", &["sdk", ".go"]) },
@@ -94,7 +146,11 @@ const TOOLCHAINS: [Toolchain; 23] = [
         shown: &["bin", "sbin", "Cellar", "opt", "lib", "include", "share"],
         ..toolchain("linuxbrew", &["/home/linuxbrew/.linuxbrew", ".linuxbrew"])
     },
-    Toolchain { shown: &["venvs"], ..toolchain("pipx", &[".local/share/pipx", ".local/pipx"]) },
+    Toolchain {
+        shown: &["venvs"],
+        masked: &["venvs/*/pip.conf"],
+        ..toolchain("pipx", &[".local/share/pipx", ".local/pipx"])
+    },
 ];
 
 /// Where programs are found in every box, whatever the person's PATH.
@@ -107,15 +163,6 @@ const SYSTEM_FOLDERS: [&str; 10] =
 
 /// Where a person keeps programs of their own, below the home.
 const OWN_FOLDERS: [&str; 2] = [".local/bin", "bin"];
-
-/// The person whose programs are meant.
-pub(crate) struct Person<'a> {
-    /// Their PATH.
-    pub(crate) path: OsString,
-    pub(crate) home: Option<PathBuf>,
-    /// What a variable of theirs is.
-    pub(crate) variable: &'a dyn Fn(&str) -> Option<OsString>,
-}
 
 /// What was found of a person's programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -139,6 +186,9 @@ impl Found {
         let path = add_path(person, &mut shown);
         found.programs.environment.insert(0, ("PATH".into(), path));
         found.programs.shown = outermost(shown);
+        let folders = found.programs.shown.iter();
+        let always = folders.flat_map(|folder| ALWAYS_MASKED.map(|name| folder.join(name)));
+        found.programs.masked.extend(always.collect::<Vec<_>>());
         found
     }
 
@@ -152,9 +202,7 @@ impl Found {
         if shown.len() == before {
             return;
         }
-        self.programs.masked.extend(
-            { toolchain.masked.iter() }.map(|name| home.join(name)).filter(|path| path.exists()),
-        );
+        self.programs.masked.extend(toolchain.masked.iter().map(|name| home.join(name)));
         if let Some(variable) = toolchain.variable {
             self.programs.environment.push((variable.into(), home.into()));
         }
@@ -243,16 +291,6 @@ fn outermost(paths: BTreeSet<PathBuf>) -> Vec<PathBuf> {
         }
     }
     all
-}
-
-/// The programs of whoever runs this process.
-pub(crate) fn of_this_process() -> Found {
-    let variable = |name: &str| std::env::var_os(name);
-    Found::of(&Person {
-        path: variable("PATH").unwrap_or_default(),
-        home: variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute()),
-        variable: &variable,
-    })
 }
 
 #[cfg(test)]

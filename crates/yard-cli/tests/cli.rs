@@ -10,8 +10,14 @@
 )]
 
 #[cfg(target_os = "linux")]
+#[path = "cli/lasting.rs"]
+mod lasting;
+#[cfg(target_os = "linux")]
 #[path = "cli/programs.rs"]
 mod programs;
+#[cfg(target_os = "linux")]
+#[path = "cli/secrets.rs"]
+mod secrets;
 mod support;
 
 use std::fs;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use yard_core::WsPath;
 use yard_core::op::Landed;
-use yard_gate::{Command, Finished, Outcome, Said, Stopped};
+use yard_gate::{Command, Finished, NotKept, Outcome, Said, Stopped};
 
 use crate::args;
 use crate::tool::{Context, Stop};
@@ -115,6 +115,7 @@ pub(crate) fn story(context: &Context<'_>, finished: &Finished) -> Option<String
     parts.extend(finished.dropped.clone());
     parts.extend(changes(&finished.landed));
     parts.extend(masked(finished.ran.masked));
+    parts.extend(finished.ran.not_kept.iter().map(not_kept));
     if !finished.landed.left_out.is_empty() {
         let names: Vec<String> =
             finished.landed.left_out.iter().take(5).map(|path| context.shown(path)).collect();
@@ -132,6 +133,25 @@ pub(crate) fn masked(count: u64) -> Option<String> {
     }
 }
 
+/// A word on what will not be there for the next command.
+fn not_kept(what: &NotKept) -> String {
+    match what {
+        NotKept::CachesFull => {
+            "the package caches of this workspace are full, so that what the command downloaded is not kept for \
+             the next one (`toolyard storage` shows them; `caches_mib` of `[commands]` is their size)"
+                .to_owned()
+        }
+        NotKept::CachesUnusable(why) => {
+            format!("what the command added to the package caches is not kept: {why}")
+        }
+        NotKept::HomeFull => {
+            "the home and /tmp of this chat are full: remove what is not needed there (`home_mib` of \
+             `[commands]` is their size)"
+                .to_owned()
+        }
+    }
+}
+
 pub(crate) fn stopped(why: Stopped) -> &'static str {
     match why {
         Stopped::Wall => "it ran out of time and was ended, with everything that it had started",
@@ -141,6 +161,9 @@ pub(crate) fn stopped(why: Stopped) -> &'static str {
         Stopped::Processes => "it was ended because it had more processes than it may",
         Stopped::Written => "it was ended because it wrote more than it may",
         Stopped::DiskFull => "it was ended because the disk is nearly full",
+        Stopped::HomeFull => {
+            "it was ended because it put more into its home and /tmp than they hold"
+        }
     }
 }
 

@@ -71,14 +71,14 @@ impl Session {
             return Err(only_explained());
         }
         // What the command makes is its chat's own.
-        self.needed_chat(call)?;
+        let chat = self.needed_chat(call)?.id;
         let run = RunId::new(call.world());
         if ground == Ground::Place {
             let whole = Import { path: WsPath::root(), include_ignored: false };
             self.look(origin, call, whole)?;
         }
         let mut starts = || self.start(origin, call, &effect, run);
-        let ran = workspace.run(run, command, ground, call, &mut starts)?;
+        let ran = workspace.run(run, command, ground, Some(chat), call, &mut starts)?;
         match ground {
             Ground::Layer => self.land(origin, call, ran),
             Ground::Place => self.take_in(origin, call, ran),
@@ -113,7 +113,8 @@ impl Session {
         }
         let run = RunId::new(call.world());
         let mut starts = || self.start(origin, call, &effect, run);
-        let ran = workspace.run(run, command, ground, call, &mut starts)?;
+        let chat = self.current_chat()?.map(|chat| chat.id);
+        let ran = workspace.run(run, command, ground, chat, call, &mut starts)?;
         workspace.drop_run(run);
         Ok(Outcome::Done(Finished { ran, landed: Landed::default(), dropped: None }))
     }

@@ -58,7 +58,8 @@ pub use web::{Fetched, Installing, Web};
 pub use yard_kernel::net::{Method, Net, Page as WebPage, Request, Resolve, Shape, Target};
 pub use yard_kernel::sandbox::{Ended, Exit, Level, Size, Stopped};
 pub use yard_kernel::{
-    Boxed, Command, Execute, Glance, Leftover, Ran, Said, Screen, Upload, Uploaded, Why, Workspace,
+    Boxed, Command, Execute, Glance, Leftover, NotKept, Ran, Said, Screen, Upload, Uploaded, Why,
+    Workspace,
 };
 pub use yard_store::registry;
 pub use yard_store::{

@@ -222,8 +222,14 @@ impl Terminals<'_> {
             "folder": folder.to_string(), "at": asked_at.as_millis(),
         });
         let note = note.to_string();
-        let new =
-            NewTerminal { run, command, ground, size: Size::default(), note: note.as_bytes() };
+        let new = NewTerminal {
+            run,
+            command,
+            ground,
+            chat,
+            size: Size::default(),
+            note: note.as_bytes(),
+        };
         let effect = effect_of_start(command, ground);
         // Before it starts: what is set meanwhile is another policy than this one.
         let rules = session.open().rules(call)?.in_full();

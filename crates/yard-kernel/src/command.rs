@@ -17,15 +17,17 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use yard_core::path::RESERVED_NAME;
-use yard_core::{Call, Fault, FaultCode, Result, RunId, WsPath};
+use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, WsPath};
 use yard_store::AuditEntry;
 
-use crate::disk::{Capture, Keeping, RunFolder, Said};
+use crate::disk::{Added, Caches, Capture, Home, Keeping, RunFolder, Said};
 use crate::masks::Masks;
 use crate::net::{PROXY_PORT, Proxy, Reach};
 use crate::output;
 use crate::refs::{self, Moved, note_rewound};
-use crate::sandbox::{self, Ended, Exit, Hear, Layer, Level, Order, Pty, Sandbox, Stopped};
+use crate::sandbox::{
+    self, Ended, Exit, Hear, Lasting, Layer, Level, Order, Pty, Sandbox, Stopped,
+};
 use crate::spilled;
 use crate::terminal;
 use crate::workspace::{Workspace, store_fault};
@@ -141,6 +143,19 @@ pub struct Ran {
     pub refused: Vec<String>,
     /// How many files of the workspace it could not read, because its caller may not.
     pub masked: u64,
+    /// What will not be there for the next command.
+    pub not_kept: Vec<NotKept>,
+}
+
+/// Why something that a command leaves for the next one will not be there, or soon no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotKept {
+    /// The caches of packages are full: what this command added is forgotten.
+    CachesFull,
+    /// What this command added to them could not be moved there, for this reason.
+    CachesUnusable(String),
+    /// The chat's home is full: a command that adds to it is ended.
+    HomeFull,
 }
 
 impl Workspace {
@@ -158,13 +173,15 @@ impl Workspace {
         }
     }
 
-    /// Runs a command to its end. `starts` is done while the box is being made, and the command starts
-    /// after it: what must be durable by then is nothing that it waits for twice.
+    /// Runs a command to its end, with the home of a chat; without one, with a home that goes with it. `starts`
+    /// is done while the box is being made, and the command starts after it: what must be durable by then is
+    /// nothing that it waits for twice.
     pub fn run(
         &self,
         run: RunId,
         command: &Command,
         ground: Ground,
+        chat: Option<ChatId>,
         call: &Call,
         starts: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Ran> {
@@ -176,9 +193,10 @@ impl Workspace {
         let folder = self.runs.begin(run, &self.disk)?;
         let reach = command.reach.clone().map(|reach| (reach, call.clone()));
         let mut ear = Ear::new(&folder, boxed.keeping.stream_bytes, reach, starts);
-        let ran = match self.run_in(&folder, boxed, command, ground, call, &mut ear) {
-            Ok((ended, masked)) => self
-                .over(run, &folder, ear, ended, masked)
+        let site = self.prepare(&folder, boxed, command, ground, chat, call);
+        let ran = match site.and_then(|site| self.run_at(&site, &folder, command, call, &mut ear)) {
+            Ok(end) => self
+                .over(run, &folder, ear, end)
                 .and_then(|ran| self.note_reading(&ran, call).map(|()| ran)),
             Err(fault) => Err(ear.refused.unwrap_or(fault)),
         };
@@ -186,16 +204,15 @@ impl Workspace {
         ran.inspect_err(|_| self.runs.remove(run))
     }
 
-    fn run_in(
+    fn run_at(
         &self,
+        site: &Site,
         folder: &RunFolder,
-        boxed: &Boxed,
         command: &Command,
-        ground: Ground,
         call: &Call,
         ear: &mut Ear<'_>,
-    ) -> Result<(Ended, u64)> {
-        let site = self.prepare(folder, boxed, command, ground, call)?;
+    ) -> Result<End> {
+        let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
         let limits = sandbox::Limits { wall: command.wall, ..boxed.limits };
         let order = site.order(command, limits, None);
         let sandbox = boxed.sandbox();
@@ -203,7 +220,7 @@ impl Workspace {
             let kind = sandbox.unfit_file_system(&error, &site.root);
             not_run(command, &error, kind)
         })?;
-        if ground == Ground::Layer {
+        if site.ground == Ground::Layer {
             // The command is over, and its caller's time may be: this is looked at all the same.
             let after = Call::new(call.shared_world());
             let asking = after.clone().within_millis(QUESTIONS_MILLIS);
@@ -212,12 +229,17 @@ impl Workspace {
                 let work = asking.check().and_then(|()| folder.another_work());
                 work.is_ok_and(|work| {
                     let layer = Layer::Overlay { upper: &site.upper, work: &work };
-                    is_forward(sandbox, Order { layer, ..order.clone() }, moved, &asking)
+                    let order = Order { layer, lasting: None, ..order.clone() };
+                    is_forward(sandbox, order, moved, &asking)
                 })
             };
             note_rewound(self, folder, &after, asks)?;
         }
-        Ok((ended, site.masks.files()))
+        let mut not_kept: Vec<NotKept> = site.keep_caches(&self.caches).into_iter().collect();
+        if self.is_home_full(site, &ended)? {
+            not_kept.push(NotKept::HomeFull);
+        }
+        Ok(End { ended, masked: site.masks.files(), not_kept })
     }
 
     /// Makes a run's folder ready for a command.
@@ -227,6 +249,7 @@ impl Workspace {
         boxed: &Boxed,
         command: &Command,
         ground: Ground,
+        chat: Option<ChatId>,
         call: &Call,
     ) -> Result<Site> {
         folder.begins_after(self.store().head().map_err(store_fault)?)?;
@@ -237,6 +260,9 @@ impl Workspace {
         if let (false, Some(withheld)) = (in_box, masks.first()) {
             return Err(not_masked(withheld));
         }
+        let home = chat.filter(|_| in_box).map(|chat| self.homes.of(chat, call.world().now()));
+        let home = home.transpose()?;
+        let lasting = home.as_ref().map(|home| self.lasting(folder, boxed, home));
         let scratch = if in_box { None } else { Some(folder.scratch(&command.scripts)?) };
         // Nothing can be hidden without a box. What is not there needs not be; nor does what only has the
         // name of something that no tool shows.
@@ -256,7 +282,32 @@ impl Workspace {
             upper: folder.upper(),
             work: folder.work(),
             scratch,
+            lasting: lasting.transpose()?,
+            home,
+            most_cached: boxed.keeping.caches_bytes,
             ground,
+        })
+    }
+
+    /// Whether the home of a command that is over is full, noted for the next one.
+    fn is_home_full(&self, site: &Site, ended: &Ended) -> Result<bool> {
+        let (Some(home), Some(lasting)) = (&site.home, &site.lasting) else { return Ok(false) };
+        let is_full = match ended.stopped == Some(Stopped::HomeFull) {
+            true => true,
+            false if home.was_full() => home.size()? > lasting.most_bytes,
+            false => return Ok(false),
+        };
+        home.note_full(is_full)?;
+        Ok(is_full)
+    }
+
+    /// What a command leaves for the next one of its chat, whose home this is.
+    fn lasting(&self, folder: &RunFolder, boxed: &Boxed, home: &Home) -> Result<Lasting> {
+        Ok(Lasting {
+            tmp: home.tmp(),
+            most_bytes: boxed.keeping.home_bytes,
+            is_full: home.was_full(),
+            caches: self.caches.lay(folder, boxed.sandbox().caches())?,
         })
     }
 
@@ -270,14 +321,8 @@ impl Workspace {
     }
 
     /// Keeps how a command ended and what it said.
-    fn over(
-        &self,
-        run: RunId,
-        folder: &RunFolder,
-        ear: Ear<'_>,
-        ended: Ended,
-        masked: u64,
-    ) -> Result<Ran> {
+    fn over(&self, run: RunId, folder: &RunFolder, ear: Ear<'_>, end: End) -> Result<Ran> {
+        let End { ended, masked, not_kept } = end;
         let Ear { out, err, proxy, .. } = ear;
         let refused = proxy.map(Proxy::end).unwrap_or_default();
         let (stdout, stderr) = (out.finish(run, &self.spills), err.finish(run, &self.spills));
@@ -287,7 +332,7 @@ impl Workspace {
             folder.keep(MASKED, masked.to_string().as_bytes())?;
         }
         folder.keep(ENDED, told(&ended).as_bytes())?;
-        Ok(Ran { run, ended, stdout, stderr, refused, masked })
+        Ok(Ran { run, ended, stdout, stderr, refused, masked, not_kept })
     }
 
     /// What terminals may use here.
@@ -314,7 +359,8 @@ impl Workspace {
         let (stdout, stderr) = (said(STDOUT)?, said(STDERR)?);
         let masked = folder.kept(MASKED)?.and_then(|text| String::from_utf8(text).ok());
         let masked = masked.and_then(|text| text.parse().ok()).unwrap_or(0);
-        Ok(Ran { run, ended, stdout, stderr, refused: Vec::new(), masked })
+        let (refused, not_kept) = (Vec::new(), Vec::new());
+        Ok(Ran { run, ended, stdout, stderr, refused, masked, not_kept })
     }
 
     /// Where the whole of what a run said is, stream by stream, as far as it is kept.
@@ -413,6 +459,13 @@ fn is_forward(sandbox: &Sandbox, over: Order<'_>, moved: &Moved, call: &Call) ->
     ended.is_ok_and(|ended| ended.exit == Exit::Code(0))
 }
 
+/// How a run ended, before anything of it is kept.
+struct End {
+    ended: Ended,
+    masked: u64,
+    not_kept: Vec<NotKept>,
+}
+
 /// Where a command runs: everything of its order that is not the command's.
 pub(crate) struct Site {
     /// The workspace's folder, open.
@@ -426,10 +479,23 @@ pub(crate) struct Site {
     work: PathBuf,
     /// A folder of its own, with its scripts, where no box could show them in a place of their own.
     scratch: Option<PathBuf>,
+    lasting: Option<Lasting>,
+    home: Option<Home>,
+    /// How many bytes the caches of packages may have.
+    most_cached: u64,
     ground: Ground,
 }
 
 impl Site {
+    /// Keeps what the command added to the caches of packages, now that it is over.
+    pub(crate) fn keep_caches(&self, caches: &Caches) -> Option<NotKept> {
+        match caches.keep(&self.lasting.as_ref()?.caches, self.most_cached) {
+            Ok(Added::Kept) => None,
+            Ok(Added::NoRoom) => Some(NotKept::CachesFull),
+            Err(fault) => Some(NotKept::CachesUnusable(fault.message().to_owned())),
+        }
+    }
+
     pub(crate) fn order<'a>(
         &'a self,
         command: &Command,
@@ -458,6 +524,7 @@ impl Site {
             folder: PathBuf::from(OsString::from_vec(command.folder.relative().to_vec())),
             layer,
             scratch: self.scratch.as_deref(),
+            lasting: self.lasting.as_ref(),
             hidden: self.hidden.clone(),
             masked: self.masks.for_box(),
             limits,

@@ -9,13 +9,16 @@
 
 mod apart;
 mod attributes;
+mod caches;
 mod capabilities;
 mod capture;
 mod dropped;
 mod holes;
+mod homes;
 mod identity;
 mod layer;
 mod lock;
+mod opened;
 mod processes;
 mod resolve;
 mod spill;
@@ -36,8 +39,10 @@ use yard_core::path::RESERVED_NAME;
 use yard_core::{Fault, FaultCode, FileKind, Name, Result, Subject, Timestamp, WsPath};
 use yard_store::{RootIdentity, Signature};
 
+pub(crate) use caches::{Added, Caches};
 pub(crate) use capture::{Capture, Excerpt};
 pub use capture::{Said, Whole};
+pub(crate) use homes::{Home, Homes};
 pub(crate) use identity::EntryStat;
 pub(crate) use layer::{Layer, RunFolder, Runs};
 pub(crate) use lock::{Locks, WorkspaceLock};

@@ -27,7 +27,7 @@ impl Workspace {
         let (scripts, folder) = (Vec::new(), folder.clone());
         let command = Command { argv, env, scripts, folder, wall: WALL, reach: None };
         let run = RunId::new(call.world());
-        let ran = self.run(run, &command, Ground::Nothing, call, &mut || Ok(())).ok()?;
+        let ran = self.run(run, &command, Ground::Nothing, None, call, &mut || Ok(())).ok()?;
         self.drop_run(run);
         let is_whole = ran.ended.exit == Exit::Code(0) && ran.stdout.left_out() == 0;
         is_whole.then(|| [ran.stdout.head, ran.stdout.tail].concat())

@@ -12,10 +12,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use yard_core::{Call, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
+use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
 
 use crate::command::{Deaf, ENDED, Site, ended_of, no_box, not_held, told};
-use crate::disk::{Excerpt, RunFolder, Said, Spill, Whole};
+use crate::disk::{Caches, Excerpt, RunFolder, Said, Spill, Whole};
 use crate::masks::Masks;
 use crate::output;
 use crate::sandbox::{self, Ended, LONGEST_LINE, Level, Patience, Pty, Sandbox, Size, Waiting};
@@ -129,6 +129,8 @@ pub struct NewTerminal<'a> {
     pub command: &'a Command,
     /// Whether it may change anything.
     pub ground: Ground,
+    /// The chat whose home it has.
+    pub chat: ChatId,
     /// How large it is.
     pub size: Size,
     /// What it is, for who asks after it is over.
@@ -166,7 +168,7 @@ impl Workspace {
         call: &Call,
         starts: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Arc<Terminal>> {
-        let site = self.prepare(&folder, boxed, new.command, new.ground, call)?;
+        let site = self.prepare(&folder, boxed, new.command, new.ground, Some(new.chat), call)?;
         folder.keep(NOTE, new.note)?;
         let (log, path) = self.spills.begin(new.run, LOG, boxed.keeping.stream_bytes)?;
         if let Some(reading) = call.reading() {
@@ -190,7 +192,8 @@ impl Workspace {
             cpu_seconds: boxed.limits.cpu_seconds.max(new.command.wall.as_secs()),
             ..boxed.limits
         };
-        let in_box = InBox { sandbox: boxed.sandbox().clone(), site, limits, life };
+        let (sandbox, caches) = (boxed.sandbox().clone(), Arc::clone(&self.caches));
+        let in_box = InBox { sandbox, caches, site, limits, life };
         Terminal::begin(&terminal, in_box, new.command.clone(), folder)?;
         Ok(terminal)
     }
@@ -237,6 +240,7 @@ impl Workspace {
 /// The box of a terminal.
 struct InBox {
     sandbox: Sandbox,
+    caches: Arc<Caches>,
     site: Site,
     limits: sandbox::Limits,
     life: Call,
@@ -455,7 +459,10 @@ impl Terminal {
         let no_thread = |error: std::io::Error| broken(&error);
         let running = named("terminal-box").spawn(move || {
             let order = of.site.order(&command, of.limits, Some(&in_box.pty));
-            of.sandbox.run(&order, &of.life, &mut Deaf)
+            let ended = of.sandbox.run(&order, &of.life, &mut Deaf);
+            // What there is no room for can be fetched again.
+            let _ = of.site.keep_caches(&of.caches);
+            ended
         });
         let running = running.map_err(no_thread)?;
         let taker = named("terminal").spawn(move || {

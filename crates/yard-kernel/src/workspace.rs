@@ -11,7 +11,9 @@ use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 
 use crate::belonging::check_root;
 use crate::code::CodeIndex;
-use crate::disk::{Disk, Locks, Probe, Processes, Resolution, Runs, Spills, Spot, Stage};
+use crate::disk::{
+    Caches, Disk, Homes, Locks, Probe, Processes, Resolution, Runs, Spills, Spot, Stage,
+};
 use crate::flusher::Flusher;
 use crate::glimpse::Glimpses;
 use crate::journal::{Journal, Signed, Verdict};
@@ -65,6 +67,8 @@ pub struct Workspace {
     pub(crate) code: CodeIndex,
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) runs: Runs,
+    pub(crate) homes: Homes,
+    pub(crate) caches: Arc<Caches>,
     pub(crate) spills: Spills,
     pub(crate) boxed: Option<Boxed>,
     pub(crate) folder_mode: u32,
@@ -85,6 +89,7 @@ impl Workspace {
         check_root(&disk, &opening)?;
         let locks = Locks::open(&opening.state_dir)?;
         let stage = Arc::new(Stage::open(&disk, &opening.state_dir, opening.world.random())?);
+        let runs = Runs::open(&opening.state_dir)?;
         let workspace = Self {
             folder_mode: stage.folder_mode()?,
             flusher: Flusher::new(Arc::clone(&disk), Arc::clone(&opening.store)),
@@ -100,7 +105,9 @@ impl Workspace {
             pointers: Pointers::default(),
             code: CodeIndex::default(),
             uploads: Arc::default(),
-            runs: Runs::open(&opening.state_dir)?,
+            homes: Homes::open(&opening.state_dir, runs.dropped())?,
+            caches: Arc::new(Caches::open(&opening.state_dir, runs.dropped())?),
+            runs,
             spills: Spills::open(&opening.state_dir, opening.resolution)?,
             boxed: opening.boxed,
             virtual_files: opening.virtual_files,
@@ -123,6 +130,7 @@ impl Workspace {
             leftovers::rescue(self, call)?;
             sweep_kept(self)?;
             self.sweep_runs(call)?;
+            self.homes.sweep(call.world().now())?;
             self.stage.sweep();
         }
         self.spills.sweep(&self.keeping(), call.world().now(), None);

@@ -43,6 +43,8 @@ Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLY
                   cpu_seconds, open_files, file_mib, written_mib, allow_unconfined (false),
                   output_mib (256, of a stream), kept_output_mib (2048, of a workspace),
                   kept_output_days (7), kept_builds_mib (2048, of a workspace),
+                  home_mib (8192, of a chat's home and /tmp), caches_mib (16384, of packages that
+                  commands of a workspace downloaded),
                   terminals (16, of a workspace), terminal_hours (12), terminal_idle_minutes (60)
   [web]           allow (hosts that need no approval, as example.com or *.example.com), exempt (host:port
                   pairs that may be on this machine or its network), search (searxng, brave or

@@ -213,6 +213,7 @@ impl Ground {
             folder: PathBuf::new(),
             layer,
             scratch: None,
+            lasting: None,
             hidden: self.hidden.clone(),
             masked: Vec::new(),
             limits: self.limits,

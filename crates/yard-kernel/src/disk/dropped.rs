@@ -6,6 +6,7 @@
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -15,8 +16,10 @@ use rustix::io::Errno;
 use super::layer::names_in;
 use super::stage::open_folder;
 
-/// Where dropped folders go, and the thread that empties them; it lives as long as there is work.
-pub(super) struct Dropped(Arc<Shared>);
+/// Where dropped folders go, and the thread that empties them; it lives as long as there is work. A copy is the
+/// same one.
+#[derive(Clone)]
+pub(crate) struct Dropped(Arc<Shared>);
 
 struct Shared {
     folder: OwnedFd,
@@ -52,6 +55,24 @@ impl Dropped {
             Err(Errno::NOENT) => {}
             Err(_) => {
                 let _ = remove(from, OsStr::new(name));
+            }
+        }
+    }
+
+    /// The same for a folder whose name says nothing: others of that name may have been dropped.
+    pub(super) fn take_any(&self, from: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let process = rustix::process::getpid().as_raw_nonzero();
+        loop {
+            let unique = format!("any-{process}-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+            let flags = RenameFlags::NOREPLACE;
+            match rustix::fs::renameat_with(from, name, &self.0.folder, &unique, flags) {
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+                Ok(()) => {
+                    self.begin(vec![unique.into_bytes()]);
+                    return Ok(());
+                }
             }
         }
     }

@@ -27,7 +27,7 @@ const LANDS_AS: &str = "lands-as";
 /// Written when a run begins, and never again.
 const BEGAN: &str = "began";
 /// Set on a folder that hides everything below it.
-const OPAQUE: &str = "user.overlay.opaque";
+pub(super) const OPAQUE: &str = "user.overlay.opaque";
 
 /// The runs of one workspace.
 pub(crate) struct Runs {
@@ -96,6 +96,11 @@ impl Runs {
     /// Removes a run: at once for whoever looks for it, from the disk a moment later.
     pub(crate) fn remove(&self, run: RunId) {
         self.dropped.take(&self.folder, &run.to_string());
+    }
+
+    /// Where folders go that nobody needs any more.
+    pub(crate) fn dropped(&self) -> &Dropped {
+        &self.dropped
     }
 
     /// Waits until nothing of the runs that were removed is on the disk.
@@ -168,6 +173,11 @@ impl RunFolder {
     pub(crate) fn layer(&self) -> Result<Layer> {
         let disk = Disk::open(&self.upper(), Resolution::Auto, None)?;
         Ok(Layer { disk, opened: RefCell::default() })
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The folder itself.

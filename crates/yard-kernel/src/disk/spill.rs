@@ -43,13 +43,23 @@ pub struct Keeping {
     pub age: Duration,
     /// Bytes of build output that is not in the tree any more, to be undone to; the oldest goes first.
     pub builds_bytes: u64,
+    /// Bytes of a chat's home, with its `/tmp`.
+    pub home_bytes: u64,
+    /// Bytes of what commands add to a workspace's caches of packages.
+    pub caches_bytes: u64,
 }
 
 impl Default for Keeping {
     fn default() -> Self {
         let days = |count: u64| Duration::from_secs(count * 24 * 3_600);
-        let (stream_bytes, total_bytes, builds_bytes) = (256 << 20, 2 << 30, 2 << 30);
-        Self { stream_bytes, total_bytes, age: days(7), builds_bytes }
+        Self {
+            stream_bytes: 256 << 20,
+            total_bytes: 2 << 30,
+            age: days(7),
+            builds_bytes: 2 << 30,
+            home_bytes: 8 << 30,
+            caches_bytes: 16 << 30,
+        }
     }
 }
 

@@ -12,8 +12,8 @@ use landlock::{
     Scope,
 };
 
-use super::system;
 use super::task::{Kind, Task, WORKSPACE};
+use super::{CACHES, system};
 
 /// The newest version whose rights were tried with this box.
 const KNOWN: ABI = ABI::V6;
@@ -103,7 +103,7 @@ fn writable(task: &Task) -> Vec<PathBuf> {
     let namespaces = task.walls.walls().namespaces;
     let mut all = Vec::new();
     match namespaces {
-        true => all.extend(["/tmp", "/dev/shm"].map(PathBuf::from)),
+        true => all.extend(["/tmp", "/dev/shm", CACHES].map(PathBuf::from)),
         false => all.push(task.scratch.clone()),
     }
     if task.kind != Kind::ReadOnly {

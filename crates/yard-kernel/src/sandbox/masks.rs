@@ -15,27 +15,25 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
-use rustix::io::Errno;
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mount::{MoveMountFlags, OpenTreeFlags};
 
 use super::mounts::{READ_ONLY, memory};
 use super::order::{Mask, MaskKind};
+use super::places::{attach, find_in};
 use super::syscall::{TreeAttributes, mount_setattr};
 use super::task::{Kind, Task};
 
 /// A file that nobody can open, beside the new root.
 const UNREADABLE: &str = "../unreadable";
 
-/// Covers what the command may not read in the workspace, which is shown at `at`.
-pub(super) fn cover(task: &Task, at: &Path) -> io::Result<()> {
+/// Covers what the command may not read in the workspace.
+pub(super) fn cover(task: &Task, workspace: &OwnedFd) -> io::Result<()> {
     if task.masked.is_empty() {
         return Ok(());
     }
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let workspace = rustix::fs::open(at, flags, Mode::empty())?;
     if task.kind == Kind::InPlace {
-        hold_folders_above(&workspace, &task.masked)?;
+        hold_folders_above(workspace, &task.masked)?;
     }
     make_unreadable()?;
     let mut rest = task.masked.as_slice();
@@ -43,8 +41,8 @@ pub(super) fn cover(task: &Task, at: &Path) -> io::Result<()> {
         let inside = after.iter().take_while(|mask| mask.kind.is_inside()).count();
         let (held, next) = after.split_at(inside);
         match mask.kind {
-            MaskKind::File => cover_file(&workspace, &mask.path)?,
-            MaskKind::Folder => cover_folder(&workspace, &mask.path, held)?,
+            MaskKind::File => cover_file(workspace, &mask.path)?,
+            MaskKind::Folder => cover_folder(workspace, &mask.path, held)?,
             MaskKind::FolderInside | MaskKind::FileInside => {
                 return Err(io::ErrorKind::InvalidInput.into());
             }
@@ -60,30 +58,14 @@ fn hold_folders_above(workspace: &OwnedFd, masked: &[Mask]) -> io::Result<()> {
     let above = outer.flat_map(|mask| mask.path.ancestors().skip(1));
     let above: BTreeSet<&Path> = above.filter(|path| !path.as_os_str().is_empty()).collect();
     for folder in above {
-        let Some(place) = find(workspace, folder)? else { continue };
+        let Some(place) = find_in(workspace, folder)? else { continue };
         let flags = OpenTreeFlags::OPEN_TREE_CLONE
             | OpenTreeFlags::OPEN_TREE_CLOEXEC
             | OpenTreeFlags::AT_EMPTY_PATH
             | OpenTreeFlags::AT_RECURSIVE;
-        attach_at(&rustix::mount::open_tree(&place, "", flags)?, &place)?;
+        attach(&rustix::mount::open_tree(&place, "", flags)?, &place)?;
     }
     Ok(())
-}
-
-/// A handle of what is at a path of the workspace; no link is followed. What is gone needs no mask.
-fn find(workspace: &OwnedFd, path: &Path) -> io::Result<Option<OwnedFd>> {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    match rustix::fs::openat2(workspace, path, flags, Mode::empty(), beneath) {
-        Ok(handle) => Ok(Some(handle)),
-        Err(Errno::NOENT) => Ok(None),
-        Err(errno) => Err(errno.into()),
-    }
-}
-
-fn attach_at(tree: &OwnedFd, place: &OwnedFd) -> io::Result<()> {
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    Ok(rustix::mount::move_mount(tree, "", place, "", flags)?)
 }
 
 /// The file that stands for all others, read-only: its owner cannot give itself the right to open it.
@@ -102,15 +84,15 @@ fn another_unreadable() -> io::Result<OwnedFd> {
 }
 
 fn cover_file(workspace: &OwnedFd, path: &Path) -> io::Result<()> {
-    match find(workspace, path)? {
-        Some(place) => attach_at(&another_unreadable()?, &place),
+    match find_in(workspace, path)? {
+        Some(place) => attach(&another_unreadable()?, &place),
         None => Ok(()),
     }
 }
 
 /// Covers a folder with one of the same names, in which nothing can be opened, made or removed.
 fn cover_folder(workspace: &OwnedFd, path: &Path, held: &[Mask]) -> io::Result<()> {
-    let Some(place) = find(workspace, path)? else { return Ok(()) };
+    let Some(place) = find_in(workspace, path)? else { return Ok(()) };
     let cover = memory("1m", "0755")?;
     for mask in held {
         let name: PathBuf = mask.path.strip_prefix(path).unwrap_or(&mask.path).to_owned();
@@ -122,5 +104,5 @@ fn cover_folder(workspace: &OwnedFd, path: &Path, held: &[Mask]) -> io::Result<(
         }
     }
     mount_setattr(&cover, TreeAttributes { set: READ_ONLY, ..Default::default() })?;
-    attach_at(&cover, &place)
+    attach(&cover, &place)
 }

@@ -26,11 +26,15 @@ mod inner;
 #[cfg(target_os = "linux")]
 mod landlocked;
 #[cfg(target_os = "linux")]
+mod lasting;
+#[cfg(target_os = "linux")]
 mod loopback;
 #[cfg(target_os = "linux")]
 mod masks;
 #[cfg(target_os = "linux")]
 mod mounts;
+#[cfg(target_os = "linux")]
+mod places;
 #[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]
@@ -58,8 +62,9 @@ mod watched;
 mod elsewhere;
 
 pub use order::{
-    Ended, Exit, Finding, Hear, LONGEST_LINE, Layer, Level, Limits, Mask, MaskKind, Order,
-    Programs, Size, Stopped, Waiting, Walls, Wish, default_environment,
+    CACHES, Cache, CacheLayer, Ended, Exit, Finding, Hear, LONGEST_LINE, Lasting, Layer, Level,
+    Limits, Mask, MaskKind, Order, Programs, Size, Stopped, Waiting, Walls, Wish,
+    default_environment,
 };
 
 pub use patience::Patience;

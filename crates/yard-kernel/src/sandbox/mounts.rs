@@ -12,18 +12,20 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
     OpenTreeFlags, UnmountFlags,
 };
 
+use super::lasting::LastingTrees;
+use super::places::{self, put, put_file};
 use super::report::{At as _, Step, Trouble};
 use super::syscall::{TreeAttributes, mount_setattr};
 use super::task::{Kind, Task, WORKSPACE, shown_path};
 use super::{masks, system};
 
-const NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+pub(super) const NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
 pub(super) const READ_ONLY: u64 = NO_DEVICES | libc::MOUNT_ATTR_RDONLY;
 
 /// Where the new root is put together: any folder that is there will do, what it held is not needed
@@ -37,7 +39,8 @@ const ROOT: &str = "root";
 const LOWER: &str = "../lower";
 const EMPTY: &str = "../empty";
 const VEILED: &str = "../lower:../empty";
-const LAYERS: &str = "../changes";
+/// Where everything is that the box writes to, but for its /tmp.
+pub(super) const LAYERS: &str = "../changes";
 
 /// Everything of the host that the box will show, held by hand.
 pub(super) struct Trees {
@@ -46,6 +49,7 @@ pub(super) struct Trees {
     devices: Vec<(&'static str, OwnedFd)>,
     workspace: OwnedFd,
     layers: Option<OwnedFd>,
+    lasting: LastingTrees,
 }
 
 /// One thing that is shown where it is on the host.
@@ -104,15 +108,10 @@ impl Trees {
         let devices = devices.map(device).collect::<io::Result<_>>()?;
         let attributes = if task.kind == Kind::InPlace { NO_DEVICES } else { READ_ONLY };
         let workspace = own_tree(Path::new(WORKSPACE), attributes, owners.is_some())?;
-        let layers = match task.upper.parent() {
-            Some(parent) if task.kind == Kind::Overlay => {
-                let layers = own_tree(parent, NO_DEVICES, owners.is_some())?;
-                map_owners(&layers, owners)?;
-                Some(layers)
-            }
-            _ => None,
-        };
-        Ok(Self { folders, hides_sockets, devices, workspace, layers })
+        let layers = task.layers().map(|parent| own_folder(parent, NO_DEVICES, owners));
+        let layers = layers.transpose()?;
+        let lasting = LastingTrees::take(task, owners)?;
+        Ok(Self { folders, hides_sockets, devices, workspace, layers, lasting })
     }
 }
 
@@ -146,6 +145,17 @@ fn look(at: &Path, owners: Option<BorrowedFd<'_>>) -> io::Result<Option<Shown>> 
         if metadata.is_dir() { What::Folder(tree) } else { What::File(tree) }
     };
     Ok(Some(Shown { at: at.to_owned(), what }))
+}
+
+/// A folder of the server's user, shown as the box's own.
+pub(super) fn own_folder(
+    at: &Path,
+    attributes: u64,
+    owners: Option<BorrowedFd<'_>>,
+) -> io::Result<OwnedFd> {
+    let tree = own_tree(at, attributes, owners.is_some())?;
+    map_owners(&tree, owners)?;
+    Ok(tree)
 }
 
 /// A tree of the server's user.
@@ -187,20 +197,24 @@ pub(super) fn build(task: &Task, trees: Trees) -> Result<Built, Trouble> {
     let root = begin_root().at(Step::Tmp)?;
     make_devices(task, trees.devices).at(Step::Devices)?;
     make_proc(proc).at(Step::Proc)?;
-    make_tmp(task).at(Step::Tmp)?;
+    make_tmp(task, trees.lasting.tmp.as_ref()).at(Step::Tmp)?;
     put(&empty().at(Step::Show)?, Path::new(EMPTY)).at(Step::Show)?;
     // After /tmp: what the operator shows may lie in the host's.
     let mut hides_sockets = trees.hides_sockets;
     hides_sockets &= show(&trees.folders).at(Step::Show)?;
     write_etc().at(Step::Etc)?;
     write_scripts(task).at(Step::Scripts)?;
-    let workspace = match (trees.layers, task.kind) {
-        (Some(layers), _) => overlay(task, &trees.workspace, &layers).at(Step::Overlay)?,
-        (None, Kind::InPlace) => {
+    if let Some(layers) = &trees.layers {
+        put(layers, Path::new(LAYERS)).at(Step::Overlay)?;
+    }
+    trees.lasting.lay_caches(task).at(Step::Caches)?;
+    let workspace = match task.kind {
+        Kind::Overlay => overlay(task, &trees.workspace).at(Step::Overlay)?,
+        Kind::InPlace => {
             hides_sockets = false;
             trees.workspace
         }
-        (None, _) => veil(&trees.workspace).unwrap_or_else(|_| {
+        Kind::ReadOnly => veil(&trees.workspace).unwrap_or_else(|_| {
             hides_sockets = false;
             trees.workspace
         }),
@@ -212,9 +226,9 @@ pub(super) fn build(task: &Task, trees: Trees) -> Result<Built, Trouble> {
             .at(Step::Hide)?;
     }
     for hidden in task.hidden.iter().filter(|hidden| !is_above(task, hidden)) {
-        hide(task, hidden).at(Step::Hide)?;
+        hide(task, hidden, &workspace).at(Step::Hide)?;
     }
-    masks::cover(task, &below(&task.shown_at)).at(Step::Hide)?;
+    masks::cover(task, &workspace).at(Step::Hide)?;
     let wanted = TreeAttributes { set: READ_ONLY, ..TreeAttributes::default() };
     mount_setattr(&root, wanted).at(Step::Pivot)?;
     pivot(root).at(Step::Pivot)?;
@@ -268,27 +282,13 @@ fn attach(tree: &OwnedFd, at: &Path) -> io::Result<()> {
     Ok(rustix::mount::move_mount(tree, "", CWD, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
 }
 
-/// Mounts a folder, making the place for it where there is none.
-fn put(tree: &OwnedFd, at: &Path) -> io::Result<()> {
-    fs::create_dir_all(at)?;
-    attach(tree, at)
-}
-
-fn put_file(tree: &OwnedFd, at: &Path) -> io::Result<()> {
-    fs::write(at, "")?;
-    attach(tree, at)
-}
-
 /// Shows them where they are on the host; whether the host's sockets in them are hidden.
 fn show(folders: &[Shown]) -> io::Result<bool> {
     let mut hides_sockets = true;
     for Shown { at, what } in folders {
         let at = below(at);
-        if let Some(parent) = at.parent() {
-            fs::create_dir_all(parent)?;
-        }
         match what {
-            What::Link(target) => symlink(target, &at)?,
+            What::Link(target) => places::put_link(target, &at)?,
             What::File(tree) => put_file(tree, &at)?,
             What::Folder(tree) => put(tree, &at)?,
             What::Veiled(tree) => match veil(tree) {
@@ -340,9 +340,12 @@ fn make_devices(task: &Task, devices: Vec<(&'static str, OwnedFd)>) -> io::Resul
     put(&memory(&share(task, 4), "1777")?, Path::new("dev/shm"))
 }
 
-fn make_tmp(task: &Task) -> io::Result<()> {
-    put(&memory(&share(task, 2), "1777")?, Path::new("tmp"))?;
-    fs::create_dir("tmp/home")
+fn make_tmp(task: &Task, lasting: Option<&OwnedFd>) -> io::Result<()> {
+    match lasting {
+        Some(tmp) => put(tmp, Path::new("tmp"))?,
+        None => put(&memory(&share(task, 2), "1777")?, Path::new("tmp"))?,
+    }
+    places::make_folder(Path::new("tmp/home"))
 }
 
 /// A part of the memory that the box may use: files in memory are counted there too.
@@ -372,16 +375,20 @@ fn write_scripts(task: &Task) -> io::Result<()> {
 
 /// The workspace below a layer that takes every change. Its flushes are left out: what a crash leaves
 /// of a command is never landed.
-fn overlay(task: &Task, workspace: &OwnedFd, layers: &OwnedFd) -> io::Result<OwnedFd> {
+fn overlay(task: &Task, workspace: &OwnedFd) -> io::Result<OwnedFd> {
     put(workspace, Path::new(LOWER))?;
-    put(layers, Path::new(LAYERS))?;
+    overlay_of(LOWER, &task.upper, &task.work)
+}
+
+/// Folders below a layer, both of whose folders are in [`LAYERS`].
+pub(super) fn overlay_of(lower: &str, upper: &Path, work: &Path) -> io::Result<OwnedFd> {
     let layer = |path: &Path| {
         let name = path.file_name().and_then(|name| name.to_str());
         name.map(|name| format!("{LAYERS}/{name}")).ok_or(io::ErrorKind::InvalidInput)
     };
-    let (upper, work) = (layer(&task.upper)?, layer(&task.work)?);
+    let (upper, work) = (layer(upper)?, layer(work)?);
     let options = [
-        ("lowerdir", LOWER),
+        ("lowerdir", lower),
         ("upperdir", upper.as_str()),
         ("workdir", work.as_str()),
         ("userxattr", ""),
@@ -398,28 +405,36 @@ fn is_above(task: &Task, host: &Path) -> bool {
 fn hide_above(task: &Task) -> io::Result<Vec<OwnedFd>> {
     let mut covers = Vec::new();
     for hidden in task.hidden.iter().filter(|hidden| is_above(task, hidden)) {
-        let at = below(hidden);
-        if fs::symlink_metadata(&at).is_ok_and(|metadata| metadata.is_dir()) {
+        let Some(place) = places::find(&below(hidden))? else { continue };
+        if kind_of(&place)? == FileType::Directory {
             let cover = memory("64k", "0755")?;
-            attach(&cover, &at)?;
+            places::attach(&cover, &place)?;
             covers.push(cover);
         }
     }
     Ok(covers)
 }
 
-/// Covers a folder or file of the host, where the box would show it. Links on the way are not followed:
-/// the box's own tree is not to be trusted with that.
-fn hide(task: &Task, host: &Path) -> io::Result<()> {
-    let at = below(&shown_path(task, host));
-    let Ok(metadata) = fs::symlink_metadata(&at) else { return Ok(()) };
-    if metadata.is_dir() {
-        attach(&empty()?, &at)
-    } else if metadata.is_symlink() {
-        Ok(())
-    } else {
-        attach(&clone_tree(Path::new("dev/null"), OpenTreeFlags::empty())?, &at)
+/// Covers a folder or file of the host, where the box would show it. In the workspace no link is followed: the
+/// box's own tree is not to be trusted with that.
+fn hide(task: &Task, host: &Path, workspace: &OwnedFd) -> io::Result<()> {
+    let found = match host.strip_prefix(&task.workspace) {
+        Ok(inside) => places::find_in(workspace, inside)?,
+        Err(_) => places::find(&below(host))?,
+    };
+    let Some(place) = found else { return Ok(()) };
+    match kind_of(&place)? {
+        FileType::Directory => places::attach(&empty()?, &place),
+        FileType::Symlink => Ok(()),
+        _ => {
+            let nothing = clone_tree(Path::new("dev/null"), OpenTreeFlags::empty())?;
+            places::attach(&nothing, &place)
+        }
     }
+}
+
+fn kind_of(entry: &OwnedFd) -> io::Result<FileType> {
+    Ok(FileType::from_raw_mode(rustix::fs::fstat(entry)?.st_mode))
 }
 
 fn pivot(root: OwnedFd) -> io::Result<()> {

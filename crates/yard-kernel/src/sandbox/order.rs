@@ -69,13 +69,31 @@ impl Default for Wish {
 pub struct Programs {
     /// Folders and files that it shows, read-only, where they are. None of them is in another one.
     pub shown: Vec<PathBuf>,
-    /// What of them is covered.
+    /// What of them is covered, whenever it comes to be there; `*` stands for any name.
     pub masked: Vec<PathBuf>,
     /// Its PATH, and where toolchains are.
     pub environment: Vec<(OsString, OsString)>,
     /// Small files that it shows read-only as `/run/toolyard/<name>`.
     pub files: Vec<(String, Vec<u8>)>,
+    /// Caches of packages that the person has.
+    pub caches: Vec<Cache>,
+    /// What tells package managers where their caches are, in boxes that have them.
+    pub cache_environment: Vec<(OsString, OsString)>,
 }
+
+/// A cache of packages that the person has, and that boxes can read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// A plain name, for the folder in which a workspace keeps what its commands add to it.
+    pub name: String,
+    /// Where boxes have it, below [`CACHES`].
+    pub at: PathBuf,
+    /// Where the person has it.
+    pub persons: PathBuf,
+}
+
+/// Where boxes have caches of packages.
+pub const CACHES: &str = "/run/toolyard/caches";
 
 /// Which walls stand around a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,12 +141,43 @@ pub struct Order<'a> {
     pub layer: Layer<'a>,
     /// A folder of the command's own, where it has no private `/tmp`: without namespaces.
     pub scratch: Option<&'a Path>,
+    /// What is still there for the next command. Only at [`Level::Full`].
+    pub lasting: Option<&'a Lasting>,
     /// Host folders that must not be seen, even below something shown.
     pub hidden: Vec<PathBuf>,
     /// What of the workspace the command may not read. Only at [`Level::Full`].
     pub masked: Vec<Mask>,
     /// What the command may use.
     pub limits: Limits,
+}
+
+/// What a command leaves for the next one, besides what it changed in the workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lasting {
+    /// The folder that the box has as `/tmp`; its home is in it.
+    pub tmp: PathBuf,
+    /// How many bytes may be in it.
+    pub most_bytes: u64,
+    /// There are more already: the command may make room, and must not add to it.
+    pub is_full: bool,
+    /// Its caches of packages. One that is in another comes after it.
+    pub caches: Vec<CacheLayer>,
+}
+
+/// A cache of packages with a layer for what a command adds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CacheLayer {
+    /// Where the box has it, below [`CACHES`].
+    pub at: PathBuf,
+    /// What earlier commands added.
+    pub added: PathBuf,
+    /// What the person has; empty without.
+    pub persons: PathBuf,
+    /// What this command adds. This folder and the next are in the folder of the run, as those of
+    /// [`Layer::Overlay`] are.
+    pub upper: PathBuf,
+    /// Scratch of the overlay.
+    pub work: PathBuf,
 }
 
 /// Something in the workspace that a command may not read: its name is shown, and it cannot be opened.
@@ -279,11 +328,13 @@ pub enum Stopped {
     Written,
     /// The file system below the layer was about to be full.
     DiskFull,
+    /// It put too much into its home and `/tmp`.
+    HomeFull,
 }
 
 impl Stopped {
     /// Every reason.
-    pub const ALL: [Stopped; 7] = [
+    pub const ALL: [Stopped; 8] = [
         Self::Wall,
         Self::Cancelled,
         Self::Memory,
@@ -291,6 +342,7 @@ impl Stopped {
         Self::Processes,
         Self::Written,
         Self::DiskFull,
+        Self::HomeFull,
     ];
 
     /// One word for it.
@@ -303,6 +355,7 @@ impl Stopped {
             Self::Processes => "processes",
             Self::Written => "written",
             Self::DiskFull => "disk-full",
+            Self::HomeFull => "home-full",
         }
     }
 

@@ -239,6 +239,7 @@ fn try_on(
         folder: PathBuf::new(),
         layer,
         scratch: None,
+        lasting: None,
         hidden: Vec::new(),
         masked: Vec::new(),
         limits: Limits { wall: Duration::from_secs(10), ..Limits::default() },

@@ -65,6 +65,7 @@ steps! {
     Devices = "show the devices",
     Etc = "write /etc",
     Overlay = "lay the overlay over the workspace",
+    Caches = "lay out the caches of packages",
     Workspace = "show the workspace",
     Hide = "hide what must not be seen",
     Scripts = "write the scripts",

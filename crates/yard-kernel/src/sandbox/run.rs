@@ -22,7 +22,7 @@ use super::system;
 use super::task::{Kind, Task, WallBits};
 use super::watched::Watched;
 use super::{
-    Ended, Finding, Hear, Layer, Level, Order, Programs, Walls, Wish, default_environment,
+    Cache, Ended, Finding, Hear, Layer, Level, Order, Programs, Walls, Wish, default_environment,
 };
 
 /// The user that a box of root's is, outside: one that owns nothing and that nobody else is.
@@ -76,6 +76,11 @@ impl Sandbox {
         let trouble = error.get_ref()?.downcast_ref::<Trouble>()?;
         let is_about_it = matches!(trouble.step, Step::Mapping | Step::Overlay);
         is_about_it.then(|| system::file_system(workspace)).flatten()
+    }
+
+    /// The caches of packages that the person has.
+    pub fn caches(&self) -> &[Cache] {
+        &self.shared.wish.programs.caches
     }
 
     /// Runs a command to its end, on this thread. When it returns, no process of the command is left.
@@ -142,7 +147,8 @@ impl Shared {
 
     fn hidden(&self, order: &Order<'_>, walls: Walls) -> Vec<PathBuf> {
         let masked = self.wish.programs.masked.iter().filter(|_| walls.namespaces);
-        order.hidden.iter().chain(masked).cloned().collect()
+        let masked = masked.flat_map(|pattern| system::matches(pattern));
+        order.hidden.iter().cloned().chain(masked).collect()
     }
 
     fn task(&self, order: &Order<'_>) -> io::Result<Task> {
@@ -174,6 +180,8 @@ impl Shared {
             upper,
             work,
             scratch: order.scratch.map(Path::to_owned).unwrap_or_default(),
+            tmp: order.lasting.map(|lasting| lasting.tmp.clone()).unwrap_or_default(),
+            caches: order.lasting.map(|lasting| lasting.caches.clone()).unwrap_or_default(),
             hidden: self.hidden(order, walls),
             masked: order.masked.clone(),
             shown: self.shown(order, walls),
@@ -202,8 +210,10 @@ fn environment(
     let mut env = default_environment();
     if walls.namespaces {
         env.extend(programs.environment.iter().cloned());
-    }
-    if !walls.namespaces {
+        if order.lasting.is_some_and(|lasting| !lasting.caches.is_empty()) {
+            env.extend(programs.cache_environment.iter().cloned());
+        }
+    } else {
         let own = order.scratch.unwrap_or(order.workspace);
         for (name, value) in &mut env {
             if name == "HOME" || name == "TMPDIR" {
@@ -263,6 +273,10 @@ fn check(order: &Order<'_>, walls: Walls) -> io::Result<()> {
                 "a folder below the workspace cannot be hidden without namespaces",
             ))
         }
+        _ if !walls.namespaces && order.lasting.is_some() => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "a command has a home and caches that last only in a box with namespaces",
+        )),
         _ if !walls.namespaces && !order.masked.is_empty() => Err(io::Error::new(
             io::ErrorKind::Unsupported,
             "files cannot be masked without namespaces",

@@ -4,7 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "the table of mounts is a file")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Folders (or links to such) with programs and libraries.
 pub(super) const FOLDERS: &[&str] =
@@ -79,6 +79,21 @@ pub(super) fn made_up(uid: u32, gid: u32) -> [(&'static str, String); 4] {
     [("passwd", passwd), ("group", group), ("hosts", hosts), ("hostname", "box\n".to_owned())]
 }
 
+/// What there is on the host of a path in which `*` stands for any name. Without one, it is the path itself,
+/// whether it is there or not.
+pub(super) fn matches(pattern: &Path) -> Vec<PathBuf> {
+    let mut found = vec![PathBuf::new()];
+    for part in pattern.components() {
+        if part.as_os_str() != "*" {
+            found.iter_mut().for_each(|path| path.push(part));
+            continue;
+        }
+        let folders = found.iter().filter_map(|folder| fs::read_dir(folder).ok());
+        found = folders.flat_map(|entries| entries.flatten().map(|entry| entry.path())).collect();
+    }
+    found
+}
+
 /// The kind of file system that a folder is on, by the table of mounts: of the mounts that the path lies
 /// in, the last one of the longest place.
 pub(super) fn file_system(folder: &Path) -> Option<String> {
@@ -91,4 +106,23 @@ pub(super) fn file_system(folder: &Path) -> Option<String> {
         folder.starts_with(place).then(|| (place.as_os_str().len(), kind.to_owned()))
     });
     kinds.max_by_key(|(length, _)| *length).map(|(_, kind)| kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_name_is_found_where_a_star_stands() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |path: &str| temp.path().join(path);
+        for folder in ["a/1/x", "a/2/x", "b"] {
+            fs::create_dir_all(at(folder)).unwrap();
+        }
+        let mut found = matches(&at("a/*/x/y"));
+        found.sort();
+        assert_eq!(found, [at("a/1/x/y"), at("a/2/x/y")]);
+        assert_eq!(matches(&at("no/such")), [at("no/such")]);
+        assert_eq!(matches(&at("no/*/such")), [] as [PathBuf; 0]);
+    }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use super::{Mask, MaskKind, Walls};
+use super::{CacheLayer, Mask, MaskKind, Walls};
 
 /// No order is longer: standard input and scripts included.
 const LONGEST: u64 = 256 << 20;
@@ -30,6 +30,9 @@ pub(super) struct Task {
     pub(super) work: PathBuf,
     /// Its own folder in the place of `/tmp`; empty without one.
     pub(super) scratch: PathBuf,
+    /// What the box has as `/tmp`; empty for one that goes with the box.
+    pub(super) tmp: PathBuf,
+    pub(super) caches: Vec<CacheLayer>,
     pub(super) hidden: Vec<PathBuf>,
     /// What of the workspace the command may not read.
     pub(super) masked: Vec<Mask>,
@@ -93,9 +96,14 @@ impl Task {
             out.bytes(body);
         });
         let paths = [&self.workspace, &self.shown_at, &self.folder, &self.upper, &self.work];
-        for path in paths.into_iter().chain([&self.owners, &self.scratch]) {
+        for path in paths.into_iter().chain([&self.owners, &self.scratch, &self.tmp]) {
             out.text(path.as_os_str());
         }
+        out.list(&self.caches, |out, cache| {
+            for path in [&cache.at, &cache.added, &cache.persons, &cache.upper, &cache.work] {
+                out.text(path.as_os_str());
+            }
+        });
         out.list(&self.hidden, |out, path| out.text(path.as_os_str()));
         out.list(&self.masked, |out, mask| {
             out.number(mask.kind as u64);
@@ -176,6 +184,8 @@ impl Reader<'_> {
             work: self.path()?,
             owners: self.path()?,
             scratch: self.path()?,
+            tmp: self.path()?,
+            caches: self.list(Self::cache)?,
             hidden: self.list(Self::path)?,
             masked: self.list(Self::mask)?,
             shown: self.list(Self::path)?,
@@ -213,6 +223,11 @@ impl Reader<'_> {
         Some(Mask { kind, path: self.path()? })
     }
 
+    fn cache(&mut self) -> Option<CacheLayer> {
+        let (at, added, persons) = (self.path()?, self.path()?, self.path()?);
+        Some(CacheLayer { at, added, persons, upper: self.path()?, work: self.path()? })
+    }
+
     fn number(&mut self) -> Option<u64> {
         let (number, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -240,6 +255,15 @@ impl Reader<'_> {
     }
 }
 
+impl Task {
+    /// The folder in which everything is that the box writes to, but for its `/tmp`.
+    pub(super) fn layers(&self) -> Option<&Path> {
+        let caches = self.caches.first().map(|cache| cache.upper.as_path());
+        let upper = (self.kind == Kind::Overlay).then_some(self.upper.as_path());
+        upper.or(caches)?.parent()
+    }
+}
+
 /// Where the box shows a host path that lies in the workspace; any other path stays where it is.
 pub(super) fn shown_path(task: &Task, host: &Path) -> PathBuf {
     match host.strip_prefix(&task.workspace) {
@@ -263,6 +287,12 @@ mod tests {
             workspace: "/w".into(),
             shown_at: "/workspace".into(),
             scratch: "/s".into(),
+            tmp: "/t".into(),
+            caches: vec![CacheLayer {
+                at: "cargo/registry".into(),
+                upper: "/u".into(),
+                ..CacheLayer::default()
+            }],
             hidden: vec!["/w/.data".into()],
             masked: [MaskKind::Folder, MaskKind::FileInside, MaskKind::File]
                 .map(|kind| Mask { path: "a".into(), kind })

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -95,25 +95,34 @@ fn proportional(pid: u32) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// Whether what is in a folder takes more than `limit` bytes of the disk. Stops as soon as it does.
-pub(super) fn is_larger(folder: &Path, limit: u64) -> bool {
+/// Whether what is in folders takes more than `limit` bytes of the disk. Stops as soon as it does.
+pub(super) fn are_larger(folders: &[PathBuf], limit: u64) -> bool {
+    add_up(folders.to_vec(), limit) > limit
+}
+
+/// How many bytes of the disk what is in a folder takes.
+pub(super) fn size(folder: &Path) -> u64 {
+    add_up(vec![folder.to_owned()], u64::MAX)
+}
+
+/// How many bytes what is in folders takes; once it is more than `enough`, some number above that.
+fn add_up(mut waiting: Vec<PathBuf>, enough: u64) -> u64 {
     let mut total = 0;
-    let mut waiting = vec![folder.to_owned()];
     while let Some(folder) = waiting.pop() {
         let Ok(entries) = fs::read_dir(folder) else { continue };
         for entry in entries.flatten() {
             let Ok(metadata) = entry.metadata() else { continue };
             // A file of no length takes an inode all the same.
             total += metadata.blocks() * 512 + 256;
-            if total > limit {
-                return true;
+            if total > enough {
+                return total;
             }
             if metadata.is_dir() {
                 waiting.push(entry.path());
             }
         }
     }
-    false
+    total
 }
 
 /// Free bytes of the file system that a folder is on.

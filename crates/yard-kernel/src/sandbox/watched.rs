@@ -36,7 +36,9 @@ pub(super) struct Watched<'a> {
     streams: [Option<OwnedFd>; 2],
     group: Option<Group>,
     limits: Limits,
-    upper: Option<PathBuf>,
+    /// What it writes to, but for its home.
+    layers: Vec<PathBuf>,
+    home: Option<Home>,
     /// Where what it writes takes room.
     disk: Option<PathBuf>,
     call: &'a Call,
@@ -53,6 +55,23 @@ pub(super) struct Watched<'a> {
     killed: bool,
 }
 
+/// A home that lasts, and how much may be in it.
+struct Home {
+    folder: PathBuf,
+    most: u64,
+    /// How much may be in it anyway: what was there at the first look, if it was full before. A command that
+    /// finds it full can still make room.
+    found: Option<u64>,
+}
+
+impl Home {
+    fn is_overfull(&mut self) -> bool {
+        let now = usage::size(&self.folder);
+        let found = *self.found.get_or_insert(now);
+        now > self.most && now > found
+    }
+}
+
 impl<'a> Watched<'a> {
     pub(super) fn new(helper: Helper, order: &Order<'_>, call: &'a Call, started: Instant) -> Self {
         let Helper { socket, mut process, group } = helper;
@@ -62,18 +81,30 @@ impl<'a> Watched<'a> {
             // A larger pipe is a matter of speed only; there is a limit for all of a user's together.
             let _ = rustix::pipe::fcntl_setpipe_size(stream, PIECE);
         }
-        let (upper, disk) = match order.layer {
-            Layer::Overlay { upper, .. } => (Some(upper.to_owned()), Some(upper.to_owned())),
-            Layer::InPlace => (None, Some(order.workspace.to_owned())),
-            Layer::ReadOnly => (None, None),
+        let lasting = order.lasting;
+        let caches = lasting.iter().flat_map(|lasting| &lasting.caches);
+        let mut layers: Vec<PathBuf> = caches.map(|cache| cache.upper.clone()).collect();
+        let disk = match order.layer {
+            Layer::Overlay { upper, .. } => {
+                layers.push(upper.to_owned());
+                Some(upper.to_owned())
+            }
+            Layer::InPlace => Some(order.workspace.to_owned()),
+            Layer::ReadOnly => lasting.map(|lasting| lasting.tmp.clone()),
         };
+        let home = lasting.map(|lasting| Home {
+            folder: lasting.tmp.clone(),
+            most: lasting.most_bytes,
+            found: (!lasting.is_full).then_some(0),
+        });
         Self {
             socket,
             helper: process,
             streams,
             group,
             limits: order.limits,
-            upper,
+            layers,
+            home,
             disk,
             call,
             started,
@@ -231,8 +262,10 @@ impl<'a> Watched<'a> {
 
     fn look_at_layer(&mut self) {
         let written = self.limits.written_bytes;
-        if self.upper.as_ref().is_some_and(|upper| usage::is_larger(upper, written)) {
+        if usage::are_larger(&self.layers, written) {
             self.end(Stopped::Written);
+        } else if self.home.as_mut().is_some_and(Home::is_overfull) {
+            self.end(Stopped::HomeFull);
         } else if self.disk.as_deref().and_then(usage::free).is_some_and(|free| free < KEPT_FREE) {
             self.end(Stopped::DiskFull);
         }

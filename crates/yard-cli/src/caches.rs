@@ -1,0 +1,152 @@
+//! Which caches of packages boxes have: one table. Where the person has one, boxes read it; what commands add is the
+//! workspace's. It looks at which folders there are, and reads no file.
+
+#![allow(clippy::disallowed_methods, reason = "folders of the machine, not of a workspace")]
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use yard_kernel::sandbox::{CACHES, Cache, Programs};
+
+use crate::person::Person;
+
+/// A package manager, and where boxes have its cache.
+struct Manager {
+    /// What tells it where its cache is, and where that is in a box.
+    told: &'static [(&'static str, &'static str)],
+    /// What of the person's is shown: a name, where boxes have it, and where it is.
+    shared: &'static [Shared],
+}
+
+struct Shared {
+    name: &'static str,
+    /// Where boxes have it, below the folder of caches.
+    at: &'static str,
+    /// The variable by which the person says where it is, and where it is then below that.
+    variable: Option<(&'static str, &'static str)>,
+    /// Where it is otherwise, below the person's home.
+    home: &'static str,
+}
+
+const fn shared(name: &'static str, at: &'static str, home: &'static str) -> Shared {
+    Shared { name, at, variable: None, home }
+}
+
+/// Every package manager that is known.
+const MANAGERS: [Manager; 11] = [
+    Manager {
+        told: &[("CARGO_HOME", "cargo")],
+        shared: &[
+            Shared {
+                variable: Some(("CARGO_HOME", "registry")),
+                ..shared("cargo-registry", "cargo/registry", ".cargo/registry")
+            },
+            Shared {
+                variable: Some(("CARGO_HOME", "git")),
+                ..shared("cargo-git", "cargo/git", ".cargo/git")
+            },
+        ],
+    },
+    Manager {
+        told: &[("PIP_CACHE_DIR", "pip")],
+        shared: &[Shared {
+            variable: Some(("PIP_CACHE_DIR", "")),
+            ..shared("pip", "pip", ".cache/pip")
+        }],
+    },
+    Manager {
+        told: &[("UV_CACHE_DIR", "uv")],
+        shared: &[Shared {
+            variable: Some(("UV_CACHE_DIR", "")),
+            ..shared("uv", "uv", ".cache/uv")
+        }],
+    },
+    Manager {
+        told: &[("POETRY_CACHE_DIR", "poetry")],
+        shared: &[shared("poetry", "poetry", ".cache/pypoetry")],
+    },
+    // Beside packages, the person's folder has logs of what they did.
+    Manager {
+        told: &[("npm_config_cache", "npm")],
+        shared: &[Shared {
+            variable: Some(("npm_config_cache", "_cacache")),
+            ..shared("npm", "npm/_cacache", ".npm/_cacache")
+        }],
+    },
+    Manager {
+        told: &[("npm_config_store_dir", "pnpm")],
+        shared: &[shared("pnpm", "pnpm", ".local/share/pnpm/store")],
+    },
+    Manager {
+        told: &[("YARN_CACHE_FOLDER", "yarn"), ("YARN_GLOBAL_FOLDER", "yarn-berry")],
+        shared: &[
+            shared("yarn", "yarn", ".cache/yarn"),
+            shared("yarn-berry", "yarn-berry/cache", ".yarn/berry/cache"),
+        ],
+    },
+    Manager {
+        told: &[("BUN_INSTALL_CACHE_DIR", "bun")],
+        shared: &[shared("bun", "bun", ".bun/install/cache")],
+    },
+    Manager {
+        told: &[("GOMODCACHE", "go-mod"), ("GOCACHE", "go-build")],
+        shared: &[
+            Shared {
+                variable: Some(("GOMODCACHE", "")),
+                ..shared("go-mod", "go-mod", "go/pkg/mod")
+            },
+            Shared {
+                variable: Some(("GOCACHE", "")),
+                ..shared("go-build", "go-build", ".cache/go-build")
+            },
+        ],
+    },
+    Manager {
+        told: &[("GRADLE_USER_HOME", "gradle")],
+        shared: &[
+            shared("gradle-modules", "gradle/caches/modules-2", ".gradle/caches/modules-2"),
+            shared("gradle-wrapper", "gradle/wrapper/dists", ".gradle/wrapper/dists"),
+        ],
+    },
+    Manager { told: &[], shared: &[shared("maven", "maven", ".m2/repository")] },
+];
+
+/// What is told to managers besides where their cache is.
+const BESIDES: [(&str, &str); 1] = [
+    // Hard links into a cache that is another file system cannot be made, and uv complains of each.
+    ("UV_LINK_MODE", "copy"),
+];
+
+/// Adds the caches that boxes have of a person's.
+pub(crate) fn add_to(programs: &mut Programs, person: &Person<'_>) {
+    for manager in &MANAGERS {
+        programs.caches.extend(manager.shared.iter().filter_map(|shared| shared.of(person)));
+        let told = manager.told.iter().map(|(variable, at)| variable_of(variable, at));
+        programs.cache_environment.extend(told);
+    }
+    // Maven is told by an option alone.
+    let maven = format!("-Dmaven.repo.local={CACHES}/maven");
+    programs.cache_environment.push(("MAVEN_OPTS".into(), maven.into()));
+    let besides = BESIDES.map(|(name, value)| (name.into(), value.into()));
+    programs.cache_environment.extend(besides);
+}
+
+fn variable_of(variable: &str, at: &str) -> (OsString, OsString) {
+    (variable.into(), Path::new(CACHES).join(at).into_os_string())
+}
+
+impl Shared {
+    /// The person's, if there is one.
+    fn of(&self, person: &Person<'_>) -> Option<Cache> {
+        let said = self.variable.and_then(|(variable, below)| {
+            (person.variable)(variable).map(|said| PathBuf::from(said).join(below))
+        });
+        let usual = || person.home.as_ref().map(|home| home.join(self.home));
+        let persons = said.or_else(usual).filter(|persons| persons.is_absolute())?;
+        // A link to a cache on another disk is followed, as long as it does not lead to the home.
+        let persons = persons.canonicalize().ok().filter(|persons| persons.is_dir())?;
+        let holds_home = person.home.as_ref().is_some_and(|home| home.starts_with(&persons));
+        let (name, at) = (self.name.to_owned(), PathBuf::from(self.at));
+        (!holds_home).then_some(Cache { name, at, persons })
+    }
+}

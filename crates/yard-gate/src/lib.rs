@@ -20,6 +20,7 @@ mod open;
 mod page;
 mod plan_mode;
 mod policy;
+mod project_files;
 mod questions;
 mod reading;
 mod redaction;

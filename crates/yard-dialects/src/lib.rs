@@ -22,6 +22,7 @@ pub mod filesystem;
 pub mod form;
 mod history;
 mod json;
+mod limit_words;
 mod nearest;
 mod pages;
 mod paging;

@@ -11,7 +11,7 @@
 
 use yard_core::op::{FETCH_BYTES, Fetch, Import, Land, Landed, TakeIn};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
-use yard_kernel::sandbox::Level;
+use yard_kernel::sandbox::{Level, Limits as CommandLimits};
 use yard_kernel::{Command, Ground, Ran, Said, store_fault};
 use yard_store::{Mode, StoreError};
 
@@ -193,6 +193,11 @@ impl Session {
     fn without_effect(&self, ran: Ran, why: &str) -> Outcome<Finished> {
         self.open().workspace.drop_run(ran.run);
         Outcome::Done(Finished { ran, landed: Landed::default(), dropped: Some(why.to_owned()) })
+    }
+
+    /// What a command may use here.
+    pub fn command_limits(&self) -> CommandLimits {
+        self.open().workspace.command_limits()
     }
 
     /// Forgets a run, with what it changed.

@@ -57,7 +57,7 @@ pub use terminals::{Listed, Seen, Terminals};
 pub use transcript::Transcripts;
 pub use web::{Fetched, Installing, Web};
 pub use yard_kernel::net::{Method, Net, Page as WebPage, Request, Resolve, Shape, Target};
-pub use yard_kernel::sandbox::{Ended, Exit, Level, Size, Stopped};
+pub use yard_kernel::sandbox::{Ended, Exit, Level, Limits as CommandLimits, Size, Stopped};
 pub use yard_kernel::{
     Boxed, Command, Execute, Glance, Leftover, Ran, Said, Screen, Upload, Uploaded, Why, Workspace,
 };

@@ -19,7 +19,7 @@ use crate::op::purge;
 use crate::recent::{InParts, Recent};
 use crate::upload::{Uploads, sweep_kept};
 use crate::weigh::{OthersSeen, Pointers};
-use crate::{Boxed, Committed, Deed, Proposal, VirtualFiles, leftovers, recovery};
+use crate::{Boxed, Committed, Deed, Proposal, VirtualFiles, leftovers, recovery, sandbox};
 
 /// How many signatures are remembered in memory before they are handed to the store.
 const REMEMBERED: usize = 4_096;
@@ -148,6 +148,11 @@ impl Workspace {
     /// The bounds of this workspace.
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// What a command may use here.
+    pub fn command_limits(&self) -> sandbox::Limits {
+        self.boxed.as_ref().map_or_else(sandbox::Limits::default, |boxed| boxed.limits)
     }
 
     /// The canonical path of the directory on this machine.

@@ -41,7 +41,10 @@ pub(super) fn probe(helper: PathBuf, wish: Wish) -> (Shared, Trials) {
         Ok(owners) => (owners, None),
         Err(error) => (None, Some(error)),
     };
-    let groups = Groups::find();
+    let groups = Groups::find().and_then(|groups| match wish.all_memory {
+        Some(bytes) => groups.bounded_together(bytes),
+        None => Ok(groups),
+    });
     let about_groups = findings::groups(&groups);
     let groups = groups.ok().map(Arc::new);
     let mut shared = Shared { helper, wish, level: Level::Full, owners, groups };

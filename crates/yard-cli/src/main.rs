@@ -19,6 +19,7 @@ mod place;
 mod reply;
 mod rooms;
 mod step_name;
+mod storage;
 mod table;
 mod telemetry;
 mod terminal;

@@ -12,6 +12,9 @@
 #[cfg(target_os = "linux")]
 #[path = "cli/programs.rs"]
 mod programs;
+#[cfg(target_os = "linux")]
+#[path = "cli/storage.rs"]
+mod storage;
 mod support;
 
 use std::fs;

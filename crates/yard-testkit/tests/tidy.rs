@@ -35,6 +35,7 @@ const FILES: &[&str] = &[
     "crates/yard-kernel/src/sandbox",
     "crates/yard-cli/src/overlap.rs",
     "crates/yard-cli/src/place.rs",
+    "crates/yard-cli/src/storage.rs",
     "crates/yard-cli/src/toolchains.rs",
     "crates/yard-cli/src/world.rs",
     "crates/yard-testkit/",

@@ -2,6 +2,7 @@
 //! a server when it starts. Besides git, which is asked for the person's name, nothing here starts a process.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use yard_kernel::sandbox::{Limits, Sandbox, Wish};
@@ -9,7 +10,7 @@ use yard_kernel::{Boxed, Keeping, TerminalLimits};
 
 use crate::config::Commands;
 use crate::toolchains::Found;
-use crate::{git_identity, toolchains};
+use crate::{git_identity, hidden_programs, toolchains};
 
 /// Where a server's boxes show the workspace: no path of the host is for agents from elsewhere (R13).
 const SHOWN_AT: &str = "/workspace";
@@ -18,7 +19,14 @@ const SHOWN_AT: &str = "/workspace";
 /// will lie.
 pub(crate) fn local(data: &Path, commands: &Commands) -> Boxed {
     let (data, probed) = (data.to_owned(), commands.clone());
-    configured(Boxed::new(move || probe(&data, &probed, None)), limits(commands), commands)
+    let mut boxed =
+        configured(Boxed::new(move || probe(&data, &probed, None)), limits(commands), commands);
+    let show = commands.show.clone();
+    boxed.hidden_programs = Some(Arc::new(move |name| {
+        let shown = toolchains::of_this_process().programs.shown;
+        hidden_programs::find(name, &[shown, show.clone()].concat())
+    }));
+    boxed
 }
 
 /// The box of a server, which found out already what its machine can do.

@@ -10,6 +10,7 @@ mod config;
 mod door;
 mod failure;
 mod git_identity;
+mod hidden_programs;
 mod leftovers;
 mod log;
 mod log_lines;

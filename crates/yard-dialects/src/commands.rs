@@ -9,7 +9,7 @@ use yard_core::op::Landed;
 use yard_gate::{Command, Finished, Outcome, Said, Stopped};
 
 use crate::tool::{Context, Stop};
-use crate::{args, limit_words};
+use crate::{args, hidden_words, limit_words};
 
 /// Runs a command.
 pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
@@ -119,12 +119,25 @@ pub(crate) fn story(context: &Context<'_>, finished: &Finished) -> Option<String
     parts.extend(finished.dropped.clone());
     parts.extend(changes(&finished.landed));
     parts.extend(masked(finished.ran.masked));
+    parts.extend(hidden(context, finished));
     if !finished.landed.left_out.is_empty() {
         let names: Vec<String> =
             finished.landed.left_out.iter().take(5).map(|path| context.shown(path)).collect();
         parts.push(format!("no workspace keeps sockets, FIFOs and devices: {}", names.join(", ")));
     }
     if parts.is_empty() { None } else { Some(parts.join("; ")) }
+}
+
+/// A word on a program that the command did not find, and that its box does not show.
+fn hidden(context: &Context<'_>, finished: &Finished) -> Option<String> {
+    if code(finished) != hidden_words::NOT_FOUND {
+        return None;
+    }
+    let said = &finished.ran.stderr;
+    let text = [&said.head[..], &said.tail[..]].map(String::from_utf8_lossy).concat();
+    let name = hidden_words::missing_program(&text)?;
+    let folder = context.session.hidden_program(name)?;
+    Some(hidden_words::hidden(name, &folder))
 }
 
 /// A word on files that a command could not read, because its caller may not.

@@ -20,6 +20,7 @@ pub mod envelope;
 pub mod file;
 pub mod filesystem;
 pub mod form;
+mod hidden_words;
 mod history;
 mod json;
 mod limit_words;

@@ -9,6 +9,8 @@
 //!
 //! Whatever its caller may not read is masked in its box, whoever asks for the command.
 
+use std::path::PathBuf;
+
 use yard_core::op::{FETCH_BYTES, Fetch, Import, Land, Landed, TakeIn};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
 use yard_kernel::sandbox::{Level, Limits as CommandLimits};
@@ -193,6 +195,11 @@ impl Session {
     fn without_effect(&self, ran: Ran, why: &str) -> Outcome<Finished> {
         self.open().workspace.drop_run(ran.run);
         Outcome::Done(Finished { ran, landed: Landed::default(), dropped: Some(why.to_owned()) })
+    }
+
+    /// The folder of a program that is on this machine and not in the box, where callers may know that.
+    pub fn hidden_program(&self, name: &str) -> Option<PathBuf> {
+        self.open().workspace.hidden_program(name)
     }
 
     /// What a command may use here.

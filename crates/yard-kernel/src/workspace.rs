@@ -150,6 +150,12 @@ impl Workspace {
         &self.limits
     }
 
+    /// The folder of a program that is on this machine and not in the box, where callers may know that.
+    pub fn hidden_program(&self, name: &str) -> Option<PathBuf> {
+        let find = self.boxed.as_ref()?.hidden_programs.as_ref()?;
+        find(name)
+    }
+
     /// What a command may use here.
     pub fn command_limits(&self) -> sandbox::Limits {
         self.boxed.as_ref().map_or_else(sandbox::Limits::default, |boxed| boxed.limits)

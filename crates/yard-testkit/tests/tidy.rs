@@ -33,6 +33,7 @@ const FILES: &[&str] = &[
     "crates/yard-store/src/sqlite",
     "crates/yard-kernel/src/disk",
     "crates/yard-kernel/src/sandbox",
+    "crates/yard-cli/src/hidden_programs.rs",
     "crates/yard-cli/src/overlap.rs",
     "crates/yard-cli/src/place.rs",
     "crates/yard-cli/src/storage.rs",

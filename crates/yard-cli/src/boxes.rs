@@ -2,6 +2,7 @@
 //! a server when it starts. Besides git, which is asked for the person's name, nothing here starts a process.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use yard_kernel::sandbox::{Limits, Sandbox, Wish};
@@ -10,7 +11,7 @@ use yard_kernel::{Boxed, Keeping, TerminalLimits};
 use crate::config::Commands;
 use crate::person::Person;
 use crate::toolchains::Found;
-use crate::{caches, git_identity};
+use crate::{caches, git_identity, hidden_programs};
 
 /// Where a server's boxes show the workspace: no path of the host is for agents from elsewhere (R13).
 const SHOWN_AT: &str = "/workspace";
@@ -19,26 +20,38 @@ const SHOWN_AT: &str = "/workspace";
 /// will lie.
 pub(crate) fn local(data: &Path, commands: &Commands) -> Boxed {
     let (data, probed) = (data.to_owned(), commands.clone());
-    configured(Boxed::new(move || probe(&data, &probed)), commands)
+    let mut boxed =
+        configured(Boxed::new(move || probe(&data, &probed, None)), limits(commands), commands);
+    let show = commands.show.clone();
+    boxed.hidden_programs = Some(Arc::new(move |name| {
+        let shown = Found::of(&Person::of_this_process()).programs.shown;
+        hidden_programs::find(name, &[shown, show.clone()].concat())
+    }));
+    boxed
 }
 
 /// The box of a server, which found out already what its machine can do.
 pub(crate) fn served(sandbox: Sandbox, commands: &Commands) -> Boxed {
     let mut boxed = Boxed::new(move || sandbox);
     boxed.shown_at = Some(PathBuf::from(SHOWN_AT));
-    configured(boxed, commands)
+    configured(boxed, served_limits(commands), commands)
 }
 
 /// The same box, with what the operator lets commands use.
-fn configured(mut boxed: Boxed, commands: &Commands) -> Boxed {
-    boxed.limits = limits(commands);
+fn configured(mut boxed: Boxed, limits: Limits, commands: &Commands) -> Boxed {
+    boxed.limits = limits;
     boxed.keeping = keeping(commands);
     boxed.terminals = terminals(commands);
     boxed
 }
 
+/// Finds out what this machine can do for a server, whose workspaces share it.
+pub(crate) fn probe_served(data: &Path, commands: &Commands) -> Sandbox {
+    probe(data, commands, served_limits(commands).all_memory_bytes)
+}
+
 /// Finds out what this machine can do.
-pub(crate) fn probe(data: &Path, commands: &Commands) -> Sandbox {
+fn probe(data: &Path, commands: &Commands, all_memory: Option<u64>) -> Sandbox {
     // Without a binary of its own to run, nothing runs: the probe says so.
     let helper = std::env::current_exe().unwrap_or_default();
     let wish = Wish {
@@ -46,6 +59,7 @@ pub(crate) fn probe(data: &Path, commands: &Commands) -> Sandbox {
         shown: commands.show.clone(),
         programs: find_programs().programs,
         scratch: data.to_owned(),
+        all_memory,
         ..Wish::default()
     };
     Sandbox::probe(helper, wish)
@@ -64,7 +78,8 @@ fn mib(count: u64) -> u64 {
     count.saturating_mul(1 << 20)
 }
 
-fn keeping(commands: &Commands) -> Keeping {
+/// How much of what commands say and build is kept.
+pub(crate) fn keeping(commands: &Commands) -> Keeping {
     let usual = Keeping::default();
     let days = |count: u64| Duration::from_secs(count.saturating_mul(24 * 3_600));
     Keeping {
@@ -88,15 +103,50 @@ fn terminals(commands: &Commands) -> TerminalLimits {
     }
 }
 
-fn limits(commands: &Commands) -> Limits {
+/// What a command may use on one person's machine.
+pub(crate) fn limits(commands: &Commands) -> Limits {
     let usual = Limits::default();
+    let minutes = |count: u64| Duration::from_secs(count.saturating_mul(60));
     Limits {
-        cpu_seconds: commands.cpu_seconds.unwrap_or(usual.cpu_seconds),
+        wall: commands.run_minutes.map_or(usual.wall, minutes),
+        cpu_seconds: commands.cpu_seconds.or(usual.cpu_seconds),
         memory_bytes: commands.memory_mib.map_or(usual.memory_bytes, mib),
         processes: commands.processes.unwrap_or(usual.processes),
         open_files: commands.open_files.unwrap_or(usual.open_files),
         file_bytes: commands.file_mib.map_or(usual.file_bytes, mib),
         written_bytes: commands.written_mib.map_or(usual.written_bytes, mib),
         ..usual
+    }
+}
+
+/// What a command may use on a server: all of them together may take what one may on a person's machine, and
+/// one of them half of that, so that no workspace takes the memory of all others.
+fn served_limits(commands: &Commands) -> Limits {
+    let usual = Limits::default();
+    let all = commands.all_memory_mib.map_or(usual.memory_bytes, mib);
+    let one = commands.memory_mib.map_or(all / 2, mib).min(all);
+    Limits { memory_bytes: one, all_memory_bytes: Some(all), ..limits(commands) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_of_a_server_share_what_one_person_has() {
+        let usual = limits(&Commands::default());
+        assert_eq!((usual.cpu_seconds, usual.processes), (None, 4_096));
+        assert_eq!((usual.wall.as_secs(), usual.all_memory_bytes), (3_600, None));
+        let served = served_limits(&Commands::default());
+        assert_eq!(served.all_memory_bytes, Some(usual.memory_bytes));
+        assert_eq!(served.memory_bytes, usual.memory_bytes / 2);
+        let (memory_mib, all_memory_mib) = (Some(3_000), Some(2_000));
+        let commands = Commands { memory_mib, all_memory_mib, ..Commands::default() };
+        let served = served_limits(&commands);
+        assert_eq!((served.memory_bytes, served.all_memory_bytes), (mib(2_000), Some(mib(2_000))));
+        let commands = Commands { run_minutes: Some(5), cpu_seconds: Some(7), ..commands };
+        let bounded = limits(&commands);
+        assert_eq!((bounded.wall.as_secs(), bounded.cpu_seconds), (300, Some(7)));
+        assert_eq!(bounded.memory_bytes, mib(3_000));
     }
 }

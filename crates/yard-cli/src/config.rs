@@ -103,9 +103,13 @@ pub(crate) struct Commands {
     pub(crate) show: Vec<PathBuf>,
     /// Memory of all processes of a command together.
     pub(crate) memory_mib: Option<u64>,
+    /// Memory of all commands of a server together.
+    pub(crate) all_memory_mib: Option<u64>,
+    /// The longest time that a command may run.
+    pub(crate) run_minutes: Option<u64>,
     /// Processes and threads of a command at a time.
     pub(crate) processes: Option<u64>,
-    /// Processor time of a command.
+    /// Processor time of a command; without it, as much as it takes.
     pub(crate) cpu_seconds: Option<u64>,
     /// Open files of a process.
     pub(crate) open_files: Option<u64>,

@@ -134,13 +134,20 @@ fn opening(
         root: place.root.clone(),
         state_dir: place.state_dir.clone(),
         store: Arc::clone(&store) as _,
-        limits: Limits::default(),
+        limits: limits(boxed.as_ref()),
         world,
         probe: None,
         resolution: Resolution::Auto,
         virtual_files: Some(Transcripts::new(store as _)),
         boxed,
     }
+}
+
+/// The bounds of a workspace whose commands run in this box.
+fn limits(boxed: Option<&Boxed>) -> Limits {
+    let usual = Limits::default();
+    let longest = boxed.and_then(|boxed| i64::try_from(boxed.limits.wall.as_millis()).ok());
+    Limits { run_millis: longest.unwrap_or(usual.run_millis), ..usual }
 }
 
 /// Opens the workspace at a place with everything that a session of it needs, for every door of this

@@ -250,6 +250,31 @@ pub(crate) fn other_roots(root: &Path, data_dir: Option<&Path>) -> Vec<PathBuf> 
     roots.filter(|other| other != root && other.is_dir()).collect()
 }
 
+/// The folder that keeps the history of a workspace.
+pub(crate) struct StateFolder {
+    /// What people know the workspace by: its root, or on a server its id.
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+}
+
+/// Every folder of a data folder that keeps the history of a workspace.
+pub(crate) fn state_folders(data: &Path) -> Vec<StateFolder> {
+    let inside = |folder: &str| {
+        let entries = fs::read_dir(data.join(folder)).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.join("journal.db").is_file())
+    };
+    let own_name =
+        |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let local = inside("workspaces").filter_map(|path| {
+        // On a server there are workspaces themselves beside them, whose names are ids.
+        let is_ours = own_name(&path).len() == STATE_NAME_DIGITS;
+        let note = fs::read_to_string(path.join(NOTE)).ok().filter(|_| is_ours)?;
+        Some(StateFolder { name: note.trim_end_matches('\n').to_owned(), path })
+    });
+    let served = inside("journals").map(|path| StateFolder { name: own_name(&path), path });
+    local.chain(served).collect()
+}
+
 /// An absolute path with its links resolved as far as it exists: what does not exist yet is made
 /// later, so it holds no links.
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {

@@ -18,6 +18,9 @@ mod programs;
 #[cfg(target_os = "linux")]
 #[path = "cli/secrets.rs"]
 mod secrets;
+#[cfg(target_os = "linux")]
+#[path = "cli/storage.rs"]
+mod storage;
 mod support;
 
 use std::fs;

@@ -28,7 +28,7 @@ impl Default for Limits {
             match_line_bytes: 4 << 10,
             replans: 1_000,
             call_millis: 120_000,
-            run_millis: 600_000,
+            run_millis: 3_600_000,
         }
     }
 }

@@ -8,8 +8,8 @@ use yard_core::WsPath;
 use yard_core::op::Landed;
 use yard_gate::{Command, Finished, NotKept, Outcome, Said, Stopped};
 
-use crate::args;
 use crate::tool::{Context, Stop};
+use crate::{args, hidden_words, limit_words};
 
 /// Runs a command.
 pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
@@ -47,7 +47,10 @@ pub(crate) fn in_shell(text: &str, folder: WsPath, wall: Duration) -> Command {
 pub(crate) fn wall(context: &Context<'_>, name: &str, millis: u64) -> Result<Duration, Stop> {
     let most = u64::try_from(context.limits().run_millis).unwrap_or(0);
     if millis == 0 || millis > most {
-        let message = format!("expected between 1 millisecond and {} seconds", most / 1_000);
+        let message = format!(
+            "expected between 1 millisecond and {} seconds (`run_minutes` of `[commands]`)",
+            most / 1_000
+        );
         return Err(Stop::argument(name, message));
     }
     Ok(Duration::from_millis(millis))
@@ -110,18 +113,32 @@ pub(crate) fn is_out_of_time(finished: &Finished) -> bool {
 
 /// Why it was ended, and what became of what it changed; `None` if it just ran and changed nothing.
 pub(crate) fn story(context: &Context<'_>, finished: &Finished) -> Option<String> {
-    let mut parts = Vec::new();
-    parts.extend(finished.ran.ended.stopped.map(|why| stopped(why).to_owned()));
+    let (mut parts, ended) = (Vec::new(), &finished.ran.ended);
+    let limits = || context.session.command_limits();
+    parts.extend(ended.stopped.map(|why| limit_words::ended_by(why, &limits(), ended.took)));
     parts.extend(finished.dropped.clone());
     parts.extend(changes(&finished.landed));
     parts.extend(masked(finished.ran.masked));
     parts.extend(finished.ran.not_kept.iter().map(not_kept));
+    parts.extend(hidden(context, finished));
     if !finished.landed.left_out.is_empty() {
         let names: Vec<String> =
             finished.landed.left_out.iter().take(5).map(|path| context.shown(path)).collect();
         parts.push(format!("no workspace keeps sockets, FIFOs and devices: {}", names.join(", ")));
     }
     if parts.is_empty() { None } else { Some(parts.join("; ")) }
+}
+
+/// A word on a program that the command did not find, and that its box does not show.
+fn hidden(context: &Context<'_>, finished: &Finished) -> Option<String> {
+    if code(finished) != hidden_words::NOT_FOUND {
+        return None;
+    }
+    let said = &finished.ran.stderr;
+    let text = [&said.head[..], &said.tail[..]].map(String::from_utf8_lossy).concat();
+    let name = hidden_words::missing_program(&text)?;
+    let folder = context.session.hidden_program(name)?;
+    Some(hidden_words::hidden(name, &folder))
 }
 
 /// A word on files that a command could not read, because its caller may not.
@@ -148,21 +165,6 @@ fn not_kept(what: &NotKept) -> String {
             "the home and /tmp of this chat are full: remove what is not needed there (`home_mib` of \
              `[commands]` is their size)"
                 .to_owned()
-        }
-    }
-}
-
-pub(crate) fn stopped(why: Stopped) -> &'static str {
-    match why {
-        Stopped::Wall => "it ran out of time and was ended, with everything that it had started",
-        Stopped::Cancelled => "the call was cancelled, and the command ended",
-        Stopped::Memory => "it was ended because it took more memory than it may",
-        Stopped::Cpu => "it was ended because it took more processor time than it may",
-        Stopped::Processes => "it was ended because it had more processes than it may",
-        Stopped::Written => "it was ended because it wrote more than it may",
-        Stopped::DiskFull => "it was ended because the disk is nearly full",
-        Stopped::HomeFull => {
-            "it was ended because it put more into its home and /tmp than they hold"
         }
     }
 }

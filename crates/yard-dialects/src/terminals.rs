@@ -8,8 +8,8 @@ use serde::Serialize;
 use yard_core::WsPath;
 use yard_gate::{Listed, Screen, Seen, Stopped, Why};
 
-use crate::commands;
 use crate::tool::Context;
+use crate::{commands, limit_words};
 
 /// How long a call looks at a terminal.
 pub(crate) const LOOK: Duration = Duration::from_secs(10);
@@ -73,7 +73,7 @@ impl Told {
             output: output.text,
             truncated: output.truncated,
             state: state(glance.why),
-            because: because(seen),
+            because: because(context, seen),
             exit_code: glance.end.map(|ended| ended.code()),
             screen: glance.screen.as_ref().map(Shown::of),
             log_path: output.path,
@@ -104,19 +104,24 @@ fn state(why: Why) -> State {
     }
 }
 
-fn because(seen: &Seen) -> String {
+fn because(context: &Context<'_>, seen: &Seen) -> String {
     let glance = &seen.glance;
     let hidden = if glance.echoes { "" } else { "; what is typed is not shown" };
     match glance.why {
-        Why::Ended => match glance.end.and_then(|ended| ended.stopped) {
-            Some(Stopped::Cancelled) if seen.ended.is_some() => {
+        Why::Ended => match glance.end.and_then(|ended| Some((ended.stopped?, ended.took))) {
+            Some((Stopped::Cancelled, _)) if seen.ended.is_some() => {
                 format!("it was ended: {}", seen.ended.as_deref().unwrap_or_default())
             }
             None => "the program ended".to_owned(),
-            Some(Stopped::Cancelled) => {
+            Some((Stopped::Cancelled, _)) => {
                 "it was ended, with everything that it had started".to_owned()
             }
-            Some(stopped) => commands::stopped(stopped).to_owned(),
+            Some((Stopped::Wall, _)) => {
+                limit_words::end_of_life(context.session.terminals().longest_life())
+            }
+            Some((why, took)) => {
+                limit_words::ended_by(why, &context.session.command_limits(), took)
+            }
         },
         Why::Input => format!("the program reads from the terminal{hidden}"),
         Why::Quiet => format!("it was quiet for a while, and what it does cannot be seen{hidden}"),

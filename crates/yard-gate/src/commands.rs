@@ -9,9 +9,11 @@
 //!
 //! Whatever its caller may not read is masked in its box, whoever asks for the command.
 
+use std::path::PathBuf;
+
 use yard_core::op::{FETCH_BYTES, Fetch, Import, Land, Landed, TakeIn};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
-use yard_kernel::sandbox::Level;
+use yard_kernel::sandbox::{Level, Limits as CommandLimits};
 use yard_kernel::{Command, Ground, Ran, Said, store_fault};
 use yard_store::{Mode, StoreError};
 
@@ -194,6 +196,16 @@ impl Session {
     fn without_effect(&self, ran: Ran, why: &str) -> Outcome<Finished> {
         self.open().workspace.drop_run(ran.run);
         Outcome::Done(Finished { ran, landed: Landed::default(), dropped: Some(why.to_owned()) })
+    }
+
+    /// The folder of a program that is on this machine and not in the box, where callers may know that.
+    pub fn hidden_program(&self, name: &str) -> Option<PathBuf> {
+        self.open().workspace.hidden_program(name)
+    }
+
+    /// What a command may use here.
+    pub fn command_limits(&self) -> CommandLimits {
+        self.open().workspace.command_limits()
     }
 
     /// Forgets a run, with what it changed.

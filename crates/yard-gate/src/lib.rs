@@ -20,6 +20,7 @@ mod open;
 mod page;
 mod plan_mode;
 mod policy;
+mod project_files;
 mod questions;
 mod reading;
 mod redaction;
@@ -56,7 +57,7 @@ pub use terminals::{Listed, Seen, Terminals};
 pub use transcript::Transcripts;
 pub use web::{Fetched, Installing, Web};
 pub use yard_kernel::net::{Method, Net, Page as WebPage, Request, Resolve, Shape, Target};
-pub use yard_kernel::sandbox::{Ended, Exit, Level, Size, Stopped};
+pub use yard_kernel::sandbox::{Ended, Exit, Level, Limits as CommandLimits, Size, Stopped};
 pub use yard_kernel::{
     Boxed, Command, Execute, Glance, Leftover, NotKept, Ran, Said, Screen, Upload, Uploaded, Why,
     Workspace,

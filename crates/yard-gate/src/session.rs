@@ -261,6 +261,11 @@ impl Session {
         Self { is_inner: true, asking: None, permit: None, ..self.clone() }
     }
 
+    /// The same session for looks that belong to no operation of the call: nothing notes them.
+    pub(crate) fn quiet(&self) -> Self {
+        Self { effects: None, notebook: None, touched: None, ..self.inner() }
+    }
+
     /// The same caller in one chat, outside of any call.
     pub(crate) fn beside(&self, chat: ChatId) -> Self {
         let (chat, asking, permit) = (Some(chat), None, None);

@@ -63,7 +63,13 @@ pub struct Boxed {
     pub keeping: Keeping,
     /// What terminals may use besides.
     pub terminals: TerminalLimits,
+    /// Finds the folder of a program that is on this machine and that the box does not show. Only where callers
+    /// may know paths of the machine (R13).
+    pub hidden_programs: Option<HiddenPrograms>,
 }
+
+/// Finds the folder of a program that a box does not show, by the program's name.
+pub type HiddenPrograms = Arc<dyn Fn(&str) -> Option<PathBuf> + Send + Sync>;
 
 /// What terminals may use, beside what every command may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +97,8 @@ impl Boxed {
         let probe: Probing = Box::new(probe);
         let sandbox = Arc::new(LazyLock::new(probe));
         let (limits, keeping) = (sandbox::Limits::default(), Keeping::default());
-        Self { sandbox, shown_at: None, limits, keeping, terminals: TerminalLimits::default() }
+        let terminals = TerminalLimits::default();
+        Self { sandbox, shown_at: None, limits, keeping, terminals, hidden_programs: None }
     }
 
     /// Where commands run.

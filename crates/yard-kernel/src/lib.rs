@@ -41,7 +41,7 @@ mod weigh;
 mod workspace;
 
 pub use belonging::{Adopted, adopt};
-pub use command::{Boxed, Command, Ground, NotKept, Ran, TerminalLimits};
+pub use command::{Boxed, Command, Ground, HiddenPrograms, NotKept, Ran, TerminalLimits};
 pub use disk::{DiskCall, Keeping, Probe, Resolution, Said, Whole};
 pub use journal::Signed;
 pub use leftovers::Leftover;

@@ -189,7 +189,7 @@ impl Workspace {
         let limits = sandbox::Limits {
             wall: new.command.wall,
             grace: GRACE,
-            cpu_seconds: boxed.limits.cpu_seconds.max(new.command.wall.as_secs()),
+            cpu_seconds: boxed.limits.cpu_seconds.map(|most| most.max(new.command.wall.as_secs())),
             ..boxed.limits
         };
         let (sandbox, caches) = (boxed.sandbox().clone(), Arc::clone(&self.caches));

@@ -21,7 +21,7 @@ use crate::op::purge;
 use crate::recent::{InParts, Recent};
 use crate::upload::{Uploads, sweep_kept};
 use crate::weigh::{OthersSeen, Pointers};
-use crate::{Boxed, Committed, Deed, Proposal, VirtualFiles, leftovers, recovery};
+use crate::{Boxed, Committed, Deed, Proposal, VirtualFiles, leftovers, recovery, sandbox};
 
 /// How many signatures are remembered in memory before they are handed to the store.
 const REMEMBERED: usize = 4_096;
@@ -156,6 +156,17 @@ impl Workspace {
     /// The bounds of this workspace.
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// The folder of a program that is on this machine and not in the box, where callers may know that.
+    pub fn hidden_program(&self, name: &str) -> Option<PathBuf> {
+        let find = self.boxed.as_ref()?.hidden_programs.as_ref()?;
+        find(name)
+    }
+
+    /// What a command may use here.
+    pub fn command_limits(&self) -> sandbox::Limits {
+        self.boxed.as_ref().map_or_else(sandbox::Limits::default, |boxed| boxed.limits)
     }
 
     /// The canonical path of the directory on this machine.

@@ -264,6 +264,10 @@ pub trait Registry: Send + Sync {
         limit: usize,
     ) -> Result<Vec<KeyRow>>;
 
+    /// The keys of all workspaces that were not deleted, without those that were revoked, by id, after `after`;
+    /// each with the name of its workspace.
+    fn all_keys(&self, after: Option<KeyId>, limit: usize) -> Result<Vec<(KeyRow, String)>>;
+
     /// The key with that secret, unless it was revoked or its workspace deleted.
     fn key_by_secret(&self, secret: &SecretHash) -> Result<Option<KeyRow>>;
 

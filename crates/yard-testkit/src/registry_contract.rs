@@ -454,6 +454,13 @@ fn keys(registry: &dyn Registry, world: &FakeWorld) {
     assert_eq!(registry.key_by_secret(&secret(1)).unwrap(), Some(key.clone()));
     assert_eq!(registry.keys(room.id, None, 9).unwrap(), std::slice::from_ref(&key));
     assert!(registry.keys(other.id, None, 9).unwrap().is_empty());
+    let elsewhere = add_key(registry, world, &other, &ada, 7);
+    let all = [(key.clone(), room.name.clone()), (elsewhere.clone(), other.name.clone())];
+    assert_eq!(registry.all_keys(None, 9).unwrap(), all);
+    assert_eq!(registry.all_keys(Some(key.id), 9).unwrap(), all[1..]);
+    assert_eq!(registry.all_keys(None, 1).unwrap(), all[..1]);
+    assert!(registry.revoke_key(other.id, elsewhere.id, &audit(world, "revoke key")).unwrap());
+    assert_eq!(registry.all_keys(None, 9).unwrap(), all[..1]);
     let copy = key_row(world, &other, &ada);
     assert!(registry.add_key(&copy, &secret(1), &audit(world, "add key")).is_err());
     let revoke =

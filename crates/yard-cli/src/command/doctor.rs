@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use yard_core::WsPath;
 use yard_gate::{Actor, Leftover};
-use yard_kernel::sandbox::{Finding, Level, Sandbox, Wish};
+use yard_kernel::sandbox::{Finding, Level, Limits, Sandbox, Wish};
 
 use crate::boxes;
+use crate::config::{self, Config};
 use crate::door::Door;
 use crate::failure::Failure;
 use crate::leftovers;
 use crate::overlap::overlap;
-use crate::place;
+use crate::place::{self, DataFolder};
 use crate::reply::{Body, Reply};
 use crate::terminal::{ADDED, BOLD, FAINT, REMOVED, Terminal, visible_cell};
 use crate::toolchains::Found;
@@ -38,10 +39,12 @@ impl Options {
             .map_err(|error| Failure::io("this program cannot be found", &error))?;
         let (scratch, found) = (scratch(door), boxes::find_programs());
         let about_programs = about_programs(&found);
-        let programs = found.programs;
+        let (programs, masked) = (found.programs.clone(), found.programs.masked);
         let sandbox = Sandbox::probe(helper, Wish { scratch, programs, ..Wish::default() });
         let mut findings = sandbox.findings().to_vec();
         findings.push(about_programs);
+        findings.push(about_masked(&masked));
+        findings.extend(about_configuration(door));
         findings.extend(about_root(&sandbox, door));
         let is_unfit = |finding: &Finding| finding.name == THIS_FOLDER && !finding.ok;
         let runs = sandbox.level() == Level::Full && !findings.iter().any(is_unfit);
@@ -93,6 +96,63 @@ fn about_programs(found: &Found) -> Finding {
         found: format!("{toolchains}; {folders}"),
         remedy: String::new(),
     }
+}
+
+/// What of the shown folders no command can open.
+fn about_masked(masked: &[PathBuf]) -> Finding {
+    let names: Vec<String> = masked.iter().map(|path| path.display().to_string()).collect();
+    let found = match names.as_slice() {
+        [] => "nothing in the folders that are shown needs to be".to_owned(),
+        names => format!("cannot be opened by commands: {}", names.join(", ")),
+    };
+    Finding { name: "masked", ok: true, needed: false, found, remedy: String::new() }
+}
+
+/// What the configuration lets commands reach and use.
+fn about_configuration(door: &Door) -> Vec<Finding> {
+    let finding = |name, ok, found, remedy| Finding { name, ok, needed: false, found, remedy };
+    let config = match configuration(door) {
+        Ok(config) => config,
+        Err(failure) => {
+            let remedy = failure.hint().unwrap_or_default().to_owned();
+            return vec![finding("configuration", false, failure.message().to_owned(), remedy)];
+        }
+    };
+    let web = &config.web;
+    let indexes = [&web.pip_index, &web.npm_index].into_iter().flatten();
+    let hosts: Vec<&str> = web.allow.iter().chain(indexes).map(String::as_str).collect();
+    let hosts = match hosts.as_slice() {
+        [] => "none is allowed without asking".to_owned(),
+        hosts => format!("allowed without asking: {}", hosts.join(", ")),
+    };
+    let limits = limits(&boxes::limits(&config.commands));
+    vec![
+        finding("hosts", true, hosts, String::new()),
+        finding("limits of a command", true, limits, String::new()),
+    ]
+}
+
+fn configuration(door: &Door) -> Result<Config, Failure> {
+    let file = match place::existing_data_folder(door.data_dir()) {
+        Some(_) => DataFolder::prepare(door.data_dir())?.config(None)?,
+        None => None,
+    };
+    Config::read(file.as_deref(), config::variables())
+}
+
+fn limits(limits: &Limits) -> String {
+    let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1_u32 << 30));
+    let cpu =
+        limits.cpu_seconds.map_or_else(|| "no limit".to_owned(), |seconds| format!("{seconds} s"));
+    format!(
+        "memory {}, {} processes, {} minutes, processor time {cpu}, {} open files, files up to {}, {} written",
+        gib(limits.memory_bytes),
+        limits.processes,
+        limits.wall.as_secs() / 60,
+        limits.open_files,
+        gib(limits.file_bytes),
+        gib(limits.written_bytes)
+    )
 }
 
 /// What crashes left in this workspace; why it does not open, if it does not.

@@ -10,11 +10,13 @@ mod completions;
 mod doctor;
 mod history;
 mod import;
+mod keys;
 mod mcp;
 mod policy;
 mod restore;
 mod serve;
 mod show;
+mod storage;
 mod tools;
 mod trash;
 mod undo;
@@ -45,6 +47,8 @@ pub(crate) enum Command {
     Import(import::Options),
     Adopt(adopt::Options),
     Doctor(doctor::Options),
+    Storage(storage::Options),
+    Keys(keys::Options),
     Serve(serve::Options),
     Mcp(mcp::Options),
     Completions(completions::Options),
@@ -90,6 +94,8 @@ impl Command {
             Self::Import(options) => options.run(door),
             Self::Adopt(options) => options.run(door),
             Self::Doctor(options) => options.run(door),
+            Self::Storage(options) => options.run(door),
+            Self::Keys(options) => options.run(door),
             Self::Serve(options) => options.run(door),
             Self::Mcp(options) => options.run(door),
             Self::Completions(options) => Ok(options.run()),
@@ -114,6 +120,8 @@ impl Command {
             Self::Import(options) => options.json,
             Self::Adopt(options) => options.json,
             Self::Doctor(options) => options.json,
+            Self::Storage(options) => options.json,
+            Self::Keys(options) => options.json,
         };
         if json { Speech::Json } else { Speech::Words }
     }

@@ -39,8 +39,10 @@ Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLY
                   refresh_token_expiration_days (30)
   [registration]  open (on a loopback address it is, unless this says otherwise)
   [workspaces]    folders (of this machine, below which people may place workspaces)
-  [commands]      show (folders that every box shows, read-only), memory_mib (2048), processes (512),
-                  cpu_seconds, open_files, file_mib, written_mib, allow_unconfined (false),
+  [commands]      show (folders that every box shows, read-only), all_memory_mib (of all commands
+                  together: three quarters of the machine's), memory_mib (of one: half of that),
+                  processes (4096), run_minutes (60), cpu_seconds (no limit), open_files (4096),
+                  file_mib (4096), written_mib (8192), allow_unconfined (false),
                   output_mib (256, of a stream), kept_output_mib (2048, of a workspace),
                   kept_output_days (7), kept_builds_mib (2048, of a workspace),
                   home_mib (8192, of a chat's home and /tmp), caches_mib (16384, of packages that
@@ -120,7 +122,7 @@ fn app(
     };
     let (registry, sandbox) = std::thread::scope(|scope| {
         // Making a box takes longer than opening a registry: both at once.
-        let probing = scope.spawn(|| boxes::probe(data.path(), &config.commands));
+        let probing = scope.spawn(|| boxes::probe_served(data.path(), &config.commands));
         (SqliteRegistry::open(data.path()), probing.join())
     });
     let (registry, sandbox) = (registry?, sandbox.unwrap_or_else(|panic| resume_unwind(panic)));

@@ -121,3 +121,48 @@ fn looking_at_a_repository_makes_no_step() {
     shell(&yard, &[], "git status; git diff; git log; git show HEAD; git describe --always");
     assert_eq!(yard.run(&["history"]).stdout, "no steps\n");
 }
+
+#[test]
+fn a_program_that_the_box_does_not_show_is_named_with_its_folder() {
+    let yard = Yard::new();
+    program(&yard, "bin/hidden-tool", "hidden");
+    let result = shell(&yard, &[], "hidden-tool");
+    let folder = home(&yard).join("bin");
+    let words = format!(
+        "hidden-tool is in a folder that the box does not show: {}; name it in `show` of `[commands]`, and start \
+         the program by its path there",
+        folder.display()
+    );
+    assert_eq!((&result["returncode"], &result["message"]), (&json!(127), &json!(words)));
+    let result = shell(&yard, &[], "no-tool-of-that-name");
+    assert_eq!((&result["returncode"], &result["message"]), (&json!(127), &Value::Null));
+}
+
+#[test]
+fn doctor_says_what_the_box_sees() {
+    let yard = Yard::new();
+    let mut doctor = yard.command(&["doctor", "--json"]);
+    doctor.env("TOOLYARD__WEB__ALLOW", "['packages.example']");
+    doctor.env("TOOLYARD__COMMANDS__MEMORY_MIB", "3072");
+    let told = Ran::from(doctor.output().unwrap()).json();
+    let found = |name: &str| {
+        let mut findings = told["findings"].as_array().unwrap().iter();
+        let finding = findings.find(|finding| finding["name"] == name);
+        finding.unwrap_or_else(|| panic!("{name}: {told}"))["found"].as_str().unwrap().to_owned()
+    };
+    let version = run_on_machine("bash", "--version");
+    let version = version.split("version ").nth(1).unwrap().split('(').next().unwrap();
+    assert!(found("programs").contains(&format!("bash {version} (")), "{}", found("programs"));
+    assert_eq!(found("hosts"), "allowed without asking: packages.example");
+    assert_eq!(
+        found("limits of a command"),
+        "memory 3.0 GiB, 4096 processes, 60 minutes, processor time no limit, 4096 open files, files up to 4.0 \
+         GiB, 8.0 GiB written"
+    );
+    assert!(!found("masked").is_empty());
+}
+
+fn run_on_machine(program: &str, word: &str) -> String {
+    let output = Command::new(program).arg(word).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}

@@ -113,3 +113,24 @@ fn a6_a_missing_formatter_says_what_to_install() {
     assert_eq!(error(&yard, "format_code", json!({"paths": ["nowhere.rs"]})).0, "FILE_NOT_FOUND");
     assert_eq!(error(&yard, "format_code", json!({"paths": []})).0, "INVALID_ARGUMENTS");
 }
+
+#[test]
+fn a6_what_the_project_is_set_up_for_is_the_only_formatter() {
+    let (home, shown) = python();
+    let yard = yard_showing(shown);
+    symlink(home, yard.root().join(".venv")).unwrap();
+    yard.put("app/pyproject.toml", "[tool.ruff]\n[tool.black]\nline-length = 99\n");
+    yard.put("app/a.py", "x=1\n");
+    yard.put("lib/.ruff.toml", "");
+    yard.put("lib/a.py", "x=1\n");
+    yard.put("web/package.json", "{\"devDependencies\": {\"prettier\": \"3\"}}\n");
+    yard.put("web/a.js", "a( )\n");
+    let told = value(&yard, "format_code", json!({"paths": ["app/a.py", "lib/a.py", "web/a.js"]}));
+    assert_eq!(paths(&told["changed"]), ["lib/a.py"], "{told}");
+    let missing: Vec<&str> = { told["missing"].as_array().unwrap().iter() }
+        .map(|missing| missing["formatter"].as_str().unwrap())
+        .collect();
+    assert_eq!(missing, ["black", "prettier"], "{told}");
+    let install = told["missing"][0]["install"].as_str().unwrap();
+    assert!(install.contains("`install_package`") && install.contains("[\"black\"]"), "{install}");
+}

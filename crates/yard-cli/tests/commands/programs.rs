@@ -12,6 +12,9 @@ use yard_kernel::sandbox::{Sandbox, Wish};
 use yard_testkit::{Folders, Plan, Yard};
 
 const PYTHON_PACKAGES: [&str; 2] = ["pytest==9.2.0", "ruff==0.17.4"];
+/// Programs that manage projects and that pip installs.
+const MANAGER_PACKAGES: [&str; 2] = ["uv==0.13.8", "cmake<5"];
+const PNPM: &str = "pnpm@10";
 const PRETTIER: &str = "prettier@3.9.10";
 
 /// A yard whose boxes show these folders of the machine besides.
@@ -90,13 +93,23 @@ fn kept(name: &str) -> (PathBuf, File) {
 
 /// A virtual environment with pytest and ruff, and the Python that it is made of.
 pub(crate) fn python() -> (PathBuf, Vec<PathBuf>) {
-    let (home, _lock) = kept("python-tools");
-    let done = home.join(PYTHON_PACKAGES.join("-"));
+    environment("python-tools", &PYTHON_PACKAGES)
+}
+
+/// A virtual environment with uv and CMake, and the Python that it is made of.
+pub(crate) fn managers() -> (PathBuf, Vec<PathBuf>) {
+    environment("manager-tools", &MANAGER_PACKAGES)
+}
+
+/// A virtual environment with these packages, and what a box has to show for it.
+fn environment(name: &str, packages: &[&str]) -> (PathBuf, Vec<PathBuf>) {
+    let (home, _lock) = kept(name);
+    let done = home.join(packages.join("-").replace('<', "below"));
     if !done.exists() {
         run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home));
         let mut pip = Command::new(home.join("bin/pip"));
         let quiet = ["install", "--quiet", "--disable-pip-version-check"];
-        run(pip.args(quiet).args(PYTHON_PACKAGES));
+        run(pip.args(quiet).args(packages));
         fs::write(done, "").unwrap();
     }
     let mut asked = Command::new(home.join("bin/python"));
@@ -108,13 +121,22 @@ pub(crate) fn python() -> (PathBuf, Vec<PathBuf>) {
     (home, shown)
 }
 
+/// A folder with pnpm in its `node_modules`.
+pub(crate) fn pnpm() -> PathBuf {
+    packages_of_node(PNPM, "pnpm")
+}
+
 /// A folder with prettier in its `node_modules`.
 pub(crate) fn prettier() -> PathBuf {
-    let (home, _lock) = kept(&PRETTIER.replace('@', "-"));
-    if !home.join("node_modules/.bin/prettier").exists() {
+    packages_of_node(PRETTIER, "prettier")
+}
+
+fn packages_of_node(package: &str, program: &str) -> PathBuf {
+    let (home, _lock) = kept(&package.replace('@', "-"));
+    if !home.join("node_modules/.bin").join(program).exists() {
         fs::create_dir_all(&home).unwrap();
         let mut npm = Command::new("npm");
-        run(npm.args(["install", "--no-audit", "--no-fund", PRETTIER, "--prefix"]).arg(&home));
+        run(npm.args(["install", "--no-audit", "--no-fund", package, "--prefix"]).arg(&home));
     }
     home
 }

@@ -1,12 +1,16 @@
 //! `run_tests` on real small projects: right counts, right failures (A6).
 
 use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
 
 use serde_json::{Value, json};
 use yard_testkit::Yard;
 
 use crate::ground::yard;
-use crate::programs::{bare_path, call, error, python, rust, value, yard_showing};
+use crate::programs::{
+    bare_path, call, error, managers, pnpm, python, run, rust, value, yard_showing,
+};
 
 #[track_caller]
 fn check_counts(told: &Value, passed: u64, failed: u64, skipped: u64) {
@@ -38,7 +42,8 @@ fn put_crate(yard: &Yard) {
 
 #[test]
 fn a6_cargo() {
-    let (toolchain, path) = rust();
+    let (toolchain, _) = rust();
+    let path = format!("{}:/usr/bin:/bin", toolchain.join("bin").display());
     let yard = yard_showing(vec![toolchain]);
     put_crate(&yard);
     let told = value(&yard, "run_tests", json!({"env": {"PATH": path}}));
@@ -58,6 +63,36 @@ fn a6_cargo() {
     assert_eq!((&told["passed"], &told["failures"]), (&Value::Null, &json!([])), "{told}");
     assert!(told["message"].as_str().unwrap().contains("`output` says why"));
     assert!(told["output"].as_str().unwrap().contains("error"), "{told}");
+}
+
+/// Where cargo-nextest is in a folder that every box shows.
+fn nextest() -> Option<&'static str> {
+    let folders = ["/usr/local/bin", "/usr/bin"].into_iter();
+    folders.into_iter().find(|folder| Path::new(folder).join("cargo-nextest").exists())
+}
+
+#[test]
+fn a6_cargo_with_nextest_counts_as_cargo_does() {
+    let Some(folder) = nextest() else { return };
+    let (toolchain, _) = rust();
+    let path = format!("{}:{folder}:/usr/bin:/bin", toolchain.join("bin").display());
+    let yard = yard_showing(vec![toolchain]);
+    put_crate(&yard);
+    let told = value(&yard, "run_tests", json!({"env": {"PATH": path}}));
+    check_counts(&told, 2, 1, 1);
+    assert_eq!((&told["framework"], &told["exitCode"]), (&json!("cargo"), &json!(100)));
+    assert!(told["command"].as_str().unwrap().starts_with("cargo nextest run"), "{told}");
+    let bad = failure(&told, "tests::bad");
+    assert_eq!((&bad["file"], &bad["line"]), (&json!("src/lib.rs"), &json!(15)), "{bad}");
+    let message = bad["message"].as_str().unwrap();
+    assert!(message.contains("two is\nnot three") && message.contains("right: 3"), "{bad}");
+    let one = json!({"filter": "good", "env": {"PATH": path}});
+    let told = value(&yard, "run_tests", one);
+    check_counts(&told, 1, 0, 0);
+    assert_eq!(told["exitCode"], 0);
+    yard.put("src/lib.rs", "fn broken( {\n");
+    let told = value(&yard, "run_tests", json!({"env": {"PATH": path}}));
+    assert_eq!((&told["passed"], &told["failures"]), (&Value::Null, &json!([])), "{told}");
 }
 
 const PYTEST: &str = "\
@@ -120,6 +155,56 @@ fn a6_pytest() {
 }
 
 #[test]
+fn a6_a_project_set_up_for_pytest_is_run_by_nothing_else() {
+    let yard = yard();
+    yard.put("app/pyproject.toml", "[dependency-groups]\ndev = ['pytest']\n");
+    let test = "import unittest\nopen('ran', 'w')\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n";
+    yard.put("app/test_it.py", test);
+    let (code, message) = error(&yard, "run_tests", json!({"path": "app"}));
+    assert_eq!(code, "UNAVAILABLE");
+    assert_eq!(
+        message,
+        "there is no pytest where commands run: call `install_package` with manager `pip`, packages \
+         [\"pytest\"] and path `app`, which makes a .venv in the project and installs it there"
+    );
+    assert!(!yard.has("app/ran"), "nothing was run");
+    // An environment that cannot be started is not passed over for another Python.
+    symlink("/nowhere/venv", yard.root().join("app/venv")).unwrap();
+    let (code, message) = error(&yard, "run_tests", json!({"path": "app"}));
+    assert_eq!(code, "UNAVAILABLE");
+    assert!(message.starts_with("venv/bin/python cannot be started"), "{message}");
+    assert!(!yard.has("app/ran"), "nothing was run");
+}
+
+#[test]
+fn a6_a_project_of_uv_is_run_by_uv() {
+    let (home, mut shown) = managers();
+    let (with_pytest, more) = python();
+    shown.extend(more);
+    let yard = yard_showing(shown);
+    yard.put("app/pyproject.toml", "[project]\nname = \"app\"\nversion = \"0.1\"\n");
+    yard.put("app/test_it.py", "import pytest\n\ndef test_good():\n    pass\n");
+    let project = yard.root().join("app");
+    let uv = home.join("bin/uv");
+    run(Command::new(&uv).args(["lock", "--offline", "--project"]).arg(&project));
+    symlink(with_pytest, project.join(".venv")).unwrap();
+    let path = format!("{}:/usr/bin:/bin", home.join("bin").display());
+    let env = json!({"PATH": path, "UV_NO_SYNC": "1", "UV_OFFLINE": "1"});
+    let told = value(&yard, "run_tests", json!({"path": "app", "env": env}));
+    check_counts(&told, 1, 0, 0);
+    assert_eq!(told["command"], "uv run --frozen python -m pytest");
+    // Where uv is not installed, the environment that it made is.
+    let told = value(&yard, "run_tests", json!({"path": "app", "env": {"PATH": "/usr/bin:/bin"}}));
+    check_counts(&told, 1, 0, 0);
+    assert_eq!(told["command"], ".venv/bin/python -m pytest");
+    std::fs::remove_file(project.join(".venv")).unwrap();
+    let args = json!({"path": "app", "env": {"PATH": "/usr/bin:/bin"}});
+    let (code, message) = error(&yard, "run_tests", args);
+    assert_eq!(code, "UNAVAILABLE");
+    assert!(message.starts_with("there is no uv where commands run"), "{message}");
+}
+
+#[test]
 fn a6_unittest() {
     let yard = yard();
     yard.put(
@@ -173,12 +258,68 @@ fn a6_node() {
 }
 
 #[test]
+fn a6_scripts_are_run_by_the_manager_that_the_project_names() {
+    let home = pnpm();
+    let yard = yard_showing(vec![home.clone()]);
+    yard.put("web/package.json", r#"{"name": "x", "scripts": {"test": "node --test"}}"#);
+    yard.put("web/a.test.js", NODE);
+    yard.put("pnpm-lock.yaml", "lockfileVersion: '9.0'\n");
+    let bin = home.join("node_modules/.bin");
+    let env = json!({"PATH": format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())});
+    let told = value(&yard, "run_tests", json!({"path": "web", "env": env}));
+    check_counts(&told, 3, 2, 2);
+    assert_eq!(told["command"], "pnpm --silent run test");
+    let (code, message) = error(&yard, "run_tests", json!({"path": "web"}));
+    assert_eq!(code, "UNAVAILABLE");
+    assert!(message.starts_with("there is no pnpm where commands run"), "{message}");
+}
+
+#[test]
+fn a6_a_script_whose_program_is_not_installed_is_not_run() {
+    let yard = yard();
+    let manifest = r#"{"scripts": {"test": "jest --ci"}, "devDependencies": {"jest": "^30.1.0"}}"#;
+    yard.put("package.json", manifest);
+    let (code, message) = error(&yard, "run_tests", json!({}));
+    assert_eq!(code, "UNAVAILABLE");
+    assert!(message.contains("packages [\"jest@^30.1.0\"] and path `.`"), "{message}");
+}
+
+#[test]
+fn a6_cmake_is_built_and_tested() {
+    let (home, shown) = managers();
+    let yard = yard_showing(shown);
+    yard.put(
+        "CMakeLists.txt",
+        "cmake_minimum_required(VERSION 3.15)\nproject(small NONE)\nenable_testing()\n\
+         add_test(NAME good COMMAND sh -c true)\n\
+         add_test(NAME bad COMMAND sh -c \"echo two is not three; exit 1\")\n\
+         add_test(NAME later COMMAND sh -c \"exit 77\")\n\
+         set_tests_properties(later PROPERTIES SKIP_RETURN_CODE 77)\n",
+    );
+    let env = json!({"PATH": format!("{}:/usr/bin:/bin", home.join("bin").display())});
+    let told = value(&yard, "run_tests", json!({"env": env}));
+    check_counts(&told, 1, 1, 1);
+    assert_eq!((&told["framework"], &told["exitCode"]), (&json!("ctest"), &json!(8)));
+    assert!(failure(&told, "bad")["message"].as_str().unwrap().contains("two is not three"));
+    let told = value(&yard, "run_tests", json!({"env": env, "filter": "good"}));
+    check_counts(&told, 1, 0, 0);
+    let (code, message) = error(&yard, "run_tests", json!({"env": {"PATH": "/usr/bin:/bin"}}));
+    assert_eq!(code, "UNAVAILABLE");
+    assert!(message.contains("no cmake") && message.contains("install CMake"), "{message}");
+}
+
+#[test]
 fn a6_make_and_scripts_that_say_little() {
     let yard = yard();
     yard.put("Makefile", "test:\n\t@echo '2 passed, 1 failed'; exit 3\n");
     let told = value(&yard, "run_tests", json!({}));
     check_counts(&told, 2, 1, 0);
     assert_eq!((&told["framework"], &told["exitCode"]), (&json!("make"), &json!(2)));
+    let told = value(&yard, "run_tests", json!({"filter": "x"}));
+    assert_eq!(
+        told["message"],
+        "all tests ran: make has no way to choose some of them by `filter`"
+    );
     yard.put("Makefile", "test:\n\t@echo fine; echo made > made\n");
     let told = value(&yard, "run_tests", json!({}));
     assert_eq!((&told["passed"], &told["exitCode"]), (&Value::Null, &json!(0)), "{told}");

@@ -37,6 +37,21 @@ fn memory_is_that_of_all_processes_together() {
     });
 }
 
+/// Where control groups can be made, which is where a server is meant to run.
+#[test]
+fn commands_of_a_server_share_its_memory() {
+    let sandbox = sandbox_with(Wish { all_memory: Some(150 * MEGA), ..Wish::default() });
+    let has_groups = sandbox.findings().iter().any(|one| one.name == "control groups" && one.ok);
+    if !has_groups {
+        return;
+    }
+    let mut ground = Ground::new();
+    ground.limits.memory_bytes = 1_000 * MEGA;
+    let script = "print('ran', flush=True)\nheld = bytearray(400 << 20)\nprint('ESCAPED')";
+    let ran = ground.run(&sandbox, &["python3", "-c", script]).unwrap();
+    assert_eq!((ran.ended.stopped, ran.stdout.as_str()), (Some(Stopped::Memory), "ran\n"));
+}
+
 #[test]
 fn processes_are_counted() {
     as_root_and_user("bombs::processes_are_counted", || {
@@ -54,7 +69,7 @@ fn processes_are_counted() {
 fn processor_time_is_that_of_all_processes_together() {
     as_root_and_user("bombs::processor_time_is_that_of_all_processes_together", || {
         let (sandbox, mut ground) = (sandbox(), Ground::new());
-        ground.limits.cpu_seconds = 1;
+        ground.limits.cpu_seconds = Some(1);
         let ran = ground.sh(&sandbox, "while :; do :; done");
         assert_eq!(ran.ended.stopped, Some(Stopped::Cpu), "{ran:?}");
         // Each of these is far from the limit by itself.

@@ -26,6 +26,7 @@ mod files;
 mod fuzzed;
 mod harness;
 mod isolation;
+mod keys;
 mod load;
 mod logs;
 mod node;

@@ -1,4 +1,6 @@
-//! `install_package`: packages for the project, from hosts that the operator named (A6).
+//! `install_package`: packages for the project, from hosts that the operator named (A6). Who installs them is
+//! what the project's files name (`project/`): for `pip` also uv, poetry, pdm and pipenv, for `npm` also pnpm,
+//! yarn and bun.
 
 use std::ffi::OsString;
 
@@ -8,7 +10,9 @@ use serde_json::json;
 use yard_core::{Fault, FaultCode, WsPath};
 use yard_gate::{Asks, Command, Finished, Installing};
 
-use super::root;
+use super::project::python::Environment;
+use super::project::{Folder, javascript};
+use super::{remedy, root};
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 use crate::{args, commands};
 
@@ -18,13 +22,14 @@ const NAME_BYTES: usize = 300;
 
 pub(super) struct InstallPackage;
 
-/// Installs packages for the project: `pip` into the folder's `.venv`, which it makes if there is none; `npm`
-/// into `node_modules` and `package.json`; `cargo` adds them to `Cargo.toml` and its lock. A person is always
-/// asked. It runs in a sandbox that reaches the package hosts that the operator named and nothing else; what
+/// Installs packages for the project: `pip` into its `.venv`, which is made if there is none, or by uv, poetry,
+/// pdm or pipenv where the project is managed by one of them; `npm` into `node_modules` and `package.json`, or by
+/// pnpm, yarn or bun where the project's lock file or `packageManager` names them; `cargo` adds them to
+/// `Cargo.toml` and its lock. A person is always asked. It runs in a sandbox that reaches the package hosts that the operator named and nothing else; what
 /// it changes is a step that can be undone.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// Who installs them.
+    /// Whose packages they are.
     manager: Manager,
     /// Names, with a version where one is wanted, as the manager reads them: `requests==2.32.3`, `left-pad@1`.
     packages: Vec<String>,
@@ -74,39 +79,111 @@ impl Manager {
         }
     }
 
-    /// A shell that installs its arguments.
-    fn script(self) -> &'static str {
-        match self {
-            Self::Pip => {
-                "[ -x .venv/bin/python ] || python3 -m venv .venv || exit\n\
-                 exec .venv/bin/python -m pip install --disable-pip-version-check --no-input \
-                 --progress-bar off -- \"$@\""
-            }
-            Self::Npm => "exec npm install --no-audit --no-fund --loglevel=error -- \"$@\"",
-            Self::Cargo => "cargo add -- \"$@\" && exec cargo generate-lockfile",
-        }
-    }
-
     /// Where it takes packages from, as it wants to be told.
     fn settings(self, index: Option<&str>) -> Vec<(OsString, OsString)> {
         let mut all: Vec<(&str, &str)> = Vec::new();
         match (self, index) {
             (Self::Pip, index) => {
                 all.push(("PIP_CACHE_DIR", "/tmp/pip"));
+                // Environments elsewhere would be gone with the box.
+                all.push(("POETRY_VIRTUALENVS_IN_PROJECT", "true"));
+                all.push(("PIPENV_VENV_IN_PROJECT", "1"));
                 if let Some(index) = index {
-                    all.push(("PIP_INDEX_URL", index));
+                    let names =
+                        ["PIP_INDEX_URL", "UV_DEFAULT_INDEX", "PDM_PYPI_URL", "PIPENV_PYPI_MIRROR"];
+                    all.extend(names.map(|name| (name, index)));
                     // An index without TLS has no certificate to check; of any other it is checked.
                     if let Some(rest) = index.strip_prefix("http://") {
                         let host = rest.split('/').next().unwrap_or_default();
                         all.push(("PIP_TRUSTED_HOST", host));
+                        all.push(("UV_INSECURE_HOST", host));
                     }
                 }
             }
-            (Self::Npm, Some(index)) => all.push(("npm_config_registry", index)),
+            (Self::Npm, Some(index)) => {
+                let names = [
+                    "npm_config_registry",
+                    "YARN_REGISTRY",
+                    "YARN_NPM_REGISTRY_SERVER",
+                    "BUN_CONFIG_REGISTRY",
+                ];
+                all.extend(names.map(|name| (name, index)));
+            }
             (Self::Npm | Self::Cargo, _) => {}
         }
         all.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
     }
+}
+
+/// Who installs the packages of one project.
+#[derive(Debug, PartialEq, Eq)]
+struct Installer {
+    /// Its name.
+    program: &'static str,
+    /// A shell script that installs its arguments. It ends with [`MISSING`] if there is no such program.
+    script: String,
+    /// What to say then.
+    remedy: String,
+}
+
+/// What a shell says of a program that is not there.
+const MISSING: i32 = 127;
+
+impl Installer {
+    /// Who installs the packages of the project in a folder, or why nobody can.
+    fn of(manager: Manager, folder: &Folder<'_>) -> Result<Self, Stop> {
+        match manager {
+            Manager::Npm => {
+                let manager = javascript::Manager::of(folder);
+                Ok(Self::program(manager.program(), manager.add()))
+            }
+            Manager::Cargo => Ok(Self {
+                program: "cargo",
+                script: "cargo add -- \"$@\" && exec cargo generate-lockfile".to_owned(),
+                remedy: "cargo is not installed where commands run; ask a person to install it"
+                    .to_owned(),
+            }),
+            Manager::Pip => match Environment::of(folder) {
+                Environment::Managed { manager, .. } => match manager.add {
+                    Some(words) => Ok(Self::program(manager.program, words)),
+                    None => Err(cannot_add(manager.program)),
+                },
+                Environment::Venv(venv) => Ok(Self::pip(&venv, "")),
+                Environment::Machine => Ok(Self::pip(
+                    ".venv",
+                    "[ -x .venv/bin/python ] || python3 -m venv .venv || exit\n",
+                )),
+            },
+        }
+    }
+
+    fn program(program: &'static str, words: &[&str]) -> Self {
+        let script = format!("exec {} \"$@\"", words.join(" "));
+        Self { program, script, remedy: remedy::of_manager(program) }
+    }
+
+    /// pip in a virtual environment; one that uv made has none.
+    fn pip(venv: &str, first: &str) -> Self {
+        let python = format!("{venv}/bin/python");
+        let script = format!(
+            "{first}command -v {python} >/dev/null || exit {MISSING}\n\
+             if ! {python} -c 'import pip' 2>/dev/null; then\n\
+             command -v uv >/dev/null && exec uv pip install --python {python} \"$@\"\n\
+             {python} -m ensurepip --upgrade >/dev/null || exit\n\
+             fi\n\
+             exec {python} -m pip install --disable-pip-version-check --no-input --progress-bar off -- \"$@\""
+        );
+        let environment = Environment::Venv(venv.to_owned());
+        Self { program: "pip", script, remedy: remedy::of_python(&python, &environment) }
+    }
+}
+
+fn cannot_add(program: &str) -> Stop {
+    let message = format!(
+        "the project's environments are managed by {program}, which installs what pyproject.toml names: add the \
+         packages to the dependencies there"
+    );
+    Stop::Fault(Fault::new(FaultCode::Unavailable, message))
 }
 
 impl Tool for InstallPackage {
@@ -121,14 +198,15 @@ impl Tool for InstallPackage {
         let folder = context.path(&args.path)?;
         check(&args.packages)?;
         let installing = context.session.installing(args.manager.word())?;
-        let shown = told(&args, &folder, &installing);
+        let installer = Installer::of(args.manager, &Folder::new(context, folder.clone()))?;
+        let shown = told(&args, &installer, &folder, &installing);
         let session = context.session.showing(&shown);
         let finished = commands::run(
             &Context { session: &session, ..*context },
-            &command(&args, folder, installing, context)?,
+            &command(&args, &installer, folder, installing, context)?,
         )?;
         if commands::code(&finished) != 0 {
-            return Err(not_installed(context, &args, &finished));
+            return Err(not_installed(context, &installer, &finished));
         }
         let Args { manager, packages, .. } = args;
         let output = output(context, &finished);
@@ -138,24 +216,24 @@ impl Tool for InstallPackage {
 }
 
 /// What a person is asked about.
-fn told(args: &Args, folder: &WsPath, installing: &Installing) -> String {
+fn told(args: &Args, installer: &Installer, folder: &WsPath, installing: &Installing) -> String {
     let from =
         installing.index.as_deref().map(|index| format!(" from {index}")).unwrap_or_default();
     let packages = args.packages.join(" ");
-    format!("{} installs in {folder}{from}:\n{packages}\n", args.manager.word())
+    format!("{} installs in {folder}{from}:\n{packages}\n", installer.program)
 }
 
 fn command(
     args: &Args,
+    installer: &Installer,
     folder: WsPath,
     installing: Installing,
     context: &Context<'_>,
 ) -> Result<Command, Stop> {
-    let manager = args.manager;
-    let words = ["sh", "-c", manager.script(), "sh"].into_iter().map(OsString::from);
+    let words = ["sh", "-c", &installer.script, "sh"].map(OsString::from).into_iter();
     Ok(Command {
         argv: words.chain(args.packages.iter().map(OsString::from)).collect(),
-        env: manager.settings(installing.index.as_deref()),
+        env: args.manager.settings(installing.index.as_deref()),
         scripts: Vec::new(),
         folder,
         wall: commands::wall(context, "timeout", (args.timeout * 1_000.0) as u64)?,
@@ -188,17 +266,15 @@ fn output(context: &Context<'_>, finished: &Finished) -> String {
     texts.concat()
 }
 
-fn not_installed(context: &Context<'_>, args: &Args, finished: &Finished) -> Stop {
+fn not_installed(context: &Context<'_>, installer: &Installer, finished: &Finished) -> Stop {
     let refused = &finished.ran.refused;
-    let manager = args.manager.word();
+    let manager = installer.program;
     let message = match (refused.is_empty(), commands::code(finished)) {
         (false, _) => format!(
             "{manager} asked for hosts that it may not reach: {}. The operator can name them in `allow` of `[web]`",
             refused.join(", ")
         ),
-        (true, 127) => {
-            format!("{manager} is not installed where commands run; ask a person to install it")
-        }
+        (true, MISSING) => installer.remedy.clone(),
         (true, code) => format!("{manager} ended with {code}; what it said is in `details`"),
     };
     let details = json!({"output": output(context, finished), "refusedHosts": refused});
@@ -207,6 +283,7 @@ fn not_installed(context: &Context<'_>, args: &Args, finished: &Finished) -> Sto
 
 #[cfg(test)]
 mod tests {
+    use super::super::project::fixture::{Table, path};
     use super::*;
 
     #[test]
@@ -217,6 +294,39 @@ mod tests {
         };
         assert_eq!(trusted("https://index.example/simple"), None);
         assert_eq!(trusted("http://127.0.0.1:9/simple"), Some("127.0.0.1:9".into()));
+    }
+
+    #[test]
+    fn a6_the_project_says_who_installs() {
+        let of = |manager, files: &[(&str, &str)]| {
+            let table = Table::new(files);
+            let installer = Installer::of(manager, &Folder::new(&table, path("/")));
+            installer.map(|installer| (installer.program, installer.script))
+        };
+        let exec = |words: &str| format!("exec {words} \"$@\"");
+        for (manager, file, program, script) in [
+            (Manager::Pip, "uv.lock", "uv", exec("uv add")),
+            (Manager::Pip, "poetry.lock", "poetry", exec("poetry add --no-interaction")),
+            (Manager::Pip, "pdm.lock", "pdm", exec("pdm add --no-self")),
+            (Manager::Pip, "Pipfile", "pipenv", exec("pipenv install")),
+            (Manager::Npm, "pnpm-lock.yaml", "pnpm", exec("pnpm add --reporter=append-only")),
+            (Manager::Npm, "yarn.lock", "yarn", exec("yarn add")),
+            (Manager::Npm, "bun.lock", "bun", exec("bun add")),
+        ] {
+            assert_eq!(of(manager, &[(file, "")]).unwrap(), (program, script), "{file}");
+        }
+        let (program, script) = of(Manager::Npm, &[]).unwrap();
+        assert!(program == "npm" && script.starts_with("exec npm install "), "{script}");
+        let (program, script) = of(Manager::Pip, &[("venv/pyvenv.cfg", "")]).unwrap();
+        assert!(program == "pip" && script.contains("exec venv/bin/python -m pip install"));
+        assert!(!script.contains("-m venv"), "there is one: {script}");
+        let (_, script) = of(Manager::Pip, &[]).unwrap();
+        assert!(script.starts_with("[ -x .venv/bin/python ] || python3 -m venv .venv"), "{script}");
+        let hatch = [("pyproject.toml", "[tool.hatch.envs.default]\n")];
+        match of(Manager::Pip, &hatch) {
+            Err(Stop::Fault(fault)) => assert!(fault.message().contains("pyproject.toml")),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

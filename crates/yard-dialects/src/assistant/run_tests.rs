@@ -1,5 +1,6 @@
-//! `run_tests`: a project's tests, with what came of them as data (A6). Which framework it is and which
-//! program runs it, `tests_told/run.sh` finds out in the box.
+//! `run_tests`: a project's tests, with what came of them as data (A6). Who runs them, and in which
+//! environment, the project's files say (`project/`); `tests_told/run.sh` runs them in the box, and says what
+//! is not installed there.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,8 +12,9 @@ use serde_json::json;
 use yard_core::{Fault, FaultCode, WsPath};
 use yard_gate::{Command, Finished};
 
-use super::root;
+use super::project::{self, Found, Runner, Wanted, python};
 use super::tests_told::{self, Failure, Told};
+use super::{remedy, root};
 use crate::tool::{Context, Stop, Tool, Work};
 use crate::{args, commands};
 
@@ -26,11 +28,14 @@ const MOST_READ: u64 = 16 << 20;
 pub(super) struct RunTests;
 
 /// Runs the tests of a project in a sandbox and tells how many passed, failed and were skipped, and what
-/// went wrong in those that failed. Knows cargo, pytest, unittest, npm (Node's own runner, Jest, Vitest), go
-/// and make. What the tests change in the workspace is kept as one step that can be undone.
+/// went wrong in those that failed. The project's own environment is used: its `.venv`, uv, poetry, pdm, hatch,
+/// tox; npm, pnpm, yarn or bun (Node's own runner, Jest, Vitest); cargo, go, Maven, Gradle, make, CMake. Where
+/// it is not installed the answer says how to get it, and nothing else is run. What the tests change in the
+/// workspace is kept as one step that can be undone.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// What runs the tests; `auto` looks at the project's files.
+    /// What runs the tests; `auto` looks at the project's files. `npm` is the script `test` of package.json,
+    /// whoever manages its packages.
     #[serde(default)]
     framework: Framework,
     /// Folder of the project, or a file or folder of tests in it; relative to the workspace root.
@@ -54,21 +59,29 @@ enum Framework {
     Cargo,
     Pytest,
     Unittest,
+    Tox,
     Npm,
     Go,
+    Maven,
+    Gradle,
     Make,
+    Ctest,
 }
 
-impl Framework {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Cargo => "cargo",
-            Self::Pytest => "pytest",
-            Self::Unittest => "unittest",
-            Self::Npm => "npm",
-            Self::Go => "go",
-            Self::Make => "make",
+impl From<Framework> for Wanted {
+    fn from(framework: Framework) -> Self {
+        match framework {
+            Framework::Auto => Self::Any,
+            Framework::Cargo => Self::Cargo,
+            Framework::Pytest => Self::Pytest,
+            Framework::Unittest => Self::Unittest,
+            Framework::Tox => Self::Tox,
+            Framework::Npm => Self::Script,
+            Framework::Go => Self::Go,
+            Framework::Maven => Self::Maven,
+            Framework::Gradle => Self::Gradle,
+            Framework::Make => Self::Make,
+            Framework::Ctest => Self::Ctest,
         }
     }
 }
@@ -116,18 +129,24 @@ impl Tool for RunTests {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
-        let finished = commands::run(context, &command(&args, &path, context)?)?;
+        let found = project::find_tests(context, &path, args.framework.into());
+        let finished = commands::run(context, &command(&args, &path, found.as_ref(), context)?)?;
         let printed = commands::all_said(context, &finished.ran.stdout, MOST_READ)?;
         let printed = String::from_utf8_lossy(&printed);
         let (began, rest) = Began::read(&printed);
-        match began.framework {
-            "missing" => return Err(missing(began.command)),
-            "none" => return Err(no_project(context, &path)),
-            "nowhere" => return Err(nowhere(context, &path)),
+        match (began.framework, &found) {
+            ("missing", Some(found)) => return Err(missing(began.command, found, context)),
+            ("broken", _) => return Err(broken(began.command, rest)),
+            ("none", _) => return Err(no_project(context, &path)),
+            ("nowhere", _) => return Err(nowhere(context, &path)),
             _ => {}
         }
-        let told = tests_told::read(began.framework, rest);
-        let reply = reply(&began, told, rest, &finished, context);
+        let (said, told) = tests_told::read(began.framework, args.filter.as_deref(), rest);
+        let mut reply = reply(&began, told, said, &finished, context);
+        if let (Some(_), Some(why)) = (&args.filter, found.as_ref().and_then(ignores_filter)) {
+            let message = reply.message.into_iter().fold(why, |all, one| format!("{all}; {one}"));
+            reply.message = Some(message);
+        }
         if commands::is_out_of_time(&finished) {
             return Err(timed_out(reply));
         }
@@ -135,23 +154,33 @@ impl Tool for RunTests {
     }
 }
 
-fn command(args: &Args, path: &WsPath, context: &Context<'_>) -> Result<Command, Stop> {
+fn command(
+    args: &Args,
+    path: &WsPath,
+    found: Option<&Found>,
+    context: &Context<'_>,
+) -> Result<Command, Stop> {
     let filter = args.filter.as_deref().unwrap_or_default();
     if filter.starts_with('-') || filter.contains(char::is_control) {
         let message = format!("{} is no part of a test's name", args::shown(filter));
         return Err(Stop::argument("filter", message));
     }
     let wall = commands::wall(context, "timeout", (args.timeout * 1_000.0) as u64)?;
-    let path = if path.is_root() { b".".to_vec() } else { path.relative().to_vec() };
     let (script, python) = ("run_tests.sh", "run_tests.py");
-    let argv = vec![
+    let (runner, words) = found.map_or(("none", Vec::new()), |found| {
+        let filter = Some(filter).filter(|filter| !filter.is_empty());
+        words(&found.runner, filter, &format!("/run/toolyard/{python}"))
+    });
+    let folder = found.map_or_else(WsPath::root, |found| found.folder.clone());
+    let argv = [
         "sh".into(),
         format!("/run/toolyard/{script}").into(),
-        args.framework.word().into(),
-        OsString::from_vec(path),
+        runner.into(),
+        in_box(path),
+        in_box(&folder),
         filter.into(),
-        format!("/run/toolyard/{python}").into(),
     ];
+    let argv = argv.into_iter().chain(words.into_iter().map(OsString::from)).collect();
     // Nobody watches, nobody answers, and nothing is fetched.
     let usual = [
         ("CI", "1"),
@@ -175,6 +204,57 @@ fn command(args: &Args, path: &WsPath, context: &Context<'_>) -> Result<Command,
         folder: WsPath::root(),
         wall,
     })
+}
+
+/// A path as a program names it that starts in the root of the workspace.
+fn in_box(path: &WsPath) -> OsString {
+    OsString::from_vec(if path.is_root() { b".".to_vec() } else { path.relative().to_vec() })
+}
+
+/// The runner as `run.sh` calls it, and what it needs to know besides. `script` is ours, for Python.
+fn words(runner: &Runner, filter: Option<&str>, script: &str) -> (&'static str, Vec<String>) {
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    match runner {
+        Runner::Cargo => ("cargo", Vec::new()),
+        Runner::Go => ("go", Vec::new()),
+        Runner::Make => ("make", Vec::new()),
+        Runner::Ctest { build } => ("ctest", vec![build.clone()]),
+        Runner::Maven { wrapper: true } => ("maven", owned(&["sh", "./mvnw"])),
+        Runner::Maven { wrapper: false } => ("maven", owned(&["mvn"])),
+        Runner::Gradle { wrapper: true } => ("gradle", owned(&["sh", "./gradlew"])),
+        Runner::Gradle { wrapper: false } => ("gradle", owned(&["gradle"])),
+        Runner::Script(tests) => {
+            let program = tests.program().unwrap_or_default();
+            ("script", std::iter::once(program).chain(tests.words(filter)).collect())
+        }
+        Runner::Python(tests) => {
+            let framework = match tests.framework {
+                python::Framework::Pytest => "pytest",
+                python::Framework::Unittest => "unittest",
+                python::Framework::Either => "either",
+                python::Framework::Tox => {
+                    let filter = filter.filter(|_| tests.passes_arguments);
+                    return ("tox", filter.map_or_else(Vec::new, |filter| owned(&["-k", filter])));
+                }
+            };
+            let (other, start) = tests.environment.python();
+            let words = [script.to_owned(), framework.to_owned(), other];
+            ("python", words.into_iter().chain(start).collect())
+        }
+    }
+}
+
+/// Why a filter chose nothing, where the runner has no way to choose tests.
+fn ignores_filter(found: &Found) -> Option<String> {
+    let runner = match &found.runner {
+        Runner::Make => "make",
+        Runner::Python(tests) => {
+            let is_tox = tests.framework == python::Framework::Tox && !tests.passes_arguments;
+            is_tox.then_some("tox, whose configuration has no {posargs},")?
+        }
+        _ => return None,
+    };
+    Some(format!("all tests ran: {runner} has no way to choose some of them by `filter`"))
 }
 
 /// The four lines that the script says first.
@@ -262,27 +342,27 @@ fn end_of(text: &str) -> String {
     format!("[... {cut} bytes are left out here ...]\n{}", &text[cut..])
 }
 
-fn missing(program: &str) -> Stop {
-    let how = match program {
-        "cargo" => "install Rust",
-        "go" => "install Go",
-        "npm" => "install Node.js with npm",
-        "make" => "install make",
-        "pytest" => "install it into the project's .venv, or send framework `unittest`",
-        _ => "install Python 3",
-    };
-    let message = format!(
-        "there is no {program} where commands run: {how}. If it is installed in a folder that commands do \
-         not see, name that folder in `show` of `[commands]`, and its programs in PATH by `env`"
-    );
+/// What the project runs its tests with is not installed.
+fn missing(program: &str, found: &Found, context: &Context<'_>) -> Stop {
+    let message = remedy::of_tests(program, found, &context.shown(&found.folder));
     Stop::Detailed(Fault::new(FaultCode::Unavailable, message), json!({"missing": program}))
+}
+
+/// What manages the project's environment is there, and cannot start its Python.
+fn broken(command: &str, said: &str) -> Stop {
+    let message = format!(
+        "`{command}` does not start the Python of the project's environment, so that no test was run; what \
+         it said is in `details`"
+    );
+    let details = json!({"output": end_of(said)});
+    Stop::Detailed(Fault::new(FaultCode::Unavailable, message), details)
 }
 
 fn no_project(context: &Context<'_>, path: &WsPath) -> Stop {
     let message = format!(
         "nothing at {} says how its tests are run: no Cargo.toml, go.mod, pyproject.toml or tests in Python, no \
-         package.json with a script `test`, no Makefile with a target `test`. Name the project's folder in \
-         `path`, or a `framework`",
+         package.json with a script `test`, no pom.xml or build.gradle, no Makefile with a target `test`, no \
+         CMakeLists.txt with tests. Name the project's folder in `path`, or a `framework`",
         context.shown(path)
     );
     Stop::argument("path", message)

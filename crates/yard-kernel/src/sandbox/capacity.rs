@@ -13,8 +13,10 @@ use super::task::Task;
 
 /// Sets the limits of each process. What holds for all together is watched from outside.
 pub(super) fn limit(task: &Task) -> io::Result<()> {
-    // The soft limit is told by SIGXCPU; who does not listen is killed a second later.
-    set(Resource::Cpu, task.cpu_seconds, task.cpu_seconds.saturating_add(1))?;
+    if let Some(seconds) = task.cpu_seconds {
+        // The soft limit is told by SIGXCPU; who does not listen is killed a second later.
+        set(Resource::Cpu, seconds, seconds.saturating_add(1))?;
+    }
     set(Resource::Nofile, task.open_files, task.open_files)?;
     set(Resource::Fsize, task.file_bytes, task.file_bytes)?;
     set(Resource::Core, 0, 0)?;

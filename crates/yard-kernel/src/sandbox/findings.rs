@@ -118,13 +118,16 @@ pub(super) fn root(tried: io::Result<()>, root: &Path, data: &Path) -> Finding {
     Finding { name: "this folder", ok: tried.is_ok(), needed: true, found, remedy }
 }
 
-/// Where a box shows the programs that tools start.
+/// Where a box shows the programs that tools start, and their versions: a line each, with a tab between.
 pub(super) fn programs(listed: &str) -> Finding {
     let missing: Vec<&str> = ["bash", "python3"]
         .into_iter()
-        .filter(|name| !listed.contains(&format!("/{name}\n")))
+        .filter(|name| !listed.contains(&format!("/{name}\t")))
         .collect();
-    let found = listed.split_whitespace().collect::<Vec<_>>().join(", ");
+    let mut lines: Vec<&str> = listed.lines().collect();
+    lines.sort_unstable_by_key(|line| line.split('\t').next().and_then(|at| at.rsplit('/').next()));
+    let found: Vec<String> = lines.iter().filter_map(|line| program(line)).collect();
+    let found = found.join(", ");
     let remedy = match missing.as_slice() {
         [] => String::new(),
         missing => {
@@ -132,6 +135,22 @@ pub(super) fn programs(listed: &str) -> Finding {
         }
     };
     Finding { name: "programs", ok: missing.is_empty(), needed: false, found, remedy }
+}
+
+/// `git 2.39.5 (/usr/bin/git)`, from where it is and what it says of itself.
+fn program(line: &str) -> Option<String> {
+    let (at, said) = line.split_once('\t')?;
+    let name = at.rsplit('/').next()?;
+    let number = |word: &&str| {
+        let word = word.trim_start_matches(['v', 'g', 'o', '"']);
+        word.starts_with(|one: char| one.is_ascii_digit()) && word.contains('.')
+    };
+    let version = said.split([' ', ',', '(']).find(number);
+    let version = version.map(|word| word.trim_matches(|one: char| !one.is_ascii_alphanumeric()));
+    Some(match version {
+        Some(version) => format!("{name} {version} ({at})"),
+        None => format!("{name} ({at})"),
+    })
 }
 
 /// The settings by which distributions and containers take parts away.
@@ -164,6 +183,22 @@ fn remedy(part: Step) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_are_told_with_their_versions() {
+        let listed = "/usr/bin/python3\tPython 3.11.2\n/usr/bin/bash\tGNU bash, version 5.2.15(1)-release (x86)\n\
+                      /usr/local/go/bin/go\tgo version go1.24.1 linux/amd64\n/usr/bin/odd\t\n\
+                      /h/.nvm/node\tv22.1.0\n";
+        let told = programs(listed);
+        assert_eq!(
+            told.found,
+            "bash 5.2.15 (/usr/bin/bash), go go1.24.1 (/usr/local/go/bin/go), node v22.1.0 (/h/.nvm/node), \
+             odd (/usr/bin/odd), python3 3.11.2 (/usr/bin/python3)"
+        );
+        assert!(told.ok && told.remedy.is_empty());
+        let told = programs("/usr/bin/bash\tbash\n");
+        assert!(!told.ok && told.remedy.contains("install python3"), "{told:?}");
+    }
 
     #[test]
     fn the_first_part_that_failed_says_why_and_the_rest_is_not_reached() {

@@ -1,7 +1,8 @@
 //! Control groups: memory and number of all processes of a command together, kept by the kernel. Used
 //! where this user may make groups; where not, `usage` counts.
 //!
-//! A group is removed when its command ended. What a killed server left is removed by the next one.
+//! A group is removed when its command ended. What a killed server left is removed by the next one. A server's
+//! groups are in one of its own, which bounds all its commands together.
 
 #![allow(clippy::disallowed_methods, reason = "control groups are folders of the kernel's")]
 
@@ -63,6 +64,21 @@ impl Groups {
     pub(super) fn words(&self) -> String {
         let version = if self.version == Version::One { 1 } else { 2 };
         format!("version {version}, {}", self.homes[0].display())
+    }
+
+    /// The same, in a group of this process in which all groups together may take so much memory. It stays for
+    /// as long as this process, and the next one removes it.
+    pub(super) fn bounded_together(self, memory_bytes: u64) -> Result<Self, String> {
+        let name = format!("{PREFIX}{}", std::process::id());
+        let homes: Vec<PathBuf> = self.homes.iter().map(|home| home.join(&name)).collect();
+        let made = homes.iter().try_for_each(|home| match fs::create_dir(home) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        });
+        made.and_then(|()| bound(self.version, &homes[0], memory_bytes)).map_err(|error| {
+            format!("all commands together cannot be bounded in {}: {error}", homes[0].display())
+        })?;
+        Ok(Self { version: self.version, homes })
     }
 
     fn try_out(&self) -> io::Result<()> {
@@ -155,6 +171,23 @@ pub(super) fn come_in(doors: &[PathBuf]) -> io::Result<()> {
     doors.iter().try_for_each(|door| fs::write(door, "0"))
 }
 
+/// Bounds the memory of all groups in a folder.
+fn bound(version: Version, folder: &Path, memory_bytes: u64) -> io::Result<()> {
+    let memory = memory_bytes.to_string();
+    match version {
+        Version::One => {
+            // Newer kernels always count what is below, and may refuse to be told so.
+            let _ = fs::write(folder.join("memory.use_hierarchy"), "1");
+            fs::write(folder.join("memory.limit_in_bytes"), memory)
+        }
+        Version::Two => {
+            fs::write(folder.join("cgroup.subtree_control"), "+memory +pids")?;
+            let _ = fs::write(folder.join("memory.swap.max"), "0");
+            fs::write(folder.join("memory.max"), memory)
+        }
+    }
+}
+
 /// Removes the groups of servers that are no more. One with processes in it cannot be removed.
 fn sweep(home: &Path) {
     let Ok(entries) = fs::read_dir(home) else { return };
@@ -163,31 +196,45 @@ fn sweep(home: &Path) {
         let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else { continue };
         let server = rest.split('-').next().unwrap_or_default();
         if !Path::new("/proc").join(server).exists() {
+            // The groups of its commands may be in one of its own.
+            let inside = fs::read_dir(entry.path()).into_iter().flatten().flatten();
+            for group in inside.filter(|group| group.path().is_dir()) {
+                let _ = fs::remove_dir(group.path());
+            }
             let _ = fs::remove_dir(entry.path());
         }
     }
 }
 
+/// The folder of the group whose memory this process counts to.
+pub(super) fn memory_home() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let two = || of_version_two(&mounts, &own)?.into_iter().next();
+    of_controller(&mounts, &own, "memory").or_else(two)
+}
+
 /// Where controllers of version 1 are mounted, and this process is.
 fn of_version_one(mounts: &str, own: &str) -> Option<Vec<PathBuf>> {
-    let home = |controller: &str| {
-        let of_line = |line: &str| {
-            let mut parts = line.splitn(3, ':');
-            let names = parts.nth(1)?;
-            let path = parts.next()?;
-            names.split(',').any(|name| name == controller).then(|| path.to_owned())
-        };
-        let path = own.lines().find_map(of_line)?;
-        mounts.lines().find_map(|line| {
-            let (place, kind) = line.split_once(" - ")?;
-            let mut kind = kind.split(' ');
-            let options = kind.clone().nth(2)?;
-            let fits =
-                kind.next()? == "cgroup" && options.split(',').any(|name| name == controller);
-            fits.then(|| home_in(place, &path)).flatten()
-        })
+    Some(vec![of_controller(mounts, own, "memory")?, of_controller(mounts, own, "pids")?])
+}
+
+/// Where one controller of version 1 is mounted, and this process is.
+fn of_controller(mounts: &str, own: &str, controller: &str) -> Option<PathBuf> {
+    let of_line = |line: &str| {
+        let mut parts = line.splitn(3, ':');
+        let names = parts.nth(1)?;
+        let path = parts.next()?;
+        names.split(',').any(|name| name == controller).then(|| path.to_owned())
     };
-    Some(vec![home("memory")?, home("pids")?])
+    let path = own.lines().find_map(of_line)?;
+    mounts.lines().find_map(|line| {
+        let (place, kind) = line.split_once(" - ")?;
+        let mut kind = kind.split(' ');
+        let options = kind.clone().nth(2)?;
+        let fits = kind.next()? == "cgroup" && options.split(',').any(|name| name == controller);
+        fits.then(|| home_in(place, &path)).flatten()
+    })
 }
 
 fn of_version_two(mounts: &str, own: &str) -> Option<Vec<PathBuf>> {
@@ -236,6 +283,20 @@ fn delegate(home: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_groups_of_a_server_are_in_one_that_is_bounded() {
+        // Only root, or who was given a group, can make any.
+        let Ok(groups) = Groups::find() else { return };
+        let groups = groups.bounded_together(64 << 20).unwrap();
+        let group = groups.make().unwrap();
+        assert!(group.folders[0].starts_with(&groups.homes[0]));
+        let files = ["memory.max", "memory.limit_in_bytes"].map(|file| groups.homes[0].join(file));
+        let limit = files.iter().find_map(|file| fs::read_to_string(file).ok()).unwrap();
+        assert_eq!(limit.trim(), (64_u64 << 20).to_string());
+        drop(group);
+        groups.homes.iter().for_each(|home| fs::remove_dir(home).unwrap());
+    }
 
     #[test]
     fn homes_are_found_in_either_version() {

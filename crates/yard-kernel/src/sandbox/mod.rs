@@ -6,6 +6,7 @@
 //! no level is lowered silently: [`Sandbox::probe`] finds out by running boxed commands what holds, and
 //! says so.
 
+mod machine;
 mod order;
 mod patience;
 

@@ -6,7 +6,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::Pty;
+use super::{Pty, machine};
 
 /// How much holds a command, best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +47,9 @@ pub struct Wish {
     pub programs: Programs,
     /// A folder in which boxes are tried out at start, on the file system that layers will lie on.
     pub scratch: PathBuf,
+    /// Bytes of memory that all commands together may take, where control groups can be made: a server's
+    /// boxes share one machine.
+    pub all_memory: Option<u64>,
     /// Which walls stand. All of them, but in tests that try each alone.
     pub walls: Walls,
 }
@@ -59,6 +62,7 @@ impl Default for Wish {
             shown: Vec::new(),
             programs: Programs::default(),
             scratch: PathBuf::from("/tmp"),
+            all_memory: None,
             walls: Walls::default(),
         }
     }
@@ -234,10 +238,12 @@ pub struct Limits {
     pub wall: Duration,
     /// Between SIGTERM and SIGKILL.
     pub grace: Duration,
-    /// Seconds of processor time, of all its processes together.
-    pub cpu_seconds: u64,
+    /// Seconds of processor time, of all its processes together, if they are bounded.
+    pub cpu_seconds: Option<u64>,
     /// Memory of all its processes together.
     pub memory_bytes: u64,
+    /// Memory of all commands of a server together ([`Wish::all_memory`]), to be named where it ends one.
+    pub all_memory_bytes: Option<u64>,
     /// Processes and threads at a time.
     pub processes: u64,
     /// Open files of a process.
@@ -249,13 +255,15 @@ pub struct Limits {
 }
 
 impl Default for Limits {
+    /// Limits that fit this machine.
     fn default() -> Self {
         Self {
-            wall: Duration::from_secs(120),
+            wall: Duration::from_secs(3_600),
             grace: Duration::from_secs(2),
-            cpu_seconds: 600,
-            memory_bytes: 2 << 30,
-            processes: 512,
+            cpu_seconds: None,
+            memory_bytes: machine::memory_for_commands(),
+            all_memory_bytes: None,
+            processes: 4_096,
             open_files: 4096,
             file_bytes: 4 << 30,
             written_bytes: 8 << 30,

@@ -41,7 +41,10 @@ pub(super) fn probe(helper: PathBuf, wish: Wish) -> (Shared, Trials) {
         Ok(owners) => (owners, None),
         Err(error) => (None, Some(error)),
     };
-    let groups = Groups::find();
+    let groups = Groups::find().and_then(|groups| match wish.all_memory {
+        Some(bytes) => groups.bounded_together(bytes),
+        None => Ok(groups),
+    });
     let about_groups = findings::groups(&groups);
     let groups = groups.ok().map(Arc::new);
     let mut shared = Shared { helper, wish, level: Level::Full, owners, groups };
@@ -191,16 +194,18 @@ fn try_walls(shared: &Shared) -> io::Result<()> {
 }
 
 /// Which of the programs that tools start are shown in a box.
+/// Says of each program where it is and what it calls its version, all at once and each for a bounded time.
+const VERSIONS: &str = "for name in bash python3 git node npm cargo go java make gcc cmake uv; do
+    at=$(command -v $name) || continue
+    case $name in go) word=version ;; *) word=--version ;; esac
+    (said=$(timeout 3 $name $word 2>&1 </dev/null | head -n 1); printf '%s\\t%s\\n' \"$at\" \"$said\") &
+done
+wait";
+
 fn look_for_programs(shared: &Shared) -> io::Result<String> {
     let ground = Ground::make(&shared.wish.scratch)?;
     let mut ears = Ears::default();
-    try_heard(
-        shared,
-        &ground,
-        Layer::ReadOnly,
-        "for name in bash python3 git; do command -v $name; done",
-        &mut ears,
-    )?;
+    try_heard(shared, &ground, Layer::ReadOnly, VERSIONS, &mut ears)?;
     Ok(String::from_utf8_lossy(&ears.0).into_owned())
 }
 

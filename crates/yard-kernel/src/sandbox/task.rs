@@ -50,7 +50,8 @@ pub(super) struct Task {
     pub(super) terminal: bool,
     /// The port of a proxy that is served outside; 0 for none.
     pub(super) proxy: u16,
-    pub(super) cpu_seconds: u64,
+    /// `None` is no limit.
+    pub(super) cpu_seconds: Option<u64>,
     pub(super) memory_bytes: u64,
     pub(super) processes: u64,
     pub(super) open_files: u64,
@@ -116,7 +117,8 @@ impl Task {
         out.number(self.user.map_or(u64::MAX, u64::from));
         out.number(self.terminal.into());
         out.number(self.proxy.into());
-        for number in [self.cpu_seconds, self.memory_bytes, self.processes, self.open_files] {
+        out.number(self.cpu_seconds.unwrap_or(u64::MAX));
+        for number in [self.memory_bytes, self.processes, self.open_files] {
             out.number(number);
         }
         out.number(self.file_bytes);
@@ -195,7 +197,7 @@ impl Reader<'_> {
             user: u32::try_from(self.number()?).ok(),
             terminal: self.number()? != 0,
             proxy: u16::try_from(self.number()?).ok()?,
-            cpu_seconds: self.number()?,
+            cpu_seconds: Some(self.number()?).filter(|seconds| *seconds < u64::MAX),
             memory_bytes: self.number()?,
             processes: self.number()?,
             open_files: self.number()?,

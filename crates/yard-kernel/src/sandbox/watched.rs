@@ -245,15 +245,19 @@ impl<'a> Watched<'a> {
     }
 
     fn look_at_use(&mut self) {
+        let group = self.group.as_ref().map(Group::ran_out_of_memory);
+        if group == Some(true) {
+            return self.end(Stopped::Memory);
+        }
+        // The kernel counts the memory and the processes of a group; looking at each one takes long.
+        if group.is_some() && self.limits.cpu_seconds.is_none() {
+            return;
+        }
         let used = usage::of(self.helper.0.id());
-        let cpu = Duration::from_secs(self.limits.cpu_seconds);
-        let memory = match &self.group {
-            Some(group) => group.ran_out_of_memory(),
-            None => usage::is_above(&used, self.limits.memory_bytes),
-        };
-        if memory {
+        let cpu = self.limits.cpu_seconds.map(Duration::from_secs);
+        if group.is_none() && usage::is_above(&used, self.limits.memory_bytes) {
             self.end(Stopped::Memory);
-        } else if used.cpu > cpu {
+        } else if cpu.is_some_and(|cpu| used.cpu > cpu) {
             self.end(Stopped::Cpu);
         } else if used.processes() > self.limits.processes.saturating_add(3) {
             self.end(Stopped::Processes);

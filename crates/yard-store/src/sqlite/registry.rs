@@ -463,6 +463,18 @@ impl Registry for SqliteRegistry {
         self.db.read(|connection| all(connection, &sql, values, key))
     }
 
+    fn all_keys(&self, after: Option<KeyId>, limit: usize) -> Result<Vec<(KeyRow, String)>> {
+        let sql = "SELECT key.id, key.workspace, key.name, key.role, key.chat, key.made_by,
+                   key.created, key.toolsets, workspace.name
+                   FROM key JOIN workspace ON workspace.id = key.workspace
+                   WHERE key.id > ?1 AND key.revoked = 0 AND workspace.deleted = 0
+                   ORDER BY key.id LIMIT ?2";
+        let after = after.map_or_else(Vec::new, |id| id.as_bytes().to_vec());
+        let values = params![after, value::limit(limit)];
+        let with_name = |row: &Row<'_>| Ok((key(row)?, row.get(8)?));
+        self.db.read(|connection| all(connection, sql, values, with_name))
+    }
+
     fn key_by_secret(&self, secret: &SecretHash) -> Result<Option<KeyRow>> {
         let sql = format!(
             "{KEY} JOIN workspace ON workspace.id = key.workspace

@@ -13,17 +13,36 @@ tell() { # what formatter file words
     printf '%s\0%s\0%s\0%s\0' "$1" "$2" "${3#./}" "$4"
 }
 
-own_or_installed() { # program file: the project's own, else the machine's
+own() { # program file: the project's own
     dir=$(dirname -- "$2")
     while :; do
         for own in "$dir/node_modules/.bin/$1" "$dir/.venv/bin/$1" "$dir/venv/bin/$1"; do
             [ -x "$own" ] && { printf '%s' "$root/${own#./}"; return; }
         done
-        [ "$dir" = . ] && break
+        [ "$dir" = . ] && return 1
         dir=$(dirname -- "$dir")
     done
-    command -v "$1"
 }
+
+own_or_installed() { # program file: the project's own, else the machine's
+    own "$1" "$2" || command -v "$1"
+}
+
+upwards() { # test file: the nearest folder upwards for which a test is true
+    dir=$(dirname -- "$2")
+    while ! "$1" "$dir"; do
+        [ "$dir" = . ] && return 1
+        dir=$(dirname -- "$dir")
+    done
+}
+
+has_settings_of_black() { grep -qs '^\[tool\.black' "$1/pyproject.toml"; }
+
+has_settings_of_ruff() {
+    [ -f "$1/ruff.toml" ] || [ -f "$1/.ruff.toml" ] || grep -qs '^\[tool\.ruff' "$1/pyproject.toml"
+}
+
+names_prettier() { grep -qs '"prettier"' "$1/package.json"; }
 
 edition_of() { # file: what the nearest manifest says that names an edition
     dir=$(dirname -- "$1")
@@ -55,18 +74,31 @@ through() { # formatter file filter...
     fi
 }
 
-format_python() { # file
-    if program=$(own_or_installed ruff "$1") && [ -n "$program" ]; then
-        through ruff "$1" "$program" format --no-cache --force-exclude --stdin-filename "$1" -
-    elif program=$(own_or_installed black "$1") && [ -n "$program" ]; then
-        through black "$1" "$program" --quiet --stdin-filename "$1" -
+format_python() { # file; what the project is set up for, and else what is installed, the project's own first
+    if upwards has_settings_of_black "$1"; then
+        set -- "$1" black
+        program=$(own_or_installed black "$1")
+    elif upwards has_settings_of_ruff "$1"; then
+        set -- "$1" ruff
+        program=$(own_or_installed ruff "$1")
+    elif program=$(own ruff "$1" || { own black "$1" >/dev/null && exit 1; } || command -v ruff); then
+        set -- "$1" ruff
     else
-        tell missing ruff "$1"
+        set -- "$1" black
+        program=$(own_or_installed black "$1") || set -- "$1" ruff
+    fi
+    if [ -z "$program" ]; then
+        tell missing "$2" "$1"
+    elif [ "$2" = ruff ]; then
+        through ruff "$1" "$program" format --no-cache --force-exclude --stdin-filename "$1" -
+    else
+        through black "$1" "$program" --quiet --stdin-filename "$1" -
     fi
 }
 
 format_with_prettier() { # files; starting it takes long, so that it says first which ones differ
-    program=$(own_or_installed prettier "$1")
+    # A project that names it has its own version of it.
+    if upwards names_prettier "$1"; then program=$(own prettier "$1"); else program=$(own_or_installed prettier "$1"); fi
     if [ -z "$program" ]; then
         for file do tell missing prettier "$file"; done
         return

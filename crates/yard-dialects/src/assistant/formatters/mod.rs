@@ -58,10 +58,15 @@ pub(super) fn remedy(formatter: &str) -> &'static str {
     match formatter {
         "rustfmt" => "install Rust with its component rustfmt (`rustup component add rustfmt`)",
         "ruff" => {
-            "install ruff or black into the project's .venv (`pip install ruff`), or on this machine"
+            "call `install_package` with manager `pip` and packages [\"ruff\"] (as `pip install ruff` in the \
+             project's environment), or install it on this machine"
+        }
+        "black" => {
+            "the project is set up for black: call `install_package` with manager `pip` and packages \
+             [\"black\"], or install it on this machine"
         }
         "prettier" => {
-            "install prettier in the project (`npm install --save-dev prettier`), or on this machine"
+            "call `install_package` with manager `npm` and packages [\"prettier\"], or install it on this machine"
         }
         _ => "install Go, which brings gofmt",
     }

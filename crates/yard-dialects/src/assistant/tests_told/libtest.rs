@@ -36,13 +36,13 @@ pub(super) fn parse(text: &str) -> Option<Told> {
 }
 
 /// What one test said that failed.
-struct Section<'a> {
-    name: String,
-    lines: Vec<&'a str>,
+pub(super) struct Section<'a> {
+    pub(super) name: String,
+    pub(super) lines: Vec<&'a str>,
 }
 
 impl Told {
-    fn end(&mut self, section: Option<Section<'_>>) {
+    pub(super) fn end(&mut self, section: Option<Section<'_>>) {
         if let Some(section) = section {
             self.note(failure(section));
         }

@@ -2,9 +2,12 @@
 //! in those that failed. One module a format; none of them runs anything, and whatever does not fit its
 //! format is passed over.
 
+mod ctest;
 mod go;
 mod jest;
+mod junit;
 mod libtest;
+mod nextest;
 mod python;
 mod summary;
 mod tap;
@@ -58,18 +61,40 @@ impl Told {
         };
         self.failures.push(failure);
     }
+
+    /// The same, with what came of more tests.
+    fn and(mut self, more: Option<Told>) -> Self {
+        if let Some(more) = more {
+            self.passed += more.passed;
+            self.failed += more.failed;
+            self.skipped += more.skipped;
+            more.failures.into_iter().for_each(|failure| self.note(failure));
+        }
+        self
+    }
 }
 
-/// What came of the tests of a framework; `None` where what it printed does not say.
-pub(super) fn read(framework: &str, text: &str) -> Option<Told> {
-    match framework {
-        "cargo" => libtest::parse(text),
-        "go" => go::parse(text),
-        "pytest" | "unittest" => python::parse(text),
-        "npm" => jest::parse(text).or_else(|| tap::parse(text)).or_else(|| summary::parse(text)),
+/// Between what a framework said and the reports that it wrote.
+const REPORTS: &str = "\n:: reports ::\n";
+
+/// What a framework said, and what came of its tests; `None` where that is not told.
+pub(super) fn read<'a>(
+    framework: &str,
+    filter: Option<&str>,
+    text: &'a str,
+) -> (&'a str, Option<Told>) {
+    let (said, reports) = text.rsplit_once(REPORTS).unwrap_or((text, ""));
+    let told = match framework {
+        "cargo" => nextest::parse(said, filter).or_else(|| libtest::parse(said)),
+        "go" => go::parse(said),
+        "pytest" | "unittest" => python::parse(said),
+        "maven" | "gradle" => junit::parse(reports),
+        "ctest" => ctest::parse(said),
+        "npm" => jest::parse(said).or_else(|| tap::parse(said)).or_else(|| summary::parse(said)),
         // What it runs nobody knows.
-        _ => libtest::parse(text).or_else(|| tap::parse(text)).or_else(|| summary::parse(text)),
-    }
+        _ => libtest::parse(said).or_else(|| tap::parse(said)).or_else(|| summary::parse(said)),
+    };
+    (said, told)
 }
 
 /// `file:line` or `file:line:column`.
@@ -97,7 +122,8 @@ mod tests {
         assert_eq!(position("a:b:c"), None);
     }
 
-    const FRAMEWORKS: [&str; 6] = ["cargo", "go", "pytest", "unittest", "npm", "make"];
+    const FRAMEWORKS: [&str; 10] =
+        ["cargo", "go", "pytest", "unittest", "npm", "make", "tox", "maven", "gradle", "ctest"];
 
     proptest! {
         #[test]
@@ -109,11 +135,14 @@ mod tests {
                 Just("    ok 2 - b # SKIP\n".to_owned()), Just("TAP version 13\n".to_owned()),
                 Just("{\"Action\":\"fail\",\"Test\":\"T/x\"}\n".to_owned()),
                 Just("{\"testResults\":[{}]}\n".to_owned()), Just("é".to_owned()),
+                Just(REPORTS.to_owned()), Just("<testcase name=\"".to_owned()), Just("<failure".to_owned()),
+                Just("1/2 Test #1: a ....***Failed\n".to_owned()), Just("        FAIL [ 0.1s] a b\n".to_owned()),
+                Just("     Summary [ 0.1s] 1 test run: ".to_owned()), Just("  stderr ───\n".to_owned()),
             ], 0..60),
         ) {
             let text = pieces.concat();
             for framework in FRAMEWORKS {
-                if let Some(told) = read(framework, &text) {
+                if let Some(told) = read(framework, None, &text).1 {
                     prop_assert!(told.failures.len() <= MOST_FAILURES);
                 }
             }
@@ -129,7 +158,7 @@ mod tests {
         text.push_str(
             "\nfailures:\n    t0\n\ntest result: FAILED. 0 passed; 1000 failed; 0 ignored;\n",
         );
-        let told = read("cargo", &text).unwrap();
+        let told = read("cargo", None, &text).1.unwrap();
         assert_eq!((told.failed, told.failures.len()), (1_000, MOST_FAILURES));
         assert!(told.failures.iter().all(|failure| failure.message.len() < MOST_MESSAGE + 50));
     }

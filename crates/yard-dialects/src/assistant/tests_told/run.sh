@@ -1,8 +1,11 @@
-# Runs the tests of a project. $1: the framework, or auto; $2: the file or folder; $3: a filter, or nothing.
+# Runs the tests of a project. $1: who runs them; $2: the file or folder that was named; $3: the project's
+# folder; $4: a filter, or nothing; behind them what that runner needs to know, as below.
 #
 # The standard output begins with four lines: the framework, the workspace's folder, the project's folder
-# in it, and the command. What follows is what the framework says.
-wanted=$1 path=$2 filter=$3 root=$PWD
+# in it, and the command. What follows is what the framework says. A program that is not there is told as
+# the framework `missing`, with its name as the command, and nothing is run.
+runner=$1 path=$2 folder=$3 filter=$4 root=$PWD
+shift 4
 
 begin() { # framework command
     printf '%s\n%s\n%s\n%s\n' "$1" "$root" "${PWD#"$root"}" "$2"
@@ -17,43 +20,52 @@ need() {
     command -v "$1" >/dev/null 2>&1 || fail missing "$1"
 }
 
-any() { # whether one of these is there
-    for file in "$@"; do
-        [ -f "$file" ] && return 0
+in_modules() { # whether a program is in a folder node_modules here or above, or on the machine
+    dir=$PWD
+    while :; do
+        [ -e "$dir/node_modules/.bin/$1" ] && return 0
+        [ "$dir" = "$root" ] && break
+        dir=$(dirname -- "$dir")
     done
-    return 1
+    command -v "$1" >/dev/null 2>&1
 }
 
-detect() {
-    if [ -f Cargo.toml ]; then echo cargo
-    elif [ -f go.mod ]; then echo go
-    elif any pyproject.toml pytest.ini setup.py setup.cfg tox.ini conftest.py test_*.py tests/test_*.py; then
-        echo python
-    elif [ -f package.json ] && grep -q '"test"[[:space:]]*:' package.json; then echo npm
-    elif grep -qs '^test[[:space:]]*:' GNUmakefile makefile Makefile; then echo make
-    fi
+with_reports() { # file pattern, command: runs it, and then prints the reports that it wrote
+    pattern=$1
+    shift
+    stamp=${TMPDIR:-/tmp}/started.$$
+    : >"$stamp"
+    "$@" 2>&1
+    code=$?
+    printf '\n:: reports ::\n'
+    find . -path "$pattern" -newer "$stamp" -type f -exec cat {} + | head -c 8000000
+    exit "$code"
 }
 
 [ -e "$path" ] || fail nowhere "$path"
-if [ -d "$path" ]; then cd -- "$path" || exit; else cd -- "$(dirname -- "$path")" || exit; fi
-# The project is the nearest folder upwards that looks like one.
-here=$PWD
-while found=$(detect) && [ -z "$found" ] && [ "$PWD" != "$root" ]; do
-    cd .. || exit
-done
-[ -n "$found" ] || cd -- "$here" || exit
-case $wanted in
-    auto) [ -n "$found" ] || fail none "$path" ;;
-    pytest | unittest) found=python ;;
-    *) found=$wanted ;;
-esac
+[ "$runner" = none ] && fail none "$path"
+cd -- "$folder" || exit
 # What of the project is meant, if not all of it.
 target=$root/$path
 [ "$(cd -- "$target" 2>/dev/null && pwd)" = "$PWD" ] && target=
 
-case $found in
+case $runner in
     cargo)
         need cargo
+        if command -v cargo-nextest >/dev/null 2>&1; then
+            begin cargo "cargo nextest run --no-fail-fast${filter:+ $filter} && cargo test --doc${filter:+ -- $filter}"
+            cargo nextest run --no-fail-fast --no-tests=pass --status-level=skip --final-status-level=none \
+                --failure-output=immediate --success-output=never ${filter:+"$filter"} 2>&1
+            code=$?
+            # It runs no tests in documentation, and cargo fails where nothing could have any.
+            docs=$(cargo test --doc --no-fail-fast ${filter:+-- "$filter"} 2>&1)
+            docs_code=$?
+            case $docs in
+                *"no library targets found"*) ;;
+                *) printf '%s\n' "$docs"; [ "$code" -eq 0 ] && code=$docs_code ;;
+            esac
+            exit "$code"
+        fi
         begin cargo "cargo test --no-fail-fast${filter:+ -- $filter}"
         exec cargo test --no-fail-fast ${filter:+-- "$filter"} 2>&1
         ;;
@@ -64,37 +76,65 @@ case $found in
         begin go "go test -json${filter:+ -run $filter} $packages"
         exec go test -json ${filter:+-run "$filter"} "$packages"
         ;;
-    python)
-        for python in .venv/bin/python venv/bin/python "$root/.venv/bin/python" python3 python; do
-            command -v "$python" >/dev/null 2>&1 && break
-        done
-        need "$python"
-        case $wanted in
-            pytest | unittest) ;;
-            *) "$python" -c 'import pytest' 2>/dev/null && wanted=pytest || wanted=unittest ;;
-        esac
-        [ "$wanted" = unittest ] || "$python" -c 'import pytest' 2>/dev/null || fail missing pytest
-        begin "$wanted" "$python -m $wanted${target:+ ${target#"$PWD"/}}${filter:+ -k $filter}"
-        exec "$python" "$4" "$wanted" "$target" "$filter"
+    python) # our script; pytest, unittest or either; another Python, or nothing; the words that start Python
+        script=$1 framework=$2 other=$3
+        shift 3
+        if [ -n "$other" ] && ! command -v "$1" >/dev/null 2>&1; then
+            set -- "$other"
+        fi
+        [ "$1" = python3 ] && ! command -v python3 >/dev/null 2>&1 && set -- python
+        need "$1"
+        if [ "$framework" != unittest ]; then
+            said=$("$@" -c 'import importlib.util as u; raise SystemExit(0 if u.find_spec("pytest") else 96)' 2>&1)
+            case $? in
+                0) framework=pytest ;;
+                96) [ "$framework" = pytest ] && fail missing pytest; framework=unittest ;;
+                *) begin broken "$*"; printf '%s\n' "$said"; exit 1 ;;
+            esac
+        fi
+        begin "$framework" "$* -m $framework${target:+ ${target#"$PWD"/}}${filter:+ -k $filter}"
+        exec "$@" "$script" "$framework" "$target" "$filter"
         ;;
-    npm)
-        need npm
-        [ -f package.json ] || fail none "$path"
-        test=$(sed -n 's/.*"test"[[:space:]]*:[[:space:]]*"\(.*\)".*/\1/p' package.json | head -n 1)
-        case $test in
-            *vitest*) set -- --reporter=json ${filter:+-t "$filter"} ;;
-            *jest* | *react-scripts*) set -- --json --testLocationInResults ${filter:+-t "$filter"} ;;
-            *"node --test"*) set -- ${filter:+--test-name-pattern="$filter"} ;;
-            *) set -- ${filter:+"$filter"} ;;
-        esac
+    tox) # what is passed on to the tests
+        need tox
+        begin tox "tox run${1:+ -- $*}"
+        exec tox run ${1:+-- "$@"} 2>&1
+        ;;
+    script) # the program that the script starts, or nothing; the words that run it
+        program=$1
+        shift
+        need "$1"
+        [ -z "$program" ] || in_modules "$program" || fail missing "$program"
         # What Node's own runner says is TAP, whatever its version likes better.
         export NODE_OPTIONS="${NODE_OPTIONS:+$NODE_OPTIONS }--test-reporter=tap"
-        begin npm "npm test${1:+ -- $*}"
-        exec npm run --silent test -- "$@" 2>&1
+        begin npm "$*"
+        exec "$@" 2>&1
+        ;;
+    maven) # the words that start it
+        [ "$1" = sh ] || need "$1"
+        set -- "$@" --batch-mode test ${filter:+"-Dtest=*$filter*" -DfailIfNoTests=false}
+        begin maven "$*"
+        with_reports '*/target/surefire-reports/TEST-*.xml' "$@"
+        ;;
+    gradle) # the words that start it
+        [ "$1" = sh ] || need "$1"
+        # Tests that passed are run again, too.
+        set -- "$@" --console=plain --continue cleanTest test ${filter:+--tests "*$filter*"}
+        begin gradle "$*"
+        with_reports '*/build/test-results/*/TEST-*.xml' "$@"
         ;;
     make)
         need make
         begin make "make test"
         exec make test 2>&1
+        ;;
+    ctest) # the folder that it is built in
+        need cmake
+        need ctest
+        begin ctest "cmake -S . -B $1 && cmake --build $1 && ctest --output-on-failure${filter:+ -R $filter}"
+        [ -f "$1/CMakeCache.txt" ] || cmake -S . -B "$1" 2>&1 || exit
+        cmake --build "$1" 2>&1 || exit
+        cd -- "$1" || exit
+        exec ctest --output-on-failure ${filter:+-R "$filter"} 2>&1
         ;;
 esac

@@ -1,11 +1,12 @@
 //! The last line that many frameworks print for people: `2 failed, 3 passed in 0.1s` (pytest), `Tests: 1
-//! failed, 2 passed, 3 total` (Jest), `2 passing` (Mocha). Counts only: which tests failed it does not say.
+//! failed, 2 passed, 3 total` (Jest), `2 passing` (Mocha), `2 pass` (bun). Counts only: which tests failed it
+//! does not say.
 
 use super::Told;
 
-const PASSED: [&str; 2] = ["passed", "passing"];
-const FAILED: [&str; 4] = ["failed", "failing", "error", "errors"];
-const SKIPPED: [&str; 4] = ["skipped", "pending", "xfailed", "todo"];
+const PASSED: [&str; 3] = ["passed", "passing", "pass"];
+const FAILED: [&str; 5] = ["failed", "failing", "fail", "error", "errors"];
+const SKIPPED: [&str; 5] = ["skipped", "skip", "pending", "xfailed", "todo"];
 
 /// Reads it; `None` where no line counts tests.
 pub(super) fn parse(text: &str) -> Option<Told> {
@@ -63,6 +64,7 @@ mod tests {
                 (2, 1, 0),
             ),
             ("  2 passing (4ms)\n  1 pending\n  1 failing\n", (2, 1, 1)),
+            (" 3 pass\n 1 skip\n 1 fail\n 4 expect() calls\n", (3, 1, 1)),
         ] {
             let told = parse(text).unwrap();
             assert_eq!((told.passed, told.failed, told.skipped), counts, "{text}");

@@ -1,0 +1,134 @@
+//! `toolyard keys`: the agents' keys of a server, and how one is revoked where the server runs.
+
+use serde_json::{Value, json};
+use yard_core::FaultCode;
+use yard_gate::Actor;
+use yard_gate::registry::KeyRow;
+use yard_store::{AuditEntry, Registry as _, SqliteRegistry};
+
+use crate::door::Door;
+use crate::failure::Failure;
+use crate::place;
+use crate::reply::Reply;
+use crate::step_name;
+use crate::table::Table;
+use crate::terminal::Terminal;
+
+use super::history::local_time;
+
+/// Keys that are read at a time.
+const PAGE: usize = 1_000;
+
+/// List the agents' keys of a server, or revoke one
+#[derive(clap::Args)]
+#[command(
+    after_help = "Keys are made over HTTP, by the owner of a workspace. A running server refuses a revoked \
+                  key within a second; what the agent has open in a terminal goes on until that ends."
+)]
+pub(crate) struct Options {
+    /// Revoke the key with this id, or with the only id that begins so
+    #[arg(long, value_name = "ID")]
+    revoke: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Options {
+    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+        let data = place::data_folder_of_server(door.data_dir()).ok_or_else(|| {
+            Failure::new(FaultCode::NotFound, "no server keeps people and keys in this data folder")
+                .hinting("name the server's data folder with --data-dir or TOOLYARD_DATA_DIR")
+        })?;
+        let registry = SqliteRegistry::open(&data)?;
+        let keys = all(&registry)?;
+        let Some(name) = &self.revoke else {
+            return Ok(if self.json { to_json(&keys) } else { to_text(&keys, door.terminal) });
+        };
+        let (key, _) = named(&keys, name)?;
+        let audit = AuditEntry {
+            at: door.world().now(),
+            actor: Actor::LocalPerson.name(),
+            action: "revoke key".to_owned(),
+            detail: format!("key {} to workspace {}", key.id, key.workspace),
+        };
+        if !registry.revoke_key(key.workspace, key.id, &audit)? {
+            let message = format!("key {} was revoked by somebody else meanwhile", key.id);
+            return Err(Failure::new(FaultCode::NotFound, message));
+        }
+        Ok(match self.json {
+            true => Reply::json(json!({"revoked": key.id.to_string()})),
+            false => Reply::text(format!("revoked {} ({})\n", key.id, key.name)),
+        })
+    }
+}
+
+/// Every key that was not revoked, with the name of its workspace.
+fn all(registry: &SqliteRegistry) -> Result<Vec<(KeyRow, String)>, Failure> {
+    let mut keys: Vec<(KeyRow, String)> = Vec::new();
+    loop {
+        let after = keys.last().map(|(key, _)| key.id);
+        let page = registry.all_keys(after, PAGE)?;
+        let is_last = page.len() < PAGE;
+        keys.extend(page);
+        if is_last {
+            return Ok(keys);
+        }
+    }
+}
+
+/// The key that a person means.
+fn named<'a>(keys: &'a [(KeyRow, String)], name: &str) -> Result<&'a (KeyRow, String), Failure> {
+    let digits = step_name::id_digits(name.trim()).ok_or_else(|| {
+        Failure::misuse(FaultCode::BadArgument, format!("not the id of a key: {name}"))
+            .hinting("toolyard keys lists them")
+    })?;
+    let fits = |(key, _): &&(KeyRow, String)| step_name::begins_with(&key.id.to_string(), &digits);
+    let matching: Vec<_> = keys.iter().filter(fits).collect();
+    match matching[..] {
+        [key] => Ok(key),
+        [] => Err(Failure::new(FaultCode::NotFound, format!("no key begins with {name}"))
+            .hinting("toolyard keys lists them; those that were revoked are gone")),
+        _ => {
+            Err(Failure::misuse(FaultCode::BadArgument, format!("several keys begin with {name}"))
+                .hinting("give more digits of it"))
+        }
+    }
+}
+
+fn to_json(keys: &[(KeyRow, String)]) -> Reply {
+    let entry = |(key, workspace): &(KeyRow, String)| {
+        json!({
+            "id": key.id.to_string(),
+            "name": key.name,
+            "role": key.role.word(),
+            "toolsets": key.toolsets,
+            "chat": key.chat.map(|chat| chat.to_string()),
+            "workspace": {"id": key.workspace.to_string(), "name": workspace},
+            "made_by": key.made_by.to_string(),
+            "created_at": key.created_at.to_string(),
+        })
+    };
+    Reply::json(json!({"keys": keys.iter().map(entry).collect::<Vec<Value>>()}))
+}
+
+fn to_text(keys: &[(KeyRow, String)], terminal: Terminal) -> Reply {
+    if keys.is_empty() {
+        return Reply::text("there are no keys\n".to_owned());
+    }
+    let ids: Vec<String> = keys.iter().map(|(key, _)| key.id.to_string()).collect();
+    let length = step_name::short_length(&ids);
+    let mut table = Table::new(&["ID", "NAME", "ROLE", "TOOLSETS", "CREATED", "WORKSPACE"]);
+    for ((key, workspace), id) in keys.iter().zip(&ids) {
+        let toolsets = key.toolsets.as_ref().map(|names| names.join(","));
+        table.push(vec![
+            id.chars().take(length).collect(),
+            key.name.clone(),
+            key.role.word().to_owned(),
+            toolsets.unwrap_or_else(|| "all".to_owned()),
+            local_time(key.created_at),
+            workspace.clone(),
+        ]);
+    }
+    Reply::text(table.render(terminal))
+}

@@ -1,0 +1,118 @@
+//! `toolyard storage`: how much room the history of each workspace takes, and what can be cleared.
+
+use serde_json::{Map, Value, json};
+use yard_core::FaultCode;
+use yard_kernel::Keeping;
+
+use crate::boxes;
+use crate::config::{self, Config};
+use crate::door::Door;
+use crate::failure::Failure;
+use crate::place::{self, DataFolder};
+use crate::reply::Reply;
+use crate::storage::{self, Measured, PARTS};
+use crate::table::Table;
+use crate::terminal::{FAINT, Terminal};
+
+/// See how much room each workspace takes in the data folder, or clear what can be made again
+#[derive(clap::Args)]
+#[command(
+    after_help = "journal and contents are the history, output is what commands said beyond what their answers \
+                  show, builds is build output that is not in the tree any more and can be undone to, runs are \
+                  commands that run or whose changes wait for a person, homes are what chats have as their home and \
+                  /tmp, caches is what commands added to caches of packages. --clear removes output, builds and \
+                  caches: an undo of a build then says that its files are gone."
+)]
+pub(crate) struct Options {
+    /// Remove what can be made again: kept output, builds and caches, of every workspace
+    #[arg(long)]
+    clear: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Options {
+    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+        let data = place::existing_data_folder(door.data_dir()).ok_or_else(|| {
+            Failure::new(
+                FaultCode::NotFound,
+                "there is no data folder yet, so that nothing is kept",
+            )
+        })?;
+        let file = DataFolder::prepare(door.data_dir())?.config(None)?;
+        let keeping = boxes::keeping(&Config::read(file.as_deref(), config::variables())?.commands);
+        let mut measured = storage::measure(&data);
+        if self.clear {
+            let freed: Result<Vec<u64>, Failure> = measured.iter().map(storage::clear).collect();
+            let freed: u64 = freed?.iter().sum();
+            return Ok(match self.json {
+                true => Reply::json(json!({"freed": freed})),
+                false => Reply::text(format!("{} given back\n", size(freed))),
+            });
+        }
+        measured.sort_by_key(|one| std::cmp::Reverse(one.bytes.iter().sum::<u64>()));
+        Ok(match self.json {
+            true => to_json(&measured, &keeping),
+            false => to_text(&measured, &keeping, door.terminal),
+        })
+    }
+}
+
+fn to_json(measured: &[Measured], keeping: &Keeping) -> Reply {
+    let workspace = |one: &Measured| {
+        let parts = PARTS.iter().zip(&one.bytes);
+        let parts: Map<String, Value> =
+            parts.map(|(part, bytes)| (part.name.to_owned(), json!(bytes))).collect();
+        json!({"workspace": one.state.name, "bytes": parts})
+    };
+    let budgets: Map<String, Value> = { PARTS.iter() }
+        .filter_map(|part| Some((part.name.to_owned(), json!(storage::budget(part, keeping)?))))
+        .collect();
+    let workspaces: Vec<Value> = measured.iter().map(workspace).collect();
+    Reply::json(json!({"workspaces": workspaces, "budgets": budgets}))
+}
+
+fn to_text(measured: &[Measured], keeping: &Keeping, terminal: Terminal) -> Reply {
+    if measured.is_empty() {
+        return Reply::text("nothing is kept\n".to_owned());
+    }
+    let names = PARTS.iter().map(|part| part.name.to_uppercase());
+    let headings: Vec<String> = names.chain(["TOTAL".to_owned(), "WORKSPACE".to_owned()]).collect();
+    let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+    let mut table = Table::new(&headings);
+    for one in measured {
+        let total = one.bytes.iter().sum();
+        let sizes = one.bytes.iter().chain(std::iter::once(&total)).map(|bytes| size(*bytes));
+        table.push(sizes.chain(std::iter::once(one.state.name.clone())).collect());
+    }
+    let mut text = table.render(terminal);
+    let budgets = PARTS.iter().filter_map(|part| {
+        Some(format!("{} {}", part.name, size(storage::budget(part, keeping)?)))
+    });
+    let budgets = budgets.collect::<Vec<_>>().join(", ");
+    let words = format!("at most, of each workspace: {budgets}; --clear removes these");
+    text.push_str(&terminal.paint(FAINT, &words));
+    text.push('\n');
+    Reply::text(text)
+}
+
+/// Bytes as people count them.
+fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match UNITS.iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
+        None => format!("{bytes} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_short() {
+        let told: Vec<String> = [0, 1_023, 1_536, 3 << 20, 5 << 30].map(size).to_vec();
+        assert_eq!(told, ["0 B", "1023 B", "1.5 KiB", "3.0 MiB", "5.0 GiB"]);
+    }
+}

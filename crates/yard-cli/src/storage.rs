@@ -1,0 +1,173 @@
+//! How much room the workspaces of a data folder take, part by part, and what of it can be made again. A part
+//! is one row of a table here; nothing else of the data folder is touched.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "what the data folder holds is measured and removed here"
+)]
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use yard_kernel::Keeping;
+use yard_store::SPARE;
+
+use crate::failure::Failure;
+use crate::place::{self, StateFolder};
+
+/// A part of what is kept for a workspace.
+pub(crate) struct Part {
+    /// Its name, for scripts and headings.
+    pub(crate) name: &'static str,
+    /// Entries of the state folder that belong to it, by how their names begin.
+    entries: &'static [&'static str],
+    /// Which of the files in them count.
+    counts: fn(&Path) -> bool,
+    /// How many bytes are kept at most, where that is bounded.
+    budget: fn(&Keeping) -> Option<u64>,
+    /// Whether it can be made again, so that `--clear` removes it.
+    pub(crate) is_remade: bool,
+}
+
+/// Every part. What is kept of builds is in files beside kept versions, told apart by their names.
+pub(crate) const PARTS: [Part; 7] = [
+    Part {
+        name: "journal",
+        entries: &["journal.db"],
+        counts: |_| true,
+        budget: |_| None,
+        is_remade: false,
+    },
+    Part {
+        name: "contents",
+        entries: &["blobs", "kept", "stage", "dropped", "leftovers"],
+        counts: |file| !is_build(file),
+        budget: |_| None,
+        is_remade: false,
+    },
+    Part {
+        name: "output",
+        entries: &["output"],
+        counts: |_| true,
+        budget: |keeping| Some(keeping.total_bytes),
+        is_remade: true,
+    },
+    Part {
+        name: "builds",
+        entries: &["kept"],
+        counts: is_build,
+        budget: |keeping| Some(keeping.builds_bytes),
+        is_remade: true,
+    },
+    Part {
+        name: "homes",
+        entries: &["homes"],
+        counts: |_| true,
+        budget: |_| None,
+        is_remade: false,
+    },
+    Part {
+        name: "caches",
+        entries: &["caches"],
+        counts: |_| true,
+        budget: |keeping| Some(keeping.caches_bytes),
+        is_remade: true,
+    },
+    // Commands that run, or whose changes wait for a person.
+    Part { name: "runs", entries: &["runs"], counts: |_| true, budget: |_| None, is_remade: false },
+];
+
+/// A workspace with the bytes of each part, in the order of [`PARTS`].
+pub(crate) struct Measured {
+    pub(crate) state: StateFolder,
+    pub(crate) bytes: Vec<u64>,
+}
+
+/// Measures every workspace of a data folder.
+pub(crate) fn measure(data: &Path) -> Vec<Measured> {
+    let states = place::state_folders(data).into_iter();
+    states.map(|state| Measured { bytes: sizes(&state.path), state }).collect()
+}
+
+/// What a part may hold at most.
+pub(crate) fn budget(part: &Part, keeping: &Keeping) -> Option<u64> {
+    (part.budget)(keeping)
+}
+
+/// Removes what can be made again; the bytes that this gave back.
+pub(crate) fn clear(measured: &Measured) -> Result<u64, Failure> {
+    let mut freed = 0;
+    for part in PARTS.iter().filter(|part| part.is_remade) {
+        for file in files_of(part, &measured.state.path) {
+            let size = size_of(&file);
+            // What the workspace has, too, gives nothing back.
+            if size == 0 && is_build(&file) {
+                continue;
+            }
+            match remove(&file) {
+                Ok(()) => freed += size,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    let what = format!("{} cannot be removed", file.display());
+                    return Err(Failure::io(&what, &error));
+                }
+            }
+        }
+    }
+    Ok(freed)
+}
+
+/// Removes a file, also from a folder that may not be written to, as some package managers leave theirs.
+fn remove(file: &Path) -> std::io::Result<()> {
+    match (fs::remove_file(file), file.parent()) {
+        (Err(error), Some(folder)) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+            fs::remove_file(file)
+        }
+        (removed, _) => removed,
+    }
+}
+
+fn sizes(state: &Path) -> Vec<u64> {
+    let size = |part: &Part| files_of(part, state).iter().map(|file| size_of(file)).sum();
+    PARTS.iter().map(size).collect()
+}
+
+/// What a file takes of the disk; nothing where the workspace has the same file.
+fn size_of(file: &Path) -> u64 {
+    let Ok(meta) = file.symlink_metadata() else { return 0 };
+    let is_shared = is_build(file) && meta.nlink() > 1;
+    if is_shared { 0 } else { meta.blocks().saturating_mul(512) }
+}
+
+/// The name under which a file of a build is kept.
+fn is_build(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default();
+    file.parent().is_some_and(|folder| folder.ends_with("kept"))
+        && name.to_string_lossy().contains(SPARE)
+}
+
+fn files_of(part: &Part, state: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(state) else { return Vec::new() };
+    let mut ahead: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    ahead.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        // A folder by its whole name, a file with what belongs to it.
+        let is_folder = path.is_dir();
+        let fits = |entry: &str| if is_folder { name == entry } else { name.starts_with(entry) };
+        part.entries.iter().any(|entry| fits(entry))
+    });
+    let mut files = Vec::new();
+    while let Some(path) = ahead.pop() {
+        match path.symlink_metadata() {
+            Ok(meta) if meta.is_dir() => {
+                let inside = fs::read_dir(&path).into_iter().flatten().flatten();
+                ahead.extend(inside.map(|entry| entry.path()));
+            }
+            Ok(_) if (part.counts)(&path) => files.push(path),
+            _ => {}
+        }
+    }
+    files
+}

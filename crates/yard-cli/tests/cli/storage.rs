@@ -1,0 +1,47 @@
+//! `toolyard storage`: what is kept, in columns that line up, and what `--clear` removes.
+
+use serde_json::{Value, json};
+
+use crate::support::Yard;
+
+fn shell(yard: &Yard, command: &str) -> Value {
+    let args = json!({"command": command, "workdir": null, "timeout_ms": 60_000}).to_string();
+    let ran = yard.run(&["call", "--toolset", "codex", "shell", &args]);
+    assert_eq!(ran.exit, 0, "{}", ran.stdout);
+    ran.json()["result"].clone()
+}
+
+#[test]
+fn storage_is_measured_by_part_and_what_can_be_made_again_is_cleared() {
+    let yard = Yard::new();
+    yard.write("/notes.txt", "kept\n");
+    // Only what people ignore counts as build output.
+    std::fs::write(yard.file(".gitignore"), "target/\n").unwrap();
+    let big = "mkdir -p target; head -c 3000000 /dev/urandom > target/a; head -c 2000000 /dev/zero | tr '\\0' x";
+    shell(&yard, big);
+    shell(&yard, "rm -rf target");
+    let told = yard.json(&["storage"]);
+    let bytes = told["workspaces"][0]["bytes"].clone();
+    assert_eq!(
+        told["workspaces"][0]["workspace"],
+        yard.root().canonicalize().unwrap().to_str().unwrap()
+    );
+    assert!(bytes["journal"].as_u64().unwrap() > 0, "{told}");
+    assert!(bytes["output"].as_u64().unwrap() >= 1_900_000, "{told}");
+    assert!(bytes["builds"].as_u64().unwrap() >= 2_900_000, "{told}");
+    assert_eq!(told["budgets"], json!({"output": 2_u64 << 30, "builds": 2_u64 << 30}));
+    let table = yard.run(&["storage"]).stdout;
+    let lines: Vec<&str> = table.lines().collect();
+    let at = lines[0].find("WORKSPACE").unwrap();
+    assert!(lines[1][at..].starts_with('/'), "columns line up:\n{table}");
+    assert!(lines[0].starts_with("JOURNAL"), "{table}");
+    assert!(lines[2].starts_with("at most, of each workspace: output 2.0 GiB, builds 2.0 GiB"));
+    let cleared = yard.json(&["storage", "--clear"]);
+    assert!(cleared["freed"].as_u64().unwrap() >= 4_900_000, "{cleared}");
+    let after = yard.json(&["storage"])["workspaces"][0]["bytes"].clone();
+    assert_eq!((&after["output"], &after["builds"]), (&json!(0), &json!(0)), "{after}");
+    // The history is whole.
+    assert_eq!(yard.json(&["verify"])["problems"], json!([]));
+    assert_eq!(yard.text("notes.txt"), "kept\n");
+    assert!(yard.steps(None).len() >= 3);
+}

@@ -1,0 +1,70 @@
+//! What a command is told that met a limit: which one, how much it is, and which setting moves it.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use yard_kernel::Boxed;
+use yard_kernel::sandbox::{Limits, Sandbox, Wish};
+use yard_testkit::{Folders, Plan, Yard};
+
+use crate::ground::shell;
+use crate::programs::{call, value};
+
+const MEGA: u64 = 1 << 20;
+
+fn yard_with(limits: Limits) -> Yard {
+    let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
+    let mut boxed = Boxed::new(move || Sandbox::probe(helper, Wish::default()));
+    boxed.limits = limits;
+    Yard::open(&Folders::new(), Plan { boxed: Some(boxed), ..Plan::default() }).unwrap()
+}
+
+#[test]
+fn a_limit_that_ends_a_command_is_named_with_its_setting() {
+    let limits = Limits {
+        memory_bytes: 96 * MEGA,
+        cpu_seconds: Some(1),
+        written_bytes: 4 * MEGA,
+        ..Limits::default()
+    };
+    let yard = yard_with(limits);
+    for (command, words) in [
+        (
+            "python3 -c 'x = bytearray(300 << 20); import time; time.sleep(5)'",
+            "it was ended because it took more than 96 MiB of memory, which is the limit (`memory_mib` of \
+             `[commands]`)",
+        ),
+        (
+            "while :; do :; done",
+            "it was ended because it took more than 1 s of processor time, which is the limit (`cpu_seconds` \
+             of `[commands]`)",
+        ),
+        (
+            "head -c 20000000 /dev/zero > big; sleep 5",
+            "it was ended because it wrote more than 4 MiB, which is the limit (`written_mib` of `[commands]`)",
+        ),
+    ] {
+        let told = shell(&yard, command);
+        let message = told["message"].as_str().unwrap();
+        assert!(message.starts_with(words), "{command}: {told}");
+    }
+}
+
+#[test]
+fn a_command_may_take_an_hour_and_says_when_its_time_is_up() {
+    let yard = yard_with(Limits::default());
+    let args = json!({"language": "bash", "code": "sleep 30", "timeout": 1});
+    let error = call(&yard, "run_code", args).body["result"]["error"].clone();
+    assert_eq!(error["code"], "TIMEOUT");
+    assert!(
+        error["message"].as_str().unwrap().contains("up to 3600 s (`run_minutes` of `[commands]`)")
+    );
+    let args = json!({"language": "bash", "code": "true", "timeout": 3600});
+    value(&yard, "run_code", args);
+    let args = json!({"language": "bash", "code": "true", "timeout": 3601});
+    let answer = call(&yard, "run_code", args).body;
+    assert!(
+        answer.to_string().contains("3600 seconds (`run_minutes` of `[commands]`)"),
+        "{answer}"
+    );
+}

@@ -1,0 +1,64 @@
+//! What is said of a command that did not find a program which is on the machine and not in its box.
+
+use std::path::Path;
+
+/// What a shell says of a program that is not there.
+pub(crate) const NOT_FOUND: i32 = 127;
+
+/// The program that a shell did not find, from what it complained of.
+pub(crate) fn missing_program(stderr: &str) -> Option<&str> {
+    stderr.lines().rev().find_map(|line| {
+        let line = line.trim_end();
+        let name = match line.split_once("command not found: ") {
+            // As zsh says it.
+            Some((_, name)) => name,
+            None => {
+                let ends = [": command not found", ": not found", ": No such file or directory"];
+                let rest = ends.iter().find_map(|end| line.strip_suffix(end))?;
+                rest.rsplit(": ").next()?
+            }
+        };
+        let name = name.trim_matches(|one| "'\"`‘’".contains(one));
+        let is_plain = |one: char| one.is_ascii_alphanumeric() || "-_.+".contains(one);
+        (!name.is_empty() && name.chars().all(is_plain)).then_some(name)
+    })
+}
+
+/// Where it is, and what to do.
+pub(crate) fn hidden(name: &str, folder: &Path) -> String {
+    format!(
+        "{name} is in a folder that the box does not show: {}; name it in `show` of `[commands]`, and start the \
+         program by its path there",
+        folder.display()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shell_names_what_it_did_not_find() {
+        for (said, name) in [
+            ("bash: line 1: cargo: command not found\n", Some("cargo")),
+            ("sh: 1: g++-12: not found\n", Some("g++-12")),
+            ("zsh:1: command not found: uv\n", Some("uv")),
+            ("env: ‘node’: No such file or directory\n", Some("node")),
+            ("first\nbash: line 2: go: command not found\nmake: *** [all] Error 127\n", Some("go")),
+            ("bash: line 1: ./run.sh: No such file or directory\n", None),
+            ("cat: a b: No such file or directory\n", None),
+            ("", None),
+        ] {
+            assert_eq!(missing_program(said), name, "{said}");
+        }
+    }
+
+    #[test]
+    fn the_folder_and_the_setting_are_named() {
+        assert_eq!(
+            hidden("cargo", Path::new("/home/ann/.cargo/bin")),
+            "cargo is in a folder that the box does not show: /home/ann/.cargo/bin; name it in `show` of \
+             `[commands]`, and start the program by its path there"
+        );
+    }
+}

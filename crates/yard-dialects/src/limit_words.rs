@@ -1,0 +1,144 @@
+//! What is said of a command that was ended: which limit it met, how much that is, and which setting moves it.
+
+use std::time::Duration;
+
+use yard_gate::{CommandLimits, Stopped};
+
+/// Why a command was ended after it `took` so long.
+pub(crate) fn ended_by(why: Stopped, limits: &CommandLimits, took: Duration) -> String {
+    let (because, setting) = match why {
+        Stopped::Wall => {
+            return format!(
+                "it ran out of time after {} s and was ended, with everything that it had started; a longer \
+                 timeout can be sent, up to {} s (`run_minutes` of `[commands]`)",
+                took.as_secs(),
+                limits.wall.as_secs()
+            );
+        }
+        Stopped::Cancelled => return "the call was cancelled, and the command ended".to_owned(),
+        Stopped::DiskFull => {
+            return "it was ended because the disk is nearly full: less than 64 MiB are free"
+                .to_owned();
+        }
+        Stopped::HomeFull => {
+            return "it was ended because it put more into its home and /tmp than they hold"
+                .to_owned();
+        }
+        Stopped::Memory => (memory(limits), memory_settings(limits)),
+        Stopped::Cpu => {
+            let seconds = limits.cpu_seconds.unwrap_or_default();
+            (format!("it took more than {seconds} s of processor time"), "`cpu_seconds`")
+        }
+        Stopped::Processes => {
+            (format!("it had more than {} processes at a time", limits.processes), "`processes`")
+        }
+        Stopped::Written => {
+            (format!("it wrote more than {}", size(limits.written_bytes)), "`written_mib`")
+        }
+    };
+    format!("it was ended because {because}, which is the limit ({setting} of `[commands]`)")
+}
+
+/// Why a terminal was ended that ran for as long as one may.
+pub(crate) fn end_of_life(life: Duration) -> String {
+    format!(
+        "it was ended, with everything that it had started, because a terminal may run for {} hours \
+         (`terminal_hours` of `[commands]`)",
+        life.as_secs() / 3_600
+    )
+}
+
+fn memory(limits: &CommandLimits) -> String {
+    let own = format!("it took more than {} of memory", size(limits.memory_bytes));
+    match limits.all_memory_bytes {
+        None => own,
+        Some(all) => format!("{own}, or all commands of this server took more than {}", size(all)),
+    }
+}
+
+fn memory_settings(limits: &CommandLimits) -> &'static str {
+    if limits.all_memory_bytes.is_none() {
+        "`memory_mib`"
+    } else {
+        "`memory_mib`, `all_memory_mib`"
+    }
+}
+
+/// Bytes as people count them.
+fn size(bytes: u64) -> String {
+    const MIB: u64 = 1 << 20;
+    const GIB: u64 = 1 << 30;
+    match bytes {
+        0..MIB => format!("{bytes} bytes"),
+        MIB..GIB => format!("{} MiB", bytes / MIB),
+        _ => format!("{}.{} GiB", bytes / GIB, bytes % GIB * 10 / GIB),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_a_command_says_which_limit_how_much_and_which_setting() {
+        let limits = CommandLimits {
+            wall: Duration::from_secs(3_600),
+            cpu_seconds: Some(60),
+            memory_bytes: (17 << 30) + (600 << 20),
+            all_memory_bytes: None,
+            processes: 4_096,
+            written_bytes: 8 << 30,
+            ..CommandLimits::default()
+        };
+        let told = |why| ended_by(why, &limits, Duration::from_millis(61_200));
+        for (why, words) in [
+            (
+                Stopped::Wall,
+                "it ran out of time after 61 s and was ended, with everything that it had started; a longer \
+                 timeout can be sent, up to 3600 s (`run_minutes` of `[commands]`)",
+            ),
+            (Stopped::Cancelled, "the call was cancelled, and the command ended"),
+            (
+                Stopped::Memory,
+                "it was ended because it took more than 17.5 GiB of memory, which is the limit (`memory_mib` \
+                 of `[commands]`)",
+            ),
+            (
+                Stopped::Cpu,
+                "it was ended because it took more than 60 s of processor time, which is the limit \
+                 (`cpu_seconds` of `[commands]`)",
+            ),
+            (
+                Stopped::Processes,
+                "it was ended because it had more than 4096 processes at a time, which is the limit \
+                 (`processes` of `[commands]`)",
+            ),
+            (
+                Stopped::Written,
+                "it was ended because it wrote more than 8.0 GiB, which is the limit (`written_mib` of \
+                 `[commands]`)",
+            ),
+            (
+                Stopped::DiskFull,
+                "it was ended because the disk is nearly full: less than 64 MiB are free",
+            ),
+            (
+                Stopped::HomeFull,
+                "it was ended because it put more into its home and /tmp than they hold",
+            ),
+        ] {
+            assert_eq!(told(why), words, "{why:?}");
+        }
+        let served = CommandLimits { all_memory_bytes: Some(512 << 20), ..limits };
+        assert_eq!(
+            ended_by(Stopped::Memory, &served, Duration::ZERO),
+            "it was ended because it took more than 17.5 GiB of memory, or all commands of this server took \
+             more than 512 MiB, which is the limit (`memory_mib`, `all_memory_mib` of `[commands]`)"
+        );
+        assert_eq!(
+            end_of_life(Duration::from_secs(12 * 3_600)),
+            "it was ended, with everything that it had started, because a terminal may run for 12 hours \
+             (`terminal_hours` of `[commands]`)"
+        );
+    }
+}

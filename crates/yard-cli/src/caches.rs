@@ -32,6 +32,9 @@ const fn shared(name: &'static str, at: &'static str, home: &'static str) -> Sha
     Shared { name, at, variable: None, home }
 }
 
+/// What tells Maven: an option, with the path in it.
+const MAVEN: (&str, &str) = ("MAVEN_OPTS", "maven");
+
 /// Every package manager that is known.
 const MANAGERS: [Manager; 11] = [
     Manager {
@@ -108,7 +111,7 @@ const MANAGERS: [Manager; 11] = [
             shared("gradle-wrapper", "gradle/wrapper/dists", ".gradle/wrapper/dists"),
         ],
     },
-    Manager { told: &[], shared: &[shared("maven", "maven", ".m2/repository")] },
+    Manager { told: &[MAVEN], shared: &[shared("maven", "maven", ".m2/repository")] },
 ];
 
 /// What is told to managers besides where their cache is.
@@ -121,18 +124,37 @@ const BESIDES: [(&str, &str); 1] = [
 pub(crate) fn add_to(programs: &mut Programs, person: &Person<'_>) {
     for manager in &MANAGERS {
         programs.caches.extend(manager.shared.iter().filter_map(|shared| shared.of(person)));
-        let told = manager.told.iter().map(|(variable, at)| variable_of(variable, at));
-        programs.cache_environment.extend(told);
+        programs.cache_environment.extend(manager.told.iter().map(|told| variable_of(*told)));
     }
-    // Maven is told by an option alone.
-    let maven = format!("-Dmaven.repo.local={CACHES}/maven");
-    programs.cache_environment.push(("MAVEN_OPTS".into(), maven.into()));
     let besides = BESIDES.map(|(name, value)| (name.into(), value.into()));
     programs.cache_environment.extend(besides);
 }
 
-fn variable_of(variable: &str, at: &str) -> (OsString, OsString) {
-    (variable.into(), Path::new(CACHES).join(at).into_os_string())
+/// A variable of boxes, where the cache is that it names, and which folders of the person's are in it.
+pub(crate) struct Row {
+    pub(crate) variable: &'static str,
+    pub(crate) at: String,
+    pub(crate) yours: Vec<String>,
+}
+
+/// Every cache that boxes have.
+pub(crate) fn rows() -> Vec<Row> {
+    let of = |manager: &Manager, (variable, at): (&'static str, &'static str)| {
+        let shared = manager.shared.iter().filter(|shared| Path::new(shared.at).starts_with(at));
+        let yours = shared.map(|shared| format!("`~/{}`", shared.home)).collect();
+        Row { variable, at: format!("{CACHES}/{at}"), yours }
+    };
+    let told = |manager: &'static Manager| manager.told.iter().map(move |told| of(manager, *told));
+    MANAGERS.iter().flat_map(told).collect()
+}
+
+fn variable_of(told: (&str, &str)) -> (OsString, OsString) {
+    let (variable, at) = told;
+    let value = match told == MAVEN {
+        true => format!("-Dmaven.repo.local={CACHES}/{at}"),
+        false => format!("{CACHES}/{at}"),
+    };
+    (variable.into(), value.into())
 }
 
 impl Shared {

@@ -4,6 +4,7 @@
 //! turns its options into one operation and the answer into a [`Reply`]; printing, exit codes and the
 //! three ways of telling a failure are here, once.
 
+mod box_page;
 mod boxes;
 mod caches;
 mod command;

@@ -14,16 +14,16 @@ use yard_kernel::sandbox::Programs;
 use crate::person::Person;
 
 /// A toolchain: where it lives, and what of it a box gets.
-struct Toolchain {
-    name: &'static str,
+pub(crate) struct Toolchain {
+    pub(crate) name: &'static str,
     /// The variable that says where its home is, where the person set it. It goes into the box, too.
-    variable: Option<&'static str>,
+    pub(crate) variable: Option<&'static str>,
     /// Where its home is otherwise: below the person's home, or from the root.
-    homes: &'static [&'static str],
+    pub(crate) homes: &'static [&'static str],
     /// What of its home is shown; all of it, if this says nothing.
-    shown: &'static [&'static str],
+    pub(crate) shown: &'static [&'static str],
     /// What is not shown, even though its folder is; `*` stands for any name.
-    masked: &'static [&'static str],
+    pub(crate) masked: &'static [&'static str],
 }
 
 const fn toolchain(name: &'static str, homes: &'static [&'static str]) -> Toolchain {
@@ -54,7 +54,7 @@ const INSTALLS: &[&str] = &[
 ];
 
 /// What is not shown in any folder, whatever the folder is.
-const ALWAYS_MASKED: [&str; 8] = [
+pub(crate) const ALWAYS_MASKED: [&str; 8] = [
     ".env",
     ".git-credentials",
     ".netrc",
@@ -65,7 +65,6 @@ const ALWAYS_MASKED: [&str; 8] = [
     "credentials.toml",
 ];
 
-/// Every toolchain that is known.
 const TOOLCHAINS: [Toolchain; 23] = [
     Toolchain {
         variable: Some("RUSTUP_HOME"),
@@ -153,6 +152,11 @@ const TOOLCHAINS: [Toolchain; 23] = [
     },
 ];
 
+/// Every toolchain that is known.
+pub(crate) fn rows() -> &'static [Toolchain] {
+    &TOOLCHAINS
+}
+
 /// Where programs are found in every box, whatever the person's PATH.
 const SYSTEM_PATH: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
@@ -186,7 +190,7 @@ impl Found {
         let path = add_path(person, &mut shown);
         found.programs.environment.insert(0, ("PATH".into(), path));
         found.programs.shown = outermost(shown);
-        let folders = found.programs.shown.iter();
+        let folders = found.programs.shown.iter().filter(|path| path.is_dir());
         let always = folders.flat_map(|folder| ALWAYS_MASKED.map(|name| folder.join(name)));
         found.programs.masked.extend(always.collect::<Vec<_>>());
         found
@@ -210,6 +214,21 @@ impl Found {
             self.toolchains.push(toolchain.name);
         }
     }
+}
+
+/// What there is of a path in which `*` stands for any name.
+pub(crate) fn matches(pattern: &Path) -> Vec<PathBuf> {
+    let mut found = vec![PathBuf::new()];
+    for part in pattern.components() {
+        if part.as_os_str() == "*" {
+            let folders = found.iter().filter_map(|folder| folder.read_dir().ok());
+            found = folders.flat_map(|entries| entries.flatten().map(|one| one.path())).collect();
+        } else {
+            found.iter_mut().for_each(|path| path.push(part));
+        }
+    }
+    found.retain(|path| path.exists());
+    found
 }
 
 /// Shows the folders of the PATH; what the box's PATH is.

@@ -7,7 +7,6 @@ use yard_core::WsPath;
 use yard_gate::{Actor, Leftover};
 use yard_kernel::sandbox::{Finding, Level, Limits, Sandbox, Wish};
 
-use crate::boxes;
 use crate::config::{self, Config};
 use crate::door::Door;
 use crate::failure::Failure;
@@ -16,7 +15,8 @@ use crate::overlap::overlap;
 use crate::place::{self, DataFolder};
 use crate::reply::{Body, Reply};
 use crate::terminal::{ADDED, BOLD, FAINT, REMOVED, Terminal, visible_cell};
-use crate::toolchains::Found;
+use crate::toolchains::{self, Found};
+use crate::{box_page, boxes};
 
 /// The name of what is said about the folder itself.
 const THIS_FOLDER: &str = "this folder";
@@ -28,6 +28,9 @@ const THIS_FOLDER: &str = "this folder";
                   workspace does not open, or when a crash left something in it that a person should see."
 )]
 pub(crate) struct Options {
+    /// Print the page "What the box sees" and nothing of this machine
+    #[arg(long, conflicts_with = "json")]
+    page: bool,
     /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
@@ -35,6 +38,9 @@ pub(crate) struct Options {
 
 impl Options {
     pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+        if self.page {
+            return Ok(Reply::text(box_page::page()));
+        }
         let helper = std::env::current_exe()
             .map_err(|error| Failure::io("this program cannot be found", &error))?;
         let (scratch, found) = (scratch(door), boxes::find_programs());
@@ -98,9 +104,10 @@ fn about_programs(found: &Found) -> Finding {
     }
 }
 
-/// What of the shown folders no command can open.
+/// What of the shown folders no command can open: what is there now, of all that the tables name.
 fn about_masked(masked: &[PathBuf]) -> Finding {
-    let names: Vec<String> = masked.iter().map(|path| path.display().to_string()).collect();
+    let there = masked.iter().flat_map(|pattern| toolchains::matches(pattern));
+    let names: Vec<String> = there.map(|path| path.display().to_string()).collect();
     let found = match names.as_slice() {
         [] => "nothing in the folders that are shown needs to be".to_owned(),
         names => format!("cannot be opened by commands: {}", names.join(", ")),

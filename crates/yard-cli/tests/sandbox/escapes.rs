@@ -34,7 +34,7 @@ impl Host {
         fs::write(workspace.join(".data/secret"), "data-secret\n").unwrap();
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let abstract_name = format!("toolyard-test-{}", std::process::id());
+        let abstract_name = format!("toolyard-test-{}", ground.outside().display());
         let address = SocketAddr::from_abstract_name(&abstract_name).unwrap();
         let streams = vec![
             UnixListener::bind(ground.outside().join("stream")).unwrap(),

@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use yard_core::WsPath;
 use yard_core::op::Landed;
-use yard_gate::{Command, Finished, Outcome, Said, Stopped};
+use yard_gate::{Access, Command, Finished, HostTraffic, Outcome, Said, Stopped};
 
 use crate::args;
 use crate::tool::{Context, Stop};
+
+/// Hosts that an answer names.
+const MOST_HOSTS: usize = 8;
 
 /// Runs a command.
 pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
@@ -115,6 +118,7 @@ pub(crate) fn story(context: &Context<'_>, finished: &Finished) -> Option<String
     parts.extend(finished.dropped.clone());
     parts.extend(changes(&finished.landed));
     parts.extend(masked(finished.ran.masked));
+    parts.extend(hosts(&finished.ran.hosts));
     if !finished.landed.left_out.is_empty() {
         let names: Vec<String> =
             finished.landed.left_out.iter().take(5).map(|path| context.shown(path)).collect();
@@ -129,6 +133,39 @@ pub(crate) fn masked(count: u64) -> Option<String> {
         0 => None,
         1 => Some("1 file may not be read, and could not be opened".to_owned()),
         count => Some(format!("{count} files may not be read, and could not be opened")),
+    }
+}
+
+/// A word on hosts that a command could not reach, and what to do about it.
+pub(crate) fn hosts(all: &[HostTraffic]) -> Option<String> {
+    let (mut waiting, mut refused) = (Vec::new(), Vec::new());
+    for HostTraffic { place, access, .. } in all {
+        match access {
+            Access::Waits(request) => waiting.push(format!("{place} (approval {request})")),
+            Access::Refused(why) => refused.push(format!("{place} ({why})")),
+            Access::Through => {}
+        }
+    }
+    let mut parts = Vec::new();
+    if !waiting.is_empty() {
+        parts.push(format!(
+            "hosts that wait for a person's approval: {}. Tell the person; once it is approved, run the \
+             command again",
+            some_of(&waiting)
+        ));
+    }
+    if !refused.is_empty() {
+        parts.push(format!("hosts that were refused: {}", some_of(&refused)));
+    }
+    if parts.is_empty() { None } else { Some(parts.join("; ")) }
+}
+
+/// The first few, and how many there are besides.
+fn some_of(all: &[String]) -> String {
+    let shown = all.iter().take(MOST_HOSTS).cloned().collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(MOST_HOSTS) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 

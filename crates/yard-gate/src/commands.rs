@@ -10,7 +10,7 @@
 //! Whatever its caller may not read is masked in its box, whoever asks for the command.
 
 use yard_core::op::{FETCH_BYTES, Fetch, Import, Land, Landed, TakeIn};
-use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
+use yard_core::{Call, ChatId, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
 use yard_kernel::sandbox::Level;
 use yard_kernel::{Command, Ground, Ran, Said, store_fault};
 use yard_store::{Mode, StoreError};
@@ -71,7 +71,8 @@ impl Session {
             return Err(only_explained());
         }
         // What the command makes is its chat's own.
-        self.needed_chat(call)?;
+        let chat = self.needed_chat(call)?.id;
+        let command = &self.with_reach(origin, call, chat, command);
         let run = RunId::new(call.world());
         if ground == Ground::Place {
             let whole = Import { path: WsPath::root(), include_ignored: false };
@@ -79,6 +80,7 @@ impl Session {
         }
         let mut starts = || self.start(origin, call, &effect, run);
         let ran = workspace.run(run, command, ground, call, &mut starts)?;
+        self.note_traffic(origin, call, run, &ran.hosts)?;
         match ground {
             Ground::Layer => self.land(origin, call, ran),
             Ground::Place => self.take_in(origin, call, ran),
@@ -87,6 +89,18 @@ impl Session {
                 Ok(self.without_effect(ran, why))
             }
         }
+    }
+
+    /// The same command with what it may reach.
+    pub(crate) fn with_reach(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        chat: ChatId,
+        command: &Command,
+    ) -> Command {
+        let reach = self.reach_of(origin, call, chat, command);
+        Command { reach, ..command.clone() }
     }
 
     /// Runs a command that is there to look: nothing that it writes is kept, and no step comes of it. Where

@@ -39,7 +39,9 @@ Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLY
                   refresh_token_expiration_days (30)
   [registration]  open (on a loopback address it is, unless this says otherwise)
   [workspaces]    folders (of this machine, below which people may place workspaces)
-  [commands]      show (folders that every box shows, read-only), memory_mib (2048), processes (512),
+  [commands]      network (true), reach (host:port pairs of this machine or its network that commands
+                  reach once a person allows it), show (folders that every box shows, read-only),
+                  memory_mib (2048), processes (512),
                   cpu_seconds, open_files, file_mib, written_mib, allow_unconfined (false),
                   output_mib (256, of a stream), kept_output_mib (2048, of a workspace),
                   kept_output_days (7), kept_builds_mib (2048, of a workspace),
@@ -104,6 +106,7 @@ fn app(
     files: Option<u64>,
 ) -> Result<(Arc<App>, Level), Failure> {
     let world = door.world();
+    let web = config.way_out()?;
     let secret = match config.jwt.secret {
         Some(secret) => secret,
         None => data.token_secret(|| {
@@ -125,7 +128,6 @@ fn app(
     let level = sandbox.level();
     let boxed = boxes::served(sandbox, &config.commands);
     let (folders, room_world) = (config.workspaces.folders, Arc::clone(&world));
-    let web = config.web.way()?;
     let rooms = Rooms { data, folders, boxed, web, world: room_world };
     let house =
         House::new(Arc::new(registry), Box::new(rooms), world, rules).map_err(|refusal| {

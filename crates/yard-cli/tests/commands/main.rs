@@ -28,6 +28,7 @@ mod in_place;
 mod installs;
 mod judged;
 mod landed;
+mod network;
 mod outputs;
 mod programs;
 mod reading;

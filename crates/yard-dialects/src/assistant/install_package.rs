@@ -1,4 +1,5 @@
-//! `install_package`: packages for the project, from hosts that the operator named (A6).
+//! `install_package`: packages for the project, from whichever public hosts they come (A6). A person is
+//! asked before it starts; that yes covers the hosts.
 
 use std::ffi::OsString;
 
@@ -6,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use yard_core::{Fault, FaultCode, WsPath};
-use yard_gate::{Asks, Command, Finished, Installing};
+use yard_gate::{Access, Asks, Command, Finished};
 
 use super::root;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
@@ -19,9 +20,9 @@ const NAME_BYTES: usize = 300;
 pub(super) struct InstallPackage;
 
 /// Installs packages for the project: `pip` into the folder's `.venv`, which it makes if there is none; `npm`
-/// into `node_modules` and `package.json`; `cargo` adds them to `Cargo.toml` and its lock. A person is always
-/// asked. It runs in a sandbox that reaches the package hosts that the operator named and nothing else; what
-/// it changes is a step that can be undone.
+/// into `node_modules` and `package.json`; `cargo` adds them to `Cargo.toml` and its lock. A person is asked
+/// first, unless they allowed it for this chat or by a rule; their yes covers every public host that the
+/// packages come from. It runs in a sandbox; what it changes is a step that can be undone.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// Who installs them.
@@ -57,7 +58,7 @@ pub(super) struct Reply {
     packages: Vec<String>,
     /// What the manager said; of much, the beginning and the end.
     output: String,
-    /// Hosts that it asked for besides, and may not reach.
+    /// Hosts that it asked for and could not reach.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     refused_hosts: Vec<String>,
     /// What became of the files.
@@ -114,18 +115,18 @@ impl Tool for InstallPackage {
     type Reply = Reply;
     const NAME: &'static str = "install_package";
     const WORK: Work = Work::Run;
-    const ASKS: Asks = Asks::Always;
+    const ASKS: Asks = Asks::ToStart;
     const HINTS: Hints = Hints::CHANGES.reaching_out();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let folder = context.path(&args.path)?;
         check(&args.packages)?;
-        let installing = context.session.installing(args.manager.word())?;
-        let shown = told(&args, &folder, &installing);
+        let index = context.session.package_index(args.manager.word())?;
+        let shown = told(&args, &folder, index.as_deref());
         let session = context.session.showing(&shown);
         let finished = commands::run(
             &Context { session: &session, ..*context },
-            &command(&args, folder, installing, context)?,
+            &command(&args, folder, index.as_deref(), context)?,
         )?;
         if commands::code(&finished) != 0 {
             return Err(not_installed(context, &args, &finished));
@@ -133,33 +134,36 @@ impl Tool for InstallPackage {
         let Args { manager, packages, .. } = args;
         let output = output(context, &finished);
         let message = commands::story(context, &finished);
-        Ok(Reply { manager, packages, output, refused_hosts: finished.ran.refused, message })
+        let refused_hosts = not_reached(&finished);
+        Ok(Reply { manager, packages, output, refused_hosts, message })
     }
 }
 
 /// What a person is asked about.
-fn told(args: &Args, folder: &WsPath, installing: &Installing) -> String {
-    let from =
-        installing.index.as_deref().map(|index| format!(" from {index}")).unwrap_or_default();
+fn told(args: &Args, folder: &WsPath, index: Option<&str>) -> String {
+    let from = index.map(|index| format!(" from {index}")).unwrap_or_default();
     let packages = args.packages.join(" ");
-    format!("{} installs in {folder}{from}:\n{packages}\n", args.manager.word())
+    format!(
+        "{} installs in {folder}{from}, and may reach every public host:\n{packages}\n",
+        args.manager.word()
+    )
 }
 
 fn command(
     args: &Args,
     folder: WsPath,
-    installing: Installing,
+    index: Option<&str>,
     context: &Context<'_>,
 ) -> Result<Command, Stop> {
     let manager = args.manager;
     let words = ["sh", "-c", manager.script(), "sh"].into_iter().map(OsString::from);
     Ok(Command {
         argv: words.chain(args.packages.iter().map(OsString::from)).collect(),
-        env: manager.settings(installing.index.as_deref()),
+        env: manager.settings(index),
         scripts: Vec::new(),
         folder,
         wall: commands::wall(context, "timeout", (args.timeout * 1_000.0) as u64)?,
-        reach: Some(installing.reach),
+        reach: None,
     })
 }
 
@@ -182,6 +186,12 @@ fn check(packages: &[String]) -> Result<(), Stop> {
     }
 }
 
+/// The hosts that were refused, or wait for a person.
+fn not_reached(finished: &Finished) -> Vec<String> {
+    let hosts = finished.ran.hosts.iter().filter(|host| host.access != Access::Through);
+    hosts.map(|host| host.place.clone()).collect()
+}
+
 fn output(context: &Context<'_>, finished: &Finished) -> String {
     let texts =
         [&finished.ran.stdout, &finished.ran.stderr].map(|said| commands::told(context, said).text);
@@ -189,13 +199,13 @@ fn output(context: &Context<'_>, finished: &Finished) -> String {
 }
 
 fn not_installed(context: &Context<'_>, args: &Args, finished: &Finished) -> Stop {
-    let refused = &finished.ran.refused;
+    let refused = not_reached(finished);
     let manager = args.manager.word();
     let message = match (refused.is_empty(), commands::code(finished)) {
-        (false, _) => format!(
-            "{manager} asked for hosts that it may not reach: {}. The operator can name them in `allow` of `[web]`",
-            refused.join(", ")
-        ),
+        (false, _) => {
+            let hosts = commands::hosts(&finished.ran.hosts).unwrap_or_default();
+            format!("{manager} could not reach every host that it asked for; {hosts}")
+        }
         (true, 127) => {
             format!("{manager} is not installed where commands run; ask a person to install it")
         }

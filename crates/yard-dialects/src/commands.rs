@@ -196,3 +196,31 @@ pub(crate) fn changes(landed: &Landed) -> Option<String> {
         .collect();
     Some(format!("files: {} (step {step}, which can be undone)", kinds.join(", ")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(number: usize, access: Access) -> HostTraffic {
+        HostTraffic { place: format!("h{number}.example:443"), tries: 1, up: 0, down: 0, access }
+    }
+
+    #[test]
+    fn hosts_that_could_not_be_reached_are_told_with_what_to_do() {
+        assert_eq!(hosts(&[host(0, Access::Through)]), None);
+        let waits = host(1, Access::Waits("01a1".to_owned()));
+        let denied = host(2, Access::Refused("a person said no to this host".to_owned()));
+        assert_eq!(
+            hosts(&[waits, denied]).as_deref(),
+            Some(
+                "hosts that wait for a person's approval: h1.example:443 (approval 01a1). Tell the person; \
+                 once it is approved, run the command again; hosts that were refused: h2.example:443 (a \
+                 person said no to this host)"
+            )
+        );
+        let many: Vec<HostTraffic> =
+            (0..10).map(|number| host(number, Access::Refused("no".to_owned()))).collect();
+        let told = hosts(&many).unwrap();
+        assert!(told.ends_with("h7.example:443 (no) and 2 more"), "{told}");
+    }
+}

@@ -522,3 +522,21 @@ fn a_terminal_asks_as_a_command_does_and_says_what_waits() {
     assert!(audit(&yard).contains("connected: codex.exec_command run "), "{}", audit(&yard));
     assert_eq!(host.count(), 1);
 }
+
+/// Run by hand: what a way out costs that is not used.
+#[test]
+#[ignore = "a measurement"]
+fn cost_of_a_way_out_that_nobody_uses() {
+    let (with, without) = (yard_with(way_to(&[])), yard_with(way_to(&[]).without_commands()));
+    let time = |yard: &Yard| {
+        let begun = Instant::now();
+        run(yard, &yard.session(), "true");
+        begun.elapsed()
+    };
+    // By turns: whatever else the machine does slows both.
+    let (mut used, mut unused): (Vec<_>, Vec<_>) =
+        (0..400).map(|_| (time(&with), time(&without))).unzip();
+    used.sort();
+    unused.sort();
+    eprintln!("with {:?}, without {:?}", used[200], unused[200]);
+}

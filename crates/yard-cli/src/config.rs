@@ -101,6 +101,11 @@ pub(crate) struct Commands {
     pub(crate) allow_unconfined: bool,
     /// Folders of this machine that every box shows, read-only: a toolchain, say.
     pub(crate) show: Vec<PathBuf>,
+    /// Whether commands reach hosts at all, once a person, a rule or `[web]` allows it; they do if this is
+    /// left out.
+    pub(crate) network: Option<bool>,
+    /// `host:port` pairs of this machine or its network that commands can reach, once a person allows it.
+    pub(crate) reach: Vec<String>,
     /// Memory of all processes of a command together.
     pub(crate) memory_mib: Option<u64>,
     /// Memory of all commands of a server together.
@@ -157,8 +162,8 @@ pub(crate) struct Web {
 }
 
 impl Web {
-    /// The way to the web that is meant; what is wrong with it, and where, otherwise.
-    pub(crate) fn way(&self) -> Result<yard_gate::Web, Failure> {
+    /// The way to the web that is meant, without commands; what is wrong with it, and where, otherwise.
+    fn way(&self) -> Result<yard_gate::Web, Failure> {
         let told = |key: &'static str| move |why: String| wrong(key, &why);
         let mut web = yard_gate::Web::default();
         for pair in &self.exempt {
@@ -256,8 +261,17 @@ impl Config {
             .map_err(|error| wrong(&error.path().to_string(), error.inner()))?;
         config.check()?;
         config.server.proxies()?;
-        config.web.way()?;
+        config.way_out()?;
         Ok(config)
+    }
+
+    /// The way to the web that is meant, for tools and for commands; what is wrong with it otherwise.
+    pub(crate) fn way_out(&self) -> Result<yard_gate::Web, Failure> {
+        let mut web = self.web.way()?;
+        for pair in &self.commands.reach {
+            web = web.reaching(pair).map_err(|why| wrong("commands.reach", &why))?;
+        }
+        Ok(if self.commands.network == Some(false) { web.without_commands() } else { web })
     }
 
     fn check(&self) -> Result<(), Failure> {
@@ -366,6 +380,7 @@ mod tests {
         let told = |file| read(file, &[]).unwrap_err();
         assert!(told("[web]\nexempt = ['localhost']").contains("web.exempt"));
         assert!(told("[web]\nexempt = ['http://a:1/']").contains("web.exempt"));
+        assert!(told("[commands]\nreach = ['5432']").contains("commands.reach"));
         assert!(told("[web]\nallow = ['https://a/']").contains("web.allow"));
         assert!(told("[web]\nsearch = 'bing'").contains("known: searxng, brave, tavily"));
         assert!(told("[web]\nsearch = 'tavily'").contains("search_key"));

@@ -89,7 +89,7 @@ impl Door {
         let file = DataFolder::prepare(self.data_dir.as_deref())?.config(None)?;
         let config = Config::read(file.as_deref(), config::variables())?;
         let boxed = boxes::local(&place.state_dir, &config.commands);
-        let open = open_workspace(&place, boxed, config.web.way()?, Arc::clone(&self.world))?;
+        let open = open_workspace(&place, boxed, config.way_out()?, Arc::clone(&self.world))?;
         Ok((open, place.root))
     }
 }

@@ -30,11 +30,13 @@ pub enum EffectKind {
     Fetch,
     /// Something is sent to a host of the web, which may change what is there.
     Send,
+    /// A command connects to a host, and may ask it for anything and send it anything.
+    Connect,
 }
 
 impl EffectKind {
     /// Every kind, reading first.
-    pub const ALL: [EffectKind; 12] = [
+    pub const ALL: [EffectKind; 13] = [
         Self::Read,
         Self::List,
         Self::Create,
@@ -47,6 +49,7 @@ impl EffectKind {
         Self::Run,
         Self::Fetch,
         Self::Send,
+        Self::Connect,
     ];
 
     /// The kind of that word.
@@ -61,7 +64,7 @@ impl EffectKind {
 
     /// Whether what is at the path is another thing afterwards.
     pub fn changes(self) -> bool {
-        !self.looks() && !matches!(self, Self::Run | Self::Fetch | Self::Send)
+        !self.looks() && !matches!(self, Self::Run | Self::Fetch | Self::Send | Self::Connect)
     }
 
     /// The word for it in audit rows and on a terminal.
@@ -79,6 +82,7 @@ impl EffectKind {
             Self::Run => "run",
             Self::Fetch => "fetch",
             Self::Send => "send",
+            Self::Connect => "connect",
         }
     }
 }
@@ -146,7 +150,7 @@ pub struct Whose {
 /// One host of the web and what is asked of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dial {
-    /// [`EffectKind::Fetch`] or [`EffectKind::Send`].
+    /// [`EffectKind::Fetch`], [`EffectKind::Send`] or [`EffectKind::Connect`].
     pub kind: EffectKind,
     /// How it is asked, as a person reads it: `GET https://example.com/page`.
     pub asked: String,
@@ -215,6 +219,6 @@ impl Effect {
 
     /// Whether anything is sent elsewhere.
     pub fn sends_anything(&self) -> bool {
-        self.dials.iter().any(|dial| dial.kind == EffectKind::Send)
+        self.dials.iter().any(|dial| matches!(dial.kind, EffectKind::Send | EffectKind::Connect))
     }
 }

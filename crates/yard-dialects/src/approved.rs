@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use yard_core::{ApprovalId, Call, Fault, FaultCode};
 use yard_gate::{
     Approval, ApprovalStatus, Asks, Awaited, CallLog, ClaimTurn, Deciding, Explained, Line, Origin,
-    Pending, Revision, Ruling, Served, Session, lost, said_no, shows_change,
+    Pending, Revision, Ruling, Served, Session, is_for_host, lost, said_no, shows_change,
 };
 
 use crate::catalog::{Answer, Catalog, outcome_word};
@@ -28,6 +28,11 @@ impl Catalog {
     ) -> Result<Approval, Fault> {
         let approvals = session.approvals();
         let known = approvals.get(id)?;
+        if is_for_host(&known) {
+            // Nothing is called again: the command that waits, or the next one, makes the connection.
+            let deciding = Deciding { asks: Asks::Never, revision: None, claimed_by: None };
+            return approvals.decide(call, id, ruling, &deciding);
+        }
         if known.status == ApprovalStatus::Approved && is_same_yes(&known, ruling) {
             return self.decide_again(&known, session, call);
         }
@@ -81,6 +86,10 @@ impl Catalog {
         session: &Session,
         call: &Call,
     ) -> Result<Revision, Fault> {
+        if is_for_host(approval) {
+            let message = "a command asks for this host, and there are no other arguments to give";
+            return Err(Fault::new(FaultCode::BadArgument, message));
+        }
         let request = &approval.request;
         let (dialect, found) = self
             .find_approved(&request.toolset, &request.tool)
@@ -114,6 +123,9 @@ impl Catalog {
         call: &Call,
     ) -> Result<Approval, Fault> {
         let approval = session.approvals().get(id)?;
+        if is_for_host(&approval) {
+            return Ok(approval);
+        }
         let is_open = matches!(approval.status, ApprovalStatus::Approved | ApprovalStatus::Unknown);
         if !is_open || approval.answer.is_some() {
             return Ok(approval);

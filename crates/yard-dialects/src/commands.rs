@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use yard_core::WsPath;
 use yard_core::op::Landed;
-use yard_gate::{Command, Finished, NotKept, Outcome, Said, Stopped};
+use yard_gate::{Access, Command, Finished, HostTraffic, NotKept, Outcome, Said, Stopped};
 
 use crate::tool::{Context, Stop};
 use crate::{args, hidden_words, limit_words};
+
+/// Hosts that an answer names.
+const MOST_HOSTS: usize = 8;
 
 /// Runs a command.
 pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
@@ -121,6 +124,7 @@ pub(crate) fn story(context: &Context<'_>, finished: &Finished) -> Option<String
     parts.extend(masked(finished.ran.masked));
     parts.extend(finished.ran.not_kept.iter().map(not_kept));
     parts.extend(hidden(context, finished));
+    parts.extend(hosts(&finished.ran.hosts));
     if !finished.landed.left_out.is_empty() {
         let names: Vec<String> =
             finished.landed.left_out.iter().take(5).map(|path| context.shown(path)).collect();
@@ -147,6 +151,39 @@ pub(crate) fn masked(count: u64) -> Option<String> {
         0 => None,
         1 => Some("1 file may not be read, and could not be opened".to_owned()),
         count => Some(format!("{count} files may not be read, and could not be opened")),
+    }
+}
+
+/// A word on hosts that a command could not reach, and what to do about it.
+pub(crate) fn hosts(all: &[HostTraffic]) -> Option<String> {
+    let (mut waiting, mut refused) = (Vec::new(), Vec::new());
+    for HostTraffic { place, access, .. } in all {
+        match access {
+            Access::Waits(request) => waiting.push(format!("{place} (approval {request})")),
+            Access::Refused(why) => refused.push(format!("{place} ({why})")),
+            Access::Through => {}
+        }
+    }
+    let mut parts = Vec::new();
+    if !waiting.is_empty() {
+        parts.push(format!(
+            "hosts that wait for a person's approval: {}. Tell the person; once it is approved, run the \
+             command again",
+            some_of(&waiting)
+        ));
+    }
+    if !refused.is_empty() {
+        parts.push(format!("hosts that were refused: {}", some_of(&refused)));
+    }
+    if parts.is_empty() { None } else { Some(parts.join("; ")) }
+}
+
+/// The first few, and how many there are besides.
+fn some_of(all: &[String]) -> String {
+    let shown = all.iter().take(MOST_HOSTS).cloned().collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(MOST_HOSTS) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 
@@ -183,4 +220,32 @@ pub(crate) fn changes(landed: &Landed) -> Option<String> {
         .map(|(count, word)| format!("{count} {word}"))
         .collect();
     Some(format!("files: {} (step {step}, which can be undone)", kinds.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(number: usize, access: Access) -> HostTraffic {
+        HostTraffic { place: format!("h{number}.example:443"), tries: 1, up: 0, down: 0, access }
+    }
+
+    #[test]
+    fn hosts_that_could_not_be_reached_are_told_with_what_to_do() {
+        assert_eq!(hosts(&[host(0, Access::Through)]), None);
+        let waits = host(1, Access::Waits("01a1".to_owned()));
+        let denied = host(2, Access::Refused("a person said no to this host".to_owned()));
+        assert_eq!(
+            hosts(&[waits, denied]).as_deref(),
+            Some(
+                "hosts that wait for a person's approval: h1.example:443 (approval 01a1). Tell the person; \
+                 once it is approved, run the command again; hosts that were refused: h2.example:443 (a \
+                 person said no to this host)"
+            )
+        );
+        let many: Vec<HostTraffic> =
+            (0..10).map(|number| host(number, Access::Refused("no".to_owned()))).collect();
+        let told = hosts(&many).unwrap();
+        assert!(told.ends_with("h7.example:443 (no) and 2 more"), "{told}");
+    }
 }

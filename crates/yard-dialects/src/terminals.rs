@@ -140,6 +140,7 @@ fn message(context: &Context<'_>, seen: &Seen) -> Option<String> {
         seen.trouble.iter().map(|why| format!("what it changed is not recorded yet: {why}")),
     );
     parts.extend(commands::masked(seen.masked));
+    parts.extend(commands::hosts(&seen.hosts));
     if parts.is_empty() { None } else { Some(parts.join("; ")) }
 }
 

@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 use yard_core::{
-    ApprovalId, Call, ContentHash, Dial, Effect, EffectKind, Fault, FaultCode, PathEffect,
+    ApprovalId, Call, ChatId, ContentHash, Dial, Effect, EffectKind, Fault, FaultCode, PathEffect,
     ProcessId, Result, RunId, WsPath,
 };
 use yard_kernel::store_fault;
@@ -170,6 +170,11 @@ impl Approvals<'_> {
         if approval.status != ApprovalStatus::Pending {
             return Err(decided_already(&approval));
         }
+        if ruling.args.is_some() && is_for_host(&approval) {
+            let message =
+                "a command asks for this host: say yes or no to it, without other arguments";
+            return Err(Fault::new(FaultCode::BadArgument, message));
+        }
         if ruling.args.is_some() && approval.request.run.is_some() {
             let message = "the command is over, and this is what it changed: say yes or no to that, \
                            without other arguments";
@@ -221,6 +226,10 @@ impl Approvals<'_> {
                 });
             }
             done => done.map_err(store_fault)?,
+        }
+        if decision.approves && decision.scope != Scope::Once && is_for_host(&approval) {
+            // The rule is all that was asked for.
+            let _ = desk.conclude(id, ApprovalStatus::Executed, &let_through(), audit.at);
         }
         session.open().rules_changed();
         session.open().bell.ring();
@@ -336,16 +345,27 @@ impl Session {
             );
             return Err(Fault::new(FaultCode::Denied, message));
         }
-        let id = ApprovalId::new(call.world());
+        self.make_request(origin, call, chat.id, request).map(pending)
+    }
+
+    /// Writes a request down.
+    pub(crate) fn make_request(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        chat: ChatId,
+        request: Request,
+    ) -> Result<ApprovalId> {
+        let (id, asked_by) = (ApprovalId::new(call.world()), self.actor().name());
         let detail = format!("{}.{} approval {id}", origin.toolset, origin.tool);
         let audit = self.desk_audit(call, "request approval", detail);
         let turn = transcript::request(audit.at, asked_by.clone(), id, &request);
         let turn = self.noted(origin, call, turn);
         let asked_in = Some(self.open().workspace.process(call)?);
-        let asked = NewApproval { id, chat: chat.id, asked_by, at: audit.at, asked_in, request };
+        let asked = NewApproval { id, chat, asked_by, at: audit.at, asked_in, request };
         self.open().desk.request(&asked, &turn, &audit).map_err(store_fault)?;
         self.open().bell.ring();
-        Ok(pending(id))
+        Ok(id)
     }
 
     /// What a command changed has to be there when a person says yes to it.
@@ -498,7 +518,10 @@ fn granted(
     }
     let whole = format!("{toolset}.{tool}");
     let hosts = || effect.dials.iter().map(|dial| globset::escape(&dial.host)).collect();
+    let starts = effect.paths.iter().all(|one| one.kind == EffectKind::Run);
     let (chat, rule) = match decision.scope {
+        Scope::Chat if connects(&effect) => (Some(approval.chat), Rule::allowing_commands(hosts())),
+        Scope::Rule if connects(&effect) => (None, Rule::allowing_commands(hosts())),
         Scope::Chat if effect.paths.is_empty() && !effect.dials.is_empty() => {
             (Some(approval.chat), Rule::allowing_hosts(&kinds, &whole, hosts()))
         }
@@ -515,6 +538,10 @@ fn granted(
             );
             return Err(Fault::new(FaultCode::BadArgument, message));
         }
+        // It may start wherever the project is.
+        Scope::Rule if asks == Asks::ToStart && starts => {
+            (None, Rule::allowing(&kinds, &whole, None))
+        }
         Scope::Rule => {
             let paths = exact_paths(approval, &effect)?;
             (None, Rule::allowing(&kinds, &whole, Some(paths)))
@@ -527,6 +554,29 @@ fn granted(
     Rule::parse(&rule).map_err(|error| Fault::new(FaultCode::BadArgument, error))?;
     let (by, at) = (decision.by.clone(), decision.at);
     Ok(Some(Grant { chat, rule: rule.to_string(), by, at }))
+}
+
+/// The answer that is kept with a yes to a host, once it is used.
+pub(crate) fn let_through() -> String {
+    let body = json!({"success": true, "result": {"status": "let through"}, "error": null});
+    json!({"ok": true, "status": 200, "body": body}).to_string()
+}
+
+/// Whether something is a connection of a command, which is executed by nobody: the command makes it.
+fn connects(effect: &Effect) -> bool {
+    effect.dials.iter().any(|dial| dial.kind == EffectKind::Connect)
+}
+
+/// Whether a request is about a host that a command wants to reach.
+pub fn is_for_host(approval: &Approval) -> bool {
+    connects(&effect_of(&approval.request.effect))
+}
+
+/// The host and the port that a request is about, if it is about a command's connection.
+pub(crate) fn place_asked_for(request: &Request) -> Option<(String, u16)> {
+    let effect = effect_of(&request.effect);
+    let dial = effect.dials.into_iter().find(|dial| dial.kind == EffectKind::Connect)?;
+    Some((dial.host, dial.port))
 }
 
 /// That a person said yes to this, path by path: the same chat may do the same to the same paths again.

@@ -168,7 +168,7 @@ impl Session {
     }
 }
 
-fn is_expired(row: &Approval, call: &Call) -> bool {
+pub(crate) fn is_expired(row: &Approval, call: &Call) -> bool {
     let decided = row.decision.as_ref().map_or(row.at, |decision| decision.at);
     call.world().now().as_millis().saturating_sub(decided.as_millis()) > APPROVED_MILLIS
 }

@@ -12,7 +12,7 @@
 use std::path::PathBuf;
 
 use yard_core::op::{FETCH_BYTES, Fetch, Import, Land, Landed, TakeIn};
-use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
+use yard_core::{Call, ChatId, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
 use yard_kernel::sandbox::{Level, Limits as CommandLimits};
 use yard_kernel::{Command, Ground, Ran, Said, store_fault};
 use yard_store::{Mode, StoreError};
@@ -74,6 +74,7 @@ impl Session {
         }
         // What the command makes is its chat's own.
         let chat = self.needed_chat(call)?.id;
+        let command = &self.with_reach(origin, call, chat, command);
         let run = RunId::new(call.world());
         if ground == Ground::Place {
             let whole = Import { path: WsPath::root(), include_ignored: false };
@@ -81,6 +82,7 @@ impl Session {
         }
         let mut starts = || self.start(origin, call, &effect, run);
         let ran = workspace.run(run, command, ground, Some(chat), call, &mut starts)?;
+        self.note_traffic(origin, call, run, &ran.hosts)?;
         match ground {
             Ground::Layer => self.land(origin, call, ran),
             Ground::Place => self.take_in(origin, call, ran),
@@ -89,6 +91,18 @@ impl Session {
                 Ok(self.without_effect(ran, why))
             }
         }
+    }
+
+    /// The same command with what it may reach.
+    pub(crate) fn with_reach(
+        &self,
+        origin: Origin<'_>,
+        call: &Call,
+        chat: ChatId,
+        command: &Command,
+    ) -> Command {
+        let reach = self.reach_of(origin, call, chat, command);
+        Command { reach, ..command.clone() }
     }
 
     /// Runs a command that is there to look: nothing that it writes is kept, and no step comes of it. Where

@@ -13,6 +13,7 @@ mod call_log;
 mod chats;
 mod claims;
 mod commands;
+mod connections;
 mod events;
 mod form;
 mod mount;
@@ -35,7 +36,7 @@ mod web;
 
 pub use actor::Actor;
 pub use approvals::{
-    Approvals, Deciding, Ruling, effect_told, effects_told, said_no, shows_change,
+    Approvals, Deciding, Ruling, effect_told, effects_told, is_for_host, said_no, shows_change,
 };
 pub use bell::{Bell, Listener, Listening};
 pub use call_log::{CALL_SPAN, CallLog, LOG_TARGET};
@@ -55,8 +56,10 @@ pub use session::{Awaited, FILES_TOOLSET, Line, Origin, Outcome, Pending, Sessio
 pub use settings::{Explained, Saved, Settings};
 pub use terminals::{Listed, Seen, Terminals};
 pub use transcript::Transcripts;
-pub use web::{Fetched, Installing, Web};
-pub use yard_kernel::net::{Method, Net, Page as WebPage, Request, Resolve, Shape, Target};
+pub use web::{Fetched, Web};
+pub use yard_kernel::net::{
+    Access, HostTraffic, Method, Net, Page as WebPage, Request, Resolve, Shape, Target,
+};
 pub use yard_kernel::sandbox::{Ended, Exit, Level, Limits as CommandLimits, Size, Stopped};
 pub use yard_kernel::{
     Boxed, Command, Execute, Glance, Leftover, NotKept, Ran, Said, Screen, Upload, Uploaded, Why,

@@ -1,8 +1,9 @@
 //! One open workspace with everything that a session of it needs.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use yard_core::{Call, Fault, FaultCode, Result, Timestamp};
+use yard_core::{ApprovalId, Call, Fault, FaultCode, Result, Timestamp};
 use yard_kernel::{Leftover, Watch, Workspace, store_fault};
 use yard_store::{ApprovalFilter, ApprovalStatus, Desk};
 
@@ -29,6 +30,9 @@ pub struct OpenWorkspace {
     pub(crate) terminals: Mutex<Running>,
     /// Held while what terminals changed is looked for.
     pub(crate) taking_in: Mutex<()>,
+    /// How often commands tried to reach the host that a request is about. Held while it is looked up whether
+    /// a host was asked for already, so that it is asked for once.
+    pub(crate) host_tries: Mutex<HashMap<ApprovalId, u64>>,
     /// The calls that wait for requests.
     pub(crate) waiters: Arc<Waiters>,
     /// The policy as it was last read, and when.
@@ -51,6 +55,7 @@ impl OpenWorkspace {
             watching: Mutex::default(),
             terminals: Mutex::default(),
             taking_in: Mutex::default(),
+            host_tries: Mutex::default(),
             waiters: Arc::default(),
             rules: Mutex::default(),
         };

@@ -24,6 +24,12 @@ const HOW_OUT: &str = "Write the plan (plan_write), ask a person with ask_user, 
 /// Judges what an operation would do in a chat in plan mode.
 pub(crate) fn judge(effect: &Effect) -> Verdict {
     let mut changes = effect.paths.iter().filter(|effect| effect.kind.changes());
+    if let Some(dial) = effect.dials.iter().find(|dial| dial.kind == EffectKind::Connect) {
+        return Verdict::Deny(format!(
+            "this chat is in plan mode, where no command reaches another host: {}:{}. {HOW_OUT}",
+            dial.host, dial.port
+        ));
+    }
     if let Some(dial) = effect.dials.iter().find(|dial| dial.kind == EffectKind::Send) {
         return Verdict::Deny(format!(
             "this chat is in plan mode, where nothing is sent that may change something elsewhere: {}. \
@@ -76,6 +82,7 @@ fn verb(kind: EffectKind) -> &'static str {
         EffectKind::Run => "be run in",
         EffectKind::Fetch => "be fetched",
         EffectKind::Send => "be sent",
+        EffectKind::Connect => "be connected to",
     }
 }
 

@@ -66,6 +66,9 @@ pub enum Asks {
     ToOverwrite,
     /// Changing anything, each time.
     ToChange,
+    /// Starting at all, until a person allows it for the chat or by a rule. Such a yes is also one to every
+    /// public host that the command reaches.
+    ToStart,
     /// Starting at all, each time and whatever the policy: what it does reaches others. Neither a rule nor
     /// an earlier yes stands for the person. What it changes in the workspace is judged as of any command.
     Always,
@@ -82,6 +85,7 @@ impl Asks {
             }
             Self::ToOverwrite => "asks before it replaces or removes what is there",
             Self::ToChange => "asks before each change",
+            Self::ToStart => "asks before it starts, until there is a yes for the chat or a rule",
             Self::Always => "asks before each call, whatever the policy",
         }
     }
@@ -116,6 +120,7 @@ impl Asks {
             Self::ToOverwrite => {
                 matches!(kind, EffectKind::Modify | EffectKind::Remove | EffectKind::Purge)
             }
+            Self::ToStart => *kind == EffectKind::Run,
             Self::Always => self.insists(thing),
         }
     }
@@ -124,9 +129,14 @@ impl Asks {
 /// Why something asks under `guarded`, whichever tool does it; `None` if it goes through.
 fn base(thing: Thing<'_>) -> Option<&'static str> {
     use EffectKind::{
-        Create, Fetch, List, Modify, MoveFrom, MoveTo, Purge, Read, Remove, Run, Send, Touch,
+        Connect, Create, Fetch, List, Modify, MoveFrom, MoveTo, Purge, Read, Remove, Run, Send,
+        Touch,
     };
     let effect = match thing {
+        Thing::Dial(dial) if dial.kind == Connect => {
+            let why = "a command wants to reach a host that is not on the operator's list";
+            return (!dial.known).then_some(why);
+        }
         Thing::Dial(dial) => {
             return (!dial.known).then_some("a host that is not on the operator's list is asked");
         }
@@ -136,7 +146,7 @@ fn base(thing: Thing<'_>) -> Option<&'static str> {
         return Some("what decides about the programs of others later changes");
     }
     match effect.kind {
-        Read | List | Create | Touch | MoveTo | Fetch | Send => None,
+        Read | List | Create | Touch | MoveTo | Fetch | Send | Connect => None,
         Purge => Some("what is purged never comes back"),
         // A command without a layer of its own has done what it does before anybody sees it.
         Run => (!effect.own).then_some("it runs in place"),

@@ -126,6 +126,11 @@ impl Rule {
         rule
     }
 
+    /// What a person allows of commands, whichever tool runs them: that they reach these hosts.
+    pub(crate) fn allowing_commands(hosts: Vec<String>) -> Value {
+        json!({"effect": EffectKind::Connect.word(), "host": hosts, "then": "allow"})
+    }
+
     fn of(written: Written) -> Result<Self, String> {
         let words = |words: &Option<Words>| words.as_ref().map(|words| words.all().to_vec());
         for (name, list) in [
@@ -175,10 +180,10 @@ impl Rule {
         if !self.matches_tool(origin) {
             return false;
         }
-        let stands_for = |kind: &EffectKind| {
-            self.kinds.contains(kind) || self.written.then != Then::Allow && self.reaches(*kind)
+        let stands_for = |kind: EffectKind| {
+            self.names_kind(kind) || self.written.then != Then::Allow && self.reaches(kind)
         };
-        if stands_for(&thing.kind()) && self.is_about(thing, PathPattern::matches) {
+        if stands_for(thing.kind()) && self.is_about(thing, PathPattern::matches) {
             return true;
         }
         // A link at a folder that a rule is about, or above it, exchanges everything that the rule is about.
@@ -189,12 +194,21 @@ impl Rule {
             && self.is_about(thing, PathPattern::is_exchanged_by)
     }
 
+    /// Whether it names this kind. A command that connects may send anything: a rule about sending is about
+    /// that, too.
+    fn names_kind(&self, kind: EffectKind) -> bool {
+        let names = |kind: EffectKind| self.kinds.contains(&kind);
+        names(kind) || kind == EffectKind::Connect && names(EffectKind::Send)
+    }
+
     /// Whether a rule that forbids or asks is also about this kind: what it names can be done that way, too.
     fn reaches(&self, kind: EffectKind) -> bool {
         let names = |other: &EffectKind| self.kinds.contains(other);
         match kind {
             // What arrives by a move was not there before.
             EffectKind::MoveTo => names(&EffectKind::Create),
+            // What a command is told over its connection it has fetched.
+            EffectKind::Connect => names(&EffectKind::Fetch),
             // What is removed and made again was changed.
             EffectKind::Remove | EffectKind::Purge => names(&EffectKind::Modify),
             // So was what is moved away; and what may not be read may not be moved to where it may.
@@ -208,7 +222,7 @@ impl Rule {
     /// Whether it allows all of an effect. An effect on whole trees is allowed only where all of the tree is.
     fn allows(&self, origin: Origin<'_>, thing: Thing<'_>) -> bool {
         self.written.then == Then::Allow
-            && self.kinds.contains(&thing.kind())
+            && self.names_kind(thing.kind())
             && self.matches_tool(origin)
             && self.is_about(thing, PathPattern::covers)
     }
@@ -465,6 +479,7 @@ pub(crate) struct Allowed {
 fn in_words(thing: Thing<'_>) -> String {
     let effect = match thing {
         Thing::Path(effect) => effect,
+        Thing::Dial(dial) if dial.kind == EffectKind::Connect => return dial.in_short(),
         Thing::Dial(dial) => return format!("{} ({})", dial.asked, dial.in_short()),
     };
     let how = match effect.kind {

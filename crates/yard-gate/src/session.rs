@@ -16,6 +16,7 @@ use yard_core::{
 use yard_kernel::{Committed, Execute, Planned, Proposal, Signed, Upload};
 use yard_store::{AuditEntry, Chat, Mode, NewTurn, Rider};
 
+pub(crate) use self::asks::nobody_there;
 pub use self::judging::FILES_TOOLSET;
 use crate::approvals::Permit;
 use crate::call_log::Effects;

@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use yard_core::op::{Import, Land, Landed, TakeIn};
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
+use yard_kernel::net::{Access, HostTraffic};
 use yard_kernel::sandbox::{Patience, Size};
 use yard_kernel::{Command, Glance, Ground, NewTerminal, Screen, Terminal, Why, store_fault};
 use yard_store::{Mode, TerminalState};
@@ -83,6 +84,21 @@ struct Recorded {
     is_settled: bool,
     /// Why it was ended, if the rules did that.
     ended: Option<String>,
+    /// What was told of the hosts that it asked for.
+    hosts: Vec<(String, Access)>,
+}
+
+impl Recorded {
+    /// What of the hosts was not told yet: each is told once, and again when something else comes of it.
+    fn news_of(&mut self, hosts: Vec<HostTraffic>) -> Vec<HostTraffic> {
+        let all: Vec<(String, Access)> =
+            hosts.iter().map(|host| (host.place.clone(), host.access.clone())).collect();
+        let told = std::mem::replace(&mut self.hosts, all);
+        let is_told = |host: &HostTraffic| {
+            told.iter().any(|(place, access)| (place, access) == (&host.place, &host.access))
+        };
+        hosts.into_iter().filter(|host| !is_told(host)).collect()
+    }
 }
 
 /// What a look at a terminal showed.
@@ -98,6 +114,8 @@ pub struct Seen {
     pub ended: Option<String>,
     /// How many files its program cannot read, because its caller may not.
     pub masked: u64,
+    /// The hosts that were refused, or wait for a person, since the last look.
+    pub hosts: Vec<HostTraffic>,
 }
 
 /// A terminal, as a listing tells it.
@@ -215,6 +233,7 @@ impl Terminals<'_> {
     fn start(&self, origin: Origin<'_>, call: &Call, place: &Place<'_>) -> Result<Arc<Held>> {
         let Place { chat, name, command, ground, asked_at } = *place;
         let session = self.session;
+        let command = &session.with_reach(origin, call, chat, command);
         let run = RunId::new(call.world());
         let (shown, folder, actor) = (shown(command), command.folder.clone(), session.actor());
         let note = json!({
@@ -505,7 +524,8 @@ impl Held {
         let mut recorded = held(&self.recorded);
         let (steps, trouble) = (std::mem::take(&mut recorded.steps), recorded.trouble.take());
         let (ended, masked) = (recorded.ended.clone(), self.terminal.masked());
-        Ok(Seen { glance, steps, trouble, ended, masked })
+        let hosts = recorded.news_of(self.terminal.hosts());
+        Ok(Seen { glance, steps, trouble, ended, masked, hosts })
     }
 
     /// Why it was ended, if the rules did that.
@@ -626,6 +646,9 @@ impl Follower {
             }
         }
         let (one, open) = (&self.held, self.session.open());
+        let origin = Origin { toolset: &self.toolset, tool: &self.tool, asks: Asks::Never };
+        // The terminal is over, whether or not this can be written down.
+        let _ = self.session.note_traffic(origin, &self.call, terminal.run(), &terminal.hosts());
         if !open.is_closing_others() {
             self.record();
         }

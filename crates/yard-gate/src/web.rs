@@ -9,9 +9,7 @@ use std::time::Duration;
 use globset::GlobMatcher;
 use yard_core::op::Operation;
 use yard_core::{Call, Dial, Effect, EffectKind, Fault, FaultCode, Result, RunId};
-use yard_kernel::net::{
-    self as kernel, Follow, Method, Net, Page, Request, Response, Shape, Target,
-};
+use yard_kernel::net::{Follow, Method, Net, Page, Request, Response, Shape, Target};
 use yard_kernel::store_fault;
 use yard_store::{Mode, StoreError};
 
@@ -35,6 +33,22 @@ pub struct Web {
     pub(crate) search: Option<Search>,
     /// Where packages come from, by the name of who installs them.
     indexes: Vec<(String, String)>,
+    /// Places of this machine or its network that commands can reach, once a person agrees.
+    reach: Vec<String>,
+    /// Commands reach nothing at all.
+    is_closed_to_commands: bool,
+    /// How long a connection of a command is held while a person is asked.
+    held: Held,
+}
+
+/// How long a connection of a command is held while a person is asked: within what most clients wait.
+#[derive(Clone, Copy, Debug)]
+struct Held(Duration);
+
+impl Default for Held {
+    fn default() -> Self {
+        Self(Duration::from_secs(12))
+    }
 }
 
 impl Web {
@@ -76,8 +90,48 @@ impl Web {
         Ok(self)
     }
 
+    /// The same way, on which commands can reach this `host:port` of this machine or its network, once a
+    /// person agrees. Nobody else can.
+    pub fn reaching(mut self, pair: &str) -> std::result::Result<Self, String> {
+        self.net.clone().exempting(pair)?;
+        let place = Target::parse(&format!("http://{pair}/")).map(|target| target.place());
+        self.reach.extend(place);
+        Ok(self)
+    }
+
+    /// The same way, on which no command reaches anything.
+    #[must_use]
+    pub fn without_commands(self) -> Self {
+        Self { is_closed_to_commands: true, ..self }
+    }
+
+    /// The same way, on which connections of commands are held for another time while a person is asked.
+    #[must_use]
+    pub fn holding_for(self, time: Duration) -> Self {
+        Self { held: Held(time), ..self }
+    }
+
+    pub(crate) fn held(&self) -> Duration {
+        self.held.0
+    }
+
+    /// The way that commands take; `None` if they reach nothing.
+    pub(crate) fn for_commands(&self) -> Option<Net> {
+        if self.is_closed_to_commands {
+            return None;
+        }
+        // Each was tried when it was named.
+        let also = |net: Net, place: &String| net.clone().exempting(place).unwrap_or(net);
+        Some(self.reach.iter().fold(self.net.clone(), also))
+    }
+
+    /// Whether a place is one that only commands can reach.
+    pub(crate) fn is_for_commands_alone(&self, target: &Target) -> bool {
+        self.reach.contains(&target.place())
+    }
+
     /// Whether the operator named this host.
-    fn knows(&self, target: &Target) -> bool {
+    pub(crate) fn knows(&self, target: &Target) -> bool {
         let is_allowed = |host: &GlobMatcher| host.is_match(target.host());
         self.named.contains(&target.place()) || self.allow.iter().any(is_allowed)
     }
@@ -100,34 +154,15 @@ pub struct Fetched {
     pub page: Page,
 }
 
-/// How packages are installed here.
-#[derive(Clone, Debug)]
-pub struct Installing {
-    /// What the command that does it may reach: hosts that the operator named, and no others.
-    pub reach: kernel::Reach,
-    /// Where its packages come from, if the operator said so.
-    pub index: Option<String>,
-}
-
 impl Session {
-    /// How packages are installed here; a fault that says what to configure where nobody named a host.
-    pub fn installing(&self, manager: &str) -> Result<Installing> {
-        let web = &self.open().web;
-        if web.allow.is_empty() && web.named.is_empty() {
-            let message = format!(
-                "packages cannot be installed here, because no host is allowed: the operator names those of the \
-                 package index in `allow` of `[web]`, or its address as `{manager}_index` there"
-            );
-            return Err(Fault::new(FaultCode::Unavailable, message));
-        }
+    /// Where packages come from that `manager` installs, if the operator said so; a fault in plan mode.
+    pub fn package_index(&self, manager: &str) -> Result<Option<String>> {
         if self.mode()? == Mode::Plan {
             let message = "this chat is in plan mode, in which nothing is installed";
             return Err(Fault::new(FaultCode::Denied, message));
         }
-        let known = web.clone();
-        let reach = kernel::Reach::new(web.net.clone(), move |target| known.knows(target));
-        let index = web.indexes.iter().find(|(of, _)| of == manager);
-        Ok(Installing { reach, index: index.map(|(_, url)| url.clone()) })
+        let index = self.open().web.indexes.iter().find(|(of, _)| of == manager);
+        Ok(index.map(|(_, url)| url.clone()))
     }
 }
 

@@ -10,7 +10,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -22,7 +22,7 @@ use yard_store::AuditEntry;
 
 use crate::disk::{Added, Caches, Capture, Home, Keeping, RunFolder, Said};
 use crate::masks::Masks;
-use crate::net::{PROXY_PORT, Proxy, Reach};
+use crate::net::{HostTraffic, PROXY_PORT, Proxy, Reach, WayOut};
 use crate::output;
 use crate::refs::{self, Moved, note_rewound};
 use crate::sandbox::{
@@ -42,6 +42,8 @@ const AN_HOUR: Duration = Duration::from_secs(3_600);
 pub(crate) const ENDED: &str = "ended";
 /// Says how many files were masked.
 const MASKED: &str = "masked";
+/// Says what a command did with the hosts that it asked for, line by line.
+const HOSTS: &str = "hosts";
 /// What of the root no command sees: what no tool shows either.
 const OURS: [&str; 2] = [RESERVED_NAME, spilled::FOLDER];
 /// Says that a person is asked about a run.
@@ -50,6 +52,15 @@ const WAITING: &str = "waiting";
 const IN_PLACE: &str = "in-place";
 /// Where a box shows the scripts of a command.
 const SCRIPTS: &str = "/run/toolyard/";
+
+/// Where programs look for their proxy.
+const PROXY_VARIABLES: [&str; 6] =
+    ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+/// What programs reach without it: servers in their own box. Node looks at these variables only if it is told
+/// to.
+const DIRECT_VARIABLES: [(&str, &str); 3] =
+    [("no_proxy", OWN_BOX), ("NO_PROXY", OWN_BOX), ("NODE_USE_ENV_PROXY", "1")];
+const OWN_BOX: &str = "localhost,127.0.0.1,::1";
 
 /// The box of a workspace. A copy is the same one.
 #[derive(Clone)]
@@ -146,8 +157,8 @@ pub struct Ran {
     pub stdout: Said,
     /// What it complained of.
     pub stderr: Said,
-    /// Hosts that it asked for, and may not reach.
-    pub refused: Vec<String>,
+    /// The hosts that it asked for, and what came of each.
+    pub hosts: Vec<HostTraffic>,
     /// How many files of the workspace it could not read, because its caller may not.
     pub masked: u64,
     /// What will not be there for the next command.
@@ -198,14 +209,18 @@ impl Workspace {
         }
         output::trim(self)?;
         let folder = self.runs.begin(run, &self.disk)?;
-        let reach = command.reach.clone().map(|reach| (reach, call.clone()));
-        let mut ear = Ear::new(&folder, boxed.keeping.stream_bytes, reach, starts);
+        let reach = command.reach.clone();
+        let way_out = reach.map(|reach| WayOut::new(Proxy::new(reach, call)));
+        let mut ear = Ear::new(&folder, boxed.keeping.stream_bytes, way_out, starts);
         let site = self.prepare(&folder, boxed, command, ground, chat, call);
         let ran = match site.and_then(|site| self.run_at(&site, &folder, command, call, &mut ear)) {
             Ok(end) => self
                 .over(run, &folder, ear, end)
                 .and_then(|ran| self.note_reading(&ran, call).map(|()| ran)),
-            Err(fault) => Err(ear.refused.unwrap_or(fault)),
+            Err(fault) => {
+                ear.way_out.iter().for_each(|way_out| drop(way_out.proxy.end()));
+                Err(ear.refused.unwrap_or(fault))
+            }
         };
         self.spills.sweep(&boxed.keeping, call.world().now(), Some(run));
         ran.inspect_err(|_| self.runs.remove(run))
@@ -330,8 +345,12 @@ impl Workspace {
     /// Keeps how a command ended and what it said.
     fn over(&self, run: RunId, folder: &RunFolder, ear: Ear<'_>, end: End) -> Result<Ran> {
         let End { ended, masked, not_kept } = end;
-        let Ear { out, err, proxy, .. } = ear;
-        let refused = proxy.map(Proxy::end).unwrap_or_default();
+        let Ear { out, err, way_out, .. } = ear;
+        let hosts = way_out.map(|way_out| way_out.proxy.end()).unwrap_or_default();
+        if !hosts.is_empty() {
+            let lines: String = hosts.iter().map(HostTraffic::to_line).collect();
+            folder.keep(HOSTS, lines.as_bytes())?;
+        }
         let (stdout, stderr) = (out.finish(run, &self.spills), err.finish(run, &self.spills));
         stdout.keep(folder, STDOUT)?;
         stderr.keep(folder, STDERR)?;
@@ -339,7 +358,7 @@ impl Workspace {
             folder.keep(MASKED, masked.to_string().as_bytes())?;
         }
         folder.keep(ENDED, told(&ended).as_bytes())?;
-        Ok(Ran { run, ended, stdout, stderr, refused, masked, not_kept })
+        Ok(Ran { run, ended, stdout, stderr, hosts, masked, not_kept })
     }
 
     /// What terminals may use here.
@@ -366,8 +385,9 @@ impl Workspace {
         let (stdout, stderr) = (said(STDOUT)?, said(STDERR)?);
         let masked = folder.kept(MASKED)?.and_then(|text| String::from_utf8(text).ok());
         let masked = masked.and_then(|text| text.parse().ok()).unwrap_or(0);
-        let (refused, not_kept) = (Vec::new(), Vec::new());
-        Ok(Ran { run, ended, stdout, stderr, refused, masked, not_kept })
+        let hosts = folder.kept(HOSTS)?.and_then(|text| String::from_utf8(text).ok());
+        let hosts = hosts.unwrap_or_default().lines().filter_map(HostTraffic::from_line).collect();
+        Ok(Ran { run, ended, stdout, stderr, hosts, masked, not_kept: Vec::new() })
     }
 
     /// Where the whole of what a run said is, stream by stream, as far as it is kept.
@@ -461,7 +481,7 @@ fn is_forward(sandbox: &Sandbox, over: Order<'_>, moved: &Moved, call: &Call) ->
     let wall = Duration::from_millis(QUESTIONS_MILLIS.unsigned_abs());
     let limits = sandbox::Limits { wall, ..over.limits };
     let (scripts, folder) = (Vec::new(), PathBuf::new());
-    let order = Order { argv, env, scripts, folder, limits, ..over };
+    let order = Order { argv, env, scripts, folder, limits, ports: Vec::new(), ..over };
     let ended = sandbox.run(&order, call, &mut Deaf);
     ended.is_ok_and(|ended| ended.exit == Exit::Code(0))
 }
@@ -523,7 +543,7 @@ impl Site {
             env: with_way_out(command),
             stdin: Vec::new(),
             terminal,
-            proxy: command.reach.is_some().then_some(PROXY_PORT),
+            ports: command.reach.as_ref().map(Reach::ports).unwrap_or_default(),
             scripts,
             root: self.handle.as_fd(),
             workspace: &self.root,
@@ -539,13 +559,18 @@ impl Site {
     }
 }
 
-/// The command's own environment, and where its way out is, if it has one.
+/// The command's own environment, and where its way out is, if it has one. What the command names itself
+/// stays as it is.
 fn with_way_out(command: &Command) -> Vec<(OsString, OsString)> {
     let mut env = command.env.clone();
     if command.reach.is_some() {
         let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
-        let names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"];
-        env.extend(names.map(|name| (name.into(), proxy.clone().into())));
+        let is_own = |name: &str| command.env.iter().any(|(own, _)| own == name);
+        let proxies = PROXY_VARIABLES.map(|name| (name, proxy.as_str()));
+        let ours = proxies.into_iter().chain(DIRECT_VARIABLES);
+        env.extend(
+            ours.filter(|(name, _)| !is_own(name)).map(|(name, value)| (name.into(), value.into())),
+        );
     }
     env
 }
@@ -577,9 +602,8 @@ struct Ear<'a> {
     out: Capture<'a>,
     err: Capture<'a>,
     starts: &'a mut dyn FnMut() -> Result<()>,
-    /// What the command may reach, and the proxy through which it does.
-    reach: Option<(Reach, Call)>,
-    proxy: Option<Proxy>,
+    /// The proxy through which it reaches hosts, if it may.
+    way_out: Option<WayOut>,
     /// Why the command did not start.
     refused: Option<Fault>,
 }
@@ -588,12 +612,12 @@ impl<'a> Ear<'a> {
     fn new(
         folder: &'a RunFolder,
         room: u64,
-        reach: Option<(Reach, Call)>,
+        way_out: Option<WayOut>,
         starts: &'a mut dyn FnMut() -> Result<()>,
     ) -> Self {
         let stream = |name| Capture::new(folder, name, room);
         let (out, err) = (stream(STDOUT), stream(STDERR));
-        Self { out, err, starts, reach, proxy: None, refused: None }
+        Self { out, err, starts, way_out, refused: None }
     }
 }
 
@@ -607,10 +631,18 @@ impl Hear for Ear<'_> {
     }
 
     fn opened(&mut self, listener: OwnedFd) -> io::Result<()> {
-        if let Some((reach, call)) = self.reach.take() {
-            self.proxy = Some(Proxy::serve(listener, reach, &call)?);
+        match &mut self.way_out {
+            Some(way_out) => way_out.listen(listener),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    fn listening(&self) -> Vec<BorrowedFd<'_>> {
+        self.way_out.as_ref().map(WayOut::listening).unwrap_or_default()
+    }
+
+    fn accept(&mut self) {
+        self.way_out.iter().for_each(WayOut::accept);
     }
 
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()> {

@@ -30,8 +30,8 @@ pub use address::refusal;
 pub(crate) use dial::Patience;
 use dial::{Dialler, Meter, Resolved};
 pub use page::{Page, Shape};
-pub use proxy::Reach;
-pub(crate) use proxy::{PORT as PROXY_PORT, Proxy};
+pub use proxy::{Access, ConnectionPolicy, ConnectionVerdict, HostTraffic, Reach};
+pub(crate) use proxy::{PORT as PROXY_PORT, Proxy, WayOut};
 pub use target::Target;
 
 /// Redirects that are followed.
@@ -193,6 +193,13 @@ impl Net {
         Ok(self)
     }
 
+    /// Places that may be anywhere and are on this machine's own loopback, as far as their words tell.
+    pub(crate) fn on_loopback(&self) -> impl Iterator<Item = Target> {
+        let local =
+            self.exempt.iter().filter(|(host, _)| host == "127.0.0.1" || host == "localhost");
+        local.filter_map(|(host, port)| Target::parse(&format!("http://{host}:{port}/")).ok())
+    }
+
     /// Whether the operator said that this may be anywhere.
     fn is_exempt(&self, target: &Target) -> bool {
         let is_it =
@@ -345,7 +352,8 @@ fn refused_fault(target: &Target, address: std::net::IpAddr, why: &str) -> Fault
         None => format!("{} is at {address}, {why}", target.host()),
     };
     let message = format!(
-        "{is}, which the web tools do not reach; the operator can exempt it as {:?} in `[web] exempt`",
+        "{is}, which the web tools and commands do not reach; the operator can exempt it as {:?} in \
+         `[web] exempt`, or for commands alone in `[commands] reach`",
         target.place()
     );
     Fault::new(FaultCode::Denied, message)

@@ -6,6 +6,8 @@
 
 mod screen;
 
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,11 +16,14 @@ use std::time::Duration;
 
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
 
-use crate::command::{Deaf, ENDED, Site, ended_of, no_box, not_held, told};
+use crate::command::{ENDED, Site, ended_of, no_box, not_held, told};
 use crate::disk::{Caches, Excerpt, RunFolder, Said, Spill, Whole};
 use crate::masks::Masks;
+use crate::net::{HostTraffic, Proxy, WayOut};
 use crate::output;
-use crate::sandbox::{self, Ended, LONGEST_LINE, Level, Patience, Pty, Sandbox, Size, Waiting};
+use crate::sandbox::{
+    self, Ended, Hear, LONGEST_LINE, Level, Patience, Pty, Sandbox, Size, Waiting,
+};
 use crate::workspace::Workspace;
 use crate::{Boxed, Command, Ground};
 
@@ -58,6 +63,8 @@ pub struct Terminal {
     pty: Pty,
     log: WsPath,
     masks: Masks,
+    /// The proxy through which its program reaches hosts, if it may.
+    proxy: Option<Arc<Proxy>>,
     told: Mutex<Told>,
     changed: Condvar,
     cancel: Arc<AtomicBool>,
@@ -177,11 +184,13 @@ impl Workspace {
         let pty = Pty::open(new.size).map_err(|error| broken(&error))?;
         starts()?;
         let life = Call::new(call.shared_world());
+        let proxy = new.command.reach.clone().map(|reach| Proxy::new(reach, &life));
         let terminal = Arc::new(Terminal {
             run: new.run,
             pty,
             log: path,
             masks: site.masks.clone(),
+            proxy,
             told: Mutex::new(Told::new(new.size, log)),
             changed: Condvar::new(),
             cancel: life.cancel_flag(),
@@ -237,6 +246,34 @@ impl Workspace {
     }
 }
 
+/// Takes the connections of a terminal's box. What the program says comes by the terminal itself.
+struct Connecting(Option<WayOut>);
+
+impl Hear for Connecting {
+    fn opened(&mut self, listener: OwnedFd) -> io::Result<()> {
+        match &mut self.0 {
+            Some(way_out) => way_out.listen(listener),
+            None => Ok(()),
+        }
+    }
+
+    fn listening(&self) -> Vec<BorrowedFd<'_>> {
+        self.0.as_ref().map(WayOut::listening).unwrap_or_default()
+    }
+
+    fn accept(&mut self) {
+        self.0.iter().for_each(WayOut::accept);
+    }
+
+    fn stdout(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn stderr(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// The box of a terminal.
 struct InBox {
     sandbox: Sandbox,
@@ -283,6 +320,11 @@ impl Terminal {
     /// How many files of the workspace its program cannot read, because its caller may not.
     pub fn masked(&self) -> u64 {
         self.masks.files()
+    }
+
+    /// The hosts that its program asked for so far, and what came of each.
+    pub fn hosts(&self) -> Vec<HostTraffic> {
+        self.proxy.as_ref().map(|proxy| proxy.traffic()).unwrap_or_default()
     }
 
     /// A number that grows with every byte that is said or typed.
@@ -459,7 +501,10 @@ impl Terminal {
         let no_thread = |error: std::io::Error| broken(&error);
         let running = named("terminal-box").spawn(move || {
             let order = of.site.order(&command, of.limits, Some(&in_box.pty));
-            let ended = of.sandbox.run(&order, &of.life, &mut Deaf);
+            let proxy = in_box.proxy.clone();
+            let mut connecting = Connecting(proxy.clone().map(WayOut::new));
+            let ended = of.sandbox.run(&order, &of.life, &mut connecting);
+            proxy.iter().for_each(|proxy| drop(proxy.end()));
             // What there is no room for can be fetched again.
             let _ = of.site.keep_caches(&of.caches);
             ended

@@ -514,6 +514,10 @@ pub trait Desk: Send + Sync {
         audit: &AuditEntry,
     ) -> Result<()>;
 
+    /// Says in other words why a request is made that waits; what it asks for stays the same. Where it does
+    /// not wait any more, nothing changes.
+    fn reword(&self, id: ApprovalId, reason: &str) -> Result<()>;
+
     /// Uses up the yes that a command starts with; a misfit unless it was allowed and not used yet.
     fn start(&self, id: ApprovalId, run: RunId) -> Result<()>;
 

@@ -338,7 +338,13 @@ fn approvals(sides: &Sides, world: &FakeWorld) {
     assert_eq!((row.status, row.answer.as_deref()), (ApprovalStatus::Executed, Some("1")));
     assert!(row.step.is_some());
     let denied = request(sides, world, chat, "a");
+    let before = sides.desk.approval(denied).unwrap().unwrap().request;
+    sides.desk.reword(denied, "for another reason").unwrap();
+    let reworded = sides.desk.approval(denied).unwrap().unwrap().request;
+    assert_eq!(reworded, Request { reason: "for another reason".to_owned(), ..before });
     decide(sides, world, denied, false, None).unwrap();
+    sides.desk.reword(denied, "too late").unwrap();
+    assert_eq!(sides.desk.approval(denied).unwrap().unwrap().request, reworded);
     misfit(execute(sides, world, denied, "/c"));
     sides.desk.conclude(denied, ApprovalStatus::Executed, "3", world.now()).unwrap();
     assert_eq!(status(sides, denied), ApprovalStatus::Denied);

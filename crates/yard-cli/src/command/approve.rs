@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use yard_core::{ApprovalId, ContentHash, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::{
-    Actor, Approval, ApprovalFilter, ApprovalStatus, Page, Ruling, Scope, effect_told, effects_told,
+    Actor, Approval, ApprovalFilter, ApprovalStatus, Page, Ruling, Scope, effect_told,
+    effects_told, is_for_host,
 };
 
 use crate::door::{Door, Seat};
@@ -33,6 +34,7 @@ files changed meanwhile, you are asked again. A terminal is opened by the proces
 /// How often a decision looks whether the process that serves the answer has done it, and how long it waits
 /// in between: ten seconds in all.
 const LOOKS: u32 = 200;
+const LOOKS_FOR_HOST: u32 = 20;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Decide what agents may not do by themselves
@@ -210,7 +212,9 @@ impl Desk {
     fn decide(&self, id: ApprovalId, ruling: &Ruling) -> Result<Approval, Failure> {
         let session = &self.seat.session;
         let mut approval = self.catalog.decide(id, ruling, session, &self.seat.call())?;
-        for _ in 0..LOOKS {
+        // A command that waits for a host sees the yes soon; without one it is for the next.
+        let looks = if is_for_host(&approval) { LOOKS_FOR_HOST } else { LOOKS };
+        for _ in 0..looks {
             let is_served = approval.status == ApprovalStatus::Approved
                 && session.approvals().asker_is_alive(&approval);
             if !is_served {
@@ -296,6 +300,9 @@ fn outcome(approval: &Approval) -> String {
     match (approval.status, approval.step) {
         (ApprovalStatus::Pending, _) => {
             "  the files changed since it was asked: it waits again, with the new diff".to_owned()
+        }
+        (ApprovalStatus::Approved, _) if is_for_host(approval) => {
+            "  approved: the next command of this chat that tries this host goes through".to_owned()
         }
         (ApprovalStatus::Approved, _) => {
             "  approved, and not done yet: the agent's process does it, or its next identical call; where \

@@ -22,7 +22,7 @@ Examples:
   toolyard policy explain --toolset assistant delete_file '{\"path\": \"a.txt\"}'
 
 A rule: {\"effect\": \"modify\", \"path\": \"secrets/**\", \"tool\": \"codex.*\", \"then\": \"deny\", \"why\": \"...\"}.
-Of the web: {\"effect\": \"fetch\", \"host\": \"*.example.com\", \"then\": \"allow\"}; `send` is for POST.
+Of the web: {\"effect\": \"fetch\", \"host\": \"*.example.com\", \"then\": \"allow\"}; `send` is for POST, `connect` for commands.
 Everything but `then` may be left out. A deny counts first, then what a person allowed, then the strictest
 rule that matches, then the preset.";
 

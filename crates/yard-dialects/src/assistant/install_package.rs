@@ -1,6 +1,6 @@
-//! `install_package`: packages for the project, from hosts that the operator named (A6). Who installs them is
-//! what the project's files name (`project/`): for `pip` also uv, poetry, pdm and pipenv, for `npm` also pnpm,
-//! yarn and bun.
+//! `install_package`: packages for the project, from whichever public hosts they come (A6). A person is asked before
+//! it starts; that yes covers the hosts. Who installs them is what the project's files name (`project/`): for
+//! `pip` also uv, poetry, pdm and pipenv, for `npm` also pnpm, yarn and bun.
 
 use std::ffi::OsString;
 
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use yard_core::{Fault, FaultCode, WsPath};
-use yard_gate::{Asks, Command, Finished, Installing};
+use yard_gate::{Access, Asks, Command, Finished};
 
 use super::project::python::Environment;
 use super::project::{Folder, javascript};
@@ -25,8 +25,9 @@ pub(super) struct InstallPackage;
 /// Installs packages for the project: `pip` into its `.venv`, which is made if there is none, or by uv, poetry,
 /// pdm or pipenv where the project is managed by one of them; `npm` into `node_modules` and `package.json`, or by
 /// pnpm, yarn or bun where the project's lock file or `packageManager` names them; `cargo` adds them to
-/// `Cargo.toml` and its lock. A person is always asked. It runs in a sandbox that reaches the package hosts that the operator named and nothing else; what
-/// it changes is a step that can be undone.
+/// `Cargo.toml` and its lock. A person is asked first, unless they allowed it for this chat or by a rule; their yes
+/// covers every public host that the packages come from. It runs in a sandbox; what it changes is a step that can
+/// be undone.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// Whose packages they are.
@@ -62,7 +63,7 @@ pub(super) struct Reply {
     packages: Vec<String>,
     /// What the manager said; of much, the beginning and the end.
     output: String,
-    /// Hosts that it asked for besides, and may not reach.
+    /// Hosts that it asked for and could not reach.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     refused_hosts: Vec<String>,
     /// What became of the files.
@@ -84,7 +85,6 @@ impl Manager {
         let mut all: Vec<(&str, &str)> = Vec::new();
         match (self, index) {
             (Self::Pip, index) => {
-                all.push(("PIP_CACHE_DIR", "/tmp/pip"));
                 // Environments elsewhere would be gone with the box.
                 all.push(("POETRY_VIRTUALENVS_IN_PROJECT", "true"));
                 all.push(("PIPENV_VENV_IN_PROJECT", "1"));
@@ -191,19 +191,19 @@ impl Tool for InstallPackage {
     type Reply = Reply;
     const NAME: &'static str = "install_package";
     const WORK: Work = Work::Run;
-    const ASKS: Asks = Asks::Always;
+    const ASKS: Asks = Asks::ToStart;
     const HINTS: Hints = Hints::CHANGES.reaching_out();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let folder = context.path(&args.path)?;
         check(&args.packages)?;
-        let installing = context.session.installing(args.manager.word())?;
+        let index = context.session.package_index(args.manager.word())?;
         let installer = Installer::of(args.manager, &Folder::new(context, folder.clone()))?;
-        let shown = told(&args, &installer, &folder, &installing);
+        let shown = told(&args, &installer, &folder, index.as_deref());
         let session = context.session.showing(&shown);
         let finished = commands::run(
             &Context { session: &session, ..*context },
-            &command(&args, &installer, folder, installing, context)?,
+            &command(&args, &installer, folder, index.as_deref(), context)?,
         )?;
         if commands::code(&finished) != 0 {
             return Err(not_installed(context, &installer, &finished));
@@ -211,33 +211,36 @@ impl Tool for InstallPackage {
         let Args { manager, packages, .. } = args;
         let output = output(context, &finished);
         let message = commands::story(context, &finished);
-        Ok(Reply { manager, packages, output, refused_hosts: finished.ran.refused, message })
+        let refused_hosts = not_reached(&finished);
+        Ok(Reply { manager, packages, output, refused_hosts, message })
     }
 }
 
 /// What a person is asked about.
-fn told(args: &Args, installer: &Installer, folder: &WsPath, installing: &Installing) -> String {
-    let from =
-        installing.index.as_deref().map(|index| format!(" from {index}")).unwrap_or_default();
+fn told(args: &Args, installer: &Installer, folder: &WsPath, index: Option<&str>) -> String {
+    let from = index.map(|index| format!(" from {index}")).unwrap_or_default();
     let packages = args.packages.join(" ");
-    format!("{} installs in {folder}{from}:\n{packages}\n", installer.program)
+    format!(
+        "{} installs in {folder}{from}, and may reach every public host:\n{packages}\n",
+        installer.program
+    )
 }
 
 fn command(
     args: &Args,
     installer: &Installer,
     folder: WsPath,
-    installing: Installing,
+    index: Option<&str>,
     context: &Context<'_>,
 ) -> Result<Command, Stop> {
     let words = ["sh", "-c", &installer.script, "sh"].map(OsString::from).into_iter();
     Ok(Command {
         argv: words.chain(args.packages.iter().map(OsString::from)).collect(),
-        env: args.manager.settings(installing.index.as_deref()),
+        env: args.manager.settings(index),
         scripts: Vec::new(),
         folder,
         wall: commands::wall(context, "timeout", (args.timeout * 1_000.0) as u64)?,
-        reach: Some(installing.reach),
+        reach: None,
     })
 }
 
@@ -260,6 +263,12 @@ fn check(packages: &[String]) -> Result<(), Stop> {
     }
 }
 
+/// The hosts that were refused, or wait for a person.
+fn not_reached(finished: &Finished) -> Vec<String> {
+    let hosts = finished.ran.hosts.iter().filter(|host| host.access != Access::Through);
+    hosts.map(|host| host.place.clone()).collect()
+}
+
 fn output(context: &Context<'_>, finished: &Finished) -> String {
     let texts =
         [&finished.ran.stdout, &finished.ran.stderr].map(|said| commands::told(context, said).text);
@@ -267,13 +276,13 @@ fn output(context: &Context<'_>, finished: &Finished) -> String {
 }
 
 fn not_installed(context: &Context<'_>, installer: &Installer, finished: &Finished) -> Stop {
-    let refused = &finished.ran.refused;
+    let refused = not_reached(finished);
     let manager = installer.program;
     let message = match (refused.is_empty(), commands::code(finished)) {
-        (false, _) => format!(
-            "{manager} asked for hosts that it may not reach: {}. The operator can name them in `allow` of `[web]`",
-            refused.join(", ")
-        ),
+        (false, _) => {
+            let hosts = commands::hosts(&finished.ran.hosts).unwrap_or_default();
+            format!("{manager} could not reach every host that it asked for; {hosts}")
+        }
         (true, MISSING) => installer.remedy.clone(),
         (true, code) => format!("{manager} ended with {code}; what it said is in `details`"),
     };

@@ -91,13 +91,18 @@ impl Session {
         Err(Fault::new(FaultCode::Denied, message))
     }
 
+    /// Whether there is nobody to ask.
+    pub(crate) fn has_no_person(&self) -> bool {
+        self.has_no_person
+    }
+
     /// Why nothing of a run is kept, where a person said no to it.
     pub(crate) fn refusal(&self) -> Option<&str> {
         self.permit.as_ref().and_then(|permit| permit.refusal.as_deref())
     }
 }
 
-fn nobody_there(reason: &str) -> Fault {
+pub(crate) fn nobody_there(reason: &str) -> Fault {
     let message =
         format!("{reason}. Nobody is there to be asked (--no-person), so that it is refused");
     Fault::new(FaultCode::Denied, message)

@@ -112,8 +112,8 @@ fn boxed(task: &Task, socket: &UnixStream) -> Result<(), Trouble> {
             drop((trees, words));
             // Meanwhile: the command does not start before its word comes by here.
             loopback::bring_up().at(Step::Network)?;
-            if task.proxy != 0 {
-                open_way_out(task.proxy, socket).at(Step::Network)?;
+            for port in &task.ports {
+                open_way_out(*port, socket).at(Step::Network)?;
             }
             rustix::system::sethostname(b"box").at(Step::Name)?;
             accompany(first, socket, &to_first).at(Step::Fork)
@@ -121,7 +121,7 @@ fn boxed(task: &Task, socket: &UnixStream) -> Result<(), Trouble> {
     }
 }
 
-/// Makes the socket of the proxy in the box's own network, and hands it out: it stays what it is there.
+/// Makes a listening socket in the box's own network, and hands it out: it stays what it is there.
 fn open_way_out(port: u16, socket: &UnixStream) -> io::Result<()> {
     Report::Opened.send_with(socket, loopback::listen(port)?.as_fd())
 }

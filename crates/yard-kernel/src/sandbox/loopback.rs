@@ -1,5 +1,5 @@
 //! Brings up `lo` in a new network namespace, so that a test inside can talk to a server inside, and makes the
-//! one socket there that is listened on from outside.
+//! sockets there that are listened on from outside.
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -127,9 +127,9 @@ pub struct Order<'a> {
     pub stdin: Vec<u8>,
     /// The terminal that it runs on, and that its words go to; `stdin` is nothing then, and nothing is heard.
     pub terminal: Option<&'a Pty>,
-    /// A proxy that the box can dial at this port of its own loopback: [`Hear::opened`] gets the socket that
-    /// it listens on. Only at [`Level::Full`].
-    pub proxy: Option<u16>,
+    /// Ports of the box's own loopback that are served outside: [`Hear::opened`] gets the socket of each, in
+    /// this order.
+    pub ports: Vec<u16>,
     /// Small files that the box shows read-only as `/run/toolyard/<name>`. Only at [`Level::Full`].
     pub scripts: Vec<(String, Vec<u8>)>,
     /// The workspace's folder, open. This handle is what the box shows and what the command works in,
@@ -278,11 +278,17 @@ pub trait Hear {
     fn starts(&mut self) -> io::Result<()> {
         Ok(())
     }
-    /// The box made the socket that its proxy is to listen on.
+    /// The box made the socket of the next of its ports.
     fn opened(&mut self, listener: OwnedFd) -> io::Result<()> {
         drop(listener);
         Ok(())
     }
+    /// The sockets by which connections of the box come, while another one can be taken.
+    fn listening(&self) -> Vec<BorrowedFd<'_>> {
+        Vec::new()
+    }
+    /// A connection waits on one of those sockets.
+    fn accept(&mut self) {}
     /// Bytes of its standard output.
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Bytes of its standard error.

@@ -190,7 +190,7 @@ impl Shared {
             doors: Vec::new(),
             user: boxed_by_root.then_some(BOX_USER),
             terminal: order.terminal.is_some(),
-            proxy: order.proxy.unwrap_or(0),
+            ports: order.ports.clone(),
             cpu_seconds: order.limits.cpu_seconds,
             memory_bytes: order.limits.memory_bytes,
             processes: order.limits.processes,
@@ -281,7 +281,7 @@ fn check(order: &Order<'_>, walls: Walls) -> io::Result<()> {
             io::ErrorKind::Unsupported,
             "files cannot be masked without namespaces",
         )),
-        _ if !walls.namespaces && order.proxy.is_some() => Err(io::Error::new(
+        _ if !walls.namespaces && !order.ports.is_empty() => Err(io::Error::new(
             io::ErrorKind::Unsupported,
             "a command has a way out only in a box with a network of its own",
         )),

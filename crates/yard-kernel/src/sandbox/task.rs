@@ -48,8 +48,8 @@ pub(super) struct Task {
     pub(super) user: Option<u32>,
     /// Its standard output is a terminal, to be its own.
     pub(super) terminal: bool,
-    /// The port of a proxy that is served outside; 0 for none.
-    pub(super) proxy: u16,
+    /// Ports of the box's own loopback that are served outside.
+    pub(super) ports: Vec<u16>,
     /// `None` is no limit.
     pub(super) cpu_seconds: Option<u64>,
     pub(super) memory_bytes: u64,
@@ -116,7 +116,7 @@ impl Task {
         out.number(self.walls.0);
         out.number(self.user.map_or(u64::MAX, u64::from));
         out.number(self.terminal.into());
-        out.number(self.proxy.into());
+        out.list(&self.ports, |out, port| out.number((*port).into()));
         out.number(self.cpu_seconds.unwrap_or(u64::MAX));
         for number in [self.memory_bytes, self.processes, self.open_files] {
             out.number(number);
@@ -196,7 +196,7 @@ impl Reader<'_> {
             walls: WallBits(self.number()?),
             user: u32::try_from(self.number()?).ok(),
             terminal: self.number()? != 0,
-            proxy: u16::try_from(self.number()?).ok()?,
+            ports: self.list(|from| u16::try_from(from.number()?).ok())?,
             cpu_seconds: Some(self.number()?).filter(|seconds| *seconds < u64::MAX),
             memory_bytes: self.number()?,
             processes: self.number()?,
@@ -303,7 +303,7 @@ mod tests {
             walls: WallBits::of(Walls { namespaces: true, landlock: false, seccomp: true }),
             user: Some(7),
             terminal: true,
-            proxy: 3_128,
+            ports: vec![3_128, 5_432],
             file_bytes: u64::MAX,
             ..Task::default()
         };

@@ -148,14 +148,21 @@ impl<'a> Watched<'a> {
         let mut ready = vec![PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN)];
         let open = self.streams.iter().flatten();
         ready.extend(open.map(|stream| PollFd::new(stream, PollFlags::IN)));
+        let streams = ready.len();
+        let listening = heard.listening().into_iter();
+        ready.extend(listening.map(|socket| PollFd::from_borrowed_fd(socket, PollFlags::IN)));
         let timeout = Timespec { tv_sec: 0, tv_nsec: tick.subsec_nanos().into() };
         match poll(&mut ready, Some(&timeout)) {
             Err(rustix::io::Errno::INTR) => return Ok(true),
             other => other?,
         };
         let told = !ready[0].revents().is_empty();
-        let spoke = ready[1..].iter().any(|one| !one.revents().is_empty());
+        let spoke = ready[1..streams].iter().any(|one| !one.revents().is_empty());
+        let connects = ready[streams..].iter().any(|one| !one.revents().is_empty());
         drop(ready);
+        if connects {
+            heard.accept();
+        }
         if spoke {
             self.hear_ready(heard, piece);
         }

@@ -36,7 +36,7 @@ use crate::waiting;
 /// How often a long call tells that it goes on.
 const PULSE: Duration = Duration::from_secs(1);
 /// How long a person may take to answer in the client.
-const PATIENCE: Duration = Duration::from_secs(600);
+pub(super) const PATIENCE: Duration = Duration::from_secs(600);
 /// How long a signed state is taken back.
 const STATE_LIFE: Duration = Duration::from_secs(24 * 3_600);
 /// The name under which a person's word is asked for.
@@ -112,6 +112,7 @@ impl Calling<'_> {
         let limits = session.limits();
         let millis = known.map_or(limits.call_millis, |tool| tool.millis(limits));
         let saves = known.is_some_and(|tool| tool.work() == yard_dialects::Work::Save);
+        let runs = known.is_some_and(|tool| tool.work() == yard_dialects::Work::Run);
         let work = known.map_or(Work::Look, |tool| tool.work().into());
         let call = self.door.surroundings().within_millis(millis);
         let cancel = call.cancel_flag();
@@ -125,6 +126,7 @@ impl Calling<'_> {
         let whose = self.whose();
         let running = self.door.pools().try_run(&whose, work, calling);
         let mut running = std::pin::pin!(running);
+        let mut asking_about_hosts = std::pin::pin!(self.ask_about_hosts());
         let token = self.context.meta.get_progress_token();
         let began = Instant::now();
         let mut pulse = interval_at(began + PULSE, PULSE);
@@ -138,6 +140,7 @@ impl Calling<'_> {
                     cancelled = true;
                     cancel.store(true, Ordering::Relaxed);
                 }
+                () = &mut asking_about_hosts, if runs => {}
                 _ = pulse.tick(), if token.is_some() => {
                     // Told beside the call: a client that does not read must not keep it from ending.
                     if telling.as_ref().is_none_or(JoinHandle::is_finished) {
@@ -365,7 +368,7 @@ impl Calling<'_> {
     }
 
     /// Whose work the calls are: the workspace's, whoever is calling.
-    fn whose(&self) -> String {
+    pub(super) fn whose(&self) -> String {
         String::from_utf8_lossy(self.seat.session.host_root()).into_owned()
     }
 
@@ -417,7 +420,7 @@ impl Calling<'_> {
     }
 
     /// Whether whoever asks a person calls again with the answer.
-    fn speaks_in_rounds(&self) -> bool {
+    pub(super) fn speaks_in_rounds(&self) -> bool {
         self.context
             .protocol_version()
             .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)

@@ -70,6 +70,10 @@ impl Door {
         &self.pools
     }
 
+    pub(super) fn shared_pools(&self) -> Arc<Pools> {
+        Arc::clone(&self.pools)
+    }
+
     pub(super) fn seal(&self) -> &RequestStateCodec {
         &self.seal
     }

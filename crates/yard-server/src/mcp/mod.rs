@@ -11,6 +11,7 @@ mod call;
 mod completion;
 mod door;
 mod extras;
+mod hosts;
 mod local;
 mod prompts;
 mod remote;

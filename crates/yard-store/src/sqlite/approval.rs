@@ -107,6 +107,14 @@ pub(super) fn renew(connection: &Connection, id: ApprovalId, request: &Request) 
     chat.ok_or_else(|| StoreError::Misfit(format!("approval {id} is not about to be executed")))
 }
 
+/// Says in other words why a request is made that waits.
+pub(super) fn reword(connection: &Connection, id: ApprovalId, reason: &str) -> Result<()> {
+    let sql = "UPDATE approval SET reason = ?2 WHERE uuid = ?1 AND status = ?3";
+    let pending = value::status_number(ApprovalStatus::Pending);
+    connection.prepare_cached(sql)?.execute(params![id.as_bytes(), reason, pending])?;
+    Ok(())
+}
+
 /// Makes `claimant` the one process that executes a request, in the place of `before`.
 pub(super) fn claim(
     connection: &Connection,

@@ -188,6 +188,10 @@ impl Desk for SqliteStore {
         self.db.write(Flush::Now, |connection| approval::start(connection, id, run))
     }
 
+    fn reword(&self, id: ApprovalId, reason: &str) -> Result<()> {
+        self.db.write(Flush::Later, |connection| approval::reword(connection, id, reason))
+    }
+
     fn conclude(
         &self,
         id: ApprovalId,

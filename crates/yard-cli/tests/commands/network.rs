@@ -1,0 +1,542 @@
+//! Network by consent: commands in the box reach hosts through the proxy alone, and a host that nobody allowed
+//! is held while a person is asked. Every host is a server of the test on loopback; names lead there by a
+//! resolver of the test, so that nothing ever leaves this machine.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use yard_core::{ApprovalId, ChatId};
+use yard_gate::{
+    Actor, Approval, ApprovalFilter, ApprovalStatus, Mode, Net, Policy, Resolve, Ruling, Scope,
+    Session, Web,
+};
+use yard_store::{SqliteStore, Store as _};
+use yard_testkit::{Folders, Plan, Yard};
+
+use crate::ground::{guarded, plan, shell_as, shown, times};
+
+/// A server that answers what a test wants to a path, and counts what it was asked for.
+pub(crate) struct Host {
+    pub(crate) port: u16,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Host {
+    pub(crate) fn serve(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = Self { port: listener.local_addr().unwrap().port(), asked: Arc::default() };
+        let (asked, answer) = (Arc::clone(&host.asked), Arc::new(answer));
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (asked, answer) = (Arc::clone(&asked), Arc::clone(&answer));
+                thread::spawn(move || drop(speak(stream, &asked, &*answer)));
+            }
+        });
+        host
+    }
+
+    fn saying(words: &'static str) -> Self {
+        Self::serve(move |_| page(words))
+    }
+
+    fn url(&self, name: &str) -> String {
+        format!("http://{name}:{}/", self.port)
+    }
+
+    fn count(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+}
+
+fn speak(
+    mut stream: TcpStream,
+    asked: &Mutex<Vec<String>>,
+    answer: &dyn Fn(&str) -> Vec<u8>,
+) -> std::io::Result<()> {
+    let mut lines = BufReader::new(stream.try_clone()?).lines();
+    let first = lines.next().unwrap_or_else(|| Ok(String::new()))?;
+    while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+    let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+    asked.lock().unwrap().push(path.clone());
+    stream.write_all(&answer(&path))
+}
+
+pub(crate) fn page(words: &str) -> Vec<u8> {
+    let length = words.len();
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{words}")
+        .into_bytes()
+}
+
+/// Every name is on this machine.
+struct Here;
+
+impl Resolve for Here {
+    fn resolve(&self, _: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
+        Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))])
+    }
+}
+
+/// A way to these names at this port, none of which the operator allowed.
+pub(crate) fn way_to(places: &[(&str, u16)]) -> Web {
+    let net = Net::default().resolving_by(Arc::new(Here));
+    let exempt =
+        |net: Net, (name, port): &(&str, u16)| net.exempting(&format!("{name}:{port}")).unwrap();
+    Web::new(places.iter().fold(net, exempt))
+}
+
+pub(crate) fn yard_with(web: Web) -> Yard {
+    let yard = Yard::open(&Folders::new(), Plan { web, ..plan() }).unwrap();
+    let level = yard.workspace().box_level().unwrap();
+    assert_eq!(level, yard_kernel::sandbox::Level::Full, "these tests need a machine with boxes");
+    yard
+}
+
+const CURL: &str = "curl -sS --max-time 50";
+
+/// What a command answers, as its caller reads it.
+fn run(yard: &Yard, session: &Session, command: &str) -> Value {
+    let answer = shell_as(yard, session, command);
+    assert!(answer.pending.is_none(), "{command}: {}", answer.body);
+    answer.body["result"].clone()
+}
+
+fn curl(yard: &Yard, session: &Session, url: &str) -> Value {
+    run(yard, session, &format!("{CURL} {url}"))
+}
+
+fn message(told: &Value) -> String {
+    told["message"].as_str().unwrap_or_else(|| panic!("no message: {told}")).to_owned()
+}
+
+fn stdout(told: &Value) -> String {
+    told["stdout"].as_str().unwrap_or_else(|| panic!("no stdout: {told}")).to_owned()
+}
+
+fn requests(yard: &Yard, status: ApprovalStatus) -> Vec<Approval> {
+    let filter = ApprovalFilter { status: Some(status), ..ApprovalFilter::default() };
+    yard.person().approvals().list(filter, None, 100).unwrap().rows
+}
+
+/// The request that a command waits for.
+fn awaited(yard: &Yard) -> Approval {
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        if let Some(row) = requests(yard, ApprovalStatus::Pending).into_iter().next() {
+            return row;
+        }
+        assert!(Instant::now() < until, "nobody was asked");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn decide(yard: &Yard, id: ApprovalId, approves: bool, scope: Scope) -> Approval {
+    let ruling = Ruling { approves, scope, reason: None, args: None, state: shown(yard, id) };
+    yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
+}
+
+fn audit(yard: &Yard) -> String {
+    let store = SqliteStore::open(yard.folders().state()).unwrap();
+    let rows = store.audit(0, 1_000).unwrap();
+    rows.iter().map(|row| format!("{}: {}\n", row.entry.action, row.entry.detail)).collect()
+}
+
+fn chat(yard: &Yard, mode: Mode) -> ChatId {
+    yard.person().chats().make(&yard.surroundings(), "Another", Some(mode)).unwrap().id
+}
+
+#[test]
+fn a_host_is_held_until_a_person_says_yes_and_goes_through() {
+    let host = Host::saying("the page");
+    let yard = yard_with(way_to(&[("site.example", host.port)]));
+    let url = host.url("site.example");
+    thread::scope(|scope| {
+        let told = scope.spawn(|| curl(&yard, &guarded(&yard), &url));
+        let row = awaited(&yard);
+        assert_eq!(host.count(), 0, "nothing is sent before the word");
+        let args: Value = serde_json::from_str(&row.request.args).unwrap();
+        assert_eq!(args["host"], "site.example");
+        assert_eq!(args["port"], host.port);
+        assert_eq!(args["command"], format!("{CURL} {url}"));
+        let place = format!("site.example:{}", host.port);
+        assert_eq!(
+            row.request.reason,
+            format!(
+                "a command wants to reach a host that is not on the operator's list: connect {place} (tried once)"
+            )
+        );
+        let decided = decide(&yard, row.id, true, Scope::Once);
+        assert!(matches!(decided.status, ApprovalStatus::Approved | ApprovalStatus::Executed));
+        let told = told.join().unwrap();
+        assert_eq!(stdout(&told), "the page", "{told}");
+        assert_eq!(told["message"], Value::Null, "{told}");
+        assert_eq!(yard.person().approvals().get(row.id).unwrap().status, ApprovalStatus::Executed);
+        let told = audit(&yard);
+        let line = told.lines().find(|line| line.starts_with("connected: codex.shell run "));
+        let line = line.unwrap_or_else(|| panic!("{told}"));
+        assert!(line.contains(&format!(": {place} tries 1 up ")), "{line}");
+        let down: u64 = line.rsplit(' ').next().unwrap().parse().unwrap();
+        assert_eq!(down, page("the page").len() as u64);
+    });
+    assert_eq!(host.count(), 1);
+}
+
+#[test]
+fn a_host_that_a_person_denies_is_refused_and_the_answer_says_so() {
+    let host = Host::saying("never");
+    let yard = yard_with(way_to(&[("site.example", host.port)]));
+    let url = host.url("site.example");
+    // The second try of the same command asks nobody again.
+    let twice = format!("{CURL} {url}; {CURL} {url}");
+    thread::scope(|scope| {
+        let told = scope.spawn(|| run(&yard, &guarded(&yard), &twice));
+        let row = awaited(&yard);
+        decide(&yard, row.id, false, Scope::Once);
+        let told = told.join().unwrap();
+        let place = format!("site.example:{}", host.port);
+        assert_eq!(
+            message(&told),
+            format!("hosts that were refused: {place} (a person said no to this host)")
+        );
+        assert_eq!(requests(&yard, ApprovalStatus::Pending).len(), 0);
+    });
+    assert_eq!(host.count(), 0);
+}
+
+#[test]
+fn a_host_that_nobody_decides_about_waits_and_a_later_yes_is_for_the_next_try() {
+    let host = Host::saying("the page");
+    let web = way_to(&[("site.example", host.port)]).holding_for(Duration::from_millis(300));
+    let yard = yard_with(web);
+    let (agent, url) = (guarded(&yard), host.url("site.example"));
+    let told = curl(&yard, &agent, &url);
+    let row = awaited(&yard);
+    let place = format!("site.example:{}", host.port);
+    assert_eq!(
+        message(&told),
+        format!(
+            "hosts that wait for a person's approval: {place} (approval {}). Tell the person; once it is \
+             approved, run the command again",
+            row.id
+        )
+    );
+    assert!(
+        stdout(&told).contains(&format!("(approval {})", row.id)),
+        "the page says so too: {told}"
+    );
+    assert_eq!(host.count(), 0);
+    // Another command asks for the same: there is one request.
+    curl(&yard, &agent, &url);
+    let waiting = requests(&yard, ApprovalStatus::Pending);
+    assert_eq!(waiting.len(), 1);
+    assert!(
+        waiting[0].request.reason.ends_with("(tried 2 times)"),
+        "{}",
+        waiting[0].request.reason
+    );
+
+    let decided = decide(&yard, row.id, true, Scope::Once);
+    assert_eq!(decided.status, ApprovalStatus::Approved, "no command is there to use it");
+    assert_eq!(stdout(&curl(&yard, &agent, &url)), "the page");
+    assert_eq!(yard.person().approvals().get(row.id).unwrap().status, ApprovalStatus::Executed);
+    assert!(
+        message(&curl(&yard, &agent, &url)).contains("wait for a person"),
+        "it was for one command"
+    );
+    assert_eq!(host.count(), 1);
+}
+
+#[test]
+fn a_yes_for_the_chat_or_by_a_rule_lets_every_command_through() {
+    let host = Host::saying("the page");
+    let places = [("site.example", host.port), ("other.example", host.port)];
+    let yard = yard_with(way_to(&places).holding_for(Duration::from_millis(200)));
+    let agent = guarded(&yard);
+    let (first, second) = (
+        agent.in_chat(chat(&yard, Mode::Build)).unwrap(),
+        agent.in_chat(chat(&yard, Mode::Build)).unwrap(),
+    );
+    let url = host.url("site.example");
+    curl(&yard, &first, &url);
+    let decided = decide(&yard, awaited(&yard).id, true, Scope::Chat);
+    assert_eq!(decided.status, ApprovalStatus::Executed);
+    for _ in 0..2 {
+        assert_eq!(stdout(&curl(&yard, &first, &url)), "the page");
+    }
+    assert!(message(&curl(&yard, &second, &url)).contains("wait for a person"), "another chat");
+    decide(&yard, awaited(&yard).id, true, Scope::Rule);
+    assert_eq!(stdout(&curl(&yard, &second, &url)), "the page");
+    let saved = yard.person().settings().unwrap().saved;
+    assert_eq!(
+        saved[0].rule,
+        json!({"effect": "connect", "host": ["site.example"], "then": "allow"})
+    );
+    let other = curl(&yard, &second, &host.url("other.example"));
+    assert!(message(&other).contains("other.example"), "another host: {other}");
+}
+
+#[test]
+fn two_commands_that_wait_for_one_host_ask_once() {
+    let host = Host::saying("the page");
+    let yard = yard_with(way_to(&[("site.example", host.port)]));
+    let url = host.url("site.example");
+    thread::scope(|scope| {
+        let commands: Vec<_> =
+            (0..2).map(|_| scope.spawn(|| curl(&yard, &guarded(&yard), &url))).collect();
+        let row = awaited(&yard);
+        // Both are held by now, or will be: a moment more would show a second request.
+        thread::sleep(Duration::from_millis(1_500));
+        assert_eq!(requests(&yard, ApprovalStatus::Pending).len(), 1);
+        decide(&yard, row.id, true, Scope::Once);
+        for command in commands {
+            assert_eq!(stdout(&command.join().unwrap()), "the page");
+        }
+    });
+    assert_eq!(host.count(), 2);
+}
+
+#[test]
+fn a_redirect_to_another_host_asks_again() {
+    let other = Host::saying("the other page");
+    let port = other.port;
+    let host = Host::serve(move |_| {
+        format!(
+            "HTTP/1.1 302 Found\r\nLocation: http://other.example:{port}/\r\nContent-Length: 0\r\n\
+             Connection: close\r\n\r\n"
+        )
+        .into_bytes()
+    });
+    let places = [("site.example", host.port), ("other.example", port)];
+    let web = way_to(&places).allowing("site.example").unwrap();
+    let yard = yard_with(web.holding_for(Duration::from_millis(300)));
+    let command = format!("{CURL} -L {}", host.url("site.example"));
+    let told = run(&yard, &guarded(&yard), &command);
+    assert!(message(&told).contains(&format!("other.example:{port} (approval ")), "{told}");
+    assert_eq!((host.count(), other.count()), (1, 0));
+    decide(&yard, awaited(&yard).id, true, Scope::Once);
+    assert_eq!(stdout(&run(&yard, &guarded(&yard), &command)), "the other page");
+}
+
+#[test]
+fn presets_lists_rules_modes_and_roles_decide_as_they_do_for_the_web_tools() {
+    let host = Host::saying("the page");
+    let web = way_to(&[("site.example", host.port)]).holding_for(Duration::from_millis(200));
+    let yard = yard_with(web);
+    let url = host.url("site.example");
+    let open = yard.session_of(Actor::LocalAgent, Policy::Open);
+    assert_eq!(stdout(&curl(&yard, &open, &url)), "the page");
+    let nobody = guarded(&yard).without_person();
+    assert!(message(&curl(&yard, &nobody, &url)).contains("--no-person"));
+    let planning = open.in_chat(chat(&yard, Mode::Plan)).unwrap();
+    assert!(message(&curl(&yard, &planning, &url)).contains("plan mode"));
+    assert_eq!((host.count(), requests(&yard, ApprovalStatus::Pending).len()), (1, 0));
+    // A rule about what is fetched is one about what a command could fetch.
+    let deny = json!({"rules": [{"effect": "fetch", "host": "*.example", "then": "deny", "why": "not ours"}]});
+    yard.person().change_settings(&yard.surroundings(), deny.as_object().unwrap()).unwrap();
+    let told = message(&curl(&yard, &open, &url));
+    assert!(
+        told.starts_with(&format!("hosts that were refused: site.example:{} (rule 1", host.port)),
+        "{told}"
+    );
+    assert!(told.contains("not ours"), "{told}");
+    assert!(
+        audit(&yard)
+            .contains(&format!("deny reach: codex.shell connect site.example:{}", host.port))
+    );
+    assert_eq!(host.count(), 1);
+}
+
+#[test]
+fn a_port_that_the_person_named_is_reached_once_they_agree_and_by_commands_alone() {
+    let host = Host::saying("the page");
+    let place = format!("127.0.0.1:{}", host.port);
+    let web = way_to(&[]).reaching(&place).unwrap().holding_for(Duration::from_millis(300));
+    let yard = yard_with(web);
+    // The box has the port, too, so that also programs that know no proxy reach it.
+    let command = format!("{CURL} --noproxy '*' http://{place}/");
+    let told = run(&yard, &guarded(&yard), &command);
+    assert!(message(&told).contains(&format!("{place} (approval ")), "{told}");
+    assert_eq!(host.count(), 0);
+    decide(&yard, awaited(&yard).id, true, Scope::Once);
+    assert_eq!(stdout(&run(&yard, &guarded(&yard), &command)), "the page");
+    let url = json!({"url": format!("http://{place}/")});
+    let answer =
+        yard.catalog().call("assistant", "web_fetch", url, &yard.session(), &yard.surroundings());
+    assert!(answer.body.to_string().contains("do not reach"), "{}", answer.body);
+    assert_eq!(host.count(), 1);
+}
+
+#[test]
+fn what_is_not_public_is_refused_and_nobody_is_asked() {
+    let host = Host::saying("never");
+    let yard = yard_with(way_to(&[]));
+    let port = host.port;
+    for place in
+        [format!("127.0.0.1:{port}"), format!("2130706433:{port}"), format!("[::1]:{port}")]
+    {
+        let command = format!("{CURL} --noproxy '' http://{place}/");
+        let told = run(&yard, &guarded(&yard), &command);
+        let message = message(&told);
+        assert!(message.starts_with("hosts that were refused: "), "{message}");
+        assert!(message.contains("`[commands] reach`"), "{message}");
+    }
+    assert_eq!((host.count(), requests(&yard, ApprovalStatus::Pending).len()), (0, 0));
+}
+
+#[test]
+fn plain_sockets_and_datagrams_go_nowhere() {
+    let host = Host::saying("never");
+    let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
+    datagrams.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let yard = yard_with(way_to(&[("site.example", host.port)]));
+    let udp = datagrams.local_addr().unwrap().port();
+    let script = format!(
+        "import socket\n\
+         try:\n    socket.create_connection(('127.0.0.1', {}), 2)\n    print('connected')\n\
+         except OSError as error:\n    print('tcp', error.errno)\n\
+         try:\n    socket.getaddrinfo('site.example', 80)\n    print('looked up')\n\
+         except OSError:\n    print('no name')\n\
+         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
+         s.sendto(b'x', ('127.0.0.1', {udp}))\n",
+        host.port
+    );
+    yard.put("try.py", &script);
+    let told = run(&yard, &yard.session(), "/usr/bin/python3 try.py");
+    assert_eq!(stdout(&told), "tcp 111\nno name\n", "{told}");
+    assert!(datagrams.recv(&mut [0; 8]).is_err(), "the datagram stayed in the box");
+    assert_eq!(host.count(), 0);
+}
+
+#[test]
+fn commands_have_no_way_out_where_the_operator_closed_it() {
+    let host = Host::saying("never");
+    let yard = yard_with(way_to(&[("site.example", host.port)]).without_commands());
+    let told = run(
+        &yard,
+        &yard.session(),
+        &format!("env | grep -i proxy; {CURL} {}", host.url("site.example")),
+    );
+    assert_eq!(stdout(&told), "", "{told}");
+    assert_eq!(host.count(), 0);
+}
+
+#[test]
+fn many_connections_of_a_command_are_served_a_few_at_a_time() {
+    let host = Host::saying("x");
+    let web = way_to(&[("site.example", host.port)]).allowing("site.example").unwrap();
+    let yard = yard_with(web);
+    let count = times(10_000);
+    let url = host.url("site.example");
+    // One that never says what it wants, and a crowd beside it.
+    let script = format!(
+        "import socket, urllib.request, concurrent.futures as f\n\
+         slow = socket.create_connection(('127.0.0.1', 3128))\n\
+         slow.sendall(b'GET http')\n\
+         get = lambda _: urllib.request.urlopen('{url}').read()\n\
+         with f.ThreadPoolExecutor(100) as pool:\n\
+         \x20   print(sum(1 for said in pool.map(get, range({count})) if said == b'x'))\n"
+    );
+    yard.put("crowd.py", &script);
+    let args =
+        json!({"command": "/usr/bin/python3 crowd.py", "workdir": null, "timeout_ms": 110_000});
+    let answer = yard.catalog().call("codex", "shell", args, &yard.session(), &yard.surroundings());
+    let told = answer.body["result"].clone();
+    assert_eq!(stdout(&told), format!("{count}\n"), "{told}");
+    assert_eq!(host.count(), count);
+}
+
+#[test]
+fn whenever_a_command_is_ended_nothing_of_it_stays_open() {
+    let open = Arc::new(AtomicUsize::new(0));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let counted = Arc::clone(&open);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let counted = Arc::clone(&counted);
+            thread::spawn(move || {
+                let reading = stream.try_clone().unwrap();
+                let writer =
+                    thread::spawn(move || while { &stream }.write_all(&[7; 4_096]).is_ok() {});
+                while matches!({ &reading }.read(&mut [0; 4_096]), Ok(count) if count > 0) {}
+                let _ = reading.shutdown(std::net::Shutdown::Both);
+                let _ = writer.join();
+                counted.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+    });
+    let web = way_to(&[("site.example", port)]).allowing("site.example").unwrap();
+    let yard = yard_with(web);
+    for round in 0..times(100) {
+        let call = yard.surroundings();
+        let cancel = call.cancel_flag();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                thread::sleep(Duration::from_millis(30 + 37 * (round as u64 % 17)));
+                cancel.store(true, Ordering::SeqCst);
+            });
+            let command = format!(
+                "for i in 1 2 3 4; do {CURL} -N http://site.example:{port}/ >/dev/null & done; wait"
+            );
+            let args = json!({"command": command, "workdir": null, "timeout_ms": 60_000});
+            yard.catalog().call("codex", "shell", args, &yard.session(), &call);
+        });
+        let until = Instant::now() + Duration::from_secs(5);
+        while open.load(Ordering::SeqCst) > 0 {
+            assert!(Instant::now() < until, "{} are open", open.load(Ordering::SeqCst));
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+#[test]
+fn a_terminal_asks_as_a_command_does_and_says_what_waits() {
+    let host = Host::saying("the page");
+    let web = way_to(&[("site.example", host.port)]).holding_for(Duration::from_millis(300));
+    let yard = yard_with(web);
+    let url = host.url("site.example");
+    let call = |tool: &str, args: Value| {
+        let agent = guarded(&yard);
+        yard.catalog().call("codex", tool, args, &agent, &yard.surroundings())
+    };
+    let opened =
+        call("exec_command", json!({"session_id": "t", "cmd": "bash --norc", "workdir": null}));
+    let start = crate::ground::asked(&opened);
+    decide(&yard, start, true, Scope::Once);
+    let types = |text: String| {
+        let answer = call("write_stdin", json!({"session_id": "t", "chars": text}));
+        answer.body["result"].clone()
+    };
+    let told = types(format!("{CURL} {url}; echo\n"));
+    let row = awaited(&yard);
+    assert!(message(&told).contains(&format!("(approval {})", row.id)), "{told}");
+    decide(&yard, row.id, true, Scope::Once);
+    let told = types(format!("{CURL} {url}; echo\n"));
+    assert!(told.to_string().contains("the page"), "{told}");
+    call("kill_session", json!({"session_id": "t"}));
+    assert!(audit(&yard).contains("connected: codex.exec_command run "), "{}", audit(&yard));
+    assert_eq!(host.count(), 1);
+}
+
+/// Run by hand: what a way out costs that is not used.
+#[test]
+#[ignore = "a measurement"]
+fn cost_of_a_way_out_that_nobody_uses() {
+    let (with, without) = (yard_with(way_to(&[])), yard_with(way_to(&[]).without_commands()));
+    let time = |yard: &Yard| {
+        let begun = Instant::now();
+        run(yard, &yard.session(), "true");
+        begun.elapsed()
+    };
+    // By turns: whatever else the machine does slows both.
+    let (mut used, mut unused): (Vec<_>, Vec<_>) =
+        (0..400).map(|_| (time(&with), time(&without))).unzip();
+    used.sort();
+    unused.sort();
+    eprintln!("with {:?}, without {:?}", used[200], unused[200]);
+}

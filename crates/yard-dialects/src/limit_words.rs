@@ -41,10 +41,12 @@ pub(crate) fn ended_by(why: Stopped, limits: &CommandLimits, took: Duration) -> 
 
 /// Why a terminal was ended that ran for as long as one may.
 pub(crate) fn end_of_life(life: Duration) -> String {
+    let seconds = life.as_secs();
+    let life =
+        if seconds < 3_600 { format!("{seconds} s") } else { format!("{} hours", seconds / 3_600) };
     format!(
-        "it was ended, with everything that it had started, because a terminal may run for {} hours \
-         (`terminal_hours` of `[commands]`)",
-        life.as_secs() / 3_600
+        "it ran out of time and was ended, with everything that it had started: a terminal may run for {life} \
+         (`terminal_hours` of `[commands]`)"
     )
 }
 
@@ -137,7 +139,7 @@ mod tests {
         );
         assert_eq!(
             end_of_life(Duration::from_secs(12 * 3_600)),
-            "it was ended, with everything that it had started, because a terminal may run for 12 hours \
+            "it ran out of time and was ended, with everything that it had started: a terminal may run for 12 hours \
              (`terminal_hours` of `[commands]`)"
         );
     }

@@ -31,11 +31,12 @@ pub(super) fn parse(text: &str) -> Option<Told> {
 fn result(line: &str) -> Option<(String, &str)> {
     let (number, rest) = line.split_once(" Test ")?;
     let (number, of) = number.trim().split_once('/')?;
-    (number.parse::<u64>().ok()?, of.trim().parse::<u64>().ok()?);
+    let is_number = |text: &str| text.trim().parse::<u64>().is_ok();
     let (_, rest) = rest.split_once(": ")?;
     // Dots lead from the name to the outcome, as many as fit.
     let (name, outcome) = rest.split_once(" ..").or_else(|| rest.split_once("***"))?;
-    Some((name.trim().to_owned(), outcome.trim_start_matches('.')))
+    let fits = is_number(number) && is_number(of);
+    fits.then(|| (name.trim().to_owned(), outcome.trim_start_matches('.')))
 }
 
 fn ends_words(line: &str) -> bool {

@@ -390,7 +390,9 @@ fn no_file_names_this_machine() {
     let mut broken = Vec::new();
     for source in sources() {
         for (number, line) in source.text.lines().enumerate() {
-            if words.iter().any(|word| line.contains(word)) {
+            // A path from the home is everybody's.
+            let anywhere = line.replace("~/", "");
+            if words.iter().any(|word| anywhere.contains(word)) {
                 broken.push(format!("{}:{}: {}", source.path, number + 1, line.trim()));
             }
         }

@@ -19,7 +19,8 @@ fn storage_is_measured_by_part_and_what_can_be_made_again_is_cleared() {
     std::fs::write(yard.file(".gitignore"), "target/\n").unwrap();
     let big = "mkdir -p target; head -c 3000000 /dev/urandom > target/a; head -c 2000000 /dev/zero | tr '\\0' x";
     shell(&yard, big);
-    shell(&yard, "rm -rf target");
+    let added = "mkdir -p $GOMODCACHE/a && head -c 1000000 /dev/urandom > $GOMODCACHE/a/b && chmod 555 $GOMODCACHE/a";
+    shell(&yard, &format!("{added}; echo mine > ~/a; rm -rf target"));
     let told = yard.json(&["storage"]);
     let bytes = told["workspaces"][0]["bytes"].clone();
     assert_eq!(
@@ -29,7 +30,10 @@ fn storage_is_measured_by_part_and_what_can_be_made_again_is_cleared() {
     assert!(bytes["journal"].as_u64().unwrap() > 0, "{told}");
     assert!(bytes["output"].as_u64().unwrap() >= 1_900_000, "{told}");
     assert!(bytes["builds"].as_u64().unwrap() >= 2_900_000, "{told}");
-    assert_eq!(told["budgets"], json!({"output": 2_u64 << 30, "builds": 2_u64 << 30}));
+    assert!(bytes["caches"].as_u64().unwrap() >= 900_000, "{told}");
+    assert!(bytes["homes"].as_u64().unwrap() > 0, "{told}");
+    let budgets = json!({"output": 2_u64 << 30, "builds": 2_u64 << 30, "caches": 16_u64 << 30});
+    assert_eq!(told["budgets"], budgets);
     let table = yard.run(&["storage"]).stdout;
     let lines: Vec<&str> = table.lines().collect();
     let at = lines[0].find("WORKSPACE").unwrap();
@@ -39,7 +43,9 @@ fn storage_is_measured_by_part_and_what_can_be_made_again_is_cleared() {
     let cleared = yard.json(&["storage", "--clear"]);
     assert!(cleared["freed"].as_u64().unwrap() >= 4_900_000, "{cleared}");
     let after = yard.json(&["storage"])["workspaces"][0]["bytes"].clone();
-    assert_eq!((&after["output"], &after["builds"]), (&json!(0), &json!(0)), "{after}");
+    for part in ["output", "builds", "caches"] {
+        assert_eq!(after[part], 0, "{after}");
+    }
     // The history is whole.
     assert_eq!(yard.json(&["verify"])["problems"], json!([]));
     assert_eq!(yard.text("notes.txt"), "kept\n");

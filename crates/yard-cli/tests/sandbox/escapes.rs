@@ -28,6 +28,8 @@ struct Host {
 impl Host {
     fn new() -> Self {
         let mut ground = Ground::new();
+        // One of the cases tries to raise it.
+        ground.limits.cpu_seconds = Some(600);
         let workspace = ground.workspace();
         symlink(ground.outside().join("secret"), workspace.join("planted")).unwrap();
         fs::create_dir(workspace.join(".data")).unwrap();

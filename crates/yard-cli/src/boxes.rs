@@ -11,7 +11,7 @@ use yard_kernel::{Boxed, Keeping, TerminalLimits};
 use crate::config::Commands;
 use crate::person::Person;
 use crate::toolchains::Found;
-use crate::{caches, git_identity, hidden_programs};
+use crate::{caches, certificates, git_identity, hidden_programs};
 
 /// Where a server's boxes show the workspace: no path of the host is for agents from elsewhere (R13).
 const SHOWN_AT: &str = "/workspace";
@@ -70,6 +70,7 @@ pub(crate) fn find_programs() -> Found {
     let person = Person::of_this_process();
     let mut found = Found::of(&person);
     caches::add_to(&mut found.programs, &person);
+    certificates::add_to(&mut found.programs, &person);
     git_identity::add_to(&mut found.programs);
     found
 }

@@ -7,6 +7,7 @@
 mod box_page;
 mod boxes;
 mod caches;
+mod certificates;
 mod command;
 mod config;
 mod door;

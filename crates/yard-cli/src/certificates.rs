@@ -1,0 +1,93 @@
+//! Whose word counts for who a server is, where the person told their tools by a variable, as in an office whose
+//! network looks into connections. The file that such a variable names goes into the box if it holds certificates
+//! and no key.
+
+#![allow(clippy::disallowed_methods, reason = "files of the machine, not of a workspace")]
+
+use std::path::{Path, PathBuf};
+
+use yard_kernel::sandbox::Programs;
+
+use crate::person::Person;
+
+/// Variables that name a file of certificates.
+const VARIABLES: [&str; 9] = [
+    "CARGO_HTTP_CAINFO",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "NODE_EXTRA_CA_CERTS",
+    "PIP_CERT",
+    "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_FILE",
+    "npm_config_cafile",
+    "DENO_CERT",
+];
+/// No bundle is larger.
+const MOST_BYTES: u64 = 8 << 20;
+/// Where boxes show them, unless they show the file itself.
+const SHOWN_AT: &str = "/run/toolyard";
+/// Of these folders every box shows what is in them.
+const SYSTEM: [&str; 4] = ["/usr", "/etc/ssl", "/etc/pki", "/etc/ca-certificates"];
+
+/// Adds what the person's variables name.
+pub(crate) fn add_to(programs: &mut Programs, person: &Person<'_>) {
+    for name in VARIABLES {
+        let Some(file) = (person.variable)(name).map(PathBuf::from) else { continue };
+        if SYSTEM.iter().any(|folder| file.starts_with(folder)) {
+            programs.environment.push((name.into(), file.into()));
+        } else if let Some(text) = certificates(&file) {
+            let shown = format!("{}.pem", name.to_ascii_lowercase());
+            let at = Path::new(SHOWN_AT).join(&shown);
+            programs.environment.push((name.into(), at.into()));
+            programs.files.push((shown, text));
+        }
+    }
+}
+
+/// The bytes of a file that holds certificates and nothing secret.
+fn certificates(file: &Path) -> Option<Vec<u8>> {
+    let about = file.metadata().ok().filter(|about| about.is_file() && about.len() <= MOST_BYTES);
+    about.filter(|_| file.is_absolute())?;
+    let text = std::fs::read_to_string(file).ok()?;
+    let begins = |what: &str| text.contains(&format!("-----BEGIN {what}"));
+    let holds_key = text.contains("PRIVATE KEY-----");
+    let is_one = (begins("CERTIFICATE") || begins("TRUSTED CERTIFICATE")) && !holds_key;
+    is_one.then(|| text.into_bytes())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn certificates_go_in_and_keys_do_not() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |name: &str| temp.path().join(name);
+        let certificate = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n";
+        let key = "-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n";
+        fs::write(at("office.pem"), certificate).unwrap();
+        fs::write(at("both.pem"), format!("{certificate}{key}")).unwrap();
+        fs::write(at("other"), "a token").unwrap();
+        let variable = |name: &str| match name {
+            "PIP_CERT" => Some("/etc/ssl/certs/ca-certificates.crt".into()),
+            "SSL_CERT_FILE" => Some(at("office.pem").into()),
+            "CURL_CA_BUNDLE" => Some(at("both.pem").into()),
+            "NODE_EXTRA_CA_CERTS" => Some(at("other").into()),
+            "GIT_SSL_CAINFO" => Some(at("nothing").into()),
+            _ => None,
+        };
+        let person = Person { path: "".into(), home: None, variable: &variable };
+        let mut programs = Programs::default();
+        add_to(&mut programs, &person);
+        let environment = [
+            ("PIP_CERT".into(), "/etc/ssl/certs/ca-certificates.crt".into()),
+            ("SSL_CERT_FILE".into(), "/run/toolyard/ssl_cert_file.pem".into()),
+        ];
+        assert_eq!(programs.environment, environment);
+        let files = [("ssl_cert_file.pem".to_owned(), certificate.as_bytes().to_vec())];
+        assert_eq!(programs.files, files);
+    }
+}

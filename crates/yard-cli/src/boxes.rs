@@ -24,8 +24,9 @@ pub(crate) fn local(data: &Path, commands: &Commands) -> Boxed {
         configured(Boxed::new(move || probe(&data, &probed, None)), limits(commands), commands);
     let show = commands.show.clone();
     boxed.hidden_programs = Some(Arc::new(move |name| {
-        let shown = Found::of(&Person::of_this_process()).programs.shown;
-        hidden_programs::find(name, &[shown, show.clone()].concat())
+        let person = Person::of_this_process();
+        let shown = Found::of(&person).programs.shown;
+        hidden_programs::find(name, &person, &[shown, show.clone()].concat())
     }));
     boxed
 }

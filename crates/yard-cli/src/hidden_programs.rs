@@ -4,10 +4,10 @@
 #![allow(clippy::disallowed_methods, reason = "folders of the machine, not of a workspace")]
 
 use std::ffi::OsStr;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::place;
+use crate::person::Person;
+use crate::toolchains::is_program;
 
 /// Where programs usually are, below the home.
 const BELOW_HOME: [&str; 8] = [
@@ -27,13 +27,8 @@ const ELSEWHERE: [&str; 3] =
 const SYSTEM: [&str; 5] = ["/usr", "/bin", "/sbin", "/lib", "/opt"];
 
 /// The folder of a program that is on this machine and not in one of the folders that are shown.
-pub(crate) fn find(name: &str, shown: &[PathBuf]) -> Option<PathBuf> {
-    let variable = |wanted: &str| {
-        place::environment().find(|(name, _)| name == wanted).map(|(_, value)| value)
-    };
-    let path = variable("PATH").unwrap_or_default();
-    let home = variable("HOME").map(PathBuf::from);
-    find_in(name, &folders(&path, home.as_deref()), shown)
+pub(crate) fn find(name: &str, person: &Person<'_>, shown: &[PathBuf]) -> Option<PathBuf> {
+    find_in(name, &folders(&person.path, person.home.as_deref()), shown)
 }
 
 fn folders(path: &OsStr, home: Option<&Path>) -> Vec<PathBuf> {
@@ -50,17 +45,14 @@ fn find_in(name: &str, folders: &[PathBuf], shown: &[PathBuf]) -> Option<PathBuf
         SYSTEM.iter().any(|system| folder.starts_with(system))
             || shown.iter().any(|shown| folder.starts_with(shown))
     };
-    let is_program = |folder: &Path| {
-        let meta = folder.join(name).metadata();
-        meta.is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-    };
     let mut hidden = folders.iter().filter(|folder| folder.is_absolute() && !is_shown(folder));
-    hidden.find(|folder| is_program(folder)).cloned()
+    hidden.find(|folder| is_program(&folder.join(name))).cloned()
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
 

@@ -216,21 +216,6 @@ impl Found {
     }
 }
 
-/// What there is of a path in which `*` stands for any name.
-pub(crate) fn matches(pattern: &Path) -> Vec<PathBuf> {
-    let mut found = vec![PathBuf::new()];
-    for part in pattern.components() {
-        if part.as_os_str() == "*" {
-            let folders = found.iter().filter_map(|folder| folder.read_dir().ok());
-            found = folders.flat_map(|entries| entries.flatten().map(|one| one.path())).collect();
-        } else {
-            found.iter_mut().for_each(|path| path.push(part));
-        }
-    }
-    found.retain(|path| path.exists());
-    found
-}
-
 /// Shows the folders of the PATH; what the box's PATH is.
 fn add_path(person: &Person<'_>, shown: &mut BTreeSet<PathBuf>) -> OsString {
     let mut all: Vec<PathBuf> = Vec::new();
@@ -297,7 +282,8 @@ fn leads_to(folder: &Path, person: &Person<'_>) -> Vec<PathBuf> {
     ends.filter(|end| is_program(end) && !is_systems(end) && is_apart(end, person)).collect()
 }
 
-fn is_program(path: &Path) -> bool {
+/// Whether a file can be run.
+pub(crate) fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 

@@ -15,7 +15,7 @@ use crate::overlap::overlap;
 use crate::place::{self, DataFolder};
 use crate::reply::{Body, Reply};
 use crate::terminal::{ADDED, BOLD, FAINT, REMOVED, Terminal, visible_cell};
-use crate::toolchains::{self, Found};
+use crate::toolchains::Found;
 use crate::{box_page, boxes};
 
 /// The name of what is said about the folder itself.
@@ -45,11 +45,11 @@ impl Options {
             .map_err(|error| Failure::io("this program cannot be found", &error))?;
         let (scratch, found) = (scratch(door), boxes::find_programs());
         let about_programs = about_programs(&found);
-        let (programs, masked) = (found.programs.clone(), found.programs.masked);
+        let programs = found.programs;
         let sandbox = Sandbox::probe(helper, Wish { scratch, programs, ..Wish::default() });
         let mut findings = sandbox.findings().to_vec();
         findings.push(about_programs);
-        findings.push(about_masked(&masked));
+        findings.push(about_masked(&sandbox.masked()));
         findings.extend(about_configuration(door));
         findings.extend(about_root(&sandbox, door));
         let is_unfit = |finding: &Finding| finding.name == THIS_FOLDER && !finding.ok;
@@ -104,10 +104,9 @@ fn about_programs(found: &Found) -> Finding {
     }
 }
 
-/// What of the shown folders no command can open: what is there now, of all that the tables name.
+/// What of the shown folders no command can open.
 fn about_masked(masked: &[PathBuf]) -> Finding {
-    let there = masked.iter().flat_map(|pattern| toolchains::matches(pattern));
-    let names: Vec<String> = there.map(|path| path.display().to_string()).collect();
+    let names: Vec<String> = masked.iter().map(|path| path.display().to_string()).collect();
     let found = match names.as_slice() {
         [] => "nothing in the folders that are shown needs to be".to_owned(),
         names => format!("cannot be opened by commands: {}", names.join(", ")),

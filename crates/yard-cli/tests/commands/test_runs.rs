@@ -40,6 +40,14 @@ fn put_crate(yard: &Yard) {
     );
 }
 
+/// The one test of that crate that fails is told with where and why.
+fn check_bad(told: &Value) {
+    let bad = failure(told, "tests::bad");
+    assert_eq!((&bad["file"], &bad["line"]), (&json!("src/lib.rs"), &json!(15)), "{bad}");
+    let message = bad["message"].as_str().unwrap();
+    assert!(message.contains("two is\nnot three") && message.contains("right: 3"), "{bad}");
+}
+
 #[test]
 fn a6_cargo() {
     let (toolchain, _) = rust();
@@ -49,10 +57,7 @@ fn a6_cargo() {
     let told = value(&yard, "run_tests", json!({"env": {"PATH": path}}));
     check_counts(&told, 2, 1, 1);
     assert_eq!((&told["framework"], &told["exitCode"]), (&json!("cargo"), &json!(101)));
-    let bad = failure(&told, "tests::bad");
-    assert_eq!((&bad["file"], &bad["line"]), (&json!("src/lib.rs"), &json!(15)), "{bad}");
-    let message = bad["message"].as_str().unwrap();
-    assert!(message.contains("two is\nnot three") && message.contains("right: 3"), "{bad}");
+    check_bad(&told);
     assert!(told["output"].as_str().unwrap().contains("test tests::good ... ok"), "{told}");
     let one = json!({"filter": "good", "path": "src/lib.rs", "env": {"PATH": path}});
     let told = value(&yard, "run_tests", one);
@@ -82,10 +87,7 @@ fn a6_cargo_with_nextest_counts_as_cargo_does() {
     check_counts(&told, 2, 1, 1);
     assert_eq!((&told["framework"], &told["exitCode"]), (&json!("cargo"), &json!(100)));
     assert!(told["command"].as_str().unwrap().starts_with("cargo nextest run"), "{told}");
-    let bad = failure(&told, "tests::bad");
-    assert_eq!((&bad["file"], &bad["line"]), (&json!("src/lib.rs"), &json!(15)), "{bad}");
-    let message = bad["message"].as_str().unwrap();
-    assert!(message.contains("two is\nnot three") && message.contains("right: 3"), "{bad}");
+    check_bad(&told);
     let one = json!({"filter": "good", "env": {"PATH": path}});
     let told = value(&yard, "run_tests", one);
     check_counts(&told, 1, 0, 0);

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use yard_core::Result;
 
 use super::dropped::Dropped;
-use super::layer::{OPAQUE, RunFolder, names_in, unusable};
+use super::layer::{OPAQUE, RunFolder, is_opaque, names_in, unusable};
 use super::opened::{Opened, size_of};
 use super::stage::open_folder;
 use crate::sandbox::{Cache, CacheLayer};
@@ -110,13 +110,14 @@ impl Caches {
         if size + added > most {
             return Ok(Added::NoRoom);
         }
+        // Before anything is moved: after a crash there may be less than is noted, never more.
+        self.note_size(size + added)?;
         for (layer, upper) in changed {
             let name = layer.added.file_name().ok_or(Errno::INVAL)?;
             let under = open_folder(self.folder.as_fd(), name)?;
             let merge = Merge { caches: self, hides: !layer.persons.as_os_str().is_empty() };
             merge.folder(&upper, &under, 0)?;
         }
-        self.note_size(size + added)?;
         Ok(Added::Kept)
     }
 
@@ -210,15 +211,6 @@ fn kind_at(folder: &OwnedFd, name: &[u8]) -> Done<Option<RawType>> {
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(RawType::from_raw_mode(stat.st_mode))),
         Err(Errno::NOENT) => Ok(None),
-        Err(errno) => Err(errno),
-    }
-}
-
-fn is_opaque(folder: &OwnedFd) -> Done<bool> {
-    let mut value = [0; 8];
-    match rustix::fs::fgetxattr(folder, OPAQUE, &mut value[..]) {
-        Ok(length) => Ok(value.get(..length) == Some(b"y")),
-        Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(false),
         Err(errno) => Err(errno),
     }
 }

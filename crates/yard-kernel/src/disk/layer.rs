@@ -278,12 +278,17 @@ impl Layer {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
         let told = |errno| read_fault(errno, path);
         let handle = self.disk.open_beneath(path, flags).map_err(told)?;
-        let mut value = [0; 8];
-        match rustix::fs::fgetxattr(&handle, OPAQUE, &mut value[..]) {
-            Ok(length) => Ok(value.get(..length) == Some(b"y")),
-            Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(false),
-            Err(errno) => Err(told(errno)),
-        }
+        is_opaque(&handle).map_err(told)
+    }
+}
+
+/// Whether a folder of a layer hides what is below it.
+pub(super) fn is_opaque(folder: &OwnedFd) -> std::result::Result<bool, Errno> {
+    let mut value = [0; 8];
+    match rustix::fs::fgetxattr(folder, OPAQUE, &mut value[..]) {
+        Ok(length) => Ok(value.get(..length) == Some(b"y")),
+        Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(false),
+        Err(errno) => Err(errno),
     }
 }
 

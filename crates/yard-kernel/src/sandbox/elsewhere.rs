@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use yard_core::Call;
 
-use super::{Ended, Finding, Hear, Level, Order, Size, Waiting, Wish};
+use super::{Cache, Ended, Finding, Hear, Level, Order, Size, Waiting, Wish};
 
 /// Refuses every command.
 #[derive(Clone)]
@@ -46,6 +46,16 @@ impl Sandbox {
     /// No file system is at fault.
     pub(crate) fn unfit_file_system(&self, _: &io::Error, _: &Path) -> Option<String> {
         None
+    }
+
+    /// No box has any.
+    pub fn caches(&self) -> &[Cache] {
+        &[]
+    }
+
+    /// Nothing is shown, so that nothing is covered.
+    pub fn masked(&self) -> Vec<PathBuf> {
+        Vec::new()
     }
 
     /// Refuses.

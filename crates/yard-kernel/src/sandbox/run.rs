@@ -83,6 +83,13 @@ impl Sandbox {
         &self.shared.wish.programs.caches
     }
 
+    /// What of the person's programs is covered and is there now.
+    pub fn masked(&self) -> Vec<PathBuf> {
+        let patterns = self.shared.wish.programs.masked.iter();
+        let found = patterns.flat_map(|pattern| system::matches(pattern));
+        found.filter(|path| path.exists()).collect()
+    }
+
     /// Runs a command to its end, on this thread. When it returns, no process of the command is left.
     /// An error is of the box or of `heard`, never the command's: it did not start, or was ended.
     pub fn run(&self, order: &Order<'_>, call: &Call, heard: &mut dyn Hear) -> io::Result<Ended> {

@@ -21,6 +21,7 @@ mod log_writer;
 mod overlap;
 mod person;
 mod place;
+mod port_forwards;
 mod reply;
 mod rooms;
 mod step_name;

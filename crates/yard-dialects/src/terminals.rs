@@ -100,7 +100,7 @@ fn state(why: Why) -> State {
     match why {
         Why::Ended => State::Ended,
         Why::Input | Why::Quiet => State::Waiting,
-        Why::Time => State::Running,
+        Why::Listening | Why::Time => State::Running,
     }
 }
 
@@ -125,6 +125,7 @@ fn because(context: &Context<'_>, seen: &Seen) -> String {
         },
         Why::Input => format!("the program reads from the terminal{hidden}"),
         Why::Quiet => format!("it was quiet for a while, and what it does cannot be seen{hidden}"),
+        Why::Listening => "it listens on a port now, and goes on".to_owned(),
         Why::Time => "it is still busy, and goes on; poll with empty chars".to_owned(),
     }
 }
@@ -141,7 +142,22 @@ fn message(context: &Context<'_>, seen: &Seen) -> Option<String> {
     );
     parts.extend(commands::masked(seen.masked));
     parts.extend(commands::hosts(&seen.hosts));
+    parts.extend(listening(&seen.glance.ports));
     if parts.is_empty() { None } else { Some(parts.join("; ")) }
+}
+
+/// A word on ports that a program has begun to listen on.
+fn listening(ports: &[u16]) -> Option<String> {
+    let all: Vec<String> = ports.iter().map(u16::to_string).collect();
+    let (all, first) = (all.join(", "), ports.first()?);
+    let (noun, one) = match ports.len() {
+        1 => ("port", "it"),
+        _ => ("ports", "them"),
+    };
+    Some(format!(
+        "it listens on {noun} {all}: other commands of this chat reach {one} as 127.0.0.1:{first}, and the person \
+         opens {one} in a browser with `toolyard ports`"
+    ))
 }
 
 /// A terminal in a listing.
@@ -161,6 +177,8 @@ pub(crate) struct Row {
     opened_at: String,
     /// The file with everything that it said, for `read_file` and `grep_files`, while it is kept.
     log_path: Option<String>,
+    /// The ports that its programs listen on: other commands of this chat reach them, too.
+    ports: Vec<u16>,
 }
 
 impl Row {
@@ -174,6 +192,31 @@ impl Row {
             exit_code: listed.state.exit_code(),
             opened_at: listed.opened_at.to_string(),
             log_path: listed.log.as_ref().map(|path| context.shown(path)),
+            ports: listed.ports.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_told_with_who_reaches_them() {
+        assert_eq!(listening(&[]), None);
+        assert_eq!(
+            listening(&[5_173]).as_deref(),
+            Some(
+                "it listens on port 5173: other commands of this chat reach it as 127.0.0.1:5173, and the \
+                 person opens it in a browser with `toolyard ports`"
+            )
+        );
+        assert_eq!(
+            listening(&[3_000, 9_229]).as_deref(),
+            Some(
+                "it listens on ports 3000, 9229: other commands of this chat reach them as 127.0.0.1:3000, and \
+                 the person opens them in a browser with `toolyard ports`"
+            )
+        );
     }
 }

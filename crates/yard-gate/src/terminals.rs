@@ -7,23 +7,25 @@
 //! with each, for as long as its program runs; it also ends those that nobody uses.
 
 mod anew;
+mod follower;
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use yard_core::op::{Import, Land, Landed, TakeIn};
+use yard_core::op::{Import, Land, Landed};
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
 use yard_kernel::net::{Access, HostTraffic};
-use yard_kernel::sandbox::{Patience, Size};
+use yard_kernel::sandbox::Size;
 use yard_kernel::{Command, Glance, Ground, NewTerminal, Screen, Terminal, Why, store_fault};
 use yard_store::{Mode, TerminalState};
 
 use self::anew::Start;
+use self::follower::Follower;
 use crate::commands::effect_of_start;
 use crate::session::{Admission, only_explained};
-use crate::{Actor, Asks, OpenWorkspace, Origin, Outcome, Session, Verdict};
+use crate::{Actor, OpenWorkspace, Origin, Outcome, Session, Verdict};
 
 /// The longest name.
 const NAME_BYTES: usize = 100;
@@ -34,16 +36,6 @@ const SETTLING_MILLIS: u32 = 30_000;
 const SETTLING_LOOK_MILLIS: u32 = 50;
 /// Terminals that are over and can still be looked at, of one workspace.
 const LOOKED_BACK_AT: usize = 16;
-/// Between two looks whether a program did something.
-const REST: Duration = Duration::from_secs(1);
-/// A program that says nothing may change files all the same: it is looked for so often.
-const SILENT: Duration = Duration::from_secs(15);
-/// Looking for changes takes at most one part in so many of the time.
-const SHARE: u32 = 20;
-/// However long it took, by a clock that may have been set meanwhile.
-const LONGEST_COST: i64 = 60_000;
-/// Steps that a terminal made and nobody was told of yet.
-const MOST_STEPS: usize = 16;
 
 /// The terminals of an open workspace.
 #[derive(Default)]
@@ -139,6 +131,8 @@ pub struct Listed {
     pub state: TerminalState,
     /// Where everything that it said can be read, if it still can.
     pub log: Option<WsPath>,
+    /// The ports that its programs listen on.
+    pub ports: Vec<u16>,
 }
 
 /// The terminals of a session's chat.
@@ -302,6 +296,7 @@ impl Terminals<'_> {
         self.session.judge_anew(&one, call);
         if !text.is_empty() {
             self.check_may_type(call, &one)?;
+            self.session.open().workspace.share_ports(one.chat, &one.terminal);
             one.terminal.types(text, call)?;
         }
         one.see(time, call)
@@ -518,7 +513,7 @@ impl Held {
                 self.settles(SETTLING_MILLIS);
             }
             // A quiet point: what it changed is recorded while its caller reads on.
-            Why::Input | Why::Quiet => self.terminal.nudge(),
+            Why::Input | Why::Quiet | Why::Listening => self.terminal.nudge(),
             Why::Time => {}
         }
         let mut recorded = held(&self.recorded);
@@ -576,6 +571,7 @@ impl Held {
             opened_at: self.opened_at,
             state: self.state(),
             log,
+            ports: self.terminal.ports(),
         }
     }
 
@@ -586,113 +582,13 @@ impl Held {
     }
 }
 
-/// Goes with a terminal and records what it changes.
-struct Follower {
-    session: Session,
-    held: Arc<Held>,
-    toolset: String,
-    tool: String,
-    call: Call,
-    idle: Duration,
-}
-
-/// However a follower ends, nobody waits for it any longer.
-struct Settling<'a>(&'a Held);
-
-impl Drop for Settling<'_> {
-    fn drop(&mut self) {
-        self.0.is_settled();
-    }
-}
-
-impl Follower {
-    fn new(session: Session, held: Arc<Held>, origin: Origin<'_>, call: &Call) -> Self {
-        let idle = session.open().workspace.terminal_limits().idle;
-        Self {
-            session,
-            held,
-            toolset: origin.toolset.to_owned(),
-            tool: origin.tool.to_owned(),
-            call: Call::new(call.shared_world()),
-            idle,
-        }
-    }
-
-    fn follow(&self) {
-        let _settling = Settling(&self.held);
-        let terminal = &self.held.terminal;
-        let (mut moved, mut recorded, mut idle) = (0, 0, Patience::of(self.idle));
-        let (mut rest, mut silent) = (Patience::of(Duration::ZERO), Patience::of(SILENT));
-        loop {
-            let nudged = terminal.rests(REST);
-            if !terminal.runs() {
-                break;
-            }
-            if moved != terminal.moved() {
-                (moved, idle) = (terminal.moved(), Patience::of(self.idle));
-            } else if idle.left().is_zero() {
-                terminal.stop();
-            }
-            // Another process may have set other rules.
-            self.session.judge_anew(&self.held, &self.call);
-            let is_due = nudged || recorded != moved || silent.left().is_zero();
-            if is_due && rest.left().is_zero() {
-                recorded = moved;
-                let begun = self.now();
-                self.record();
-                let cost = self.now().saturating_sub(begun).clamp(0, LONGEST_COST);
-                rest = Patience::of(Duration::from_millis(cost.unsigned_abs()) * SHARE);
-                silent = Patience::of(SILENT);
-            }
-        }
-        let (one, open) = (&self.held, self.session.open());
-        let origin = Origin { toolset: &self.toolset, tool: &self.tool, asks: Asks::Never };
-        // The terminal is over, whether or not this can be written down.
-        let _ = self.session.note_traffic(origin, &self.call, terminal.run(), &terminal.hosts());
-        if !open.is_closing_others() {
-            self.record();
-        }
-        one.tell(open, self.call.world().now(), one.state());
-        let _ = open.workspace.terminal_is_told(terminal.run());
-        let _ = open.workspace.forget_old_terminals();
-    }
-
-    fn now(&self) -> i64 {
-        self.call.world().now().as_millis()
-    }
-
-    fn record(&self) {
-        if self.held.ground != Ground::Place {
-            return;
-        }
-        let origin = Origin { toolset: &self.toolset, tool: &self.tool, asks: Asks::Never };
-        // One at a time: what one has recorded the next one need not read.
-        let one_at_a_time = held(&self.session.open().taking_in);
-        let taken = self.session.look(origin, &self.call, TakeIn);
-        drop(one_at_a_time);
-        let mut recorded = held(&self.held.recorded);
-        match taken {
-            Ok(landed) if landed.step.is_some() => {
-                recorded.trouble = None;
-                recorded.steps.push(landed);
-                let old = recorded.steps.len().saturating_sub(MOST_STEPS);
-                recorded.steps.drain(..old);
-            }
-            Ok(_) => recorded.trouble = None,
-            Err(fault) => recorded.trouble = Some(fault.message().to_owned()),
-        }
-    }
-}
-
 impl OpenWorkspace {
     /// Every terminal, also those that are over; the newest first.
     fn list_terminals(&self) -> Result<Vec<Listed>> {
         let log = |run| self.workspace.kept_output(run).into_iter().next();
-        let here: Vec<Listed> = held(&self.terminals)
-            .all
-            .iter()
-            .map(|one| one.listed(Some(one.terminal.log().clone())))
-            .collect();
+        let here: Vec<Arc<Held>> = held(&self.terminals).all.clone();
+        let here = here.iter().map(|one| one.listed(Some(one.terminal.log().clone())));
+        let here: Vec<Listed> = here.collect();
         let is_here = |run: RunId| here.iter().any(|listed| listed.run == run);
         let kept = self.workspace.kept_terminals()?;
         let over = kept.iter().filter(|kept| !is_here(kept.run)).filter_map(|kept| {
@@ -789,6 +685,7 @@ fn noted(note: &[u8], run: RunId, state: TerminalState, log: Option<WsPath>) -> 
         opened_at: Timestamp::from_millis(note["at"].as_i64()?),
         state,
         log,
+        ports: Vec::new(),
     })
 }
 

@@ -24,6 +24,7 @@ use crate::disk::{Added, Caches, Capture, Home, Keeping, RunFolder, Said};
 use crate::masks::Masks;
 use crate::net::{HostTraffic, PROXY_PORT, Proxy, Reach, WayOut};
 use crate::output;
+use crate::ports;
 use crate::refs::{self, Moved, note_rewound};
 use crate::sandbox::{
     self, Ended, Exit, Hear, Lasting, Layer, Level, Order, Pty, Sandbox, Stopped,
@@ -209,8 +210,10 @@ impl Workspace {
         }
         output::trim(self)?;
         let folder = self.runs.begin(run, &self.disk)?;
-        let reach = command.reach.clone();
-        let way_out = reach.map(|reach| WayOut::new(Proxy::new(reach, call)));
+        let way_out = (boxed.sandbox().level() == Level::Full).then(|| {
+            let terminals = chat.map(|chat| ports::of_chat(&self.port_sockets, chat));
+            WayOut::new(Proxy::new(command.reach.clone(), call), terminals.unwrap_or_default())
+        });
         let mut ear = Ear::new(&folder, boxed.keeping.stream_bytes, way_out, starts);
         let site = self.prepare(&folder, boxed, command, ground, chat, call);
         let ran = match site.and_then(|site| self.run_at(&site, &folder, command, call, &mut ear)) {
@@ -236,7 +239,8 @@ impl Workspace {
     ) -> Result<End> {
         let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
         let limits = sandbox::Limits { wall: command.wall, ..boxed.limits };
-        let order = site.order(command, limits, None);
+        let ports = ear.way_out.as_ref().map(WayOut::ports).unwrap_or_default();
+        let order = site.order(command, limits, ports, None);
         let sandbox = boxed.sandbox();
         let ended = sandbox.run(&order, call, ear).map_err(|error| {
             let kind = sandbox.unfit_file_system(&error, &site.root);
@@ -527,6 +531,7 @@ impl Site {
         &'a self,
         command: &Command,
         limits: sandbox::Limits,
+        ports: Vec<u16>,
         terminal: Option<&'a Pty>,
     ) -> Order<'a> {
         let layer = match self.ground {
@@ -543,7 +548,7 @@ impl Site {
             env: with_way_out(command),
             stdin: Vec::new(),
             terminal,
-            ports: command.reach.as_ref().map(Reach::ports).unwrap_or_default(),
+            ports,
             scripts,
             root: self.handle.as_fd(),
             workspace: &self.root,
@@ -637,7 +642,7 @@ impl Hear for Ear<'_> {
         }
     }
 
-    fn listening(&self) -> Vec<BorrowedFd<'_>> {
+    fn listening(&mut self) -> Vec<BorrowedFd<'_>> {
         self.way_out.as_ref().map(WayOut::listening).unwrap_or_default()
     }
 

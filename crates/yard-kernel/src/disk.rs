@@ -21,6 +21,7 @@ mod lock;
 mod opened;
 mod processes;
 mod resolve;
+mod sockets;
 mod spill;
 mod stage;
 
@@ -48,6 +49,7 @@ pub(crate) use layer::{Layer, RunFolder, Runs};
 pub(crate) use lock::{Locks, WorkspaceLock};
 pub(crate) use processes::Processes;
 pub(crate) use resolve::Spot;
+pub(crate) use sockets::{Bound, Sockets};
 pub use spill::Keeping;
 pub(crate) use spill::{Spill, Spills};
 pub(crate) use stage::{Displaced, Incoming, NewlyKept, Shape, Stage, Staged, Taking, looks_like};

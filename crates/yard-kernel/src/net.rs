@@ -30,8 +30,8 @@ pub use address::refusal;
 pub(crate) use dial::Patience;
 use dial::{Dialler, Meter, Resolved};
 pub use page::{Page, Shape};
-pub use proxy::{Access, ConnectionPolicy, ConnectionVerdict, HostTraffic, Reach};
-pub(crate) use proxy::{PORT as PROXY_PORT, Proxy, WayOut};
+pub use proxy::{Access, ConnectionPolicy, ConnectionVerdict, HostTraffic, Reach, relay};
+pub(crate) use proxy::{Destination, PORT as PROXY_PORT, Proxy, WayOut};
 pub use target::Target;
 
 /// Redirects that are followed.

@@ -4,10 +4,9 @@
 //! What a terminal changes is changed: recording it is up to whoever opened it. Nothing here knows who that
 //! is. A terminal that a crash cut off is told from one that ended by what its folder lacks.
 
+mod ports;
 mod screen;
 
-use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -19,14 +18,13 @@ use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath
 use crate::command::{ENDED, Site, ended_of, no_box, not_held, told};
 use crate::disk::{Caches, Excerpt, RunFolder, Said, Spill, Whole};
 use crate::masks::Masks;
-use crate::net::{HostTraffic, Proxy, WayOut};
+use crate::net::{HostTraffic, Proxy};
 use crate::output;
-use crate::sandbox::{
-    self, Ended, Hear, LONGEST_LINE, Level, Patience, Pty, Sandbox, Size, Waiting,
-};
+use crate::sandbox::{self, Ended, LONGEST_LINE, Level, Patience, Pty, Sandbox, Size, Waiting};
 use crate::workspace::Workspace;
 use crate::{Boxed, Command, Ground};
 
+use ports::{BoxPorts, Connecting};
 use screen::Drawing;
 pub use screen::Screen;
 
@@ -63,8 +61,9 @@ pub struct Terminal {
     pty: Pty,
     log: WsPath,
     masks: Masks,
-    /// The proxy through which its program reaches hosts, if it may.
-    proxy: Option<Arc<Proxy>>,
+    /// The proxy through which its program reaches hosts, as far as it may.
+    proxy: Arc<Proxy>,
+    ports: BoxPorts,
     told: Mutex<Told>,
     changed: Condvar,
     cancel: Arc<AtomicBool>,
@@ -94,6 +93,8 @@ pub enum Why {
     Input,
     /// It was quiet for a while; what it does cannot be seen.
     Quiet,
+    /// It listens on a port on which it did not at the last look, and was quiet for a while.
+    Listening,
     /// Time was up.
     Time,
 }
@@ -111,6 +112,8 @@ pub struct Glance {
     pub end: Option<Ended>,
     /// Whether what is typed is shown: not so for a password.
     pub echoes: bool,
+    /// The ports that its programs listen on and did not at the last look.
+    pub ports: Vec<u16>,
 }
 
 /// A terminal that is over, as its folder tells.
@@ -184,13 +187,15 @@ impl Workspace {
         let pty = Pty::open(new.size).map_err(|error| broken(&error))?;
         starts()?;
         let life = Call::new(call.shared_world());
-        let proxy = new.command.reach.clone().map(|reach| Proxy::new(reach, &life));
+        let proxy = Proxy::new(new.command.reach.clone(), &life);
+        let (ports, connecting) = self.terminal_ports(new, boxed, &proxy);
         let terminal = Arc::new(Terminal {
             run: new.run,
             pty,
             log: path,
             masks: site.masks.clone(),
             proxy,
+            ports,
             told: Mutex::new(Told::new(new.size, log)),
             changed: Condvar::new(),
             cancel: life.cancel_flag(),
@@ -202,7 +207,7 @@ impl Workspace {
             ..boxed.limits
         };
         let (sandbox, caches) = (boxed.sandbox().clone(), Arc::clone(&self.caches));
-        let in_box = InBox { sandbox, caches, site, limits, life };
+        let in_box = InBox { sandbox, caches, site, limits, connecting, life };
         Terminal::begin(&terminal, in_box, new.command.clone(), folder)?;
         Ok(terminal)
     }
@@ -246,40 +251,13 @@ impl Workspace {
     }
 }
 
-/// Takes the connections of a terminal's box. What the program says comes by the terminal itself.
-struct Connecting(Option<WayOut>);
-
-impl Hear for Connecting {
-    fn opened(&mut self, listener: OwnedFd) -> io::Result<()> {
-        match &mut self.0 {
-            Some(way_out) => way_out.listen(listener),
-            None => Ok(()),
-        }
-    }
-
-    fn listening(&self) -> Vec<BorrowedFd<'_>> {
-        self.0.as_ref().map(WayOut::listening).unwrap_or_default()
-    }
-
-    fn accept(&mut self) {
-        self.0.iter().for_each(WayOut::accept);
-    }
-
-    fn stdout(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn stderr(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// The box of a terminal.
 struct InBox {
     sandbox: Sandbox,
     caches: Arc<Caches>,
     site: Site,
     limits: sandbox::Limits,
+    connecting: Connecting,
     life: Call,
 }
 
@@ -324,7 +302,7 @@ impl Terminal {
 
     /// The hosts that its program asked for so far, and what came of each.
     pub fn hosts(&self) -> Vec<HostTraffic> {
-        self.proxy.as_ref().map(|proxy| proxy.traffic()).unwrap_or_default()
+        self.proxy.traffic()
     }
 
     /// A number that grows with every byte that is said or typed.
@@ -441,11 +419,17 @@ impl Terminal {
     /// since the last look.
     pub fn watch(&self, time: Duration, call: &Call) -> Result<Glance> {
         let patience = Patience::of(time);
-        let mut quiet = Patience::of(QUIET);
+        let (mut quiet, mut silent) = (Patience::of(QUIET), Patience::of(QUIET));
         let (mut pause, mut seen) = (SHORTEST_LOOK, self.moved());
         loop {
             call.check()?;
             let left = patience.left();
+            if silent.left().is_zero() {
+                if !self.ports.untold().is_empty() {
+                    return self.glance(self.told(), Why::Listening);
+                }
+                silent = Patience::of(QUIET);
+            }
             let told = self.told();
             if told.end.is_some() {
                 return self.glance(told, Why::Ended);
@@ -456,7 +440,8 @@ impl Terminal {
                 continue;
             }
             if told.moved != seen {
-                (seen, pause, quiet) = (told.moved, SHORTEST_LOOK, Patience::of(QUIET));
+                (seen, pause) = (told.moved, SHORTEST_LOOK);
+                (quiet, silent) = (Patience::of(QUIET), Patience::of(QUIET));
             } else {
                 // While this is held nobody takes anything, so that nothing is between the program and us.
                 match self.pty.waiting() {
@@ -487,7 +472,8 @@ impl Terminal {
         let whole = Whole { path: self.log.clone(), bytes: told.log.written() };
         let said = Said { whole: Some(whole), ..fresh.said() };
         let screen = told.drawing.look();
-        Ok(Glance { said, screen, why, end, echoes: self.pty.echoes() })
+        let ports = self.ports.tell();
+        Ok(Glance { said, screen, why, end, echoes: self.pty.echoes(), ports })
     }
 
     fn told(&self) -> MutexGuard<'_, Told> {
@@ -500,11 +486,10 @@ impl Terminal {
         let (in_box, taking) = (Arc::clone(terminal), Arc::clone(terminal));
         let no_thread = |error: std::io::Error| broken(&error);
         let running = named("terminal-box").spawn(move || {
-            let order = of.site.order(&command, of.limits, Some(&in_box.pty));
-            let proxy = in_box.proxy.clone();
-            let mut connecting = Connecting(proxy.clone().map(WayOut::new));
+            let mut connecting = of.connecting;
+            let order = of.site.order(&command, of.limits, connecting.ports(), Some(&in_box.pty));
             let ended = of.sandbox.run(&order, &of.life, &mut connecting);
-            proxy.iter().for_each(|proxy| drop(proxy.end()));
+            drop(in_box.proxy.end());
             // What there is no room for can be fetched again.
             let _ = of.site.keep_caches(&of.caches);
             ended

@@ -12,7 +12,7 @@ use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 use crate::belonging::check_root;
 use crate::code::CodeIndex;
 use crate::disk::{
-    Caches, Disk, Homes, Locks, Probe, Processes, Resolution, Runs, Spills, Spot, Stage,
+    Caches, Disk, Homes, Locks, Probe, Processes, Resolution, Runs, Sockets, Spills, Spot, Stage,
 };
 use crate::flusher::Flusher;
 use crate::glimpse::Glimpses;
@@ -68,6 +68,7 @@ pub struct Workspace {
     pub(crate) uploads: Arc<Uploads>,
     pub(crate) runs: Runs,
     pub(crate) homes: Homes,
+    pub(crate) port_sockets: Sockets,
     pub(crate) caches: Arc<Caches>,
     pub(crate) spills: Spills,
     pub(crate) boxed: Option<Boxed>,
@@ -106,6 +107,7 @@ impl Workspace {
             code: CodeIndex::default(),
             uploads: Arc::default(),
             homes: Homes::open(&opening.state_dir, runs.dropped())?,
+            port_sockets: Sockets::open(&opening.state_dir)?,
             caches: Arc::new(Caches::open(&opening.state_dir, runs.dropped())?),
             runs,
             spills: Spills::open(&opening.state_dir, opening.resolution)?,

@@ -13,6 +13,7 @@ mod import;
 mod keys;
 mod mcp;
 mod policy;
+mod ports;
 mod restore;
 mod serve;
 mod show;
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Doctor(doctor::Options),
     Storage(storage::Options),
     Keys(keys::Options),
+    Ports(ports::Options),
     Serve(serve::Options),
     Mcp(mcp::Options),
     Completions(completions::Options),
@@ -96,6 +98,7 @@ impl Command {
             Self::Doctor(options) => options.run(door),
             Self::Storage(options) => options.run(door),
             Self::Keys(options) => options.run(door),
+            Self::Ports(options) => options.run(door),
             Self::Serve(options) => options.run(door),
             Self::Mcp(options) => options.run(door),
             Self::Completions(options) => Ok(options.run()),
@@ -122,6 +125,7 @@ impl Command {
             Self::Doctor(options) => options.json,
             Self::Storage(options) => options.json,
             Self::Keys(options) => options.json,
+            Self::Ports(options) => options.json,
         };
         if json { Speech::Json } else { Speech::Words }
     }

@@ -31,6 +31,7 @@ mod landed;
 mod limits;
 mod network;
 mod outputs;
+mod ports;
 mod programs;
 mod reading;
 mod restarts;

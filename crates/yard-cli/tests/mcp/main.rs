@@ -20,6 +20,7 @@ mod counter;
 mod decisions;
 mod hostile;
 mod people;
+mod ports;
 mod resources;
 mod roots;
 mod tools;

@@ -113,3 +113,29 @@ fn gone(word: &str) {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+#[test]
+fn a_port_of_a_terminal_is_listed_for_people_and_reached_by_no_other_tenant() {
+    let server = Server::start();
+    let (ada, agent, base) = at_work(&server);
+    let (_, stranger, elsewhere) = at_work(&server);
+    open(&agent, &base, "dev", "python3 -m http.server 8200 --bind 127.0.0.1");
+    let until = Instant::now() + Duration::from_secs(20);
+    while ada.get(&format!("{base}/terminals")).expect(200)["terminals"][0]["ports"]
+        != json!([8200])
+    {
+        assert!(Instant::now() < until, "the port is not listed");
+    }
+    let fetched = |someone: &Someone<'_>, base: &str| {
+        let command =
+            "curl -sS --max-time 10 -o /dev/null -w '%{http_code}' http://127.0.0.1:8200/ 2>&1";
+        let args = json!({"command": command, "workdir": null, "timeout_ms": 20_000});
+        codex(someone, base, "shell", args)["result"]["stdout"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(fetched(&agent, &base), "200");
+    assert!(fetched(&stranger, &elsewhere).contains("curl: (7)"));
+    // Nor another agent of the same workspace, who is in a chat of its own.
+    let workspace = base.rsplit('/').next().unwrap();
+    let colleague = ada.agent(workspace, "member");
+    assert!(fetched(&colleague, &base).contains("curl: (7)"));
+}

@@ -8,8 +8,9 @@
 
 mod asked;
 mod pass;
+mod traffic;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -23,8 +24,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use yard_core::Call;
 
 use self::asked::asked;
+pub use self::pass::relay;
+pub use self::traffic::{Access, HostTraffic};
 use super::dial::{Patience, dial};
 use super::{Net, Target};
+use crate::ports::TerminalPort;
 
 /// Where the proxy listens, in the box.
 pub(crate) const PORT: u16 = 3_128;
@@ -98,75 +102,33 @@ impl Reach {
         let forwards = forwards.take(MOST_FORWARDS).collect();
         Self { net, policy, held, forwards }
     }
+}
 
-    /// The ports of the box's loopback that are served out here: the proxy's, and those of this machine's
-    /// loopback that it can reach. A program that means one of them dials it in the box.
-    pub(crate) fn ports(&self) -> Vec<u16> {
-        std::iter::once(PORT).chain(self.forwards.iter().map(Target::port)).collect()
+/// Where the connections go that come by one port of the box's loopback device.
+#[derive(Clone, Debug)]
+pub(crate) enum Destination {
+    /// The proxy's own port: where each connection says.
+    AsAsked,
+    /// A place on this machine's loopback, at the same port.
+    Place(Target),
+    /// A program in a terminal of the same chat, at the same port.
+    Terminal(TerminalPort),
+}
+
+impl Destination {
+    /// The port of the box's loopback device.
+    pub(crate) fn port(&self) -> u16 {
+        match self {
+            Self::AsAsked => PORT,
+            Self::Place(target) => target.port(),
+            Self::Terminal(terminal) => terminal.port,
+        }
     }
 }
 
 impl fmt::Debug for Reach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reach").field("net", &self.net).finish_non_exhaustive()
-    }
-}
-
-/// What came of the last connection of a command to a host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// It was let through, whether or not the host answered.
-    Through,
-    /// It was refused, for this reason.
-    Refused(String),
-    /// It was not let through, because nobody has answered this request yet.
-    Waits(String),
-}
-
-/// What one command did with one host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostTraffic {
-    /// Host and port.
-    pub place: String,
-    /// How often it was tried.
-    pub tries: u64,
-    /// Bytes that went to the host.
-    pub up: u64,
-    /// Bytes that came from it.
-    pub down: u64,
-    /// What came of the last try.
-    pub access: Access,
-}
-
-/// Between the words of a line of [`HostTraffic`].
-const BETWEEN: char = '\t';
-
-impl HostTraffic {
-    /// As a line of text.
-    pub(crate) fn to_line(&self) -> String {
-        let (word, text) = match &self.access {
-            Access::Through => ("through", ""),
-            Access::Refused(why) => ("refused", why.as_str()),
-            Access::Waits(request) => ("waits", request.as_str()),
-        };
-        let text = text.replace(char::is_control, " ");
-        let Self { place, tries, up, down, .. } = self;
-        format!("{place}\t{tries}\t{up}\t{down}\t{word}\t{text}\n")
-    }
-
-    /// Reads such a line.
-    pub(crate) fn from_line(line: &str) -> Option<Self> {
-        let words: Vec<&str> = line.splitn(6, BETWEEN).collect();
-        let [place, tries, up, down, word, text] = words[..] else { return None };
-        let access = match word {
-            "through" => Access::Through,
-            "refused" => Access::Refused(text.to_owned()),
-            "waits" => Access::Waits(text.to_owned()),
-            _ => return None,
-        };
-        let number = |text: &str| text.parse().ok();
-        let (tries, up, down) = (number(tries)?, number(up)?, number(down)?);
-        Some(Self { place: place.to_owned(), tries, up, down, access })
     }
 }
 
@@ -182,7 +144,8 @@ struct Host {
 
 /// The proxy of one command.
 pub(crate) struct Proxy {
-    /// Nothing, once the command is over: whoever decides may hold more than this proxy.
+    /// Nothing for a command that reaches no host, and once it is over: whoever decides may hold more than
+    /// this proxy.
     reach: Mutex<Option<Reach>>,
     /// Cancelled when the command is over.
     call: Call,
@@ -200,9 +163,10 @@ struct Connections {
 }
 
 impl Proxy {
-    pub(crate) fn new(reach: Reach, call: &Call) -> Arc<Self> {
+    /// Without a reach it only passes on what goes to terminals of the same chat.
+    pub(crate) fn new(reach: Option<Reach>, call: &Call) -> Arc<Self> {
         Arc::new(Self {
-            reach: Mutex::new(Some(reach)),
+            reach: Mutex::new(reach),
             call: Call::new(call.shared_world()),
             is_over: AtomicBool::new(false),
             connections: Mutex::default(),
@@ -245,15 +209,16 @@ impl Proxy {
     }
 
     /// Serves one connection on a thread of its own.
-    fn take(self: &Arc<Self>, client: TcpStream, to: Option<Target>) {
+    fn take(self: &Arc<Self>, client: TcpStream, to: Destination) {
         let line = Line::open(self, client);
         let thread = thread::Builder::new().name("toolyard-proxied".to_owned()).stack_size(STACK);
         // Without a thread the connection is closed with `line`, and its client tries again.
         let _ = thread.spawn(move || {
             // A connection that breaks off is its client's to notice.
             let _ = match to {
-                None => line.serve(),
-                Some(place) => line.forward(place),
+                Destination::AsAsked => line.serve(),
+                Destination::Place(place) => line.forward(place),
+                Destination::Terminal(terminal) => line.forward_to_terminal(&terminal),
             };
         });
     }
@@ -263,29 +228,68 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The way out of a box that runs: its proxy, and the socket that connections come by.
+/// The way out of a box that runs: its proxy, and the sockets that connections come by.
 pub(crate) struct WayOut {
     pub(crate) proxy: Arc<Proxy>,
-    /// Where connections through each socket go: where they say, or to one place.
-    listeners: Vec<(TcpListener, Option<Target>)>,
-    /// The places whose sockets are not there yet.
-    forwards: std::vec::IntoIter<Target>,
+    listeners: Vec<(TcpListener, Destination)>,
+    /// Those whose sockets the box has not made yet.
+    expected: VecDeque<Destination>,
 }
 
 impl WayOut {
-    pub(crate) fn new(proxy: Arc<Proxy>) -> Self {
-        let forwards = held(&proxy.reach).as_ref().map(|reach| reach.forwards.clone());
-        let forwards = forwards.unwrap_or_default().into_iter();
-        Self { proxy, listeners: Vec::new(), forwards }
+    /// To the hosts of the proxy's reach, and to these ports of terminals. Of two that have the same port, the
+    /// first is taken.
+    pub(crate) fn new(proxy: Arc<Proxy>, terminals: Vec<TerminalPort>) -> Self {
+        let mut expected = VecDeque::new();
+        if let Some(reach) = held(&proxy.reach).as_ref() {
+            expected.push_back(Destination::AsAsked);
+            expected.extend(reach.forwards.iter().cloned().map(Destination::Place));
+        }
+        for terminal in terminals.into_iter().map(Destination::Terminal) {
+            let has_port = |other: &Destination| other.port() == terminal.port();
+            if !expected.iter().any(has_port) {
+                expected.push_back(terminal);
+            }
+        }
+        Self { proxy, listeners: Vec::new(), expected }
     }
 
-    /// The box made the next socket: the proxy's first, then those of [`Reach::ports`].
+    /// The ports of the box's loopback device that are served out here. A program that means one of them dials
+    /// it in the box.
+    pub(crate) fn ports(&self) -> Vec<u16> {
+        let made = self.listeners.iter().map(|(_, to)| to);
+        made.chain(&self.expected).map(Destination::port).collect()
+    }
+
+    /// The ports of terminals that are served out here.
+    pub(crate) fn terminals(&self) -> Vec<TerminalPort> {
+        let made = self.listeners.iter().map(|(_, to)| to);
+        let terminal = |to: &Destination| match to {
+            Destination::Terminal(terminal) => Some(terminal.clone()),
+            Destination::AsAsked | Destination::Place(_) => None,
+        };
+        made.chain(&self.expected).filter_map(terminal).collect()
+    }
+
+    /// The box made the socket of the next of [`WayOut::ports`].
     pub(crate) fn listen(&mut self, listener: OwnedFd) -> io::Result<()> {
-        let listener = TcpListener::from(listener);
+        match self.expected.pop_front() {
+            Some(to) => self.add(TcpListener::from(listener), to),
+            None => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
+    /// Takes connections by one more socket.
+    pub(crate) fn add(&mut self, listener: TcpListener, to: Destination) -> io::Result<()> {
         listener.set_nonblocking(true)?;
-        let to = if self.listeners.is_empty() { None } else { self.forwards.next() };
         self.listeners.push((listener, to));
         Ok(())
+    }
+
+    /// Takes no more connections to a port of a terminal.
+    pub(crate) fn remove(&mut self, terminal: &TerminalPort) {
+        let is_it = |to: &Destination| matches!(to, Destination::Terminal(one) if one == terminal);
+        self.listeners.retain(|(_, to)| !is_it(to));
     }
 
     /// The sockets, while another connection can be taken.
@@ -377,6 +381,15 @@ impl Line {
             Reached::Host(host, counts) => self.pass(&host, counts, b"", b""),
             Reached::Refused(_) | Reached::Silent(_) => Ok(()),
         }
+    }
+
+    /// Serves a client that dialled the port of a terminal's program.
+    fn forward_to_terminal(&self, terminal: &TerminalPort) -> io::Result<()> {
+        self.client.set_nonblocking(true)?;
+        let program = Arc::new(terminal.connect()?);
+        program.set_nonblocking(true)?;
+        self.remember(&program)?;
+        self.pass(&program, Counts::default(), b"", b"")
     }
 
     /// Asks whether a host may be reached, looks it up, checks where it is and dials it.
@@ -714,8 +727,8 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let place = listener.local_addr().unwrap();
             let call = Call::new(Arc::new(Clock(Instant::now())));
-            let proxy = Proxy::new(Reach::new(net, policy, hold), &call);
-            let mut way_out = WayOut::new(Arc::clone(&proxy));
+            let proxy = Proxy::new(Some(Reach::new(net, policy, hold)), &call);
+            let mut way_out = WayOut::new(Arc::clone(&proxy), Vec::new());
             way_out.listen(listener.into()).unwrap();
             let is_done = Arc::new(AtomicBool::new(false));
             let done = Arc::clone(&is_done);

@@ -2,6 +2,9 @@
 //! this platform does not offer either.
 
 use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -67,6 +70,37 @@ impl Sandbox {
 /// There is no helper.
 pub fn inner(_: Option<&str>) -> ExitCode {
     ExitCode::FAILURE
+}
+
+/// No file is handed over.
+pub(crate) fn send_file(_: &UnixStream, _: BorrowedFd<'_>) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// No file is handed over.
+pub(crate) fn receive_file(_: &UnixStream) -> io::Result<OwnedFd> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// There is no network of a box.
+#[derive(Clone, Debug)]
+pub enum BoxNetwork {}
+
+impl BoxNetwork {
+    /// Of none.
+    pub fn listening(&self) -> io::Result<Vec<SocketAddr>> {
+        match *self {}
+    }
+
+    /// Of none.
+    pub fn connect(&self, _: SocketAddr) -> io::Result<TcpStream> {
+        match *self {}
+    }
+
+    /// Of none.
+    pub fn listen(&self, _: u16) -> io::Result<TcpListener> {
+        match *self {}
+    }
 }
 
 /// There is no terminal.

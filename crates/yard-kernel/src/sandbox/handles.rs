@@ -1,5 +1,5 @@
-//! Open files that the server hands to its helper before the order, over the same socket. A handle stays
-//! what it is, whatever happens to the path that it was opened by.
+//! Open files that one process hands to another over a socket, as the server does to its helper before the
+//! order. A handle stays what it is, whatever happens to the path that it was opened by.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -15,7 +15,7 @@ use rustix::net::{
 const CARRIER: u8 = b'H';
 
 /// Hands over one open file.
-pub(super) fn send(to: &UnixStream, file: BorrowedFd<'_>) -> io::Result<()> {
+pub(crate) fn send(to: &UnixStream, file: BorrowedFd<'_>) -> io::Result<()> {
     let (bytes, files) = ([CARRIER], [file]);
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -27,7 +27,7 @@ pub(super) fn send(to: &UnixStream, file: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 /// Takes the file that comes next. Nothing else is read.
-pub(super) fn receive(from: &UnixStream) -> io::Result<OwnedFd> {
+pub(crate) fn receive(from: &UnixStream) -> io::Result<OwnedFd> {
     let mut byte = [0];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

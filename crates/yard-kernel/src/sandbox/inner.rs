@@ -14,10 +14,12 @@ use std::process::ExitCode;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Gid, Uid};
+use rustix::net::AddressFamily;
 use rustix::process::{DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions};
 use rustix::thread::UnshareFlags;
 
 use super::mounts::Trees;
+use super::network::{SOCKET_V4, SOCKET_V6};
 use super::report::{At as _, Report, Step, Trouble};
 use super::task::Task;
 use super::{first, group, handles, loopback, syscall, usage};
@@ -206,6 +208,17 @@ fn accompany(first: Pid, socket: &UnixStream, to_first: &OwnedFd) -> io::Result<
     }
 }
 
+/// Makes a socket in the box's own network and hands it out; whether there may be another word.
+fn answer_with_socket(family: AddressFamily, socket: &UnixStream) -> io::Result<bool> {
+    match loopback::socket(family) {
+        Ok(made) => Report::NewSocket(0).send_with(socket, made.as_fd())?,
+        Err(error) => {
+            Report::NewSocket(error.raw_os_error().unwrap_or(libc::EIO)).send(socket)?;
+        }
+    }
+    Ok(true)
+}
+
 /// Hands one word on; whether there may be another.
 fn hand_on(first: BorrowedFd<'_>, mut socket: &UnixStream, to_first: &OwnedFd) -> io::Result<bool> {
     let mut word = [0];
@@ -215,6 +228,8 @@ fn hand_on(first: BorrowedFd<'_>, mut socket: &UnixStream, to_first: &OwnedFd) -
             let _ = rustix::io::write(to_first, &word);
             Ok(true)
         }
+        Ok(1) if word[0] == SOCKET_V4 => answer_with_socket(AddressFamily::INET, socket),
+        Ok(1) if word[0] == SOCKET_V6 => answer_with_socket(AddressFamily::INET6, socket),
         Ok(1) if word[0] != KILL => Ok(true),
         _ => {
             rustix::process::pidfd_send_signal(first, Signal::KILL)?;

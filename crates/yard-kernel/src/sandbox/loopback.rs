@@ -44,11 +44,20 @@ pub(super) fn bring_up() -> io::Result<()> {
     }
 }
 
+/// A socket that does nothing yet, in the network of this process.
+pub(super) fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
+    Ok(rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
+}
+
 /// A socket that listens on a port of `lo`.
 pub(super) fn listen(port: u16) -> io::Result<OwnedFd> {
-    let flags = SocketFlags::CLOEXEC;
-    let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
-    rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;
-    rustix::net::listen(&socket, WAITING)?;
+    let socket = socket(AddressFamily::INET)?;
+    listen_on(&socket, port)?;
     Ok(socket)
+}
+
+/// Lets a socket listen on a port of the `lo` of its own network.
+pub(super) fn listen_on(socket: &OwnedFd, port: u16) -> io::Result<()> {
+    rustix::net::bind(socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;
+    Ok(rustix::net::listen(socket, WAITING)?)
 }

@@ -35,6 +35,8 @@ mod masks;
 #[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
+mod network;
+#[cfg(target_os = "linux")]
 mod places;
 #[cfg(target_os = "linux")]
 mod probe;
@@ -71,14 +73,19 @@ pub use order::{
 pub use patience::Patience;
 
 #[cfg(target_os = "linux")]
+pub(crate) use handles::{receive as receive_file, send as send_file};
+#[cfg(target_os = "linux")]
 pub use {
     inner::inner,
+    network::BoxNetwork,
     pty::Pty,
     run::{Sandbox, empty_scratch},
 };
 
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Pty, Sandbox, inner};
+pub use elsewhere::{BoxNetwork, Pty, Sandbox, inner};
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::{receive_file, send_file};
 
 /// The word after the program's name that makes it the helper.
 pub const HELPER: &str = "box-inner";

@@ -6,7 +6,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Pty, machine};
+use super::{BoxNetwork, Pty, machine};
 
 /// How much holds a command, best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -283,8 +283,12 @@ pub trait Hear {
         drop(listener);
         Ok(())
     }
+    /// The network of the box, if it has one of its own.
+    fn has_network(&mut self, network: BoxNetwork) {
+        drop(network);
+    }
     /// The sockets by which connections of the box come, while another one can be taken.
-    fn listening(&self) -> Vec<BorrowedFd<'_>> {
+    fn listening(&mut self) -> Vec<BorrowedFd<'_>> {
         Vec::new()
     }
     /// A connection waits on one of those sockets.

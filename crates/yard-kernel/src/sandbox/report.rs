@@ -28,6 +28,8 @@ pub(super) enum Report {
     Ended(Exit),
     /// The socket of the box's proxy comes with this.
     Opened,
+    /// A socket that the server asked for comes with this; or else the reason why there is none.
+    NewSocket(i32),
 }
 
 macro_rules! steps {
@@ -117,6 +119,7 @@ impl Report {
             Self::Ended(Exit::Code(code)) => (3, code, 0),
             Self::Ended(Exit::Signal(signal)) => (4, signal, 0),
             Self::Opened => (5, 0, 0),
+            Self::NewSocket(errno) => (6, errno, 0),
         };
         let mut bytes = [0; LENGTH];
         for (slot, number) in bytes.chunks_exact_mut(4).zip([tag, first, second, 0]) {
@@ -135,6 +138,7 @@ impl Report {
             3 => Self::Ended(Exit::Code(first)),
             4 => Self::Ended(Exit::Signal(first)),
             5 => Self::Opened,
+            6 => Self::NewSocket(first),
             _ => return None,
         })
     }

@@ -118,8 +118,11 @@ impl Shared {
         // A helper that is gone already has said why.
         let _ = handles::send(&helper.socket, order.root)
             .and_then(|()| helper.socket.write_all(&task.to_bytes()));
+        let has_network = task.walls.walls().namespaces;
         drop(task);
-        Watched::new(helper, order, call, started).see_through(heard)
+        let watched = Watched::new(helper, order, call, started);
+        let watched = if has_network { watched.with_network(heard)? } else { watched };
+        watched.see_through(heard)
     }
 
     fn walls(&self) -> io::Result<Walls> {

@@ -7,6 +7,7 @@ use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use yard_core::Call;
 
 use super::group::Group;
 use super::inner::{KILL, START, TERMINATE};
+use super::network::{Answers, BoxNetwork};
 use super::process::{Helper, Reaped};
 use super::report::{Report, Reports, Trouble};
 use super::usage;
@@ -31,7 +33,7 @@ const PIECE: usize = 256 << 10;
 
 /// Should this be dropped early, the socket goes first: the helper then ends the command.
 pub(super) struct Watched<'a> {
-    socket: UnixStream,
+    socket: Arc<UnixStream>,
     helper: Reaped,
     streams: [Option<OwnedFd>; 2],
     group: Option<Group>,
@@ -47,6 +49,8 @@ pub(super) struct Watched<'a> {
     measured: Instant,
     pause: Duration,
     reports: Reports,
+    /// Where sockets in the box's network are waited for.
+    answers: Option<Answers>,
     exit: Option<Exit>,
     failure: Option<io::Error>,
     stopped: Option<Stopped>,
@@ -98,7 +102,7 @@ impl<'a> Watched<'a> {
             found: (!lasting.is_full).then_some(0),
         });
         Self {
-            socket,
+            socket: Arc::new(socket),
             helper: process,
             streams,
             group,
@@ -112,12 +116,21 @@ impl<'a> Watched<'a> {
             measured: started,
             pause: LOOK,
             reports: Reports::default(),
+            answers: None,
             exit: None,
             failure: None,
             stopped: None,
             kill_at: None,
             killed: false,
         }
+    }
+
+    /// Shows the box's own network to who hears the command.
+    pub(super) fn with_network(mut self, heard: &mut dyn Hear) -> io::Result<Self> {
+        let (network, answers) = BoxNetwork::of(self.helper.0.id(), &self.socket)?;
+        self.answers = Some(answers);
+        heard.has_network(network);
+        Ok(self)
     }
 
     /// Until no process of the command is left.
@@ -184,6 +197,11 @@ impl<'a> Watched<'a> {
                         self.failure.get_or_insert(error);
                         self.kill();
                     }
+                }
+                Report::NewSocket(errno) => {
+                    let made = file.take().ok_or_else(|| io::Error::from_raw_os_error(errno));
+                    // Whoever asked may have gone.
+                    let _ = self.answers.as_ref().map(|answers| answers.send(made));
                 }
                 Report::NotStarted(errno) => {
                     self.failure = Some(io::Error::from_raw_os_error(errno));
@@ -306,7 +324,7 @@ impl<'a> Watched<'a> {
 
     fn say(&mut self, word: u8) {
         // A helper that is gone needs no word.
-        let _ = self.socket.write_all(&[word]);
+        let _ = self.socket.as_ref().write_all(&[word]);
     }
 
     fn judge(mut self) -> io::Result<Ended> {

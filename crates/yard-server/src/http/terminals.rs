@@ -31,6 +31,8 @@ pub(super) struct Row {
     exit_code: Option<i32>,
     /// The file with everything that it said, while it is kept.
     log_path: Option<String>,
+    /// The ports that its programs listen on.
+    ports: Vec<u16>,
 }
 
 impl From<&Listed> for Row {
@@ -46,6 +48,7 @@ impl From<&Listed> for Row {
             state: listed.state.word(),
             exit_code: listed.state.exit_code(),
             log_path: listed.log.as_ref().map(ToString::to_string),
+            ports: listed.ports.clone(),
         }
     }
 }

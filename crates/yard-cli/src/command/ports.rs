@@ -1,0 +1,154 @@
+//! `toolyard ports`: opens what programs in agents' terminals listen on to the person's browser.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use yard_core::FaultCode;
+use yard_kernel::{TerminalPort, terminal_ports};
+
+use crate::door::Door;
+use crate::failure::Failure;
+use crate::place;
+use crate::port_forwards::{Forward, Forwards};
+use crate::reply::Reply;
+use crate::table::Table;
+use crate::terminal::{ADDED, FAINT, REMOVED, Terminal};
+
+/// Between two looks for ports that came or went.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// Open ports that programs in agents' terminals listen on, for your browser
+#[derive(clap::Args)]
+#[command(
+    after_help = "A program in a terminal has a network of its own: nobody but the commands of its chat reaches a \
+                  port that it listens on. While this command runs, you reach it too, on an address of this \
+                  machine that is the chat's own (127.0.0.2 for the first), so that an agent's server never gets \
+                  a cookie of another one. Everybody on this machine can connect to that address. A port is closed \
+                  with its terminal, and all of them with this command."
+)]
+pub(crate) struct Options {
+    /// Only these ports
+    #[arg(value_name = "PORT")]
+    ports: Vec<u16>,
+    /// List the ports, and open none
+    #[arg(long)]
+    list: bool,
+    /// Print the list as JSON, and open none
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Options {
+    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+        if self.json {
+            let rows: Vec<Value> = self.found(door)?.iter().map(to_json).collect();
+            return Ok(Reply::json(json!({"ports": rows})));
+        }
+        if self.list {
+            return Ok(to_text(&self.found(door)?, door.terminal));
+        }
+        self.open_until_stopped(door)
+    }
+
+    /// The ports that are there now.
+    fn found(&self, door: &Door) -> Result<Vec<TerminalPort>, Failure> {
+        let mut found = Vec::new();
+        for state in states(door)? {
+            found.extend(terminal_ports(&state)?);
+        }
+        found.retain(|port| self.ports.is_empty() || self.ports.contains(&port.port));
+        Ok(found)
+    }
+
+    /// Opens what there is and what comes, until the process is ended or nobody reads along.
+    fn open_until_stopped(&self, door: &Door) -> Result<Reply, Failure> {
+        let terminal = door.terminal;
+        let mut forwards = Forwards::default();
+        let mut said = said(&[], &[], terminal);
+        loop {
+            let (opened, closed) = forwards.follow(self.found(door)?);
+            if !opened.is_empty() || !closed.is_empty() {
+                said = self::said(&opened, &closed, terminal);
+            }
+            if let Some(text) = std::mem::take(&mut said) {
+                let mut out = io::stdout().lock();
+                if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+                    return Ok(Reply::text(String::new()));
+                }
+            }
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+/// The folders of the workspaces that the command line names; without, of all.
+fn states(door: &Door) -> Result<Vec<PathBuf>, Failure> {
+    let data = place::existing_data_folder(door.data_dir()).ok_or_else(|| {
+        Failure::new(FaultCode::NotFound, "there is no data folder yet: no agent worked here")
+    })?;
+    let roots: Result<Vec<String>, Failure> =
+        door.roots().iter().map(|root| place::spelled_out(root)).collect();
+    let roots = roots?;
+    let states = place::state_folders(&data).into_iter();
+    let is_named = |name: &String| roots.is_empty() || roots.contains(name);
+    Ok(states.filter(|state| is_named(&state.name)).map(|state| state.path).collect())
+}
+
+/// What a person reads when ports were opened or closed; at the start, when none is there yet.
+fn said(opened: &[Forward], closed: &[Forward], terminal: Terminal) -> Option<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for forward in opened {
+        let line = match &forward.address {
+            Ok(address) => format!("http://{address}/  {}", told(&forward.port)),
+            Err(error) => format!("{} cannot be opened: {error}", told(&forward.port)),
+        };
+        lines.push(terminal.paint(if forward.address.is_ok() { ADDED } else { REMOVED }, &line));
+    }
+    let closed = closed.iter().map(|forward| format!("closed: {}", told(&forward.port)));
+    lines.extend(closed.map(|line| terminal.paint(REMOVED, &line)));
+    if lines.is_empty() {
+        let words = "No program in a terminal listens on a port yet. Waiting; Ctrl-C ends this.";
+        lines.push(terminal.paint(FAINT, words));
+    }
+    Some(lines.join("\n") + "\n")
+}
+
+fn told(port: &TerminalPort) -> String {
+    let (name, command) = words_of(port);
+    let text = format!("port {} of terminal {name} ({command})", port.port);
+    crate::terminal::visible(&text).into_owned()
+}
+
+/// The name of a terminal in its chat, and what runs on it.
+fn words_of(port: &TerminalPort) -> (String, String) {
+    let note: Value = serde_json::from_slice(&port.note).unwrap_or_default();
+    let text = |name: &str| note[name].as_str().unwrap_or("?").to_owned();
+    (text("name"), text("command"))
+}
+
+fn to_json(port: &TerminalPort) -> Value {
+    let (name, command) = words_of(port);
+    json!({
+        "port": port.port, "terminal": name, "command": command, "chat": port.chat.to_string(),
+        "run": port.run.to_string(),
+    })
+}
+
+fn to_text(found: &[TerminalPort], terminal: Terminal) -> Reply {
+    if found.is_empty() {
+        return Reply::text("no program in a terminal listens on a port\n".to_owned());
+    }
+    let mut table = Table::new(&["PORT", "TERMINAL", "CHAT", "COMMAND"]);
+    for port in found {
+        let (name, command) = words_of(port);
+        table.push(vec![port.port.to_string(), name, port.chat.to_string(), command]);
+    }
+    let mut text = table.render(terminal);
+    let words = "`toolyard ports` opens them for your browser";
+    text.push_str(&terminal.paint(FAINT, words));
+    text.push('\n');
+    Reply::text(text)
+}

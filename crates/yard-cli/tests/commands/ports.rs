@@ -1,0 +1,175 @@
+//! Ports that programs in terminals listen on: who reaches them, and who does not. The servers are real ones,
+//! each in the network of its own box.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use yard_gate::{Mode, Session};
+use yard_testkit::Yard;
+
+use crate::ground::{shell_as, yard};
+
+/// Python's own server of files, on a port.
+fn file_server(port: u16) -> String {
+    format!("python3 -u -m http.server {port} --bind 127.0.0.1")
+}
+
+fn call(yard: &Yard, session: &Session, tool: &str, args: Value) -> Value {
+    let answer = yard.catalog().call("codex", tool, args, session, &yard.surroundings());
+    assert!(answer.ok && answer.pending.is_none(), "{tool}: {}", answer.body);
+    answer.body["result"].clone()
+}
+
+fn open(yard: &Yard, session: &Session, name: &str, command: &str) -> Value {
+    let args = json!({"session_id": name, "cmd": command, "workdir": null});
+    call(yard, session, "exec_command", args)
+}
+
+fn types(yard: &Yard, session: &Session, name: &str, chars: &str) -> Value {
+    call(yard, session, "write_stdin", json!({"session_id": name, "chars": chars}))
+}
+
+fn kill(yard: &Yard, session: &Session, name: &str) {
+    call(yard, session, "kill_session", json!({"session_id": name}));
+}
+
+/// Looks at a terminal until its answer names something.
+fn look_for(yard: &Yard, session: &Session, name: &str, mut told: Value, wanted: &str) -> String {
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        let message = told["message"].as_str().unwrap_or_default().to_owned();
+        if message.contains(wanted) {
+            return message;
+        }
+        assert!(Instant::now() < until, "{wanted} is not named: {told}");
+        told = types(yard, session, name, "");
+    }
+}
+
+/// A server of files in a terminal, once it listens.
+fn serves(yard: &Yard, session: &Session, name: &str, port: u16) -> String {
+    let told = open(yard, session, name, &file_server(port));
+    look_for(yard, session, name, told, &format!("port {port}"))
+}
+
+/// What a page has, for a command that is run now; without the server, what curl complains of.
+fn fetched(yard: &Yard, session: &Session, port: u16) -> String {
+    let command = format!("curl -sS --max-time 10 http://127.0.0.1:{port}/page.txt 2>&1");
+    let answer = shell_as(yard, session, &command);
+    answer.body["result"]["stdout"].as_str().unwrap().to_owned()
+}
+
+fn yard_with_page() -> Yard {
+    let yard = yard();
+    std::fs::write(yard.root().join("page.txt"), "the page\n").unwrap();
+    yard
+}
+
+#[test]
+fn a_port_is_named_and_answers_to_another_command_of_the_chat() {
+    let yard = yard_with_page();
+    let session = yard.session();
+    let said = serves(&yard, &session, "dev", 5_173);
+    assert!(said.contains("other commands of this chat reach it as 127.0.0.1:5173"), "{said}");
+    assert!(said.contains("`toolyard ports`"), "{said}");
+    assert_eq!(fetched(&yard, &session, 5_173), "the page\n");
+    // It is told once, and listed for as long as it is there.
+    let told = types(&yard, &session, "dev", "");
+    assert!(!told["message"].as_str().unwrap_or_default().contains("5173"), "{told}");
+    assert_eq!(session.terminals().list().unwrap()[0].ports, [5_173]);
+    kill(&yard, &session, "dev");
+    assert!(
+        fetched(&yard, &session, 5_173).contains("curl: (7)"),
+        "it is closed with its terminal"
+    );
+    assert_eq!(session.terminals().list().unwrap()[0].ports, Vec::<u16>::new());
+}
+
+#[test]
+fn a_terminal_that_was_there_before_reaches_the_port_and_has_it_back_afterwards() {
+    let yard = yard_with_page();
+    let session = yard.session();
+    open(&yard, &session, "shell", "sh -i");
+    serves(&yard, &session, "dev", 8_000);
+    let told = types(&yard, &session, "shell", "curl -sS http://127.0.0.1:8000/page.txt\n");
+    assert!(told["output"].as_str().unwrap().contains("the page"), "{told}");
+    kill(&yard, &session, "dev");
+    // The port is free in that box, once something is typed there again.
+    let told = types(&yard, &session, "shell", &format!("{}\n", file_server(8_000)));
+    look_for(&yard, &session, "shell", told, "port 8000");
+    assert_eq!(fetched(&yard, &session, 8_000), "the page\n");
+    kill(&yard, &session, "shell");
+}
+
+#[test]
+fn no_other_chat_reaches_a_port() {
+    let yard = yard_with_page();
+    let chat = |name: &str| {
+        let made = yard.person().chats().make(&yard.surroundings(), name, Some(Mode::Build));
+        yard.session().in_chat(made.unwrap().id).unwrap()
+    };
+    let (one, other) = (chat("one"), chat("other"));
+    serves(&yard, &one, "dev", 8_001);
+    assert_eq!(fetched(&yard, &one, 8_001), "the page\n");
+    assert!(fetched(&yard, &other, 8_001).contains("curl: (7)"));
+    // The same port of two chats is two ports.
+    std::fs::write(yard.root().join("page.txt"), "a page of both\n").unwrap();
+    serves(&yard, &other, "dev", 8_001);
+    for session in [&one, &other] {
+        assert_eq!(fetched(&yard, session, 8_001), "a page of both\n");
+    }
+    kill(&yard, &one, "dev");
+    assert!(fetched(&yard, &one, 8_001).contains("curl: (7)"));
+    assert_eq!(fetched(&yard, &other, 8_001), "a page of both\n");
+    kill(&yard, &other, "dev");
+}
+
+#[test]
+fn a_program_that_listens_by_ipv6_or_on_every_address_is_reached() {
+    let yard = yard_with_page();
+    let session = yard.session();
+    for (name, address, port) in
+        [("all", "0.0.0.0", 8_002), ("six", "::1", 8_003), ("any", "::", 8_004)]
+    {
+        let command = format!("python3 -u -m http.server {port} --bind {address}");
+        let told = open(&yard, &session, name, &command);
+        look_for(&yard, &session, name, told, &format!("port {port}"));
+        assert_eq!(fetched(&yard, &session, port), "the page\n", "{address}");
+    }
+    ["all", "six", "any"].iter().for_each(|name| kill(&yard, &session, name));
+}
+
+#[test]
+fn much_is_passed_on_both_ways_and_many_at_once() {
+    let yard = yard_with_page();
+    let session = yard.session();
+    let echo = "import socketserver\n\
+                class Echo(socketserver.BaseRequestHandler):\n\
+                \x20   def handle(self):\n\
+                \x20       while piece := self.request.recv(65536):\n\
+                \x20           self.request.sendall(piece)\n\
+                socketserver.ThreadingTCPServer.allow_reuse_address = True\n\
+                socketserver.ThreadingTCPServer(('127.0.0.1', 8005), Echo).serve_forever()\n";
+    std::fs::write(yard.root().join("echo.py"), echo).unwrap();
+    let told = open(&yard, &session, "echo", "python3 echo.py");
+    look_for(&yard, &session, "echo", told, "port 8005");
+    let client = "import hashlib, os, socket, threading\n\
+                  def once():\n\
+                  \x20   sent = os.urandom(2_000_000)\n\
+                  \x20   line = socket.create_connection(('127.0.0.1', 8005))\n\
+                  \x20   def send():\n\
+                  \x20       line.sendall(sent)\n\
+                  \x20       line.shutdown(socket.SHUT_WR)\n\
+                  \x20   threading.Thread(target=send).start()\n\
+                  \x20   got = b''.join(iter(lambda: line.recv(65536), b''))\n\
+                  \x20   same.append(got == sent)\n\
+                  same = []\n\
+                  all = [threading.Thread(target=once) for _ in range(40)]\n\
+                  [one.start() for one in all]\n\
+                  [one.join() for one in all]\n\
+                  print(len(same), set(same))\n";
+    std::fs::write(yard.root().join("client.py"), client).unwrap();
+    let answer = shell_as(&yard, &session, "python3 client.py");
+    assert_eq!(answer.body["result"]["stdout"], "40 {True}\n", "{}", answer.body);
+    kill(&yard, &session, "echo");
+}

@@ -1,0 +1,122 @@
+//! Goes with a terminal for as long as its program runs: records what it changes, ends it when nobody uses it
+//! or the rules do not allow it any more, and tells of its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use yard_core::Call;
+use yard_core::op::TakeIn;
+use yard_kernel::Ground;
+use yard_kernel::sandbox::Patience;
+
+use super::{Held, held};
+use crate::{Asks, Origin, Session};
+
+/// Between two looks whether a program did something.
+const REST: Duration = Duration::from_secs(1);
+/// A program that says nothing may change files all the same: it is looked for so often.
+const SILENT: Duration = Duration::from_secs(15);
+/// Looking for changes takes at most one part in so many of the time.
+const SHARE: u32 = 20;
+/// However long it took, by a clock that may have been set meanwhile.
+const LONGEST_COST: i64 = 60_000;
+/// Steps that a terminal made and nobody was told of yet.
+const MOST_STEPS: usize = 16;
+
+/// Goes with a terminal and records what it changes.
+pub(super) struct Follower {
+    session: Session,
+    held: Arc<Held>,
+    toolset: String,
+    tool: String,
+    call: Call,
+    idle: Duration,
+}
+
+/// However a follower ends, nobody waits for it any longer.
+struct Settling<'a>(&'a Held);
+
+impl Drop for Settling<'_> {
+    fn drop(&mut self) {
+        self.0.is_settled();
+    }
+}
+
+impl Follower {
+    pub(super) fn new(session: Session, held: Arc<Held>, origin: Origin<'_>, call: &Call) -> Self {
+        let idle = session.open().workspace.terminal_limits().idle;
+        Self {
+            session,
+            held,
+            toolset: origin.toolset.to_owned(),
+            tool: origin.tool.to_owned(),
+            call: Call::new(call.shared_world()),
+            idle,
+        }
+    }
+
+    pub(super) fn follow(&self) {
+        let _settling = Settling(&self.held);
+        let terminal = &self.held.terminal;
+        let (mut moved, mut recorded, mut idle) = (0, 0, Patience::of(self.idle));
+        let (mut rest, mut silent) = (Patience::of(Duration::ZERO), Patience::of(SILENT));
+        loop {
+            let nudged = terminal.rests(REST);
+            if !terminal.runs() {
+                break;
+            }
+            if moved != terminal.moved() {
+                (moved, idle) = (terminal.moved(), Patience::of(self.idle));
+            } else if idle.left().is_zero() {
+                terminal.stop();
+            }
+            // Another process may have set other rules.
+            self.session.judge_anew(&self.held, &self.call);
+            let is_due = nudged || recorded != moved || silent.left().is_zero();
+            if is_due && rest.left().is_zero() {
+                recorded = moved;
+                let begun = self.now();
+                self.record();
+                let cost = self.now().saturating_sub(begun).clamp(0, LONGEST_COST);
+                rest = Patience::of(Duration::from_millis(cost.unsigned_abs()) * SHARE);
+                silent = Patience::of(SILENT);
+            }
+        }
+        let (one, open) = (&self.held, self.session.open());
+        let origin = Origin { toolset: &self.toolset, tool: &self.tool, asks: Asks::Never };
+        // The terminal is over, whether or not this can be written down.
+        let _ = self.session.note_traffic(origin, &self.call, terminal.run(), &terminal.hosts());
+        if !open.is_closing_others() {
+            self.record();
+        }
+        one.tell(open, self.call.world().now(), one.state());
+        let _ = open.workspace.terminal_is_told(terminal.run());
+        let _ = open.workspace.forget_old_terminals();
+    }
+
+    fn now(&self) -> i64 {
+        self.call.world().now().as_millis()
+    }
+
+    fn record(&self) {
+        if self.held.ground != Ground::Place {
+            return;
+        }
+        let origin = Origin { toolset: &self.toolset, tool: &self.tool, asks: Asks::Never };
+        // One at a time: what one has recorded the next one need not read.
+        let one_at_a_time = held(&self.session.open().taking_in);
+        let taken = self.session.look(origin, &self.call, TakeIn);
+        drop(one_at_a_time);
+        let mut recorded = held(&self.held.recorded);
+        match taken {
+            Ok(landed) if landed.step.is_some() => {
+                recorded.trouble = None;
+                recorded.steps.push(landed);
+                let old = recorded.steps.len().saturating_sub(MOST_STEPS);
+                recorded.steps.drain(..old);
+            }
+            Ok(_) => recorded.trouble = None,
+            Err(fault) => recorded.trouble = Some(fault.message().to_owned()),
+        }
+    }
+}

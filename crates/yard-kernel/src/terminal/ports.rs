@@ -1,0 +1,266 @@
+//! The ports of a terminal's box. Those that its programs listen on are offered to the other commands of its chat
+//! and to the person (`crate::ports`); those of the chat's other terminals are there, too, at the same numbers.
+
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use yard_core::ChatId;
+
+use super::{NewTerminal, Terminal};
+use crate::Boxed;
+use crate::disk::Bound;
+use crate::net::{Destination, Proxy, WayOut};
+use crate::ports::{self, Offers, TerminalPort};
+use crate::sandbox::{BoxNetwork, Hear, Level};
+use crate::workspace::Workspace;
+
+/// Requests for ports of one terminal that are answered at a time.
+const MOST_REQUESTS: usize = 16;
+/// How long a change of the ports of other terminals is waited for. The box's own thread makes it at its next look.
+const CHANGE_TIME: Duration = Duration::from_secs(2);
+
+/// The ports of the box of a terminal.
+#[derive(Clone)]
+pub(super) struct BoxPorts(Arc<Shared>);
+
+struct Shared {
+    /// Nothing before the box is being made, and where boxes have no network of their own.
+    network: OnceLock<BoxNetwork>,
+    /// What the terminal is, in the words of who opened it.
+    note: Vec<u8>,
+    /// Ports that are served out here for as long as the box is there.
+    served: Vec<u16>,
+    /// The ports of other terminals that the box has.
+    others: Mutex<Vec<TerminalPort>>,
+    changes: Mutex<Sender<Change>>,
+    /// The ports that were told to who looked last.
+    told: Mutex<Vec<u16>>,
+    requests: AtomicUsize,
+}
+
+/// What the box has of other terminals from now on.
+struct Change {
+    removed: Vec<TerminalPort>,
+    added: Vec<(TcpListener, TerminalPort)>,
+    done: Sender<()>,
+}
+
+impl Workspace {
+    /// The ports of a terminal that is about to be opened, and what takes the connections of its box.
+    pub(super) fn terminal_ports(
+        &self,
+        new: &NewTerminal<'_>,
+        boxed: &Boxed,
+        proxy: &Arc<Proxy>,
+    ) -> (BoxPorts, Connecting) {
+        let has_network = boxed.sandbox().level() == Level::Full;
+        let others = match has_network {
+            true => ports::of_chat(&self.port_sockets, new.chat),
+            false => Vec::new(),
+        };
+        let way_out = WayOut::new(Arc::clone(proxy), others);
+        let (others, served) = (way_out.terminals(), way_out.ports());
+        let is_others = |port: &u16| others.iter().any(|other| other.port == *port);
+        let served = served.into_iter().filter(|port| !is_others(port)).collect();
+        let (sender, changes) = mpsc::channel();
+        let ports = BoxPorts(Arc::new(Shared {
+            network: OnceLock::new(),
+            note: new.note.to_vec(),
+            served,
+            others: Mutex::new(others),
+            changes: Mutex::new(sender),
+            told: Mutex::default(),
+            requests: AtomicUsize::new(0),
+        }));
+        // Without the socket the terminal works, and its ports are its own.
+        let offered = has_network.then(|| ports::offer(&self.port_sockets, new.chat, new.run));
+        let offered = offered.and_then(Result::ok);
+        let connecting = Connecting { way_out, ports: ports.clone(), offered, changes };
+        (ports, connecting)
+    }
+
+    /// Gives a terminal the ports that the other terminals of its chat have by now, and takes those away that
+    /// are gone.
+    pub fn share_ports(&self, chat: ChatId, terminal: &Terminal) {
+        let mut wanted = ports::of_chat(&self.port_sockets, chat);
+        wanted.retain(|port| port.run != terminal.run());
+        terminal.ports.have(&wanted);
+    }
+}
+
+impl Terminal {
+    /// The ports that its programs listen on, in order.
+    pub fn ports(&self) -> Vec<u16> {
+        self.ports.ports()
+    }
+}
+
+impl BoxPorts {
+    /// The ports that programs in the box listen on and that were not told yet.
+    pub(super) fn untold(&self) -> Vec<u16> {
+        let (ports, told) = (self.ports(), held(&self.0.told));
+        ports.into_iter().filter(|port| !told.contains(port)).collect()
+    }
+
+    /// The same, which are told now.
+    pub(super) fn tell(&self) -> Vec<u16> {
+        let ports = self.ports();
+        let told = std::mem::replace(&mut *held(&self.0.told), ports.clone());
+        ports.into_iter().filter(|port| !told.contains(port)).collect()
+    }
+
+    /// Gives the box the ports of these other terminals and of no others.
+    fn have(&self, wanted: &[TerminalPort]) {
+        let Some(network) = self.0.network.get() else { return };
+        let mut others = held(&self.0.others);
+        let removed: Vec<TerminalPort> =
+            others.iter().filter(|other| !wanted.contains(other)).cloned().collect();
+        if !removed.is_empty() {
+            others.retain(|other| !removed.contains(other));
+            self.change(removed, Vec::new());
+        }
+        let mut added = Vec::new();
+        for one in wanted.iter().filter(|one| !others.contains(one)) {
+            // A port that a program of this box listens on stays its own.
+            if let Ok(listener) = network.listen(one.port) {
+                added.push((listener, one.clone()));
+            }
+        }
+        if !added.is_empty() {
+            others.extend(added.iter().map(|(_, one)| one.clone()));
+            self.change(Vec::new(), added);
+        }
+    }
+
+    /// Waits until the thread that watches the box has made a change.
+    fn change(&self, removed: Vec<TerminalPort>, added: Vec<(TcpListener, TerminalPort)>) {
+        let (done, is_done) = mpsc::channel();
+        // A box that is over needs no change.
+        if held(&self.0.changes).send(Change { removed, added, done }).is_ok() {
+            let _ = is_done.recv_timeout(CHANGE_TIME);
+        }
+    }
+
+    /// Answers a request on a thread of its own.
+    fn answer(&self, stream: UnixStream) {
+        let requests = &self.0.requests;
+        if requests.fetch_add(1, Ordering::Relaxed) >= MOST_REQUESTS {
+            requests.fetch_sub(1, Ordering::Relaxed);
+            return;
+        }
+        let ports = self.clone();
+        let answering = thread::Builder::new().name("terminal-ports".to_owned()).spawn(move || {
+            // Whoever asked sees that there is no answer.
+            let _ = ports::answer(stream, &ports);
+            ports.0.requests.fetch_sub(1, Ordering::Relaxed);
+        });
+        if answering.is_err() {
+            requests.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Offers for BoxPorts {
+    fn ports(&self) -> Vec<u16> {
+        let listening = self.0.network.get().map(BoxNetwork::listening);
+        let listening = listening.and_then(Result::ok).unwrap_or_default();
+        let others = held(&self.0.others);
+        let is_own = |port: &u16| {
+            !self.0.served.contains(port) && !others.iter().any(|other| other.port == *port)
+        };
+        let mut ports: Vec<u16> =
+            listening.iter().map(std::net::SocketAddr::port).filter(is_own).collect();
+        ports.dedup();
+        ports
+    }
+
+    fn connect(&self, port: u16) -> io::Result<TcpStream> {
+        let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
+        let network = self.0.network.get().ok_or_else(refused)?;
+        if !self.ports().contains(&port) {
+            return Err(refused());
+        }
+        let listening = network.listening()?.into_iter().filter(|address| address.port() == port);
+        let mut connected = Err(refused());
+        for address in listening {
+            connected = network.connect(address);
+            if connected.is_ok() {
+                break;
+            }
+        }
+        connected
+    }
+
+    fn note(&self) -> &[u8] {
+        &self.0.note
+    }
+}
+
+/// Takes the connections of a terminal's box, and requests for its ports. What the program says comes by the
+/// terminal itself.
+pub(super) struct Connecting {
+    way_out: WayOut,
+    ports: BoxPorts,
+    offered: Option<Bound>,
+    changes: Receiver<Change>,
+}
+
+impl Connecting {
+    /// The ports that are served out here from the start.
+    pub(super) fn ports(&self) -> Vec<u16> {
+        self.way_out.ports()
+    }
+}
+
+impl Hear for Connecting {
+    fn opened(&mut self, listener: OwnedFd) -> io::Result<()> {
+        self.way_out.listen(listener)
+    }
+
+    fn has_network(&mut self, network: BoxNetwork) {
+        // There is one for each box.
+        let _ = self.ports.0.network.set(network);
+    }
+
+    fn listening(&mut self) -> Vec<BorrowedFd<'_>> {
+        for Change { removed, added, done } in self.changes.try_iter() {
+            removed.iter().for_each(|terminal| self.way_out.remove(terminal));
+            for (listener, terminal) in added {
+                // A socket that cannot be used is closed, and nobody answers there.
+                let _ = self.way_out.add(listener, Destination::Terminal(terminal));
+            }
+            // Whoever waited may have gone.
+            let _ = done.send(());
+        }
+        let mut all = self.way_out.listening();
+        all.extend(self.offered.iter().map(|offered| offered.listener.as_fd()));
+        all
+    }
+
+    fn accept(&mut self) {
+        self.way_out.accept();
+        let offered = self.offered.iter();
+        let streams =
+            offered.flat_map(|offered| std::iter::from_fn(|| offered.listener.accept().ok()));
+        streams.for_each(|(stream, _)| self.ports.answer(stream));
+    }
+
+    fn stdout(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn stderr(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

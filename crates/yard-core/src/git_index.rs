@@ -121,7 +121,7 @@ mod tests {
             }
             all.extend(path.as_bytes());
             all.push(0);
-            while version < 4 && (all.len() - from) % 8 != 0 {
+            while version < 4 && !(all.len() - from).is_multiple_of(8) {
                 all.push(0);
             }
         }

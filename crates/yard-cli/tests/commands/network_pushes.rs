@@ -14,9 +14,9 @@ use yard_dialects::Answer;
 use yard_gate::ApprovalStatus;
 use yard_testkit::Yard;
 
-use crate::ground::{asked, decide};
+use crate::ground::{asked, decide, guarded};
 use crate::network::{requests, way_to, yard_with};
-use crate::programs::{call, git, git_in, repository, run};
+use crate::programs::{git, git_in, repository, run};
 
 /// A bare repository that is served on loopback by `git http-backend`.
 struct GitServer {
@@ -97,6 +97,11 @@ fn pushing_to(address: &str, port: u16) -> Yard {
     yard
 }
 
+/// A push by an agent whose hosts are asked about.
+fn push(yard: &Yard, args: Value) -> Answer {
+    yard.catalog().call("assistant", "git_push", args, &guarded(yard), &yard.surroundings())
+}
+
 fn after_a_yes(yard: &Yard, answer: &Answer) -> Value {
     let approval = decide(yard, asked(answer), true);
     let text = approval.answer.unwrap_or_else(|| panic!("asked again: {:?}", approval.status));
@@ -109,7 +114,7 @@ fn a6_a_yes_to_a_push_covers_the_host_of_the_remote() {
     let server = GitServer::serve();
     let address = format!("http://ann:secret@git.example:{}/x.git", server.port);
     let yard = pushing_to(&address, server.port);
-    let answer = call(&yard, "git_push", json!({}));
+    let answer = push(&yard, json!({}));
     assert_eq!(server.head(), "", "nothing is sent before the yes");
     let shown = yard.person().approvals().get(asked(&answer)).unwrap().request.diff;
     let place = format!("push to origin (http://git.example:{}/x.git), branch main", server.port);
@@ -128,7 +133,7 @@ fn a6_a_push_that_is_led_to_another_host_asks_for_that_one() {
     // Git goes elsewhere than the address says that the person is shown.
     let (shown, real) = ("http://shown.example/", format!("http://git.example:{}/", server.port));
     git(&yard, &["config", &format!("url.{real}.pushInsteadOf"), shown]);
-    let answer = call(&yard, "git_push", json!({"remote": format!("{shown}x.git")}));
+    let answer = push(&yard, json!({"remote": format!("{shown}x.git")}));
     let told = after_a_yes(&yard, &answer);
     let waiting = requests(&yard, ApprovalStatus::Pending);
     let message = format!(
@@ -144,7 +149,7 @@ fn a6_a_push_that_is_led_to_another_host_asks_for_that_one() {
 fn a6_a_remote_that_wants_a_password_is_the_persons_to_push_to() {
     let server = GitServer::serve();
     let yard = pushing_to(&format!("http://git.example:{}/closed.git", server.port), server.port);
-    let told = after_a_yes(&yard, &call(&yard, "git_push", json!({})));
+    let told = after_a_yes(&yard, &push(&yard, json!({})));
     assert_eq!(
         told["error"]["message"],
         "the remote asks for a name and a password, and those of the person are not in the box: ask the person to \
@@ -159,7 +164,7 @@ fn a6_a_remote_with_several_addresses_is_not_pushed_to() {
     for folder in ["./a.git", "./b.git"] {
         git(&yard, &["remote", "set-url", "--add", "--push", "origin", folder]);
     }
-    let answer = call(&yard, "git_push", json!({}));
+    let answer = push(&yard, json!({}));
     assert!(answer.pending.is_none(), "{}", answer.body);
     let message = answer.body["result"]["error"]["message"].as_str().unwrap();
     assert!(message.starts_with("origin has several push addresses"), "{message}");

@@ -22,7 +22,7 @@ pub(crate) fn ended_by(why: Stopped, limits: &CommandLimits, took: Duration) -> 
         }
         Stopped::HomeFull => {
             return "it was ended because it put more into its home and /tmp than they hold (`home_mib` of \
-                    `[commands]`); remove what is not needed there"
+                    `[commands]`)"
                 .to_owned();
         }
         Stopped::Memory => (memory(limits), memory_settings(limits)),
@@ -56,8 +56,12 @@ pub(crate) fn about_exit(code: i32, limits: &CommandLimits) -> Option<String> {
 }
 
 /// What programs say that could not start another process or thread: shells, Python and the C library.
-const NO_MORE_PROCESSES: [&str; 3] =
-    ["fork: Resource temporarily unavailable", "Cannot fork", "can't start new thread"];
+const NO_MORE_PROCESSES: [&str; 4] = [
+    "fork: Resource temporarily unavailable",
+    "fork: retry: Resource temporarily unavailable",
+    "Cannot fork",
+    "can't start new thread",
+];
 
 /// What a complaint says of the limit of processes, which ends nothing: the kernel refuses the next one.
 pub(crate) fn about_complaint(stderr: &str, limits: &CommandLimits) -> Option<String> {
@@ -158,7 +162,7 @@ mod tests {
             (
                 Stopped::HomeFull,
                 "it was ended because it put more into its home and /tmp than they hold (`home_mib` of \
-                 `[commands]`); remove what is not needed there",
+                 `[commands]`)",
             ),
         ] {
             assert_eq!(told(why), words, "{why:?}");
@@ -179,6 +183,7 @@ mod tests {
         let few = CommandLimits { processes: 30, ..CommandLimits::default() };
         for said in [
             "bash: fork: Resource temporarily unavailable\n",
+            "bash: fork: retry: Resource temporarily unavailable\n",
             "sh: 1: Cannot fork\n",
             "RuntimeError: can't start new thread\n",
         ] {

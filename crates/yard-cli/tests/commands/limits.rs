@@ -51,6 +51,11 @@ fn a_limit_that_ends_a_command_is_named_with_its_setting() {
              `[commands]`)",
         ),
         (
+            "for n in $(seq 40); do sleep 3 & done; wait",
+            "a program could start no more processes: a command may have 30 at a time (`processes` of \
+             `[commands]`)",
+        ),
+        (
             "python3 -c 'import threading, time; [threading.Thread(target=time.sleep, args=(3,)).start() for n in \
              range(100)]'",
             "a program could start no more processes: a command may have 30 at a time (`processes` of \

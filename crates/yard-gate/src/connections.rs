@@ -106,10 +106,7 @@ impl Session {
         chat: ChatId,
         command: &Command,
     ) -> Option<Reach> {
-        let net = self.open().web.for_commands()?;
-        if self.open().workspace.box_level() != Some(Level::Full) {
-            return None;
-        }
+        let net = self.open().web.for_commands().filter(|_| self.has_way_out())?;
         let policy = Connections {
             session: self.beside(chat),
             chat,
@@ -126,6 +123,12 @@ impl Session {
             listening: Mutex::default(),
         };
         Some(Reach::new(net, Arc::new(policy), self.open().web.held()))
+    }
+
+    /// Whether commands can reach any host at all, once that is allowed.
+    pub fn has_way_out(&self) -> bool {
+        self.open().web.for_commands().is_some()
+            && self.open().workspace.box_level() == Some(Level::Full)
     }
 
     /// Notes in the audit chain what a command did with the hosts that it asked for.

@@ -159,6 +159,17 @@ fn a6_a_remote_that_wants_a_password_is_the_persons_to_push_to() {
 }
 
 #[test]
+fn a6_without_a_network_nobody_is_asked_about_a_push_over_it() {
+    let yard = yard_with(way_to(&[]).without_commands());
+    repository(&yard);
+    git(&yard, &["commit", "-q", "--allow-empty", "-m", "one"]);
+    let answer = push(&yard, json!({"remote": "https://git.example/x.git"}));
+    assert!(answer.pending.is_none(), "{}", answer.body);
+    let message = answer.body["result"]["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("commands have no network here (`network` of `[commands]`)"));
+}
+
+#[test]
 fn a6_a_remote_with_several_addresses_is_not_pushed_to() {
     let yard = pushing_to("http://git.example/x.git", 80);
     for folder in ["./a.git", "./b.git"] {

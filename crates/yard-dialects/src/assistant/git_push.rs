@@ -78,6 +78,9 @@ impl Tool for GitPush {
             git::command(&place.repository, words.map(OsString::from).collect())
         };
         let finished = if intent.is_on_network() {
+            if !context.session.has_way_out() {
+                return Err(Stop::Fault(Fault::new(FaultCode::Unavailable, NO_NETWORK)));
+            }
             // Trying it out would reach the host before anybody said yes.
             commands::run(context, &git::with_network(push(None)))?
         } else {
@@ -139,6 +142,9 @@ impl Intent {
         format!("push to {remote} ({address}), branch {branch}{force}:\n{commit}\n{subjects}")
     }
 }
+
+const NO_NETWORK: &str = "commands have no network here (`network` of `[commands]`), and the remote is reached over it: \
+     ask a person to push, or name a folder of the workspace in `remote`";
 
 /// An address without the name and password that may stand before its host.
 fn without_password(address: &str) -> String {

@@ -26,7 +26,8 @@ Every command, terminal and `run_code` of an agent runs in a box. This page is m
 - **A few variables**: PATH, HOME, TMPDIR, LANG, USER, LOGNAME, TERM, those of the tables, and what the tool's own
   arguments set. None of your environment's others.
 
-More folders are shown by `show` of `[commands]`.
+More folders are shown by `show` of `[commands]`. On a server the PATH is that of the service, or the folders of `path` of
+`[commands]` (`path = [\"/opt/node/bin\"]`): they are shown and on the PATH, before the system's own.
 ";
 
 /// The whole page.

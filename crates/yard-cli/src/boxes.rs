@@ -20,8 +20,9 @@ const SHOWN_AT: &str = "/workspace";
 /// will lie.
 pub(crate) fn local(data: &Path, commands: &Commands) -> Boxed {
     let (data, probed) = (data.to_owned(), commands.clone());
-    let mut boxed =
-        configured(Boxed::new(move || probe(&data, &probed, None)), limits(commands), commands);
+    // Here the PATH is the person's own.
+    let probing = move || probe(&data, &probed, Person::of_this_process(), None);
+    let mut boxed = configured(Boxed::new(probing), limits(commands), commands);
     let show = commands.show.clone();
     boxed.hidden_programs = Some(Arc::new(move |name| {
         let person = Person::of_this_process();
@@ -48,17 +49,21 @@ fn configured(mut boxed: Boxed, limits: Limits, commands: &Commands) -> Boxed {
 
 /// Finds out what this machine can do for a server, whose workspaces share it.
 pub(crate) fn probe_served(data: &Path, commands: &Commands) -> Sandbox {
-    probe(data, commands, served_limits(commands).all_memory_bytes)
+    let mut person = Person::of_this_process();
+    let path = commands.path.as_ref().map(std::env::join_paths);
+    // Folders whose names cannot be in a PATH were refused with the configuration.
+    person.path = path.and_then(Result::ok).unwrap_or(person.path);
+    probe(data, commands, person, served_limits(commands).all_memory_bytes)
 }
 
 /// Finds out what this machine can do.
-fn probe(data: &Path, commands: &Commands, all_memory: Option<u64>) -> Sandbox {
+fn probe(data: &Path, commands: &Commands, person: Person<'_>, all_memory: Option<u64>) -> Sandbox {
     // Without a binary of its own to run, nothing runs: the probe says so.
     let helper = std::env::current_exe().unwrap_or_default();
     let wish = Wish {
         allow_unconfined: commands.allow_unconfined,
         shown: commands.show.clone(),
-        programs: find_programs().programs,
+        programs: find_programs(&person).programs,
         scratch: data.to_owned(),
         all_memory,
         ..Wish::default()
@@ -66,12 +71,11 @@ fn probe(data: &Path, commands: &Commands, all_memory: Option<u64>) -> Sandbox {
     Sandbox::probe(helper, wish)
 }
 
-/// What a box gets of the programs of whoever runs this one.
-pub(crate) fn find_programs() -> Found {
-    let person = Person::of_this_process();
-    let mut found = Found::of(&person);
-    caches::add_to(&mut found.programs, &person);
-    certificates::add_to(&mut found.programs, &person);
+/// What a box gets of a person's programs.
+pub(crate) fn find_programs(person: &Person<'_>) -> Found {
+    let mut found = Found::of(person);
+    caches::add_to(&mut found.programs, person);
+    certificates::add_to(&mut found.programs, person);
     git_identity::add_to(&mut found.programs);
     found
 }

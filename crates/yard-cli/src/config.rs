@@ -101,6 +101,9 @@ pub(crate) struct Commands {
     pub(crate) allow_unconfined: bool,
     /// Folders of this machine that every box shows, read-only: a toolchain, say.
     pub(crate) show: Vec<PathBuf>,
+    /// The folders in which commands of a server find programs, in place of the PATH of the service: each is shown
+    /// in every box, read-only, and on its PATH. The system's own come after them.
+    pub(crate) path: Option<Vec<PathBuf>>,
     /// Whether commands reach hosts at all, once a person, a rule or `[web]` allows it; they do if this is
     /// left out.
     pub(crate) network: Option<bool>,
@@ -275,6 +278,13 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), Failure> {
+        let is_odd = |folder: &&PathBuf| {
+            !folder.is_absolute() || folder.as_os_str().as_encoded_bytes().contains(&b':')
+        };
+        if let Some(folder) = self.commands.path.iter().flatten().find(is_odd) {
+            let why = format!("expected absolute folders without a colon, and not {folder:?}");
+            return Err(wrong("commands.path", &why));
+        }
         let short = self.jwt.secret.as_ref().is_some_and(|secret| secret.chars().count() < 32);
         let problem = if short {
             Some(("jwt.secret", "expected at least 32 characters"))
@@ -381,6 +391,7 @@ mod tests {
         assert!(told("[web]\nexempt = ['localhost']").contains("web.exempt"));
         assert!(told("[web]\nexempt = ['http://a:1/']").contains("web.exempt"));
         assert!(told("[commands]\nreach = ['5432']").contains("commands.reach"));
+        assert!(told("[commands]\npath = ['bin']").contains("commands.path"));
         assert!(told("[web]\nallow = ['https://a/']").contains("web.allow"));
         assert!(told("[web]\nsearch = 'bing'").contains("known: searxng, brave, tavily"));
         assert!(told("[web]\nsearch = 'tavily'").contains("search_key"));

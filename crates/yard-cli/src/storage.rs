@@ -90,6 +90,45 @@ pub(crate) fn measure(data: &Path) -> Vec<Measured> {
     states.map(|state| Measured { bytes: sizes(&state.path), state }).collect()
 }
 
+/// What a workspace keeps for its commands, in no step.
+pub(crate) struct Kept {
+    /// What people know the workspace by.
+    pub(crate) name: String,
+    /// The homes of chats with their `/tmp`, and the bytes of each; the largest first.
+    pub(crate) homes: Vec<(String, u64)>,
+    /// What commands added to caches of packages.
+    pub(crate) caches: u64,
+}
+
+/// What each workspace of a data folder keeps for its commands.
+pub(crate) fn kept_for_commands(data: &Path) -> Vec<Kept> {
+    let states = place::state_folders(data).into_iter();
+    let all = states.map(|StateFolder { name, path }| {
+        let folders = fs::read_dir(path.join("homes")).into_iter().flatten().flatten();
+        let mut homes: Vec<(String, u64)> = folders
+            .map(|home| (home.file_name().to_string_lossy().into_owned(), bytes_in(&home.path())))
+            .collect();
+        homes.sort_by(|one, other| (other.1, &one.0).cmp(&(one.1, &other.0)));
+        Kept { name, homes, caches: bytes_in(&path.join("caches")) }
+    });
+    all.collect()
+}
+
+/// What all files in a folder take of the disk.
+fn bytes_in(folder: &Path) -> u64 {
+    let (mut ahead, mut bytes) = (vec![folder.to_owned()], 0);
+    while let Some(path) = ahead.pop() {
+        match path.symlink_metadata() {
+            Ok(meta) if meta.is_dir() => {
+                let inside = fs::read_dir(&path).into_iter().flatten().flatten();
+                ahead.extend(inside.map(|entry| entry.path()));
+            }
+            _ => bytes += size_of(&path),
+        }
+    }
+    bytes
+}
+
 /// What a part may hold at most.
 pub(crate) fn budget(part: &Part, keeping: &Keeping) -> Option<u64> {
     (part.budget)(keeping)

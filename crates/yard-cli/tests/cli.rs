@@ -10,6 +10,12 @@
 )]
 
 #[cfg(target_os = "linux")]
+#[path = "support/canaries.rs"]
+mod canaries;
+#[cfg(target_os = "linux")]
+#[path = "cli/git.rs"]
+mod git;
+#[cfg(target_os = "linux")]
 #[path = "cli/lasting.rs"]
 mod lasting;
 #[cfg(target_os = "linux")]

@@ -12,6 +12,7 @@ pub mod effect;
 mod fast_map;
 pub mod fault;
 pub mod git;
+pub mod git_index;
 pub mod hash;
 pub mod id;
 pub mod kept;

@@ -119,6 +119,8 @@ pub(crate) fn story(context: &Context<'_>, finished: &Finished) -> Option<String
     let (mut parts, ended) = (Vec::new(), &finished.ran.ended);
     let limits = || context.session.command_limits();
     parts.extend(ended.stopped.map(|why| limit_words::ended_by(why, &limits(), ended.took)));
+    parts.extend(limit_words::about_exit(code(finished), &limits()));
+    parts.extend(limit_words::about_complaint(&complaint(finished), &limits()));
     parts.extend(finished.dropped.clone());
     parts.extend(changes(&finished.landed));
     parts.extend(masked(finished.ran.masked));
@@ -133,13 +135,18 @@ pub(crate) fn story(context: &Context<'_>, finished: &Finished) -> Option<String
     if parts.is_empty() { None } else { Some(parts.join("; ")) }
 }
 
+/// What a command wrote to its stream of errors, as far as an answer has it.
+fn complaint(finished: &Finished) -> String {
+    let said = &finished.ran.stderr;
+    [&said.head[..], &said.tail[..]].map(String::from_utf8_lossy).concat()
+}
+
 /// A word on a program that the command did not find, and that its box does not show.
 fn hidden(context: &Context<'_>, finished: &Finished) -> Option<String> {
     if code(finished) != hidden_words::NOT_FOUND {
         return None;
     }
-    let said = &finished.ran.stderr;
-    let text = [&said.head[..], &said.tail[..]].map(String::from_utf8_lossy).concat();
+    let text = complaint(finished);
     let name = hidden_words::missing_program(&text)?;
     let folder = context.session.hidden_program(name)?;
     Some(hidden_words::hidden(name, &folder))
@@ -228,6 +235,31 @@ mod tests {
 
     fn host(number: usize, access: Access) -> HostTraffic {
         HostTraffic { place: format!("h{number}.example:443"), tries: 1, up: 0, down: 0, access }
+    }
+
+    #[test]
+    fn what_is_not_kept_is_told_with_its_setting() {
+        for (what, words) in [
+            (
+                NotKept::CachesFull,
+                "the package caches of this workspace are full, so that what the command downloaded is not kept \
+                 for the next one (`toolyard storage` shows them; `caches_mib` of `[commands]` is their size)",
+            ),
+            (
+                NotKept::CachesUnusable("the disk is full".to_owned()),
+                "what the command added to the package caches is not kept: the disk is full",
+            ),
+            (
+                NotKept::HomeFull,
+                "the home and /tmp of this chat are full: remove what is not needed there (`home_mib` of \
+                 `[commands]` is their size)",
+            ),
+        ] {
+            assert_eq!(not_kept(&what), words);
+        }
+        assert_eq!(masked(0), None);
+        assert_eq!(masked(1).unwrap(), "1 file may not be read, and could not be opened");
+        assert_eq!(masked(7).unwrap(), "7 files may not be read, and could not be opened");
     }
 
     #[test]

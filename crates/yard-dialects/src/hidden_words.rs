@@ -24,6 +24,15 @@ pub(crate) fn missing_program(stderr: &str) -> Option<&str> {
     })
 }
 
+/// The same from what a terminal showed, where no exit code says that a program was missing: only words that mean
+/// nothing else count.
+pub(crate) fn missing_on_terminal(shown: &str) -> Option<&str> {
+    let means_it =
+        |line: &&str| line.contains("command not found") || line.ends_with(": not found");
+    let lines = shown.lines().map(str::trim_end).filter(means_it);
+    lines.rev().find_map(missing_program)
+}
+
 /// Where it is, and what to do.
 pub(crate) fn hidden(name: &str, folder: &Path) -> String {
     format!(
@@ -50,6 +59,18 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(missing_program(said), name, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_terminal_names_a_program_only_where_its_words_mean_nothing_else() {
+        for (shown, name) in [
+            ("$ cargo build\r\nbash: cargo: command not found\r\n$ ", Some("cargo")),
+            ("sh: 1: uv: not found\r\n", Some("uv")),
+            ("cat: notes: No such file or directory\r\n", None),
+            ("", None),
+        ] {
+            assert_eq!(missing_on_terminal(shown), name, "{shown}");
         }
     }
 

@@ -21,7 +21,8 @@ pub(crate) fn ended_by(why: Stopped, limits: &CommandLimits, took: Duration) -> 
                 .to_owned();
         }
         Stopped::HomeFull => {
-            return "it was ended because it put more into its home and /tmp than they hold"
+            return "it was ended because it put more into its home and /tmp than they hold (`home_mib` of \
+                    `[commands]`)"
                 .to_owned();
         }
         Stopped::Memory => (memory(limits), memory_settings(limits)),
@@ -37,6 +38,40 @@ pub(crate) fn ended_by(why: Stopped, limits: &CommandLimits, took: Duration) -> 
         }
     };
     format!("it was ended because {because}, which is the limit ({setting} of `[commands]`)")
+}
+
+/// The exit code of a program that the kernel ended because it wrote too large a file: 128 and the number of the
+/// signal, SIGXFSZ.
+const FILE_TOO_LARGE: i32 = 128 + 25;
+
+/// What an exit code says of the limit of one file.
+pub(crate) fn about_exit(code: i32, limits: &CommandLimits) -> Option<String> {
+    (code == FILE_TOO_LARGE).then(|| {
+        format!(
+            "a program was ended because it wrote a file larger than {}, which is the limit (`file_mib` of \
+             `[commands]`)",
+            size(limits.file_bytes)
+        )
+    })
+}
+
+/// What programs say that could not start another process or thread: shells, Python and the C library.
+const NO_MORE_PROCESSES: [&str; 4] = [
+    "fork: Resource temporarily unavailable",
+    "fork: retry: Resource temporarily unavailable",
+    "Cannot fork",
+    "can't start new thread",
+];
+
+/// What a complaint says of the limit of processes, which ends nothing: the kernel refuses the next one.
+pub(crate) fn about_complaint(stderr: &str, limits: &CommandLimits) -> Option<String> {
+    NO_MORE_PROCESSES.iter().any(|words| stderr.contains(words)).then(|| {
+        format!(
+            "a program could start no more processes: a command may have {} at a time (`processes` of \
+             `[commands]`)",
+            limits.processes
+        )
+    })
 }
 
 /// Why a terminal was ended that ran for as long as one may.
@@ -126,7 +161,8 @@ mod tests {
             ),
             (
                 Stopped::HomeFull,
-                "it was ended because it put more into its home and /tmp than they hold",
+                "it was ended because it put more into its home and /tmp than they hold (`home_mib` of \
+                 `[commands]`)",
             ),
         ] {
             assert_eq!(told(why), words, "{why:?}");
@@ -137,6 +173,27 @@ mod tests {
             "it was ended because it took more than 17.5 GiB of memory, or all commands of this server took \
              more than 512 MiB, which is the limit (`memory_mib`, `all_memory_mib` of `[commands]`)"
         );
+        assert_eq!(
+            about_exit(153, &CommandLimits { file_bytes: 4 << 30, ..CommandLimits::default() })
+                .unwrap(),
+            "a program was ended because it wrote a file larger than 4.0 GiB, which is the limit (`file_mib` of \
+             `[commands]`)"
+        );
+        assert_eq!(about_exit(1, &CommandLimits::default()), None);
+        let few = CommandLimits { processes: 30, ..CommandLimits::default() };
+        for said in [
+            "bash: fork: Resource temporarily unavailable\n",
+            "bash: fork: retry: Resource temporarily unavailable\n",
+            "sh: 1: Cannot fork\n",
+            "RuntimeError: can't start new thread\n",
+        ] {
+            assert_eq!(
+                about_complaint(said, &few).unwrap(),
+                "a program could start no more processes: a command may have 30 at a time (`processes` of \
+                 `[commands]`)"
+            );
+        }
+        assert_eq!(about_complaint("read: Resource temporarily unavailable\n", &few), None);
         assert_eq!(
             end_of_life(Duration::from_secs(12 * 3_600)),
             "it ran out of time and was ended, with everything that it had started: a terminal may run for 12 hours \

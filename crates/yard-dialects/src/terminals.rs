@@ -9,7 +9,7 @@ use yard_core::WsPath;
 use yard_gate::{Listed, Screen, Seen, Stopped, Why};
 
 use crate::tool::Context;
-use crate::{commands, limit_words};
+use crate::{commands, hidden_words, limit_words};
 
 /// How long a call looks at a terminal.
 pub(crate) const LOOK: Duration = Duration::from_secs(10);
@@ -141,6 +141,7 @@ fn message(context: &Context<'_>, seen: &Seen) -> Option<String> {
         seen.trouble.iter().map(|why| format!("what it changed is not recorded yet: {why}")),
     );
     parts.extend(commands::masked(seen.masked));
+    parts.extend(hidden_program(context, seen));
     parts.extend(commands::hosts(&seen.hosts));
     parts.extend(listening(&seen.glance.ports));
     if parts.is_empty() { None } else { Some(parts.join("; ")) }
@@ -158,6 +159,15 @@ fn listening(ports: &[u16]) -> Option<String> {
         "it listens on {noun} {all}: other commands of this chat reach {one} as 127.0.0.1:{first}, and the person \
          opens {one} in a browser with `toolyard ports`"
     ))
+}
+
+/// A sentence on a program that a shell did not find, and that the box does not show.
+fn hidden_program(context: &Context<'_>, seen: &Seen) -> Option<String> {
+    let said = &seen.glance.said;
+    let text = [&said.head[..], &said.tail[..]].map(String::from_utf8_lossy).concat();
+    let name = hidden_words::missing_on_terminal(&text)?;
+    let folder = context.session.hidden_program(name)?;
+    Some(hidden_words::hidden(name, &folder))
 }
 
 /// A terminal in a listing.

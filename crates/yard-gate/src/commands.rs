@@ -1,5 +1,6 @@
 //! Commands: judged when they start, run in the box, and judged again by what they changed, before it
-//! counts. The text of a command is judged by nobody.
+//! counts. The text of a command is judged by nobody; it only decides whether a person is asked once for all hosts
+//! of an install, or for each host (`install_commands.rs`).
 //!
 //! Where there is no layer a command runs in place, so that its start is all that can be judged: what is
 //! there is recorded before it, and what it changed afterwards, as its caller's step.

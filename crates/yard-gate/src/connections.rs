@@ -4,13 +4,16 @@
 //!
 //! A yes "once" is for the commands that wait for it, or else for the next one that tries: each of them may
 //! reach that host and port until it ends. A yes for the chat or by a rule is a rule on the host.
+//!
+//! A command that is an install and nothing else (`install_commands.rs`) asks once, with the first host: that
+//! request says that it is for every public host, and so is the yes, until that command ends.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use yard_core::{
     ApprovalId, Call, ChatId, Dial, Effect, EffectKind, Fault, FaultCode, Result, RunId,
 };
@@ -21,6 +24,7 @@ use yard_store::{Approval, ApprovalFilter, ApprovalStatus, Request, StoreError};
 
 use crate::approvals::{effect_json, let_through, place_asked_for, shown_state, state_of_start};
 use crate::claims::is_expired;
+use crate::install_commands::is_install;
 use crate::session::nobody_there;
 use crate::{Asks, Listening, Origin, Session, Verdict};
 
@@ -34,6 +38,11 @@ const MOST_COUNTED: usize = 1_000;
 const SHOWN_BYTES: usize = 2_000;
 /// Hosts that an audit row names.
 const AUDITED_HOSTS: usize = 32;
+/// What the arguments of a request say of an install.
+const COVERS: &str = "covers";
+const PUBLIC_HOSTS: &str = "every public host that this install reaches";
+/// Stands for all public hosts of an install. No host has such a name.
+const INSTALL: &str = "install";
 /// How often the store is looked at although no bell rang: another process may have decided.
 const GLANCE: Duration = Duration::from_millis(300);
 
@@ -46,8 +55,15 @@ struct Connections {
     tool: String,
     /// What a person is shown of the command.
     shown: String,
+    /// Where it starts.
+    folder: String,
     /// The command was allowed to reach every public host.
     covers_public_hosts: bool,
+    /// The host and port that the person saw when they said yes to the start.
+    shown_host: Option<Arc<str>>,
+    /// The command installs packages and does nothing else: one yes is for all its public hosts.
+    is_install: bool,
+    /// By host and port, or [`INSTALL`].
     hosts: Mutex<HashMap<String, Standing>>,
     bell: Arc<Rung>,
     /// Once something waits for a person.
@@ -90,10 +106,7 @@ impl Session {
         chat: ChatId,
         command: &Command,
     ) -> Option<Reach> {
-        let net = self.open().web.for_commands()?;
-        if self.open().workspace.box_level() != Some(Level::Full) {
-            return None;
-        }
+        let net = self.open().web.for_commands().filter(|_| self.has_way_out())?;
         let policy = Connections {
             session: self.beside(chat),
             chat,
@@ -101,12 +114,21 @@ impl Session {
             toolset: origin.toolset.to_owned(),
             tool: origin.tool.to_owned(),
             shown: shown(command),
+            folder: command.folder.to_string(),
             covers_public_hosts: origin.asks == Asks::ToStart,
+            shown_host: self.shown_host().filter(|_| origin.asks == Asks::Always),
+            is_install: in_shell(command).is_some_and(|line| is_install(&line)),
             hosts: Mutex::default(),
             bell: Arc::default(),
             listening: Mutex::default(),
         };
         Some(Reach::new(net, Arc::new(policy), self.open().web.held()))
+    }
+
+    /// Whether commands can reach any host at all, once that is allowed.
+    pub fn has_way_out(&self) -> bool {
+        self.open().web.for_commands().is_some()
+            && self.open().workspace.box_level() == Some(Level::Full)
     }
 
     /// Notes in the audit chain what a command did with the hosts that it asked for.
@@ -141,8 +163,8 @@ impl ConnectionPolicy for Connections {
     }
 
     fn decide_again(&self, target: &Target, at_most: Duration) -> ConnectionVerdict {
-        let place = target.place();
-        let Some(Standing::Asked { id, looked, rung }) = held(&self.hosts).get(&place).cloned()
+        let (place, key) = (target.place(), self.key(target));
+        let Some(Standing::Asked { id, looked, rung }) = held(&self.hosts).get(&key).cloned()
         else {
             return self.decided(target, Look::Again);
         };
@@ -158,6 +180,19 @@ impl ConnectionPolicy for Connections {
 impl Connections {
     fn origin(&self) -> Origin<'_> {
         Origin { toolset: &self.toolset, tool: &self.tool, asks: Asks::Never }
+    }
+
+    /// Whether a yes to the install covers this host.
+    fn is_covered_by_install(&self, target: &Target) -> bool {
+        self.is_install && !self.session.open().web.is_for_commands_alone(target)
+    }
+
+    /// What a person's answer is kept under.
+    fn key(&self, target: &Target) -> String {
+        match self.is_covered_by_install(target) {
+            true => INSTALL.to_owned(),
+            false => target.place(),
+        }
     }
 
     fn decided(&self, target: &Target, look: Look) -> ConnectionVerdict {
@@ -189,7 +224,14 @@ impl Connections {
         if self.covers_public_hosts && !open.web.is_for_commands_alone(target) {
             return Ok(ConnectionVerdict::Allow);
         }
-        let standing = held(&self.hosts).get(&place).cloned();
+        if self.shown_host.as_deref() == Some(&place) {
+            return Ok(ConnectionVerdict::Allow);
+        }
+        let reason = match self.is_covered_by_install(target) {
+            true => format!("an install, which a yes lets reach every public host: {reason}"),
+            false => reason,
+        };
+        let standing = held(&self.hosts).get(&self.key(target)).cloned();
         match standing {
             Some(Standing::Allowed) => Ok(ConnectionVerdict::Allow),
             Some(Standing::Refused(why)) => Ok(ConnectionVerdict::Deny(why)),
@@ -214,27 +256,27 @@ impl Connections {
         effect: &Effect,
         reason: &str,
     ) -> Result<ConnectionVerdict> {
-        let (place, rung) = (target.place(), self.bell.count());
+        let (place, key, rung) = (target.place(), self.key(target), self.bell.count());
         let row = self.session.open().desk.approval(id).map_err(store_fault)?;
         match row.as_ref().map(|row| row.status) {
             Some(ApprovalStatus::Pending) => {
                 let looked = self.call.world().elapsed();
-                self.stands(&place, Standing::Asked { id, looked, rung });
+                self.stands(&key, Standing::Asked { id, looked, rung });
                 Ok(waits(&place, id))
             }
             // Whoever of those who wait comes first uses the yes up, and it is for all of them.
             Some(ApprovalStatus::Approved) => {
                 self.use_up(id)?;
-                self.stands(&place, Standing::Allowed);
+                self.stands(&key, Standing::Allowed);
                 Ok(ConnectionVerdict::Allow)
             }
             Some(ApprovalStatus::Executed) => {
-                self.stands(&place, Standing::Allowed);
+                self.stands(&key, Standing::Allowed);
                 Ok(ConnectionVerdict::Allow)
             }
             Some(ApprovalStatus::Denied) => {
                 let why = row.as_ref().map(refused).unwrap_or_default();
-                self.stands(&place, Standing::Refused(why.clone()));
+                self.stands(&key, Standing::Refused(why.clone()));
                 Ok(ConnectionVerdict::Deny(why))
             }
             // It was withdrawn, or is too old.
@@ -245,14 +287,14 @@ impl Connections {
     /// Asks a person, unless one is asked already, or has said yes and no command has used that.
     fn ask(&self, target: &Target, effect: &Effect, reason: &str) -> Result<ConnectionVerdict> {
         let (session, open) = (&self.session, self.session.open());
-        let (place, rung) = (target.place(), self.bell.count());
+        let (place, key, rung) = (target.place(), self.key(target), self.bell.count());
         let mut tries = held(&open.host_tries);
         if self.takes_up(target)? {
-            self.stands(&place, Standing::Allowed);
+            self.stands(&key, Standing::Allowed);
             return Ok(ConnectionVerdict::Allow);
         }
         let waiting = self.requests(ApprovalStatus::Pending)?;
-        let same = waiting.iter().find(|row| asks_for(row, target)).map(|row| row.id);
+        let same = waiting.iter().find(|row| self.asks_for(row, target)).map(|row| row.id);
         let hosts = waiting.iter().filter(|row| place_asked_for(&row.request).is_some()).count();
         let id = match same {
             Some(id) => {
@@ -276,7 +318,7 @@ impl Connections {
             }
         };
         let looked = self.call.world().elapsed();
-        self.stands(&place, Standing::Asked { id, looked, rung });
+        self.stands(&key, Standing::Asked { id, looked, rung });
         self.listen();
         Ok(waits(&place, id))
     }
@@ -298,9 +340,13 @@ impl Connections {
     }
 
     fn request(&self, target: &Target, effect: &Effect, reason: &str) -> Request {
-        let args = json!({
+        let mut args = json!({
             "command": self.shown, "host": target.host(), "port": target.port(),
         });
+        if self.is_covered_by_install(target) {
+            args["folder"] = json!(self.folder);
+            args[COVERS] = json!(PUBLIC_HOSTS);
+        }
         let state = shown_state(self.origin(), &args, &state_of_start(effect, ""));
         Request {
             toolset: self.toolset.clone(),
@@ -313,6 +359,18 @@ impl Connections {
             preset: self.session.policy().preset().word().to_owned(),
             run: None,
             root: self.session.mount().map(|mount| mount.name.clone()),
+        }
+    }
+
+    /// Whether a request is the one that this command would make for a host: of an install, one for the same
+    /// command in the same folder, whichever of its hosts was first.
+    fn asks_for(&self, row: &Approval, target: &Target) -> bool {
+        let Some((host, port)) = place_asked_for(&row.request) else { return false };
+        let args: Value = serde_json::from_str(&row.request.args).unwrap_or_default();
+        let covers_all = args[COVERS] == PUBLIC_HOSTS;
+        match self.is_covered_by_install(target) {
+            true => covers_all && args["command"] == self.shown && args["folder"] == self.folder,
+            false => !covers_all && (host.as_str(), port) == (target.host(), target.port()),
         }
     }
 
@@ -329,7 +387,7 @@ impl Connections {
     /// Whether a person said yes to this host after the command that asked was over: this one uses it up.
     fn takes_up(&self, target: &Target) -> Result<bool> {
         for row in self.requests(ApprovalStatus::Approved)? {
-            if !asks_for(&row, target) || row.started {
+            if !self.asks_for(&row, target) || row.started {
                 continue;
             }
             if is_expired(&row, &self.call) {
@@ -402,11 +460,6 @@ impl Session {
     }
 }
 
-fn asks_for(row: &Approval, target: &Target) -> bool {
-    place_asked_for(&row.request)
-        .is_some_and(|(host, port)| (host.as_str(), port) == (target.host(), target.port()))
-}
-
 fn tried(reason: &str, count: u64) -> String {
     match count {
         1 => format!("{reason} (tried once)"),
@@ -432,17 +485,23 @@ fn waits(place: &str, id: ApprovalId) -> ConnectionVerdict {
 
 /// The command as a person reads it: what a shell was given, or the program with its arguments.
 fn shown(command: &Command) -> String {
-    let words: Vec<String> =
-        command.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mut text = match words.as_slice() {
-        [shell, flag, _, _, text] if shell == "sh" && flag == "-c" => text.clone(),
-        words => words.join(" "),
-    };
+    let words: Vec<_> = command.argv.iter().map(|word| word.to_string_lossy()).collect();
+    let mut text = in_shell(command).unwrap_or_else(|| words.join(" "));
     if text.len() > SHOWN_BYTES {
         text.truncate(text.floor_char_boundary(SHOWN_BYTES));
         text.push('…');
     }
     text
+}
+
+/// What a shell was given, if the command is one in a shell.
+fn in_shell(command: &Command) -> Option<String> {
+    match command.argv.as_slice() {
+        [shell, flag, _, _, text] if shell == "sh" && flag == "-c" => {
+            Some(text.to_string_lossy().into_owned())
+        }
+        _ => None,
+    }
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -16,6 +16,7 @@ mod commands;
 mod connections;
 mod events;
 mod form;
+mod install_commands;
 mod mount;
 mod open;
 mod page;

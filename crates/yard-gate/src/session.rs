@@ -13,6 +13,7 @@ use yard_core::op::Operation;
 use yard_core::{
     ApprovalId, Call, ChatId, Effect, Fault, FaultCode, Limits, QuestionId, Result, RunId, WsPath,
 };
+use yard_kernel::net::Target;
 use yard_kernel::{Committed, Execute, Planned, Proposal, Signed, Upload};
 use yard_store::{AuditEntry, Chat, Mode, NewTurn, Rider};
 
@@ -111,6 +112,8 @@ pub struct Session {
     is_inner: bool,
     /// What a person is shown of a start beside its effect: a yes is to that.
     shown: Option<Arc<str>>,
+    /// The host and port that the person is shown with the start: a yes to it is one to them.
+    shown_host: Option<Arc<str>>,
     /// Nothing happens: what would decide is noted here.
     notebook: Option<Arc<Notebook>>,
     /// Its caller may read paths of the host (R13).
@@ -187,6 +190,7 @@ impl Session {
             permit: None,
             is_inner: false,
             shown: None,
+            shown_host: None,
             notebook: None,
             shows_host: false,
             confines: None,
@@ -250,6 +254,19 @@ impl Session {
     #[must_use]
     pub fn showing(&self, text: &str) -> Self {
         Self { shown: Some(text.into()), ..self.clone() }
+    }
+
+    /// The same session, whose next start shows the person an address on the network: a yes to the start lets the
+    /// command reach its host and port, and nothing else there. An address that cannot be read adds nothing.
+    #[must_use]
+    pub fn showing_address(&self, address: &str) -> Self {
+        let host = Target::parse(address).ok().map(|target| target.place().into());
+        Self { shown_host: host, ..self.clone() }
+    }
+
+    /// The host and port that a yes to the start covers.
+    pub(crate) fn shown_host(&self) -> Option<Arc<str>> {
+        self.shown_host.clone()
     }
 
     /// Whether a person is shown more of a start than its effect.

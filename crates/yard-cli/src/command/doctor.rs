@@ -12,14 +12,19 @@ use crate::door::Door;
 use crate::failure::Failure;
 use crate::leftovers;
 use crate::overlap::overlap;
+use crate::person::Person;
 use crate::place::{self, DataFolder};
 use crate::reply::{Body, Reply};
 use crate::terminal::{ADDED, BOLD, FAINT, REMOVED, Terminal, visible_cell};
 use crate::toolchains::Found;
-use crate::{box_page, boxes};
+use crate::{box_page, boxes, storage};
+
+use super::storage::size;
 
 /// The name of what is said about the folder itself.
 const THIS_FOLDER: &str = "this folder";
+/// Homes, and caches, that are named.
+const MOST_KEPT: usize = 10;
 
 /// See what the box around commands can do on this machine
 #[derive(clap::Args)]
@@ -43,14 +48,17 @@ impl Options {
         }
         let helper = std::env::current_exe()
             .map_err(|error| Failure::io("this program cannot be found", &error))?;
-        let (scratch, found) = (scratch(door), boxes::find_programs());
-        let about_programs = about_programs(&found);
+        let (config, scratch) = (configuration(door), scratch(door));
+        let found = boxes::find_programs(&Person::of_this_process());
+        let shown = config.as_ref().map(|config| config.commands.show.clone()).unwrap_or_default();
+        let about_programs = about_programs(&found, &shown);
         let programs = found.programs;
-        let sandbox = Sandbox::probe(helper, Wish { scratch, programs, ..Wish::default() });
+        let sandbox = Sandbox::probe(helper, Wish { scratch, programs, shown, ..Wish::default() });
         let mut findings = sandbox.findings().to_vec();
         findings.push(about_programs);
         findings.push(about_masked(&sandbox.masked()));
-        findings.extend(about_configuration(door));
+        findings.extend(about_configuration(&config));
+        findings.extend(about_kept(door, &config));
         findings.extend(about_root(&sandbox, door));
         let is_unfit = |finding: &Finding| finding.name == THIS_FOLDER && !finding.ok;
         let runs = sandbox.level() == Level::Full && !findings.iter().any(is_unfit);
@@ -84,13 +92,13 @@ impl Options {
 }
 
 /// What the box shows of the person's own programs.
-fn about_programs(found: &Found) -> Finding {
+fn about_programs(found: &Found, configured: &[PathBuf]) -> Finding {
     let toolchains = match found.toolchains.as_slice() {
         [] => "no toolchain in the home".to_owned(),
         names => names.join(", "),
     };
-    let shown: Vec<String> =
-        found.programs.shown.iter().map(|path| path.display().to_string()).collect();
+    let shown = found.programs.shown.iter().chain(configured);
+    let shown: Vec<String> = shown.map(|path| path.display().to_string()).collect();
     let folders = match shown.as_slice() {
         [] => "nothing besides the system's folders is shown".to_owned(),
         shown => format!("shown, read-only: {}", shown.join(", ")),
@@ -115,9 +123,9 @@ fn about_masked(masked: &[PathBuf]) -> Finding {
 }
 
 /// What the configuration lets commands reach and use.
-fn about_configuration(door: &Door) -> Vec<Finding> {
+fn about_configuration(config: &Result<Config, Failure>) -> Vec<Finding> {
     let finding = |name, ok, found, remedy| Finding { name, ok, needed: false, found, remedy };
-    let config = match configuration(door) {
+    let config = match config {
         Ok(config) => config,
         Err(failure) => {
             let remedy = failure.hint().unwrap_or_default().to_owned();
@@ -135,6 +143,39 @@ fn about_configuration(door: &Door) -> Vec<Finding> {
     vec![
         finding("hosts", true, hosts, String::new()),
         finding("limits of a command", true, limits, String::new()),
+    ]
+}
+
+/// The homes of chats and the caches of packages, workspace by workspace.
+fn about_kept(door: &Door, config: &Result<Config, Failure>) -> Vec<Finding> {
+    let Some(data) = place::existing_data_folder(door.data_dir()) else { return Vec::new() };
+    let keeping = config.as_ref().map(|config| boxes::keeping(&config.commands));
+    let keeping = keeping.unwrap_or_default();
+    let kept = storage::kept_for_commands(&data);
+    let homes = kept.iter().flat_map(|kept| {
+        let of_one = |(chat, bytes): &(String, u64)| {
+            format!("{} of chat {chat} in {}", size(*bytes), kept.name)
+        };
+        kept.homes.iter().map(of_one)
+    });
+    let caches = kept.iter().filter(|kept| kept.caches > 0);
+    let caches = caches.map(|kept| format!("{} of {}", size(kept.caches), kept.name));
+    let finding = |name, kept: Vec<String>, most: u64, whose: &str| {
+        let some = kept.iter().take(MOST_KEPT).cloned().collect::<Vec<_>>().join(", ");
+        let more = match kept.len().saturating_sub(MOST_KEPT) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let some = if some.is_empty() { "none".to_owned() } else { some };
+        let found = format!(
+            "{some}{more}; at most {} {whose} (`toolyard storage` shows all that is kept)",
+            size(most)
+        );
+        Finding { name, ok: true, needed: false, found, remedy: String::new() }
+    };
+    vec![
+        finding("homes of chats", homes.collect(), keeping.home_bytes, "each"),
+        finding("caches of packages", caches.collect(), keeping.caches_bytes, "of a workspace"),
     ]
 }
 

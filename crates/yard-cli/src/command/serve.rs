@@ -41,6 +41,7 @@ Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLY
   [workspaces]    folders (of this machine, below which people may place workspaces)
   [commands]      network (true), reach (host:port pairs of this machine or its network that commands
                   reach once a person allows it), show (folders that every box shows, read-only),
+                  path (folders in which commands find programs, in place of the service's PATH),
                   all_memory_mib (of all commands together: three quarters of the machine's),
                   memory_mib (of one: half of that), processes (4096), run_minutes (60),
                   cpu_seconds (no limit), open_files (4096), file_mib (4096), written_mib (8192),

@@ -98,7 +98,7 @@ fn to_text(measured: &[Measured], keeping: &Keeping, terminal: Terminal) -> Repl
 }
 
 /// Bytes as people count them.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match UNITS.iter().find(|(unit, _)| bytes >= *unit) {
         Some((unit, name)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),

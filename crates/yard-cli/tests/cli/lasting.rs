@@ -128,8 +128,12 @@ fn a_full_home_ends_a_command_that_fills_it_and_lets_the_next_make_room() {
     let yard = Yard::new();
     configure(&yard, "[commands]\nhome_mib = 8\n");
     let filled = shell_in(&yard, None, "head -c 20000000 /dev/zero > ~/big; sleep 20");
-    let words = filled.to_string();
-    assert!(words.contains("home and /tmp of this chat are full"), "{words}");
+    assert_eq!(
+        filled["message"],
+        "it was ended because it put more into its home and /tmp than they hold (`home_mib` of `[commands]`); the \
+         home and /tmp of this chat are full: remove what is not needed there (`home_mib` of `[commands]` is their \
+         size)"
+    );
     assert_eq!(said(&yard, "sleep 0.5; rm ~/big; echo made room"), "made room\n");
     assert_eq!(said(&yard, "echo small > ~/a; sleep 0.5; cat ~/a"), "small\n");
 }
@@ -202,7 +206,11 @@ fn caches_that_are_full_say_so_and_keep_what_they_had() {
     configure(&yard, "[commands]\ncaches_mib = 1\n");
     said(&yard, "mkdir -p $PIP_CACHE_DIR && echo kept > $PIP_CACHE_DIR/small");
     let full = shell_in(&yard, None, "head -c 3000000 /dev/urandom > $PIP_CACHE_DIR/large");
-    assert!(full.to_string().contains("package caches of this workspace are full"), "{full}");
+    assert_eq!(
+        full["message"],
+        "the package caches of this workspace are full, so that what the command downloaded is not kept for the \
+         next one (`toolyard storage` shows them; `caches_mib` of `[commands]` is their size)"
+    );
     assert_eq!(said(&yard, "cat $PIP_CACHE_DIR/small; ls $PIP_CACHE_DIR"), "kept\nsmall\n");
 }
 

@@ -139,6 +139,50 @@ fn a_program_that_the_box_does_not_show_is_named_with_its_folder() {
 }
 
 #[test]
+fn a_terminal_is_told_of_a_program_that_the_box_does_not_show() {
+    let yard = Yard::new();
+    program(&yard, "bin/hidden-tool", "hidden");
+    let folder = home(&yard).join("bin");
+    for (command, is_hidden) in [("hidden-tool; cat", true), ("no-tool-of-that-name; cat", false)] {
+        let args = json!({"session_id": "t", "cmd": command, "workdir": null}).to_string();
+        let mut call = yard.command(&["call", "--toolset", "codex", "exec_command", &args]);
+        let ran = Ran::from(call.env("PATH", "/usr/bin:/bin").output().unwrap());
+        let told = ran.json()["result"].clone();
+        let words = format!(
+            "hidden-tool is in a folder that the box does not show: {}; name it in `show` of `[commands]`, and \
+             start the program by its path there",
+            folder.display()
+        );
+        let expected = if is_hidden { json!(words) } else { Value::Null };
+        assert_eq!(told["message"], expected, "{told}");
+    }
+}
+
+#[test]
+fn doctor_lists_homes_and_caches_and_what_the_configuration_shows() {
+    let yard = Yard::new();
+    program(&yard, "more/tool", "more");
+    shell(&yard, &[], "head -c 3145728 /dev/urandom > $HOME/kept");
+    let more = home(&yard).join("more").display().to_string();
+    let mut doctor = yard.command(&["doctor", "--json"]);
+    doctor.env("TOOLYARD__COMMANDS__SHOW", format!("[{more:?}]"));
+    doctor.env("TOOLYARD__COMMANDS__HOME_MIB", "64");
+    let told = Ran::from(doctor.output().unwrap()).json();
+    let found = |name: &str| {
+        let mut findings = told["findings"].as_array().unwrap().iter();
+        let finding = findings.find(|finding| finding["name"] == name);
+        finding.unwrap_or_else(|| panic!("{name}: {told}"))["found"].as_str().unwrap().to_owned()
+    };
+    let homes = found("homes of chats");
+    assert!(homes.starts_with("3.0 MiB of chat "), "{homes}");
+    let root = yard.root().canonicalize().unwrap();
+    assert!(homes.contains(&format!(" in {};", root.display())), "{homes}");
+    assert!(homes.contains("at most 64.0 MiB each"), "{homes}");
+    assert!(found("caches of packages").contains("at most 16.0 GiB of a workspace"), "{told}");
+    assert!(found("your programs").contains(&more), "{told}");
+}
+
+#[test]
 fn doctor_says_what_the_box_sees() {
     let yard = Yard::new();
     let mut doctor = yard.command(&["doctor", "--json"]);

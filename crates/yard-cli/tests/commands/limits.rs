@@ -25,6 +25,8 @@ fn a_limit_that_ends_a_command_is_named_with_its_setting() {
         memory_bytes: 96 * MEGA,
         cpu_seconds: Some(1),
         written_bytes: 4 * MEGA,
+        file_bytes: MEGA,
+        processes: 30,
         ..Limits::default()
     };
     let yard = yard_with(limits);
@@ -40,8 +42,24 @@ fn a_limit_that_ends_a_command_is_named_with_its_setting() {
              of `[commands]`)",
         ),
         (
-            "head -c 20000000 /dev/zero > big; sleep 5",
+            "for n in 1 2 3 4 5 6; do head -c 1000000 /dev/zero > big$n; done; sleep 5",
             "it was ended because it wrote more than 4 MiB, which is the limit (`written_mib` of `[commands]`)",
+        ),
+        (
+            "exec head -c 2000000 /dev/zero > big",
+            "a program was ended because it wrote a file larger than 1 MiB, which is the limit (`file_mib` of \
+             `[commands]`)",
+        ),
+        (
+            "for n in $(seq 40); do sleep 3 & done; wait",
+            "a program could start no more processes: a command may have 30 at a time (`processes` of \
+             `[commands]`)",
+        ),
+        (
+            "python3 -c 'import threading, time; [threading.Thread(target=time.sleep, args=(3,)).start() for n in \
+             range(100)]'",
+            "a program could start no more processes: a command may have 30 at a time (`processes` of \
+             `[commands]`)",
         ),
     ] {
         let told = shell(&yard, command);

@@ -48,7 +48,7 @@ impl Host {
         format!("http://{name}:{}/", self.port)
     }
 
-    fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.asked.lock().unwrap().len()
     }
 }
@@ -117,13 +117,13 @@ fn stdout(told: &Value) -> String {
     told["stdout"].as_str().unwrap_or_else(|| panic!("no stdout: {told}")).to_owned()
 }
 
-fn requests(yard: &Yard, status: ApprovalStatus) -> Vec<Approval> {
+pub(crate) fn requests(yard: &Yard, status: ApprovalStatus) -> Vec<Approval> {
     let filter = ApprovalFilter { status: Some(status), ..ApprovalFilter::default() };
     yard.person().approvals().list(filter, None, 100).unwrap().rows
 }
 
 /// The request that a command waits for.
-fn awaited(yard: &Yard) -> Approval {
+pub(crate) fn awaited(yard: &Yard) -> Approval {
     let until = Instant::now() + Duration::from_secs(20);
     loop {
         if let Some(row) = requests(yard, ApprovalStatus::Pending).into_iter().next() {
@@ -134,7 +134,7 @@ fn awaited(yard: &Yard) -> Approval {
     }
 }
 
-fn decide(yard: &Yard, id: ApprovalId, approves: bool, scope: Scope) -> Approval {
+pub(crate) fn decide(yard: &Yard, id: ApprovalId, approves: bool, scope: Scope) -> Approval {
     let ruling = Ruling { approves, scope, reason: None, args: None, state: shown(yard, id) };
     yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
 }

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use yard_dialects::Answer;
+use yard_gate::Web;
 use yard_kernel::Boxed;
 use yard_kernel::sandbox::{Sandbox, Wish};
 use yard_testkit::{Folders, Plan, Yard};
@@ -19,10 +20,15 @@ const PRETTIER: &str = "prettier@3.9.10";
 
 /// A yard whose boxes show these folders of the machine besides.
 pub(crate) fn yard_showing(shown: Vec<PathBuf>) -> Yard {
+    yard_showing_with(shown, Web::default())
+}
+
+/// The same, with what of the network can be reached.
+pub(crate) fn yard_showing_with(shown: Vec<PathBuf>, web: Web) -> Yard {
     let helper = PathBuf::from(env!("CARGO_BIN_EXE_toolyard"));
     let wish = Wish { shown, ..Wish::default() };
     let boxed = Some(Boxed::new(move || Sandbox::probe(helper, wish)));
-    Yard::open(&Folders::new(), Plan { boxed, ..Plan::default() }).unwrap()
+    Yard::open(&Folders::new(), Plan { boxed, web, ..Plan::default() }).unwrap()
 }
 
 /// A call of `assistant`, as an agent makes it under the open policy.

@@ -3,13 +3,17 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use yard_gate::{Net, Web};
 use yard_testkit::Yard;
 
-use crate::ground::yard;
+use crate::ground::{guarded, yard};
+use crate::network::awaited;
 use crate::programs::{
     bare_path, call, error, managers, pnpm, python, run, rust, value, yard_showing,
+    yard_showing_with,
 };
 
 #[track_caller]
@@ -68,6 +72,33 @@ fn a6_cargo() {
     assert_eq!((&told["passed"], &told["failures"]), (&Value::Null, &json!([])), "{told}");
     assert!(told["message"].as_str().unwrap().contains("`output` says why"));
     assert!(told["output"].as_str().unwrap().contains("error"), "{told}");
+}
+
+#[test]
+fn a6_a_dependency_that_is_missing_is_asked_for_and_the_answer_names_the_request() {
+    let (toolchain, path) = rust();
+    let web = Web::new(Net::default()).holding_for(Duration::from_millis(200));
+    let yard = yard_showing_with(vec![toolchain], web);
+    put_crate(&yard);
+    // The index has the name of a host that does not exist: no traffic leaves this machine even after a yes.
+    let config = "[source.crates-io]\nreplace-with = \"own\"\n[source.own]\n\
+                  registry = \"sparse+https://index.invalid/\"\n[net]\nretry = 0\n";
+    yard.put(".cargo/config.toml", config);
+    let manifest = std::fs::read_to_string(yard.root().join("Cargo.toml")).unwrap();
+    yard.put("Cargo.toml", format!("{manifest}[dependencies]\nmissing = \"1\"\n"));
+    let args = json!({"env": {"PATH": path}});
+    let agent = guarded(&yard);
+    let answer = yard.catalog().call("assistant", "run_tests", args, &agent, &yard.surroundings());
+    let told = &answer.body["result"]["value"];
+    let row = awaited(&yard);
+    let words = format!(
+        "the tests did not run to their end: `output` says why; hosts that wait for a person's approval: \
+         index.invalid:443 (approval {}). Tell the person; once it is approved, run the command again",
+        row.id
+    );
+    let message = told["message"].as_str().unwrap_or_else(|| panic!("{}", answer.body));
+    assert!(message.contains(&words), "{message}");
+    assert!(told["output"].as_str().unwrap().contains("index.invalid"), "{told}");
 }
 
 /// Where cargo-nextest is in a folder that every box shows.

@@ -384,7 +384,7 @@ fn b8_a_push_that_cannot_work_asks_nobody() {
                git config user.name A && git commit -q --allow-empty -m one";
     let done = std::process::Command::new("sh").args(["-c", git]).current_dir(yard.root()).status();
     assert!(done.unwrap().success());
-    for remote in ["nowhere.git", "https://git.example/x.git"] {
+    for remote in ["nowhere.git", "ssh://git.example/x.git"] {
         let push = json!({"remote": remote, "branch": "main"});
         let answer = call(&yard, &yard.session(), ("assistant", "git_push", push));
         assert!(answer.pending.is_none() && !answer.ok, "{remote}: {}", answer.body);

@@ -14,6 +14,8 @@ mod attacks;
 #[path = "../support/attempts.rs"]
 mod attempts;
 mod bodies;
+#[path = "../support/canaries.rs"]
+mod canaries;
 mod costs;
 #[path = "../support/counter.rs"]
 mod counter;
@@ -31,9 +33,11 @@ mod load;
 mod logs;
 mod node;
 mod people;
+mod programs;
 mod purged;
 mod restarted;
 mod retries;
+mod secrets;
 mod spec_examples;
 mod talk;
 mod tenants;

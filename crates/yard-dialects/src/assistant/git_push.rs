@@ -1,4 +1,5 @@
-//! `git_push`: commits to a remote, never without a person (A6).
+//! `git_push`: commits to a remote, never without a person (A6). A remote is a folder of the workspace or an http or
+//! https address; the person's yes covers the host of that address.
 
 use std::ffi::OsString;
 
@@ -15,8 +16,10 @@ use crate::{args, commands};
 
 pub(super) struct GitPush;
 
-/// Pushes a branch of a git repository to a remote. A person is always asked first. Never overwrites what
-/// is there unless `forceWithLease` says so, and then only what was last seen there.
+/// Pushes a branch of a git repository to a remote: a folder of the workspace, or an http or https address. A
+/// person is always asked first, and their yes covers the host. The person's keys and passwords are not there, so
+/// a remote that asks for them is pushed to by the person. Never overwrites what is there unless `forceWithLease`
+/// says so, and then only what was last seen there.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Args {
@@ -64,6 +67,7 @@ impl Tool for GitPush {
         let refspec = format!("{}:refs/heads/{}", intent.commit, intent.branch);
         // What a person says yes to is this commit to this place, whatever is checked out by then.
         let session = context.session.showing(&intent.told(remote, args.force_with_lease));
+        let session = session.showing_address(&without_password(&intent.address));
         let context = &Context { session: &session, ..*context };
         let receive = format!("--receive-pack={}", git::RECEIVE);
         let flags = ["git", "push", "--porcelain", "--no-verify", "--no-signed", &receive];
@@ -73,14 +77,22 @@ impl Tool for GitPush {
             let words = words.clone().chain(more).chain(["--", remote, &refspec]);
             git::command(&place.repository, words.map(OsString::from).collect())
         };
-        // Nobody is asked about what cannot work.
-        let tried = push(Some("--dry-run"));
-        let tried = context.session.run_to_show(context.origin(), context.call, &tried)?;
-        if commands::code(&tried) != 0 {
-            let refs = push_report::parse(&commands::told(context, &tried.ran.stdout).text);
-            return Err(not_pushed(context, &tried, &refs, remote));
-        }
-        let finished = commands::run(context, &push(None))?;
+        let finished = if intent.is_on_network() {
+            if !context.session.has_way_out() {
+                return Err(Stop::Fault(Fault::new(FaultCode::Unavailable, NO_NETWORK)));
+            }
+            // Trying it out would reach the host before anybody said yes.
+            commands::run(context, &git::with_network(push(None)))?
+        } else {
+            // Nobody is asked about what cannot work.
+            let tried = push(Some("--dry-run"));
+            let tried = context.session.run_to_show(context.origin(), context.call, &tried)?;
+            if commands::code(&tried) != 0 {
+                let refs = push_report::parse(&commands::told(context, &tried.ran.stdout).text);
+                return Err(not_pushed(context, &tried, &refs, remote));
+            }
+            commands::run(context, &push(None))?
+        };
         let refs = push_report::parse(&commands::told(context, &finished.ran.stdout).text);
         if commands::code(&finished) != 0 {
             return Err(not_pushed(context, &finished, &refs, remote));
@@ -118,11 +130,28 @@ impl Intent {
         Ok(Self { commit: next(), branch: next(), address: next(), subjects: next() })
     }
 
+    /// Whether git reaches the remote through the proxy of its box.
+    fn is_on_network(&self) -> bool {
+        ["http://", "https://"].iter().any(|scheme| self.address.starts_with(scheme))
+    }
+
     fn told(&self, remote: &str, force: bool) -> String {
         let force = if force { ", replacing what is there" } else { "" };
-        let Self { commit, branch, address, subjects } = self;
+        let Self { commit, branch, subjects, .. } = self;
+        let address = without_password(&self.address);
         format!("push to {remote} ({address}), branch {branch}{force}:\n{commit}\n{subjects}")
     }
+}
+
+const NO_NETWORK: &str = "commands have no network here (`network` of `[commands]`), and the remote is reached over it: \
+     ask a person to push, or name a folder of the workspace in `remote`";
+
+/// An address without the name and password that may stand before its host.
+fn without_password(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let host_ends = rest.find('/').unwrap_or(rest.len());
+    let host_begins = rest[..host_ends].rfind('@').map_or(0, |at| at + 1);
+    format!("{scheme}://{}", &rest[host_begins..])
 }
 
 /// The commit, the branch, where the remote is, and what the newest commits say.
@@ -132,7 +161,10 @@ branch=$1
     echo "fatal: not currently on a branch" >&2; exit 1; }
 commit=$(git rev-parse --verify --quiet "refs/heads/$branch^{commit}") || {
     echo "error: src refspec $branch does not match any" >&2; exit 1; }
-address=$(git remote get-url --push -- "$2" 2>/dev/null) || address=$2
+address=$(git remote get-url --push --all -- "$2" 2>/dev/null) || \
+    address=$(git ls-remote --get-url -- "$2" 2>/dev/null) || address=$2
+case $address in *"
+"*) echo "error: the remote has several push addresses" >&2; exit 1;; esac
 printf '%s\n%s\n%s\n' "$commit" "$branch" "$address"
 git log --no-show-signature --format='  %h %s' -n 20 "$commit" --not --remotes="$2"
 "#;
@@ -174,10 +206,30 @@ fn not_pushed(
     }
     if said.contains("not allowed") && said.contains("transport") {
         let message = format!(
-            "{remote} is reached over the network, and git has none here: only a remote that is a folder of \
-             the workspace can be pushed to. Ask a person to push, or name such a folder in `remote`"
+            "{} cannot be reached from here: over the network git has http and https alone, because the keys \
+             for ssh are the person's. Ask a person to push, or name a remote with such an address, or a folder of \
+             the workspace, in `remote`",
+            without_password(remote)
         );
         return fault(FaultCode::Unavailable, message);
+    }
+    if let Some(hosts) = commands::hosts(&finished.ran.hosts) {
+        return fault(FaultCode::Unavailable, format!("git could not reach the remote; {hosts}"));
+    }
+    if said.contains("could not read Username")
+        || said.contains("could not read Password")
+        || said.contains("Authentication failed")
+    {
+        let message = "the remote asks for a name and a password, and those of the person are not in the box: ask \
+                       the person to push";
+        return fault(FaultCode::Unavailable, message.to_owned());
+    }
+    if said.contains("several push addresses") {
+        let message = format!(
+            "{remote} has several push addresses, and a yes is to one place: name one of them in `remote`. \
+             run_code with the bash code `git remote -v` lists them"
+        );
+        return fault(FaultCode::BadArgument, message);
     }
     if said.contains("does not appear to be a git repository") {
         let message = format!(
@@ -207,6 +259,14 @@ mod tests {
         }
         for odd in ["+main", "main:other", "a..b", "HEAD~1", ":main"] {
             assert!(branch_name(odd).is_err(), "{odd:?}");
+        }
+        for (address, shown) in [
+            ("https://ann:secret@git.example/x@y.git", "https://git.example/x@y.git"),
+            ("https://git.example", "https://git.example"),
+            ("https://secret@git.example", "https://git.example"),
+            ("../remote.git", "../remote.git"),
+        ] {
+            assert_eq!(without_password(address), shown);
         }
         assert_eq!(branch_name("feature/x").unwrap(), "feature/x");
         assert_eq!(remote("../remote.git").unwrap(), "../remote.git");

@@ -9,11 +9,10 @@ mod found;
 
 use std::collections::{HashMap, HashSet};
 
-use yard_core::git;
 use yard_core::op::{Land, Landed, Operation as _};
 use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
-    Result, Subject, WsPath, merge,
+    Result, Subject, WsPath, git, git_index, merge,
 };
 use yard_store::{Change, Seq, StepRow};
 
@@ -384,6 +383,9 @@ impl<'a> Landing<'a> {
             self.check_untouched(&current)?;
             return Ok(Some(Wish { entry, bytes, mode, merged: false, current: Some(current) }));
         }
+        if mode == current.state.mode && is_same_index(&current, &bytes) {
+            return Ok(None);
+        }
         let theirs = bytes;
         let bytes = self.merged(&current, theirs.clone())?;
         let merged = bytes != theirs;
@@ -604,6 +606,15 @@ impl<'a> Landing<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether git wrote the index of a repository anew and lists in it what was listed there: commands that
+/// only look do that.
+fn is_same_index(current: &Current, bytes: &[u8]) -> bool {
+    let is_index = current.path.name().is_some_and(|name| name.as_bytes() == b"index");
+    is_index
+        && git::part(&current.path).is_some()
+        && git_index::list_the_same(&current.bytes, bytes)
 }
 
 /// Whether build output is what it was.

@@ -36,8 +36,8 @@ const SURROUNDINGS: [(&str, &str); 15] = [
     ("GIT_LITERAL_PATHSPECS", "1"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_TERMINAL_PROMPT", "0"),
-    // Over every setting of the repository: this is where the network is let in, once a box has one.
-    ("GIT_ALLOW_PROTOCOL", "file"),
+    // Over every setting of the repository. A push to an address on the network allows more.
+    (PROTOCOLS, "file"),
     ("GIT_ASKPASS", "false"),
     ("SSH_ASKPASS", "false"),
     ("GIT_PAGER", "cat"),
@@ -45,6 +45,9 @@ const SURROUNDINGS: [(&str, &str); 15] = [
     ("GIT_ADVICE", "0"),
     ("LC_ALL", "C.UTF-8"),
 ];
+
+/// The transports that git may use.
+const PROTOCOLS: &str = "GIT_ALLOW_PROTOCOL";
 
 /// Settings over the repository's own, which whoever works in it may have written.
 const SETTINGS: [(&str, &str); 24] = [
@@ -91,6 +94,17 @@ pub(super) fn command(repository: &WsPath, argv: Vec<OsString>) -> Command {
         env.push((format!("GIT_CONFIG_VALUE_{at}").into(), value.into()));
     }
     Command { argv, env, scripts: Vec::new(), folder: repository.clone(), wall: WALL, reach: None }
+}
+
+/// The same command, which may use the network as far as its box has one. There is no transport by ssh: the keys
+/// for it are the person's.
+pub(super) fn with_network(mut command: Command) -> Command {
+    for (name, value) in &mut command.env {
+        if name == PROTOCOLS {
+            *value = "file:http:https".into();
+        }
+    }
+    command
 }
 
 /// Git with these arguments, to look at a repository: without a lock that it could do without.

@@ -1,0 +1,182 @@
+//! `git_push` to a remote on the network (A6): a server of the test on loopback that speaks git's own protocol over
+//! HTTP, behind a name that leads there by a resolver of the test.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use yard_dialects::Answer;
+use yard_gate::ApprovalStatus;
+use yard_testkit::Yard;
+
+use crate::ground::{asked, decide, guarded};
+use crate::network::{requests, way_to, yard_with};
+use crate::programs::{git, git_in, repository, run};
+
+/// A bare repository that is served on loopback by `git http-backend`.
+struct GitServer {
+    temp: TempDir,
+    port: u16,
+}
+
+impl GitServer {
+    fn serve() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        run(&mut git_in(temp.path(), &["init", "-q", "--bare", "-b", "main", "x.git"]));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = Self { port: listener.local_addr().unwrap().port(), temp };
+        let root = server.temp.path().to_owned();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let root = root.clone();
+                thread::spawn(move || drop(answer(stream, root)));
+            }
+        });
+        server
+    }
+
+    fn head(&self) -> String {
+        let bare = self.temp.path().join("x.git");
+        let output = git_in(&bare, &["rev-parse", "-q", "--verify", "main"]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+/// One request, answered by git as a CGI program. `/closed` asks for a password.
+fn answer(mut stream: TcpStream, root: PathBuf) -> std::io::Result<()> {
+    let mut input = BufReader::new(stream.try_clone()?);
+    let (mut first, mut length) = (String::new(), 0);
+    let mut variables = Vec::new();
+    input.read_line(&mut first)?;
+    loop {
+        let mut line = String::new();
+        input.read_line(&mut line)?;
+        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.parse().unwrap(),
+            "content-type" => variables.push(("CONTENT_TYPE", value.to_owned())),
+            "content-encoding" => variables.push(("HTTP_CONTENT_ENCODING", value.to_owned())),
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    input.read_exact(&mut body)?;
+    let words: Vec<&str> = first.split(' ').collect();
+    let (path, query) = words[1].split_once('?').unwrap_or((words[1], ""));
+    if path.starts_with("/closed") {
+        let refusal = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\n\
+                       Content-Length: 0\r\nConnection: close\r\n\r\n";
+        return stream.write_all(refusal.as_bytes());
+    }
+    let mut git = Command::new("git");
+    git.arg("http-backend").envs(variables).env("GIT_PROJECT_ROOT", root);
+    git.env("GIT_HTTP_EXPORT_ALL", "1").env("REMOTE_USER", "ann").env("QUERY_STRING", query);
+    git.env("REQUEST_METHOD", words[0]).env("PATH_INFO", path);
+    git.env("CONTENT_LENGTH", length.to_string());
+    let mut child = git.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    child.stdin.take().unwrap().write_all(&body)?;
+    let said = child.wait_with_output()?.stdout;
+    stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n")?;
+    stream.write_all(&said)
+}
+
+/// A repository with one commit, whose `origin` is a place of the test.
+fn pushing_to(address: &str, port: u16) -> Yard {
+    let web = way_to(&[("git.example", port)]).holding_for(Duration::from_millis(200));
+    let yard = yard_with(web);
+    repository(&yard);
+    yard.put("a", "one\n");
+    git(&yard, &["add", "."]);
+    git(&yard, &["commit", "-qm", "one"]);
+    git(&yard, &["remote", "add", "origin", address]);
+    yard
+}
+
+/// A push by an agent whose hosts are asked about.
+fn push(yard: &Yard, args: Value) -> Answer {
+    yard.catalog().call("assistant", "git_push", args, &guarded(yard), &yard.surroundings())
+}
+
+fn after_a_yes(yard: &Yard, answer: &Answer) -> Value {
+    let approval = decide(yard, asked(answer), true);
+    let text = approval.answer.unwrap_or_else(|| panic!("asked again: {:?}", approval.status));
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    answer["body"]["result"].clone()
+}
+
+#[test]
+fn a6_a_yes_to_a_push_covers_the_host_of_the_remote() {
+    let server = GitServer::serve();
+    let address = format!("http://ann:secret@git.example:{}/x.git", server.port);
+    let yard = pushing_to(&address, server.port);
+    let answer = push(&yard, json!({}));
+    assert_eq!(server.head(), "", "nothing is sent before the yes");
+    let shown = yard.person().approvals().get(asked(&answer)).unwrap().request.diff;
+    let place = format!("push to origin (http://git.example:{}/x.git), branch main", server.port);
+    assert!(shown.contains(&place) && !shown.contains("secret"), "{shown}");
+    let told = after_a_yes(&yard, &answer);
+    assert_eq!(told["ok"], true, "{told}");
+    assert_eq!(told["value"]["refs"][0]["status"], "new", "{told}");
+    assert_eq!(server.head(), git(&yard, &["rev-parse", "HEAD"]));
+    assert_eq!(requests(&yard, ApprovalStatus::Pending).len(), 0, "nobody was asked again");
+}
+
+#[test]
+fn a6_a_push_that_is_led_to_another_host_asks_for_that_one() {
+    let server = GitServer::serve();
+    let yard = pushing_to("./elsewhere.git", server.port);
+    // Git goes elsewhere than the address says that the person is shown.
+    let (shown, real) = ("http://shown.example/", format!("http://git.example:{}/", server.port));
+    git(&yard, &["config", &format!("url.{real}.pushInsteadOf"), shown]);
+    let answer = push(&yard, json!({"remote": format!("{shown}x.git")}));
+    let told = after_a_yes(&yard, &answer);
+    let waiting = requests(&yard, ApprovalStatus::Pending);
+    let message = format!(
+        "git could not reach the remote; hosts that wait for a person's approval: git.example:{} (approval {}). \
+         Tell the person; once it is approved, run the command again",
+        server.port, waiting[0].id
+    );
+    assert_eq!(told["error"]["message"], json!(message), "{told}");
+    assert_eq!(server.head(), "");
+}
+
+#[test]
+fn a6_a_remote_that_wants_a_password_is_the_persons_to_push_to() {
+    let server = GitServer::serve();
+    let yard = pushing_to(&format!("http://git.example:{}/closed.git", server.port), server.port);
+    let told = after_a_yes(&yard, &push(&yard, json!({})));
+    assert_eq!(
+        told["error"]["message"],
+        "the remote asks for a name and a password, and those of the person are not in the box: ask the person to \
+         push",
+        "{told}"
+    );
+}
+
+#[test]
+fn a6_without_a_network_nobody_is_asked_about_a_push_over_it() {
+    let yard = yard_with(way_to(&[]).without_commands());
+    repository(&yard);
+    git(&yard, &["commit", "-q", "--allow-empty", "-m", "one"]);
+    let answer = push(&yard, json!({"remote": "https://git.example/x.git"}));
+    assert!(answer.pending.is_none(), "{}", answer.body);
+    let message = answer.body["result"]["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("commands have no network here (`network` of `[commands]`)"));
+}
+
+#[test]
+fn a6_a_remote_with_several_addresses_is_not_pushed_to() {
+    let yard = pushing_to("http://git.example/x.git", 80);
+    for folder in ["./a.git", "./b.git"] {
+        git(&yard, &["remote", "set-url", "--add", "--push", "origin", folder]);
+    }
+    let answer = push(&yard, json!({}));
+    assert!(answer.pending.is_none(), "{}", answer.body);
+    let message = answer.body["result"]["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("origin has several push addresses"), "{message}");
+}

@@ -27,7 +27,7 @@ use crate::output;
 use crate::ports;
 use crate::refs::{self, Moved, note_rewound};
 use crate::sandbox::{
-    self, Ended, Exit, Hear, Lasting, Layer, Level, Order, Pty, Sandbox, Stopped,
+    self, Ended, Exit, Hear, Lasting, Layer, Level, Order, Pty, Sandbox, ServedSocket, Stopped,
 };
 use crate::spilled;
 use crate::terminal;
@@ -239,8 +239,8 @@ impl Workspace {
     ) -> Result<End> {
         let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
         let limits = sandbox::Limits { wall: command.wall, ..boxed.limits };
-        let ports = ear.way_out.as_ref().map(WayOut::ports).unwrap_or_default();
-        let order = site.order(command, limits, ports, None);
+        let sockets = ear.way_out.as_ref().map(WayOut::sockets).unwrap_or_default();
+        let order = site.order(command, limits, sockets, None);
         let sandbox = boxed.sandbox();
         let ended = sandbox.run(&order, call, ear).map_err(|error| {
             let kind = sandbox.unfit_file_system(&error, &site.root);
@@ -485,7 +485,7 @@ fn is_forward(sandbox: &Sandbox, over: Order<'_>, moved: &Moved, call: &Call) ->
     let wall = Duration::from_millis(QUESTIONS_MILLIS.unsigned_abs());
     let limits = sandbox::Limits { wall, ..over.limits };
     let (scripts, folder) = (Vec::new(), PathBuf::new());
-    let order = Order { argv, env, scripts, folder, limits, ports: Vec::new(), ..over };
+    let order = Order { argv, env, scripts, folder, limits, sockets: Vec::new(), ..over };
     let ended = sandbox.run(&order, call, &mut Deaf);
     ended.is_ok_and(|ended| ended.exit == Exit::Code(0))
 }
@@ -531,7 +531,7 @@ impl Site {
         &'a self,
         command: &Command,
         limits: sandbox::Limits,
-        ports: Vec<u16>,
+        sockets: Vec<ServedSocket>,
         terminal: Option<&'a Pty>,
     ) -> Order<'a> {
         let layer = match self.ground {
@@ -548,7 +548,7 @@ impl Site {
             env: with_way_out(command),
             stdin: Vec::new(),
             terminal,
-            ports,
+            sockets,
             scripts,
             root: self.handle.as_fd(),
             workspace: &self.root,
@@ -635,9 +635,9 @@ impl Hear for Ear<'_> {
         })
     }
 
-    fn opened(&mut self, listener: OwnedFd) -> io::Result<()> {
+    fn opened(&mut self, socket: OwnedFd) -> io::Result<()> {
         match &mut self.way_out {
-            Some(way_out) => way_out.listen(listener),
+            Some(way_out) => way_out.opened(socket),
             None => Ok(()),
         }
     }

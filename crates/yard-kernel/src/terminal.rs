@@ -487,7 +487,7 @@ impl Terminal {
         let no_thread = |error: std::io::Error| broken(&error);
         let running = named("terminal-box").spawn(move || {
             let mut connecting = of.connecting;
-            let order = of.site.order(&command, of.limits, connecting.ports(), Some(&in_box.pty));
+            let order = of.site.order(&command, of.limits, connecting.sockets(), Some(&in_box.pty));
             let ended = of.sandbox.run(&order, &of.life, &mut connecting);
             drop(in_box.proxy.end());
             // What there is no room for can be fetched again.

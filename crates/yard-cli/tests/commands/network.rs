@@ -398,16 +398,65 @@ fn plain_sockets_and_datagrams_go_nowhere() {
         "import socket\n\
          try:\n    socket.create_connection(('127.0.0.1', {}), 2)\n    print('connected')\n\
          except OSError as error:\n    print('tcp', error.errno)\n\
-         try:\n    socket.getaddrinfo('site.example', 80)\n    print('looked up')\n\
+         print(socket.getaddrinfo('site.example', 80, socket.AF_INET, socket.SOCK_STREAM)[0][4][0])\n\
+         try:\n    socket.create_connection(('site.example', {}), 2)\n    print('connected')\n\
+         except OSError as error:\n    print('named', error.errno)\n\
+         try:\n    socket.getaddrinfo('printer', 80)\n    print('looked up')\n\
          except OSError:\n    print('no name')\n\
          s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n\
          s.sendto(b'x', ('127.0.0.1', {udp}))\n",
-        host.port
+        host.port, host.port
     );
     yard.put("try.py", &script);
     let told = run(&yard, &yard.session(), "/usr/bin/python3 try.py");
-    assert_eq!(stdout(&told), "tcp 111\nno name\n", "{told}");
+    let expected = "tcp 111\n127.128.0.1\nnamed 111\nno name\n";
+    assert_eq!(stdout(&told), expected, "a name leads to the proxy, and only at two ports: {told}");
     assert!(datagrams.recv(&mut [0; 8]).is_err(), "the datagram stayed in the box");
+    assert_eq!(host.count(), 0);
+}
+
+/// The port 80 of every name is a server of the test.
+struct Port80(u16);
+
+impl Resolve for Port80 {
+    fn resolve(&self, _: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
+        assert_eq!(port, 80, "nothing else is dialled");
+        Ok(vec![SocketAddr::from(([127, 0, 0, 1], self.0))])
+    }
+}
+
+#[test]
+fn a_program_that_ignores_the_proxy_is_held_and_let_through_by_the_name_of_its_host() {
+    let host = Host::saying("by its name");
+    let net = Net::default().resolving_by(Arc::new(Port80(host.port)));
+    let yard = yard_with(Web::new(net.exempting("site.example:80").unwrap()));
+    let command = format!("{CURL} --noproxy '*' http://site.example/");
+    let told = thread::scope(|scope| {
+        let waiting = scope.spawn(|| run(&yard, &guarded(&yard), &command));
+        let row = awaited(&yard);
+        assert_eq!(host.count(), 0, "nothing goes out before the yes");
+        decide(&yard, row.id, true, Scope::Once);
+        waiting.join().unwrap()
+    });
+    assert_eq!((stdout(&told).as_str(), host.count()), ("by its name", 1), "{told}");
+}
+
+#[test]
+fn a_program_that_ignores_the_proxy_reaches_no_host_that_nobody_allowed() {
+    let host = Host::saying("never");
+    let net = Net::default().resolving_by(Arc::new(Port80(host.port)));
+    let net = net.exempting("site.example:80").unwrap();
+    let yard = yard_with(Web::new(net).holding_for(Duration::from_millis(300)));
+    let command = format!(
+        "getent ahostsv4 secret.of.the.project.example | head -1; \
+         {CURL} --noproxy '*' http://site.example/; {CURL} --noproxy '*' https://other.example/"
+    );
+    let told = run(&yard, &guarded(&yard), &command);
+    assert!(stdout(&told).starts_with("127.128.0.1 "), "no question leaves the box: {told}");
+    for place in ["site.example:80", "other.example:443"] {
+        assert!(message(&told).contains(&format!("{place} (approval ")), "{told}");
+    }
+    assert!(stdout(&told).contains("a person is asked whether site.example:80"), "a page says so on port 80: {told}");
     assert_eq!(host.count(), 0);
 }
 

@@ -205,7 +205,7 @@ impl Ground {
             env: [vec![("GREETING".into(), "hello".into())], self.env.clone()].concat(),
             stdin: self.stdin.clone(),
             terminal: None,
-            ports: Vec::new(),
+            sockets: Vec::new(),
             scripts: self.scripts.clone(),
             root: root.as_fd(),
             workspace,

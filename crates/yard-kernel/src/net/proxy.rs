@@ -3,17 +3,22 @@
 //! connection is first put to a [`ConnectionPolicy`], which may hold it while somebody is asked; then its
 //! host is looked up once, every address is checked, and exactly those are dialled.
 //!
+//! Programs that know no proxy come here as well: every name that they ask for is at one address of the box, and
+//! which host they mean is in the first bytes that they send there, on the ports 80 and 443 alone.
+//!
 //! It understands nothing of a connection beyond the first lines of its request. It knows neither rules nor
 //! persons. No thread waits for connections: the thread that watches the command accepts them.
 
 mod asked;
+mod hello;
+mod names;
 mod pass;
 mod traffic;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,15 +28,23 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use yard_core::Call;
 
-use self::asked::asked;
+use self::asked::{Asked, asked, asked_of_host};
+use self::hello::Hello;
 pub use self::pass::relay;
 pub use self::traffic::{Access, HostTraffic};
 use super::dial::{Patience, dial};
 use super::{Net, Target};
 use crate::ports::TerminalPort;
+use crate::sandbox::ServedSocket;
 
 /// Where the proxy listens, in the box.
 pub(crate) const PORT: u16 = 3_128;
+/// Where names are asked for, in the box, and the ports at which every name is.
+const NAMES_PORT: u16 = 53;
+const HTTP_PORT: u16 = 80;
+const TLS_PORT: u16 = 443;
+/// Questions for names that are answered at a time, before anything else is looked at.
+const MOST_QUESTIONS: usize = 64;
 /// Bytes of the first lines of a request.
 const HEAD_BYTES: usize = 16 << 10;
 /// How long a client may take to send them.
@@ -107,8 +120,12 @@ impl Reach {
 /// Where the connections go that come by one port of the box's loopback device.
 #[derive(Clone, Debug)]
 pub(crate) enum Destination {
-    /// The proxy's own port: where each connection says.
+    /// The proxy's own port: where each connection asks it to go.
     AsAsked,
+    /// Where every name is, for programs that know no proxy: to the host that an HTTP request names.
+    HttpHost,
+    /// The same: to the host that the first message of TLS names.
+    TlsHost,
     /// A place on this machine's loopback, at the same port.
     Place(Target),
     /// A program in a terminal of the same chat, at the same port.
@@ -116,12 +133,15 @@ pub(crate) enum Destination {
 }
 
 impl Destination {
-    /// The port of the box's loopback device.
-    pub(crate) fn port(&self) -> u16 {
+    /// Where its connections come in, on the box's loopback device.
+    fn address(&self) -> SocketAddrV4 {
+        let own = |port| SocketAddrV4::new(Ipv4Addr::LOCALHOST, port);
         match self {
-            Self::AsAsked => PORT,
-            Self::Place(target) => target.port(),
-            Self::Terminal(terminal) => terminal.port,
+            Self::AsAsked => own(PORT),
+            Self::HttpHost => SocketAddrV4::new(names::ADDRESS, HTTP_PORT),
+            Self::TlsHost => SocketAddrV4::new(names::ADDRESS, TLS_PORT),
+            Self::Place(target) => own(target.port()),
+            Self::Terminal(terminal) => own(terminal.port),
         }
     }
 }
@@ -216,7 +236,9 @@ impl Proxy {
         let _ = thread.spawn(move || {
             // A connection that breaks off is its client's to notice.
             let _ = match to {
-                Destination::AsAsked => line.serve(),
+                Destination::AsAsked => line.serve(asked),
+                Destination::HttpHost => line.serve(asked_of_host),
+                Destination::TlsHost => line.serve_tls(),
                 Destination::Place(place) => line.forward(place),
                 Destination::Terminal(terminal) => line.forward_to_terminal(&terminal),
             };
@@ -232,8 +254,11 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) struct WayOut {
     pub(crate) proxy: Arc<Proxy>,
     listeners: Vec<(TcpListener, Destination)>,
-    /// Those whose sockets the box has not made yet.
+    /// By which programs ask for names.
+    questions: Option<UdpSocket>,
+    /// Those whose sockets the box has not made yet, before that of the questions.
     expected: VecDeque<Destination>,
+    answers_names: bool,
 }
 
 impl WayOut {
@@ -241,24 +266,35 @@ impl WayOut {
     /// first is taken.
     pub(crate) fn new(proxy: Arc<Proxy>, terminals: Vec<TerminalPort>) -> Self {
         let mut expected = VecDeque::new();
+        let mut answers_names = false;
         if let Some(reach) = held(&proxy.reach).as_ref() {
-            expected.push_back(Destination::AsAsked);
+            answers_names = true;
+            expected.extend([Destination::AsAsked, Destination::HttpHost, Destination::TlsHost]);
             expected.extend(reach.forwards.iter().cloned().map(Destination::Place));
         }
         for terminal in terminals.into_iter().map(Destination::Terminal) {
-            let has_port = |other: &Destination| other.port() == terminal.port();
-            if !expected.iter().any(has_port) {
+            let is_there = |other: &Destination| other.address() == terminal.address();
+            if !expected.iter().any(is_there) {
                 expected.push_back(terminal);
             }
         }
-        Self { proxy, listeners: Vec::new(), expected }
+        Self { proxy, listeners: Vec::new(), questions: None, expected, answers_names }
+    }
+
+    /// The sockets that the box is to make.
+    pub(crate) fn sockets(&self) -> Vec<ServedSocket> {
+        let connections = self.expected.iter().map(Destination::address);
+        let mut sockets: Vec<ServedSocket> = connections.map(ServedSocket::Connections).collect();
+        let questions = SocketAddrV4::new(Ipv4Addr::LOCALHOST, NAMES_PORT);
+        sockets.extend(self.answers_names.then_some(ServedSocket::Datagrams(questions)));
+        sockets
     }
 
     /// The ports of the box's loopback device that are served out here. A program that means one of them dials
     /// it in the box.
     pub(crate) fn ports(&self) -> Vec<u16> {
         let made = self.listeners.iter().map(|(_, to)| to);
-        made.chain(&self.expected).map(Destination::port).collect()
+        made.chain(&self.expected).map(|to| to.address().port()).collect()
     }
 
     /// The ports of terminals that are served out here.
@@ -266,17 +302,20 @@ impl WayOut {
         let made = self.listeners.iter().map(|(_, to)| to);
         let terminal = |to: &Destination| match to {
             Destination::Terminal(terminal) => Some(terminal.clone()),
-            Destination::AsAsked | Destination::Place(_) => None,
+            _ => None,
         };
         made.chain(&self.expected).filter_map(terminal).collect()
     }
 
-    /// The box made the socket of the next of [`WayOut::ports`].
-    pub(crate) fn listen(&mut self, listener: OwnedFd) -> io::Result<()> {
-        match self.expected.pop_front() {
-            Some(to) => self.add(TcpListener::from(listener), to),
-            None => Err(io::ErrorKind::InvalidData.into()),
+    /// The box made the next of [`WayOut::sockets`].
+    pub(crate) fn opened(&mut self, socket: OwnedFd) -> io::Result<()> {
+        if let Some(to) = self.expected.pop_front() {
+            return self.add(TcpListener::from(socket), to);
         }
+        let questions = UdpSocket::from(socket);
+        questions.set_nonblocking(true)?;
+        self.questions = Some(questions);
+        Ok(())
     }
 
     /// Takes connections by one more socket.
@@ -294,18 +333,33 @@ impl WayOut {
 
     /// The sockets, while another connection can be taken.
     pub(crate) fn listening(&self) -> Vec<BorrowedFd<'_>> {
-        match self.proxy.has_room() {
-            true => self.listeners.iter().map(|(listener, _)| listener.as_fd()).collect(),
-            false => Vec::new(),
-        }
+        let questions = self.questions.iter().map(|questions| questions.as_fd());
+        let has_room = self.proxy.has_room();
+        let listeners = self.listeners.iter().filter(|_| has_room);
+        questions.chain(listeners.map(|(listener, _)| listener.as_fd())).collect()
     }
 
-    /// Takes the connections that wait, as many as there is room for.
+    /// Takes the connections that wait, as many as there is room for, and answers questions for names.
     pub(crate) fn accept(&self) {
+        self.answer_questions();
         for (listener, to) in &self.listeners {
             while self.proxy.has_room() {
                 let Ok((client, _)) = listener.accept() else { break };
                 self.proxy.take(client, to.clone());
+            }
+        }
+    }
+}
+
+impl WayOut {
+    fn answer_questions(&self) {
+        let Some(questions) = &self.questions else { return };
+        let mut question = [0; names::MOST_BYTES + 1];
+        for _ in 0..MOST_QUESTIONS {
+            let Ok((count, from)) = questions.recv_from(&mut question) else { break };
+            if let Some(answer) = names::answer(&question[..count]) {
+                // Who gets no answer asks again.
+                let _ = questions.send_to(&answer, from);
             }
         }
     }
@@ -354,15 +408,15 @@ impl Line {
         Self { proxy: Arc::clone(proxy), number, client }
     }
 
-    /// Serves a client that says where it wants to go.
-    fn serve(&self) -> io::Result<()> {
+    /// Serves a client that says where it wants to go in the first lines of its request.
+    fn serve(&self, read: fn(&[u8]) -> Option<Asked>) -> io::Result<()> {
         self.client.set_nonblocking(true)?;
         let (head, rest) = self.head()?;
-        let Some(mut asked) = asked(&head) else {
+        let Some(mut asked) = read(&head) else {
             return self.say(
                 "400 Bad Request",
-                "this is an HTTP proxy; it takes CONNECT host:port \
-                and requests with a whole http address",
+                "this is an HTTP proxy; it takes CONNECT host:port, requests with a whole http address, and \
+                 on port 80 requests that name their host",
             );
         };
         asked.first.extend(rest);
@@ -370,6 +424,32 @@ impl Line {
             Reached::Host(host, counts) => self.pass(&host, counts, &asked.first, asked.answer),
             Reached::Refused(why) => self.say("403 Forbidden", &why),
             Reached::Silent(why) => self.say("502 Bad Gateway", &why),
+        }
+    }
+
+    /// Serves a client that names its host in the first message of TLS.
+    fn serve_tls(&self) -> io::Result<()> {
+        self.client.set_nonblocking(true)?;
+        let (mut hello, mut piece) = (Hello::default(), [0; 4_096]);
+        let patience = Patience::new(&self.proxy.call, HEAD_TIME);
+        let host = loop {
+            let count = self.read(&mut piece, &patience)?;
+            match hello.take(&piece[..count])? {
+                Some(host) => break host,
+                None if count == 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                None => {}
+            }
+        };
+        let target = Target::parse(&format!("https://{host}/")).ok();
+        let target = target.filter(|target| target.port() == TLS_PORT);
+        let reached = target.map(|target| self.reach(&target)).transpose()?;
+        match reached {
+            Some(Reached::Host(host, counts)) => self.pass(&host, counts, &hello.into_bytes(), b""),
+            _ => {
+                self.write(&self.client, &hello::ACCESS_DENIED)?;
+                self.client.shutdown(Shutdown::Write)?;
+                self.drain()
+            }
         }
     }
 
@@ -522,13 +602,7 @@ impl Line {
         let patience = Patience::new(&self.proxy.call, HEAD_TIME);
         let (mut bytes, mut piece) = (Vec::new(), [0; 4_096]);
         loop {
-            let count = loop {
-                patience.check().map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
-                match { &*self.client }.read(&mut piece) {
-                    Err(error) if must_wait(&error) => wait_for(&self.client, PollFlags::IN)?,
-                    done => break done?,
-                }
-            };
+            let count = self.read(&mut piece, &patience)?;
             let searched = bytes.len().saturating_sub(3);
             bytes.extend_from_slice(&piece[..count]);
             let end = bytes[searched..].windows(4).position(|four| four == b"\r\n\r\n");
@@ -538,6 +612,17 @@ impl Line {
             }
             if count == 0 || bytes.len() > HEAD_BYTES {
                 return Err(io::ErrorKind::InvalidData.into());
+            }
+        }
+    }
+
+    /// Reads what the client sent, as soon as there is something; nothing is its end.
+    fn read(&self, piece: &mut [u8], patience: &Patience) -> io::Result<usize> {
+        loop {
+            patience.check().map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
+            match { &*self.client }.read(piece) {
+                Err(error) if must_wait(&error) => wait_for(&self.client, PollFlags::IN)?,
+                done => return done,
             }
         }
     }
@@ -718,18 +803,36 @@ mod tests {
     /// A proxy at work, as a box's watcher serves it.
     struct Served {
         place: std::net::SocketAddr,
+        /// Where it takes requests on port 80, connections of TLS, and questions for names.
+        http: std::net::SocketAddr,
+        tls: std::net::SocketAddr,
+        questions: std::net::SocketAddr,
         proxy: Arc<Proxy>,
         is_done: Arc<AtomicBool>,
     }
 
     impl Served {
         fn new(net: Net, policy: Arc<dyn ConnectionPolicy>, hold: Duration) -> Self {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            let place = listener.local_addr().unwrap();
             let call = Call::new(Arc::new(Clock(Instant::now())));
             let proxy = Proxy::new(Some(Reach::new(net, policy, hold)), &call);
             let mut way_out = WayOut::new(Arc::clone(&proxy), Vec::new());
-            way_out.listen(listener.into()).unwrap();
+            let mut places = Vec::new();
+            for socket in way_out.sockets() {
+                let (place, made) = match socket {
+                    ServedSocket::Connections(_) => {
+                        let made = TcpListener::bind("127.0.0.1:0").unwrap();
+                        (made.local_addr().unwrap(), OwnedFd::from(made))
+                    }
+                    ServedSocket::Datagrams(_) => {
+                        let made = UdpSocket::bind("127.0.0.1:0").unwrap();
+                        (made.local_addr().unwrap(), OwnedFd::from(made))
+                    }
+                };
+                places.push(place);
+                way_out.opened(made).unwrap();
+            }
+            let (place, http, tls) = (places[0], places[1], places[2]);
+            let questions = *places.last().unwrap();
             let is_done = Arc::new(AtomicBool::new(false));
             let done = Arc::clone(&is_done);
             thread::spawn(move || {
@@ -742,7 +845,7 @@ mod tests {
                     way_out.accept();
                 }
             });
-            Self { place, proxy, is_done }
+            Self { place, http, tls, questions, proxy, is_done }
         }
 
         /// What the proxy answers to these lines.
@@ -791,6 +894,92 @@ mod tests {
     fn exempt(port: u16) -> Net {
         let net = Net::default().resolving_by(names(&["127.0.0.1"]));
         net.exempting(&format!("site.example:{port}")).unwrap()
+    }
+
+    /// Every name is at one place, whichever port is asked for.
+    struct At(std::net::SocketAddr);
+
+    impl Resolve for At {
+        fn resolve(&self, _: &str, _: u16) -> io::Result<Vec<std::net::SocketAddr>> {
+            Ok(vec![self.0])
+        }
+    }
+
+    /// A proxy that a policy holds, for a host whose ports 80 and 443 are a server of the test.
+    fn served_for(port: u16, verdict: ConnectionVerdict) -> Served {
+        let net = Net::default().resolving_by(Arc::new(At(([127, 0, 0, 1], port).into())));
+        let net = net.exempting("site.example:80").unwrap();
+        let net = net.exempting("site.example:443").unwrap();
+        Served::new(net, Says::new(verdict), SHORT)
+    }
+
+    fn no() -> ConnectionVerdict {
+        ConnectionVerdict::Deny("not there".to_owned())
+    }
+
+    #[test]
+    fn a_program_that_knows_no_proxy_finds_every_name_and_is_taken_to_its_host() {
+        let (port, count) = server(hello);
+        let served = served_for(port, ConnectionVerdict::Allow);
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(LONG)).unwrap();
+        let question = b"\x12\x34\x01\x00\0\x01\0\0\0\0\0\0\x04site\x07example\0\0\x01\0\x01";
+        socket.send_to(question, served.questions).unwrap();
+        let mut answer = [0; 512];
+        let (length, _) = socket.recv_from(&mut answer).unwrap();
+        assert_eq!(answer[length - 4..length], names::ADDRESS.octets());
+        let mut client = TcpStream::connect(served.http).unwrap();
+        client.write_all(b"GET /x HTTP/1.1\r\nHost: site.example\r\n\r\n").unwrap();
+        let mut said = String::new();
+        client.read_to_string(&mut said).unwrap();
+        assert!(said.ends_with("hello"), "{said}");
+        assert_eq!(count.load(Ordering::SeqCst), 1);
+        let traffic = served.proxy.traffic();
+        assert_eq!(
+            traffic.iter().map(|host| host.place.as_str()).collect::<Vec<_>>(),
+            ["site.example:80"]
+        );
+    }
+
+    #[test]
+    fn a_connection_of_tls_goes_to_the_host_that_it_names_with_every_byte() {
+        let (sender, received) = std::sync::mpsc::channel();
+        let sender = Mutex::new(sender);
+        let (port, _) = server(move |mut stream: TcpStream| {
+            let mut bytes = vec![0; 2_048];
+            let count = stream.read(&mut bytes).unwrap();
+            bytes.truncate(count);
+            held(&sender).send(bytes).unwrap();
+            stream.write_all(b"its answer").unwrap();
+        });
+        let served = served_for(port, ConnectionVerdict::Allow);
+        let mut client = TcpStream::connect(served.tls).unwrap();
+        let first = hello::tests::hello_to("site.example");
+        client.write_all(&first).unwrap();
+        let mut said = String::new();
+        client.read_to_string(&mut said).unwrap();
+        assert_eq!(said, "its answer");
+        assert_eq!(received.recv_timeout(LONG).unwrap(), first);
+    }
+
+    #[test]
+    fn a_host_that_may_not_be_reached_is_not_reached_by_its_name_either() {
+        let (port, count) = server(hello);
+        let served = served_for(port, no());
+        let mut client = TcpStream::connect(served.tls).unwrap();
+        client.write_all(&hello::tests::hello_to("site.example")).unwrap();
+        let mut said = Vec::new();
+        client.read_to_end(&mut said).unwrap();
+        assert_eq!(said, hello::ACCESS_DENIED);
+        let mut client = TcpStream::connect(served.http).unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\nHost: site.example\r\n\r\n").unwrap();
+        let mut said = String::new();
+        client.read_to_string(&mut said).unwrap();
+        assert!(said.starts_with("HTTP/1.1 403 ") && said.contains("not there"), "{said}");
+        assert_eq!(count.load(Ordering::SeqCst), 0);
+        let traffic = served.proxy.traffic();
+        let refused = |host: &HostTraffic| matches!(host.access, Access::Refused(_));
+        assert_eq!(traffic.iter().filter(|host| refused(host)).count(), 2, "{traffic:?}");
     }
 
     const SHORT: Duration = Duration::from_millis(200);

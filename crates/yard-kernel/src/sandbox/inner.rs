@@ -22,7 +22,7 @@ use super::mounts::Trees;
 use super::network::{SOCKET_V4, SOCKET_V6};
 use super::report::{At as _, Report, Step, Trouble};
 use super::task::Task;
-use super::{first, group, handles, loopback, syscall, usage};
+use super::{ServedSocket, first, group, handles, loopback, syscall, usage};
 
 /// The server's word: the command may start.
 pub(super) const START: u8 = b'S';
@@ -114,8 +114,8 @@ fn boxed(task: &Task, socket: &UnixStream) -> Result<(), Trouble> {
             drop((trees, words));
             // Meanwhile: the command does not start before its word comes by here.
             loopback::bring_up().at(Step::Network)?;
-            for port in &task.ports {
-                open_way_out(*port, socket).at(Step::Network)?;
+            for served in &task.sockets {
+                hand_out(*served, socket).at(Step::Network)?;
             }
             rustix::system::sethostname(b"box").at(Step::Name)?;
             accompany(first, socket, &to_first).at(Step::Fork)
@@ -123,9 +123,13 @@ fn boxed(task: &Task, socket: &UnixStream) -> Result<(), Trouble> {
     }
 }
 
-/// Makes a listening socket in the box's own network, and hands it out: it stays what it is there.
-fn open_way_out(port: u16, socket: &UnixStream) -> io::Result<()> {
-    Report::Opened.send_with(socket, loopback::listen(port)?.as_fd())
+/// Makes a socket in the box's own network, and hands it out: it stays what it is there.
+fn hand_out(served: ServedSocket, socket: &UnixStream) -> io::Result<()> {
+    let made = match served {
+        ServedSocket::Connections(address) => loopback::listen(address)?,
+        ServedSocket::Datagrams(address) => loopback::datagrams(address)?,
+    };
+    Report::Opened.send_with(socket, made.as_fd())
 }
 
 /// Without namespaces nothing ends with its first process: what is left of the command falls to this

@@ -5,9 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use rustix::net::netlink::SocketAddrNetlink;
-use rustix::net::{
-    AddressFamily, Ipv4Addr, RecvFlags, SendFlags, SocketAddrV4, SocketFlags, SocketType,
-};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrV4, SocketFlags, SocketType};
 
 /// Who may wait to be accepted.
 const WAITING: i32 = 64;
@@ -49,15 +47,23 @@ pub(super) fn socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
 }
 
-/// A socket that listens on a port of `lo`.
-pub(super) fn listen(port: u16) -> io::Result<OwnedFd> {
+/// A socket that listens on an address of `lo`.
+pub(super) fn listen(address: SocketAddrV4) -> io::Result<OwnedFd> {
     let socket = socket(AddressFamily::INET)?;
-    listen_on(&socket, port)?;
+    listen_on(&socket, address)?;
     Ok(socket)
 }
 
-/// Lets a socket listen on a port of the `lo` of its own network.
-pub(super) fn listen_on(socket: &OwnedFd, port: u16) -> io::Result<()> {
-    rustix::net::bind(socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;
+/// Lets a socket listen on an address of the `lo` of its own network.
+pub(super) fn listen_on(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
+    rustix::net::bind(socket, &address)?;
     Ok(rustix::net::listen(socket, WAITING)?)
+}
+
+/// A socket that gets datagrams at an address of `lo`.
+pub(super) fn datagrams(address: SocketAddrV4) -> io::Result<OwnedFd> {
+    let (family, flags) = (AddressFamily::INET, SocketFlags::CLOEXEC);
+    let socket = rustix::net::socket_with(family, SocketType::DGRAM, flags, None)?;
+    rustix::net::bind(&socket, &address)?;
+    Ok(socket)
 }

@@ -66,7 +66,7 @@ mod elsewhere;
 
 pub use order::{
     CACHES, Cache, CacheLayer, Ended, Exit, Finding, Hear, LONGEST_LINE, Lasting, Layer, Level,
-    Limits, Mask, MaskKind, Order, Programs, Size, Stopped, Waiting, Walls, Wish,
+    Limits, Mask, MaskKind, Order, Programs, ServedSocket, Size, Stopped, Waiting, Walls, Wish,
     default_environment,
 };
 

@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -118,7 +118,7 @@ impl BoxNetwork {
     /// Listens on a port of the box's loopback device, for programs in the box.
     pub fn listen(&self, port: u16) -> io::Result<TcpListener> {
         let socket = self.socket(SOCKET_V4)?;
-        loopback::listen_on(&socket, port)?;
+        loopback::listen_on(&socket, SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;
         Ok(TcpListener::from(socket))
     }
 

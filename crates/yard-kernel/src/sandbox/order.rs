@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::net::SocketAddrV4;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -127,9 +128,9 @@ pub struct Order<'a> {
     pub stdin: Vec<u8>,
     /// The terminal that it runs on, and that its words go to; `stdin` is nothing then, and nothing is heard.
     pub terminal: Option<&'a Pty>,
-    /// Ports of the box's own loopback that are served outside: [`Hear::opened`] gets the socket of each, in
-    /// this order.
-    pub ports: Vec<u16>,
+    /// Sockets of the box's own loopback device that are served outside: [`Hear::opened`] gets each, in this
+    /// order.
+    pub sockets: Vec<ServedSocket>,
     /// Small files that the box shows read-only as `/run/toolyard/<name>`. Only at [`Level::Full`].
     pub scripts: Vec<(String, Vec<u8>)>,
     /// The workspace's folder, open. This handle is what the box shows and what the command works in,
@@ -153,6 +154,15 @@ pub struct Order<'a> {
     pub masked: Vec<Mask>,
     /// What the command may use.
     pub limits: Limits,
+}
+
+/// A socket on the loopback device of a box, made before its command starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServedSocket {
+    /// It listens for connections.
+    Connections(SocketAddrV4),
+    /// It gets datagrams.
+    Datagrams(SocketAddrV4),
 }
 
 /// What a command leaves for the next one, besides what it changed in the workspace.
@@ -278,20 +288,20 @@ pub trait Hear {
     fn starts(&mut self) -> io::Result<()> {
         Ok(())
     }
-    /// The box made the socket of the next of its ports.
-    fn opened(&mut self, listener: OwnedFd) -> io::Result<()> {
-        drop(listener);
+    /// The box made the next of its sockets.
+    fn opened(&mut self, socket: OwnedFd) -> io::Result<()> {
+        drop(socket);
         Ok(())
     }
     /// The network of the box, if it has one of its own.
     fn has_network(&mut self, network: BoxNetwork) {
         drop(network);
     }
-    /// The sockets by which connections of the box come, while another one can be taken.
+    /// The sockets by which connections and datagrams of the box come, while another one can be taken.
     fn listening(&mut self) -> Vec<BorrowedFd<'_>> {
         Vec::new()
     }
-    /// A connection waits on one of those sockets.
+    /// Something waits on one of those sockets.
     fn accept(&mut self) {}
     /// Bytes of its standard output.
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()>;

@@ -236,7 +236,7 @@ fn try_on(
         env: Vec::new(),
         stdin: Vec::new(),
         terminal: None,
-        ports: Vec::new(),
+        sockets: Vec::new(),
         scripts: Vec::new(),
         root: root.as_fd(),
         workspace,

@@ -26,7 +26,7 @@ pub(super) enum Report {
     NotStarted(i32),
     /// The command ended.
     Ended(Exit),
-    /// The socket of the box's proxy comes with this.
+    /// The next of the sockets that are served outside comes with this.
     Opened,
     /// A socket that the server asked for comes with this; or else the reason why there is none.
     NewSocket(i32),

@@ -200,7 +200,7 @@ impl Shared {
             doors: Vec::new(),
             user: boxed_by_root.then_some(BOX_USER),
             terminal: order.terminal.is_some(),
-            ports: order.ports.clone(),
+            sockets: order.sockets.clone(),
             cpu_seconds: order.limits.cpu_seconds,
             memory_bytes: order.limits.memory_bytes,
             processes: order.limits.processes,
@@ -291,7 +291,7 @@ fn check(order: &Order<'_>, walls: Walls) -> io::Result<()> {
             io::ErrorKind::Unsupported,
             "files cannot be masked without namespaces",
         )),
-        _ if !walls.namespaces && !order.ports.is_empty() => Err(io::Error::new(
+        _ if !walls.namespaces && !order.sockets.is_empty() => Err(io::Error::new(
             io::ErrorKind::Unsupported,
             "a command has a way out only in a box with a network of its own",
         )),

@@ -68,7 +68,7 @@ pub(super) const MASKED: &[&str] =
     &["keys", "key-users", "kcore", "kallsyms", "sysrq-trigger", "timer_list"];
 
 /// Files of `/etc` that are made up: the box has one user, whoever runs the server.
-pub(super) fn made_up(uid: u32, gid: u32) -> [(&'static str, String); 4] {
+pub(super) fn made_up(uid: u32, gid: u32) -> [(&'static str, String); 5] {
     let passwd = format!(
         "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n\
          user:x:{uid}:{gid}:user:/tmp/home:/bin/sh\n\
@@ -76,7 +76,16 @@ pub(super) fn made_up(uid: u32, gid: u32) -> [(&'static str, String); 4] {
     );
     let group = format!("root:x:0:\nuser:x:{gid}:\nnogroup:x:65534:\n");
     let hosts = "127.0.0.1 localhost box\n::1 localhost box\n".to_owned();
-    [("passwd", passwd), ("group", group), ("hosts", hosts), ("hostname", "box\n".to_owned())]
+    // Where nobody answers there, no name is found, and at once.
+    let resolver = "nameserver 127.0.0.1\noptions timeout:2 attempts:2\n".to_owned();
+    let hostname = "box\n".to_owned();
+    [
+        ("passwd", passwd),
+        ("group", group),
+        ("hosts", hosts),
+        ("hostname", hostname),
+        ("resolv.conf", resolver),
+    ]
 }
 
 /// What there is on the host of a path in which `*` stands for any name. Without one, it is the path itself,

@@ -3,10 +3,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use super::{CacheLayer, Mask, MaskKind, Walls};
+use super::{CacheLayer, Mask, MaskKind, ServedSocket, Walls};
 
 /// No order is longer: standard input and scripts included.
 const LONGEST: u64 = 256 << 20;
@@ -48,8 +49,8 @@ pub(super) struct Task {
     pub(super) user: Option<u32>,
     /// Its standard output is a terminal, to be its own.
     pub(super) terminal: bool,
-    /// Ports of the box's own loopback that are served outside.
-    pub(super) ports: Vec<u16>,
+    /// Sockets of the box's own loopback device that are served outside.
+    pub(super) sockets: Vec<ServedSocket>,
     /// `None` is no limit.
     pub(super) cpu_seconds: Option<u64>,
     pub(super) memory_bytes: u64,
@@ -116,7 +117,15 @@ impl Task {
         out.number(self.walls.0);
         out.number(self.user.map_or(u64::MAX, u64::from));
         out.number(self.terminal.into());
-        out.list(&self.ports, |out, port| out.number((*port).into()));
+        out.list(&self.sockets, |out, socket| {
+            let (kind, address) = match socket {
+                ServedSocket::Connections(address) => (0, address),
+                ServedSocket::Datagrams(address) => (1, address),
+            };
+            for number in [kind, u64::from(address.ip().to_bits()), address.port().into()] {
+                out.number(number);
+            }
+        });
         out.number(self.cpu_seconds.unwrap_or(u64::MAX));
         for number in [self.memory_bytes, self.processes, self.open_files] {
             out.number(number);
@@ -196,13 +205,24 @@ impl Reader<'_> {
             walls: WallBits(self.number()?),
             user: u32::try_from(self.number()?).ok(),
             terminal: self.number()? != 0,
-            ports: self.list(|from| u16::try_from(from.number()?).ok())?,
+            sockets: self.list(Self::socket)?,
             cpu_seconds: Some(self.number()?).filter(|seconds| *seconds < u64::MAX),
             memory_bytes: self.number()?,
             processes: self.number()?,
             open_files: self.number()?,
             file_bytes: self.number()?,
         })
+    }
+
+    fn socket(&mut self) -> Option<ServedSocket> {
+        let (kind, ip) = (self.number()?, u32::try_from(self.number()?).ok()?);
+        let port = u16::try_from(self.number()?).ok()?;
+        let address = SocketAddrV4::new(Ipv4Addr::from_bits(ip), port);
+        match kind {
+            0 => Some(ServedSocket::Connections(address)),
+            1 => Some(ServedSocket::Datagrams(address)),
+            _ => None,
+        }
     }
 
     fn kind(&mut self) -> Option<Kind> {
@@ -303,7 +323,10 @@ mod tests {
             walls: WallBits::of(Walls { namespaces: true, landlock: false, seccomp: true }),
             user: Some(7),
             terminal: true,
-            ports: vec![3_128, 5_432],
+            sockets: vec![
+                ServedSocket::Connections(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3_128)),
+                ServedSocket::Datagrams(SocketAddrV4::new(Ipv4Addr::new(127, 128, 0, 1), 53)),
+            ],
             file_bytes: u64::MAX,
             ..Task::default()
         };

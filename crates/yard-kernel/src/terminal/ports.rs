@@ -18,7 +18,7 @@ use crate::Boxed;
 use crate::disk::Bound;
 use crate::net::{Destination, Proxy, WayOut};
 use crate::ports::{self, Offers, TerminalPort};
-use crate::sandbox::{BoxNetwork, Hear, Level};
+use crate::sandbox::{BoxNetwork, Hear, Level, ServedSocket};
 use crate::workspace::Workspace;
 
 /// Requests for ports of one terminal that are answered at a time.
@@ -213,15 +213,15 @@ pub(super) struct Connecting {
 }
 
 impl Connecting {
-    /// The ports that are served out here from the start.
-    pub(super) fn ports(&self) -> Vec<u16> {
-        self.way_out.ports()
+    /// What is served out here from the start.
+    pub(super) fn sockets(&self) -> Vec<ServedSocket> {
+        self.way_out.sockets()
     }
 }
 
 impl Hear for Connecting {
-    fn opened(&mut self, listener: OwnedFd) -> io::Result<()> {
-        self.way_out.listen(listener)
+    fn opened(&mut self, socket: OwnedFd) -> io::Result<()> {
+        self.way_out.opened(socket)
     }
 
     fn has_network(&mut self, network: BoxNetwork) {

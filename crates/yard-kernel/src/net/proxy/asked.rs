@@ -43,9 +43,52 @@ pub(super) fn asked(head: &[u8]) -> Option<Asked> {
     Some(Asked { target, first: first.into_bytes(), answer: b"" })
 }
 
+/// Reads the first lines of a request that was sent to port 80 of a host: a method with a path, and the host in a
+/// line of its own.
+pub(super) fn asked_of_host(head: &[u8]) -> Option<Asked> {
+    let head = std::str::from_utf8(head).ok()?;
+    let (first, lines) = head.split_once("\r\n")?;
+    let mut words = first.splitn(3, ' ');
+    let (method, path, version) = (words.next()?, words.next()?, words.next()?);
+    let value = |line: &str| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("host").then(|| value.trim().to_owned())
+    };
+    let mut hosts = lines.split("\r\n").filter_map(value);
+    let (host, another) = (hosts.next()?, hosts.next());
+    if !path.starts_with('/') || host.contains(['/', '@', '?', '#']) || another.is_some() {
+        return None;
+    }
+    let whole = format!("{method} http://{host}{path} {version}\r\n{lines}");
+    asked(whole.as_bytes()).filter(|asked| asked.target.port() == 80)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_to_port_80_is_for_the_host_that_it_names() {
+        let read = |head: &str| asked_of_host(head.as_bytes());
+        let asked = read("GET /x?y HTTP/1.1\r\nAccept: */*\r\nHost: b.example\r\n\r\n").unwrap();
+        assert_eq!(asked.target.place(), "b.example:80");
+        let first = String::from_utf8(asked.first).unwrap();
+        assert_eq!(
+            first,
+            "GET /x?y HTTP/1.1\r\nHost: b.example\r\nAccept: */*\r\nConnection: close\r\n\r\n"
+        );
+        for odd in [
+            "GET /x HTTP/1.1\r\n\r\n",
+            "GET /x HTTP/1.1\r\nHost: a.example:22\r\n\r\n",
+            "GET /x HTTP/1.1\r\nHost: a.example\r\nHost: b.example\r\n\r\n",
+            "GET /x HTTP/1.1\r\nHost: a.example/@b.example\r\n\r\n",
+            "GET http://b.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+            "CONNECT b.example:80 HTTP/1.1\r\nHost: a.example\r\n\r\n",
+            "SSH-2.0-OpenSSH_9.6\r\n\r\n",
+        ] {
+            assert!(read(odd).is_none(), "{odd}");
+        }
+    }
 
     #[test]
     fn a6_what_a_client_asks_for_is_read() {

@@ -65,7 +65,7 @@ pub(crate) const ALWAYS_MASKED: [&str; 8] = [
     "credentials.toml",
 ];
 
-const TOOLCHAINS: [Toolchain; 23] = [
+const TOOLCHAINS: [Toolchain; 24] = [
     Toolchain {
         variable: Some("RUSTUP_HOME"),
         shown: &["toolchains", "settings.toml", "update-hashes"],
@@ -93,6 +93,11 @@ const TOOLCHAINS: [Toolchain; 23] = [
         shown: &["versions", "alias", "nvm.sh", "nvm-exec"],
         masked: &["versions/node/*/etc/npmrc"],
         ..toolchain("nvm", &[".nvm"])
+    },
+    // What `npm install --global` put there: the programs are links to files of these packages.
+    Toolchain {
+        shown: &["lib/node_modules"],
+        ..toolchain("npm", &[".local", ".npm-global", ".npm-packages"])
     },
     Toolchain {
         variable: Some("FNM_DIR"),
@@ -394,6 +399,21 @@ mod tests {
         fs::set_permissions(home.at("work/tool/run"), fs::Permissions::from_mode(0o755)).unwrap();
         let programs = home.programs(&["bin"], &[]);
         assert_eq!(programs.shown, [home.at("bin"), home.at("work/tool/run")]);
+    }
+
+    #[test]
+    fn what_npm_installed_for_the_person_is_shown_with_its_packages() {
+        let home = Home::with(&[
+            ".local/bin/own",
+            ".local/lib/node_modules/tool/bin/tool.js",
+            ".local/lib/node_modules/tool/dist/code.js",
+            ".local/share/notes",
+        ]);
+        let found = home.found(&[".local/bin"], &[]);
+        let shown = [".local/bin", ".local/lib/node_modules"].map(|path| home.at(path));
+        assert_eq!((found.programs.shown, found.toolchains), (shown.to_vec(), vec!["npm"]));
+        let without = Home::with(&[".local/share/notes"]).found(&[], &[]);
+        assert_eq!((without.programs.shown, without.toolchains), (vec![], vec![]));
     }
 
     #[test]

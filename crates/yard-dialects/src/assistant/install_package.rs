@@ -137,9 +137,10 @@ impl Installer {
                 let manager = javascript::Manager::of(folder);
                 Ok(Self::program(manager.program(), manager.add()))
             }
+            // What else the lock holds stays as it is, which `cargo generate-lockfile` would not leave alone.
             Manager::Cargo => Ok(Self {
                 program: "cargo",
-                script: "cargo add -- \"$@\" && exec cargo generate-lockfile".to_owned(),
+                script: "cargo add -- \"$@\" && exec cargo fetch".to_owned(),
                 remedy: "cargo is not installed where commands run; ask a person to install it"
                     .to_owned(),
             }),
@@ -324,6 +325,11 @@ mod tests {
         ] {
             assert_eq!(of(manager, &[(file, "")]).unwrap(), (program, script), "{file}");
         }
+        let (program, script) = of(Manager::Cargo, &[]).unwrap();
+        assert_eq!(
+            (program, script.as_str()),
+            ("cargo", "cargo add -- \"$@\" && exec cargo fetch")
+        );
         let (program, script) = of(Manager::Npm, &[]).unwrap();
         assert!(program == "npm" && script.starts_with("exec npm install "), "{script}");
         let (program, script) = of(Manager::Pip, &[("venv/pyvenv.cfg", "")]).unwrap();

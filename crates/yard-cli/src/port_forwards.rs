@@ -12,9 +12,9 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use yard_core::ChatId;
-use yard_kernel::TerminalPort;
+use yard_core::{ChatId, World};
 use yard_kernel::net::relay;
+use yard_kernel::{Listing, TerminalPort};
 
 /// The last number of the first chat's address, and of the last one's.
 const FIRST: u8 = 2;
@@ -33,8 +33,8 @@ pub(crate) struct Forward {
 }
 
 /// The ports that are open.
-#[derive(Default)]
 pub(crate) struct Forwards {
+    world: Arc<dyn World>,
     open: Vec<Forward>,
     /// The chats that have an address, in the order of their addresses.
     chats: Vec<ChatId>,
@@ -47,14 +47,23 @@ impl Drop for Forwards {
 }
 
 impl Forwards {
-    /// Opens the ports that are new and closes those that are gone: what was opened, and what was closed.
-    pub(crate) fn follow(&mut self, ports: Vec<TerminalPort>) -> (Vec<Forward>, Vec<Forward>) {
-        let (stay, closed): (Vec<Forward>, Vec<Forward>) =
-            self.open.drain(..).partition(|forward| ports.contains(&forward.port));
+    /// None yet.
+    pub(crate) fn new(world: Arc<dyn World>) -> Self {
+        Self { world, open: Vec::new(), chats: Vec::new() }
+    }
+
+    /// Opens the ports that are new and closes those that are gone: what was opened, and what was closed. Those of
+    /// a terminal that did not answer stay.
+    pub(crate) fn follow(&mut self, listing: &Listing) -> (Vec<Forward>, Vec<Forward>) {
+        let stays = |forward: &Forward| {
+            listing.ports.contains(&forward.port) || listing.silent.contains(&forward.port.run)
+        };
+        let (stay, closed): (Vec<Forward>, Vec<Forward>) = self.open.drain(..).partition(stays);
         closed.iter().for_each(Forward::close);
         self.open = stay;
         let is_open = |port: &TerminalPort| self.open.iter().any(|forward| forward.port == *port);
-        let new: Vec<TerminalPort> = ports.into_iter().filter(|port| !is_open(port)).collect();
+        let new = listing.ports.iter().filter(|port| !is_open(port)).cloned();
+        let new: Vec<TerminalPort> = new.collect();
         let opened: Vec<Forward> = new.into_iter().map(|port| self.open_one(port)).collect();
         self.open.extend(opened.iter().cloned());
         (opened, closed)
@@ -68,9 +77,13 @@ impl Forwards {
             let listener = listener.or_else(|_| TcpListener::bind((address, 0)))?;
             listener.set_nonblocking(true)?;
             let address = listener.local_addr()?;
-            let (port, is_closed) = (port.clone(), Arc::clone(&is_closed));
+            let served = Served {
+                port: port.clone(),
+                is_closed: Arc::clone(&is_closed),
+                world: Arc::clone(&self.world),
+            };
             let named = thread::Builder::new().name("port".to_owned());
-            named.spawn(move || serve(&listener, &port, &is_closed))?;
+            named.spawn(move || serve(&listener, &served))?;
             Ok(address)
         });
         Forward { port, address: address.map_err(Arc::new), is_closed }
@@ -96,9 +109,17 @@ impl Forward {
     }
 }
 
-fn serve(listener: &TcpListener, port: &TerminalPort, is_closed: &Arc<AtomicBool>) {
+/// What the connections to one port share.
+#[derive(Clone)]
+struct Served {
+    port: TerminalPort,
+    is_closed: Arc<AtomicBool>,
+    world: Arc<dyn World>,
+}
+
+fn serve(listener: &TcpListener, served: &Served) {
     let connections = Arc::new(AtomicUsize::new(0));
-    while !is_closed.load(Ordering::Relaxed) {
+    while !served.is_closed.load(Ordering::Relaxed) {
         if connections.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
             thread::sleep(LOOK);
             continue;
@@ -107,29 +128,39 @@ fn serve(listener: &TcpListener, port: &TerminalPort, is_closed: &Arc<AtomicBool
         let look = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
         // A wait that was interrupted is begun again.
         let _ = poll(&mut ready, Some(&look));
-        let Ok((client, _)) = listener.accept() else { continue };
-        let (port, is_closed) = (port.clone(), Arc::clone(is_closed));
+        let client = match listener.accept() {
+            Ok((client, _)) => client,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+            Err(_) => {
+                // There may be no room for another open file.
+                thread::sleep(LOOK);
+                continue;
+            }
+        };
+        let served = served.clone();
         let counted = Counted::one_of(&connections);
         let named = thread::Builder::new().name("port-connection".to_owned());
         // Without a thread the connection is closed, and its client tries again.
         let _ = named.spawn(move || {
             let _counted = counted;
             // A connection that breaks off is its client's to notice.
-            let _ = pass_on(&client, &port, &is_closed);
+            let _ = served.pass_on(&client);
         });
     }
 }
 
-fn pass_on(client: &TcpStream, port: &TerminalPort, is_closed: &AtomicBool) -> io::Result<()> {
-    let program = port.connect()?;
-    let check = || match is_closed.load(Ordering::Relaxed) {
-        true => Err(io::ErrorKind::ConnectionAborted.into()),
-        false => Ok(()),
-    };
-    let passed = relay(client, &program, &check);
-    // Also while a copy of either socket is left.
-    let _ = (client.shutdown(Shutdown::Both), program.shutdown(Shutdown::Both));
-    passed
+impl Served {
+    fn pass_on(&self, client: &TcpStream) -> io::Result<()> {
+        let program = self.port.connect()?;
+        let check = || match self.is_closed.load(Ordering::Relaxed) {
+            true => Err(io::ErrorKind::ConnectionAborted.into()),
+            false => Ok(()),
+        };
+        let passed = relay(client, &program, &check, &|| self.world.elapsed());
+        // Also while a copy of either socket is left.
+        let _ = (client.shutdown(Shutdown::Both), program.shutdown(Shutdown::Both));
+        passed
+    }
 }
 
 /// Counts a connection for as long as it is there.

@@ -149,15 +149,17 @@ fn message(context: &Context<'_>, seen: &Seen) -> Option<String> {
 
 /// A word on ports that a program has begun to listen on.
 fn listening(ports: &[u16]) -> Option<String> {
+    if let [port] = ports {
+        return Some(format!(
+            "it listens on port {port}: other commands of this chat reach it as 127.0.0.1:{port}, and the person \
+             opens it in a browser with `toolyard ports`"
+        ));
+    }
     let all: Vec<String> = ports.iter().map(u16::to_string).collect();
-    let (all, first) = (all.join(", "), ports.first()?);
-    let (noun, one) = match ports.len() {
-        1 => ("port", "it"),
-        _ => ("ports", "them"),
-    };
+    let all = Some(all.join(", ")).filter(|all| !all.is_empty())?;
     Some(format!(
-        "it listens on {noun} {all}: other commands of this chat reach {one} as 127.0.0.1:{first}, and the person \
-         opens {one} in a browser with `toolyard ports`"
+        "it listens on ports {all}: other commands of this chat reach them at the same numbers of 127.0.0.1, and \
+         the person opens them in a browser with `toolyard ports`"
     ))
 }
 
@@ -224,8 +226,8 @@ mod tests {
         assert_eq!(
             listening(&[3_000, 9_229]).as_deref(),
             Some(
-                "it listens on ports 3000, 9229: other commands of this chat reach them as 127.0.0.1:3000, and \
-                 the person opens them in a browser with `toolyard ports`"
+                "it listens on ports 3000, 9229: other commands of this chat reach them at the same numbers of \
+                 127.0.0.1, and the person opens them in a browser with `toolyard ports`"
             )
         );
     }

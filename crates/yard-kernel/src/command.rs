@@ -211,7 +211,7 @@ impl Workspace {
         output::trim(self)?;
         let folder = self.runs.begin(run, &self.disk)?;
         let way_out = (boxed.sandbox().level() == Level::Full).then(|| {
-            let terminals = chat.map(|chat| ports::of_chat(&self.port_sockets, chat));
+            let terminals = chat.map(|chat| ports::of_chat(&self.port_sockets, chat).ports);
             WayOut::new(Proxy::new(command.reach.clone(), call), terminals.unwrap_or_default())
         });
         let mut ear = Ear::new(&folder, boxed.keeping.stream_bytes, way_out, starts);

@@ -46,7 +46,7 @@ pub use command::{Boxed, Command, Ground, HiddenPrograms, NotKept, Ran, Terminal
 pub use disk::{DiskCall, Keeping, Probe, Resolution, Said, Whole};
 pub use journal::Signed;
 pub use leftovers::Leftover;
-pub use ports::{TerminalPort, terminal_ports};
+pub use ports::{Listing, TerminalPort, terminal_ports};
 pub use terminal::{Glance, KeptTerminal, NewTerminal, Screen, Terminal, Why};
 pub use upload::{Upload, Uploaded};
 pub use virtual_files::{VirtualFile, VirtualFiles};

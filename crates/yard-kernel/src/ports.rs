@@ -7,7 +7,7 @@
 //! data folder, which no box shows.
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -20,12 +20,14 @@ use crate::sandbox::{receive_file, send_file};
 
 /// How long either side waits for the other. A connection in the box may take 5 seconds to be made.
 const TIME: Duration = Duration::from_secs(8);
+/// How long a list is waited for.
+const LIST_TIME: Duration = Duration::from_secs(2);
 /// The request for the list.
 const LIST: [u8; 2] = [0, 0];
 /// The longest list, with what the terminal is.
 const LIST_BYTES: u64 = 64 << 10;
 /// Ports of one terminal that are listed.
-const MOST_PORTS: usize = 32;
+pub(crate) const MOST_PORTS: usize = 32;
 
 /// A port that a program in a terminal listens on.
 #[derive(Clone, Debug)]
@@ -49,34 +51,55 @@ impl PartialEq for TerminalPort {
 
 impl Eq for TerminalPort {}
 
+/// What was found when terminals were asked for their ports.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The ports of those that answered.
+    pub ports: Vec<TerminalPort>,
+    /// Those that run and did not answer in time: which ports they have is not known.
+    pub silent: Vec<RunId>,
+}
+
 impl TerminalPort {
+    /// Where the box of another terminal has it.
+    pub(crate) fn address(&self) -> SocketAddr {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
+    }
+
     /// A new connection to the program that listens.
     pub fn connect(&self) -> io::Result<TcpStream> {
-        let mut stream = self.sockets.connect(&name(self.chat, self.run))?;
-        set_time(&stream)?;
+        let mut stream = self.sockets.connect(&name(self.chat, self.run), TIME)?;
         stream.write_all(&self.port.to_be_bytes())?;
         Ok(TcpStream::from(receive_file(&stream)?))
     }
 }
 
 /// The ports of every terminal of a workspace that runs, by the folder of its data.
-pub fn terminal_ports(state: &Path) -> Result<Vec<TerminalPort>> {
+pub fn terminal_ports(state: &Path) -> Result<Listing> {
     let sockets = Sockets::open_existing(state)?;
     Ok(sockets.map(|sockets| listed(&sockets, |_| true)).unwrap_or_default())
 }
 
 /// The ports of terminals of a chat that run.
-pub(crate) fn of_chat(sockets: &Sockets, chat: ChatId) -> Vec<TerminalPort> {
+pub(crate) fn of_chat(sockets: &Sockets, chat: ChatId) -> Listing {
     listed(sockets, |of| of == chat)
 }
 
-fn listed(sockets: &Sockets, which: impl Fn(ChatId) -> bool) -> Vec<TerminalPort> {
-    let mut all = Vec::new();
-    // Without the folder there are none; a terminal that ends meanwhile has none.
+fn listed(sockets: &Sockets, which: impl Fn(ChatId) -> bool) -> Listing {
+    let mut all = Listing::default();
+    // Without the folder there are none.
     for name in sockets.names().unwrap_or_default() {
         let Some((chat, run)) = parsed(&name).filter(|(chat, _)| which(*chat)) else { continue };
-        let Ok((ports, note)) = ask(sockets, &name) else { continue };
-        all.extend(ports.into_iter().map(|port| {
+        let (ports, note) = match ask(sockets, &name) {
+            Ok(answer) => answer,
+            // It ended meanwhile, or long ago in a crash.
+            Err(error) if is_gone(&error) => continue,
+            Err(_) => {
+                all.silent.push(run);
+                continue;
+            }
+        };
+        all.ports.extend(ports.into_iter().map(|port| {
             let (note, sockets) = (note.clone(), sockets.clone());
             TerminalPort { chat, run, note, port, sockets }
         }));
@@ -84,9 +107,12 @@ fn listed(sockets: &Sockets, which: impl Fn(ChatId) -> bool) -> Vec<TerminalPort
     all
 }
 
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+}
+
 fn ask(sockets: &Sockets, name: &str) -> io::Result<(Vec<u16>, Vec<u8>)> {
-    let mut stream = sockets.connect(name)?;
-    set_time(&stream)?;
+    let mut stream = sockets.connect(name, LIST_TIME)?;
     stream.write_all(&LIST)?;
     let mut list = Vec::new();
     stream.take(LIST_BYTES).read_to_end(&mut list)?;
@@ -115,7 +141,8 @@ pub(crate) fn offer(sockets: &Sockets, chat: ChatId, run: RunId) -> io::Result<B
 /// Answers one request.
 pub(crate) fn answer(mut stream: UnixStream, offers: &dyn Offers) -> io::Result<()> {
     stream.set_nonblocking(false)?;
-    set_time(&stream)?;
+    stream.set_read_timeout(Some(TIME))?;
+    stream.set_write_timeout(Some(TIME))?;
     let mut request = [0; 2];
     stream.read_exact(&mut request)?;
     if request != LIST {
@@ -127,11 +154,6 @@ pub(crate) fn answer(mut stream: UnixStream, offers: &dyn Offers) -> io::Result<
     stream.write_all(b"\n")?;
     stream.write_all(offers.note())?;
     stream.shutdown(Shutdown::Write)
-}
-
-fn set_time(stream: &UnixStream) -> io::Result<()> {
-    stream.set_read_timeout(Some(TIME))?;
-    stream.set_write_timeout(Some(TIME))
 }
 
 fn name(chat: ChatId, run: RunId) -> String {
@@ -197,17 +219,17 @@ mod tests {
             let (mut client, _) = server.0.accept().unwrap();
             client.write_all(b"hello").unwrap();
         });
-        let ports = of_chat(&sockets, chat);
+        let ports = of_chat(&sockets, chat).ports;
         assert_eq!(ports.iter().map(|port| port.port).collect::<Vec<_>>(), [5_173, 8_000]);
         assert_eq!(ports[0].note, b"{\"name\":\"dev\"}");
-        assert!(of_chat(&sockets, other).is_empty());
+        assert!(of_chat(&sockets, other).ports.is_empty());
         assert!(ports[1].connect().is_err(), "nobody listens there");
         let mut text = String::new();
         ports[0].connect().unwrap().read_to_string(&mut text).unwrap();
         assert_eq!(text, "hello");
         answering.join().unwrap();
         assert!(
-            terminal_ports(state.path()).unwrap().is_empty(),
+            terminal_ports(state.path()).unwrap().ports.is_empty(),
             "the socket goes with its terminal"
         );
     }

@@ -489,6 +489,7 @@ impl Terminal {
             let mut connecting = of.connecting;
             let order = of.site.order(&command, of.limits, connecting.sockets(), Some(&in_box.pty));
             let ended = of.sandbox.run(&order, &of.life, &mut connecting);
+            drop(connecting);
             drop(in_box.proxy.end());
             // What there is no room for can be fetched again.
             let _ = of.site.keep_caches(&of.caches);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use yard_core::FaultCode;
-use yard_kernel::{TerminalPort, terminal_ports};
+use yard_kernel::{Listing, TerminalPort, terminal_ports};
 
 use crate::door::Door;
 use crate::failure::Failure;
@@ -44,32 +44,34 @@ pub(crate) struct Options {
 impl Options {
     pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
         if self.json {
-            let rows: Vec<Value> = self.found(door)?.iter().map(to_json).collect();
+            let rows: Vec<Value> = self.found(door)?.ports.iter().map(to_json).collect();
             return Ok(Reply::json(json!({"ports": rows})));
         }
         if self.list {
-            return Ok(to_text(&self.found(door)?, door.terminal));
+            return Ok(to_text(&self.found(door)?.ports, door.terminal));
         }
         self.open_until_stopped(door)
     }
 
     /// The ports that are there now.
-    fn found(&self, door: &Door) -> Result<Vec<TerminalPort>, Failure> {
-        let mut found = Vec::new();
+    fn found(&self, door: &Door) -> Result<Listing, Failure> {
+        let mut found = Listing::default();
         for state in states(door)? {
-            found.extend(terminal_ports(&state)?);
+            let Listing { ports, silent } = terminal_ports(&state)?;
+            found.ports.extend(ports);
+            found.silent.extend(silent);
         }
-        found.retain(|port| self.ports.is_empty() || self.ports.contains(&port.port));
+        found.ports.retain(|port| self.ports.is_empty() || self.ports.contains(&port.port));
         Ok(found)
     }
 
     /// Opens what there is and what comes, until the process is ended or nobody reads along.
     fn open_until_stopped(&self, door: &Door) -> Result<Reply, Failure> {
         let terminal = door.terminal;
-        let mut forwards = Forwards::default();
+        let mut forwards = Forwards::new(door.world());
         let mut said = said(&[], &[], terminal);
         loop {
-            let (opened, closed) = forwards.follow(self.found(door)?);
+            let (opened, closed) = forwards.follow(&self.found(door)?);
             if !opened.is_empty() || !closed.is_empty() {
                 said = self::said(&opened, &closed, terminal);
             }

@@ -448,7 +448,7 @@ fn a_program_that_ignores_the_proxy_reaches_no_host_that_nobody_allowed() {
     let net = net.exempting("site.example:80").unwrap();
     let yard = yard_with(Web::new(net).holding_for(Duration::from_millis(300)));
     let command = format!(
-        "getent ahostsv4 secret.of.the.project.example | head -1; \
+        "getent hosts secret.of.the.project.example; \
          {CURL} --noproxy '*' http://site.example/; {CURL} --noproxy '*' https://other.example/"
     );
     let told = run(&yard, &guarded(&yard), &command);
@@ -456,7 +456,10 @@ fn a_program_that_ignores_the_proxy_reaches_no_host_that_nobody_allowed() {
     for place in ["site.example:80", "other.example:443"] {
         assert!(message(&told).contains(&format!("{place} (approval ")), "{told}");
     }
-    assert!(stdout(&told).contains("a person is asked whether site.example:80"), "a page says so on port 80: {told}");
+    assert!(
+        stdout(&told).contains("a person is asked whether site.example:80"),
+        "a page says so on port 80: {told}"
+    );
     assert_eq!(host.count(), 0);
 }
 

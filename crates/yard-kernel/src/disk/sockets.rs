@@ -7,8 +7,9 @@ use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use yard_core::Result;
@@ -18,6 +19,8 @@ use super::stage::open_folder;
 
 /// The folder of the data folder that they are in.
 const FOLDER: &str = "ports";
+/// How a name begins under which nobody listens yet.
+const MAKING: &str = "new-";
 /// Who may wait to be accepted.
 const WAITING: i32 = 64;
 
@@ -58,19 +61,29 @@ impl Sockets {
     /// Listens under a name that nobody else has.
     pub(crate) fn bind(&self, name: &str) -> io::Result<Bound> {
         let socket = socket()?;
-        rustix::net::bind(&socket, &self.address(name)?)?;
+        // Whoever finds a name that nobody listens under removes it.
+        let making = format!("{MAKING}{name}");
+        rustix::net::bind(&socket, &self.address(&making)?)?;
         rustix::net::listen(&socket, WAITING)?;
+        let flags = RenameFlags::NOREPLACE;
+        if let Err(errno) = rustix::fs::renameat_with(&self.0, &making, &self.0, name, flags) {
+            self.remove(&making);
+            return Err(errno.into());
+        }
         let listener = UnixListener::from(socket);
         let bound = Bound { listener, sockets: self.clone(), name: name.to_owned() };
         bound.listener.set_nonblocking(true)?;
         Ok(bound)
     }
 
-    /// Connects to who listens under a name. A name that a crash left is removed.
-    pub(crate) fn connect(&self, name: &str) -> io::Result<UnixStream> {
-        let socket = socket()?;
+    /// Connects to who listens under a name, which waits for the other side for as long as `time`. A name that a
+    /// crash left is removed.
+    pub(crate) fn connect(&self, name: &str, time: Duration) -> io::Result<UnixStream> {
+        let socket = UnixStream::from(socket()?);
+        socket.set_read_timeout(Some(time))?;
+        socket.set_write_timeout(Some(time))?;
         match rustix::net::connect(&socket, &self.address(name)?) {
-            Ok(()) => Ok(UnixStream::from(socket)),
+            Ok(()) => Ok(socket),
             Err(errno) => {
                 if errno == Errno::CONNREFUSED {
                     self.remove(name);
@@ -85,6 +98,7 @@ impl Sockets {
         let names = names_in(&self.0)?.into_iter();
         let mut names: Vec<String> =
             names.filter_map(|(name, _)| String::from_utf8(name).ok()).collect();
+        names.retain(|name| !name.starts_with(MAKING));
         names.sort_unstable();
         Ok(names)
     }
@@ -115,12 +129,12 @@ mod tests {
         let sockets = Sockets::open(&deep).unwrap();
         let bound = sockets.bind("one").unwrap();
         assert_eq!(sockets.names().unwrap(), ["one"]);
-        sockets.connect("one").unwrap();
+        sockets.connect("one", Duration::from_secs(9)).unwrap();
         bound.listener.accept().unwrap();
         assert!(sockets.bind("one").is_err());
         drop(bound);
         assert_eq!(sockets.names().unwrap(), Vec::<String>::new());
-        assert!(sockets.connect("one").is_err());
+        assert!(sockets.connect("one", Duration::from_secs(9)).is_err());
     }
 
     #[test]
@@ -131,7 +145,7 @@ mod tests {
         rustix::net::bind(&socket, &sockets.address("left").unwrap()).unwrap();
         drop(socket);
         assert_eq!(sockets.names().unwrap(), ["left"]);
-        assert!(sockets.connect("left").is_err());
+        assert!(sockets.connect("left", Duration::from_secs(9)).is_err());
         assert_eq!(sockets.names().unwrap(), Vec::<String>::new());
     }
 }

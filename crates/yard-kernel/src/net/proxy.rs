@@ -18,7 +18,7 @@ mod traffic;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
-use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -55,7 +55,9 @@ const DIAL_TIME: Duration = Duration::from_secs(60);
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 /// Connections of one command at a time. More than that wait in the box to be accepted.
 const MOST_CONNECTIONS: usize = 64;
-/// Connections of all commands of this process at a time.
+/// Connections of one command to terminals of its chat at a time.
+const MOST_TO_TERMINALS: usize = 256;
+/// Connections of all commands of this process at a time, but for those to terminals.
 const MOST_OF_ALL: usize = 1_024;
 /// Hosts that one command may ask for.
 const MOST_HOSTS: usize = 256;
@@ -180,6 +182,8 @@ pub(crate) struct Proxy {
 struct Connections {
     next: u64,
     open: HashMap<u64, Vec<Arc<TcpStream>>>,
+    /// How many of them go to terminals.
+    to_terminals: usize,
 }
 
 impl Proxy {
@@ -223,14 +227,23 @@ impl Proxy {
         self.traffic()
     }
 
-    fn has_room(&self) -> bool {
-        held(&self.connections).open.len() < MOST_CONNECTIONS
-            && ALL_CONNECTIONS.load(Ordering::Relaxed) < MOST_OF_ALL
+    /// Whether there is room for another connection that goes there. Those to terminals take no room of those
+    /// that leave the machine.
+    fn has_room(&self, to: &Destination) -> bool {
+        let connections = held(&self.connections);
+        let Connections { open, to_terminals, .. } = &*connections;
+        match to {
+            Destination::Terminal(_) => *to_terminals < MOST_TO_TERMINALS,
+            _ => {
+                open.len() - to_terminals < MOST_CONNECTIONS
+                    && ALL_CONNECTIONS.load(Ordering::Relaxed) < MOST_OF_ALL
+            }
+        }
     }
 
     /// Serves one connection on a thread of its own.
     fn take(self: &Arc<Self>, client: TcpStream, to: Destination) {
-        let line = Line::open(self, client);
+        let line = Line::open(self, client, matches!(to, Destination::Terminal(_)));
         let thread = thread::Builder::new().name("toolyard-proxied".to_owned()).stack_size(STACK);
         // Without a thread the connection is closed with `line`, and its client tries again.
         let _ = thread.spawn(move || {
@@ -290,11 +303,11 @@ impl WayOut {
         sockets
     }
 
-    /// The ports of the box's loopback device that are served out here. A program that means one of them dials
-    /// it in the box.
-    pub(crate) fn ports(&self) -> Vec<u16> {
+    /// Where connections are taken in the box that do not go to terminals.
+    pub(crate) fn own_addresses(&self) -> Vec<SocketAddr> {
         let made = self.listeners.iter().map(|(_, to)| to);
-        made.chain(&self.expected).map(|to| to.address().port()).collect()
+        let own = made.chain(&self.expected).filter(|to| !matches!(to, Destination::Terminal(_)));
+        own.map(|to| to.address().into()).collect()
     }
 
     /// The ports of terminals that are served out here.
@@ -334,8 +347,7 @@ impl WayOut {
     /// The sockets, while another connection can be taken.
     pub(crate) fn listening(&self) -> Vec<BorrowedFd<'_>> {
         let questions = self.questions.iter().map(|questions| questions.as_fd());
-        let has_room = self.proxy.has_room();
-        let listeners = self.listeners.iter().filter(|_| has_room);
+        let listeners = self.listeners.iter().filter(|(_, to)| self.proxy.has_room(to));
         questions.chain(listeners.map(|(listener, _)| listener.as_fd())).collect()
     }
 
@@ -343,7 +355,7 @@ impl WayOut {
     pub(crate) fn accept(&self) {
         self.answer_questions();
         for (listener, to) in &self.listeners {
-            while self.proxy.has_room() {
+            while self.proxy.has_room(to) {
                 let Ok((client, _)) = listener.accept() else { break };
                 self.proxy.take(client, to.clone());
             }
@@ -382,30 +394,39 @@ struct Line {
     proxy: Arc<Proxy>,
     number: u64,
     client: Arc<TcpStream>,
+    to_terminal: bool,
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
         // Who looks at the sockets of the other side sees that it is over also while a copy is left.
-        let sockets = held(&self.proxy.connections).open.remove(&self.number);
+        let mut connections = held(&self.proxy.connections);
+        let sockets = connections.open.remove(&self.number);
+        connections.to_terminals -= usize::from(self.to_terminal);
+        drop(connections);
         for socket in sockets.into_iter().flatten() {
             let _ = socket.shutdown(Shutdown::Both);
         }
-        ALL_CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
+        if !self.to_terminal {
+            ALL_CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
+        }
         self.proxy.ended.notify_all();
     }
 }
 
 impl Line {
-    fn open(proxy: &Arc<Proxy>, client: TcpStream) -> Self {
+    fn open(proxy: &Arc<Proxy>, client: TcpStream, to_terminal: bool) -> Self {
         let client = Arc::new(client);
         let mut connections = held(&proxy.connections);
         let number = connections.next;
         connections.next += 1;
         connections.open.insert(number, vec![Arc::clone(&client)]);
-        ALL_CONNECTIONS.fetch_add(1, Ordering::Relaxed);
+        connections.to_terminals += usize::from(to_terminal);
         drop(connections);
-        Self { proxy: Arc::clone(proxy), number, client }
+        if !to_terminal {
+            ALL_CONNECTIONS.fetch_add(1, Ordering::Relaxed);
+        }
+        Self { proxy: Arc::clone(proxy), number, client, to_terminal }
     }
 
     /// Serves a client that says where it wants to go in the first lines of its request.
@@ -445,12 +466,16 @@ impl Line {
         let reached = target.map(|target| self.reach(&target)).transpose()?;
         match reached {
             Some(Reached::Host(host, counts)) => self.pass(&host, counts, &hello.into_bytes(), b""),
-            _ => {
-                self.write(&self.client, &hello::ACCESS_DENIED)?;
-                self.client.shutdown(Shutdown::Write)?;
-                self.drain()
-            }
+            Some(Reached::Silent(_)) => self.alert(&hello::INTERNAL_ERROR),
+            Some(Reached::Refused(_)) | None => self.alert(&hello::ACCESS_DENIED),
         }
+    }
+
+    /// Tells a client of TLS why there is no host.
+    fn alert(&self, alert: &[u8]) -> io::Result<()> {
+        self.write(&self.client, alert)?;
+        self.client.shutdown(Shutdown::Write)?;
+        self.drain()
     }
 
     /// Serves a client that dialled the port of one place. What is refused is closed: there is no telling

@@ -28,6 +28,13 @@ pub(super) fn limit(task: &Task) -> io::Result<()> {
     set(Resource::Nproc, processes, processes)
 }
 
+/// Lets this process have as many files open as it may at all.
+pub(super) fn raise_open_files() -> io::Result<()> {
+    let now = rustix::process::getrlimit(Resource::Nofile);
+    let limit = Rlimit { current: now.maximum, maximum: now.maximum };
+    Ok(rustix::process::setrlimit(Resource::Nofile, limit)?)
+}
+
 /// How many threads this machine runs: `0.10 0.20 0.30 2/345 6789`.
 fn running() -> u64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();

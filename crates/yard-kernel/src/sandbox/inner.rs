@@ -22,7 +22,7 @@ use super::mounts::Trees;
 use super::network::{SOCKET_V4, SOCKET_V6};
 use super::report::{At as _, Report, Step, Trouble};
 use super::task::Task;
-use super::{ServedSocket, first, group, handles, loopback, syscall, usage};
+use super::{ServedSocket, capacity, first, group, handles, loopback, syscall, usage};
 
 /// The server's word: the command may start.
 pub(super) const START: u8 = b'S';
@@ -76,6 +76,9 @@ fn serve(socket: &UnixStream) -> Result<(), Trouble> {
     // does not do with a handle; and no path is looked up again.
     rustix::process::fchdir(&workspace).at(Step::Folders)?;
     drop(workspace);
+    // Sockets are handed out of the box only while fewer files than this are on their way between processes of
+    // its user: other boxes, which may have fewer open, must not keep this one from it.
+    capacity::raise_open_files().at(Step::Limits)?;
     group::come_in(&task.doors).at(Step::Group)?;
     rustix::process::setsid().at(Step::Session)?;
     if task.walls.walls().namespaces { boxed(&task, socket) } else { walled(&task, socket) }
@@ -214,11 +217,11 @@ fn accompany(first: Pid, socket: &UnixStream, to_first: &OwnedFd) -> io::Result<
 
 /// Makes a socket in the box's own network and hands it out; whether there may be another word.
 fn answer_with_socket(family: AddressFamily, socket: &UnixStream) -> io::Result<bool> {
-    match loopback::socket(family) {
-        Ok(made) => Report::NewSocket(0).send_with(socket, made.as_fd())?,
-        Err(error) => {
-            Report::NewSocket(error.raw_os_error().unwrap_or(libc::EIO)).send(socket)?;
-        }
+    let made = loopback::socket(family);
+    // The kernel may refuse to hand it out while too many files are on their way between processes.
+    let sent = made.and_then(|made| Report::NewSocket(0).send_with(socket, made.as_fd()));
+    if let Err(error) = sent {
+        Report::NewSocket(error.raw_os_error().unwrap_or(libc::EIO)).send(socket)?;
     }
     Ok(true)
 }

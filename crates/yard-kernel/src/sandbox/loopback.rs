@@ -56,6 +56,8 @@ pub(super) fn listen(address: SocketAddrV4) -> io::Result<OwnedFd> {
 
 /// Lets a socket listen on an address of the `lo` of its own network.
 pub(super) fn listen_on(socket: &OwnedFd, address: SocketAddrV4) -> io::Result<()> {
+    // A program in the box that takes the port afterwards need not wait for the last connections to it.
+    rustix::net::sockopt::set_socket_reuseaddr(socket, true)?;
     rustix::net::bind(socket, &address)?;
     Ok(rustix::net::listen(socket, WAITING)?)
 }

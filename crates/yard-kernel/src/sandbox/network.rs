@@ -22,7 +22,7 @@ pub(super) const SOCKET_V4: u8 = b'4';
 /// The server's word: make a socket for IPv6.
 pub(super) const SOCKET_V6: u8 = b'6';
 /// How long the helper may take to make a socket.
-const SOCKET_TIME: Duration = Duration::from_secs(5);
+const SOCKET_TIME: Duration = Duration::from_secs(20);
 /// How long a program in the box may take to accept a connection.
 const CONNECT_TIME: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 /// How many bytes of each of the kernel's tables are read.

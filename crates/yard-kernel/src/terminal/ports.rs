@@ -2,7 +2,7 @@
 //! and to the person (`crate::ports`); those of the chat's other terminals are there, too, at the same numbers.
 
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,12 +17,12 @@ use super::{NewTerminal, Terminal};
 use crate::Boxed;
 use crate::disk::Bound;
 use crate::net::{Destination, Proxy, WayOut};
-use crate::ports::{self, Offers, TerminalPort};
+use crate::ports::{self, Listing, MOST_PORTS, Offers, TerminalPort};
 use crate::sandbox::{BoxNetwork, Hear, Level, ServedSocket};
 use crate::workspace::Workspace;
 
 /// Requests for ports of one terminal that are answered at a time.
-const MOST_REQUESTS: usize = 16;
+const MOST_REQUESTS: usize = 64;
 /// How long a change of the ports of other terminals is waited for. The box's own thread makes it at its next look.
 const CHANGE_TIME: Duration = Duration::from_secs(2);
 
@@ -35,8 +35,8 @@ struct Shared {
     network: OnceLock<BoxNetwork>,
     /// What the terminal is, in the words of who opened it.
     note: Vec<u8>,
-    /// Ports that are served out here for as long as the box is there.
-    served: Vec<u16>,
+    /// What is served out here for as long as the box is there.
+    served: Vec<SocketAddr>,
     /// The ports of other terminals that the box has.
     others: Mutex<Vec<TerminalPort>>,
     changes: Mutex<Sender<Change>>,
@@ -62,13 +62,11 @@ impl Workspace {
     ) -> (BoxPorts, Connecting) {
         let has_network = boxed.sandbox().level() == Level::Full;
         let others = match has_network {
-            true => ports::of_chat(&self.port_sockets, new.chat),
+            true => ports::of_chat(&self.port_sockets, new.chat).ports,
             false => Vec::new(),
         };
         let way_out = WayOut::new(Arc::clone(proxy), others);
-        let (others, served) = (way_out.terminals(), way_out.ports());
-        let is_others = |port: &u16| others.iter().any(|other| other.port == *port);
-        let served = served.into_iter().filter(|port| !is_others(port)).collect();
+        let (others, served) = (way_out.terminals(), way_out.own_addresses());
         let (sender, changes) = mpsc::channel();
         let ports = BoxPorts(Arc::new(Shared {
             network: OnceLock::new(),
@@ -89,9 +87,9 @@ impl Workspace {
     /// Gives a terminal the ports that the other terminals of its chat have by now, and takes those away that
     /// are gone.
     pub fn share_ports(&self, chat: ChatId, terminal: &Terminal) {
-        let mut wanted = ports::of_chat(&self.port_sockets, chat);
-        wanted.retain(|port| port.run != terminal.run());
-        terminal.ports.have(&wanted);
+        let mut listing = ports::of_chat(&self.port_sockets, chat);
+        listing.ports.retain(|port| port.run != terminal.run());
+        terminal.ports.have(&listing);
     }
 }
 
@@ -116,19 +114,24 @@ impl BoxPorts {
         ports.into_iter().filter(|port| !told.contains(port)).collect()
     }
 
-    /// Gives the box the ports of these other terminals and of no others.
-    fn have(&self, wanted: &[TerminalPort]) {
+    /// Gives the box the ports of these other terminals and of no others, but for those that it has of
+    /// terminals which did not answer. A port that a program of this box listens on stays its own.
+    fn have(&self, listing: &Listing) {
         let Some(network) = self.0.network.get() else { return };
+        let own = self.ports();
+        let wanted: Vec<&TerminalPort> =
+            listing.ports.iter().filter(|port| !own.contains(&port.port)).collect();
         let mut others = held(&self.0.others);
+        let stays =
+            |other: &TerminalPort| wanted.contains(&other) || listing.silent.contains(&other.run);
         let removed: Vec<TerminalPort> =
-            others.iter().filter(|other| !wanted.contains(other)).cloned().collect();
+            others.iter().filter(|other| !stays(other)).cloned().collect();
         if !removed.is_empty() {
             others.retain(|other| !removed.contains(other));
             self.change(removed, Vec::new());
         }
         let mut added = Vec::new();
-        for one in wanted.iter().filter(|one| !others.contains(one)) {
-            // A port that a program of this box listens on stays its own.
+        for one in wanted.into_iter().filter(|one| !others.contains(one)) {
             if let Ok(listener) = network.listen(one.port) {
                 added.push((listener, one.clone()));
             }
@@ -148,13 +151,15 @@ impl BoxPorts {
         }
     }
 
+    /// Whether another request can be answered. More than that wait to be accepted.
+    fn has_room(&self) -> bool {
+        self.0.requests.load(Ordering::Relaxed) < MOST_REQUESTS
+    }
+
     /// Answers a request on a thread of its own.
     fn answer(&self, stream: UnixStream) {
         let requests = &self.0.requests;
-        if requests.fetch_add(1, Ordering::Relaxed) >= MOST_REQUESTS {
-            requests.fetch_sub(1, Ordering::Relaxed);
-            return;
-        }
+        requests.fetch_add(1, Ordering::Relaxed);
         let ports = self.clone();
         let answering = thread::Builder::new().name("terminal-ports".to_owned()).spawn(move || {
             // Whoever asked sees that there is no answer.
@@ -167,29 +172,33 @@ impl BoxPorts {
     }
 }
 
+impl BoxPorts {
+    /// Where programs in the box listen, and not this process.
+    fn own(&self) -> Vec<SocketAddr> {
+        let listening = self.0.network.get().map(BoxNetwork::listening);
+        let mut listening = listening.and_then(Result::ok).unwrap_or_default();
+        let others = held(&self.0.others);
+        listening.retain(|address| {
+            let is_others = || others.iter().any(|other| other.address() == *address);
+            !self.0.served.contains(address) && !is_others()
+        });
+        listening
+    }
+}
+
 impl Offers for BoxPorts {
     fn ports(&self) -> Vec<u16> {
-        let listening = self.0.network.get().map(BoxNetwork::listening);
-        let listening = listening.and_then(Result::ok).unwrap_or_default();
-        let others = held(&self.0.others);
-        let is_own = |port: &u16| {
-            !self.0.served.contains(port) && !others.iter().any(|other| other.port == *port)
-        };
-        let mut ports: Vec<u16> =
-            listening.iter().map(std::net::SocketAddr::port).filter(is_own).collect();
+        let mut ports: Vec<u16> = self.own().iter().map(SocketAddr::port).collect();
         ports.dedup();
+        ports.truncate(MOST_PORTS);
         ports
     }
 
     fn connect(&self, port: u16) -> io::Result<TcpStream> {
         let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
         let network = self.0.network.get().ok_or_else(refused)?;
-        if !self.ports().contains(&port) {
-            return Err(refused());
-        }
-        let listening = network.listening()?.into_iter().filter(|address| address.port() == port);
         let mut connected = Err(refused());
-        for address in listening {
+        for address in self.own().into_iter().filter(|address| address.port() == port) {
             connected = network.connect(address);
             if connected.is_ok() {
                 break;
@@ -240,16 +249,18 @@ impl Hear for Connecting {
             let _ = done.send(());
         }
         let mut all = self.way_out.listening();
-        all.extend(self.offered.iter().map(|offered| offered.listener.as_fd()));
+        let offered = self.offered.iter().filter(|_| self.ports.has_room());
+        all.extend(offered.map(|offered| offered.listener.as_fd()));
         all
     }
 
     fn accept(&mut self) {
         self.way_out.accept();
-        let offered = self.offered.iter();
-        let streams =
-            offered.flat_map(|offered| std::iter::from_fn(|| offered.listener.accept().ok()));
-        streams.for_each(|(stream, _)| self.ports.answer(stream));
+        let Some(offered) = &self.offered else { return };
+        while self.ports.has_room() {
+            let Ok((stream, _)) = offered.listener.accept() else { break };
+            self.ports.answer(stream);
+        }
     }
 
     fn stdout(&mut self, _: &[u8]) -> io::Result<()> {

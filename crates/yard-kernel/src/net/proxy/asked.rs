@@ -38,8 +38,12 @@ pub(super) fn asked(head: &[u8]) -> Option<Asked> {
     // What was judged is what the host is asked for.
     let host = place.split('/').next().unwrap_or_default();
     let mut first = format!("{method} {path} {version}\r\nHost: {host}\r\n");
-    lines.filter(is_passed_on).for_each(|line| first.push_str(&format!("{line}\r\n")));
-    first.push_str("Connection: close\r\n\r\n");
+    let lines: Vec<&str> = lines.filter(is_passed_on).collect();
+    lines.iter().for_each(|line| first.push_str(&format!("{line}\r\n")));
+    // A web socket begins as a request for one.
+    let is_upgrade = |line: &&str| line.to_ascii_lowercase().starts_with("upgrade:");
+    let connection = if lines.iter().any(is_upgrade) { "Upgrade" } else { "close" };
+    first.push_str(&format!("Connection: {connection}\r\n\r\n"));
     Some(Asked { target, first: first.into_bytes(), answer: b"" })
 }
 
@@ -66,6 +70,15 @@ pub(super) fn asked_of_host(head: &[u8]) -> Option<Asked> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_web_socket_is_asked_for() {
+        let head =
+            "GET http://b.example/x HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+        let first = String::from_utf8(asked(head.as_bytes()).unwrap().first).unwrap();
+        let expected = "GET /x HTTP/1.1\r\nHost: b.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+        assert_eq!(first, expected);
+    }
 
     #[test]
     fn a_request_to_port_80_is_for_the_host_that_it_names() {

@@ -10,6 +10,8 @@ pub(super) const MOST_BYTES: usize = 32 << 10;
 
 /// What is told to a client whose host may not be reached: a fatal alert, `access_denied`.
 pub(super) const ACCESS_DENIED: [u8; 7] = [21, 3, 3, 0, 2, 2, 49];
+/// What is told to a client whose host does not answer: a fatal alert, `internal_error`.
+pub(super) const INTERNAL_ERROR: [u8; 7] = [21, 3, 3, 0, 2, 2, 80];
 
 /// The first message of a client, piece by piece.
 #[derive(Default)]

@@ -33,11 +33,12 @@ pub(super) fn answer(question: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let (labels, end) = name(&question[HEADER..])?;
+    let is_local = is_below_localhost(&question[HEADER..HEADER + end]);
     let rest = question.get(HEADER + end..)?;
     let (kind, class): (&[u8; 2], &[u8; 2]) = (rest.first_chunk()?, rest.get(2..)?.first_chunk()?);
     let (kind, class) = (u16::from_be_bytes(*kind), u16::from_be_bytes(*class));
     let is_query = header[2] & 0x78 == 0;
-    let is_host = class == CLASS_INTERNET && labels > 1;
+    let is_host = class == CLASS_INTERNET && (labels > 1 || is_local);
     let has_address = is_query && is_host && matches!(kind, TYPE_A | TYPE_ANY);
     let code = match (is_query, is_host) {
         (false, _) => NOT_IMPLEMENTED,
@@ -55,9 +56,16 @@ pub(super) fn answer(question: &[u8]) -> Option<Vec<u8>> {
         answer.extend([TYPE_A, CLASS_INTERNET].map(u16::to_be_bytes).concat());
         answer.extend(HOLDS.to_be_bytes());
         answer.extend([0, 4]);
-        answer.extend(ADDRESS.octets());
+        answer.extend(if is_local { Ipv4Addr::LOCALHOST } else { ADDRESS }.octets());
     }
     Some(answer)
+}
+
+/// Whether a name ends in `localhost` (RFC 6761, 6.3): its programs are in the box.
+fn is_below_localhost(name: &[u8]) -> bool {
+    const LAST: &[u8] = b"\x09localhost\0";
+    let last = name.len().checked_sub(LAST.len()).map(|at| &name[at..]);
+    last.is_some_and(|last| last.eq_ignore_ascii_case(LAST))
 }
 
 /// How many parts a name has, and where it ends.
@@ -100,6 +108,16 @@ mod tests {
             assert_eq!(said[12..asked.len()], asked[12..], "{name}: the question is repeated");
             assert_eq!(said[said.len() - 4..], ADDRESS.octets(), "{name}");
         }
+    }
+
+    #[test]
+    fn names_below_localhost_are_the_boxs_own() {
+        for name in ["localhost", "app.localhost", "App.LocalHost"] {
+            let said = answer(&question(name, TYPE_A)).unwrap();
+            assert_eq!(said[said.len() - 4..], [127, 0, 0, 1], "{name}");
+        }
+        let said = answer(&question("notlocalhost.example", TYPE_A)).unwrap();
+        assert_eq!(said[said.len() - 4..], ADDRESS.octets());
     }
 
     #[test]

@@ -11,6 +11,10 @@ use yard_kernel::sandbox::Programs;
 /// The name of the file in the box.
 const FILE: &str = "gitconfig";
 
+/// A box of root's shows files as another user's than the index has them: by their times and sizes alone git
+/// still knows which of them it need not read again.
+const SETTINGS: &str = "[core]\n\tcheckStat = minimal\n";
+
 /// Adds the person's identity to what a box gets, as git's configuration for all users: a repository's own,
 /// and what an agent sets for itself, come before it.
 pub(crate) fn add_to(programs: &mut Programs) {
@@ -38,7 +42,7 @@ fn configuration([name, email]: &[Option<String>; 2]) -> String {
         Some(format!("\t{key} = \"{}\"\n", value.replace('\\', "\\\\").replace('"', "\\\"")))
     };
     let lines: String = [line("name", name), line("email", email)].into_iter().flatten().collect();
-    format!("[user]\n{lines}")
+    format!("[user]\n{lines}{SETTINGS}")
 }
 
 #[cfg(test)]
@@ -50,7 +54,7 @@ mod tests {
         let name = Some("Ada \"the\" \\ Countess\n[core]".to_owned());
         let text = configuration(&[name, Some("ada@example.com".to_owned())]);
         let must = "[user]\n\tname = \"Ada \\\"the\\\" \\\\ Countess[core]\"\n\temail = \"ada@example.com\"\n";
-        assert_eq!(text, must);
-        assert_eq!(configuration(&[None, None]), "[user]\n");
+        assert_eq!(text, format!("{must}{SETTINGS}"));
+        assert_eq!(configuration(&[None, None]), format!("[user]\n{SETTINGS}"));
     }
 }

@@ -173,6 +173,20 @@ fn looking_at_a_repository_makes_no_step_and_finds_no_change() {
     assert_eq!(yard.run(&["history"]).stdout, "no steps\n");
 }
 
+#[test]
+fn files_that_the_index_knows_are_not_read_again_in_the_box() {
+    let yard = repository();
+    // What was written in the second of the index is read again anywhere.
+    let past = SystemTime::now() - Duration::from_secs(60);
+    for name in ["one", "src/two", "main.txt", ".gitignore"] {
+        let file = fs::File::options().append(true).open(yard.file(name)).unwrap();
+        file.set_modified(past).unwrap();
+    }
+    git(&yard, &["update-index", "--refresh"]);
+    assert_eq!(git(&yard, &["diff-files"]), "");
+    assert_eq!(shell(&yard, "git diff-files")["stdout"], "", "by whatever user the box shows");
+}
+
 /// What git says of a repository, and every file of it with its mode and bytes, git's own included.
 #[derive(Debug, PartialEq)]
 struct State {

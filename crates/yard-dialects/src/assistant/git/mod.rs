@@ -50,8 +50,10 @@ const SURROUNDINGS: [(&str, &str); 15] = [
 const PROTOCOLS: &str = "GIT_ALLOW_PROTOCOL";
 
 /// Settings over the repository's own, which whoever works in it may have written.
-const SETTINGS: [(&str, &str); 24] = [
+const SETTINGS: [(&str, &str); 25] = [
     ("core.hooksPath", "/dev/null"),
+    // The box of a server that is root shows files as another user's than the index has them.
+    ("core.checkStat", "minimal"),
     ("core.fsmonitor", "false"),
     ("core.pager", "cat"),
     ("core.sshCommand", "false"),

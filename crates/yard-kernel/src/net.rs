@@ -12,6 +12,7 @@ mod dial;
 mod page;
 mod proxy;
 mod target;
+mod way_out;
 
 use std::fmt;
 use std::io::{self, Read as _};
@@ -31,8 +32,9 @@ pub(crate) use dial::Patience;
 use dial::{Dialler, Meter, Resolved};
 pub use page::{Page, Shape};
 pub use proxy::{Access, ConnectionPolicy, ConnectionVerdict, HostTraffic, Reach, relay};
-pub(crate) use proxy::{Destination, PORT as PROXY_PORT, Proxy, WayOut};
+pub(crate) use proxy::{Destination, PORT as PROXY_PORT, Proxy};
 pub use target::Target;
+pub(crate) use way_out::WayOut;
 
 /// Redirects that are followed.
 const MOST_REDIRECTS: usize = 10;

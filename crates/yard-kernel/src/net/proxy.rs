@@ -7,19 +7,18 @@
 //! which host they mean is in the first bytes that they send there, on the ports 80 and 443 alone.
 //!
 //! It understands nothing of a connection beyond the first lines of its request. It knows neither rules nor
-//! persons. No thread waits for connections: the thread that watches the command accepts them.
+//! persons. The sockets that connections come by are in `way_out.rs`.
 
 mod asked;
 mod hello;
-mod names;
+pub(super) mod names;
 mod pass;
 mod traffic;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -35,16 +34,12 @@ pub use self::traffic::{Access, HostTraffic};
 use super::dial::{Patience, dial};
 use super::{Net, Target};
 use crate::ports::TerminalPort;
-use crate::sandbox::ServedSocket;
 
 /// Where the proxy listens, in the box.
 pub(crate) const PORT: u16 = 3_128;
-/// Where names are asked for, in the box, and the ports at which every name is.
-const NAMES_PORT: u16 = 53;
+/// The ports at which every name is, in the box.
 const HTTP_PORT: u16 = 80;
 const TLS_PORT: u16 = 443;
-/// Questions for names that are answered at a time, before anything else is looked at.
-const MOST_QUESTIONS: usize = 64;
 /// Bytes of the first lines of a request.
 const HEAD_BYTES: usize = 16 << 10;
 /// How long a client may take to send them.
@@ -136,7 +131,7 @@ pub(crate) enum Destination {
 
 impl Destination {
     /// Where its connections come in, on the box's loopback device.
-    fn address(&self) -> SocketAddrV4 {
+    pub(super) fn address(&self) -> SocketAddrV4 {
         let own = |port| SocketAddrV4::new(Ipv4Addr::LOCALHOST, port);
         match self {
             Self::AsAsked => own(PORT),
@@ -227,9 +222,17 @@ impl Proxy {
         self.traffic()
     }
 
+    /// Where connections go by the box's own ports: nowhere, for a command that reaches no host.
+    pub(super) fn destinations(&self) -> Vec<Destination> {
+        let reach = held(&self.reach);
+        let Some(reach) = reach.as_ref() else { return Vec::new() };
+        let own = [Destination::AsAsked, Destination::HttpHost, Destination::TlsHost];
+        own.into_iter().chain(reach.forwards.iter().cloned().map(Destination::Place)).collect()
+    }
+
     /// Whether there is room for another connection that goes there. Those to terminals take no room of those
     /// that leave the machine.
-    fn has_room(&self, to: &Destination) -> bool {
+    pub(super) fn has_room(&self, to: &Destination) -> bool {
         let connections = held(&self.connections);
         let Connections { open, to_terminals, .. } = &*connections;
         match to {
@@ -242,7 +245,7 @@ impl Proxy {
     }
 
     /// Serves one connection on a thread of its own.
-    fn take(self: &Arc<Self>, client: TcpStream, to: Destination) {
+    pub(super) fn take(self: &Arc<Self>, client: TcpStream, to: Destination) {
         let line = Line::open(self, client, matches!(to, Destination::Terminal(_)));
         let thread = thread::Builder::new().name("toolyard-proxied".to_owned()).stack_size(STACK);
         // Without a thread the connection is closed with `line`, and its client tries again.
@@ -261,120 +264,6 @@ impl Proxy {
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The way out of a box that runs: its proxy, and the sockets that connections come by.
-pub(crate) struct WayOut {
-    pub(crate) proxy: Arc<Proxy>,
-    listeners: Vec<(TcpListener, Destination)>,
-    /// By which programs ask for names.
-    questions: Option<UdpSocket>,
-    /// Those whose sockets the box has not made yet, before that of the questions.
-    expected: VecDeque<Destination>,
-    answers_names: bool,
-}
-
-impl WayOut {
-    /// To the hosts of the proxy's reach, and to these ports of terminals. Of two that have the same port, the
-    /// first is taken.
-    pub(crate) fn new(proxy: Arc<Proxy>, terminals: Vec<TerminalPort>) -> Self {
-        let mut expected = VecDeque::new();
-        let mut answers_names = false;
-        if let Some(reach) = held(&proxy.reach).as_ref() {
-            answers_names = true;
-            expected.extend([Destination::AsAsked, Destination::HttpHost, Destination::TlsHost]);
-            expected.extend(reach.forwards.iter().cloned().map(Destination::Place));
-        }
-        for terminal in terminals.into_iter().map(Destination::Terminal) {
-            let is_there = |other: &Destination| other.address() == terminal.address();
-            if !expected.iter().any(is_there) {
-                expected.push_back(terminal);
-            }
-        }
-        Self { proxy, listeners: Vec::new(), questions: None, expected, answers_names }
-    }
-
-    /// The sockets that the box is to make.
-    pub(crate) fn sockets(&self) -> Vec<ServedSocket> {
-        let connections = self.expected.iter().map(Destination::address);
-        let mut sockets: Vec<ServedSocket> = connections.map(ServedSocket::Connections).collect();
-        let questions = SocketAddrV4::new(Ipv4Addr::LOCALHOST, NAMES_PORT);
-        sockets.extend(self.answers_names.then_some(ServedSocket::Datagrams(questions)));
-        sockets
-    }
-
-    /// Where connections are taken in the box that do not go to terminals.
-    pub(crate) fn own_addresses(&self) -> Vec<SocketAddr> {
-        let made = self.listeners.iter().map(|(_, to)| to);
-        let own = made.chain(&self.expected).filter(|to| !matches!(to, Destination::Terminal(_)));
-        own.map(|to| to.address().into()).collect()
-    }
-
-    /// The ports of terminals that are served out here.
-    pub(crate) fn terminals(&self) -> Vec<TerminalPort> {
-        let made = self.listeners.iter().map(|(_, to)| to);
-        let terminal = |to: &Destination| match to {
-            Destination::Terminal(terminal) => Some(terminal.clone()),
-            _ => None,
-        };
-        made.chain(&self.expected).filter_map(terminal).collect()
-    }
-
-    /// The box made the next of [`WayOut::sockets`].
-    pub(crate) fn opened(&mut self, socket: OwnedFd) -> io::Result<()> {
-        if let Some(to) = self.expected.pop_front() {
-            return self.add(TcpListener::from(socket), to);
-        }
-        let questions = UdpSocket::from(socket);
-        questions.set_nonblocking(true)?;
-        self.questions = Some(questions);
-        Ok(())
-    }
-
-    /// Takes connections by one more socket.
-    pub(crate) fn add(&mut self, listener: TcpListener, to: Destination) -> io::Result<()> {
-        listener.set_nonblocking(true)?;
-        self.listeners.push((listener, to));
-        Ok(())
-    }
-
-    /// Takes no more connections to a port of a terminal.
-    pub(crate) fn remove(&mut self, terminal: &TerminalPort) {
-        let is_it = |to: &Destination| matches!(to, Destination::Terminal(one) if one == terminal);
-        self.listeners.retain(|(_, to)| !is_it(to));
-    }
-
-    /// The sockets, while another connection can be taken.
-    pub(crate) fn listening(&self) -> Vec<BorrowedFd<'_>> {
-        let questions = self.questions.iter().map(|questions| questions.as_fd());
-        let listeners = self.listeners.iter().filter(|(_, to)| self.proxy.has_room(to));
-        questions.chain(listeners.map(|(listener, _)| listener.as_fd())).collect()
-    }
-
-    /// Takes the connections that wait, as many as there is room for, and answers questions for names.
-    pub(crate) fn accept(&self) {
-        self.answer_questions();
-        for (listener, to) in &self.listeners {
-            while self.proxy.has_room(to) {
-                let Ok((client, _)) = listener.accept() else { break };
-                self.proxy.take(client, to.clone());
-            }
-        }
-    }
-}
-
-impl WayOut {
-    fn answer_questions(&self) {
-        let Some(questions) = &self.questions else { return };
-        let mut question = [0; names::MOST_BYTES + 1];
-        for _ in 0..MOST_QUESTIONS {
-            let Ok((count, from)) = questions.recv_from(&mut question) else { break };
-            if let Some(answer) = names::answer(&question[..count]) {
-                // Who gets no answer asks again.
-                let _ = questions.send_to(&answer, from);
-            }
-        }
-    }
 }
 
 /// Where the bytes to a host and from it are counted.
@@ -731,13 +620,16 @@ mod tests {
     //! of the test on loopback. What must not be dialled is refused before anything is.
 
     use std::io::{BufRead as _, BufReader};
+    use std::net::{TcpListener, UdpSocket};
+    use std::os::fd::OwnedFd;
     use std::sync::atomic::AtomicUsize;
     use std::time::Instant;
 
     use yard_core::{Call, Timestamp, World};
 
     use super::*;
-    use crate::net::Resolve;
+    use crate::net::{Resolve, WayOut};
+    use crate::sandbox::ServedSocket;
 
     struct Clock(Instant);
 

@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 /// Where every name is, in the box.
 pub(crate) const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 128, 0, 1);
 /// The longest question, and so the longest answer but for the address in it.
-pub(super) const MOST_BYTES: usize = 512;
+pub(crate) const MOST_BYTES: usize = 512;
 
 const HEADER: usize = 12;
 /// The longest name, and the longest part of one.
@@ -25,7 +25,7 @@ const NO_SUCH_NAME: u8 = 3;
 const NOT_IMPLEMENTED: u8 = 4;
 
 /// The answer to a question; nothing to what is none.
-pub(super) fn answer(question: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn answer(question: &[u8]) -> Option<Vec<u8>> {
     let header: &[u8; HEADER] = question.first_chunk()?;
     let is_answer = header[2] & 0x80 != 0;
     let questions = u16::from_be_bytes([header[4], header[5]]);

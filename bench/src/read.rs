@@ -34,7 +34,7 @@ fn small() -> Vec<Row> {
     let file = root.join("src/deep/file.rs");
     std::fs::write(&file, Dice(1).text(10 * KIB)).expect("a file");
     let bench = Bench::open(&root, &scratch.folder("state"), &Plan::default());
-    let all = Want { hash: true, line_count: true, synced: true };
+    let all = Want { hash: true, line_count: true, synced: true, up_to: None };
     bench.perform(yard_core::op::Import { path: at("/"), include_ignored: true });
     std::thread::sleep(std::time::Duration::from_millis(2_100));
     [

@@ -41,7 +41,7 @@ fn work<'a>(what: &str, bench: &'a Bench, root: &std::path::Path) -> Box<dyn FnM
             let all = what == "read-all";
             bench.perform(Import { path: at("/"), include_ignored: true });
             std::thread::sleep(Duration::from_millis(2_100));
-            let want = Want { hash: all, line_count: all, synced: all };
+            let want = Want { hash: all, line_count: all, synced: all, up_to: None };
             let slice = Slice::Lines { start: LineStart::FromStart(0), limit: None };
             let op = Read { path: at("/file.rs"), slice, want, max_bytes: 256 << 10 };
             Box::new(move || {

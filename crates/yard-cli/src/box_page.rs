@@ -23,6 +23,9 @@ Every command, terminal and `run_code` of an agent runs in a box. This page is m
   on is there for other commands of the chat; `toolyard ports` opens it in your browser.
 - **Certificates** that you told your tools of by a variable (`SSL_CERT_FILE`, `NODE_EXTRA_CA_CERTS`, `PIP_CERT` and
   such), if the file holds no key.
+- **Your package indexes**, if you have others than the public ones: the addresses in pip's, npm's and cargo's
+  configuration, or in `PIP_INDEX_URL`, `UV_INDEX_URL`, `npm_config_registry`, `GOPROXY` and such; none that holds a name,
+  a password or a token.
 - **A few variables**: PATH, HOME, TMPDIR, LANG, USER, LOGNAME, TERM, those of the tables, and what the tool's own
   arguments set. None of your environment's others.
 

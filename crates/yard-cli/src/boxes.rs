@@ -1,17 +1,18 @@
 //! The box of this program: its own binary is the helper. It is tried out when it is first needed, and by
 //! a server when it starts. Besides git, which is asked for the person's name, nothing here starts a process.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use yard_kernel::sandbox::{Limits, Sandbox, Wish};
+use yard_kernel::sandbox::{Limits, Sandbox, SharedMemory, Wish};
 use yard_kernel::{Boxed, Keeping, TerminalLimits};
 
 use crate::config::Commands;
 use crate::person::Person;
 use crate::toolchains::Found;
-use crate::{caches, certificates, git_identity, hidden_programs};
+use crate::{caches, certificates, git_identity, hidden_programs, package_indexes};
 
 /// Where a server's boxes show the workspace: no path of the host is for agents from elsewhere (R13).
 const SHOWN_AT: &str = "/workspace";
@@ -32,11 +33,21 @@ pub(crate) fn local(data: &Path, commands: &Commands) -> Boxed {
     boxed
 }
 
-/// The box of a server, which found out already what its machine can do.
-pub(crate) fn served(sandbox: Sandbox, commands: &Commands) -> Boxed {
-    let mut boxed = Boxed::new(move || sandbox);
-    boxed.shown_at = Some(PathBuf::from(SHOWN_AT));
-    configured(boxed, served_limits(commands), commands)
+/// The boxes of a server, which found out already what its machine can do.
+pub(crate) struct Served {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) commands: Commands,
+}
+
+impl Served {
+    /// The box of one workspace, whose commands share its part of the memory.
+    pub(crate) fn for_workspace(&self) -> io::Result<Boxed> {
+        let shared = shared_memory(&self.commands);
+        let sandbox = self.sandbox.of_workspace(shared.workspace_bytes)?;
+        let mut boxed = Boxed::new(move || sandbox);
+        boxed.shown_at = Some(PathBuf::from(SHOWN_AT));
+        Ok(configured(boxed, served_limits(&self.commands), &self.commands))
+    }
 }
 
 /// The same box, with what the operator lets commands use.
@@ -49,11 +60,17 @@ fn configured(mut boxed: Boxed, limits: Limits, commands: &Commands) -> Boxed {
 
 /// Finds out what this machine can do for a server, whose workspaces share it.
 pub(crate) fn probe_served(data: &Path, commands: &Commands) -> Sandbox {
+    let person = served_person(commands);
+    probe(data, commands, person, Some(shared_memory(commands).all_bytes))
+}
+
+/// Whose programs a server's boxes show: those of who runs it, on the PATH that the operator set.
+pub(crate) fn served_person(commands: &Commands) -> Person<'static> {
     let mut person = Person::of_this_process();
     let path = commands.path.as_ref().map(std::env::join_paths);
     // Folders whose names cannot be in a PATH were refused with the configuration.
     person.path = path.and_then(Result::ok).unwrap_or(person.path);
-    probe(data, commands, person, served_limits(commands).all_memory_bytes)
+    person
 }
 
 /// Finds out what this machine can do.
@@ -77,6 +94,7 @@ pub(crate) fn find_programs(person: &Person<'_>) -> Found {
     caches::add_to(&mut found.programs, person);
     certificates::add_to(&mut found.programs, person);
     git_identity::add_to(&mut found.programs);
+    package_indexes::add_to(&mut found.programs, person);
     found
 }
 
@@ -125,13 +143,20 @@ pub(crate) fn limits(commands: &Commands) -> Limits {
     }
 }
 
-/// What a command may use on a server: all of them together may take what one may on a person's machine, and
-/// one of them half of that, so that no workspace takes the memory of all others.
+/// What a command may use on a server: of memory, what its workspace may.
 fn served_limits(commands: &Commands) -> Limits {
-    let usual = Limits::default();
-    let all = commands.all_memory_mib.map_or(usual.memory_bytes, mib);
-    let one = commands.memory_mib.map_or(all / 2, mib).min(all);
-    Limits { memory_bytes: one, all_memory_bytes: Some(all), ..limits(commands) }
+    let shared = shared_memory(commands);
+    let most = shared.workspace_bytes;
+    let memory_bytes = commands.memory_mib.map_or(most, mib).min(most);
+    Limits { memory_bytes, shared_memory: Some(shared), ..limits(commands) }
+}
+
+/// The memory that a server's commands share: all of them may take what one may on a person's machine, and those
+/// of one workspace half of that, so that none takes the memory of all others.
+fn shared_memory(commands: &Commands) -> SharedMemory {
+    let all_bytes = commands.all_memory_mib.map_or_else(|| Limits::default().memory_bytes, mib);
+    let workspace_bytes = commands.workspace_memory_mib.map_or(all_bytes / 2, mib).min(all_bytes);
+    SharedMemory { workspace_bytes, all_bytes }
 }
 
 #[cfg(test)]
@@ -142,14 +167,17 @@ mod tests {
     fn commands_of_a_server_share_what_one_person_has() {
         let usual = limits(&Commands::default());
         assert_eq!((usual.cpu_seconds, usual.processes), (None, 4_096));
-        assert_eq!((usual.wall.as_secs(), usual.all_memory_bytes), (3_600, None));
+        assert_eq!((usual.wall.as_secs(), usual.shared_memory), (3_600, None));
         let served = served_limits(&Commands::default());
-        assert_eq!(served.all_memory_bytes, Some(usual.memory_bytes));
-        assert_eq!(served.memory_bytes, usual.memory_bytes / 2);
+        let (all_bytes, workspace_bytes) = (usual.memory_bytes, usual.memory_bytes / 2);
+        assert_eq!(served.shared_memory, Some(SharedMemory { workspace_bytes, all_bytes }));
+        assert_eq!(served.memory_bytes, workspace_bytes);
         let (memory_mib, all_memory_mib) = (Some(3_000), Some(2_000));
         let commands = Commands { memory_mib, all_memory_mib, ..Commands::default() };
         let served = served_limits(&commands);
-        assert_eq!((served.memory_bytes, served.all_memory_bytes), (mib(2_000), Some(mib(2_000))));
+        assert_eq!(served.memory_bytes, mib(1_000));
+        let commands = Commands { workspace_memory_mib: Some(2_500), ..commands };
+        assert_eq!(served_limits(&commands).memory_bytes, mib(2_000));
         let commands = Commands { run_minutes: Some(5), cpu_seconds: Some(7), ..commands };
         let bounded = limits(&commands);
         assert_eq!((bounded.wall.as_secs(), bounded.cpu_seconds), (300, Some(7)));

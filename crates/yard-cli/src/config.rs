@@ -111,6 +111,8 @@ pub(crate) struct Commands {
     pub(crate) reach: Vec<String>,
     /// Memory of all processes of a command together.
     pub(crate) memory_mib: Option<u64>,
+    /// Memory of all commands of one workspace of a server together.
+    pub(crate) workspace_memory_mib: Option<u64>,
     /// Memory of all commands of a server together.
     pub(crate) all_memory_mib: Option<u64>,
     /// The longest time that a command may run.

@@ -69,8 +69,9 @@ impl Door {
 
     /// Opens the workspace for `actor`. Recovery, if a crash left work, happens here.
     pub(crate) fn open(&self, actor: Actor) -> Result<Seat, Failure> {
+        let links = place::given_by_link(self.root()?).into_iter().collect();
         let (open, root) = self.workspace(self.root()?)?;
-        let session = Session::new(open, actor, Policy::Open);
+        let session = Session::new(open, actor, Policy::Open).given_as(links);
         Ok(Seat { session, root, world: Arc::clone(&self.world) })
     }
 
@@ -210,6 +211,7 @@ impl Seat {
     /// a path of the host below the root, or one relative to the current folder when only that is
     /// there.
     pub(crate) fn path(&self, text: &str) -> Result<WsPath, Failure> {
+        let text = &*self.session.with_real_root(text);
         let exact = WsPath::under_shown(text, self.session.host_root());
         if let Some(path) = exact.ok().filter(|path| place::is_there(&self.root, path)) {
             return Ok(path);

@@ -48,6 +48,15 @@ impl Failure {
         self
     }
 
+    /// The same failure, with advice if it is of that kind and has none.
+    #[must_use]
+    pub(crate) fn hinting_if(self, code: FaultCode, hint: &str) -> Self {
+        match self.code() == code && self.hint.is_none() {
+            true => self.hinting(hint),
+            false => self,
+        }
+    }
+
     pub(crate) fn code(&self) -> FaultCode {
         self.fault.code()
     }
@@ -64,15 +73,23 @@ impl Failure {
         self.exit
     }
 
+    /// The message and the advice, for who reads no standard error.
+    fn words(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}; {hint}", self.message()),
+            None => self.message().to_owned(),
+        }
+    }
+
     /// For scripts that asked for `--json`.
     pub(crate) fn to_json(&self) -> Value {
-        json!({"error": self.message(), "code": word(self.code())})
+        json!({"error": self.words(), "code": word(self.code())})
     }
 
     /// For callers of tools: what never reached a dialect is told in the envelope of W1.
     pub(crate) fn to_envelope(&self) -> Value {
         let code = envelope_code(self.code());
-        let mut envelope = json!({"success": false, "error": self.message(), "code": code});
+        let mut envelope = json!({"success": false, "error": self.words(), "code": code});
         if code == "VALIDATION_ERROR" {
             envelope["fields"] = json!({});
         }
@@ -129,6 +146,7 @@ fn word(code: FaultCode) -> &'static str {
         FaultCode::DiskFull => "disk_full",
         FaultCode::Io => "io",
         FaultCode::Timeout => "timeout",
+        FaultCode::NotRun => "not_run",
         FaultCode::Unavailable => "unavailable",
     }
 }
@@ -142,6 +160,7 @@ fn envelope_code(code: FaultCode) -> &'static str {
         FaultCode::Stale => "CONFLICT",
         FaultCode::DiskFull | FaultCode::Io => "INTERNAL_ERROR",
         FaultCode::Timeout => "TIMEOUT",
+        FaultCode::NotRun => "EXECUTION_ERROR",
         FaultCode::Unavailable => "UNAVAILABLE",
         _ => "VALIDATION_ERROR",
     }

@@ -19,6 +19,7 @@ mod log;
 mod log_lines;
 mod log_writer;
 mod overlap;
+mod package_indexes;
 mod person;
 mod place;
 mod port_forwards;
@@ -36,8 +37,10 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, Parser};
 use tikv_jemallocator::Jemalloc;
+use yard_dialects::Catalog;
 
 use crate::command::{Command, QuickCommand};
 use crate::door::Door;
@@ -91,9 +94,23 @@ impl Arguments {
             Some(Ok(QuickArguments { globals, command })) => {
                 Self { globals, command: Some(command.into()) }
             }
-            _ => Self::parse(),
+            _ => Self::try_parse().unwrap_or_else(|error| misread(&error)),
         }
     }
+}
+
+/// Says what is wrong with a command line, and ends. Who named a tool in place of a command meant to call it.
+fn misread(error: &clap::Error) -> ! {
+    let _ = error.print();
+    let named = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(name)) => Some(name),
+        _ => None,
+    };
+    if let Some(name) = named.filter(|name| Catalog::standard().get("workspace", name).is_some()) {
+        let hint = format!("hint: {name} is a tool: toolyard call {name} '{{...}}'\n");
+        let _ = io::stderr().write_all(hint.as_bytes());
+    }
+    std::process::exit(error.exit_code())
 }
 
 /// Options that every command takes, before or after its name.

@@ -194,6 +194,14 @@ pub(crate) fn spelled_out(folder: &Path) -> Result<String, Failure> {
     })
 }
 
+/// The path of a root as it was given, and its real one, if these differ: a link leads there.
+pub(crate) fn given_by_link(root: &Path) -> Option<(String, String)> {
+    let given = std::path::absolute(root).ok()?.into_os_string().into_string().ok()?;
+    let given = given.trim_end_matches('/').to_owned();
+    let real = canonical_root(root).ok()?.into_os_string().into_string().ok()?;
+    (given != real && !given.is_empty()).then_some((given, real))
+}
+
 /// A path of the host without its links; as it is, if it is not there.
 pub(crate) fn resolved(path: &[u8]) -> Vec<u8> {
     let found = fs::canonicalize(Path::new(OsStr::from_bytes(path)));

@@ -8,8 +8,8 @@ use yard_core::{Fault, FaultCode, Result, World};
 use yard_gate::admin::Opener;
 use yard_gate::registry::WorkspaceRow;
 use yard_gate::{OpenWorkspace, Web};
-use yard_kernel::Boxed;
 
+use crate::boxes::Served;
 use crate::door::open_workspace;
 use crate::failure::Failure;
 use crate::overlap::overlap;
@@ -19,7 +19,7 @@ use crate::place::{DataFolder, Place, allowed_folder};
 pub(crate) struct Rooms {
     pub(crate) data: DataFolder,
     pub(crate) folders: Vec<PathBuf>,
-    pub(crate) boxed: Boxed,
+    pub(crate) boxes: Served,
     pub(crate) web: Web,
     pub(crate) world: Arc<dyn World>,
 }
@@ -65,8 +65,10 @@ impl Opener for Rooms {
         }
         let place = self.place(workspace);
         let open = |place| {
-            let (boxed, web) = (self.boxed.clone(), self.web.clone());
-            open_workspace(&place, boxed, web, Arc::clone(&self.world))
+            let boxed = self.boxes.for_workspace().map_err(|error| {
+                Failure::io("the memory of this workspace's commands cannot be bounded", &error)
+            })?;
+            open_workspace(&place, boxed, self.web.clone(), Arc::clone(&self.world))
         };
         let open = place.and_then(open);
         // What is wrong may name paths of the host: that is for the log, not for the caller (R13).

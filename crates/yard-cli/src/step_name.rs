@@ -75,7 +75,8 @@ fn newest(seat: &Seat) -> Result<StepId, Failure> {
         before = page.steps.last().map(|step| step.id);
         if !page.truncated || before.is_none() {
             let message = "nothing has happened in this workspace yet";
-            return Err(Failure::new(FaultCode::NotFound, message));
+            return Err(Failure::new(FaultCode::NotFound, message)
+                .hinting("each `toolyard call` that changes something is a step"));
         }
     }
 }

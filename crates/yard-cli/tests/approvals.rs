@@ -41,10 +41,44 @@ fn pending(yard: &Yard) -> Vec<Value> {
 }
 
 #[test]
+fn r16_a_call_waits_for_its_person_if_it_is_told_to() {
+    let yard = asking();
+    let started = yard
+        .command(&["call", "--wait=60", "edit", &insert("hello")])
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut waiting = started.unwrap();
+    let asked = until("it is asked", || pending(&yard).first().cloned());
+    assert!(waiting.try_wait().unwrap().is_none(), "it waits");
+    yard.approve(asked["id"].as_str().unwrap());
+    let ended = waiting.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0));
+    let answer: Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert_eq!(answer["success"], true, "{answer}");
+    assert!(answer["result"]["hash"].is_string(), "the answer of the tool itself: {answer}");
+    assert_eq!(yard.text("log"), "hello\n");
+    let called = yard.run(&["call", "--wait=1", "edit", &insert("again")]);
+    assert_eq!(called.exit, 3, "{}", called.stdout);
+    assert_eq!(called.json()["result"]["status"], "approval_pending");
+    assert!(called.stderr.contains("waiting for a person: toolyard approve "), "{}", called.stderr);
+}
+
+/// Looks until there is something, for a while.
+fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+    for _ in 0..600 {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("{what}: not within 30 s")
+}
+
+#[test]
 fn a_person_sees_the_diff_and_decides() {
     let yard = asking();
     let called = yard.run(&["call", "edit", &insert("hello")]);
-    assert_eq!(called.exit, 0, "{}", called.stdout);
+    assert_eq!(called.exit, 3, "r16: {}", called.stdout);
     let id = called.json()["result"]["approval_id"].as_str().unwrap().to_owned();
     assert_eq!(called.json()["result"]["status"], "approval_pending");
     let listed = yard.run(&["approve"]);

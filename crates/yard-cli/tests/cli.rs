@@ -28,6 +28,8 @@ mod secrets;
 #[path = "cli/storage.rs"]
 mod storage;
 mod support;
+#[path = "cli/words.rs"]
+mod words;
 
 use std::fs;
 use std::path::Path;
@@ -349,6 +351,22 @@ fn import_records_what_is_on_disk() {
     assert_eq!((&again["step"], &again["added"]), (&Value::Null, &json!(0)));
     let ignored = yard.json(&["import", "--include-ignored"]);
     assert_eq!(ignored["added"], 1);
+}
+
+#[test]
+fn r9_searches_need_no_program() {
+    let yard = Yard::new();
+    yard.write("/src/main.rs", "fn main() {}\n");
+    let empty = tempfile::tempdir().unwrap();
+    for (tool, args) in [
+        ("grep", json!({"pattern": "fn \\w+"})),
+        ("glob", json!({"pattern": "*.rs"})),
+        ("find", json!({"name": "*.rs"})),
+    ] {
+        let mut call = yard.command(&["call", tool, &args.to_string()]);
+        let ran = Ran::from(call.env("PATH", empty.path()).output().unwrap());
+        assert_eq!(ran.json()["result"]["matches"][0]["path"], "/src/main.rs", "{tool}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The bounds of work on texts: how large a result may become, and a check that is asked every so often
 //! and stops the work. Whoever calls decides what the check looks at; this crate knows no clock.
 
-use crate::{Call, Fault, FaultCode, Result};
+use crate::{Call, Fault, FaultCode, Result, Subject};
 
 /// So many small steps are done between two checks.
 const STEPS_BETWEEN_CHECKS: u32 = 4_096;
@@ -36,10 +36,10 @@ impl<'a> Bounds<'a> {
         }
         let message = format!(
             "the result would have more than {} bytes, which is more than one call may write; \
-             nothing was changed",
+             nothing was changed. Write less, or several files",
             self.max_bytes
         );
-        Err(Fault::new(FaultCode::TooLarge, message))
+        Err(Fault::new(FaultCode::TooLarge, message).about(Subject::Content))
     }
 
     /// Counts small steps of work.

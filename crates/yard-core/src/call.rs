@@ -127,7 +127,7 @@ impl Call {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(Fault::new(
                 FaultCode::Timeout,
-                "the call was cancelled; nothing was changed",
+                "the call was cancelled; nothing was changed. Call again if it is still wanted",
             ));
         }
         match self.deadline {

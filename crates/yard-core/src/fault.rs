@@ -50,13 +50,16 @@ pub enum FaultCode {
     Io,
     /// Out of time, or cancelled.
     Timeout,
+    /// A process could not be started, or not be run to its end. One that ends with an exit code of its
+    /// own was run.
+    NotRun,
     /// Not available on this machine or in this configuration.
     Unavailable,
 }
 
 impl FaultCode {
     /// Every code, for tests that must see all of them.
-    pub const ALL: [FaultCode; 23] = [
+    pub const ALL: [FaultCode; 24] = [
         Self::BadArgument,
         Self::TextNotFound,
         Self::TextNotUnique,
@@ -79,6 +82,7 @@ impl FaultCode {
         Self::DiskFull,
         Self::Io,
         Self::Timeout,
+        Self::NotRun,
         Self::Unavailable,
     ];
 }
@@ -114,8 +118,8 @@ pub enum Subject {
     Patch,
 }
 
-/// No message of a fault is longer, whatever a caller sent that it repeats.
-pub const LONGEST_MESSAGE: usize = 16 << 10;
+/// No message of a fault is longer, whatever a caller sent that it repeats. A model reads all of it.
+pub const LONGEST_MESSAGE: usize = 3 << 10;
 
 /// One failure: its code, what it is about, and words from which the next call can succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]

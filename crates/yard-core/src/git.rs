@@ -244,6 +244,37 @@ pub fn is_initial_config(content: &[u8]) -> bool {
     })
 }
 
+/// Whether a configuration differs from the one before by an upstream alone that was added for a branch, as git
+/// writes it: the branch of the same name, of a remote that was there already.
+pub fn only_adds_upstream(before: &[u8], after: &[u8]) -> bool {
+    let (Ok(before), Ok(after)) = (std::str::from_utf8(before), std::str::from_utf8(after)) else {
+        return false;
+    };
+    let Some(added) = after.strip_prefix(before).filter(|_| before.ends_with('\n')) else {
+        return false;
+    };
+    let mut lines = added.lines();
+    let mut value = |start: &str, end: &str| {
+        lines
+            .next()
+            .and_then(|line| line.strip_prefix(start))
+            .and_then(|line| line.strip_suffix(end))
+    };
+    let parts =
+        (value("[branch \"", "\"]"), value("\tremote = ", ""), value("\tmerge = refs/heads/", ""));
+    let (Some(branch), Some(remote), Some(merged)) = parts else { return false };
+    let is_plain = |word: &str| {
+        let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
+        !word.is_empty() && !word.starts_with('-') && word.bytes().all(is_sign)
+    };
+    let header = format!("[remote \"{remote}\"]");
+    lines.next().is_none()
+        && branch == merged
+        && is_plain(branch)
+        && is_plain(remote)
+        && before.lines().any(|line| line.trim() == header)
+}
+
 /// The repository that a path in git's folder belongs to: the folder's own path.
 pub fn repository(path: &WsPath) -> Option<WsPath> {
     let is_folder = |path: &WsPath| path.name().is_some_and(|name| name.as_bytes() == FOLDER);
@@ -338,6 +369,28 @@ mod tests {
         ] {
             assert_eq!(is_initial(&names(path), content.as_bytes()), initial, "{path} {content}");
         }
+    }
+
+    #[test]
+    fn an_upstream_that_is_added_is_told_from_any_other_change() {
+        let before = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = ../r.git\n";
+        let upstream = "[branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n";
+        let holds = |added: &str| {
+            only_adds_upstream(before.as_bytes(), format!("{before}{added}").as_bytes())
+        };
+        assert!(holds(upstream));
+        for other in [
+            "",
+            "[branch \"main\"]\n\tremote = elsewhere\n\tmerge = refs/heads/main\n",
+            "[branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/other\n",
+            "[branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n\trebase = true\n",
+            "[core]\n\tremote = origin\n\tmerge = refs/heads/main\n",
+        ] {
+            assert!(!holds(other), "{other}");
+        }
+        let open = before.trim_end();
+        assert!(!only_adds_upstream(open.as_bytes(), format!("{open}{upstream}").as_bytes()));
+        assert!(!only_adds_upstream(b"x\n", format!("y\n{upstream}").as_bytes()));
     }
 
     #[test]

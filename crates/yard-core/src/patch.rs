@@ -23,6 +23,7 @@ mod unified;
 
 pub use apply::{Applied, Landed, apply, apply_within};
 pub use check::check;
+pub use names::diff_label;
 pub use place::Pass;
 pub use reverse::reverse;
 pub use tree::{Change, Job, apply_all, jobs};
@@ -187,8 +188,16 @@ const SHAPES: &str = "this is no patch. Send a unified diff (`--- a/path`, `+++ 
     that begin with `*** Add File: path`, `*** Update File: path` or `*** Delete File: path`, and \
     a line `*** End Patch`";
 
+/// What to say to someone who escaped a patch once too often.
+const WRITTEN_OUT: &str = "the whole patch is one line, in which its line breaks are written out as `\\n`: send real \
+    line breaks";
+
 /// Reads a patch, in whichever form it is written. What it gives passes [`check`].
 pub fn parse(text: &str) -> Result<Patch, PatchError> {
+    // No patch is a single line.
+    if text.contains("\\n") && !text.trim().contains(['\n', '\r']) {
+        return Err(PatchError::new(1, WRITTEN_OUT));
+    }
     let patch = match form_of(text)? {
         Form::Unified => unified::parse(text)?,
         Form::Freeform => freeform::parse(text)?,

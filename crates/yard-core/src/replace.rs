@@ -159,7 +159,10 @@ fn nth(fault: Fault, at: usize, actions: &[EditAction]) -> Fault {
 }
 
 fn not_text(reason: NotText) -> Fault {
-    Fault::new(FaultCode::Binary, format!("the file is {reason}; it cannot be edited as text"))
+    Fault::new(
+        FaultCode::Binary,
+        format!("the file is {reason}; it cannot be edited as text. Write it anew, or leave it"),
+    )
 }
 
 /// One text that shall stand for another.
@@ -221,8 +224,9 @@ impl Replacement<'_> {
 
     fn search<'b>(&self, body: &'b str) -> Result<Search<'b>> {
         if self.old.is_empty() {
-            let message = "the text to be replaced is empty; send text that stands in the file \
-                           once, or insert by line number";
+            let message = "the text to be replaced is empty. To add text, send a line that stands in the file \
+                           once, and as the new text that line with yours before or after it; to replace \
+                           everything, write the file";
             return Err(Fault::new(FaultCode::BadArgument, message).about(Subject::Find));
         }
         Ok(Search::new(body, self.old))
@@ -248,7 +252,7 @@ impl Replacement<'_> {
 
 fn no_change() -> Fault {
     let message = "the edit changes nothing: the new text is what already stands there (line \
-                   endings are always those of the file)";
+                   endings are always those of the file). Send another text, or go on: nothing is left to do";
     Fault::new(FaultCode::NoChange, message).about(Subject::Replacement)
 }
 

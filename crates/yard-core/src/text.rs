@@ -24,6 +24,8 @@ pub enum Encoding {
     Utf8,
     /// UTF-8 with a byte order mark.
     Utf8Bom,
+    /// UTF-8 without a byte order mark, and with bytes that are none. Only a [`Text`] has it.
+    DamagedUtf8,
     /// UTF-16, little end first, with a byte order mark.
     Utf16Le,
     /// UTF-16, big end first, with a byte order mark.
@@ -36,7 +38,7 @@ impl Encoding {
     /// Its name, for people.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Utf8 => "UTF-8",
+            Self::Utf8 | Self::DamagedUtf8 => "UTF-8",
             Self::Utf8Bom => "UTF-8 with BOM",
             Self::Utf16Le => "UTF-16LE",
             Self::Utf16Be => "UTF-16BE",
@@ -47,7 +49,7 @@ impl Encoding {
     /// The mark at the start of a file in this encoding; empty where there is none.
     fn bom(self) -> &'static [u8] {
         match self {
-            Self::Utf8 | Self::Legacy(_) => b"",
+            Self::Utf8 | Self::DamagedUtf8 | Self::Legacy(_) => b"",
             Self::Utf8Bom => UTF8_BOM,
             Self::Utf16Le => UTF16_LE_BOM,
             Self::Utf16Be => UTF16_BE_BOM,
@@ -90,8 +92,7 @@ pub struct Unencodable {
 /// `bytes` are a whole file. A prefix will do if it ends after a `\n`: it is then judged as a file
 /// that ended there would be.
 ///
-/// A file that is UTF-8 but for a few damaged bytes is UTF-8: it can be read, but not parsed as a
-/// [`Text`].
+/// A file that is UTF-8 but for a few damaged bytes is UTF-8.
 pub fn detect(bytes: &[u8]) -> Result<Encoding, NotText> {
     let encoding = marked(bytes);
     if let Some(wide @ (Encoding::Utf16Le | Encoding::Utf16Be)) = encoding {
@@ -209,10 +210,12 @@ pub fn decode(bytes: &[u8], encoding: Encoding) -> Cow<'_, str> {
     let body = bytes.strip_prefix(encoding.bom()).unwrap_or(bytes);
     match encoding {
         // Checking first is many times faster than decoding with an eye on damage.
-        Encoding::Utf8 | Encoding::Utf8Bom => match std::str::from_utf8(body) {
-            Ok(text) => Cow::Borrowed(text),
-            Err(_) => String::from_utf8_lossy(body),
-        },
+        Encoding::Utf8 | Encoding::Utf8Bom | Encoding::DamagedUtf8 => {
+            match std::str::from_utf8(body) {
+                Ok(text) => Cow::Borrowed(text),
+                Err(_) => String::from_utf8_lossy(body),
+            }
+        }
         Encoding::Utf16Le => UTF_16LE.decode_without_bom_handling(body).0,
         Encoding::Utf16Be => UTF_16BE.decode_without_bom_handling(body).0,
         Encoding::Legacy(encoding) => encoding.decode_without_bom_handling(body).0,
@@ -224,15 +227,58 @@ pub fn decode(bytes: &[u8], encoding: Encoding) -> Cow<'_, str> {
 pub struct Text {
     /// How it is written.
     pub encoding: Encoding,
-    /// Its characters, without the byte order mark; line endings as they are.
+    /// Its characters, without the byte order mark; line endings as they are. Where a text in UTF-8 has bytes that
+    /// are none, [`stand_in`] has a character for each.
     pub body: String,
+}
+
+/// The character that stands for a byte which is no UTF-8. They are the last ones for private use: a text that
+/// has one of them, and such bytes too, is not parsed.
+fn stand_in(byte: u8) -> char {
+    char::from_u32(STAND_INS + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// What [`stand_in`] adds bytes to; those of ASCII need none.
+const STAND_INS: u32 = 0x0010_ff00;
+
+/// The byte that a character stands for.
+fn stood_for(character: char) -> Option<u8> {
+    let byte = u32::from(character).checked_sub(STAND_INS)?;
+    u8::try_from(byte).ok().filter(|byte| !byte.is_ascii())
+}
+
+/// A text in UTF-8 with a character in place of each byte that is none.
+fn with_stand_ins(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() + 16);
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().copied().map(stand_in));
+    }
+    text
+}
+
+/// The bytes of a text in UTF-8, with those that characters stand for.
+fn without_stand_ins(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    for character in text.chars() {
+        match stood_for(character) {
+            Some(byte) => bytes.push(byte),
+            None => bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+    bytes
 }
 
 impl Text {
     /// Reads a whole file. What [`Text::to_bytes`] gives for it is `bytes`.
     pub fn parse(bytes: &[u8]) -> Result<Text, NotText> {
         let encoding = detect(bytes)?;
-        let text = Text { encoding, body: decode(bytes, encoding).into_owned() };
+        let text = match std::str::from_utf8(bytes) {
+            Err(_) if encoding == Encoding::Utf8 => {
+                Text { encoding: Encoding::DamagedUtf8, body: with_stand_ins(bytes) }
+            }
+            _ => Text { encoding, body: decode(bytes, encoding).into_owned() },
+        };
         match text.to_bytes() {
             Ok(same) if same == bytes => Ok(text),
             _ => Err(NotText::Lossy(encoding)),
@@ -245,6 +291,7 @@ impl Text {
         let units = self.body.encode_utf16();
         match self.encoding {
             Encoding::Utf8 | Encoding::Utf8Bom => bytes.extend_from_slice(self.body.as_bytes()),
+            Encoding::DamagedUtf8 => bytes = without_stand_ins(&self.body),
             Encoding::Utf16Le => bytes.extend(units.flat_map(u16::to_le_bytes)),
             Encoding::Utf16Be => bytes.extend(units.flat_map(u16::to_be_bytes)),
             Encoding::Legacy(legacy) => bytes = self.encode_legacy(legacy)?,
@@ -386,7 +433,14 @@ mod tests {
         assert_eq!(Text::parse(b"\xff\xfea\0b"), Err(NotText::Lossy(Encoding::Utf16Le)));
         let damaged = [&b"\xff"[..], "äöüß".as_bytes()].concat();
         assert_eq!(detect(&damaged), Ok(Encoding::Utf8));
-        assert_eq!(Text::parse(&damaged), Err(NotText::Lossy(Encoding::Utf8)));
+        let parsed = Text::parse(&damaged).unwrap();
+        assert_eq!((parsed.encoding, parsed.body.chars().count()), (Encoding::DamagedUtf8, 5));
+        assert_eq!(parsed.to_bytes().unwrap(), damaged);
+        // The very characters that stand for bytes are none of theirs in a text that has both.
+        let private = "äöüß\u{10ffff}\u{10ff80}".as_bytes();
+        assert_eq!(Text::parse(private).unwrap().to_bytes().unwrap(), private);
+        let both = [private, b"\xff"].concat();
+        assert_eq!(Text::parse(&both), Err(NotText::Lossy(Encoding::Utf8)));
     }
 
     #[test]

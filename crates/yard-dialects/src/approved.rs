@@ -93,7 +93,7 @@ impl Catalog {
         let request = &approval.request;
         let (dialect, found) = self
             .find_approved(&request.toolset, &request.tool)
-            .map_err(|answer| Fault::new(FaultCode::NotFound, words_of(&answer)))?;
+            .map_err(|answer| Fault::new(FaultCode::NotFound, answer.failure_words()))?;
         let acting = session.approvals().acting(approval)?.calling(args.clone());
         acting.revise(args, |session| {
             let context = dialect.context(found, session, call);
@@ -101,7 +101,7 @@ impl Catalog {
                 Stop::Fault(fault) | Stop::Detailed(fault, _) => fault,
                 other => {
                     let answer = dialect.answer(found, Err(other));
-                    Fault::new(FaultCode::BadArgument, words_of(&answer))
+                    Fault::new(FaultCode::BadArgument, answer.failure_words())
                 }
             })
         })
@@ -298,11 +298,6 @@ fn is_same_yes(approval: &Approval, ruling: &Ruling) -> bool {
     ruling.approves && ruling.args.is_none() && ruling.state == approval.request.state
 }
 
-/// The words of a failure.
-fn words_of(answer: &Answer) -> String {
-    answer.body["error"].as_str().unwrap_or("the call cannot be made").to_owned()
-}
-
 /// The answer to a call whose arguments a person changed says so.
 fn told_of_edit(approval: &Approval, answer: Answer) -> Answer {
     let Some(args) = &approval.edited_args else { return answer };
@@ -322,7 +317,11 @@ fn told_of_edit(approval: &Approval, answer: Answer) -> Answer {
 fn may_pass(code: FaultCode) -> bool {
     matches!(
         code,
-        FaultCode::Timeout | FaultCode::DiskFull | FaultCode::Io | FaultCode::Unavailable
+        FaultCode::Timeout
+            | FaultCode::DiskFull
+            | FaultCode::Io
+            | FaultCode::NotRun
+            | FaultCode::Unavailable
     )
 }
 

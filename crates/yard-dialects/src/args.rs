@@ -6,13 +6,15 @@
 
 use std::fmt;
 
+use serde::Deserializer;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 
 use crate::nearest::nearest;
 use crate::schema::primary_type;
 
 /// The name under which a fault of the arguments as a whole is reported.
-pub const WHOLE: &str = "args";
+pub const WHOLE: &str = "arguments";
 
 /// Characters of a caller's own value that a message repeats.
 const SHOWN_CHARS: usize = 80;
@@ -20,9 +22,11 @@ const SHOWN_CHARS: usize = 80;
 /// Arguments that a message names; the rest is counted. A caller can send any number of wrong ones.
 const NAMED: usize = 10;
 
-/// Bytes of the name of an argument, and of what is said about it: either may repeat what was sent.
-const LONGEST_NAME: usize = 400;
-const LONGEST_MESSAGE: usize = 4 << 10;
+/// Bytes of the name of an argument, of what is said about it, and of all of that together: any of it may repeat
+/// what was sent.
+const LONGEST_NAME: usize = 200;
+const LONGEST_MESSAGE: usize = 2 << 10;
+const LONGEST: usize = 3 << 10;
 
 /// What is wrong, argument by argument: the first ten of those that no tool knows, the first ten of the
 /// others, and how many more there are.
@@ -31,6 +35,8 @@ pub struct Fields {
     named: Vec<(String, String)>,
     unknown: usize,
     wrong: usize,
+    /// How many bytes are said of those that are named.
+    bytes: usize,
     /// Says how many more there are.
     rest: Option<String>,
 }
@@ -60,11 +66,17 @@ impl Fields {
             let (mut name, mut message) = words();
             shorten(&mut name, LONGEST_NAME);
             shorten(&mut message, LONGEST_MESSAGE);
-            self.named.push((name, message));
-        } else {
-            let more = self.unknown + self.wrong - self.named.len();
-            self.rest = Some(format!("{more} more arguments are unknown or wrong"));
+            let bytes = name.len() + message.len();
+            if self.bytes + bytes <= LONGEST {
+                self.bytes += bytes;
+                self.named.push((name, message));
+                return;
+            }
         }
+        let more = self.unknown + self.wrong - self.named.len();
+        self.rest = Some(format!(
+            "{more} more arguments are unknown or wrong; send only those that the tool's description names"
+        ));
     }
 
     /// Whether nothing is wrong.
@@ -234,6 +246,8 @@ fn object(
     at: At<'_>,
     fields: &mut Fields,
 ) -> Value {
+    // Once is enough for a caller to know them.
+    let mut lists_known = true;
     sent.retain(|name, value| match members.get(name) {
         // An explicit null is an argument that was not sent.
         Some(shape) if value.is_null() && !shape.takes_null => false,
@@ -243,9 +257,11 @@ fn object(
         }
         None => {
             if members.is_closed {
+                let known = if lists_known { Known::Listed } else { Known::Nearest };
+                lists_known = false;
                 fields.push_unknown(|| {
                     let name = cut(name);
-                    (At::Member(&at, &name).to_string(), unknown(&name, members))
+                    (At::Member(&at, &name).to_string(), unknown(&name, members, known))
                 });
             }
             true
@@ -271,20 +287,30 @@ fn takes_null(schema: &Value) -> bool {
     }
 }
 
-fn unknown(name: &str, members: &Members) -> String {
+/// What is said of the arguments that there are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Listed,
+    Nearest,
+}
+
+fn unknown(name: &str, members: &Members, known: Known) -> String {
     let all = members.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    match nearest(name, members.names()) {
-        Some(meant) => format!("unknown argument; did you mean `{meant}`? Known: {all}"),
+    let listed = if known == Known::Listed { format!("Known: {all}") } else { String::new() };
+    let words = match nearest(name, members.names()) {
+        Some(meant) => format!("unknown argument; did you mean `{meant}`? {listed}"),
         None if all.is_empty() => "unknown argument: none are taken; send {}".to_owned(),
-        None => format!("unknown argument. Known: {all}"),
-    }
+        None if listed.is_empty() => "unknown argument; leave it out".to_owned(),
+        None => format!("unknown argument. {listed}"),
+    };
+    words.trim_end().to_owned()
 }
 
 fn missed(property: Option<&Value>) -> String {
     let wanted = property.map_or_else(|| "a value".to_owned(), expected);
     let about = property.and_then(|schema| schema.get("description")).and_then(Value::as_str);
     match about {
-        Some(about) => format!("missing; expected {wanted}: {about}"),
+        Some(about) => format!("missing; expected {wanted}: {}", about.trim_end_matches('.')),
         None => format!("missing; expected {wanted}"),
     }
 }
@@ -298,6 +324,7 @@ fn one(shape: &Shape, sent: Value, at: At<'_>, fields: &mut Fields) -> Value {
         (Wanted::Text(None), sent @ Value::String(_)) => Ok(sent),
         (Wanted::Text(Some(words)), Value::String(text)) => word(words, text),
         (Wanted::Number, sent @ Value::Number(_)) => Ok(sent),
+        (Wanted::Number, Value::String(text)) => number(text),
         (Wanted::List(bounds, item), Value::Array(items))
             if bounds.hold(Some(items.len() as i128)) =>
         {
@@ -307,7 +334,10 @@ fn one(shape: &Shape, sent: Value, at: At<'_>, fields: &mut Fields) -> Value {
         (_, sent) => Err(sent),
     };
     accepted.unwrap_or_else(|sent| {
-        let wrong = format!("expected {}, got {}", expected(&shape.schema), named(&sent));
+        let mut wrong = format!("expected {}, got {}", expected(&shape.schema), named(&sent));
+        if let (Wanted::Text(None), Some(text)) = (&shape.wanted, joined(&sent)) {
+            wrong.push_str(&format!("; send one string, such as {}", shown(&text)));
+        }
         fields.push(&at.to_string(), wrong);
         sent
     })
@@ -320,6 +350,76 @@ fn list(item: Option<&Shape>, items: Vec<Value>, at: At<'_>, fields: &mut Fields
         .enumerate()
         .map(|(index, sent)| one(item, sent, At::Item(&at, index), fields));
     Value::Array(accepted.collect())
+}
+
+/// A number that was sent as text.
+fn number(text: String) -> Result<Value, Value> {
+    match serde_json::from_str(text.trim()) {
+        Ok(number @ Value::Number(_)) => Ok(number),
+        _ => Err(Value::String(text)),
+    }
+}
+
+/// The words of a list, as one line: commands are often sent so.
+fn joined(sent: &Value) -> Option<String> {
+    let words: Option<Vec<&str>> = sent.as_array()?.iter().map(Value::as_str).collect();
+    words.filter(|words| !words.is_empty()).map(|words| words.join(" "))
+}
+
+/// Reads accepted arguments as what a tool takes. What the schema does not say is told here: which argument is
+/// wrong, without a word about types of this program.
+pub(crate) fn read<'a, T, D>(from: D) -> Result<T, Fields>
+where
+    T: DeserializeOwned,
+    D: Deserializer<'a, Error = serde_json::Error>,
+{
+    serde_path_to_error::deserialize(from).map_err(|error| {
+        let at = error.path().to_string();
+        let name = if at == "." { WHOLE } else { &at };
+        Fields::one(name, in_plain_words(&error.inner().to_string()))
+    })
+}
+
+/// What the parser of JSON says, in words about JSON.
+fn in_plain_words(message: &str) -> String {
+    let message = message.split(" at line ").next().unwrap_or(message);
+    if message.starts_with("data did not match any variant") {
+        return "expected one of the forms that the tool's description names".to_owned();
+    }
+    if let Some((sent, wanted)) = message
+        .strip_prefix("invalid type: ")
+        .or_else(|| message.strip_prefix("invalid value: "))
+        .and_then(|rest| rest.split_once(", expected "))
+    {
+        return format!("expected {}, got {}", in_json(wanted), in_json(sent));
+    }
+    if let Some((sent, wanted)) =
+        message.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", expected "))
+    {
+        return format!("expected {wanted}, got {sent}");
+    }
+    let (said, wanted) = message.split_once("expected ").unwrap_or((message, ""));
+    let wanted = match wanted.split(' ').next().unwrap_or_default() {
+        "struct" | "newtype" => "an object",
+        "enum" => "one of the values that the tool's description names",
+        "tuple" => "an array",
+        _ => wanted,
+    };
+    let wanted = wanted.replace("a map", "an object").replace("a sequence", "an array");
+    let said = said.replace("map", "object").replace("sequence", "array");
+    if wanted.is_empty() { said } else { format!("{said}expected {wanted}") }
+}
+
+/// A kind of value as JSON calls it.
+fn in_json(kind: &str) -> String {
+    let words = match kind.split(' ').next().unwrap_or_default() {
+        "struct" | "newtype" | "map" => "an object",
+        "enum" => "one of the values that the tool's description names",
+        "tuple" | "sequence" => "an array",
+        "number" => "a number",
+        _ => return kind.replace("a map", "an object").replace("a sequence", "an array"),
+    };
+    words.to_owned()
 }
 
 fn boolean(sent: &Value) -> Option<bool> {
@@ -375,6 +475,7 @@ fn word(words: &[String], text: String) -> Result<Value, Value> {
     meant.map(|word| Value::String(word.clone())).ok_or(Value::String(text))
 }
 
+/// The words that a schema allows, where it allows nothing else.
 fn words(schema: &Value) -> Option<Vec<String>> {
     let words = schema.get("enum")?.as_array()?.iter();
     Some(words.filter_map(Value::as_str).map(str::to_owned).collect())
@@ -567,7 +668,10 @@ mod tests {
         );
         for (sent, message) in [
             (json!({"path": 3}), "expected a string, got the number 3"),
-            (json!({"path": ["/a"]}), "expected a string, got an array of 1"),
+            (
+                json!({"path": ["/a"]}),
+                "expected a string, got an array of 1; send one string, such as \"/a\"",
+            ),
             (json!({"path": null}), "missing; expected a string: Full path to the file"),
         ] {
             assert_eq!(refused(sent)["path"], message);
@@ -606,13 +710,19 @@ mod tests {
         sent.extend((0..50_000).map(|at| (format!("{at}{}", "x".repeat(1_000)), json!(1))));
         let fields = refused(Value::Object(sent));
         assert_eq!(fields.as_object().unwrap().len(), 11);
-        assert_eq!(fields[WHOLE], "49990 more arguments are unknown or wrong");
-        assert!(fields.to_string().len() < 8_192, "{} bytes", fields.to_string().len());
+        assert_eq!(
+            fields[WHOLE],
+            "49990 more arguments are unknown or wrong; send only those that the tool's description names"
+        );
+        assert!(fields.to_string().len() < 4_096, "{} bytes", fields.to_string().len());
         let lines: Vec<Value> = (0..50_000).map(|_| json!("x")).collect();
         let fields = refused(json!({"lines": lines, "unheard": 1}));
         assert!(fields["unheard"].as_str().unwrap().starts_with("unknown argument"));
-        assert_eq!(fields[WHOLE], "49991 more arguments are unknown or wrong");
-        assert!(fields.to_string().len() < 8_192, "{} bytes", fields.to_string().len());
+        assert_eq!(
+            fields[WHOLE],
+            "49991 more arguments are unknown or wrong; send only those that the tool's description names"
+        );
+        assert!(fields.to_string().len() < 4_096, "{} bytes", fields.to_string().len());
     }
 
     #[test]

@@ -26,6 +26,23 @@ pub struct Answer {
     pub pending: Option<Pending>,
 }
 
+impl Answer {
+    /// All that a failure says, in one text.
+    pub fn failure_words(&self) -> String {
+        failure_words(&self.body["error"], &self.body["fields"])
+    }
+}
+
+/// All that the envelope of a failure says, in one text: `workspace` says what is wrong with the arguments in
+/// `fields`, beside the error.
+pub fn failure_words(error: &Value, fields: &Value) -> String {
+    let error = error.as_str().unwrap_or("the call failed");
+    let Some(fields) = fields.as_object() else { return error.to_owned() };
+    let wrong = fields.iter().filter_map(|(name, wrong)| Some((name, wrong.as_str()?)));
+    let wrong: Vec<String> = wrong.map(|(name, wrong)| format!("{name}: {wrong}")).collect();
+    format!("{error}: {}", wrong.join("; "))
+}
+
 /// What a call came to, for who does the rest.
 pub struct Called {
     /// What the caller gets.
@@ -352,7 +369,7 @@ impl Catalog {
     pub fn no_such_tool(&self, toolset: &str, name: &str) -> String {
         match self.find(toolset, name) {
             Ok(_) => String::new(),
-            Err(answer) => answer.body["error"].as_str().unwrap_or_default().to_owned(),
+            Err(answer) => answer.failure_words(),
         }
     }
 

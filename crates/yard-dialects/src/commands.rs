@@ -4,8 +4,8 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use yard_core::WsPath;
 use yard_core::op::Landed;
+use yard_core::{Fault, FaultCode, FileKind, Subject, WsPath};
 use yard_gate::{Access, Command, Finished, HostTraffic, NotKept, Outcome, Said, Stopped};
 
 use crate::tool::{Context, Stop};
@@ -17,7 +17,7 @@ const MOST_HOSTS: usize = 8;
 /// Runs a command.
 pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
     let ran = context.session.run(context.origin(), context.call, command);
-    match ran.map_err(|fault| context.told(fault))? {
+    match ran.map_err(|fault| context.told(fault, std::slice::from_ref(&command.folder)))? {
         Outcome::Done(finished) => Ok(finished),
         Outcome::Pending(pending) => Err(Stop::Pending(pending)),
     }
@@ -26,7 +26,7 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<Finished, 
 /// Runs a command that is there to look: nothing that it writes is kept.
 pub(crate) fn look(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
     let ran = context.session.run_to_look(context.origin(), context.call, command);
-    match ran.map_err(|fault| context.told(fault))? {
+    match ran.map_err(|fault| context.told(fault, std::slice::from_ref(&command.folder)))? {
         Outcome::Done(finished) => Ok(finished),
         Outcome::Pending(pending) => Err(Stop::Pending(pending)),
     }
@@ -44,6 +44,30 @@ pub(crate) fn in_shell(text: &str, folder: WsPath, wall: Duration) -> Command {
         "if command -v bash >/dev/null 2>&1; then exec bash -c \"$1\"; fi; exec sh -c \"$1\"";
     let argv = ["sh", "-c", choose, "sh", text].map(OsString::from).to_vec();
     Command { argv, env: Vec::new(), scripts: Vec::new(), folder, wall, reach: None }
+}
+
+/// What is at a path that a caller names for a command to work on, if something is. No link leads a command out
+/// of the workspace (R3).
+pub(crate) fn kind_at(context: &Context<'_>, path: &WsPath) -> Result<Option<FileKind>, Stop> {
+    let found = context.session.kind_at(path);
+    Ok(found.map_err(|fault| context.told(fault, std::slice::from_ref(path)))?)
+}
+
+/// The folder that a caller names for a command to start in: one that is there.
+pub(crate) fn start_folder(context: &Context<'_>, text: &str) -> Result<WsPath, Stop> {
+    let path = context.path(text)?;
+    let what = match kind_at(context, &path)? {
+        Some(FileKind::Folder) => return Ok(path),
+        Some(_) => format!("{} is a file, not a folder: name a folder", context.shown(&path)),
+        None => return Err(nothing_at(context, path)),
+    };
+    Err(Stop::Fault(Fault::new(FaultCode::NotFolder, what).about(Subject::Path)))
+}
+
+/// Nothing is at a path that a caller named; with the path that may be meant.
+pub(crate) fn nothing_at(context: &Context<'_>, path: WsPath) -> Stop {
+    let fault = Fault::new(FaultCode::NotFound, format!("File not found: {path}"));
+    Stop::Fault(context.told(fault.about(Subject::Path), &[path]))
 }
 
 /// How long a command may take, as its caller wants it.
@@ -65,7 +89,10 @@ pub(crate) fn variable(name: &str, value: &str) -> Result<(OsString, OsString), 
     if is_name && !value.contains('\0') {
         return Ok((name.into(), value.into()));
     }
-    let message = format!("{} is no name and value of a variable", args::shown(name));
+    let message = format!(
+        "{} is no name and value of a variable; send {{\"NAME\": \"value\"}}",
+        args::shown(name)
+    );
     Err(Stop::argument("env", message))
 }
 

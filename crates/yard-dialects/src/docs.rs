@@ -101,6 +101,7 @@ fn about_fault(code: FaultCode) -> &'static str {
         FaultCode::DiskFull => "the disk is full",
         FaultCode::Io => "another I/O error",
         FaultCode::Timeout => "out of time, or cancelled",
+        FaultCode::NotRun => "a process could not be started",
         FaultCode::Unavailable => "not available on this machine or in this configuration",
     }
 }
@@ -133,10 +134,30 @@ fn words(catalog: &Catalog, dialect: &Dialect, code: FaultCode) -> String {
 
 fn toolset(catalog: &Catalog, dialect: &Dialect) -> String {
     let mut text = format!("\n## Toolset `{}`\n\n{}\n", dialect.name, dialect.about);
+    if let Some(session) = session(dialect.name) {
+        text.push_str(&format!(
+            "\nA session: what a model sends (`>`), and below it what comes back. `…` stands for ids, hashes and \
+             times, and for what is cut.\n\n```text\n{session}```\n"
+        ));
+    }
     for tool in catalog.list(dialect.name) {
         text.push_str(&section(tool));
     }
     text
+}
+
+/// Some calls of a dialect and their answers. They come of a real run: the test `sessions.rs` makes the calls and
+/// compares, and says how these files are written anew.
+fn session(dialect: &str) -> Option<&'static str> {
+    Some(match dialect {
+        "workspace" => include_str!("sessions/workspace.txt"),
+        "file" => include_str!("sessions/file.txt"),
+        "coder" => include_str!("sessions/coder.txt"),
+        "assistant" => include_str!("sessions/assistant.txt"),
+        "codex" => include_str!("sessions/codex.txt"),
+        "filesystem" => include_str!("sessions/filesystem.txt"),
+        _ => return None,
+    })
 }
 
 fn section(tool: &AnyTool) -> String {
@@ -235,6 +256,9 @@ mod tests {
         }
         for row in page.lines().filter(|line| line.starts_with("| `")) {
             assert!(!row.ends_with("|  |"), "no meaning: {row}");
+        }
+        for dialect in catalog.dialects() {
+            assert!(session(dialect.name).is_some_and(|text| text.lines().count() == 10));
         }
         assert!(page.contains("| `entries[].path` | string |"));
         assert!(page.contains("| `limit` | integer | `50` |"));

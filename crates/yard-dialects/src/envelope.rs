@@ -3,7 +3,7 @@
 //! fault is not known here.
 
 use serde_json::{Value, json};
-use yard_core::FaultCode;
+use yard_core::{FaultCode, Subject};
 use yard_gate::{Awaited, Pending};
 
 use crate::args::Fields;
@@ -49,6 +49,38 @@ pub fn stopped(stop: &Stop, say: impl Fn(&Failure<'_>) -> Value) -> Answer {
 fn failed(failure: &Failure<'_>, say: impl Fn(&Failure<'_>) -> Value) -> Answer {
     let body = json!({"success": false, "result": say(failure), "error": failure.message});
     Answer { ok: false, status: 200, body: body.into(), pending: None }
+}
+
+/// The same reason, with the argument that is wrong named by its own name where the words do not name it.
+pub(crate) fn naming(stop: &Stop, argument: impl Fn(Subject) -> Option<&'static str>) -> Stop {
+    let name = match stop {
+        Stop::Fault(fault) => fault.subject().and_then(argument),
+        _ => None,
+    };
+    match name {
+        Some(name) => named(stop.clone(), name),
+        None => stop.clone(),
+    }
+}
+
+/// A reason that is about the argument of this name. What is or is not there says so by itself.
+pub(crate) fn named(stop: Stop, name: &str) -> Stop {
+    stop.map_fault(|fault| {
+        let is_about_arguments = matches!(
+            fault.code(),
+            FaultCode::BadArgument
+                | FaultCode::BadPattern
+                | FaultCode::BadPath
+                | FaultCode::PathOutside
+        );
+        let is_too_long =
+            (fault.code(), fault.subject()) == (FaultCode::TooLarge, Some(Subject::Content));
+        let start = format!("{name}: ");
+        match (is_about_arguments || is_too_long) && !fault.message().starts_with(&start) {
+            true => Stop::Fault(fault.reworded(format!("{start}{}", fault.message()))),
+            false => Stop::Fault(fault),
+        }
+    })
 }
 
 /// R16: nothing failed, a person has to decide. Every dialect says so alike.

@@ -31,7 +31,7 @@ impl Form {
 
     /// What `sent` means as a `T`, whose form this is, or everything that is wrong with it.
     pub fn read<T: DeserializeOwned>(&self, sent: Value) -> Result<T, Fields> {
-        meant(args::accept(&self.shape, sent)?)
+        args::read(args::accept(&self.shape, sent)?)
     }
 
     /// The same without its member `name`, which `T` reads as null and which is returned beside it, as it
@@ -43,12 +43,8 @@ impl Form {
     ) -> Result<(T, Value), Fields> {
         let mut accepted = args::accept(&self.shape, sent)?;
         let member = accepted.get_mut(name).map(Value::take).unwrap_or_default();
-        Ok((meant(accepted)?, member))
+        Ok((args::read(accepted)?, member))
     }
-}
-
-fn meant<T: DeserializeOwned>(accepted: Value) -> Result<T, Fields> {
-    serde_json::from_value(accepted).map_err(|error| Fields::one(args::WHOLE, error.to_string()))
 }
 
 /// The schema of what a caller sends.

@@ -9,9 +9,9 @@ pub(crate) fn ended_by(why: Stopped, limits: &CommandLimits, took: Duration) -> 
     let (because, setting) = match why {
         Stopped::Wall => {
             return format!(
-                "it ran out of time after {} s and was ended, with everything that it had started; a longer \
+                "it ran out of time after {} and was ended, with everything that it had started; a longer \
                  timeout can be sent, up to {} s (`run_minutes` of `[commands]`)",
-                took.as_secs(),
+                seconds(took),
                 limits.wall.as_secs()
             );
         }
@@ -38,6 +38,14 @@ pub(crate) fn ended_by(why: Stopped, limits: &CommandLimits, took: Duration) -> 
         }
     };
     format!("it was ended because {because}, which is the limit ({setting} of `[commands]`)")
+}
+
+/// A time in seconds; in thousandths where it is less than one.
+fn seconds(took: Duration) -> String {
+    match took.as_secs() {
+        0 => format!("{} ms", took.as_millis()),
+        seconds => format!("{seconds} s"),
+    }
 }
 
 /// The exit code of a program that the kernel ended because it wrote too large a file: 128 and the number of the
@@ -87,17 +95,21 @@ pub(crate) fn end_of_life(life: Duration) -> String {
 
 fn memory(limits: &CommandLimits) -> String {
     let own = format!("it took more than {} of memory", size(limits.memory_bytes));
-    match limits.all_memory_bytes {
+    match limits.shared_memory {
         None => own,
-        Some(all) => format!("{own}, or all commands of this server took more than {}", size(all)),
+        Some(shared) => format!(
+            "{own}, or all commands of this workspace together more than {}, or of this server more than {}",
+            size(shared.workspace_bytes),
+            size(shared.all_bytes)
+        ),
     }
 }
 
 fn memory_settings(limits: &CommandLimits) -> &'static str {
-    if limits.all_memory_bytes.is_none() {
+    if limits.shared_memory.is_none() {
         "`memory_mib`"
     } else {
-        "`memory_mib`, `all_memory_mib`"
+        "`memory_mib`, `workspace_memory_mib`, `all_memory_mib`"
     }
 }
 
@@ -114,6 +126,8 @@ fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use yard_gate::SharedMemory;
+
     use super::*;
 
     #[test]
@@ -122,12 +136,14 @@ mod tests {
             wall: Duration::from_secs(3_600),
             cpu_seconds: Some(60),
             memory_bytes: (17 << 30) + (600 << 20),
-            all_memory_bytes: None,
+            shared_memory: None,
             processes: 4_096,
             written_bytes: 8 << 30,
             ..CommandLimits::default()
         };
         let told = |why| ended_by(why, &limits, Duration::from_millis(61_200));
+        let soon = ended_by(Stopped::Wall, &limits, Duration::from_millis(312));
+        assert!(soon.starts_with("it ran out of time after 312 ms and"), "{soon}");
         for (why, words) in [
             (
                 Stopped::Wall,
@@ -167,11 +183,14 @@ mod tests {
         ] {
             assert_eq!(told(why), words, "{why:?}");
         }
-        let served = CommandLimits { all_memory_bytes: Some(512 << 20), ..limits };
+        let shared_memory =
+            Some(SharedMemory { workspace_bytes: 512 << 20, all_bytes: 1_024 << 20 });
+        let served = CommandLimits { shared_memory, ..limits };
         assert_eq!(
             ended_by(Stopped::Memory, &served, Duration::ZERO),
-            "it was ended because it took more than 17.5 GiB of memory, or all commands of this server took \
-             more than 512 MiB, which is the limit (`memory_mib`, `all_memory_mib` of `[commands]`)"
+            "it was ended because it took more than 17.5 GiB of memory, or all commands of this workspace \
+             together more than 512 MiB, or of this server more than 1.0 GiB, which is the limit (`memory_mib`, \
+             `workspace_memory_mib`, `all_memory_mib` of `[commands]`)"
         );
         assert_eq!(
             about_exit(153, &CommandLimits { file_bytes: 4 << 30, ..CommandLimits::default() })

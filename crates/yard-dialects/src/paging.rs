@@ -23,6 +23,12 @@ pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// Whether a field is left out of an answer because it is the usual case.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+pub(crate) fn is_false(truth: &bool) -> bool {
+    !truth
+}
+
 /// The path after which a cut search by name goes on.
 pub(crate) fn path_cursor(text: &str) -> Result<WsPath, Stop> {
     // A cursor is our own text: the slash keeps white space at its end from being trimmed.

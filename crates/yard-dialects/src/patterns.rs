@@ -10,28 +10,102 @@ use crate::tool::{Context, Stop};
 /// The glob that `text` means, as searches take it.
 pub(crate) fn glob(context: &Context<'_>, text: &str) -> Result<String, Stop> {
     let host_root = String::from_utf8_lossy(context.session.host_root());
-    read(text, &host_root).map_err(Stop::Fault)
+    read(&context.session.with_real_root(text), &host_root).map_err(Stop::Fault)
 }
 
-/// The same for who can name no path beside it: with several roots its first part names one (R15).
-pub(crate) fn glob_from_top(context: &Context<'_>, text: &str) -> Result<String, Stop> {
+/// The same for an absolute pattern of who can name no path beside it: with several roots it names one (R15).
+pub(crate) fn absolute_glob(context: &Context<'_>, text: &str) -> Result<String, Stop> {
     let text = text.trim();
-    if context.mount().is_none() {
-        return glob(context, text);
-    }
-    if text.starts_with('/') {
+    if context.mount().is_some() {
         // A pattern is a path until its first wildcard: that says which root is meant.
         let head = text.find(['*', '?', '[', '{']).unwrap_or(text.len());
         context.path(text[..head].rsplit_once('/').map_or("/", |(folder, _)| folder))?;
-        return glob(context, text);
     }
-    let text = text.strip_prefix("./").unwrap_or(text);
-    let below = context.below_root(text)?;
-    // With a slash before it, it begins at the root and not at any depth.
-    Ok(format!("/{}", glob(context, below)?))
+    glob(context, text)
 }
 
+/// What a pattern leaves out that begins with `!`; `!(` begins a group.
+fn negated(text: &str) -> Option<&str> {
+    text.strip_prefix('!').filter(|rest| !rest.starts_with('('))
+}
+
+/// The globs of a search of all roots (R15), as the root of this context takes them; none if they find nothing
+/// there. What begins with a name of a root, or with a pattern for it, is about the roots that it matches.
+pub(crate) fn in_root(
+    context: &Context<'_>,
+    globs: &[String],
+) -> Result<Option<Vec<String>>, Stop> {
+    let host_root = String::from_utf8_lossy(context.session.host_root());
+    let (mut here, mut finds) = (Vec::new(), false);
+    for text in globs {
+        let left_out = negated(text.trim());
+        let text = &*context.session.with_real_root(left_out.unwrap_or(text.trim()));
+        let glob = match text.starts_with('/') {
+            true => read(text, &host_root).ok(),
+            false => below_root(context, &read(text, &host_root)?),
+        };
+        match (glob, left_out) {
+            (Some(glob), Some(_)) => here.push(format!("!{glob}")),
+            (Some(glob), None) => {
+                finds = true;
+                here.push(glob);
+            }
+            (None, _) => {}
+        }
+    }
+    // Where every pattern leaves something out, the rest of each root is meant.
+    if !finds && !globs.iter().all(|glob| negated(glob.trim()).is_some()) {
+        return Ok(None);
+    }
+    if here.is_empty() {
+        here.push("**".to_owned());
+    }
+    Ok(Some(here))
+}
+
+/// A glob from the folder that holds the roots, as this root takes it; none if it is about others.
+fn below_root(context: &Context<'_>, glob: &str) -> Option<String> {
+    let Some(mount) = context.mount() else { return Some(glob.to_owned()) };
+    let Some((first, rest)) = split_first(glob) else {
+        // Without a slash a glob is for names at any depth, unless it is the name of a root.
+        return match mount.named(glob.as_bytes()) {
+            Some(root) => (root.name == mount.name).then(|| "/**".to_owned()),
+            None => Some(glob.to_owned()),
+        };
+    };
+    if first == "**" {
+        return Some(glob.to_owned());
+    }
+    let matches =
+        globset::Glob::new(first).is_ok_and(|first| first.compile_matcher().is_match(&mount.name));
+    // With a slash before it, the rest begins at the root and not at any depth.
+    matches.then(|| if rest.is_empty() { "/**".to_owned() } else { format!("/{rest}") })
+}
+
+/// A glob up to its first slash that parts folders, and what follows it.
+fn split_first(glob: &str) -> Option<(&str, &str)> {
+    let mut open = 0_usize;
+    let slash = glob.char_indices().find(|(_, character)| {
+        match character {
+            '{' | '(' | '[' => open += 1,
+            '}' | ')' | ']' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        *character == '/' && open == 0
+    });
+    slash.map(|(at, _)| (&glob[..at], &glob[at + 1..]))
+}
+
+/// Reads a glob; one that begins with `!` leaves out what it matches.
 fn read(text: &str, host_root: &str) -> Result<String, Fault> {
+    match negated(text.trim()) {
+        Some(rest) => Ok(format!("!{}", read_wanted(rest, host_root)?)),
+        None => read_wanted(text, host_root),
+    }
+}
+
+/// Reads a glob without a sign before it.
+fn read_wanted(text: &str, host_root: &str) -> Result<String, Fault> {
     let text = text.trim();
     let fault = |code, message: String| Err(Fault::new(code, message).about(Subject::Pattern));
     if text.is_empty() {
@@ -77,10 +151,13 @@ mod tests {
             ("/srv/job/src/*.rs", "/src/*.rs"),
             ("/workspace/*.rs", "/*.rs"),
             ("a..b/*", "a..b/*"),
+            (" !./src/**", "!src/**"),
+            ("!/workspace/*.rs", "!/*.rs"),
+            ("!!a", "!!a"),
         ] {
             assert_eq!(read(given).as_deref(), Ok(meant), "{given}");
         }
-        for outside in ["/etc/*", "../*", "a/../../b", "/srv/jobs/*", "/**"] {
+        for outside in ["/etc/*", "!/etc/*", "!../a", "../*", "a/../../b", "/srv/jobs/*", "/**"] {
             assert_eq!(read(outside), Err(FaultCode::PathOutside), "{outside}");
         }
         assert_eq!(read(" "), Err(FaultCode::BadPattern));

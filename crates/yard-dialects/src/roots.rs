@@ -1,12 +1,16 @@
 //! Several roots as one caller sees them (R15): each is a folder at the top, under its name, and a workspace
-//! of its own. A call is about one of them, which its paths name; nothing here reaches the others.
+//! of its own. A call is about one of them, which its paths name; only a listing or a search of the folder that
+//! holds them goes into each.
 
-use yard_core::op::{Entry, List, Listing};
-use yard_core::{Call, Fault, FaultCode, FileKind, FileType, PathError, Subject, WsPath};
+mod everywhere;
+
+pub(crate) use everywhere::{find, grep, list, owner, search_code};
+
+use yard_core::{Fault, FaultCode, PathError, Subject, WsPath};
 use yard_gate::Mount;
 
-use crate::args;
 use crate::tool::{Context, Paths, Stop};
+use crate::{args, missing, paths_in_words};
 
 impl Context<'_> {
     /// The names of all roots, if this path is the folder that holds them (R15).
@@ -26,19 +30,6 @@ impl Context<'_> {
         if self.has_several_roots() { self.path(".") } else { Ok(WsPath::root()) }
     }
 
-    /// The rest of a pattern whose first part names this root. Where there are several, it has to name one.
-    pub(crate) fn below_root<'p>(&self, pattern: &'p str) -> Result<&'p str, Stop> {
-        let Some(mount) = self.mount() else { return Ok(pattern) };
-        let (first, rest) = pattern.split_once('/').unwrap_or((pattern, "**"));
-        if first == mount.name {
-            return Ok(rest);
-        }
-        if self.has_several_roots() {
-            self.path(first)?;
-        }
-        Ok(pattern)
-    }
-
     /// A pattern from the top, as this root has it.
     pub(crate) fn own_pattern(&self, pattern: String) -> String {
         let Some(mount) = self.mount() else { return pattern };
@@ -49,11 +40,21 @@ impl Context<'_> {
         }
     }
 
-    /// A fault of the workspace, which knows its paths as its own: where there are several, it says which
-    /// one it speaks of.
-    pub(crate) fn told(&self, fault: Fault) -> Fault {
-        let Some(mount) = self.mount() else { return fault };
-        fault.reworded(format!("in the root {}: {}", mount.name, fault.message()))
+    /// A fault of the workspace, which knows its paths as its own, with the paths that the call named as the
+    /// caller writes them. Where there are several roots, a fault that names none of them says which one it is of.
+    pub(crate) fn told(&self, fault: Fault, named: &[WsPath]) -> Fault {
+        if self.paths() == Paths::Host {
+            return fault;
+        }
+        let fault = missing::with_suggestion(self, fault, named);
+        let shown = paths_in_words::rewrite(fault.message(), named, |path| self.shown(path));
+        match (shown, self.mount()) {
+            (Some(message), _) => fault.reworded(message),
+            (None, Some(mount)) => {
+                fault.reworded(format!("in the root {}: {}", mount.name, fault.message()))
+            }
+            (None, None) => fault,
+        }
     }
 
     /// The path in this root that `read` came to; where there are several, `from_top` reads it as if none had
@@ -99,45 +100,6 @@ impl Context<'_> {
     }
 }
 
-/// Lists a folder, or the roots where it is the one that holds them; `reply` reads paths as its context shows
-/// them.
-pub(crate) fn list<T>(
-    context: &Context<'_>,
-    text: &str,
-    order: impl FnOnce(WsPath) -> List,
-    reply: impl FnOnce(&Listing, &Context<'_>) -> Result<T, Stop>,
-) -> Result<T, Stop> {
-    let Some(names) = context.roots_at(text) else {
-        let listing = context.perform(order(context.path(text)?))?;
-        return reply(&listing, context);
-    };
-    let session = context.session.unmounted();
-    let listing = at_top(&names, &order(WsPath::root()), context.call);
-    reply(&listing, &Context { session: &session, ..*context })
-}
-
-/// The roots as folders. They are not looked at, each being a workspace of its own: they are as of now.
-fn at_top(names: &[String], order: &List, call: &Call) -> Listing {
-    let folder = |name: &String| {
-        let path = WsPath::from_bytes(name.as_bytes()).ok()?;
-        Some(Entry {
-            path,
-            kind: Some(FileKind::Folder),
-            file_type: FileType::Folder,
-            id: None,
-            synced: true,
-            is_virtual: false,
-            size: None,
-            updated_at: call.world().now(),
-        })
-    };
-    let all: Vec<Entry> = names.iter().filter_map(folder).collect();
-    let (total, limit) = (all.len(), order.limit.unwrap_or(usize::MAX));
-    let entries: Vec<Entry> = all.into_iter().skip(order.skip).take(limit).collect();
-    let truncated = order.skip.saturating_add(entries.len()) < total;
-    Listing { path: WsPath::root(), entries, total, truncated }
-}
-
 /// The path in this root that a path from the top leads to.
 fn enter(
     mount: &Mount,
@@ -167,7 +129,7 @@ fn enter(
         return Err(elsewhere(&other.name, text, subject));
     }
     let message = format!(
-        "{} is in no root: the roots are {}, and every path starts with one of them",
+        "{} is in no root: the roots are {}, and every path starts with one of them: put it in front",
         args::shown(text),
         names(mount, paths)
     );

@@ -116,6 +116,7 @@ fn tidy(schema: &mut Value, nulls: Nulls) {
         drop_null(object);
         close(object);
     }
+    enumerate_words(object);
     for schema in below(object) {
         tidy(schema, nulls);
     }
@@ -164,6 +165,29 @@ fn drop_null(object: &mut Map<String, Value>) {
             object.entry(keyword).or_insert(value);
         }
     }
+}
+
+/// One of several texts is an enumeration, also where each of them has a description of its own: models,
+/// vendors and our own reading of arguments know no other form.
+fn enumerate_words(object: &mut Map<String, Value>) {
+    let alternatives = object.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+    let words: Option<Vec<Vec<Value>>> = alternatives.map(words_of).collect();
+    let Some(words) = words.map(|each| each.concat()).filter(|words| !words.is_empty()) else {
+        return;
+    };
+    object.shift_remove("oneOf");
+    object.insert("type".to_owned(), "string".into());
+    object.insert("enum".to_owned(), Value::Array(words));
+}
+
+/// The texts that a schema lists, if it lists texts alone.
+fn words_of(schema: &Value) -> Option<Vec<Value>> {
+    let words = match (schema.get("const"), schema.get("enum")) {
+        (Some(word), _) => vec![word.clone()],
+        (None, Some(Value::Array(words))) => words.clone(),
+        (None, _) => return None,
+    };
+    words.iter().all(Value::is_string).then_some(words)
 }
 
 /// `anyOf` a schema and null is that schema.
@@ -235,6 +259,18 @@ mod tests {
         inner: Option<Inner>,
         /// Names.
         names: Option<Vec<String>>,
+        /// Form.
+        form: Option<Form>,
+    }
+
+    #[derive(Deserialize, Serialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    #[allow(dead_code)]
+    enum Form {
+        /// As text.
+        Text,
+        /// As bytes.
+        Bytes,
     }
 
     #[derive(Deserialize, Serialize, JsonSchema)]
@@ -269,6 +305,7 @@ mod tests {
                     "additionalProperties": false,
                 },
                 "names": {"description": "Names.", "type": "array", "items": {"type": "string"}},
+                "form": {"description": "Form.", "type": "string", "enum": ["text", "bytes"]},
             },
             "required": ["path"],
             "additionalProperties": false,

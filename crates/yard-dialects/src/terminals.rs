@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use yard_core::WsPath;
+use yard_core::{Fault, WsPath};
 use yard_gate::{Listed, Screen, Seen, Stopped, Why};
 
-use crate::tool::Context;
-use crate::{commands, hidden_words, limit_words};
+use crate::tool::{Context, Stop};
+use crate::{commands, hidden_words, limit_words, paths_in_words};
 
 /// How long a call looks at a terminal.
 pub(crate) const LOOK: Duration = Duration::from_secs(10);
@@ -24,6 +24,17 @@ pub(crate) enum State {
     Waiting,
     /// It ended.
     Ended,
+}
+
+/// A fault of a terminal, with the file that has what it said as the caller can send it back (R2).
+pub(crate) fn stopped(context: &Context<'_>, fault: Fault) -> Stop {
+    let listed = context.session.terminals().list().unwrap_or_default();
+    let logs: Vec<WsPath> = listed.into_iter().filter_map(|one| one.log).collect();
+    let shown = paths_in_words::rewrite(fault.message(), &logs, |path| context.shown(path));
+    Stop::Fault(match shown {
+        Some(message) => fault.reworded(message),
+        None => fault,
+    })
 }
 
 /// What is on the screen of a terminal.
@@ -58,10 +69,13 @@ pub(crate) struct Told {
     /// The exit code once it is known: 128 and the signal's number if a signal ended it.
     pub(crate) exit_code: Option<i32>,
     /// The screen, where the output alone does not show what is on it: of editors, pagers, progress bars.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) screen: Option<Shown>,
     /// The file with everything that was said so far, for `read_file` and `grep_files`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log_path: Option<String>,
     /// What became of the files that it changed, as far as it is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
 }
 
@@ -69,11 +83,12 @@ impl Told {
     pub(crate) fn of(context: &Context<'_>, seen: &Seen) -> Self {
         let Seen { glance, .. } = seen;
         let output = commands::told(context, &glance.said);
+        let ends_now = glance.why != Why::Ended && context.session.is_for_one_call();
         Self {
             output: output.text,
             truncated: output.truncated,
-            state: state(glance.why),
-            because: because(context, seen),
+            state: if ends_now { State::Ended } else { state(glance.why) },
+            because: if ends_now { ENDS_NOW.to_owned() } else { because(context, seen) },
             exit_code: glance.end.map(|ended| ended.code()),
             screen: glance.screen.as_ref().map(Shown::of),
             log_path: output.path,
@@ -95,6 +110,10 @@ impl Shown {
         }
     }
 }
+
+/// Why a program ended that is still there, where nothing outlives the call.
+const ENDS_NOW: &str = "it had not ended by itself, and ends with this call: `toolyard call` keeps no terminals, \
+     `toolyard mcp` and `toolyard serve` do";
 
 fn state(why: Why) -> State {
     match why {
@@ -126,7 +145,7 @@ fn because(context: &Context<'_>, seen: &Seen) -> String {
         Why::Input => format!("the program reads from the terminal{hidden}"),
         Why::Quiet => format!("it was quiet for a while, and what it does cannot be seen{hidden}"),
         Why::Listening => "it listens on a port now, and goes on".to_owned(),
-        Why::Time => "it is still busy, and goes on; poll with empty chars".to_owned(),
+        Why::Time => "it still runs, and does not wait for input; poll with empty chars".to_owned(),
     }
 }
 
@@ -143,7 +162,9 @@ fn message(context: &Context<'_>, seen: &Seen) -> Option<String> {
     parts.extend(commands::masked(seen.masked));
     parts.extend(hidden_program(context, seen));
     parts.extend(commands::hosts(&seen.hosts));
-    parts.extend(listening(&seen.glance.ports));
+    if !context.session.is_for_one_call() {
+        parts.extend(listening(&seen.glance.ports));
+    }
     if parts.is_empty() { None } else { Some(parts.join("; ")) }
 }
 
@@ -188,6 +209,7 @@ pub(crate) struct Row {
     /// When it was opened.
     opened_at: String,
     /// The file with everything that it said, for `read_file` and `grep_files`, while it is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
     log_path: Option<String>,
     /// The ports that its programs listen on: other commands of this chat reach them, too.
     ports: Vec<u16>,

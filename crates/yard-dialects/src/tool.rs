@@ -112,7 +112,7 @@ impl Paths {
     /// How a path is to be written.
     fn advice(self) -> &'static str {
         match self {
-            Self::Rooted => "Every path starts at /, the root of the workspace",
+            Self::Rooted => "Send a path that starts at /, the root of the workspace",
             Self::Relative => {
                 "Send a path relative to the root of the workspace, without a leading slash, such \
                  as src/main.rs; the root itself is ."
@@ -244,8 +244,9 @@ pub struct Context<'a> {
 impl Context<'_> {
     /// Performs one operation through the gate.
     pub fn perform<O: Execute>(&self, op: O) -> Result<O::Answer, Stop> {
+        let named = op.asked();
         let performed = self.session.perform(self.origin(), self.call, op);
-        match performed.map_err(|fault| self.told(fault))? {
+        match performed.map_err(|fault| self.told(fault, &named))? {
             Outcome::Done(answer) => Ok(answer),
             Outcome::Pending(pending) => Err(Stop::Pending(pending)),
         }
@@ -289,6 +290,7 @@ impl Context<'_> {
 
     /// As [`Context::path`], for a path that is another argument.
     pub fn path_about(&self, text: &str, subject: Subject) -> Result<WsPath, Stop> {
+        let text = &*self.session.with_real_root(text);
         if let Some(path) = self.exact_path(text, subject) {
             return Ok(path);
         }
@@ -309,6 +311,7 @@ impl Context<'_> {
 
     /// A path of a patch: white space is part of its name.
     pub(crate) fn patch_path(&self, text: &str) -> Result<WsPath, Stop> {
+        let text = &*self.session.with_real_root(text);
         let path = match self.paths() {
             Paths::Rooted => WsPath::parse_shown(text),
             Paths::Relative | Paths::Host => WsPath::relative_shown(text, self.session.host_root()),
@@ -445,11 +448,11 @@ impl AnyTool {
 
 fn run<T: Tool>(accepted: Value, context: &Context<'_>) -> Result<Replied, Stop> {
     let args = if holds_minus_zero(&accepted) {
-        serde_json::from_str(&accepted.to_string())
+        args::read(&mut serde_json::Deserializer::from_str(&accepted.to_string()))
     } else {
-        serde_json::from_value(accepted)
+        args::read(accepted)
     };
-    let args = args.map_err(|error| Stop::argument(args::WHOLE, error.to_string()))?;
+    let args = args?;
     replied::<T>(T::run(args, context)?)
 }
 

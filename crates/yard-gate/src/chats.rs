@@ -1,9 +1,11 @@
 //! Chats, for people and their agents: made, listed, read, spoken in, and switched between modes.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use serde_json::Value;
 use yard_core::{Call, ChatId, Fault, FaultCode, Result};
 use yard_kernel::store_fault;
-use yard_store::{Chat, Mode, NewChat, Turn, TurnKind};
+use yard_store::{ApprovalFilter, ApprovalStatus, Chat, Mode, NewChat, Turn, TurnKind};
 
 use crate::reading::as_seen;
 use crate::{Asks, Origin, Page, Session, transcript};
@@ -43,6 +45,38 @@ impl Role {
     /// The role of that spelling.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(_, known)| *known == word).map(|(role, _)| *role)
+    }
+}
+
+/// The chat of one connection (R14), made by a person's session with the first thing that belongs to it: a
+/// change, a command, a request or a question. A connection that only looks makes none.
+pub struct ConnectionChat {
+    maker: Session,
+    title: String,
+    made: Mutex<Option<ChatId>>,
+}
+
+impl ConnectionChat {
+    /// A chat of that title, which `maker` makes once it is needed.
+    pub fn new(maker: Session, title: String) -> Arc<Self> {
+        Arc::new(Self { maker, title, made: Mutex::default() })
+    }
+
+    /// The chat, if it was needed yet.
+    pub fn made(&self) -> Option<ChatId> {
+        *self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn make(&self, call: &Call) -> Result<Chat> {
+        // Concurrent calls of a connection make one chat: the lock is held while it is made.
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that a person deleted meanwhile is made again.
+        if let Some(Ok(chat)) = made.map(|id| self.maker.chats().get(id)) {
+            return Ok(chat);
+        }
+        let chat = self.maker.chats().make(call, &self.title, None)?;
+        *made = Some(chat.id);
+        Ok(chat)
     }
 }
 
@@ -116,6 +150,55 @@ impl Chats<'_> {
         page.try_map(|turn| Ok(as_seen(call.reading(), turn)))
     }
 
+    /// Gives a chat another title; the name of its transcript stays. Only a person does.
+    pub fn rename(&self, call: &Call, id: ChatId, title: &str) -> Result<Chat> {
+        let session = self.0;
+        session.check_desk_write(call, "rename chat")?;
+        let title = checked_title(title)?;
+        let chat = self.get(id)?;
+        if !session.actor().is_person() {
+            return session.refuse(call, "rename chat", title, PEOPLE_MANAGE);
+        }
+        if chat.title == title {
+            return Ok(chat);
+        }
+        let audit = session.desk_audit(call, "rename chat", format!("chat {id}"));
+        let Chat { made_by, mode, created_at, .. } = &chat;
+        let header = transcript::header(id, title, made_by, *mode, *created_at);
+        session.open().desk.rename_chat(id, title, &header, &audit).map_err(store_fault)?;
+        session.open().bell.ring();
+        self.get(id)
+    }
+
+    /// Removes a chat with its transcript and all that was asked and allowed in it, and ends what runs in it.
+    /// Only a person does. What was done in it stays in the history.
+    pub fn remove(&self, call: &Call, id: ChatId) -> Result<()> {
+        let session = self.0;
+        session.check_desk_write(call, "remove chat")?;
+        self.get(id)?;
+        if !session.actor().is_person() {
+            return session.refuse(call, "remove chat", &id.to_string(), PEOPLE_MANAGE);
+        }
+        for status in [ApprovalStatus::Pending, ApprovalStatus::Approved] {
+            let filter = ApprovalFilter { status: Some(status), asked_by: None, chat: Some(id) };
+            let waiting = session.open().desk.approvals(&filter, None, 1).map_err(store_fault)?;
+            if let Some(request) = waiting.first() {
+                let message = format!(
+                    "the request {} of this chat is {}: decide it, or wait until it is executed, before the \
+                     chat is deleted",
+                    request.id,
+                    status.word()
+                );
+                return Err(Fault::new(FaultCode::Exists, message));
+            }
+        }
+        session.open().stop_terminals_of(id);
+        let audit = session.desk_audit(call, "remove chat", format!("chat {id}"));
+        session.open().desk.remove_chat(id, &audit).map_err(store_fault)?;
+        session.open().bell.ring();
+        Ok(())
+    }
+
     /// Sets a chat's mode. Only a person opens build mode; an agent has `exit_plan_mode`.
     pub fn set_mode(&self, call: &Call, id: ChatId, mode: Mode) -> Result<Chat> {
         let session = self.0;
@@ -148,6 +231,8 @@ const CHATS: Origin<'static> = Origin { toolset: "workspace", tool: "chats", ask
 const AGENTS_SPEAK: &str = "an agent's messages are those of `assistant` or `tool`: only a person speaks as \
     `user` or `system`";
 
+const PEOPLE_MANAGE: &str = "only a person renames or deletes a chat";
+
 const AGENTS_PLAN: &str = "an agent cannot open build mode: work in plan mode, ask a person to accept the \
     plan (ask_user with Accept and Reject), then call exit_plan_mode";
 
@@ -178,6 +263,7 @@ impl Session {
         let desk = &self.open().desk;
         let chat = match self.chat() {
             Some(id) => desk.chat(id),
+            None if self.connection_chat().is_some() => return Ok(None),
             None => desk.default_chat(&self.actor().name()),
         };
         chat.map_err(store_fault)
@@ -187,6 +273,9 @@ impl Session {
     pub(crate) fn needed_chat(&self, call: &Call) -> Result<Chat> {
         if let Some(chat) = self.current_chat()? {
             return Ok(chat);
+        }
+        if let Some(chat) = self.connection_chat() {
+            return chat.make(call);
         }
         let actor = self.actor().name();
         self.make_chat(call, &format!("Default of {actor}"), Mode::Build, Some(actor))

@@ -284,9 +284,11 @@ impl Session {
     /// Whether a fault is about what the command changed, and not about this machine or about a yes.
     fn tells(&self, fault: &Fault) -> bool {
         match fault.code() {
-            FaultCode::Io | FaultCode::DiskFull | FaultCode::Timeout | FaultCode::Unavailable => {
-                false
-            }
+            FaultCode::Io
+            | FaultCode::DiskFull
+            | FaultCode::Timeout
+            | FaultCode::NotRun
+            | FaultCode::Unavailable => false,
             FaultCode::Stale => true,
             _ => self.permitted_run().is_none(),
         }

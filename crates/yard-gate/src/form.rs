@@ -1,6 +1,8 @@
 //! What a person is asked, and what counts as an answer (W15). Pure: it knows JSON Schema and nothing
 //! of chats, stores or callers.
 
+use std::fmt;
+
 use jsonschema::{PatternOptions, Validator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,6 +17,11 @@ const BUTTONS: usize = 20;
 const NAME_CHARS: usize = 64;
 /// Most bytes of a form, written as JSON, and of the answers to one.
 const FORM_BYTES: usize = 64 << 10;
+/// Most characters of a button that a message quotes.
+const QUOTED_CHARS: usize = 100;
+/// How often matching one pattern of a schema with one text may step back: far more than patterns of people need,
+/// and far less than anybody would wait for.
+const BACKTRACKS: usize = 10_000;
 /// The answer that approves a plan, and the one that does not (W16).
 const ACCEPT: &str = "Accept";
 const REJECT: &str = "Reject";
@@ -47,6 +54,24 @@ pub struct Button {
     pub value: String,
 }
 
+/// What a person can choose, of one question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The answer that choosing it gives.
+    pub answer: String,
+    /// What a person reads: the label of its button, else the answer.
+    pub label: String,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.label == self.answer {
+            true => f.write_str(&self.label),
+            false => write!(f, "{} ({})", self.label, self.answer),
+        }
+    }
+}
+
 /// What is wrong with a form that was sent, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
@@ -60,6 +85,11 @@ impl Flaw {
     fn new(at: impl Into<String>, message: impl Into<String>) -> Self {
         Self { at: at.into(), message: message.into() }
     }
+}
+
+/// The first characters of a text that a message quotes.
+fn beginning(text: &str) -> &str {
+    text.char_indices().nth(QUOTED_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
 impl Form {
@@ -77,7 +107,10 @@ impl Form {
             if let Some(item) = rest.first_mut() {
                 item.check().map_err(|(field, message)| flaw(field, message))?;
                 if before.iter().any(|other| other.name == item.name) {
-                    let taken = format!("{:?} is another question's name already", item.name);
+                    let taken = format!(
+                        "{:?} is the name of another question already; give each a name of its own",
+                        item.name
+                    );
                     return Err(flaw("name", taken));
                 }
             }
@@ -167,15 +200,21 @@ impl Item {
             return Err(("question", "expected the words of the question".to_owned()));
         }
         if let Value::String(text) = &self.schema {
-            self.schema = serde_json::from_str(text).map_err(|error| {
-                ("schema", format!("is a string that holds no JSON ({error}); {SCHEMA_EXAMPLE}"))
+            self.schema = serde_json::from_str(text).map_err(|_| {
+                (
+                    "schema",
+                    format!(
+                        "expected a JSON Schema object; this string holds no JSON, {SCHEMA_EXAMPLE}"
+                    ),
+                )
             })?;
         }
         if !self.schema.is_object() {
             return Err(("schema", format!("expected a JSON Schema object; {SCHEMA_EXAMPLE}")));
         }
-        let validator = validator(&self.schema)
-            .map_err(|why| ("schema", format!("is no valid JSON Schema: {why}")))?;
+        let validator = validator(&self.schema).map_err(|why| {
+            ("schema", format!("is no valid JSON Schema: {why}; {SCHEMA_EXAMPLE}"))
+        })?;
         self.check_buttons(&validator)
     }
 
@@ -184,8 +223,8 @@ impl Item {
             return Ok(());
         }
         if self.words().is_none() {
-            let wrong = "go with a schema that is a string enum only: \
-                         {\"type\": \"string\", \"enum\": [...]}; leave them out for other questions";
+            let wrong = "go only with a schema that lists strings, such as \
+                         {\"type\": \"string\", \"enum\": [\"Yes\", \"No\"]}; leave them out for other questions";
             return Err(("buttons", wrong.to_owned()));
         }
         if self.buttons.len() > BUTTONS {
@@ -193,12 +232,19 @@ impl Item {
         }
         for (at, button) in self.buttons.iter().enumerate() {
             if self.buttons[..at].iter().any(|other| other.value == button.value) {
-                return Err(("buttons", format!("two of them answer {:?}", button.value)));
+                return Err((
+                    "buttons",
+                    format!(
+                        "two of them answer {:?}; give each a value of its own",
+                        beginning(&button.value)
+                    ),
+                ));
             }
             if kept_by(validator, button).is_none() {
                 let wrong = format!(
-                    "neither the value {:?} nor the label {:?} is one of the enum's values",
-                    button.value, button.label
+                    "neither the value {:?} nor the label {:?} is one of the values of the schema: send those as `value`",
+                    beginning(&button.value),
+                    beginning(&button.label)
                 );
                 return Err(("buttons", wrong));
             }
@@ -216,14 +262,19 @@ impl Item {
         is_of(&self.schema, "string")
     }
 
-    /// What can be chosen: what the buttons answer, else the values of a string enum; else nothing.
-    pub fn choices(&self) -> Vec<String> {
+    /// What can be chosen: the buttons, else the values of a string enum; else nothing.
+    pub fn choices(&self) -> Vec<Choice> {
+        let choice =
+            |answer: &str, label: &str| Choice { answer: answer.into(), label: label.into() };
         if self.buttons.is_empty() {
-            return self.words().unwrap_or_default().into_iter().map(str::to_owned).collect();
+            let words = self.words().unwrap_or_default().into_iter();
+            return words.map(|word| choice(word, word)).collect();
         }
         let Ok(validator) = validator(&self.schema) else { return Vec::new() };
-        let kept = self.buttons.iter().filter_map(|button| kept_by(&validator, button));
-        kept.map(str::to_owned).collect()
+        let buttons = self.buttons.iter();
+        buttons
+            .filter_map(|button| Some(choice(kept_by(&validator, button)?, &button.label)))
+            .collect()
     }
 
     /// What can be chosen where several may be: the values of an array of a string enum; else nothing.
@@ -265,7 +316,9 @@ impl Item {
         if let Some(error) = validator.iter_errors(&kept).next() {
             return Err(format!("{error}{}", self.hint()));
         }
-        let chosen = kept.as_str().is_some_and(|word| self.choices().iter().any(|one| one == word));
+        let chosen = kept
+            .as_str()
+            .is_some_and(|word| self.choices().iter().any(|choice| choice.answer == word));
         if via == Via::Button && !chosen {
             return Err(format!("was not answered by a button{}; send via \"text\"", self.hint()));
         }
@@ -275,7 +328,11 @@ impl Item {
     fn hint(&self) -> String {
         match self.choices() {
             choices if choices.is_empty() => String::new(),
-            choices => format!(" (the choices are {})", choices.join(", ")),
+            choices => {
+                let answers: Vec<String> =
+                    choices.into_iter().map(|choice| choice.answer).collect();
+                format!(" (the choices are {})", answers.join(", "))
+            }
         }
     }
 }
@@ -301,9 +358,10 @@ fn kept_by<'a>(validator: &Validator, button: &'a Button) -> Option<&'a str> {
         .map(String::as_str)
 }
 
-/// Patterns run in time that grows with the text only: a schema comes from a model.
+/// A schema comes from a model: its patterns may look around, as JSON Schema has them, but not without end.
 fn validator(schema: &Value) -> std::result::Result<Validator, String> {
-    let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
+    let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS);
+    let options = jsonschema::options().with_pattern_options(patterns);
     options.build(schema).map_err(|error| error.to_string())
 }
 
@@ -368,7 +426,8 @@ mod tests {
             {"label": "The second", "value": "B"}
         ]);
         let form = one(words.clone(), buttons.clone()).unwrap();
-        assert_eq!(form.items()[0].choices(), ["Option A", "B"]);
+        let shown: Vec<String> = form.items()[0].choices().iter().map(Choice::to_string).collect();
+        assert_eq!(shown, ["Option A", "The second (B)"]);
         assert_eq!(accepted(&form, json!("A"), Via::Button), Ok(json!("Option A")));
         assert_eq!(accepted(&form, json!("B"), Via::Button), Ok(json!("B")));
         assert_eq!(accepted(&form, json!("Option A"), Via::Text), Ok(json!("Option A")));
@@ -400,6 +459,18 @@ mod tests {
         let fault = several.accept(&answers(json!({"other": 1})), Via::Text).unwrap_err();
         assert!(fault.message().contains("other: is no question's name; they are q"));
         assert!(fault.message().contains("q: is not answered"));
+    }
+
+    #[test]
+    fn w15_patterns_look_around_and_end_soon() {
+        let pattern = |pattern: &str| one(json!({"type": "string", "pattern": pattern}), json!([]));
+        let form = pattern("^(?=.*[0-9])(?!.*secret).{4,}$").unwrap();
+        assert_eq!(accepted(&form, json!("abc1"), Via::Text), Ok(json!("abc1")));
+        for wrong in ["abcd", "secret1"] {
+            assert!(accepted(&form, json!(wrong), Via::Text).is_err(), "{wrong}");
+        }
+        let endless = pattern("^(?=a)((a+)+)+\\2b$").unwrap();
+        assert!(accepted(&endless, json!("a".repeat(60)), Via::Text).is_err());
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod chats;
 mod claims;
 mod commands;
 mod connections;
+mod display_names;
 mod events;
 mod form;
 mod install_commands;
@@ -41,11 +42,11 @@ pub use approvals::{
 };
 pub use bell::{Bell, Listener, Listening};
 pub use call_log::{CALL_SPAN, CallLog, LOG_TARGET};
-pub use chats::{Chats, MESSAGE_BYTES, Role};
+pub use chats::{Chats, ConnectionChat, MESSAGE_BYTES, Role};
 pub use claims::{ClaimTurn, Served, Waiter, lost};
 pub use commands::Finished;
 pub use events::MOST_EVENTS;
-pub use form::{Button, Flaw, Form, Item};
+pub use form::{Button, Choice, Flaw, Form, Item};
 pub use mount::{Mount, Named, is_at_or_below};
 pub use open::OpenWorkspace;
 pub use page::{MOST_ROWS, Page};
@@ -61,7 +62,9 @@ pub use web::{Fetched, Web};
 pub use yard_kernel::net::{
     Access, HostTraffic, Method, Net, Page as WebPage, Request, Resolve, Shape, Target,
 };
-pub use yard_kernel::sandbox::{Ended, Exit, Level, Limits as CommandLimits, Size, Stopped};
+pub use yard_kernel::sandbox::{
+    Ended, Exit, Level, Limits as CommandLimits, SharedMemory, Size, Stopped,
+};
 pub use yard_kernel::{
     Boxed, Command, Execute, Glance, Leftover, NotKept, Ran, Said, Screen, Upload, Uploaded, Why,
     Workspace,

@@ -1,9 +1,10 @@
 //! Several roots of one caller (R15): how a workspace is told from the others, and which one a path of the host
 //! is in. It says nothing about what may be done there.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use yard_core::WsPath;
+use yard_core::{FileKind, Result, WsPath};
 
 use crate::Session;
 
@@ -35,6 +36,8 @@ pub(crate) struct Roots {
     sessions: Option<Arc<[Session]>>,
     /// What stands before the paths of this one.
     mount: Option<Arc<Mount>>,
+    /// Directories as the person gave them, where that is by links, and as they really are.
+    links: Arc<[(String, String)]>,
 }
 
 impl Roots {
@@ -47,6 +50,11 @@ impl Session {
     /// Whether something is at a path, be it a link that leads nowhere.
     pub fn is_there(&self, path: &WsPath) -> bool {
         self.open().workspace.is_there(path)
+    }
+
+    /// What is at a path, its links followed; a link that leaves the workspace is a fault.
+    pub fn kind_at(&self, path: &WsPath) -> Result<Option<FileKind>> {
+        self.open().workspace.kind_at(path)
     }
 
     /// The same session, for a caller that works in several workspaces: their real directories, this one's
@@ -93,6 +101,35 @@ impl Session {
         let others = self.roots.sessions.as_deref().unwrap_or_default();
         let all: Vec<&Self> = others.iter().filter(|other| other.chat().is_some()).collect();
         if all.is_empty() { vec![self] } else { all }
+    }
+
+    /// The caller's sessions in all workspaces that it works in, to look at them; of one, this one.
+    pub fn in_every_root(&self) -> Vec<Self> {
+        let others = self.roots.sessions.as_deref().unwrap_or_default();
+        let is_own = |other: &Self| other.host_root() == self.host_root();
+        let own = |other: &Self| {
+            if self.mount().is_some() && is_own(other) { self } else { other }.clone()
+        };
+        if others.is_empty() { vec![self.clone()] } else { others.iter().map(own).collect() }
+    }
+
+    /// The same session, for a caller that may name a workspace's directory by another path than its real one:
+    /// pairs of the path that the person gave and the real one.
+    #[must_use]
+    pub fn given_as(&self, links: Vec<(String, String)>) -> Self {
+        let mut session = self.clone();
+        session.roots.links = links.into();
+        session
+    }
+
+    /// A path, or a pattern, that begins with a directory as the person gave it, with the real one in its place.
+    pub fn with_real_root<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let trimmed = text.trim_start();
+        let found = self.roots.links.iter().find_map(|(given, real)| {
+            let rest = trimmed.strip_prefix(given.as_str())?;
+            (rest.trim_end().is_empty() || rest.starts_with('/')).then(|| format!("{real}{rest}"))
+        });
+        found.map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
     /// The caller's session in the workspace that a path of the host is in, to look at it; this one, where

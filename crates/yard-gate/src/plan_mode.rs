@@ -17,33 +17,56 @@ const PLAN_END: &[u8] = b".plan";
 /// Most plans whose state a question remembers.
 const MOST_PLANS: usize = 1_000;
 
-const HOW_OUT: &str = "Write the plan (plan_write), ask a person with ask_user, in one question with the \
-    schema {\"type\":\"string\",\"enum\":[\"Accept\",\"Reject\"]}, and once it is accepted call \
-    exit_plan_mode";
+/// How a caller gets out of plan mode, with the tools that its toolset has.
+fn how_out(toolset: &str) -> &'static str {
+    match toolset {
+        "workspace" => {
+            "Write the plan (plan_write), ask a person with ask_user, in one question with the schema \
+             {\"type\":\"string\",\"enum\":[\"Accept\",\"Reject\"]}, and once it is accepted call exit_plan_mode"
+        }
+        _ => {
+            "Write the plan into a file whose name ends in .plan, and tell the person that it is ready: only \
+             they can let this chat go on to change other files"
+        }
+    }
+}
 
 /// Judges what an operation would do in a chat in plan mode.
-pub(crate) fn judge(effect: &Effect) -> Verdict {
+pub(crate) fn judge(toolset: &str, effect: &Effect) -> Verdict {
+    let how_out = how_out(toolset);
     let mut changes = effect.paths.iter().filter(|effect| effect.kind.changes());
     if let Some(dial) = effect.dials.iter().find(|dial| dial.kind == EffectKind::Connect) {
         return Verdict::Deny(format!(
-            "this chat is in plan mode, where no command reaches another host: {}:{}. {HOW_OUT}",
+            "this chat is in plan mode, where no command reaches another host: {}:{}. {how_out}",
             dial.host, dial.port
         ));
     }
     if let Some(dial) = effect.dials.iter().find(|dial| dial.kind == EffectKind::Send) {
         return Verdict::Deny(format!(
             "this chat is in plan mode, where nothing is sent that may change something elsewhere: {}. \
-             GET is allowed. {HOW_OUT}",
+             GET is allowed. {how_out}",
             dial.asked
         ));
     }
     match changes.find(|change| !may_change(change, effect)) {
         None => Verdict::Allow,
-        Some(change) => Verdict::Deny(format!(
-            "this chat is in plan mode, where only plan files (*.plan) change: {} may not {}. {HOW_OUT}",
-            change.path,
-            verb(change.kind),
-        )),
+        Some(change) => {
+            let path = &change.path;
+            let why = match change.file_type {
+                Some(FileType::Plan) | None => String::new(),
+                Some(file_type) if is_plan_name(path) => format!(
+                    " (its name ends in .plan, but its type is {}: only a new file, or one of type plan, \
+                     may be written)",
+                    file_type.word()
+                ),
+                Some(_) => String::new(),
+            };
+            Verdict::Deny(format!(
+                "this chat is in plan mode, where only plan files (*.plan) change: {path} may not {}{why}. \
+                 {how_out}",
+                verb(change.kind),
+            ))
+        }
     }
 }
 
@@ -269,12 +292,38 @@ mod tests {
             &[(Modify, "/a.plan", Plan), (Modify, "/a.txt", Document)],
         ];
         for changes in allowed {
-            assert_eq!(judge(&effect(changes)), Verdict::Allow, "{changes:?}");
+            assert_eq!(judge("workspace", &effect(changes)), Verdict::Allow, "{changes:?}");
         }
         for changes in refused {
-            assert!(matches!(judge(&effect(changes)), Verdict::Deny(_)), "{changes:?}");
+            assert!(
+                matches!(judge("workspace", &effect(changes)), Verdict::Deny(_)),
+                "{changes:?}"
+            );
         }
         let reading = Effect::one(EffectKind::Read, WsPath::root());
-        assert_eq!(judge(&reading), Verdict::Allow);
+        assert_eq!(judge("workspace", &reading), Verdict::Allow);
+    }
+
+    #[test]
+    fn w16_a_refusal_names_tools_that_the_caller_has_and_the_type_that_is_wrong() {
+        let words = |toolset, changes: &[(EffectKind, &str, FileType)]| match judge(
+            toolset,
+            &effect(changes),
+        ) {
+            Verdict::Deny(words) => words,
+            other => panic!("{other:?}"),
+        };
+        let change = [(EffectKind::Create, "/a.txt", FileType::Document)];
+        assert!(words("workspace", &change).contains("call exit_plan_mode"));
+        for toolset in ["file", "coder", "assistant", "codex", "filesystem"] {
+            let words = words(toolset, &change);
+            assert!(
+                words.ends_with("only they can let this chat go on to change other files"),
+                "{words}"
+            );
+            assert!(!words.contains("plan_write") && !words.contains("ask_user"), "{words}");
+        }
+        let words = words("codex", &[(EffectKind::Modify, "/a.plan", FileType::Document)]);
+        assert!(words.contains("ends in .plan, but its type is document"), "{words}");
     }
 }

@@ -243,7 +243,8 @@ impl Policy {
             }
             // What is asked of the web says something of who asks, in the name of who runs this.
             Self::ReadOnly if !effect.dials.is_empty() => Verdict::Deny(
-                "this session may read the workspace, and does not reach the web from it"
+                "this session may read the workspace, and does not reach the web from it. Work with what is in the \
+                 workspace"
                     .to_owned(),
             ),
             _ => Verdict::Allow,
@@ -254,7 +255,9 @@ impl Policy {
     pub fn judge_desk_write(self) -> Verdict {
         match self {
             Self::ReadOnly => {
-                Verdict::Deny("this session may read and not change anything".to_owned())
+                let why = "this session may read and not change anything. Read and search, and tell the person what \
+                           would have to change";
+                Verdict::Deny(why.to_owned())
             }
             Self::Open | Self::Guarded | Self::Strict => Verdict::Allow,
         }

@@ -1,7 +1,8 @@
-//! What a tool reads of a project in order to choose the command that it runs.
+//! What a tool looks at by itself: files of a project in order to choose the command that it runs, and the names
+//! in a folder in order to say which path may be meant.
 //!
-//! Nobody is asked about these reads: the start of the command is judged, and the command reads the same
-//! files. What the rules withhold from the caller counts as missing, as it does in the command's box.
+//! Nobody is asked about these reads, and none is written down. The start of a command is judged, and the command
+//! reads the same files. What the rules withhold from the caller counts as missing, as it does in a command's box.
 
 use yard_core::op::{LineStart, Names, Read, Slice, Want};
 use yard_core::{Call, WsPath};
@@ -14,7 +15,7 @@ const MOST_BYTES: u64 = 1 << 20;
 impl Session {
     /// The paths of a folder's own entries; none if it is no folder that the caller may list.
     pub fn project_entries(&self, origin: Origin<'_>, call: &Call, folder: &WsPath) -> Vec<WsPath> {
-        let names = Names { path: folder.clone() };
+        let names = Names { path: folder.clone(), for_tree: true };
         let listed = self.reading(origin, call).and_then(|call| {
             if !call.may_list(folder) {
                 return Ok(Vec::new());

@@ -434,7 +434,10 @@ impl Rules {
         if let Some((at, rule)) = strictest.filter(|(_, rule)| rule.then() == Then::Deny) {
             let because = named(at, rule);
             let why = rule.why();
-            let reason = format!("{because} of this workspace's policy forbids to {what}{why}");
+            let reason = format!(
+                "{because} of this workspace's policy forbids to {what}{why}. Go on without that, or ask the \
+                 person to change the rule"
+            );
             return Judgement { verdict: Verdict::Deny(reason), because };
         }
         if origin.asks.insists(effect) {
@@ -616,7 +619,8 @@ mod tests {
             rules.judge(ORIGIN, &effect(Read, "/x.key"), Preset::Open, &Allowed::default());
         let Verdict::Deny(reason) = denied.verdict else { panic!("{denied:?}") };
         assert!(
-            reason.contains("rule 3 (deny every effect on *.key)") && reason.ends_with("keys stay")
+            reason.contains("rule 3 (deny every effect on *.key)")
+                && reason.contains("keys stay. Go on")
         );
     }
 

@@ -21,6 +21,7 @@ pub(crate) use self::asks::nobody_there;
 pub use self::judging::FILES_TOOLSET;
 use crate::approvals::Permit;
 use crate::call_log::Effects;
+use crate::chats::ConnectionChat;
 use crate::mount::Roots;
 use crate::policy::Preset;
 use crate::reading::Touched;
@@ -103,6 +104,8 @@ pub struct Session {
     actor: Actor,
     policy: Policy,
     chat: Option<ChatId>,
+    /// The chat of its connection, where no other was named.
+    connection_chat: Option<Arc<ConnectionChat>>,
     /// Whether it may speak in that chat only.
     is_bound: bool,
     effects: Option<Arc<Effects>>,
@@ -130,6 +133,8 @@ pub struct Session {
     toolsets: Option<Arc<[String]>>,
     /// There is nobody to ask: what would ask is refused.
     has_no_person: bool,
+    /// Its process ends with the call, and so does whatever the call leaves running.
+    is_for_one_call: bool,
 }
 
 /// The chat of one call, looked up when it is first asked for and then no more.
@@ -184,6 +189,7 @@ impl Session {
             actor,
             policy,
             chat: None,
+            connection_chat: None,
             is_bound: false,
             effects: None,
             asking: None,
@@ -199,6 +205,7 @@ impl Session {
             touched: None,
             toolsets: None,
             has_no_person: false,
+            is_for_one_call: false,
         }
     }
 
@@ -350,6 +357,22 @@ impl Session {
         Ok(Self { chat: Some(chat), ..self.clone() })
     }
 
+    /// The same session in the chat of its connection, which is made with the first thing that belongs to it.
+    #[must_use]
+    pub fn in_connection_chat(&self, chat: Arc<ConnectionChat>) -> Self {
+        Self { chat: None, connection_chat: Some(chat), ..self.clone() }
+    }
+
+    /// The chat of its connection, made or not.
+    pub(crate) fn connection_chat(&self) -> Option<&ConnectionChat> {
+        self.connection_chat.as_deref()
+    }
+
+    /// Whether its calls belong to a chat that nothing was done in yet.
+    pub fn awaits_chat(&self) -> bool {
+        self.connection_chat.is_some() && self.chat().is_none()
+    }
+
     /// The same session in one chat, which it cannot leave.
     pub(crate) fn bound_to(&self, chat: ChatId) -> Result<Self> {
         Ok(Self { is_bound: true, ..self.in_chat(chat)? })
@@ -376,9 +399,10 @@ impl Session {
         self.actor
     }
 
-    /// The chat that was named for this session's calls; else they belong to the actor's default one.
+    /// The chat that was named for this session's calls, or that of its connection; else they belong to the
+    /// actor's default one.
     pub fn chat(&self) -> Option<ChatId> {
-        self.chat
+        self.chat.or_else(|| self.connection_chat()?.made())
     }
 
     /// What may change in this session's chat.
@@ -594,7 +618,8 @@ impl Session {
     /// Whether a call of this session is recorded: in a chat that was named, by who may write in it.
     pub fn records_call(&self, only_looks: bool) -> bool {
         let is_told = !(only_looks && self.records_changes);
-        self.chat.is_some() && is_told && self.policy.judge_desk_write() == Verdict::Allow
+        let is_in_chat = self.chat.is_some() || self.connection_chat.is_some();
+        is_in_chat && is_told && self.policy.judge_desk_write() == Verdict::Allow
     }
 
     /// The line of the transcript that tells a call and its answer, where calls are recorded; bounded and
@@ -607,7 +632,7 @@ impl Session {
         ok: bool,
         answer: &Value,
     ) -> Option<Line> {
-        let chat = self.chat.filter(|_| self.records_call(false))?;
+        let chat = self.chat().filter(|_| self.records_call(false))?;
         let tool = format!("{}.{}", origin.toolset, origin.tool);
         let made = ToolCall { tool, args, ok, answer };
         let turn = transcript::tool_call(call.world().now(), self.actor.name(), &made);
@@ -623,8 +648,9 @@ impl Session {
         effect: &Effect,
     ) -> Result<Signed> {
         let audit = self.audit_entry::<O>(origin, call, effect);
-        let chat = match self.chat {
+        let chat = match self.chat() {
             Some(named) => Some(named),
+            None if self.awaits_chat() => Some(self.needed_chat(call)?.id),
             None => chat.get(self)?.map(|chat| chat.id),
         };
         Ok(Signed { author: self.actor.author(), chat, audit, riders: Vec::new() })

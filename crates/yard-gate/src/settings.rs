@@ -144,7 +144,9 @@ impl Session {
         let in_plan_mode = (effect.changes_anything() || effect.sends_anything())
             && self.mode()? == crate::Mode::Plan
             && !matches!(verdict, Verdict::Deny(_));
-        if let (true, refused @ Verdict::Deny(_)) = (in_plan_mode, plan_mode::judge(&effect)) {
+        if let (true, refused @ Verdict::Deny(_)) =
+            (in_plan_mode, plan_mode::judge(origin.toolset, &effect))
+        {
             let because = "the chat is in plan mode".to_owned();
             return Ok(Explained { effect, verdict: refused, because });
         }

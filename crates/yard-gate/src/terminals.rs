@@ -398,8 +398,8 @@ impl Terminals<'_> {
         let running = listed.iter().filter(|listed| listed.state == TerminalState::Running);
         let names: Vec<&str> = running.map(|listed| listed.name.as_str()).take(10).collect();
         let known = match names.is_empty() {
-            true => "none is open in this chat".to_owned(),
-            false => format!("open in this chat: {}", names.join(", ")),
+            true => "none is open in this chat: open one with exec_command".to_owned(),
+            false => format!("name one that is open in this chat: {}", names.join(", ")),
         };
         Fault::new(FaultCode::NotFound, format!("there is no session {name}; {known}"))
     }
@@ -654,6 +654,11 @@ impl OpenWorkspace {
         let all: Vec<Arc<Held>> = held(&self.terminals).all.clone();
         all.iter().fold(SETTLING_MILLIS, |millis, one| one.settles(millis));
         ran
+    }
+
+    /// Ends the terminals of a chat.
+    pub(crate) fn stop_terminals_of(&self, chat: ChatId) {
+        self.stop_terminals(|one| one.chat == chat);
     }
 
     /// Ends the terminals of a chat that write in place.

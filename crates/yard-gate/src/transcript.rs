@@ -8,7 +8,7 @@ use yard_core::{ApprovalId, Call, ChatId, FileId, Name, Reading, Result, Timesta
 use yard_kernel::{VirtualFile, VirtualFiles, store_fault};
 use yard_store::{Approval, Chat, Decision, Desk, Mode, NewTurn, Request, Turn, TurnKind, Via};
 
-use crate::form::Form;
+use crate::form::{Choice, Form};
 use crate::reading::as_seen;
 use crate::redaction;
 
@@ -65,7 +65,7 @@ pub(crate) fn mode(at: Timestamp, actor: String, mode: Mode, why: &str, notes: &
 pub(crate) fn question(at: Timestamp, actor: String, id: &str, form: &Form) -> NewTurn {
     let mut text = format!("\n## question {id} ({actor}, {at})\n\n");
     for item in form.items() {
-        let choices = item.choices();
+        let choices: Vec<String> = item.choices().iter().map(Choice::to_string).collect();
         let choices =
             if choices.is_empty() { String::new() } else { format!(" [{}]", choices.join(", ")) };
         text.push_str(&format!("{}: {}{choices}\n", item.name, item.question));

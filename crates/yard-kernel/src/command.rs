@@ -686,8 +686,8 @@ pub(crate) fn ended_of(text: &[u8]) -> Option<Ended> {
 }
 
 pub(crate) fn no_box() -> Fault {
-    let message = "commands cannot be run here, because nothing would hold them: `toolyard doctor` \
-                   says what is missing and how to get it";
+    let message = "commands cannot be run here, because nothing would hold them. Ask the person to run \
+                   `toolyard doctor`, which says what is missing and how to get it";
     Fault::new(FaultCode::Unavailable, message)
 }
 
@@ -719,9 +719,9 @@ fn not_run(command: &Command, error: &io::Error, unfit: Option<String>) -> Fault
             "there is no program `{program}` where commands run: install it on this machine, or, if it is \
              installed in a folder that commands do not see, name that folder in `show` of `[commands]`"
         );
-        return Fault::new(FaultCode::Unavailable, message);
+        return Fault::new(FaultCode::NotRun, message);
     }
-    Fault::new(FaultCode::Unavailable, format!("the command could not be run: {error}"))
+    Fault::new(FaultCode::NotRun, format!("the command could not be run: {error}"))
 }
 
 fn interrupted(run: RunId) -> Fault {

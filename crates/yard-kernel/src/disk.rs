@@ -597,7 +597,10 @@ pub(crate) fn read_fault(errno: Errno, path: &WsPath) -> Fault {
     match errno {
         Errno::ACCESS | Errno::PERM => Fault::new(
             FaultCode::ReadRefused,
-            format!("the operating system does not let us read {path}"),
+            format!(
+                "the operating system does not let this program read {path}. Leave it out, or ask the person to \
+                 change its mode or owner"
+            ),
         ),
         _ => common_fault(errno, path),
     }
@@ -609,13 +612,19 @@ pub(crate) fn write_fault(errno: Errno, path: &WsPath) -> Fault {
     match errno {
         Errno::ACCESS | Errno::PERM | Errno::ROFS => Fault::new(
             FaultCode::WriteRefused,
-            format!("the operating system does not let us change {path}: {errno}"),
+            format!(
+                "the operating system does not let this program change {path}: {errno}. Ask the person to change \
+                 its mode or owner, or those of its folder"
+            ),
         ),
         Errno::NOSPC | Errno::DQUOT => {
-            Fault::new(FaultCode::DiskFull, "the disk is full; nothing was changed")
+            let message = "the disk is full; nothing was changed. Ask the person to free some space, then call again";
+            Fault::new(FaultCode::DiskFull, message)
         }
-        Errno::EXIST => Fault::new(FaultCode::Exists, format!("{path} exists already")),
-        Errno::NOTEMPTY => Fault::new(FaultCode::NotEmpty, format!("{path} is not empty")),
+        Errno::EXIST => Fault::new(FaultCode::Exists, format!("{path} exists already; choose another name")),
+        Errno::NOTEMPTY => {
+            Fault::new(FaultCode::NotEmpty, format!("{path} is not empty; remove what is in it first"))
+        }
         _ => common_fault(errno, path),
     }
     .about(Subject::Path)
@@ -638,18 +647,28 @@ fn common_fault(errno: Errno, path: &WsPath) -> Fault {
     match errno {
         Errno::NOENT => not_found(path),
         Errno::NOTDIR => {
-            Fault::new(FaultCode::NotFolder, format!("a part of {path} is not a folder"))
+            let message = format!(
+                "a part of {path} is a file, not a folder. Name a path whose folders are folders"
+            );
+            Fault::new(FaultCode::NotFolder, message)
         }
         Errno::LOOP | Errno::XDEV => Fault::new(
             FaultCode::PathOutside,
             format!(
-                "{path} goes through a link that leaves the workspace or changed during the call"
+                "{path} goes through a link that leaves the workspace or changed during the call. Name a file or \
+                 folder of the workspace itself"
             ),
         ),
-        Errno::NAMETOOLONG => {
-            Fault::new(FaultCode::BadPath, format!("{path} is too long for this file system"))
-        }
-        _ => Fault::new(FaultCode::Io, format!("{path}: {errno}")),
+        Errno::NAMETOOLONG => Fault::new(
+            FaultCode::BadPath,
+            format!("{path} is too long for this file system. Choose shorter names"),
+        ),
+        _ => Fault::new(
+            FaultCode::Io,
+            format!(
+                "{path}: {errno}. Call again; if it stays so, tell the person that the disk fails"
+            ),
+        ),
     }
 }
 
@@ -660,12 +679,15 @@ pub(crate) fn not_found(path: &WsPath) -> Fault {
 
 /// A file was wanted.
 pub(crate) fn is_folder(path: &WsPath) -> Fault {
-    let message = format!("{path} is a folder, not a file; list it instead");
+    let message = format!(
+        "{path} is a folder, not a file: name a file in it, or list it to see what it holds"
+    );
     Fault::new(FaultCode::IsFolder, message).about(Subject::Path)
 }
 
 /// A FIFO, socket or device: never opened (R3).
 pub(crate) fn special(path: &WsPath, what: &str) -> Fault {
-    let message = format!("{path} is {what}; only files, folders and links can be used");
+    let message =
+        format!("{path} is {what}; only files, folders and links can be used. Name one of these");
     Fault::new(FaultCode::Binary, message).about(Subject::Path)
 }

@@ -19,7 +19,7 @@ use yard_core::{
 };
 use yard_store::{Base, Effort, NewChange, Node, Prepared, Signature, Store};
 
-use crate::content::{check_loadable, hash_all, read_all};
+use crate::content::{check_writable, hash_all, read_all};
 use crate::disk::{EntryKind, NewlyKept, Shape, Staged, Stat, Taking, not_found, special};
 use crate::making::{Made, Wanted};
 use crate::moved_tree::MovedTree;
@@ -181,6 +181,8 @@ pub(crate) enum Large {
     Keep,
     /// It stays on disk: the store knows the file and not its content.
     Leave,
+    /// A copy of it is kept as the version, and the file stays in its place.
+    Copy,
 }
 
 /// The bytes and words of a file that a plan writes.
@@ -320,8 +322,10 @@ impl<'a> Planner<'a> {
     ) -> Result<Option<ContentHash>> {
         let Some(hash) = observed.content else { return Ok(None) };
         if observed.large {
-            if large == Large::Leave {
-                return Ok(None);
+            match large {
+                Large::Leave => return Ok(None),
+                Large::Copy => return self.keep_copy(hash, path, observed).map(Some),
+                Large::Keep => {}
             }
             // The file itself becomes the version: its bytes must outlive a crash before its step does.
             self.workspace.disk.flush_entry(path)?;
@@ -488,7 +492,7 @@ impl<'a> Planner<'a> {
         path: &WsPath,
         new: &NewContent<'_>,
     ) -> Result<(FileId, Option<VersionId>, ContentHash)> {
-        check_loadable(new.bytes.len() as u64, self.workspace.limits(), path)?;
+        check_writable(new.bytes.len() as u64, self.workspace.limits(), path)?;
         self.create_image(path, new.file_type, new.json, |planner, shape| {
             let (bytes, kind) = (new.bytes, FileKind::File);
             let (shape, path) = (*shape, path.clone());
@@ -536,7 +540,7 @@ impl<'a> Planner<'a> {
         current: &Current,
         new: &NewContent<'_>,
     ) -> Result<(Option<VersionId>, ContentHash)> {
-        check_loadable(new.bytes.len() as u64, self.workspace.limits(), &current.path)?;
+        check_writable(new.bytes.len() as u64, self.workspace.limits(), &current.path)?;
         self.check_replaceable(current)?;
         let mut after = current.state.clone();
         after.file_type = new.file_type;
@@ -769,7 +773,7 @@ pub(crate) fn join(folder: &WsPath, name: &yard_core::Name) -> Result<WsPath> {
 
 /// A folder was wanted.
 pub(crate) fn not_a_folder(path: &WsPath) -> Fault {
-    let message = format!("{path} is a file, not a folder");
+    let message = format!("{path} is a file, not a folder: name a folder, or read it as a file");
     Fault::new(FaultCode::NotFolder, message).about(Subject::Path)
 }
 

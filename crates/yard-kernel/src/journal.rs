@@ -638,7 +638,8 @@ fn verdict(result: std::result::Result<Seq, StoreError>) -> Result<Verdict> {
 
 /// It happened and is not wholly seen yet: the caller must not be told that nothing did.
 fn unfinished(fault: &Fault) -> Fault {
-    let why = fault.message().trim_end_matches("; nothing was changed");
+    let told = fault.message();
+    let why = told.split_once("; nothing was changed").map_or(told, |(why, _)| why);
     fault.reworded(format!(
         "{why}; the change is recorded and not wholly on disk yet: the next change finishes it"
     ))

@@ -14,6 +14,7 @@ mod draft;
 mod flusher;
 mod git_says;
 mod glimpse;
+mod globs;
 mod journal;
 mod leftovers;
 mod making;

@@ -335,7 +335,8 @@ impl Net {
                 Ok(Ok(found)) if !found.is_empty() => return Ok(found),
                 Ok(outcome) => {
                     let why = outcome.err().map(|error| format!(": {error}")).unwrap_or_default();
-                    let message = format!("there is no host {}{why}", target.host());
+                    let message =
+                        format!("there is no host {}{why}. Check the address", target.host());
                     return Err(Fault::new(FaultCode::NotFound, message));
                 }
                 Err(RecvTimeoutError::Timeout) => {}

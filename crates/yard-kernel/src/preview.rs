@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use yard_core::git::{self, Part};
+use yard_core::patch::diff_label;
 use yard_core::{Call, ContentHash, FileKind, FileState, Result, WsPath, diff};
 use yard_store::NewChange;
 
@@ -159,11 +160,7 @@ fn one(
     if content(&change.before) == content(&change.after) {
         return (head.len() <= left).then_some((head, false));
     }
-    let label = |path: Option<&WsPath>, side: &str| match path {
-        Some(path) => format!("{side}{path}"),
-        None => "/dev/null".to_owned(),
-    };
-    let (from, to) = (label(change.from.as_ref(), "a"), label(change.to.as_ref(), "b"));
+    let (from, to) = (diff_label("a", change.from.as_ref()), diff_label("b", change.to.as_ref()));
     let diff = match (
         before(workspace, draft, change, LARGEST_SHOWN),
         after(workspace, draft, change, LARGEST_SHOWN),
@@ -189,7 +186,7 @@ fn one(
 /// What a diff of texts does not say: that a link is one, that a new file can be run, that a mode changes.
 fn unusual(change: &NewChange) -> String {
     let Some(after) = &change.after else { return String::new() };
-    let at = place(change).map(WsPath::to_string).unwrap_or_default();
+    let at = place(change).map(in_a_line).unwrap_or_default();
     let mode = after.mode;
     match &change.before {
         _ if after.kind == FileKind::Link => format!("\\ {at} is a link, to the path below\n"),
@@ -201,10 +198,16 @@ fn unusual(change: &NewChange) -> String {
     }
 }
 
+/// A path that breaks no line.
+fn in_a_line(path: &WsPath) -> String {
+    diff_label("", Some(path))
+}
+
 /// What happens, in a line that readers of diffs skip.
 fn headline(change: &NewChange) -> String {
     let size = |state: &Option<FileState>| state.as_ref().map_or(0, |state| state.size);
-    match (&change.from, &change.to) {
+    let (from, to) = (change.from.as_ref().map(in_a_line), change.to.as_ref().map(in_a_line));
+    match (&from, &to) {
         (Some(from), Some(to)) if from != to => format!("\\ moved {from} to {to}\n"),
         (_, Some(to)) if change.before.is_none() => {
             format!("\\ new {to} ({} bytes)\n", size(&change.after))

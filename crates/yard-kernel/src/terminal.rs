@@ -38,6 +38,9 @@ pub(crate) const INTERRUPTED: &[u8] = b"interrupted";
 pub(crate) const TOLD: &str = "told";
 /// A program that says nothing for so long is taken to wait, where it cannot be seen.
 const QUIET: Duration = Duration::from_millis(400);
+/// A program that waits for input only for moments, again and again, is taken to wait for it after so long. An
+/// editor waits like that for the rest of a key's sequence after an escape, and before it ends.
+const BRIEFLY: Duration = Duration::from_millis(1_500);
 /// Between two looks at what a program does: at first, and at most.
 const SHORTEST_LOOK: Duration = Duration::from_millis(1);
 const LONGEST_LOOK: Duration = Duration::from_millis(20);
@@ -400,7 +403,8 @@ impl Terminal {
             return Ok(());
         }
         let patience = Patience::of(UNTAKEN);
-        while self.runs() && self.pty.waiting() != Waiting::Input && !patience.left().is_zero() {
+        let waits = || matches!(self.pty.waiting(), Waiting::Input | Waiting::Briefly);
+        while self.runs() && !waits() && !patience.left().is_zero() {
             call.check()?;
             self.ends_within(LONGEST_LOOK);
         }
@@ -421,6 +425,7 @@ impl Terminal {
         let patience = Patience::of(time);
         let (mut quiet, mut silent) = (Patience::of(QUIET), Patience::of(QUIET));
         let (mut pause, mut seen) = (SHORTEST_LOOK, self.moved());
+        let mut briefly: Option<Patience> = None;
         loop {
             call.check()?;
             let left = patience.left();
@@ -449,7 +454,14 @@ impl Terminal {
                     Waiting::Unseen if quiet.left().is_zero() => {
                         return self.glance(told, Why::Quiet);
                     }
-                    Waiting::No | Waiting::Unseen => pause = (pause * 2).min(LONGEST_LOOK),
+                    Waiting::Briefly
+                        if briefly.get_or_insert(Patience::of(BRIEFLY)).left().is_zero() =>
+                    {
+                        return self.glance(told, Why::Input);
+                    }
+                    Waiting::No | Waiting::Unseen | Waiting::Briefly => {
+                        pause = (pause * 2).min(LONGEST_LOOK);
+                    }
                 }
             }
             if left.is_zero() {
@@ -460,7 +472,7 @@ impl Terminal {
 
     fn glance(&self, mut told: MutexGuard<'_, Told>, why: Why) -> Result<Glance> {
         let end = match &told.end {
-            Some(Err(error)) => return Err(Fault::new(FaultCode::Unavailable, error.clone())),
+            Some(Err(error)) => return Err(Fault::new(FaultCode::NotRun, error.clone())),
             Some(Ok(ended)) => Some(*ended),
             None => None,
         };

@@ -1,6 +1,8 @@
 //! Files that are not on disk: what somebody above the kernel shows below `/chats/` as readable text
-//! (W18). Tools list, read and search them like any other; no operation changes them. The kernel does
-//! not know what they are made of.
+//! (W18). Tools list, read and search them where `/chats` or a path below it is named; a search or a
+//! listing that starts above never goes in, so that nobody finds them in place of the files. A listing of
+//! the root's own entries names their folder. No operation changes them. The kernel does not know what
+//! they are made of.
 //!
 //! `/chats/*.chat` is reserved for them, whether there is one of that name or not. A real file at the
 //! place of one is shadowed by it; so is whatever else than a folder stands at `/chats` while there is
@@ -71,7 +73,7 @@ fn reserved(path: &WsPath) -> Fault {
     let message = format!(
         "{path} is reserved for the transcript of a chat, which the system manages and no tool changes; \
          chats are made, renamed and removed by the chats API (POST /api/v1/workspaces/{{id}}/chats). \
-         Keep a file of your own somewhere else than /chats/*.chat"
+         Keep a file of your own in another folder"
     );
     Fault::new(FaultCode::BadPath, message).about(Subject::Path)
 }
@@ -87,18 +89,33 @@ fn their_name(path: &WsPath) -> Option<Name> {
 pub(crate) struct Shown {
     /// Ordered by name.
     files: Vec<VirtualFile>,
+    /// What is on disk and left out, because a virtual file that is not shown here, or their folder, has its
+    /// place.
+    shadowed: Vec<WsPath>,
 }
 
 impl Shown {
     /// One file alone.
     pub(crate) fn only(file: VirtualFile) -> Self {
-        Self { files: vec![file] }
+        Self { files: vec![file], ..Self::default() }
+    }
+
+    /// The same without them: what they shadow is still left out.
+    pub(crate) fn hidden(self, folder: &WsPath) -> Self {
+        let Self { files, mut shadowed } = self;
+        shadowed.extend(files.iter().filter_map(|file| folder.join(&file.name).ok()));
+        Self { files: Vec::new(), shadowed }
     }
 
     fn all(mut files: Vec<VirtualFile>) -> Self {
         files.retain(|file| file.name.as_bytes().ends_with(ENDING));
         files.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
-        Self { files }
+        Self { files, ..Self::default() }
+    }
+
+    fn leaves_out(&self, folder: &WsPath, name: &[u8]) -> bool {
+        let is_it = |path: &WsPath| folder.join_bytes(name).is_ok_and(|below| below == *path);
+        self.shadowed.iter().any(is_it)
     }
 
     fn find(&self, name: &[u8]) -> Option<&VirtualFile> {
@@ -134,6 +151,10 @@ impl Shown {
             name: name.to_vec(),
             kind: Some(EntryKind::Known(kind)),
         };
+        let on_disk = on_disk.map(|mut entries| {
+            entries.retain(|entry| !self.leaves_out(folder, &entry.name));
+            entries
+        });
         if folder.is_root() {
             let mut entries = on_disk?;
             // Whatever has that name cannot be seen: nobody is to come across what commands said.
@@ -199,14 +220,20 @@ pub(crate) fn file_entry(path: &WsPath, file: &VirtualFile) -> Entry {
 }
 
 impl Workspace {
-    /// The virtual files that are seen from a folder: all from the root and from their own, none from
-    /// anywhere else.
+    /// The virtual files that a search or listing of a folder and all below it shows: all in their own folder,
+    /// none anywhere else.
     pub(crate) fn shown_below(&self, folder: &WsPath) -> Result<Shown> {
+        if folder.is_root() {
+            return Ok(Shown { shadowed: self.shadowed_by_chats()?, ..Shown::default() });
+        }
+        if is_their_folder(folder) { self.all_shown() } else { Ok(Shown::default()) }
+    }
+
+    /// All virtual files: for a search whose patterns name their folder.
+    pub(crate) fn all_shown(&self) -> Result<Shown> {
         match &self.virtual_files {
-            Some(files) if folder.is_root() || is_their_folder(folder) => {
-                files.list().map(Shown::all)
-            }
-            _ => Ok(Shown::default()),
+            Some(files) => files.list().map(Shown::all),
+            None => Ok(Shown::default()),
         }
     }
 
@@ -289,30 +316,54 @@ impl Workspace {
     }
 
     fn shadowed_by_chats(&self) -> Result<Vec<WsPath>> {
-        let shown = self.shown_below(&WsPath::root())?;
+        let Some(files) = &self.virtual_files else { return Ok(Vec::new()) };
         let Ok(folder) = WsPath::root().join_bytes(FOLDER) else { return Ok(Vec::new()) };
-        if !shown.are_in(&folder) {
-            return Ok(Vec::new());
+        let Some(stat) = self.disk.stat(&folder)? else { return Ok(Vec::new()) };
+        if !stat.is(FileKind::Folder) {
+            return Ok(if files.newest()?.is_some() { vec![folder] } else { Vec::new() });
         }
-        match self.disk.stat(&folder)? {
-            None => return Ok(Vec::new()),
-            Some(stat) if !stat.is(FileKind::Folder) => return Ok(vec![folder]),
-            Some(_) => {}
-        }
+        // A folder that cannot be listed shows nothing that could be left out.
+        let Ok(listed) = self.disk.list(&folder) else { return Ok(Vec::new()) };
         let mut shadowed = Vec::new();
-        for file in &shown.files {
-            let Ok(path) = folder.join(&file.name) else { continue };
-            if self.disk.stat(&path)?.is_some() {
+        for entry in listed.into_iter().filter(|entry| entry.name.ends_with(ENDING)) {
+            let Ok(path) = folder.join_bytes(&entry.name) else { continue };
+            if self.virtual_file(&path)?.is_some() {
                 shadowed.push(path);
             }
         }
+        shadowed.sort_unstable();
         Ok(shadowed)
     }
+}
+
+/// Whether a pattern for paths from the root names the folder of virtual files, and not only matches it.
+pub(crate) fn names_their_folder(pattern: &str) -> bool {
+    let pattern = pattern.trim().trim_start_matches("./").trim_start_matches('/');
+    let first = pattern.split_once('/').map(|(first, _)| first);
+    first.is_some_and(|first| first.as_bytes().eq_ignore_ascii_case(FOLDER))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn w18_a_pattern_names_their_folder_by_its_first_part() {
+        for (pattern, expected) in [
+            ("/chats/*.chat", true),
+            ("chats/**", true),
+            ("./chats/a.chat", true),
+            (" /chats/%", true),
+            ("*.chat", false),
+            ("**/*.chat", false),
+            ("/%/a.chat", false),
+            ("chats", false),
+            ("src/chats/*", false),
+            ("chat*/x", false),
+        ] {
+            assert_eq!(names_their_folder(pattern), expected, "{pattern}");
+        }
+    }
 
     #[test]
     fn w18_only_chats_in_their_folder_are_reserved() {

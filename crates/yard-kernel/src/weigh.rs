@@ -309,7 +309,26 @@ impl<'a> Scales<'a> {
         }
         let Some(part) = git::part(&one.path) else { return false };
         let inside = names_below(&one.path, git::repository(&one.path).as_ref());
-        part.decides(one.kind, is_folder) && !self.is_initial(one.kind, &inside, change)
+        part.decides(one.kind, is_folder)
+            && !self.is_initial(one.kind, &inside, change)
+            && !self.only_adds_upstream(one.kind, &inside, change)
+    }
+
+    /// Whether the configuration of a repository only gets an upstream for a branch.
+    fn only_adds_upstream(
+        &self,
+        kind: EffectKind,
+        inside: &[yard_core::Name],
+        change: &NewChange,
+    ) -> bool {
+        let is_config = matches!(inside, [name] if name.as_bytes() == b"config");
+        if kind != EffectKind::Modify || !is_config || change.from != change.to {
+            return false;
+        }
+        let most = repository::LARGEST_CONFIG;
+        let before = preview::before(self.workspace, self.draft, change, most);
+        let after = preview::after(self.workspace, self.draft, change, most);
+        before.zip(after).is_some_and(|(before, after)| git::only_adds_upstream(&before, &after))
     }
 
     /// Whether a new file says nothing but what `git init` says.

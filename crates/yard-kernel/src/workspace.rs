@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use yard_core::{
-    Call, ContentHash, Fault, FaultCode, FileId, Limits, ProcessId, Result, World, WsPath,
+    Call, ContentHash, Fault, FaultCode, FileId, FileKind, Limits, ProcessId, Result, World, WsPath,
 };
 use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 
@@ -192,6 +192,15 @@ impl Workspace {
     /// Whether something is at a path, be it a link that leads nowhere.
     pub fn is_there(&self, path: &WsPath) -> bool {
         self.disk.locate(path, false).is_ok_and(|spot| matches!(spot, Spot::Present { .. }))
+    }
+
+    /// What is at a path, its links followed, if something is; what is neither folder nor link counts as a
+    /// file. A link that leaves the workspace is a fault.
+    pub fn kind_at(&self, path: &WsPath) -> Result<Option<FileKind>> {
+        Ok(match self.disk.locate(path, true)? {
+            Spot::Present { stat, .. } => Some(stat.kind.known().unwrap_or(FileKind::File)),
+            Spot::Missing { .. } | Spot::Blocked { .. } => None,
+        })
     }
 
     /// Makes a proposal so: durable and visible, or not at all.

@@ -308,6 +308,16 @@ pub enum Event {
         /// The chat.
         chat: ChatId,
     },
+    /// A chat has another title.
+    ChatRenamed {
+        /// The chat.
+        chat: ChatId,
+    },
+    /// A chat was removed, with its transcript.
+    ChatRemoved {
+        /// The chat.
+        chat: ChatId,
+    },
     /// A message was posted.
     Posted {
         /// In this chat.
@@ -420,13 +430,27 @@ pub struct ChangedFile {
 
 /// Chats, questions and events of one workspace, in the same place as its journal.
 ///
-/// **Crash notes.** `make_chat`, `set_mode`, `post`, `ask`, `answer`, `request`, `decide`, `claim`,
+/// **Crash notes.** `make_chat`, `rename_chat`, `remove_chat`, `set_mode`, `set_display_name`, `post`, `ask`, `answer`, `request`, `decide`, `claim`,
 /// `close`, `renew`, `start`, `conclude` and `set_policy` return only after what they wrote is flushed, each with its row, its
 /// turn, its event and its audit row, all or nothing. `record` and `changed_outside` may lose their newest rows in a crash. Everything else reads, and
 /// returns at most `limit` rows.
 pub trait Desk: Send + Sync {
     /// Makes a chat under a name that no other has. Where `default_of` has one already, that is it.
     fn make_chat(&self, chat: &NewChat, audit: &AuditEntry) -> Result<Chat>;
+
+    /// Gives a chat another title and the beginning of its transcript; the name of its file stays. A misfit if
+    /// there is no such chat.
+    fn rename_chat(&self, id: ChatId, title: &str, header: &str, audit: &AuditEntry) -> Result<()>;
+
+    /// Removes a chat with its turns, questions, requests and what was allowed in it; a misfit if there is no
+    /// such chat, or something of it still waits or is about to be executed.
+    fn remove_chat(&self, id: ChatId, audit: &AuditEntry) -> Result<()>;
+
+    /// A file's name for people, if one was set.
+    fn display_name(&self, file: FileId) -> Result<Option<String>>;
+
+    /// Sets a file's name for people, or takes it back.
+    fn set_display_name(&self, file: FileId, name: Option<&str>, audit: &AuditEntry) -> Result<()>;
 
     /// A chat by its id.
     fn chat(&self, id: ChatId) -> Result<Option<Chat>>;

@@ -356,6 +356,7 @@ fn readers_never_see_half_a_file() {
                                 hash: true,
                                 line_count: true,
                                 synced: true,
+                                up_to: None,
                             },
                             max_bytes: 1 << 20,
                         };

@@ -35,6 +35,7 @@ const FILES: &[&str] = &[
     "crates/yard-kernel/src/sandbox",
     "crates/yard-cli/src/hidden_programs.rs",
     "crates/yard-cli/src/certificates.rs",
+    "crates/yard-cli/src/package_indexes.rs",
     "crates/yard-cli/src/overlap.rs",
     "crates/yard-cli/src/place.rs",
     "crates/yard-cli/src/storage.rs",

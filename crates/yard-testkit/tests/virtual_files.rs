@@ -34,7 +34,7 @@ fn result(yard: &Yard, tool: &str, args: Value) -> Value {
 fn refusal(yard: &Yard, tool: &str, args: Value) -> String {
     let answer = yard.call(tool, args.clone());
     assert_eq!(answer.status, 400, "{tool} {args}: {}", answer.body);
-    answer.body["error"].as_str().unwrap().to_owned()
+    answer.failure_words()
 }
 
 fn paths(entries: &Value) -> Vec<String> {
@@ -81,11 +81,13 @@ fn w18_listings_page_and_recurse_over_chats_as_over_files() {
     yard.put("/chats/a.txt", "a");
     yard.put("/chats/c.txt", "c");
     yard.put("/chats.txt", "x");
-    let all =
-        ["/chats", "/chats.txt", "/chats/a.txt", "/chats/b.chat", "/chats/c.txt", "/chats/d.chat"];
+    let on_disk = ["/chats", "/chats.txt", "/chats/a.txt", "/chats/c.txt"];
     let listed = result(&yard, "ls", json!({"path": "/", "recursive": true}));
-    assert_eq!(paths(&listed["entries"]), all);
+    assert_eq!(paths(&listed["entries"]), on_disk, "a listing from above does not go in");
     assert_eq!(listed["entries"][0]["is_virtual"], false, "that folder is on disk");
+    let all = ["/chats/a.txt", "/chats/b.chat", "/chats/c.txt", "/chats/d.chat"];
+    let listed = result(&yard, "ls", json!({"path": "/chats", "recursive": true}));
+    assert_eq!(paths(&listed["entries"]), all);
     let page = result(&yard, "ls", json!({"path": "/chats", "limit": 2}));
     assert_eq!(paths(&page["entries"]), ["/chats/a.txt", "/chats/b.chat"]);
     let rest = result(&yard, "ls", json!({"path": "/chats", "limit": 2, "cursor": page["next"]}));
@@ -140,6 +142,14 @@ fn h10_listing_the_root_does_not_list_every_chat() {
     yard.put("/a.txt", "a");
     assert_eq!(paths(&result(&yard, "ls", json!({"path": "/"}))["entries"]), ["/chats", "/a.txt"]);
     assert_eq!(yard.call("read", json!({"path": "/chats/a.chat"})).status, 200);
+    for (tool, args) in [
+        ("grep", json!({"pattern": "a"})),
+        ("glob", json!({"pattern": "**/*"})),
+        ("find", json!({})),
+        ("ls", json!({"recursive": true})),
+    ] {
+        assert_eq!(yard.call(tool, args).status, 200, "{tool}");
+    }
 }
 
 #[test]
@@ -189,18 +199,30 @@ fn w14_file_info_tells_of_chats_and_of_their_folder() {
 }
 
 #[test]
-fn w10_chats_are_searched_among_the_files() {
+fn w10_chats_are_searched_where_they_are_named_and_nowhere_else() {
     let (yard, _) = with_chats(&["b.chat"]);
     for path in ["/a.txt", "/chats/a.txt", "/chats/c.txt", "/z.txt"] {
         yard.put(path, "needle\n");
     }
-    let found = result(&yard, "grep", json!({"pattern": "needle"}));
-    assert_eq!(
-        paths(&found["matches"]),
-        ["/a.txt", "/chats/a.txt", "/chats/b.chat", "/chats/c.txt", "/z.txt"]
-    );
-    let one = result(&yard, "grep", json!({"pattern": "haystack", "path_pattern": "%.chat"}));
-    assert_eq!(one["matches"][0]["line_number"], 2);
+    for args in [
+        json!({"pattern": "needle"}),
+        json!({"pattern": "needle", "path_pattern": "%.t%"}),
+        json!({"pattern": "needle", "path": "/", "include_ignored": true}),
+    ] {
+        let found = result(&yard, "grep", args);
+        let on_disk = ["/a.txt", "/chats/a.txt", "/chats/c.txt", "/z.txt"];
+        assert_eq!(paths(&found["matches"]), on_disk);
+    }
+    let unnamed = json!({"pattern": "haystack", "path_pattern": "%.chat"});
+    assert_eq!(result(&yard, "grep", unnamed)["matches"], json!([]));
+    let named = result(&yard, "grep", json!({"pattern": "needle", "path": "/chats"}));
+    assert_eq!(paths(&named["matches"]), ["/chats/a.txt", "/chats/b.chat", "/chats/c.txt"]);
+    for path_pattern in ["/chats/%", "chats/*.chat", "./chats/b.chat"] {
+        let args = json!({"pattern": "haystack", "path_pattern": path_pattern});
+        let one = result(&yard, "grep", args);
+        assert_eq!(paths(&one["matches"]), ["/chats/b.chat"], "{path_pattern}");
+        assert_eq!(one["matches"][0]["line_number"], 2);
+    }
     for path in ["/chats/b.chat", "/chats"] {
         let grep = op::Grep {
             pattern: "haystack".to_owned(),
@@ -219,17 +241,34 @@ fn w10_chats_are_searched_among_the_files() {
 }
 
 #[test]
-fn w11_chats_are_found_by_name_type_and_size() {
+fn w11_chats_are_globbed_where_they_are_named_and_never_found() {
     let (yard, _) = with_chats(&["a.chat", "b.chat"]);
     yard.put("/chats/long.txt", TEXT.repeat(9));
-    let globbed = result(&yard, "glob", json!({"pattern": "*.chat"}));
-    assert_eq!(paths(&globbed["matches"]), ["/chats/a.chat", "/chats/b.chat"]);
+    for pattern in ["*.chat", "**/*.chat", "*/a.chat"] {
+        let globbed = result(&yard, "glob", json!({"pattern": pattern}));
+        assert_eq!(globbed["matches"], json!([]), "{pattern}");
+    }
+    let all = result(&yard, "glob", json!({"pattern": "**/*"}));
+    assert_eq!(paths(&all["matches"]), ["/chats", "/chats/long.txt"]);
+    for pattern in ["/chats/*.chat", "chats/*.chat"] {
+        let globbed = result(&yard, "glob", json!({"pattern": pattern}));
+        assert_eq!(paths(&globbed["matches"]), ["/chats/a.chat", "/chats/b.chat"], "{pattern}");
+        assert_eq!(globbed["matches"][0]["is_virtual"], true);
+    }
     let globbed = result(&yard, "glob", json!({"pattern": "a.*", "path": "/chats"}));
     assert_eq!(paths(&globbed["matches"]), ["/chats/a.chat"]);
-    let found = result(&yard, "find", json!({"file_type": "chat"}));
-    assert_eq!(paths(&found["matches"]), ["/chats/a.chat", "/chats/b.chat"]);
-    let sized = result(&yard, "find", json!({"path": "/", "max_size": TEXT.len()}));
-    assert_eq!(paths(&sized["matches"]), ["/chats/a.chat", "/chats/b.chat"]);
+    for args in [
+        json!({"file_type": "chat"}),
+        json!({"path": "/", "max_size": TEXT.len()}),
+        json!({"path": "/chats", "name": "*.chat"}),
+        json!({"path": "/chats", "file_type": "chat"}),
+    ] {
+        assert_eq!(result(&yard, "find", args.clone())["matches"], json!([]), "{args}");
+    }
+    let found = result(&yard, "find", json!({"path": "/chats"}));
+    assert_eq!(paths(&found["matches"]), ["/chats/long.txt"]);
+    std::fs::remove_dir_all(yard.root().join("chats")).unwrap();
+    assert_eq!(result(&yard, "find", json!({"path": "/chats"}))["matches"], json!([]));
 }
 
 #[test]
@@ -340,8 +379,14 @@ fn w18_a_real_file_is_shadowed_and_verify_says_so() {
     assert_eq!(paths(&listed["entries"]), ["/chats/a.chat", "/chats/b.chat"]);
     assert_eq!(listed["entries"][0]["is_virtual"], true);
     assert_eq!(listed["entries"][1]["is_virtual"], false);
-    let found = result(&yard, "grep", json!({"pattern": "real file"}));
-    assert_eq!(found["matches"], json!([]));
+    for path in ["/", "/chats"] {
+        let found = result(&yard, "grep", json!({"pattern": "real file", "path": path}));
+        assert_eq!(found["matches"], json!([]), "{path}");
+        let found = result(&yard, "find", json!({"path": path, "name": "*.chat"}));
+        assert_eq!(paths(&found["matches"]), ["/chats/b.chat"], "{path}");
+    }
+    let listed = result(&yard, "ls", json!({"path": "/", "recursive": true}));
+    assert_eq!(paths(&listed["entries"]), ["/chats", "/chats/b.chat"]);
     assert_eq!(yard.perform(op::Verify).unwrap().shadowed, [at("/chats/a.chat")]);
 
     chats.remove("a.chat");
@@ -357,9 +402,12 @@ fn w18_whatever_stands_at_the_folders_place_is_shadowed() {
     std::fs::create_dir(yard.root().join("other")).unwrap();
     std::os::unix::fs::symlink("other", yard.root().join("chats")).unwrap();
     let root = result(&yard, "ls", json!({"path": "/", "recursive": true}));
-    assert_eq!(paths(&root["entries"]), ["/chats", "/other", "/chats/a.chat"]);
+    assert_eq!(paths(&root["entries"]), ["/other"]);
+    let root = result(&yard, "ls", json!({"path": "/"}));
+    assert_eq!(paths(&root["entries"]), ["/chats", "/other"]);
     assert_eq!(root["entries"][0]["is_virtual"], true);
-    assert_eq!(paths(&result(&yard, "glob", json!({"pattern": "*.chat"}))["matches"]).len(), 1);
+    let below = result(&yard, "glob", json!({"pattern": "*.chat", "path": "/chats"}));
+    assert_eq!(paths(&below["matches"]).len(), 1);
     assert_eq!(yard.perform(op::Verify).unwrap().shadowed, [at("/chats")]);
     refusal(&yard, "write", json!({"path": "/chats/a.chat", "content": "x"}));
 }

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, IsTerminal as _, Write};
 
 use serde_json::{Map, Value, json};
 use yard_core::{FaultCode, QuestionId};
-use yard_gate::{Actor, Form, Item, Page, Question, QuestionFilter, Via};
+use yard_gate::{Actor, Choice, Form, Item, Page, Question, QuestionFilter, Via};
 
 use crate::door::{Door, Seat};
 use crate::failure::Failure;
@@ -150,7 +150,7 @@ fn ask(
         writeln!(output, "  {}", visible(&item.question))?;
         let choices = item.choices();
         for (at, choice) in choices.iter().enumerate() {
-            writeln!(output, "    {}. {}", at + 1, visible_cell(choice))?;
+            writeln!(output, "    {}. {}", at + 1, visible_cell(&choice.to_string()))?;
         }
         write!(output, "  {}> ", visible_cell(&item.name))?;
         output.flush()?;
@@ -161,7 +161,7 @@ fn ask(
         let typed = line.trim_end_matches(['\r', '\n']);
         let number = typed.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let value = match number.and_then(|at| choices.get(at)) {
-            Some(choice) => json!(choice),
+            Some(choice) => json!(choice.answer),
             None => {
                 via = Via::Text;
                 item.read(typed)
@@ -200,12 +200,13 @@ fn to_text(page: &Page<Question>, terminal: Terminal) -> String {
     let mut table = Table::new(&["QUESTION", "TIME", "BY", "NAME", "CHOICES", "TEXT"]);
     for question in &page.rows {
         for item in question.form.items() {
+            let choices: Vec<String> = item.choices().iter().map(Choice::to_string).collect();
             table.push(vec![
                 question.id.to_string(),
                 local_time(question.at),
                 question.asked_by.clone(),
                 item.name.clone(),
-                item.choices().join(", "),
+                choices.join(", "),
                 item.question.clone(),
             ]);
         }
@@ -250,5 +251,19 @@ mod tests {
         assert_eq!(ask_one("b\r\n"), Some((json!("b"), Via::Text)));
         assert_eq!(ask_one("3\n"), Some((json!("3"), Via::Text)));
         assert_eq!(ask_one(""), None);
+    }
+
+    #[test]
+    fn w15_buttons_are_shown_by_their_labels() {
+        let item = serde_json::from_value(json!({
+            "name": "pick", "question": "Which?", "schema": {"type": "string", "enum": ["a", "b"]},
+            "buttons": [{"label": "The second", "value": "b"}]
+        }));
+        let form = Form::check(vec![item.unwrap()]).unwrap();
+        let mut shown = Vec::new();
+        let asked = ask(&form, &mut "1\n".as_bytes(), &mut shown).unwrap();
+        assert!(String::from_utf8(shown).unwrap().contains("1. The second (b)"));
+        let (answers, via) = asked.unwrap();
+        assert_eq!((&answers["pick"], via), (&json!("b"), Via::Button));
     }
 }

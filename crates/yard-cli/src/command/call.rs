@@ -1,13 +1,14 @@
 //! `toolyard call`: one tool of one dialect, as the agent.
 
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use yard_core::{FaultCode, Limits};
-use yard_dialects::Catalog;
-use yard_gate::Actor;
+use yard_dialects::{Answer, Catalog};
+use yard_gate::{Actor, Awaited, Pending, Session};
 
-use crate::door::Door;
+use crate::door::{Door, Seat};
 use crate::failure::Failure;
 use crate::log;
 use crate::reply::{Body, Reply};
@@ -19,7 +20,14 @@ Examples:
   echo '{\"path\": \"/a.py\"}' | toolyard call read
 
 The answer is JSON on standard output, whether the tool succeeds (exit code 0) or fails (1).
-JSON that does not parse: exit code 2.";
+JSON that does not parse: exit code 2. Waits for a person, who has not decided yet: exit code 3.";
+
+/// How long `--wait` waits if it names no time.
+const WAIT_SECONDS: &str = "30";
+/// How often a call that waits looks for what a person decided in another process.
+const LOOKS_PER_SECOND: u64 = 4;
+/// What waits for a person.
+const STILL_PENDING: u8 = 3;
 
 /// Call a tool, as an agent would
 #[derive(clap::Args)]
@@ -34,6 +42,10 @@ pub(crate) struct Options {
     /// Refuse at once whatever would ask a person: for runs that nobody watches
     #[arg(long)]
     no_person: bool,
+    /// Wait for the person whom the call asks, if it asks one
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true,
+          default_missing_value = WAIT_SECONDS, conflicts_with = "no_person")]
+    wait: Option<u64>,
     /// Tool to call (`toolyard tools` lists them)
     tool: String,
     /// Its arguments, a JSON object; `-`, or nothing when there is a pipe, reads standard input
@@ -50,15 +62,61 @@ impl Options {
             None => seat.session.clone(),
         };
         let session = if self.no_person { session.without_person() } else { session };
+        let session = session.for_one_call();
         let catalog = Catalog::standard();
         let call = seat.call_of(catalog.get(&self.toolset, &self.tool));
-        let answer = catalog.call(&self.toolset, &self.tool, arguments, &session, &call);
+        let first = catalog.call(&self.toolset, &self.tool, arguments, &session, &call);
+        let answer = match first.pending.clone() {
+            Some(pending) => self.wait_for_person(first, &pending, &catalog, &session, &seat),
+            None => first,
+        };
         if session.leave() > 0 {
             // What it said and changed is kept; only nobody is here any more to type.
-            let hint = "hint: the terminal ended with this command; `toolyard serve` keeps terminals running\n";
-            let _ = io::stderr().write_all(hint.as_bytes());
+            advise(
+                "hint: the terminal ended with this command; `toolyard serve` keeps terminals running",
+            );
         }
-        Ok(Reply { body: Body::Json(answer.body.into_value()), exit: u8::from(!answer.ok) })
+        let exit = match answer.pending.as_ref().map(|pending| &pending.awaited) {
+            Some(Awaited::Approval(id)) => {
+                advise(&format!(
+                    "hint: a person decides with `toolyard approve {id}`; `toolyard call --wait` waits for that"
+                ));
+                STILL_PENDING
+            }
+            Some(Awaited::Question(_)) if self.wait.is_some() => STILL_PENDING,
+            // A question that nobody was to wait for is asked: that is what was wanted.
+            Some(Awaited::Question(_)) | None => u8::from(!answer.ok),
+        };
+        Ok(Reply { body: Body::Json(answer.body.into_value()), exit })
+    }
+
+    /// The answer once the person has decided, or the last one when the time that `--wait` names is over.
+    fn wait_for_person(
+        &self,
+        first: Answer,
+        pending: &Pending,
+        catalog: &Catalog,
+        session: &Session,
+        seat: &Seat,
+    ) -> Answer {
+        let looks = self.wait.unwrap_or_default().saturating_mul(LOOKS_PER_SECOND);
+        if looks > 0 {
+            let (command, id) = match &pending.awaited {
+                Awaited::Approval(id) => ("approve", id.to_string()),
+                Awaited::Question(id) => ("answer", id.to_string()),
+            };
+            advise(&format!("waiting for a person: toolyard {command} {id}"));
+        }
+        let mut answer = first;
+        for _ in 0..looks {
+            std::thread::sleep(Duration::from_millis(1_000 / LOOKS_PER_SECOND));
+            let call = seat.call_of(catalog.get(&self.toolset, &self.tool));
+            answer = catalog.resume(&self.toolset, &self.tool, pending, session, &call);
+            if answer.pending.is_none() {
+                break;
+            }
+        }
+        answer
     }
 
     fn arguments(&self) -> Result<Value, Failure> {
@@ -72,16 +130,33 @@ impl Options {
     }
 }
 
+/// Writes a line for the person; standard output is the answer's alone.
+fn advise(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 fn parse(text: &[u8]) -> Result<Value, Failure> {
     if text.trim_ascii().is_empty() {
         return Ok(json!({}));
     }
     serde_json::from_slice(text).map_err(|error| {
+        let wrong = if error.is_eof() {
+            "they end before every bracket and quote is closed".to_owned()
+        } else {
+            format!(
+                "what stands at line {}, column {} does not belong there",
+                error.line(),
+                error.column()
+            )
+        };
         Failure::misuse(
             FaultCode::BadArgument,
-            format!("the arguments are not valid JSON: {error}"),
+            format!("the arguments are not valid JSON: {wrong}"),
         )
-        .hinting("give one JSON object, in single quotes on a shell, or on standard input")
+        .hinting(
+            "give one JSON object, in single quotes on a shell, such as '{\"path\": \"/a.txt\"}', or on standard \
+             input",
+        )
     })
 }
 

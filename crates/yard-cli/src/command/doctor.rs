@@ -51,11 +51,13 @@ impl Options {
         let (config, scratch) = (configuration(door), scratch(door));
         let found = boxes::find_programs(&Person::of_this_process());
         let shown = config.as_ref().map(|config| config.commands.show.clone()).unwrap_or_default();
-        let about_programs = about_programs(&found, &shown);
+        let about_served = about_served_programs(&config, &shown);
+        let about_programs = about_programs("your programs", &found, &shown);
         let programs = found.programs;
         let sandbox = Sandbox::probe(helper, Wish { scratch, programs, shown, ..Wish::default() });
         let mut findings = sandbox.findings().to_vec();
         findings.push(about_programs);
+        findings.extend(about_served);
         findings.push(about_masked(&sandbox.masked()));
         findings.extend(about_configuration(&config));
         findings.extend(about_kept(door, &config));
@@ -91,8 +93,16 @@ impl Options {
     }
 }
 
-/// What the box shows of the person's own programs.
-fn about_programs(found: &Found, configured: &[PathBuf]) -> Finding {
+/// What a server's boxes show, where the configuration names the folders in which they find programs.
+fn about_served_programs(config: &Result<Config, Failure>, shown: &[PathBuf]) -> Option<Finding> {
+    let commands = &config.as_ref().ok()?.commands;
+    commands.path.as_ref()?;
+    let found = boxes::find_programs(&boxes::served_person(commands));
+    Some(about_programs("programs of `serve`", &found, shown))
+}
+
+/// What a box shows of a person's own programs.
+fn about_programs(name: &'static str, found: &Found, configured: &[PathBuf]) -> Finding {
     let toolchains = match found.toolchains.as_slice() {
         [] => "no toolchain in the home".to_owned(),
         names => names.join(", "),
@@ -104,7 +114,7 @@ fn about_programs(found: &Found, configured: &[PathBuf]) -> Finding {
         shown => format!("shown, read-only: {}", shown.join(", ")),
     };
     Finding {
-        name: "your programs",
+        name,
         ok: true,
         needed: false,
         found: format!("{toolchains}; {folders}"),

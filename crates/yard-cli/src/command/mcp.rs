@@ -98,8 +98,13 @@ impl Options {
         roots: &[PathBuf],
         policy: Policy,
     ) -> Result<(McpDoor, Local), Failure> {
-        let roots: Vec<Root> =
+        let links: Vec<_> = roots.iter().filter_map(|root| place::given_by_link(root)).collect();
+        let mut roots: Vec<Root> =
             roots.iter().map(|root| self.open(door, root, policy)).collect::<Result<_, _>>()?;
+        for root in &mut roots {
+            root.agent = root.agent.given_as(links.clone());
+            root.person = root.person.given_as(links.clone());
+        }
         let world = door.world();
         let secret = world.secret().ok_or_else(|| {
             Failure::new(FaultCode::Unavailable, "this machine has no source of secrets")

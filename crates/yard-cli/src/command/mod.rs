@@ -24,6 +24,7 @@ mod undo;
 mod verify;
 
 use clap::Subcommand;
+use yard_core::FaultCode;
 
 use crate::Speech;
 use crate::door::Door;
@@ -82,16 +83,28 @@ impl Command {
     pub(crate) fn run(&self, door: &Door) -> Result<Reply, Failure> {
         match self {
             Self::Call(options) => options.run(door),
-            Self::Answer(options) => options.run(door),
-            Self::Approve(options) => options.run(door),
+            Self::Answer(options) => {
+                let hint = "`toolyard answer` lists those that wait";
+                options.run(door).map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
+            }
+            Self::Approve(options) => {
+                let hint = "`toolyard approve` lists those that wait, `toolyard approve --all` the others too";
+                options.run(door).map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
+            }
             Self::Policy(options) => options.run(door),
             Self::Chats(options) => options.run(door),
             Self::Tools(options) => options.run(door),
-            Self::History(options) => options.run(door),
+            Self::History(options) => {
+                let hint = "`toolyard history` lists the steps of all files";
+                options.run(door).map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
+            }
             Self::Show(options) => options.run(door),
             Self::Undo(options) => options.run(door),
             Self::Trash(options) => options.run(door),
-            Self::Restore(options) => options.run(door),
+            Self::Restore(options) => {
+                let hint = "`toolyard trash` lists what was removed, `toolyard history PATH` the versions of a file";
+                options.run(door).map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
+            }
             Self::Verify(options) => options.run(door),
             Self::Import(options) => options.run(door),
             Self::Adopt(options) => options.run(door),

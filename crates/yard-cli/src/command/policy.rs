@@ -1,6 +1,6 @@
 //! `toolyard policy`: what may happen without a person, and which rule would decide a call and why.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use yard_core::FaultCode;
@@ -72,7 +72,7 @@ impl Options {
             }
             None => door.open(Actor::LocalPerson)?.session.settings()?,
             Some(Action::Preset { preset }) => set(door, json!({"preset": preset}))?,
-            Some(Action::Set { file }) => set(door, parsed(&place::text_of(file)?)?)?,
+            Some(Action::Set { file }) => set(door, parsed(&text_of(file)?)?)?,
         };
         Ok(match self.json {
             true => Reply::json(to_json(&settings)),
@@ -102,6 +102,12 @@ impl Options {
             Err(answer) => Ok(Reply { body: Body::Json(answer.body.into_value()), exit: 1 }),
         }
     }
+}
+
+/// The text of a file. A policy that was sent in place of one is told how it is given.
+fn text_of(file: &Path) -> Result<String, Failure> {
+    let hint = "name a file that holds the policy, or `-` to give it on standard input";
+    place::text_of(file).map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
 }
 
 fn set(door: &Door, wanted: Value) -> Result<Settings, Failure> {

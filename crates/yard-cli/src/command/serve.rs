@@ -43,7 +43,8 @@ Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLY
                   reach once a person allows it), show (folders that every box shows, read-only),
                   path (folders in which commands find programs, in place of the service's PATH),
                   all_memory_mib (of all commands together: three quarters of the machine's),
-                  memory_mib (of one: half of that), processes (4096), run_minutes (60),
+                  workspace_memory_mib (of those of one workspace: half of that), memory_mib (of one:
+                  the same), processes (4096), run_minutes (60),
                   cpu_seconds (no limit), open_files (4096), file_mib (4096), written_mib (8192),
                   allow_unconfined (false),
                   output_mib (256, of a stream), kept_output_mib (2048, of a workspace),
@@ -131,9 +132,9 @@ fn app(
     });
     let (registry, sandbox) = (registry?, sandbox.unwrap_or_else(|panic| resume_unwind(panic)));
     let level = sandbox.level();
-    let boxed = boxes::served(sandbox, &config.commands);
+    let boxes = boxes::Served { sandbox, commands: config.commands };
     let (folders, room_world) = (config.workspaces.folders, Arc::clone(&world));
-    let rooms = Rooms { data, folders, boxed, web, world: room_world };
+    let rooms = Rooms { data, folders, boxes, web, world: room_world };
     let house =
         House::new(Arc::new(registry), Box::new(rooms), world, rules).map_err(|refusal| {
             let why = match refusal {
@@ -207,5 +208,17 @@ pub(super) async fn stop_signal() {
     tokio::select! {
         _ = terminated.recv() => {}
         _ = tokio::signal::ctrl_c() => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_nobody_chose_is_the_default() {
+        let chosen = Options { listen: None, config: None }.address(&Config::default());
+        assert_eq!(chosen.map(|address| address.to_string()).ok().as_deref(), Some(DEFAULT_LISTEN));
+        assert_eq!(DEFAULT_LISTEN.rsplit(':').next(), Some("3000"));
     }
 }

@@ -3,6 +3,7 @@
 use anstyle::Style;
 use serde_json::{Value, json};
 use yard_core::op::{ChangeSummary, Show, Shown, ShownChange};
+use yard_core::patch::diff_label;
 use yard_core::{ContentHash, WsPath};
 use yard_gate::Actor;
 
@@ -118,8 +119,8 @@ impl Page {
     }
 
     fn diff(&mut self, change: &ShownChange, diff: &str) {
-        self.line(BOLD, &format!("--- {}", side('a', change.from.as_ref())));
-        self.line(BOLD, &format!("+++ {}", side('b', change.to.as_ref())));
+        self.line(BOLD, &format!("--- {}", side("a", change.from.as_ref())));
+        self.line(BOLD, &format!("+++ {}", side("b", change.to.as_ref())));
         // The kernel's own two lines of names; ours know which side has no file.
         let named = if diff.starts_with("--- ") { 2 } else { 0 };
         for line in diff.lines().skip(named) {
@@ -132,7 +133,7 @@ impl Page {
 fn heading(change: &ShownChange) -> Vec<String> {
     let (from, to) = (change.from.as_ref(), change.to.as_ref());
     let mut lines =
-        vec![format!("diff --git {} {}", side('a', from.or(to)), side('b', to.or(from)))];
+        vec![format!("diff --git {} {}", side("a", from.or(to)), side("b", to.or(from)))];
     match change.summary {
         ChangeSummary::Created => lines.push("created".to_owned()),
         ChangeSummary::Removed => lines.push("removed".to_owned()),
@@ -161,14 +162,10 @@ fn without_diff(change: &ShownChange) -> String {
 }
 
 /// A path of one side of a diff; there is none on the side where the file is not.
-fn side(letter: char, path: Option<&WsPath>) -> String {
-    match path {
-        Some(path) => format!("{letter}{}", visible_cell(&path.to_string())),
-        None => "/dev/null".to_owned(),
-    }
+fn side(letter: &str, path: Option<&WsPath>) -> String {
+    visible_cell(&diff_label(letter, path)).into_owned()
 }
 
 fn bare(path: Option<&WsPath>) -> String {
-    let path = path.map(ToString::to_string).unwrap_or_default();
-    visible_cell(path.trim_start_matches('/')).into_owned()
+    path.map(|path| side("", Some(path)).replacen('/', "", 1)).unwrap_or_default()
 }

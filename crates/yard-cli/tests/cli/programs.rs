@@ -85,6 +85,24 @@ fn what_is_the_persons_own_business_is_not_in_the_box() {
     assert!(!said(&named).contains("other-project"), "{named}");
 }
 
+#[test]
+fn the_box_takes_packages_from_where_the_person_does() {
+    let yard = Yard::new();
+    put(&yard, ".config/pip/pip.conf", "[global]\nindex-url = http://mirror.example/simple\n");
+    put(&yard, ".npmrc", "registry=http://npm.example/\n//npm.example/:_authToken=canary\n");
+    let cargo = "[source.crates-io]\nreplace-with = 'mirror'\n[source.mirror]\n\
+                 registry = 'sparse+http://crates.example/'\n[registry]\ntoken = 'canary'\n";
+    put(&yard, ".cargo/config.toml", cargo);
+    let told =
+        shell(&yard, &[], "echo $PIP_INDEX_URL $npm_config_registry; cat /.cargo/config.toml");
+    let said = said(&told);
+    assert!(said.starts_with("http://mirror.example/simple http://npm.example/\n"), "{said}");
+    assert!(said.contains("sparse+http://crates.example/"), "{said}");
+    assert!(!said.contains("canary"), "{said}");
+    let told = shell(&yard, &[], "echo x > /.cargo/config.toml; rm -r /.cargo");
+    assert!(told.to_string().contains("Read-only file system"), "{told}");
+}
+
 fn git(yard: &Yard, arguments: &[&str]) {
     let mut git = Command::new("git");
     git.args(arguments).current_dir(yard.root()).env("HOME", home(yard));
@@ -159,6 +177,27 @@ fn a_terminal_is_told_of_a_program_that_the_box_does_not_show() {
 }
 
 #[test]
+fn x5_a_terminal_of_one_call_promises_nothing_that_ends_with_the_call() {
+    let yard = Yard::new();
+    for command in ["cat", "python3 -m http.server 8765", "sleep 30"] {
+        let args = json!({"session_id": "t", "cmd": command, "workdir": null}).to_string();
+        let ran = yard.run(&["call", "--toolset", "codex", "exec_command", &args]);
+        let told = ran.json()["result"].clone();
+        assert_eq!((&told["state"], &told["exit_code"]), (&json!("ended"), &Value::Null), "{told}");
+        assert!(told["because"].as_str().unwrap().contains("ends with this call"), "{told}");
+        assert!(!told.to_string().contains("listens on port"), "{told}");
+    }
+    let args = json!({"session_id": "t", "cmd": "echo done", "workdir": null}).to_string();
+    let told =
+        yard.run(&["call", "--toolset", "codex", "exec_command", &args]).json()["result"].clone();
+    assert_eq!(
+        (&told["because"], &told["exit_code"]),
+        (&json!("the program ended"), &json!(0)),
+        "{told}"
+    );
+}
+
+#[test]
 fn doctor_lists_homes_and_caches_and_what_the_configuration_shows() {
     let yard = Yard::new();
     program(&yard, "more/tool", "more");
@@ -180,6 +219,20 @@ fn doctor_lists_homes_and_caches_and_what_the_configuration_shows() {
     assert!(homes.contains("at most 64.0 MiB each"), "{homes}");
     assert!(found("caches of packages").contains("at most 16.0 GiB of a workspace"), "{told}");
     assert!(found("your programs").contains(&more), "{told}");
+    assert!(!told.to_string().contains("programs of `serve`"), "{told}");
+}
+
+#[test]
+fn doctor_shows_what_a_server_shows_of_the_folders_on_its_path() {
+    let yard = Yard::new();
+    program(&yard, "only-for-serve/tool", "more");
+    let folder = home(&yard).join("only-for-serve").display().to_string();
+    let mut doctor = yard.command(&["doctor"]);
+    doctor.env("TOOLYARD__COMMANDS__PATH", format!("[{folder:?}]"));
+    let told = Ran::from(doctor.output().unwrap()).stdout;
+    let line = |name: &str| told.lines().find(|line| line.contains(name)).unwrap_or_default();
+    assert!(line("programs of `serve`").contains(&folder), "{told}");
+    assert!(!line("your programs").contains(&folder), "{told}");
 }
 
 #[test]

@@ -48,6 +48,24 @@ fn a6_a_commit_is_its_caller_s_and_a_step_that_can_be_undone() {
 }
 
 #[test]
+fn a6_a_repository_that_names_its_author_has_its_commits() {
+    let yard = yard();
+    one_commit(&yard);
+    yard.put("a", "two\n");
+    git(&yard, &["config", "user.name", "Ada Repo"]);
+    let made = value(&yard, "git_commit", json!({"message": "name alone", "all": true}));
+    assert_eq!(made["author"], "Ada Repo <agent-local@toolyard.invalid>");
+    git(&yard, &["config", "user.email", "ada@example.com"]);
+    yard.put("a", "three\n");
+    let made = value(&yard, "git_commit", json!({"message": "both", "all": true}));
+    assert_eq!(made["author"], "Ada Repo <ada@example.com>");
+    for format in ["--format=%an <%ae>", "--format=%cn <%ce>"] {
+        assert_eq!(git(&yard, &["log", "-1", format]).trim(), "Ada Repo <ada@example.com>");
+    }
+    assert_eq!(newest(&yard).1, Author::Agent, "the step is the caller's");
+}
+
+#[test]
 fn a6_only_what_is_named_is_committed() {
     let yard = yard();
     one_commit(&yard);

@@ -63,7 +63,25 @@ fn a6_a_push_asks_under_every_policy_and_happens_after_a_yes() {
             (&json!("new"), &json!("refs/heads/main"))
         );
         assert_eq!(at_remote(&yard, "main"), git(&yard, &["rev-parse", "HEAD"]));
+        let upstream = git(&yard, &["rev-parse", "--abbrev-ref", "main@{upstream}"]);
+        assert_eq!(upstream.trim(), "origin/main", "{policy:?}");
     }
+}
+
+#[test]
+fn a6_an_upstream_that_is_set_stays_and_a_remote_without_a_name_is_none() {
+    let yard = two();
+    git(&yard, &["config", "branch.main.remote", "elsewhere"]);
+    let told = approved(&yard, &call(&yard, "git_push", json!({})));
+    assert_eq!(told["ok"], true, "{told}");
+    assert_eq!(git(&yard, &["config", "branch.main.remote"]).trim(), "elsewhere");
+    git(&yard, &["config", "--unset", "branch.main.remote"]);
+    git(&yard, &["branch", "other"]);
+    let args = json!({"remote": "./remote.git", "branch": "other"});
+    let told = approved(&yard, &call(&yard, "git_push", args));
+    assert_eq!(told["ok"], true, "{told}");
+    let configuration = git(&yard, &["config", "--list", "--local"]);
+    assert!(!configuration.contains("branch."), "{configuration}");
 }
 
 #[test]

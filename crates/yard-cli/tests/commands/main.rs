@@ -6,6 +6,7 @@
     clippy::panic,
     clippy::disallowed_methods,
     clippy::print_stderr,
+    clippy::print_stdout,
     reason = "tests drive real processes"
 )]
 #![cfg(target_os = "linux")]
@@ -14,6 +15,7 @@ mod answers;
 mod approved;
 #[path = "../support/attempts.rs"]
 mod attempts;
+mod conformance;
 mod crashes;
 mod crowd;
 #[path = "../support/effects.rs"]

@@ -2,6 +2,7 @@
 //! and nothing of the masks is taken for a change.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use yard_core::ChatId;
@@ -104,6 +105,42 @@ fn a_mask_is_no_change_when_the_command_lands() {
         shell(&yard, "stat secrets/k.txt .env >/dev/null; touch secrets/k.txt; ls -lR >/dev/null");
     assert!(!told["message"].as_str().unwrap().contains("files:"), "{told}");
     assert_eq!(picture(yard.root()), before);
+}
+
+/// A thousand masks in different folders cost a command at most 50 ms; the time is compared in the soak alone, since
+/// a busy machine may take any.
+#[test]
+fn a_thousand_masked_files_cost_a_command_little() {
+    let yard = yard();
+    for folder in 0..100 {
+        for file in 0..50 {
+            let ending = if file < 10 { "pem" } else { "txt" };
+            yard.put(&format!("/src/{folder}/{file}.{ending}"), CANARIES[0]);
+        }
+    }
+    let median = || {
+        let mut took: Vec<Duration> = (0..5)
+            .map(|_| {
+                let began = Instant::now();
+                shell(&yard, "true");
+                began.elapsed()
+            })
+            .collect();
+        took.sort();
+        took[2]
+    };
+    let without = median();
+    set(&yard, &json!({"rules": [{"effect": "read", "path": "**/*.pem", "then": "deny"}]}));
+    let told = shell(&yard, "cat src/*/*.pem | wc -c");
+    assert_eq!(told["stdout"], "0\n", "{told}");
+    let message = told["message"].as_str().unwrap();
+    assert!(message.contains("1000 files may not be read"), "{message}");
+    let with = median();
+    println!("a boxed `true`: {without:?}, with a thousand masks {with:?}");
+    if std::env::var_os("YARD_SOAK").is_some() {
+        let more = with.saturating_sub(without);
+        assert!(more <= Duration::from_millis(50), "a thousand masks cost {more:?}");
+    }
 }
 
 #[test]

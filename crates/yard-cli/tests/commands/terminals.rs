@@ -117,6 +117,88 @@ fn x5_an_editor_changes_a_file_and_that_is_undone() {
     assert_eq!(fs::read_to_string(yard.root().join("a.txt")).unwrap(), "before\n");
 }
 
+/// With its usual settings an editor waits for a moment after an escape, since a key may follow that begins with
+/// one, and before it ends.
+#[test]
+fn x5_what_is_typed_before_an_escape_is_on_the_screen_and_an_editor_that_ends_has_ended() {
+    let yard = yard();
+    for round in 0..3 {
+        let name = format!("vi{round}");
+        let told = open(&yard, &name, &format!("vim -i NONE -n new{round}.txt"));
+        assert_eq!(state(&told), "waiting", "{told}");
+        assert!(!text(&told, "because").contains("not shown"), "an editor shows it: {told}");
+        let told = types(&yard, &name, "ihello\u{1b}");
+        assert!(screen(&told).starts_with("hello\n~"), "{told}");
+        let told = types(&yard, &name, "oworld\u{1b}");
+        assert!(screen(&told).starts_with("hello\nworld\n~"), "{told}");
+        assert!(!screen(&told).contains("INSERT"), "the escape has happened: {told}");
+        let told = types(&yard, &name, ":wq\r");
+        assert_eq!((state(&told).as_str(), &told["exit_code"]), ("ended", &json!(0)), "{told}");
+        assert_eq!(text(&told, "because"), "the program ended");
+        let path = format!("new{round}.txt");
+        assert_eq!(yard.bytes(&path), b"hello\nworld\n");
+    }
+    let told = open(&yard, "at once", "vim -i NONE -n once.txt");
+    assert_eq!(state(&told), "waiting", "{told}");
+    let told = types(&yard, "at once", "itext\u{1b}:wq\r");
+    assert_eq!((state(&told).as_str(), &told["exit_code"]), ("ended", &json!(0)), "{told}");
+    assert_eq!(yard.bytes("once.txt"), b"text\n");
+}
+
+#[test]
+fn x5_a_program_that_waits_for_moments_again_and_again_waits_for_input() {
+    let yard = yard();
+    let code = "import select, sys\nprint('ready', flush=True)\nwhile not select.select([0], [], [], 0.05)[0]:\n    pass\n\
+                print('got', sys.stdin.readline())";
+    fs::write(yard.root().join("wait.py"), code).unwrap();
+    let told = open(&yard, "moments", "python3 wait.py");
+    assert_eq!(state(&told), "waiting", "{told}");
+    assert!(text(&told, "output").contains("ready"), "{told}");
+    let told = types(&yard, "moments", "line\n");
+    assert!(text(&told, "output").contains("got line"), "{told}");
+    let told = open(&yard, "sleeper", "sleep 60");
+    assert_eq!(
+        text(&told, "because"),
+        "it still runs, and does not wait for input; poll with empty chars"
+    );
+    kill(&yard, "sleeper");
+}
+
+#[test]
+fn x4_a_folder_to_start_in_that_is_not_there_is_a_file_that_is_not_found() {
+    let yard = yard();
+    yard.put("a.txt", "x\n");
+    for (tool, args) in [
+        ("shell", json!({"command": "pwd", "workdir": "nowhere"})),
+        ("exec_command", json!({"session_id": "x", "cmd": "pwd", "workdir": "nowhere"})),
+    ] {
+        let answer = call_as(&yard, &yard.session(), tool, args.clone());
+        let result = &answer.body["result"];
+        assert_eq!(result["error"], "FILE_NOT_FOUND", "{tool}: {}", answer.body);
+        let message = result["message"].as_str().unwrap();
+        assert!(message.starts_with("File not found: nowhere"), "{result}");
+        let mut at_file = args;
+        at_file["workdir"] = json!("a.txt");
+        let answer = call_as(&yard, &yard.session(), tool, at_file);
+        assert_eq!(answer.body["result"]["error"], "INVALID_PATH", "{tool}: {}", answer.body);
+    }
+    for (tool, args) in [
+        ("git_status", json!({"repository": "nowhere"})),
+        ("git_log", json!({"repository": "nowhere"})),
+        ("git_diff", json!({"repository": "nowhere"})),
+        ("git_commit", json!({"repository": "nowhere", "message": "x"})),
+        ("git_push", json!({"repository": "nowhere"})),
+        ("install_package", json!({"path": "nowhere", "manager": "pip", "packages": ["x"]})),
+        ("run_tests", json!({"path": "nowhere"})),
+        ("git_status", json!({})),
+    ] {
+        let answer =
+            yard.catalog().call("assistant", tool, args, &yard.session(), &yard.surroundings());
+        let error = &answer.body["result"]["error"];
+        assert_eq!(error["code"], "FILE_NOT_FOUND", "{tool}: {}", answer.body);
+    }
+}
+
 #[test]
 fn x5_a_password_is_asked_for_without_echo() {
     let yard = yard();

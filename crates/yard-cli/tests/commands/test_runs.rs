@@ -259,6 +259,85 @@ fn a6_unittest() {
     assert!(message.contains("no pytest") && message.contains(".venv"), "{message}");
 }
 
+#[test]
+fn a6_a_file_or_folder_of_tests_runs_as_it_does_with_the_project() {
+    let test = "import unittest\nfrom sums import add\n\nclass T(unittest.TestCase):\n    \
+                def test_add(self):\n        self.assertEqual(add(1, 2), 3)\n";
+    let manifest = "[project]\nname = 'x'\nversion = '0'\n";
+    for (folder, is_package, has_manifest) in [
+        ("tests", false, true),
+        ("tests", true, true),
+        ("tests/unit", true, true),
+        ("tests", false, false),
+    ] {
+        let yard = yard();
+        yard.put("app/sums.py", "def add(a, b):\n    return a + b\n");
+        yard.put(&format!("app/{folder}/test_sums.py"), test);
+        if is_package {
+            yard.put("app/tests/__init__.py", "");
+            yard.put(&format!("app/{folder}/__init__.py"), "");
+        }
+        if has_manifest {
+            yard.put("app/pyproject.toml", manifest);
+        }
+        for path in
+            ["app".to_owned(), format!("app/{folder}"), format!("app/{folder}/test_sums.py")]
+        {
+            let told = value(&yard, "run_tests", json!({"framework": "unittest", "path": path}));
+            check_counts(&told, 1, 0, 0);
+        }
+    }
+    let (tools, shown) = python();
+    let yard = yard_showing(shown);
+    symlink(&tools, yard.root().join(".venv")).unwrap();
+    yard.put("pyproject.toml", "[tool.pytest.ini_options]\n");
+    yard.put("sums.py", "def add(a, b):\n    return a + b\n");
+    yard.put(
+        "tests/test_sums.py",
+        "from sums import add\n\ndef test_add():\n    assert add(1, 2) == 3\n",
+    );
+    for path in [".", "tests", "tests/test_sums.py"] {
+        let told = value(&yard, "run_tests", json!({"path": path}));
+        assert_eq!(told["framework"], "pytest", "{told}");
+        check_counts(&told, 1, 0, 0);
+    }
+}
+
+#[test]
+fn a6_an_install_that_takes_too_long_is_out_of_time() {
+    let yard = yard();
+    let args = json!({"manager": "pip", "packages": ["x"], "timeout": 0.05});
+    let (code, message) = error(&yard, "install_package", args);
+    assert_eq!(code, "TIMEOUT", "{message}");
+    assert!(message.contains("out of time"), "{message}");
+}
+
+#[test]
+fn a3_python_code_imports_the_workspaces_modules_and_what_its_environment_has() {
+    let (tools, shown) = python();
+    let yard = yard_showing(shown);
+    yard.put("sums.py", "def add(a, b):\n    return a + b\n");
+    yard.put("pkg/__init__.py", "NAME = 'pkg'\n");
+    yard.put("more/extra.py", "NAME = 'extra'\n");
+    let code =
+        "import os, sums, pkg; os.chdir('/'); import pkg as again; print(sums.add(1, 2), pkg.NAME)";
+    let told = value(&yard, "run_code", json!({"language": "python", "code": code}));
+    assert_eq!(told["stdout"], "3 pkg\n", "{told}");
+    assert_eq!(told["message"], Value::Null, "importing changes nothing: {told}");
+    let code = "import sums, extra; print(extra.NAME)";
+    let args = json!({"language": "python", "code": code, "env": {"PYTHONPATH": "more"}});
+    assert_eq!(value(&yard, "run_code", args)["stdout"], "extra\n");
+    // The environment into which install_package installs.
+    symlink(&tools, yard.root().join(".venv")).unwrap();
+    let code = "import pytest, sums; print(pytest.__name__)";
+    let told = value(&yard, "run_code", json!({"language": "python", "code": code}));
+    assert_eq!(told["stdout"], "pytest\n", "{told}");
+    std::fs::remove_file(yard.root().join(".venv")).unwrap();
+    yard.put(".venv/pyvenv.cfg", "");
+    let told = value(&yard, "run_code", json!({"language": "python", "code": "print('still')"}));
+    assert_eq!(told["stdout"], "still\n", "an environment without a Python is none: {told}");
+}
+
 const NODE: &str = "\
 const { test, describe, it } = require('node:test');
 const assert = require('node:assert');
@@ -386,7 +465,7 @@ fn a6_what_is_not_there_is_said() {
     }
     let nothing = json!({"env": {"PATH": "/nowhere"}});
     let (code, message) = error(&yard, "run_tests", nothing);
-    assert_eq!(code, "UNAVAILABLE");
+    assert_eq!(code, "EXECUTION_ERROR");
     assert!(message.contains("no program `sh`") && message.contains("install"), "{message}");
 }
 

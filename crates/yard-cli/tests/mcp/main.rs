@@ -9,6 +9,7 @@
     reason = "tests drive the binary from outside"
 )]
 
+mod chats;
 mod client;
 mod clients;
 mod config;

@@ -77,12 +77,18 @@ fn a_person_answers_a_question_in_the_client() {
         let ground = Ground::new();
         let client = ground.speak(wire, &["--toolset", "workspace"], able());
         let colour = json!({"name": "colour", "question": "Which colour?",
-            "schema": {"type": "string", "enum": ["red", "blue"]}});
+            "schema": {"type": "string", "enum": ["red", "blue"]},
+            "buttons": [{"label": "Warm", "value": "red"}, {"label": "Cold", "value": "blue"}]});
         let many = json!({"name": "many", "question": "How many?", "schema": {"type": "integer"}});
         let arguments = json!({"questions": [colour, many]});
         let said = json!({"action": "accept", "content": {"colour": "blue", "many": 3}});
         let (result, asked) = asking(&client, wire, "ask_user", &arguments, said);
         assert_eq!(asked["requestedSchema"]["required"], json!(["colour", "many"]), "{asked}");
+        let offered = &asked["requestedSchema"]["properties"]["colour"];
+        assert_eq!(
+            (&offered["enum"], &offered["enumNames"]),
+            (&json!(["red", "blue"]), &json!(["Warm", "Cold"]))
+        );
         assert_eq!(
             result["structuredContent"]["answers"],
             json!({"colour": "blue", "many": 3}),

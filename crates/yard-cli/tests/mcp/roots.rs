@@ -229,7 +229,7 @@ fn r15_a_call_about_no_root_or_about_two_changes_nothing_and_says_what_to_send()
     let why = client.complaint("grep", json!({"pattern": "one"}));
     assert!(why.contains("such as /app"), "{why}");
     let why = client.complaint("read", json!({"path": "/lib/gone.txt"}));
-    assert!(why.contains("in the root lib"), "{why}");
+    assert!(why.contains("/lib/gone.txt"), "{why}");
     let why = client.complaint("read", json!({"path": "/lib/../../x"}));
     assert!(!why.contains("one of"), "{why}");
     let both = json!({"paths": ["/app/src/a.txt", "/lib/src/a.txt"]});
@@ -241,7 +241,8 @@ fn r15_a_call_about_no_root_or_about_two_changes_nothing_and_says_what_to_send()
 fn r15_every_dialect_lists_the_roots_and_shows_paths_that_it_takes_back() {
     let pair = Pair::new();
     let client = pair.open("codex");
-    assert_eq!(data(&client, "list_dir", json!({"path": "."}))["entries"], json!(["app/", "lib/"]));
+    let listed = data(&client, "list_dir", json!({"path": ".", "depth": 1}));
+    assert_eq!(listed["entries"], json!(["app/", "lib/"]));
     let patch = "*** Begin Patch\n*** Update File: lib/src/a.txt\n@@\n-one of lib\n+two of lib\n*** End Patch";
     let done = data(&client, "apply_patch_json", json!({"patch": patch}));
     assert_eq!(done["results"][0]["path"], "lib/src/a.txt");
@@ -351,8 +352,8 @@ fn r15_a_call_that_names_no_root_is_told_to_name_one() {
     let host = format!("{}/**/*.txt", folder.display());
     let found = data(&client, "glob", json!({"pattern": host}));
     assert_eq!(found["files"], json!(["lib/src/a.txt"]), "{found}");
-    let why = client.complaint("glob", json!({"pattern": "**/*.txt"}));
-    assert!(why.contains("app and lib"), "{why}");
+    let why = client.complaint("glob", json!({"pattern": "src/*.txt"}));
+    assert!(why.contains("app, lib"), "{why}");
     let words = ["--toolset", "workspace", "--policy", "open", "--history"];
     let client = pair.speak(Wire::Sessions, &words, json!({}));
     let why = client.complaint("list_steps", json!({}));
@@ -368,6 +369,130 @@ fn r15_a_call_that_names_no_root_is_told_to_name_one() {
     let listed = data(&client, "plan_list", json!({}));
     assert_eq!(listed["plans"][0]["path"], plan["path"], "{listed}");
     assert!(plan["path"].as_str().unwrap().starts_with("/app/plans/"), "{plan}");
+}
+
+#[test]
+fn r15_listings_and_searches_of_the_folder_that_holds_the_roots_go_into_each() {
+    let pair = Pair::new();
+    std::os::unix::fs::symlink("src", pair.at("lib/link")).unwrap();
+    let client = pair.open("coder");
+    let listed = data(&client, "ls", json!({"dirPath": ".", "recursive": true}));
+    let entries = listed["entries"].as_array().unwrap().iter().map(shown);
+    let entries: Vec<String> = entries.filter(|path| !path.contains("/chats")).collect();
+    let expected = "app/ lib/ app/src/ lib/link/ lib/src/ app/src/a.txt lib/src/a.txt";
+    assert_eq!(entries.join(" "), expected, "{listed}");
+    let globs = [
+        ("**/*.txt", "app/src/a.txt lib/src/a.txt"),
+        ("*.txt", "app/src/a.txt lib/src/a.txt"),
+        ("*/src/*.txt", "app/src/a.txt lib/src/a.txt"),
+        ("{app,lib}/src/a.txt", "app/src/a.txt lib/src/a.txt"),
+        ("l*/**", "lib/src/a.txt"),
+        ("!lib/**", "app/src/a.txt"),
+    ];
+    for (pattern, expected) in globs {
+        let found = data(&client, "glob", json!({"pattern": pattern}));
+        let files = words(&found["files"]);
+        assert_eq!(files, expected, "{pattern}");
+    }
+    let first = data(&client, "glob", json!({"pattern": "**/*.txt", "limit": 1}));
+    assert_eq!(
+        (words(&first["files"]), &first["truncated"]),
+        ("app/src/a.txt".into(), &json!(true))
+    );
+    let cursor = &first["next"];
+    let next = data(&client, "glob", json!({"pattern": "**/*.txt", "limit": 1, "cursor": cursor}));
+    assert_eq!(
+        (words(&next["files"]), &next["truncated"]),
+        ("lib/src/a.txt".into(), &json!(false))
+    );
+
+    let client = pair.open("file");
+    let listed = data(&client, "file_list", json!({"pattern": "**/*.txt"}));
+    assert_eq!(listed["files"][1]["path"], "lib/src/a.txt", "{listed}");
+    let found = data(&client, "file_search", json!({"pattern": "one of", "max_results": 1}));
+    assert_eq!(found["matches"][0]["path"], "app/src/a.txt", "{found}");
+    let cursor = &found["next"];
+    let found = data(&client, "file_search", json!({"pattern": "one of", "cursor": cursor}));
+    assert_eq!(found["matches"][0]["path"], "lib/src/a.txt", "{found}");
+    assert_eq!((found["matches"].as_array().unwrap().len(), &found["next"]), (1, &json!(null)));
+
+    let client = pair.open("codex");
+    let listed = data(&client, "list_dir", json!({"path": ".", "depth": 2}));
+    assert_eq!(
+        words(&listed["entries"]).replace("app/chats/ ", ""),
+        "app/ lib/ app/src/ lib/src/ lib/link@"
+    );
+    let found =
+        data(&client, "grep_files", json!({"pattern": "one of", "include": ["*.txt", "!app/**"]}));
+    assert_eq!(found["results"][0]["file"], "lib/src/a.txt", "{found}");
+    assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
+
+    let client = pair.open("assistant");
+    let found = data(&client, "search_code", json!({"query": "one of"}));
+    let results = found["value"]["results"].as_array().unwrap();
+    let paths: Vec<_> = results.iter().map(|found| found["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["app/src/a.txt", "lib/src/a.txt"], "{found}");
+    let listed = data(&client, "list_directory", json!({"path": ".", "recursive": true}));
+    assert!(listed.to_string().contains("lib/src/a.txt"), "{listed}");
+    let read = data(&client, "read_file", json!({"path": "lib/src/a.txt"}));
+    assert_eq!(read["value"]["content"], "one of lib\n");
+}
+
+fn shown(entry: &Value) -> String {
+    let mark = if entry["type"] == "directory" { "/" } else { "" };
+    format!("{}{mark}", entry["path"].as_str().unwrap())
+}
+
+fn words(all: &Value) -> String {
+    let all = all.as_array().unwrap().iter().map(|one| one.as_str().unwrap());
+    all.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn r15_what_would_ask_in_a_root_is_refused_in_a_search_of_all_and_says_to_name_one() {
+    let pair = Pair::new();
+    let words = ["--toolset", "file", "--policy", "strict", "--wait", "0"];
+    let client = pair.speak(Wire::Sessions, &words, json!({}));
+    let why = client.complaint("file_search", json!({"pattern": "one of"}));
+    assert!(why.contains("Name one root, such as app"), "{why}");
+}
+
+#[test]
+fn r2_a_path_below_a_root_that_was_given_by_a_link_is_taken() {
+    let pair = Pair::new();
+    let link = pair.at("link");
+    std::os::unix::fs::symlink("lib", &link).unwrap();
+    let link = link.to_str().unwrap();
+    for roots in
+        [vec![link.to_owned()], vec![pair.at("app").to_str().unwrap().to_owned(), link.to_owned()]]
+    {
+        for (toolset, tool, argument) in [
+            ("file", "file_read", "path"),
+            ("coder", "read", "filePath"),
+            ("assistant", "read_file", "path"),
+            ("codex", "read_file", "path"),
+            ("workspace", "read", "path"),
+            ("filesystem", "read_text_file", "path"),
+        ] {
+            let mut command = toolyard(pair.data.path());
+            command.args(["mcp", "--toolset", toolset, "--policy", "open", "--root"]).args(&roots);
+            let client = Client::start(command, Wire::Sessions, json!({}));
+            let result = client.call(tool, json!({argument: format!("{link}/src/a.txt")}));
+            assert!(result.to_string().contains("one of lib"), "{toolset}: {result}");
+        }
+        let mut command = toolyard(pair.data.path());
+        command.args(["mcp", "--toolset", "coder", "--policy", "open", "--root"]).args(&roots);
+        let client = Client::start(command, Wire::Sessions, json!({}));
+        let found = data(&client, "glob", json!({"pattern": format!("{link}/src/*.txt")}));
+        assert_eq!(found["count"], 1, "{found}");
+        let patch = format!(
+            "--- a{link}/src/a.txt\n+++ b{link}/src/a.txt\n@@ -1 +1 @@\n-one of lib\n+two\n"
+        );
+        let patch = patch.replace("--- a", "--- ").replace("+++ b", "+++ ");
+        data(&client, "apply_patch", json!({"patchText": patch}));
+        assert_eq!(pair.text("lib/src/a.txt"), "two\n");
+        std::fs::write(pair.at("lib/src/a.txt"), "one of lib\n").unwrap();
+    }
 }
 
 #[test]

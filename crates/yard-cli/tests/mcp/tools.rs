@@ -90,6 +90,25 @@ fn data_comes_with_its_schema_and_a_text_for_models() {
 }
 
 #[test]
+fn f1_the_text_of_a_failure_begins_with_its_code_in_every_dialect() {
+    let ground = Ground::new();
+    for (toolset, tool, argument, begins) in [
+        ("workspace", "read", "path", "NOT_FOUND: "),
+        ("file", "file_read", "path", "file_not_found: "),
+        ("coder", "read", "filePath", "FILE_NOT_FOUND: "),
+        ("assistant", "read_file", "path", "FILE_NOT_FOUND: "),
+        ("codex", "read_file", "path", "FILE_NOT_FOUND: "),
+        // The words of the reference server, which has no codes of its own.
+        ("filesystem", "read_text_file", "path", "ENOENT: "),
+    ] {
+        let client = ground.connect(&["--toolset", toolset, "--policy", "open"]);
+        let why = client.complaint(tool, json!({argument: "none.txt"}));
+        assert!(why.starts_with(begins) && why.contains("none.txt"), "{toolset}: {why}");
+        assert_eq!(why.matches(begins).count(), 1, "{why}");
+    }
+}
+
+#[test]
 fn r14_each_connection_is_a_chat_of_its_own() {
     let ground = Ground::new();
     for _ in 0..2 {

@@ -82,13 +82,18 @@ pub(crate) fn matrix() -> Vec<Setting> {
     toolsets.into_iter().flat_map(setting).collect()
 }
 
-/// Plays a project in one setting; with the whole matrix in the soak.
+/// Plays a project in one setting; with the whole matrix in the soak, or with the one of it whose number, from 1 on,
+/// is in `YARD_SETTING`.
 pub(crate) fn play(project: &Project, setting: Setting) {
     if std::env::var_os("YARD_SOAK").is_none() {
         return play_in(project, setting);
     }
-    for setting in matrix() {
-        play_in(project, setting);
+    let wanted: Option<usize> =
+        std::env::var("YARD_SETTING").ok().map(|number| number.parse().unwrap());
+    for (number, setting) in (1..).zip(matrix()) {
+        if wanted.is_none_or(|wanted| wanted == number) {
+            play_in(project, setting);
+        }
     }
 }
 

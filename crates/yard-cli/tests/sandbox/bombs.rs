@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use yard_kernel::sandbox::{Exit, Hear, Layer, Stopped, Walls, Wish};
+use yard_kernel::sandbox::{Exit, Hear, Layer, Sandbox, Stopped, Walls, Wish};
 
 use crate::escapes::running;
 use crate::ground::{Ground, as_root_and_user, sandbox, sandbox_with};
@@ -50,6 +50,39 @@ fn commands_of_a_server_share_its_memory() {
     let script = "print('ran', flush=True)\nheld = bytearray(400 << 20)\nprint('ESCAPED')";
     let ran = ground.run(&sandbox, &["python3", "-c", script]).unwrap();
     assert_eq!((ran.ended.stopped, ran.stdout.as_str()), (Some(Stopped::Memory), "ran\n"));
+}
+
+#[test]
+fn commands_of_a_workspace_share_its_part_of_a_servers_memory() {
+    let sandbox = sandbox_with(Wish { all_memory: Some(1_000 * MEGA), ..Wish::default() });
+    let has_groups = sandbox.findings().iter().any(|one| one.name == "control groups" && one.ok);
+    if !has_groups {
+        return;
+    }
+    let [one, other] = [150 * MEGA, 400 * MEGA].map(|share| sandbox.of_workspace(share).unwrap());
+    let run = |sandbox: &Sandbox, megabytes: u64, seconds: u64| {
+        let mut ground = Ground::new();
+        ground.limits.memory_bytes = 500 * MEGA;
+        let script = format!(
+            "import time\nheld = bytearray({megabytes} << 20)\ntime.sleep({seconds})\nprint('fine')"
+        );
+        ground.run(sandbox, &["python3", "-c", &script]).unwrap()
+    };
+    let ran = run(&one, 200, 0);
+    assert_eq!(ran.ended.stopped, Some(Stopped::Memory), "{ran:?}");
+    // Two at once, of which each by itself is within the share; and one of the other workspace meanwhile. They hold
+    // their memory for longer than a busy machine takes to start the other.
+    let (first, second, others) = thread::scope(|scope| {
+        let first = scope.spawn(|| run(&one, 100, 8));
+        let second = scope.spawn(|| run(&one, 100, 8));
+        let others = scope.spawn(|| run(&other, 200, 0));
+        (first.join().unwrap(), second.join().unwrap(), others.join().unwrap())
+    });
+    let stopped = [first.ended.stopped, second.ended.stopped];
+    assert!(stopped.contains(&Some(Stopped::Memory)), "{stopped:?}");
+    assert_eq!((others.ended.stopped, others.stdout.as_str()), (None, "fine\n"), "{others:?}");
+    let ran = run(&one, 100, 0);
+    assert_eq!((ran.ended.stopped, ran.stdout.as_str()), (None, "fine\n"), "{ran:?}");
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn only_people_see_and_set_the_policy_and_what_does_not_parse_changes_nothing() 
     agent.ask("PUT", &path, &json!({"preset": "open"})).expect(403);
     let wrong = json!({"preset": "open", "rules": [{"effect": "modify", "then": "never"}]});
     let refused = ada.ask("PUT", &path, &wrong).expect(400);
-    assert!(refused["error"].as_str().unwrap().contains("rules[0]"), "{refused}");
+    assert!(refused["fields"].to_string().contains("rules[0]"), "{refused}");
     assert_eq!(ada.get(&path).expect(200), before);
     let set = ada.ask("PUT", &path, &json!({"preset": "never"})).expect(200);
     assert_eq!((&set["preset"], set["rules"].as_array().unwrap().len()), (&json!("open"), 1));

@@ -180,7 +180,16 @@ fn w15_questions_of_every_kind_are_answered_on_a_page() {
             json!([{"name": "colour", "question": "Which <colour>?",
                 "schema": {"type": "string", "enum": ["red", "blue"]}}]),
             vec![("answer.colour", "blue")],
+            "<button name=\"answer.colour\" value=\"blue\">blue</button>",
             json!({"colour": "blue"}),
+        ),
+        (
+            json!([{"name": "size", "question": "Which size?",
+                "schema": {"type": "string", "enum": ["s", "l"]},
+                "buttons": [{"label": "Small & light", "value": "s"}, {"label": "Large", "value": "l"}]}]),
+            vec![("answer.size", "l")],
+            "<button name=\"answer.size\" value=\"s\">Small &amp; light</button>",
+            json!({"size": "l"}),
         ),
         (
             json!([{"name": "many", "question": "How many?", "schema": {"type": "integer"}},
@@ -194,10 +203,11 @@ fn w15_questions_of_every_kind_are_answered_on_a_page() {
                 ("answer.which", "c"),
                 ("answer.deep", "{\"x\": {\"y\": 1}}"),
             ],
+            "<input type=\"checkbox\" name=\"answer.which\" value=\"c\">",
             json!({"many": 3, "which": ["a", "c"], "deep": {"x": {"y": 1}}}),
         ),
     ];
-    for (questions, fields, expected) in cases {
+    for (questions, fields, markup, expected) in cases {
         let call = json!({"name": "ask_user", "arguments": {"questions": questions}});
         let asked = mcp(&agent, &workspace, "tools/call", call.clone());
         let path = page_of(&server, &asked);
@@ -206,6 +216,7 @@ fn w15_questions_of_every_kind_are_answered_on_a_page() {
         }
         let shown = page(&browser.look(&path), 200);
         assert!(!shown.contains("<colour>") && shown.contains("<form method=\"post\">"), "{shown}");
+        assert!(shown.contains(markup), "{shown}");
         let nothing = page(&browser.submit(&path, &[]), 400);
         assert!(nothing.contains("is not answered") || nothing.contains("button"), "{nothing}");
         assert_eq!(browser.submit(&path, &fields).status, 303);

@@ -188,7 +188,7 @@ fn an_ended_token_opens_nothing() {
     let server = Server::start_with(&variables);
     let ada = server.person();
     let workspace = ada.workspace();
-    // Signed with the right secret, ended long ago.
+    // Ended long ago, and not signed by this server; `conformance_logins.rs` has one that is.
     let ended =
         "eyJ0eXAiOiJKV1QiLCJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIiwic2lkIjoiYSIsImlhdCI6MSwiZXhwIjoyfQ.x";
     for token in [ended, "", "tyk_0000"] {

@@ -16,6 +16,9 @@ mod attempts;
 mod bodies;
 #[path = "../support/canaries.rs"]
 mod canaries;
+mod chats;
+mod conformance_endpoint;
+mod conformance_logins;
 mod costs;
 #[path = "../support/counter.rs"]
 mod counter;
@@ -24,6 +27,7 @@ mod decisions;
 mod dialects;
 #[path = "../support/effects.rs"]
 mod effects;
+mod examples;
 mod files;
 mod fuzzed;
 mod harness;

@@ -224,3 +224,18 @@ fn a_server_stops_in_order_and_starts_again_with_its_people() {
     let ada = server.holder(&token);
     ada.get(&format!("/api/v1/workspaces/{workspace}")).expect(200);
 }
+
+#[test]
+fn the_address_of_a_server_answers_people_with_a_page() {
+    let server = Server::start();
+    let page = server.get("/");
+    assert_eq!(page.status, 200);
+    let text = String::from_utf8(page.bytes).unwrap();
+    for link in ["href=\"/docs\"", "href=\"/openapi.json\"", "href=\"/health\"", "/auth/register"] {
+        assert!(text.contains(link), "{link}: {text}");
+    }
+    assert!(!text.contains("<script"), "{text}");
+    for path in ["/docs", "/openapi.json", "/health"] {
+        assert_eq!(server.get(path).status, 200, "{path}");
+    }
+}

@@ -68,7 +68,10 @@ fn w18_a_chat_is_a_file_that_holds_what_was_said_and_done() {
     let info =
         ada.tool(&workspace, "file_info", json!({"path": "/chats/Fix the login.chat"})).expect(200);
     assert_eq!(info["result"]["file_type"], "chat");
-    let found = ada.tool(&workspace, "grep", json!({"pattern": "Please fix"})).expect(200);
+    let everywhere = ada.tool(&workspace, "grep", json!({"pattern": "Please fix"})).expect(200);
+    assert_eq!(everywhere["result"]["matches"], json!([]), "a search from above does not go in");
+    let named = json!({"pattern": "Please fix", "path": "/chats"});
+    let found = ada.tool(&workspace, "grep", named).expect(200);
     assert_eq!(found["result"]["matches"][0]["path"], "/chats/Fix the login.chat");
     ada.tool(&workspace, "rm", json!({"path": "/chats/Fix the login.chat"})).expect(400);
     let shown = ada.get(&format!("{base}/chats/{chat}")).expect(200);

@@ -118,6 +118,8 @@ pub struct PatchedFile {
     pub path: WsPath,
     /// Where it was, if it was moved.
     pub moved_from: Option<WsPath>,
+    /// The file that it is a copy of, if it is one.
+    pub copied_from: Option<WsPath>,
     /// Bytes that it holds now; 0 for one that went away.
     pub size: u64,
     /// Where its hunks landed, and what was needed to find each place.

@@ -39,6 +39,17 @@ pub struct Want {
     pub line_count: bool,
     /// Whether the store's newest version is what is on disk (W19), and what the store knows.
     pub synced: bool,
+    /// Of a file with more bytes a read tells hash and number of lines only where they are known without
+    /// reading all of it; `None` is any size.
+    pub up_to: Option<u64>,
+}
+
+impl Want {
+    /// What is worked out of a file with that many bytes.
+    pub fn of_size(self, bytes: u64) -> Self {
+        let reads_all = self.up_to.is_none_or(|most| bytes <= most);
+        Self { hash: self.hash && reads_all, line_count: self.line_count && reads_all, ..self }
+    }
 }
 
 /// Reads text.
@@ -174,6 +185,8 @@ pub struct Listing {
 pub struct Names {
     /// The folder.
     pub path: WsPath,
+    /// It is listed for a tree that starts above or here: what is not on disk is not shown (W18).
+    pub for_tree: bool,
 }
 
 /// A folder's own entries, in the order of the bytes of their names.

@@ -115,8 +115,10 @@ fn updated(bytes: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied
         Err(NotText::Lossy(Encoding::Utf8)) => return patched(bytes, file, bounds),
         Err(NotText::Lossy(Encoding::Utf8Bom)) => return patched_after_bom(bytes, file, bounds),
         Err(reason) => {
-            let message =
-                format!("{}: the file is {reason}; it cannot be patched as text", file.name());
+            let message = format!(
+                "{}: the file is {reason}; it cannot be patched as text. Leave it out of the patch",
+                file.name()
+            );
             return Err(Fault::new(FaultCode::Binary, message));
         }
     };
@@ -395,6 +397,10 @@ impl Unplaced<'_, '_> {
                 "{subject} names no line of the file, and its line number is not to be trusted: it \
                  is past the end, or the hunks above it are not where they say. Add some of the \
                  lines around it."
+            ),
+            Missing::Unnumbered => format!(
+                "{subject} only adds lines, and its `@@` line has no numbers that say where. Add some \
+                 of the lines around it."
             ),
             Missing::Stopped(fault) => fault.message().to_owned(),
         }

@@ -41,7 +41,7 @@ pub(super) fn parse(text: &str) -> Result<Patch> {
             *line = line.strip_suffix('\r').unwrap_or(line);
         }
     }
-    let mut reader = Reader { lines, at: begin + 1 };
+    let mut reader = Reader { lines, at: begin + 1, is_complete: true };
     let mut files = Vec::new();
     while let Some(header) = reader.header()? {
         files.push(section(&mut reader, &header)?);

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::path;
+use crate::{WsPath, path};
 
 /// What stands for "no file" on one side of a diff.
 pub(super) const NO_FILE: &str = "/dev/null";
@@ -97,14 +97,59 @@ pub(super) fn quote(name: &str) -> String {
     }
     let mut quoted = String::from("\"");
     for byte in bytes.iter().copied() {
-        match byte {
-            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
-            b' '..=b'~' => quoted.push(char::from(byte)),
-            _ => {
-                // Writing to a String cannot fail.
-                let _ = write!(quoted, "\\{byte:03o}");
+        push_escaped(&mut quoted, byte);
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// One byte of a quoted name, as git writes it.
+fn push_escaped(quoted: &mut String, byte: u8) {
+    let letter = match byte {
+        7 => 'a',
+        8 => 'b',
+        b'\t' => 't',
+        b'\n' => 'n',
+        11 => 'v',
+        12 => 'f',
+        b'\r' => 'r',
+        b'"' | b'\\' => char::from(byte),
+        b' '..=b'~' => {
+            quoted.push(char::from(byte));
+            return;
+        }
+        _ => {
+            // Writing to a String cannot fail.
+            let _ = write!(quoted, "\\{byte:03o}");
+            return;
+        }
+    };
+    quoted.extend(['\\', letter]);
+}
+
+/// A path on one side (`a` or `b`) of a diff, `/dev/null` where there is none: in quotes, as git writes it with
+/// `core.quotePath=false`, where it holds what would break the line or be read otherwise.
+pub fn diff_label(side: &str, path: Option<&WsPath>) -> String {
+    let Some(path) = path else { return NO_FILE.to_owned() };
+    let bytes = [side.as_bytes(), b"/", path.relative()].concat();
+    let needs_quotes = |character: char| character.is_control() || matches!(character, '"' | '\\');
+    match std::str::from_utf8(&bytes) {
+        Ok(text) if !text.contains(needs_quotes) => return text.to_owned(),
+        _ => {}
+    }
+    let mut quoted = String::from("\"");
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            let mut buffer = [0; 4];
+            match character.is_ascii() || character.is_control() {
+                true => character
+                    .encode_utf8(&mut buffer)
+                    .bytes()
+                    .for_each(|byte| push_escaped(&mut quoted, byte)),
+                false => quoted.push(character),
             }
         }
+        chunk.invalid().iter().for_each(|byte| push_escaped(&mut quoted, *byte));
     }
     quoted.push('"');
     quoted
@@ -196,6 +241,23 @@ mod tests {
         assert_eq!(read("/dev/null").unwrap().name, None);
         assert_eq!(read("\"open"), None);
         assert_eq!(read(r#""\9""#), None);
+    }
+
+    #[test]
+    fn a_name_that_would_break_the_line_of_a_diff_is_quoted_as_git_does() {
+        let label = |bytes: &[u8]| diff_label("a", Some(&WsPath::from_bytes(bytes).unwrap()));
+        assert_eq!(label(b"x y.txt"), "a/x y.txt");
+        assert_eq!(label("größe".as_bytes()), "a/größe");
+        assert_eq!(label(b"tab\there"), r#""a/tab\there""#);
+        assert_eq!(label(b"two\nlines"), r#""a/two\nlines""#);
+        assert_eq!(label(b"\"q\" \\ \x1b"), r#""a/\"q\" \\ \033""#);
+        assert_eq!(label("ä\n\u{85}".as_bytes()), r#""a/ä\n\302\205""#);
+        assert_eq!(label(b"\xff"), r#""a/\377""#);
+        assert_eq!(diff_label("b", None), "/dev/null");
+        for name in ["tab\there", "two\nlines", "\"q\"", "ä\n"] {
+            let read = read(&label(name.as_bytes())).unwrap();
+            assert_eq!(read.name, Some(format!("a/{name}")));
+        }
     }
 
     #[test]

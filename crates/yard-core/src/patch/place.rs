@@ -87,6 +87,8 @@ pub(super) enum Missing {
     Anchors(String, Vec<usize>),
     /// It names no line of the file, and the stated line is not to be trusted.
     Unanchored,
+    /// It only adds lines, and its `@@` line states no number.
+    Unnumbered,
     /// The search was stopped before it found anything.
     Stopped(Fault),
 }
@@ -115,7 +117,8 @@ pub(super) fn place(
 ) -> Result<Spot, Missing> {
     let search = Search { page, hunk, progress };
     let found = match form {
-        Form::Unified => search.unified(),
+        Form::Unified if hunk.stated.is_some() => search.unified(),
+        Form::Unified => search.unnumbered(),
         Form::Freeform => search.freeform(),
     };
     found.map_err(|missing| match missing {
@@ -222,6 +225,16 @@ impl<'a> Search<'a, '_> {
             return Ok(self.spot(start, Pass::Stated));
         }
         self.in_passes(&self.whole(), &[&[self.rest()]])?.map_or_else(|| self.with_fuzz(), Ok)
+    }
+
+    /// A hunk of a unified diff that states no line is placed as one of an envelope. Lines that are only added
+    /// need a line above them, unless there is nothing else in the file.
+    fn unnumbered(&self) -> Result<Spot, Missing> {
+        let is_addition = self.hunk.old_lines().next().is_none();
+        if is_addition && self.hunk.anchors.is_empty() && self.page.len() > 0 {
+            return Err(Missing::Unnumbered);
+        }
+        self.freeform()
     }
 
     /// The stated line, if the hunk stands there exactly. Where the last hunk was off, the line that

@@ -6,6 +6,8 @@ use super::PatchError;
 pub(super) struct Reader<'a> {
     pub(super) lines: Vec<&'a str>,
     pub(super) at: usize,
+    /// Whether the last line has its end: a patch that was cut off on its way has not.
+    pub(super) is_complete: bool,
 }
 
 impl<'a> Reader<'a> {

@@ -22,7 +22,8 @@ pub(super) fn begins_section(line: &str, next: &str) -> bool {
 }
 
 pub(super) fn parse(text: &str) -> Result<Patch> {
-    let mut reader = Reader { lines: patch_lines(text), at: 0 };
+    let is_complete = text.ends_with('\n');
+    let mut reader = Reader { lines: patch_lines(text), at: 0, is_complete };
     let mut files = Vec::new();
     while let Some(line) = reader.peek() {
         if let Some(names) = line.strip_prefix("diff --git ") {
@@ -396,6 +397,8 @@ fn hunks(reader: &mut Reader<'_>) -> Result<Vec<Hunk>> {
     while let Some(line) = reader.peek() {
         if let Some(header) = hunk_header(line) {
             hunks.push(hunk(reader, &header)?);
+        } else if let Some(anchors) = unnumbered_header(line) {
+            hunks.push(unnumbered_hunk(reader, anchors)?);
         } else if line.starts_with('\\') && hunks.is_empty() {
             // A remark on the whole file.
             reader.at += 1;
@@ -440,7 +443,95 @@ fn numbers(text: &str) -> Option<(usize, usize)> {
     }
 }
 
+/// The line of the file that an `@@` line without numbers names, if it names one. A line that seems to have
+/// numbers is not such a line.
+fn unnumbered_header(line: &str) -> Option<Vec<String>> {
+    let rest = line.strip_prefix("@@")?;
+    let rest = rest.trim_end().strip_suffix("@@").unwrap_or(rest).trim();
+    let has_numbers = rest
+        .strip_prefix(['-', '+'])
+        .is_some_and(|rest| rest.trim_start().starts_with(|first: char| first.is_ascii_digit()));
+    if is_merge(line) || has_numbers {
+        return None;
+    }
+    let says_nothing =
+        rest.chars().all(|character| matches!(character, '.' | '…' | '-' | '+' | ',' | ' '));
+    Some(if says_nothing { Vec::new() } else { vec![rest.to_owned()] })
+}
+
+/// A hunk whose header has no numbers: its lines are those up to where something else clearly begins.
+fn unnumbered_hunk(reader: &mut Reader<'_>, anchors: Vec<String>) -> Result<Hunk> {
+    let unclear = reader.error(HUNK_EXPECTED);
+    let (header, end) = counted_header(reader, Stated { old: 0, new: 0 }).ok_or(unclear)?;
+    let hunk = counted_hunk(reader, &header)?;
+    reader.at = end;
+    Ok(Hunk { stated: None, anchors, ..hunk })
+}
+
+/// A hunk. Where its lines are not as many as its header counts they are counted anew, if it is clear where
+/// they end.
 fn hunk(reader: &mut Reader<'_>, header: &Header) -> Result<Hunk> {
+    let begin = reader.at;
+    counted_hunk(reader, header).or_else(|error| {
+        reader.at = begin;
+        let recounted = counted_header(reader, header.stated).filter(|(recounted, end)| {
+            // Lines that are only added go where the header says, and a wrong one does not say it.
+            let is_placed = recounted.old_count > 0 || header.old_count == 0;
+            let lacks =
+                recounted.old_count < header.old_count || recounted.new_count < header.new_count;
+            let is_cut = lacks && !reader.is_complete && *end == reader.lines.len();
+            is_placed && !is_cut
+        });
+        let Some((header, end)) = recounted else { return Err(error) };
+        let hunk = counted_hunk(reader, &header).map_err(|_| error)?;
+        reader.at = end;
+        Ok(hunk)
+    })
+}
+
+/// The header of the hunk that comes next, with the counts that its lines have, and where these end.
+fn counted_header(reader: &Reader<'_>, stated: Stated) -> Option<(Header, usize)> {
+    let end = reader.body_end()?;
+    let mut body = reader.lines.get(reader.at + 1..end)?;
+    // Empty lines set hunks apart as often as they are context.
+    while let Some((last, rest)) = body.split_last()
+        && last.trim_end().is_empty()
+        && !last.starts_with(' ')
+    {
+        body = rest;
+    }
+    if !body.iter().any(|line| line.starts_with(['+', '-'])) {
+        return None;
+    }
+    let without = |sign: char| body.iter().filter(|line| !line.starts_with([sign, '\\'])).count();
+    Some((Header { stated, old_count: without('+'), new_count: without('-') }, end))
+}
+
+impl Reader<'_> {
+    /// Where the lines of the hunk that comes next end, as its lines show; none if they leave that open.
+    fn body_end(&self) -> Option<usize> {
+        let line_at = |at: usize| self.lines.get(at).copied().unwrap_or_default();
+        for at in self.at + 1..self.lines.len() {
+            let (line, next) = (line_at(at), line_at(at + 1));
+            let is_names = line.starts_with("--- ") && next.starts_with("+++ ");
+            // The line above the name of a mail's program.
+            let is_signature = line.trim_end() == "--" && !next.starts_with([' ', '+', '-', '@']);
+            if line.starts_with("@@")
+                || line.starts_with("diff --git ")
+                || is_names && line_at(at + 2).starts_with("@@")
+                || is_signature
+            {
+                return Some(at);
+            }
+            if !line.starts_with([' ', '+', '-', '\\']) && !line.trim_end().is_empty() {
+                return None;
+            }
+        }
+        Some(self.lines.len())
+    }
+}
+
+fn counted_hunk(reader: &mut Reader<'_>, header: &Header) -> Result<Hunk> {
     let mut hunk = Hunk { line: reader.number(), stated: Some(header.stated), ..Hunk::default() };
     reader.at += 1;
     let mut body = Body { header, hunk: &mut hunk, old: 0, new: 0 };

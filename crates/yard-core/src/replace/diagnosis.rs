@@ -2,11 +2,14 @@
 //! explains; it never edits at a place that is merely similar. The work is bounded: one pass over
 //! the text, and a close look at a few places.
 
+mod part_of_line;
+
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use icu_normalizer::ComposingNormalizerBorrowed;
 use memchr::memmem;
 use similar::{Algorithm, capture_diff_slices, diff_ratio};
 
@@ -48,7 +51,7 @@ pub(super) fn explain(body: &str, old: &str) -> String {
     let edit = Wording {
         what: "the text to be replaced",
         advice: "Send the text to be replaced exactly as it stands in the file.",
-        empty: "Insert at line 0 instead.",
+        empty: "Write the file instead.",
     };
     explain_as(body, old, &edit)
 }
@@ -71,9 +74,15 @@ pub(crate) fn explain_as(body: &str, old: &str, wording: &Wording<'_>) -> String
     if let Some(reason) = misquoted(body, old) {
         return format!("{what} was not found, but it would be {reason}");
     }
+    if let Some(words) = other_unicode_form(body, old, wording) {
+        return words;
+    }
     let closest = folded_place(body, &file, old).or_else(|| similar_place(&file, old));
-    match closest.filter(|place| length(&file, place) <= LARGEST_PLACE) {
-        Some(place) => describe(body, &file, &place, old, wording),
+    if let Some(place) = closest.filter(|place| length(&file, place) <= LARGEST_PLACE) {
+        return describe(body, &file, &place, old, wording);
+    }
+    match part_of_line::closest(&file, old) {
+        Some(part) => part.describe(old, wording),
         None => format!(
             "{what} was not found, and nothing in the file is similar to it. Read the file again \
              and copy the text from there."
@@ -89,7 +98,14 @@ fn misquoted(body: &str, old: &str) -> Option<&'static str> {
     let stands = |text: &str| !text.trim().is_empty() && holds(text);
     if without_line_numbers(old).is_some_and(|text| stands(&text)) {
         return Some(
-            "without the line numbers in front of its lines. They are not part of the file.",
+            "without the line numbers in front of its lines. They are not part of the file: send the lines alone.",
+        );
+    }
+    let without_last_break = with_plain_endings(old);
+    let without_last_break = without_last_break.strip_suffix('\n');
+    if without_last_break.is_some_and(|text| !text.trim().is_empty() && plain().ends_with(text)) {
+        return Some(
+            "without the line break at its end: the last line of the file has none. Send it without; the file ends there.",
         );
     }
     let unescaped = old.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"");
@@ -105,6 +121,41 @@ fn misquoted(body: &str, old: &str) -> Option<&'static str> {
         return Some("with plain characters: send <, >, &, quotes, not &lt;, &gt;, &amp;, &quot;.");
     }
     None
+}
+
+/// The text is there in the other of the two ways in which Unicode writes letters with accents.
+fn other_unicode_form(body: &str, old: &str, wording: &Wording<'_>) -> Option<String> {
+    let compose = ComposingNormalizerBorrowed::new_nfc();
+    let wanted = compose.normalize(old);
+    let mut lines = body.lines().enumerate();
+    // Which line it is can be told for a text within one.
+    let (index, line) = lines.find(|(_, line)| {
+        !line.is_ascii()
+            && compose.normalize(line).contains(wanted.lines().next().unwrap_or_default())
+    })?;
+    if !compose.normalize(&with_plain_endings(body)).contains(wanted.as_ref()) {
+        return None;
+    }
+    let shown: String = line.chars().take(SHOWN_LINE_CHARS).map(escaped_accent).collect();
+    Some(format!(
+        "{} was not found as it was sent, but it would be in the other Unicode form: in line {} the file \
+         has `{shown}`, where `\\u` and four digits stand for one character, as in JSON. Send letters with \
+         accents as the file has them.",
+        wording.what,
+        index + 1
+    ))
+}
+
+/// A character outside of ASCII as JSON can write it, so that its form is seen.
+fn escaped_accent(character: char) -> String {
+    match character.is_ascii() {
+        true => character.to_string(),
+        false => {
+            let mut units = [0; 2];
+            let units = character.encode_utf16(&mut units).iter();
+            units.map(|unit| format!("\\u{unit:04x}")).collect()
+        }
+    }
 }
 
 fn with_plain_endings(body: &str) -> Cow<'_, str> {
@@ -414,8 +465,11 @@ fn describe(
     let raw = raw(body, place);
     let kinds = differences(&raw, old);
     let same = fold(&raw, &Difference::ALL).contains(&fold(old, &Difference::ALL));
+    // Who looks for whole lines does not find a text that is a part of one.
+    let is_part = with_plain_endings(&raw).contains(old);
     let how = match kinds.as_slice() {
         _ if !same => "in its characters".to_owned(),
+        _ if is_part => "in the rest of its lines, which are compared whole".to_owned(),
         [] => "in white space".to_owned(),
         kinds => {
             let words: Vec<&str> = kinds.iter().map(|kind| kind.words(&raw, old)).collect();
@@ -427,7 +481,7 @@ fn describe(
         wording.what,
         line_range(place)
     );
-    if let Some(first) = first_difference(&raw, place.start, old) {
+    if let Some(first) = first_difference(&raw, place.start, old, is_part) {
         message.push_str(&first);
     }
     message.push_str(" The file has there:\n");
@@ -445,8 +499,8 @@ fn line_range(place: &Range<usize>) -> String {
 }
 
 /// The first line that is not the same, both ways, with what is invisible made visible. The first
-/// and the last line of the wanted text may be parts of lines.
-fn first_difference(raw: &str, start: usize, old: &str) -> Option<String> {
+/// and the last line of the wanted text may be parts of lines, unless whole lines are looked for.
+fn first_difference(raw: &str, start: usize, old: &str, whole_lines: bool) -> Option<String> {
     let wanted: Vec<&str> = old.split('\n').collect();
     let last = wanted.len() - 1;
     let mut file = raw.split('\n');
@@ -455,6 +509,7 @@ fn first_difference(raw: &str, start: usize, old: &str) -> Option<String> {
         // A bare \n also matches \r\n, so that the file's \r is no difference.
         let bare = line.strip_suffix('\r').unwrap_or(line);
         let same = match (index == 0, index == last) {
+            _ if whole_lines => bare == wanted,
             (true, true) => line.contains(wanted),
             (true, false) => line.ends_with(wanted) || bare.ends_with(wanted),
             (false, true) => line.starts_with(wanted),
@@ -564,6 +619,36 @@ mod tests {
         check(FILE, "8:     first + 1\n9: }", &["without the line numbers"]);
         check(FILE, "let name = \\\"x\\\";", &["without one level of escapes"]);
         check(FILE, "-&gt; u32 {", &["with plain characters"]);
+        check("start\nend", "end\n", &["without the line break at its end", "the file ends there"]);
+        check("start\r\nend", "start\r\nend\r\n", &["without the line break at its end"]);
+    }
+
+    #[test]
+    fn r10_the_other_unicode_form_is_told() {
+        let decomposed = "tea\ncafe\u{301} au lait\n";
+        check(
+            decomposed,
+            "caf\u{e9} au",
+            &["other Unicode form", "line 2", "`cafe\\u0301 au lait`"],
+        );
+        check("caf\u{e9}\n", "cafe\u{301}", &["other Unicode form", "`caf\\u00e9`"]);
+    }
+
+    #[test]
+    fn r10_a_part_of_a_line_is_told() {
+        let body = "name = \"x\"\nversion = \"2.0.0\"\n";
+        check(body, "1.0.0", &["line 2", "the file has `2.0.0`, you sent `1.0.0`"]);
+        let long = format!("short\n{}NEEDLE{}\n", "a".repeat(3_000), "b".repeat(3_000));
+        check(&long, "NEEDLF", &["line 2", "after 3000 characters", "the file has `NEEDLE`"]);
+        let words = explain(&long, "NEEDLF");
+        assert!(words.len() < 600, "{words}");
+        let wording = Wording { what: "chunk 1", advice: "", empty: "" };
+        let words = explain_as("one\nthree\n", "thre", &wording);
+        assert!(
+            words.contains("compared whole") && words.contains("`three`, you sent `thre`"),
+            "{words}"
+        );
+        check(body, "zzqqk", &["nothing in the file is similar"]);
     }
 
     #[test]

@@ -215,6 +215,9 @@ fn what_is_no_patch_is_told_what_one_looks_like() {
     for text in ["", "hello\nworld\n", "{\"patch\": 1}"] {
         refused(text, 1, &["no patch", "--- a/path", "*** Begin Patch"]);
     }
+    let written_out = "*** Begin Patch\\n*** Delete File: a\\n*** End Patch\\n";
+    refused(written_out, 1, &["written out as `\\n`", "send real line breaks"]);
+    refused("--- a/f\\n+++ b/f\\n@@ -1 +1 @@\\n-a\\n+b\\n", 1, &["send real line breaks"]);
     refused("fix:\n@@ -1 +1 @@\n-a\n+b\n", 2, &["of which file", "--- a/path"]);
     refused("*** a.txt 2026\n--- b.txt 2026\n***************\n", 1, &["context diff", "diff -u"]);
 }

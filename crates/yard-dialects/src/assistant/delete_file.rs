@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use yard_core::FaultCode;
 use yard_core::op::{self, OnFolder};
 use yard_gate::Asks;
 
@@ -38,7 +39,18 @@ impl Tool for DeleteFile {
             true => OnFolder::WithContents,
             false => OnFolder::IfEmpty,
         };
-        let removed = context.perform(op::Remove { path, on_folder })?;
+        let removed = context.perform(op::Remove { path, on_folder }).map_err(|stop| {
+            stop.map_fault(|fault| match fault.code() {
+                FaultCode::NotEmpty => {
+                    let message = format!(
+                        "{}, or send `recursive`: true to delete that too",
+                        fault.message()
+                    );
+                    Stop::Fault(fault.reworded(message))
+                }
+                _ => Stop::Fault(fault),
+            })
+        })?;
         Ok(Reply { deleted: removed.paths.iter().map(|path| context.shown(path)).collect() })
     }
 }

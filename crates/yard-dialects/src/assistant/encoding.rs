@@ -32,10 +32,9 @@ impl Encoding {
             Self::Base64 => {
                 // Encoders break lines; no byte is meant by that.
                 let packed: String = content.split_ascii_whitespace().collect();
-                STANDARD.decode(packed).map_err(|error| {
-                    let wrong = format!(
-                        "expected base64 (standard alphabet, padded), as `encoding` says: {error}"
-                    );
+                STANDARD.decode(packed).map_err(|_| {
+                    let wrong = "expected base64 (standard alphabet, padded), as `encoding` says; for text send \
+                                 `encoding`: \"utf-8\"";
                     Stop::argument("content", wrong)
                 })
             }

@@ -2,7 +2,7 @@
 //! `codex`, whose specifications name no words, have the same.
 
 use serde_json::{Value, json};
-use yard_core::FaultCode;
+use yard_core::{FaultCode, Subject};
 
 use crate::catalog::Answer;
 use crate::envelope::{self, Failure};
@@ -28,6 +28,7 @@ pub(crate) fn word(code: FaultCode) -> &'static str {
         FaultCode::Denied | FaultCode::ReadRefused | FaultCode::WriteRefused => "PERMISSION_DENIED",
         FaultCode::DiskFull | FaultCode::Io => "IO_ERROR",
         FaultCode::Timeout => "TIMEOUT",
+        FaultCode::NotRun => "EXECUTION_ERROR",
         FaultCode::Unavailable => "UNAVAILABLE",
     }
 }
@@ -37,9 +38,34 @@ pub(super) fn done(reply: Json) -> Answer {
     envelope::done(reply.within(r#"{"ok":true,"value":"#, "}"))
 }
 
+/// The argument that a fault is about, as the tool calls it.
+fn argument(tool: &str, subject: Subject) -> Option<&'static str> {
+    match subject {
+        // They say themselves which of their paths is meant.
+        Subject::Path if tool.starts_with("git_") => None,
+        Subject::Path => match tool {
+            "move_file" => Some("from"),
+            "format_code" => Some("paths"),
+            _ => Some("path"),
+        },
+        Subject::Destination => Some("to"),
+        Subject::Pattern => Some("query"),
+        Subject::Content => Some("content"),
+        Subject::Cursor => Some("cursor"),
+        Subject::PathPattern
+        | Subject::Patch
+        | Subject::Find
+        | Subject::Replacement
+        | Subject::InsertLine
+        | Subject::Hash
+        | Subject::Step
+        | Subject::FileType => None,
+    }
+}
+
 /// The answer of a tool that has none.
-pub(super) fn stopped(_tool: &str, stop: &Stop) -> Answer {
-    envelope::stopped(stop, error)
+pub(super) fn stopped(tool: &str, stop: &Stop) -> Answer {
+    envelope::stopped(&envelope::naming(stop, |subject| argument(tool, subject)), error)
 }
 
 fn error(failure: &Failure<'_>) -> Value {

@@ -121,7 +121,11 @@ fn command(args: &Args, context: &Context<'_>) -> Result<Command, Stop> {
     let script = "format.sh";
     let mode = if args.check { "check" } else { "write" };
     let words = ["sh", &format!("/run/toolyard/{script}"), mode].map(OsString::from).into_iter();
-    let paths = args.paths.iter().map(|path| Ok(from_root(&context.path(path)?)));
+    let paths = args.paths.iter().map(|path| {
+        let path = context.path(path)?;
+        commands::kind_at(context, &path)?;
+        Ok(from_root(&path))
+    });
     let argv = words.map(Ok).chain(paths).collect::<Result<_, Stop>>()?;
     // Git is asked what is ignored, and is not to be misled there either.
     let mut command = git::command(&WsPath::root(), argv);
@@ -145,8 +149,8 @@ fn reply(files: Vec<Formatted>, finished: &Finished, context: &Context<'_>) -> R
     let shown = |file: &Formatted| git::shown(context, &WsPath::root(), &file.path);
     let of = |became: Became| files.iter().filter(move |file| file.became == became);
     if let Some(file) = of(Became::Nowhere).next() {
-        let message = format!("there is nothing at {}", shown(file));
-        return Err(Stop::Fault(Fault::new(FaultCode::NotFound, message)));
+        let named = WsPath::from_bytes(&file.path).unwrap_or_else(|_| WsPath::root());
+        return Err(commands::nothing_at(context, named));
     }
     let mut missing: BTreeMap<&str, usize> = BTreeMap::new();
     of(Became::Missing).for_each(|file| *missing.entry(&file.formatter).or_default() += 1);

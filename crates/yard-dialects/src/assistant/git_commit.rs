@@ -1,4 +1,4 @@
-//! `git_commit`: what is staged, or what the caller names, as a commit of the caller's (A6).
+//! `git_commit`: what is staged, or what the caller names, as a commit (A6).
 
 use std::ffi::OsString;
 
@@ -13,7 +13,7 @@ use super::root;
 use crate::commands;
 use crate::tool::{Context, Stop, Tool, Work};
 
-/// Stages, commits, and tells: the hash, the branch, the files. `$1` is the message, `$2` what is meant.
+/// Stages, commits, and tells: the hash, the branch, the author, the files. `$1` is the message, `$2` what is meant.
 const SCRIPT: &str = include_str!("git/commit.sh");
 /// How the script ends if nothing differs from the last commit.
 const NOTHING: i32 = 65;
@@ -27,8 +27,8 @@ const MOST_MESSAGE: usize = 64 << 10;
 pub(super) struct GitCommit;
 
 /// Commits to a git repository: what is staged, or with `all` everything that changed (untracked files
-/// too), or with `paths` only what is there. The author is the caller; hooks do not run and nothing is
-/// signed. The commit is a step that can be undone.
+/// too), or with `paths` only what is there. The author is the `user.name` and `user.email` of the repository, or
+/// the caller where it sets none; hooks do not run and nothing is signed. The commit is a step that can be undone.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// Folder of the repository (the one that holds `.git`), relative to the workspace root.
@@ -83,11 +83,11 @@ impl Tool for GitCommit {
             _ => return Err(git::failed(context, &finished)),
         }
         let printed = git::printed(context, &finished)?;
-        Ok(reply(&printed, &place, &author, &finished, context))
+        Ok(reply(&printed, &place, &finished, context))
     }
 }
 
-/// Who commits, as git writes it down: the name that audit rows have, and an address that is nobody's.
+/// Who commits where the repository names nobody: the name that audit rows have, and an address that is nobody's.
 struct Signature {
     name: String,
     email: String,
@@ -134,17 +134,11 @@ fn command(
     Ok(command)
 }
 
-/// The hash and the branch on a line each, and the files behind them.
-fn reply(
-    printed: &[u8],
-    place: &Place,
-    author: &Signature,
-    finished: &Finished,
-    context: &Context<'_>,
-) -> Reply {
-    let mut parts = printed.splitn(3, |byte| *byte == b'\n');
+/// The hash, the branch and the author on a line each, and the files behind them.
+fn reply(printed: &[u8], place: &Place, finished: &Finished, context: &Context<'_>) -> Reply {
+    let mut parts = printed.splitn(4, |byte| *byte == b'\n');
     let mut line = || String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
-    let (hash, branch) = (line(), line());
+    let (hash, branch, author) = (line(), line(), line());
     let shown = |path: &[u8]| git::shown(context, &place.repository, path);
     let mut files = changes::parse(parts.next().unwrap_or_default(), shown).files;
     let (additions, deletions) = changes::totals(&files);
@@ -153,7 +147,7 @@ fn reply(
     Reply {
         hash,
         branch: (branch != "HEAD").then_some(branch),
-        author: format!("{} <{}>", author.name, author.email),
+        author,
         files,
         file_count,
         additions,

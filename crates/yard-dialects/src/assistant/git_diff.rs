@@ -48,7 +48,8 @@ pub(super) struct Reply {
     diff: String,
     /// Whether something of the diff remains after this part.
     truncated: bool,
-    /// The `cursor` that gives the part that remains; null if none does.
+    /// The `cursor` that gives the part that remains; not there if none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 

@@ -43,7 +43,8 @@ pub(super) struct Reply {
     commits: Vec<Commit>,
     /// Whether commits remain after these.
     truncated: bool,
-    /// The `cursor` that gives the commits that remain; null if none do.
+    /// The `cursor` that gives the commits that remain; not there if none do.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 

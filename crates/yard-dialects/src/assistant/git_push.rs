@@ -18,7 +18,7 @@ pub(super) struct GitPush;
 
 /// Pushes a branch of a git repository to a remote: a folder of the workspace, or an http or https address. A
 /// person is always asked first, and their yes covers the host. The person's keys and passwords are not there, so
-/// a remote that asks for them is pushed to by the person. Never overwrites what is there unless `forceWithLease`
+/// a remote that asks for them is pushed to by the person. A branch without an upstream gets this one. Never overwrites what is there unless `forceWithLease`
 /// says so, and then only what was last seen there.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -75,7 +75,10 @@ impl Tool for GitPush {
         let words = flags.into_iter().chain(["--recurse-submodules=no"]).chain(force);
         let push = |more: Option<&'static str>| {
             let words = words.clone().chain(more).chain(["--", remote, &refspec]);
-            git::command(&place.repository, words.map(OsString::from).collect())
+            // Trying it out sets no upstream.
+            let start = ["sh", "-c", PUSH, "sh", &intent.branch, remote];
+            let start = start.into_iter().filter(|_| more.is_none());
+            git::command(&place.repository, start.chain(words).map(OsString::from).collect())
         };
         let finished = if intent.is_on_network() {
             if !context.session.has_way_out() {
@@ -143,6 +146,18 @@ impl Intent {
     }
 }
 
+/// Pushes, and sets the branch's upstream where it has none and the remote has a name. `$1` is the branch, `$2` the
+/// remote; behind them the words of the push.
+const PUSH: &str = r#"
+branch=$1 remote=$2
+shift 2
+"$@" || exit
+git config --get "remote.$remote.url" >/dev/null || exit 0
+git config --get "branch.$branch.remote" >/dev/null && exit 0
+git config "branch.$branch.remote" "$remote" && git config "branch.$branch.merge" "refs/heads/$branch"
+exit 0
+"#;
+
 const NO_NETWORK: &str = "commands have no network here (`network` of `[commands]`), and the remote is reached over it: \
      ask a person to push, or name a folder of the workspace in `remote`";
 
@@ -172,7 +187,8 @@ git log --no-show-signature --format='  %h %s' -n 20 "$commit" --not --remotes="
 fn remote(text: &str) -> Result<&str, Stop> {
     let text = text.trim();
     if text.is_empty() || text.starts_with('-') || text.contains(char::is_control) {
-        let message = format!("{} is no name of a remote", args::shown(text));
+        let message =
+            format!("{} is no name of a remote; send one such as origin", args::shown(text));
         return Err(Stop::argument("remote", message));
     }
     Ok(text)
@@ -182,7 +198,8 @@ fn remote(text: &str) -> Result<&str, Stop> {
 fn branch_name(text: &str) -> Result<&str, Stop> {
     let name = git::revision("branch", text)?;
     if name.contains([':', '+', '*', '?', '[', '\\', '^', '~']) || name.contains("..") {
-        let message = format!("{} is no name of a branch", args::shown(name));
+        let message =
+            format!("{} is no name of a branch; send one such as main", args::shown(name));
         return Err(Stop::argument("branch", message));
     }
     Ok(name)
@@ -194,6 +211,9 @@ fn not_pushed(
     refs: &[PushedRef],
     remote: &str,
 ) -> Stop {
+    if commands::is_out_of_time(finished) {
+        return git::failed(context, finished);
+    }
     let said = git::complaint(context, finished);
     let fault = |code, message: String| git::refused(finished, Fault::new(code, message));
     if let Some(rejected) = refs.iter().find(|one| one.status == "rejected") {

@@ -59,7 +59,8 @@ pub(super) struct Reply {
     counts: Counts,
     /// Whether entries remain after these.
     truncated: bool,
-    /// The `cursor` that gives the entries that remain; null if none do.
+    /// The `cursor` that gives the entries that remain; not there if none do.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 

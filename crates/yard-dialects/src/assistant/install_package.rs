@@ -196,7 +196,7 @@ impl Tool for InstallPackage {
     const HINTS: Hints = Hints::CHANGES.reaching_out();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let folder = context.path(&args.path)?;
+        let folder = commands::start_folder(context, &args.path)?;
         check(&args.packages)?;
         let index = context.session.package_index(args.manager.word())?;
         let installer = Installer::of(args.manager, &Folder::new(context, folder.clone()))?;
@@ -258,7 +258,8 @@ fn check(packages: &[String]) -> Result<(), Stop> {
     match packages.iter().find(odd) {
         None => Ok(()),
         Some(name) => {
-            let message = format!("{} is no name of a package", args::shown(name));
+            let message =
+                format!("{} is no name of a package; send one such as requests", args::shown(name));
             Err(Stop::argument("packages", message))
         }
     }
@@ -288,6 +289,10 @@ fn not_installed(context: &Context<'_>, installer: &Installer, finished: &Finish
         (true, code) => format!("{manager} ended with {code}; what it said is in `details`"),
     };
     let details = json!({"output": output(context, finished), "refusedHosts": refused});
+    if commands::is_out_of_time(finished) {
+        let message = commands::story(context, finished).unwrap_or(message);
+        return Stop::Detailed(Fault::new(FaultCode::Timeout, message), details);
+    }
     Stop::Detailed(Fault::new(FaultCode::Unavailable, message), details)
 }
 

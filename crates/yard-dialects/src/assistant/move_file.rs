@@ -48,7 +48,17 @@ impl Tool for MoveFile {
             true => OnExisting::Replace,
             false => OnExisting::Refuse,
         };
-        let moved = context.perform(op::Move { from, to, into_folder: false, on_existing })?;
+        let order = op::Move { from, to, into_folder: false, on_existing };
+        let moved = context.perform(order).map_err(|stop| {
+            stop.map_fault(|fault| match fault.code() {
+                FaultCode::Exists if !args.overwrite => {
+                    let message =
+                        format!("{}, or send `overwrite`: true to replace it", fault.message());
+                    Stop::Fault(fault.reworded(message))
+                }
+                _ => Stop::Fault(fault),
+            })
+        })?;
         Ok(Reply { from: context.shown(&moved.from), to: context.shown(&moved.to) })
     }
 }

@@ -59,7 +59,7 @@ impl Tool for ReadFile {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
-        let part = part(&args, &path, context)?;
+        let part = part(&args, &path, context).map_err(not_text)?;
         let stat = context.perform(op::Stat { path, want: Want::default(), follow: true })?;
         Ok(Reply {
             content: part.content,
@@ -70,6 +70,17 @@ impl Tool for ReadFile {
             next_byte: part.next_byte,
         })
     }
+}
+
+/// The bytes of what is no text can be had another way.
+fn not_text(stop: Stop) -> Stop {
+    stop.map_fault(|fault| match fault.code() {
+        FaultCode::Binary if fault.message().contains("is not a text") => {
+            let message = format!("{}; for its bytes send `encoding`: \"base64\"", fault.message());
+            Stop::Fault(fault.reworded(message))
+        }
+        _ => Stop::Fault(fault),
+    })
 }
 
 /// What was read: the whole, or what was asked for.
@@ -91,7 +102,7 @@ fn part(args: &Args, path: &WsPath, context: &Context<'_>) -> Result<Part, Stop>
             Err(Stop::argument("byteOffset", mixed))
         }
         (None, Encoding::Base64) if by_lines => {
-            Err(Stop::argument("offset", "counts lines of a text; `byteOffset` goes with base64"))
+            Err(Stop::argument("offset", "counts lines of a text; send `byteOffset` with base64"))
         }
         (Some(offset), Encoding::Base64) => some_bytes(path, offset, context),
         (Some(offset), Encoding::Utf8) => {

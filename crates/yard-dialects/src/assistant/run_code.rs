@@ -1,19 +1,21 @@
 //! `run_code`: Python or bash, run to its end in a box (A3).
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::{Fault, FaultCode, WsPath};
 use yard_gate::{Command, Finished};
 
+use super::project::{self, python::Environment};
 use crate::commands;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct RunCode;
 
-/// Runs Python or bash code in a sandbox that sees the workspace, starts in its root and has no network.
+/// Runs Python or bash code in a sandbox that sees the workspace, starts in its root and has no network. Python
+/// imports the workspace's modules, and what `install_package` installed in the environment of its root.
 /// What the code changes in the workspace is kept as one step that can be undone; replacing or deleting
 /// files that this chat did not make may need a person's approval. Of long output the answer shows the
 /// beginning and the end, and names a file with the whole, for `read_file`.
@@ -86,25 +88,58 @@ impl Tool for RunCode {
 
 fn command(args: Args, context: &Context<'_>) -> Result<Command, Stop> {
     if args.args.iter().any(|argument| argument.contains('\0')) {
-        return Err(Stop::argument("args", "one holds a NUL, which no argument can"));
+        return Err(Stop::argument("args", "one holds a NUL, which no argument can: leave it out"));
     }
-    let (program, name) = match args.language {
-        Language::Python => ("python3", "code.py"),
-        Language::Bash => ("bash", "code.sh"),
+    let name = match args.language {
+        Language::Python => "code.py",
+        Language::Bash => "code.sh",
     };
     // A float that is too large, negative or no number at all becomes one that is refused.
     let wall = commands::wall(context, "timeout", (args.timeout * 1_000.0) as u64)?;
-    let mut argv = vec![OsString::from(program), format!("/run/toolyard/{name}").into()];
+    let mut argv = match args.language {
+        Language::Python => python(context),
+        Language::Bash => vec![OsString::from("bash")],
+    };
+    argv.push(format!("/run/toolyard/{name}").into());
     argv.extend(args.args.into_iter().map(OsString::from));
     let env = args.env.iter().map(|(name, value)| commands::variable(name, value));
+    let mut env: Vec<_> = env.collect::<Result<_, _>>()?;
+    if matches!(args.language, Language::Python) {
+        import_from_workspace(&mut env);
+    }
     Ok(Command {
         argv,
-        env: env.collect::<Result<_, _>>()?,
+        env,
         scripts: vec![(name.to_owned(), args.code.into_bytes())],
         folder: WsPath::root(),
         wall,
         reach: None,
     })
+}
+
+/// The words that start Python: that of the workspace's environment, in which `install_package` installs, or else
+/// that of the machine.
+fn python(context: &Context<'_>) -> Vec<OsString> {
+    let folder = project::Folder::new(context, WsPath::root());
+    let own = Environment::of(&folder).venv().map(|venv| format!("{venv}/bin/python"));
+    let Some(own) = own else { return vec![OsString::from("python3")] };
+    ["sh", "-c", EITHER, "sh", &own].map(OsString::from).to_vec()
+}
+
+/// Runs the Python `$1` if it is there, and else that of the machine.
+const EITHER: &str = r#"own=$1; shift; [ -x "$own" ] && exec "$own" "$@"; exec python3 "$@""#;
+
+/// The code lies elsewhere, and its modules are in the folder where it starts. To import one leaves nothing behind.
+fn import_from_workspace(env: &mut Vec<(OsString, OsString)>) {
+    const PATH: &str = "PYTHONPATH";
+    const NO_CACHE: &str = "PYTHONDONTWRITEBYTECODE";
+    match env.iter_mut().find(|(name, _)| name == PATH) {
+        Some((_, path)) => *path = [OsString::from("."), path.clone()].join(OsStr::new(":")),
+        None => env.push((PATH.into(), ".".into())),
+    }
+    if !env.iter().any(|(name, _)| name == NO_CACHE) {
+        env.push((NO_CACHE.into(), "1".into()));
+    }
 }
 
 fn reply(context: &Context<'_>, finished: &Finished) -> Reply {

@@ -129,6 +129,7 @@ impl Tool for RunTests {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
+        commands::kind_at(context, &path)?;
         let found = project::find_tests(context, &path, args.framework.into());
         let finished = commands::run(context, &command(&args, &path, found.as_ref(), context)?)?;
         let printed = commands::all_said(context, &finished.ran.stdout, MOST_READ)?;
@@ -368,8 +369,7 @@ fn no_project(context: &Context<'_>, path: &WsPath) -> Stop {
 }
 
 fn nowhere(context: &Context<'_>, path: &WsPath) -> Stop {
-    let message = format!("there is nothing at {}", context.shown(path));
-    Stop::Fault(Fault::new(FaultCode::NotFound, message))
+    commands::nothing_at(context, path.clone())
 }
 
 /// As of `run_code` (A3): a timeout is a fault, with what was told until then.

@@ -2,11 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use yard_core::WsPath;
 use yard_core::op::{self, CodeAnswer, CodeLanguage, CodeMatch, CodeScope};
 
 use super::root;
-use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
+use crate::{paging, roots};
 
 pub(super) struct SearchCode;
 
@@ -69,7 +70,8 @@ pub(super) struct Reply {
     results: Vec<Found>,
     /// Whether results remain after these.
     truncated: bool,
-    /// The `cursor` that gives the results that remain; null if none do.
+    /// The `cursor` that gives the results that remain; not there if none do.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
     /// How many files were searched.
     files: u64,
@@ -90,7 +92,8 @@ struct Found {
     /// `function`, `method`, `class`, `struct`, `enum`, `variant`, `interface`, `trait`, `type`, `constant`,
     /// `module` or `macro`; `text` for a line.
     kind: &'static str,
-    /// The name of a definition; null for text.
+    /// The name of a definition; not there for text.
+    #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     /// The type, module or function that the definition is in; left out if it is in none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,8 +111,8 @@ impl Tool for SearchCode {
     const WORK: Work = Work::Walk;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let answer = context.perform(op::SearchCode {
-            path: context.path(&args.path)?,
+        let search = op::SearchCode {
+            path: WsPath::root(),
             query: args.query,
             language: args.language.map(language),
             scope: match args.kind {
@@ -119,13 +122,15 @@ impl Tool for SearchCode {
             },
             limit: usize::try_from(args.limit).unwrap_or(usize::MAX),
             skip: paging::skip(args.cursor.as_deref())?,
-        })?;
-        Ok(Reply {
-            truncated: answer.next.is_some(),
-            next: answer.next.map(|next| next.to_string()),
-            files: answer.files,
-            message: message(&answer),
-            results: answer.results.into_iter().map(|found| shown(context, found)).collect(),
+        };
+        roots::search_code(context, &args.path, search, |answer, context| {
+            Ok(Reply {
+                truncated: answer.next.is_some(),
+                next: answer.next.map(|next| next.to_string()),
+                files: answer.files,
+                message: message(&answer),
+                results: answer.results.into_iter().map(|found| shown(context, found)).collect(),
+            })
         })
     }
 }

@@ -37,11 +37,14 @@ pub(super) struct Reply {
 struct File {
     /// Where the file is, or was if it was deleted; relative to the workspace root.
     path: String,
-    /// What happened to it: `add`, `update`, `delete` or `move`.
+    /// What happened to it: `add`, `update`, `delete`, `move` or `copy`.
     action: &'static str,
     /// Where it was, if it was moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     moved_from: Option<String>,
+    /// The file that it is a copy of, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copied_from: Option<String>,
     /// The hunks that were not found exactly where the patch says, and what was needed to place them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     placed: Vec<Placed>,
@@ -59,6 +62,7 @@ impl Tool for ApplyPatch {
             path: context.shown(&file.path),
             action: action(file),
             moved_from: file.moved_from.as_ref().map(|path| context.shown(path)),
+            copied_from: file.copied_from.as_ref().map(|path| context.shown(path)),
             placed: done.placed(file),
         });
         Ok(Reply { success: true, files_modified: done.files.len(), files: files.collect() })
@@ -70,6 +74,7 @@ fn action(file: &PatchedFile) -> &'static str {
         Action::Add => "add",
         Action::Delete => "delete",
         Action::Update if file.moved_from.is_some() => "move",
+        Action::Update if file.copied_from.is_some() => "copy",
         Action::Update => "update",
     }
 }

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::WsPath;
-use yard_core::op::{self, FindBy, SizeRange};
+use yard_core::op::{self, FindBy, Found, SizeRange};
 
 use crate::paging::is_zero;
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, patterns};
+use crate::{paging, patterns, roots};
 
 pub(super) struct Glob;
 
@@ -17,7 +17,7 @@ pub(super) struct Glob;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Args {
-    /// The pattern: `*`, `**`, `?`, `[]` and `{}`.
+    /// The pattern: `*`, `**`, `?`, `[]`, `{a,b}` and `@(a|b)`; with `!` before it, all but what it matches.
     pattern: String,
     /// Most files to return.
     #[serde(default = "limit")]
@@ -44,9 +44,11 @@ pub(super) struct Reply {
     pattern: String,
     /// Whether files remain after these.
     truncated: bool,
-    /// The `cursor` that gives the files that remain; null if none do.
+    /// The `cursor` that gives the files that remain; not there if none do.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
-    /// How many files and folders were left out because ignore files exclude them.
+    /// How many files and folders were left out because ignore files exclude them; not there if none were.
+    #[serde(skip_serializing_if = "is_zero")]
     ignored: u64,
     /// How many were left out because they may not be listed; not there if none were.
     #[serde(skip_serializing_if = "is_zero")]
@@ -60,24 +62,36 @@ impl Tool for Glob {
     const WORK: Work = Work::Walk;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let found = context.perform(op::Find {
+        let mut find = op::Find {
             path: WsPath::root(),
-            by: FindBy::Globs(vec![patterns::glob_from_top(context, &args.pattern)?]),
+            by: FindBy::Any,
             file_type: None,
             size: SizeRange::FILES,
             recursive: true,
             include_ignored: args.include_ignored,
             limit: paging::entries(args.limit, context.limits()),
             after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
-        })?;
-        Ok(Reply {
-            files: found.entries.iter().map(|entry| context.shown(&entry.path)).collect(),
-            count: found.entries.len(),
-            pattern: args.pattern,
-            truncated: found.truncated,
-            next: paging::next(&found),
-            ignored: found.ignored,
-            withheld: found.withheld,
+        };
+        if args.pattern.trim().starts_with('/') {
+            let glob = patterns::absolute_glob(context, &args.pattern)?;
+            find.by = FindBy::Globs(vec![glob]);
+            return Ok(reply(args.pattern, &context.perform(find)?, context));
+        }
+        let globs = [args.pattern.clone()];
+        roots::find(context, ".", &globs, find, |found, context| {
+            Ok(reply(args.pattern, found, context))
         })
+    }
+}
+
+fn reply(pattern: String, found: &Found, context: &Context<'_>) -> Reply {
+    Reply {
+        files: found.entries.iter().map(|entry| context.shown(&entry.path)).collect(),
+        count: found.entries.len(),
+        pattern,
+        truncated: found.truncated,
+        next: paging::next(found),
+        ignored: found.ignored,
+        withheld: found.withheld,
     }
 }

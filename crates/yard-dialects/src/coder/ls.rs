@@ -32,7 +32,8 @@ pub(super) struct Reply {
     count: usize,
     /// Whether entries remain after these.
     truncated: bool,
-    /// The `cursor` that gives the entries that remain; null if none do.
+    /// The `cursor` that gives the entries that remain; not there if none do.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
@@ -98,8 +99,9 @@ fn is_directory(entry: &op::Entry, context: &Context<'_>) -> Result<bool, Stop> 
     if entry.kind != Some(FileKind::Link) {
         return Ok(entry.kind == Some(FileKind::Folder));
     }
-    let path = entry.path.clone();
-    match context.perform(op::Stat { path, want: Want::default(), follow: true }) {
+    let (session, path) = roots::owner(context, &entry.path);
+    let there = Context { session: &session, ..*context };
+    match there.perform(op::Stat { path, want: Want::default(), follow: true }) {
         Ok(target) => Ok(target.entry.kind == Some(FileKind::Folder)),
         Err(Stop::Fault(fault)) if fault.code() != FaultCode::Timeout => Ok(false),
         Err(stop) => Err(stop),

@@ -52,7 +52,8 @@ struct Metadata {
     file_path: String,
     /// Whether `content` is less than the whole file.
     preview: bool,
-    /// The `byteOffset` that reads on, after a line that was cut or bytes; else null.
+    /// The `byteOffset` that reads on, after a line that was cut or bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next_byte: Option<u64>,
 }
 

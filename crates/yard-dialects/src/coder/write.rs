@@ -28,7 +28,8 @@ pub(super) struct Reply {
     success: bool,
     /// The file, relative to the workspace root.
     file_path: String,
-    /// What changed, as a unified diff; empty if nothing did, or if it was or is no text.
+    /// What changed, as a unified diff; empty if nothing did, if it was or is no text, or if it may not be
+    /// shown.
     diff: String,
     /// Whether the diff is longer than one answer and was cut.
     diff_truncated: bool,
@@ -69,6 +70,6 @@ fn diff_of(version: VersionId, context: &Context<'_>) -> (String, bool) {
     let shown = context.perform(op::ShowVersion { version, of: None, max_bytes });
     match shown {
         Ok(shown) => (shown.diff.unwrap_or_default(), shown.truncated),
-        Err(_) => (String::new(), true),
+        Err(_) => (String::new(), false),
     }
 }

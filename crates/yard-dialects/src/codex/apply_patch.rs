@@ -48,6 +48,9 @@ struct File {
     /// Where it was, if it was moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     moved_from: Option<String>,
+    /// The file that it is a copy of, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copied_from: Option<String>,
     /// The hunks that were not found exactly where the patch says, and what was needed to place them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     placed: Vec<Placed>,
@@ -88,9 +91,10 @@ fn shown(file: &PatchedFile, done: &Done, context: &Context<'_>) -> File {
     File {
         path: context.shown(&file.path),
         bytes_written: file.size,
-        created: file.action == Action::Add,
+        created: file.action == Action::Add || file.copied_from.is_some(),
         deleted: file.action == Action::Delete,
         moved_from: file.moved_from.as_ref().map(|path| context.shown(path)),
+        copied_from: file.copied_from.as_ref().map(|path| context.shown(path)),
         placed: done.placed(file),
     }
 }

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use yard_core::FaultCode;
 use yard_gate::Outcome;
 
 use crate::commands;
@@ -39,14 +40,18 @@ impl Tool for ExecCommand {
             return Err(Stop::argument("cmd", "expected a command, without a NUL"));
         }
         let folder = match args.workdir.as_deref() {
-            Some(folder) if !folder.is_empty() => context.path(folder)?,
+            Some(folder) if !folder.is_empty() => commands::start_folder(context, folder)?,
             _ => context.whole()?,
         };
         let life = context.session.terminals().longest_life();
         let command = commands::in_shell(&args.cmd, folder, life);
         let terminals = context.session.terminals();
-        let opened =
-            terminals.open(context.origin(), context.call, &args.session_id, &command, LOOK)?;
+        let opened = terminals
+            .open(context.origin(), context.call, &args.session_id, &command, LOOK)
+            .map_err(|fault| match fault.code() {
+                FaultCode::BadArgument => Stop::argument("session_id", fault.message()),
+                _ => Stop::Fault(context.told(fault, std::slice::from_ref(&command.folder))),
+            })?;
         match opened {
             Outcome::Done(seen) => Ok(Told::of(context, &seen)),
             Outcome::Pending(pending) => Err(Stop::Pending(pending)),

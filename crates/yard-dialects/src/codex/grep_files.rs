@@ -7,7 +7,7 @@ use yard_core::op::{self, GrepMatch, PathFilter, RegexFlavor};
 
 use crate::paging::is_zero;
 use crate::tool::{Calling, Context, Stop, Tool, Work};
-use crate::{paging, patterns};
+use crate::{paging, roots};
 
 pub(super) struct GrepFiles;
 
@@ -21,7 +21,7 @@ pub(super) struct Args {
     #[serde(default = "root")]
     path: String,
     /// Globs; a file must match one of them. Without a slash a glob is for the name (`*.py`), with one
-    /// for the path.
+    /// for the path; with `!` before it, it leaves out what it matches (`!test_*`).
     include: Option<Vec<String>>,
     /// Most matches to return.
     #[serde(default = "limit")]
@@ -43,7 +43,8 @@ pub(super) struct Reply {
     results: Vec<File>,
     /// Whether matches remain after these.
     truncated: bool,
-    /// How many files and folders were left out because ignore files exclude them.
+    /// How many files and folders were left out because ignore files exclude them; not there if none were.
+    #[serde(skip_serializing_if = "is_zero")]
     ignored: u64,
     /// How many were left out because they may not be read; not there if none were.
     #[serde(skip_serializing_if = "is_zero")]
@@ -74,33 +75,28 @@ impl Tool for GrepFiles {
     const CALLING: Calling = Calling::Strict;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
-        let answer = context.perform(op::Grep {
+        let grep = op::Grep {
             pattern: args.pattern,
             flavor: RegexFlavor::Plain,
             case_sensitive: true,
-            path: context.path(&args.path)?,
-            filter: filter(&args.include.unwrap_or_default(), context)?,
+            path: WsPath::root(),
+            filter: PathFilter::All,
             before: 0,
             after: 0,
             include_ignored: false,
             limit: paging::entries(args.limit, context.limits()),
             cursor: None,
-        })?;
-        Ok(Reply {
-            results: by_file(answer.matches, context),
-            truncated: answer.truncated,
-            ignored: answer.ignored,
-            withheld: answer.withheld,
+        };
+        let globs = args.include.unwrap_or_default();
+        roots::grep(context, &args.path, &globs, grep, |answer, context| {
+            Ok(Reply {
+                results: by_file(answer.matches, context),
+                truncated: answer.truncated,
+                ignored: answer.ignored,
+                withheld: answer.withheld,
+            })
         })
     }
-}
-
-fn filter(include: &[String], context: &Context<'_>) -> Result<PathFilter, Stop> {
-    if include.is_empty() {
-        return Ok(PathFilter::All);
-    }
-    let globs = include.iter().map(|glob| patterns::glob(context, glob));
-    Ok(PathFilter::Globs(globs.collect::<Result<_, _>>()?))
 }
 
 /// Matches come file by file already.

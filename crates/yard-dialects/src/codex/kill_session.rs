@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::terminals::Told;
+use crate::terminals::{Told, stopped};
 use crate::tool::{Calling, Context, Hints, Stop, Tool, Work};
 
 pub(super) struct KillSession;
@@ -26,7 +26,7 @@ impl Tool for KillSession {
     const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Told, Stop> {
-        let seen = context.session.terminals().stop(context.call, &args.session_id)?;
-        Ok(Told::of(context, &seen))
+        let seen = context.session.terminals().stop(context.call, &args.session_id);
+        Ok(Told::of(context, &seen.map_err(|fault| stopped(context, fault))?))
     }
 }

@@ -83,7 +83,7 @@ impl Tool for ReadFile {
 }
 
 fn margin<'a>(mode: &str, indent: &'a str) -> Result<Margin<'a>, Stop> {
-    match mode.trim() {
+    match mode.trim().to_ascii_lowercase().as_str() {
         "slice" => Ok(Margin::Text("")),
         "indentation" if indent.len() > MAX_INDENT => {
             Err(Stop::argument("indent", format!("expected at most {MAX_INDENT} bytes")))

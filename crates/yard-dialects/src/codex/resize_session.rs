@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_gate::Size;
 
+use crate::terminals::stopped;
 use crate::tool::{Calling, Context, Hints, Stop, Tool};
 
 /// What a screen can sensibly have.
@@ -48,7 +49,8 @@ impl Tool for ResizeSession {
             }
         }
         let size = Size { rows, columns };
-        context.session.terminals().resize(context.call, &session_id, size)?;
+        let resized = context.session.terminals().resize(context.call, &session_id, size);
+        resized.map_err(|fault| stopped(context, fault))?;
         Ok(Reply { rows, columns })
     }
 }

@@ -63,10 +63,13 @@ impl Tool for Shell {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         if args.command.contains('\0') {
-            return Err(Stop::argument("command", "holds a NUL, which no command can"));
+            return Err(Stop::argument(
+                "command",
+                "holds a NUL, which no command can: leave it out",
+            ));
         }
         let folder = match args.workdir.as_deref() {
-            Some(folder) if !folder.is_empty() => context.path(folder)?,
+            Some(folder) if !folder.is_empty() => commands::start_folder(context, folder)?,
             _ => context.whole()?,
         };
         let wall = commands::wall(context, "timeout_ms", args.timeout_ms)?;

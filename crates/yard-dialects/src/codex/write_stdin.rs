@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::terminals::{LOOK, Told};
+use crate::terminals::{LOOK, Told, stopped};
 use crate::tool::{Calling, Context, Stop, Tool, Work};
 
 pub(super) struct WriteStdin;
@@ -29,7 +29,7 @@ impl Tool for WriteStdin {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Told, Stop> {
         let terminals = context.session.terminals();
-        let seen = terminals.types(context.call, &args.session_id, &args.chars, LOOK)?;
-        Ok(Told::of(context, &seen))
+        let seen = terminals.types(context.call, &args.session_id, &args.chars, LOOK);
+        Ok(Told::of(context, &seen.map_err(|fault| stopped(context, fault))?))
     }
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op::{self, OnFolder};
+use yard_core::{Fault, FaultCode, Subject};
 
 use crate::tool::{Context, Hints, Stop, Tool};
 
@@ -29,6 +30,13 @@ impl Tool for Delete {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
+        if path.is_root() {
+            let message = format!(
+                "{} is the root of the workspace, a directory: only files are deleted. Name a file",
+                context.shown(&path)
+            );
+            return Err(Stop::Fault(Fault::new(FaultCode::IsFolder, message).about(Subject::Path)));
+        }
         context.perform(op::Remove { path, on_folder: OnFolder::Refuse })?;
         Ok(Reply { success: true })
     }

@@ -1,6 +1,6 @@
 //! This dialect's word for every fault.
 
-use yard_core::FaultCode;
+use yard_core::{FaultCode, Subject};
 
 use crate::catalog::Answer;
 use crate::envelope;
@@ -30,7 +30,8 @@ pub(super) fn word(tool: &str, code: FaultCode) -> &'static str {
         FaultCode::Io if writes(tool) => "write_failed",
         FaultCode::Io => "io_error",
         FaultCode::Timeout => "timeout",
-        FaultCode::Unavailable => "unavailable",
+        // It runs nothing.
+        FaultCode::NotRun | FaultCode::Unavailable => "unavailable",
     }
 }
 
@@ -38,8 +39,27 @@ fn writes(tool: &str) -> bool {
     [write::Write::NAME, patch::Patch::NAME, delete::Delete::NAME].contains(&tool)
 }
 
+/// The argument that a fault is about, as the tool calls it.
+fn argument(tool: &str, subject: Subject) -> Option<&'static str> {
+    match subject {
+        Subject::Path | Subject::Destination => Some("path"),
+        Subject::Pattern => Some("pattern"),
+        Subject::PathPattern => Some("glob"),
+        Subject::Find => Some("find"),
+        Subject::Replacement => Some("replace"),
+        Subject::Content => (tool == write::Write::NAME).then_some("content"),
+        Subject::Cursor => Some("cursor"),
+        Subject::InsertLine
+        | Subject::Hash
+        | Subject::Step
+        | Subject::FileType
+        | Subject::Patch => None,
+    }
+}
+
 /// The answer of a tool that has no reply.
 pub(super) fn stopped(tool: &str, stop: &Stop) -> Answer {
+    let stop = &envelope::naming(stop, |subject| argument(tool, subject));
     envelope::stopped(stop, |failure| {
         envelope::error_and_message(word(tool, failure.code), failure)
     })

@@ -2,12 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::FileKind;
 use yard_core::op::{self, Depth, FindBy, ListOrder, SizeRange};
+use yard_core::{FileType, WsPath};
 
 use crate::paging::is_zero;
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, patterns, roots};
+use crate::{paging, roots};
 
 pub(super) struct List;
 
@@ -19,7 +19,7 @@ pub(super) struct Args {
     #[serde(default = "root")]
     path: String,
     /// Glob that files must match: without a slash the name at any depth (`*.py`), with one the path
-    /// relative to the directory (`src/**/*.ts`).
+    /// relative to the directory (`src/**/*.ts`); with `!` before it, all but what it matches.
     pattern: Option<String>,
     /// With `pattern`: list also what ignore files exclude.
     #[serde(default)]
@@ -38,9 +38,11 @@ pub(super) struct Reply {
     files: Vec<Entry>,
     /// Whether entries remain after these.
     truncated: bool,
-    /// The `cursor` that gives the entries that remain; null if none do.
+    /// The `cursor` that gives the entries that remain; not there if none do.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
-    /// How many files and folders were left out because ignore files exclude them.
+    /// How many files and folders were left out because ignore files exclude them; not there if none were.
+    #[serde(skip_serializing_if = "is_zero")]
     ignored: u64,
     /// How many were left out because they may not be listed; not there if none were.
     #[serde(skip_serializing_if = "is_zero")]
@@ -55,7 +57,7 @@ struct Entry {
     size: u64,
     /// When it was last changed (RFC 3339, UTC).
     modified: String,
-    /// Whether it is a directory.
+    /// Whether it is a directory, or a link to one.
     is_directory: bool,
 }
 
@@ -65,7 +67,7 @@ impl Entry {
             path: context.shown(&entry.path),
             size: entry.size.unwrap_or(0),
             modified: entry.updated_at.to_string(),
-            is_directory: entry.kind == Some(FileKind::Folder),
+            is_directory: entry.file_type == FileType::Folder,
         }
     }
 }
@@ -106,21 +108,23 @@ fn own(args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
 }
 
 fn matching(pattern: &str, args: &Args, context: &Context<'_>) -> Result<Reply, Stop> {
-    let found = context.perform(op::Find {
-        path: context.path(&args.path)?,
-        by: FindBy::Globs(vec![patterns::glob(context, pattern)?]),
+    let find = op::Find {
+        path: WsPath::root(),
+        by: FindBy::Any,
         file_type: None,
         size: SizeRange::FILES,
         recursive: true,
         include_ignored: args.include_ignored,
         limit: None,
         after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
-    })?;
-    Ok(Reply {
-        next: paging::next(&found),
-        truncated: found.truncated,
-        ignored: found.ignored,
-        withheld: found.withheld,
-        files: found.entries.iter().map(|entry| Entry::of(entry, context)).collect(),
+    };
+    roots::find(context, &args.path, &[pattern.to_owned()], find, |found, context| {
+        Ok(Reply {
+            next: paging::next(found),
+            truncated: found.truncated,
+            ignored: found.ignored,
+            withheld: found.withheld,
+            files: found.entries.iter().map(|entry| Entry::of(entry, context)).collect(),
+        })
     })
 }

@@ -38,7 +38,8 @@ pub(super) struct Reply {
     total_lines: u64,
     /// Whether something remains after `content`.
     truncated: bool,
-    /// The `byte_offset` that reads on, after a line that was cut or bytes; else null.
+    /// The `byte_offset` that reads on, after a line that was cut or bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next_byte: Option<u64>,
 }
 

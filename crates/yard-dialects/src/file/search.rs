@@ -2,11 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use yard_core::WsPath;
 use yard_core::op::{self, GrepMatch, PathFilter, RegexFlavor};
 
 use crate::paging::is_zero;
 use crate::tool::{Context, Stop, Tool, Work};
-use crate::{paging, patterns};
+use crate::{paging, roots};
 
 pub(super) struct Search;
 
@@ -19,7 +20,8 @@ pub(super) struct Args {
     /// Directory or file to search, relative to the workspace root.
     #[serde(default = "root")]
     path: String,
-    /// Glob that files must match: without a slash the name (`*.py`), with one the path (`src/**/*.py`).
+    /// Glob that files must match: without a slash the name (`*.py`), with one the path (`src/**/*.py`);
+    /// with `!` before it, all but what it matches.
     glob: Option<String>,
     /// Whether upper and lower case differ.
     #[serde(default = "yes")]
@@ -57,9 +59,11 @@ pub(super) struct Reply {
     matches: Vec<Match>,
     /// Whether matches remain after these.
     truncated: bool,
-    /// The `cursor` that gives the matches that remain; null if none do.
+    /// The `cursor` that gives the matches that remain; not there if none do.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
-    /// How many files and folders were left out because ignore files exclude them.
+    /// How many files and folders were left out because ignore files exclude them; not there if none were.
+    #[serde(skip_serializing_if = "is_zero")]
     ignored: u64,
     /// How many were left out because they may not be read; not there if none were.
     #[serde(skip_serializing_if = "is_zero")]
@@ -98,29 +102,27 @@ impl Tool for Search {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let around = usize::try_from(args.context_lines).unwrap_or(usize::MAX);
-        let path = context.path(&args.path)?;
-        let filter = match &args.glob {
-            Some(glob) => PathFilter::Globs(vec![patterns::glob(context, glob)?]),
-            None => PathFilter::All,
-        };
-        let answer = context.perform(op::Grep {
+        let globs: Vec<String> = args.glob.into_iter().collect();
+        let grep = op::Grep {
             pattern: args.pattern,
             flavor: RegexFlavor::Plain,
             case_sensitive: args.case_sensitive,
-            path,
-            filter,
+            path: WsPath::root(),
+            filter: PathFilter::All,
             before: around,
             after: around,
             include_ignored: args.include_ignored,
             limit: paging::entries(args.max_results, context.limits()),
             cursor: args.cursor.as_deref().map(paging::match_cursor).transpose()?,
-        })?;
-        Ok(Reply {
-            next: paging::next_match(&answer),
-            truncated: answer.truncated,
-            ignored: answer.ignored,
-            withheld: answer.withheld,
-            matches: answer.matches.iter().map(|found| Match::of(found, context)).collect(),
+        };
+        roots::grep(context, &args.path, &globs, grep, |answer, context| {
+            Ok(Reply {
+                next: paging::next_match(&answer),
+                truncated: answer.truncated,
+                ignored: answer.ignored,
+                withheld: answer.withheld,
+                matches: answer.matches.iter().map(|found| Match::of(found, context)).collect(),
+            })
         })
     }
 }

@@ -31,7 +31,9 @@ impl Tool for CreateDirectory {
         made.map_err(|stop| match stop {
             Stop::Fault(fault) if fault.code() == FaultCode::NotFolder => {
                 let shown = place::shown(context, &path);
-                let message = format!("EEXIST: file already exists, mkdir '{shown}'");
+                let message = format!(
+                    "EEXIST: file already exists, mkdir '{shown}'. Choose another name: a file is in the way"
+                );
                 Stop::Fault(fault.reworded(message))
             }
             stop => fault::of(context, "mkdir", &path)(stop),

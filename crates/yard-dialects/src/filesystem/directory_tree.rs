@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use yard_core::op::Names;
 use yard_core::{Fault, FaultCode, FileKind, Subject, WsPath};
 
 use super::globs::Excluded;
@@ -70,7 +71,9 @@ struct Growing<'a> {
 impl Growing<'_> {
     /// What is in a directory that is `relative` to the one that was asked for.
     fn below(&mut self, path: &WsPath, relative: &str, depth: usize) -> Result<Vec<Node>, Stop> {
-        let listed = names(self.context, path)?;
+        // A tree does not go into `/chats` unless that is where it starts (W18).
+        let for_tree = depth > 1 || path.is_root();
+        let listed = names(self.context, Names { path: path.clone(), for_tree })?;
         let mut nodes = Vec::new();
         for entry in &listed.entries {
             self.context.call.check()?;

@@ -82,8 +82,10 @@ fn text(context: &Context<'_>, path: &WsPath) -> Result<ReadAnswer, Stop> {
     let answer = context.perform(ask).map_err(fault::of(context, "open", path))?;
     if answer.truncated {
         let shown = place::shown(context, path);
-        let message =
-            format!("{shown} has {} bytes; at most {max_bytes} can be edited", answer.size);
+        let message = format!(
+            "{shown} has {} bytes; at most {max_bytes} can be edited. Ask the person to raise that limit",
+            answer.size
+        );
         return Err(Stop::Fault(Fault::new(FaultCode::TooLarge, message).about(Subject::Path)));
     }
     Ok(answer)

@@ -1,21 +1,34 @@
 //! What went wrong, as the reference server says it where it has words for it: those of the system call
 //! that failed there. The words for the kind of a fault are those of `assistant`, in the shape of `file`.
 
-use yard_core::{Fault, FaultCode, WsPath};
+use yard_core::{Fault, FaultCode, Subject, WsPath};
 
 use super::place;
 use crate::catalog::Answer;
 use crate::tool::{Context, Stop};
-use crate::{assistant, envelope};
+use crate::{assistant, envelope, missing};
 
 /// The word of `assistant`, whose match is exhaustive.
 pub(super) fn word(_tool: &str, code: FaultCode) -> &'static str {
     assistant::word(code)
 }
 
-/// The answer of a tool that has no reply.
+/// The argument that a path was sent as.
+fn argument(tool: &str, subject: Subject) -> Option<&'static str> {
+    match (tool, subject) {
+        ("move_file", Subject::Path) => Some("source"),
+        ("move_file", Subject::Destination) => Some("destination"),
+        (_, Subject::Path) => Some("path"),
+        _ => None,
+    }
+}
+
+/// The answer of a tool that has no reply. The reference server has no words for what is no path at all: these
+/// name the argument.
 pub(super) fn stopped(tool: &str, stop: &Stop) -> Answer {
-    envelope::stopped(stop, |failure| {
+    let is_no_path = matches!(stop, Stop::Fault(fault) if fault.code() == FaultCode::BadPath);
+    let named = is_no_path.then(|| envelope::naming(stop, |subject| argument(tool, subject)));
+    envelope::stopped(named.as_ref().unwrap_or(stop), |failure| {
         envelope::error_and_message(word(tool, failure.code), failure)
     })
 }
@@ -38,17 +51,30 @@ fn message(context: &Context<'_>, call: &str, path: &WsPath, fault: &Fault) -> S
     let shown = place::shown(context, path);
     let at = |wrong: &str| format!("{wrong}, {call} '{shown}'");
     match fault.code() {
-        FaultCode::NotFound => at("ENOENT: no such file or directory"),
+        FaultCode::NotFound => missing_at(context, at("ENOENT: no such file or directory"), path),
         FaultCode::IsFolder => format!(
             "EISDIR: illegal operation on a directory, {call} '{shown}'. \
              Use list_directory or directory_tree for a directory"
         ),
-        FaultCode::NotFolder => at("ENOTDIR: not a directory"),
-        FaultCode::ReadRefused | FaultCode::WriteRefused => at("EACCES: permission denied"),
-        FaultCode::DiskFull => format!("ENOSPC: no space left on device, write '{shown}'"),
+        FaultCode::NotFolder => {
+            format!("{}. Name a directory", at("ENOTDIR: not a directory"))
+        }
+        FaultCode::ReadRefused | FaultCode::WriteRefused => format!(
+            "{}. Leave it out, or ask the person to change its mode or owner",
+            at("EACCES: permission denied")
+        ),
+        FaultCode::DiskFull => format!(
+            "ENOSPC: no space left on device, write '{shown}'. Ask the person to free some space, then call again"
+        ),
         FaultCode::PathOutside => place::outside("symlink target", &shown, context),
         _ => shown_in(fault.message(), path, &shown),
     }
+}
+
+/// The reference server's words for what is not there, with what to send instead.
+pub(super) fn missing_at(context: &Context<'_>, message: String, path: &WsPath) -> String {
+    let suggestion = missing::suggestion(context, path).unwrap_or_default();
+    format!("{message}{suggestion}")
 }
 
 /// A message that names a path of the workspace, with the path as the caller reads it.

@@ -56,7 +56,7 @@ impl Excluded {
     pub(super) fn by_path(patterns: &[String]) -> Result<Self, Stop> {
         check_count(patterns)?;
         let matchers = patterns.iter().map(|pattern| matcher(checked(pattern)?, pattern));
-        Ok(Self(matchers.collect::<Result<_, _>>()?))
+        Ok(Self(matchers.collect::<Result<_, _>>().map_err(of_excluded)?))
     }
 
     /// Patterns as `directory_tree` takes them: without a `*` one means a name, or names, at any depth.
@@ -64,9 +64,10 @@ impl Excluded {
         check_count(patterns)?;
         let mut matchers = Vec::new();
         for pattern in patterns {
-            matchers.push(matcher(checked(pattern)?, pattern)?);
+            let glob = checked(pattern).map_err(of_excluded)?;
+            matchers.push(matcher(glob, pattern).map_err(of_excluded)?);
             if !pattern.contains('*') {
-                matchers.push(matcher(&format!("**/{pattern}"), pattern)?);
+                matchers.push(matcher(&format!("**/{pattern}"), pattern).map_err(of_excluded)?);
             }
         }
         Ok(Self(matchers))
@@ -84,11 +85,25 @@ impl Excluded {
     }
 }
 
+/// It is not the pattern that is searched for.
+fn of_excluded(stop: Stop) -> Stop {
+    stop.map_fault(|fault| {
+        let message = format!("excludePatterns: {}", fault.message());
+        Stop::Fault(fault.reworded(message))
+    })
+}
+
 fn matcher(glob: &str, shown: &str) -> Result<GlobMatcher, Stop> {
     let built = GlobBuilder::new(glob).literal_separator(true).backslash_escape(true).build();
     match built {
         Ok(glob) => Ok(glob.compile_matcher()),
-        Err(error) => Err(bad(shown, &format!("this is no glob: {}", error.kind()))),
+        Err(error) => {
+            let wrong = format!(
+                "this is no glob: {}; write a character in brackets, such as `[[]`, where it stands for itself",
+                error.kind()
+            );
+            Err(bad(shown, &wrong))
+        }
     }
 }
 

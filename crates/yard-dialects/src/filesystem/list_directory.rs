@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::op::{Names, NamesAnswer};
-use yard_core::{FileKind, Subject, WsPath};
+use yard_core::{FileKind, Subject};
 
 use super::{Reply, fault, place};
 use crate::relative;
@@ -27,7 +27,7 @@ impl Tool for ListDirectory {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = place::read(context, &args.path, Subject::Path)?;
-        let listed = names(context, &path)?;
+        let listed = names(context, Names { path, for_tree: false })?;
         let mut lines: Vec<String> = listed
             .entries
             .iter()
@@ -39,9 +39,9 @@ impl Tool for ListDirectory {
 }
 
 /// What is in a directory, by the bytes of the names.
-pub(super) fn names(context: &Context<'_>, path: &WsPath) -> Result<NamesAnswer, Stop> {
-    let asked = context.perform(Names { path: path.clone() });
-    asked.map_err(fault::of(context, "scandir", path))
+pub(super) fn names(context: &Context<'_>, order: Names) -> Result<NamesAnswer, Stop> {
+    let path = order.path.clone();
+    context.perform(order).map_err(fault::of(context, "scandir", &path))
 }
 
 /// A link is a file, wherever it leads.

@@ -6,6 +6,7 @@ use yard_core::op::{self, OnExisting, Stat, Want};
 use yard_core::{Fault, FaultCode, Subject, WsPath};
 
 use super::{Reply, fault, place};
+use crate::missing;
 use crate::tool::{Context, Stop, Tool};
 
 pub(super) struct MoveFile;
@@ -44,7 +45,11 @@ impl Tool for MoveFile {
                     place::shown(context, &from),
                     place::shown(context, &to)
                 );
-                Stop::Fault(fault.reworded(message))
+                // Either is missing, or the directory that it goes into.
+                let to_folder = to.parent().unwrap_or_else(WsPath::root);
+                let missing = missing::suggestion(context, &from)
+                    .or_else(|| missing::suggestion(context, &to_folder));
+                Stop::Fault(fault.reworded(format!("{message}{}", missing.unwrap_or_default())))
             }
             stop => fault::of(context, "rename", &from)(stop),
         })?;
@@ -64,6 +69,7 @@ fn check_free(context: &Context<'_>, to: &WsPath) -> Result<(), Stop> {
 }
 
 fn taken(context: &Context<'_>, to: &WsPath) -> Stop {
-    let message = format!("Destination already exists: {}", place::shown(context, to));
+    let message =
+        format!("Destination already exists: {}. Choose another name", place::shown(context, to));
     Stop::Fault(Fault::new(FaultCode::Exists, message).about(Subject::Destination))
 }

@@ -9,8 +9,10 @@ use crate::tool::{Context, Stop};
 pub(super) fn read(context: &Context<'_>, text: &str, subject: Subject) -> Result<WsPath, Stop> {
     let refused = |code, message| Err(Stop::Fault(Fault::new(code, message).about(subject)));
     if is_windows(text.trim()) {
-        let message =
-            format!("Access denied - Windows-style path received on a POSIX host: {text}");
+        let message = format!(
+            "Access denied - Windows-style path received on a POSIX host: {text}. Send a path at or below {}",
+            roots(context).join(" or ")
+        );
         return refused(FaultCode::PathOutside, message);
     }
     if text.trim() == "~" || text.trim().starts_with("~/") {
@@ -33,7 +35,10 @@ pub(super) fn read(context: &Context<'_>, text: &str, subject: Subject) -> Resul
 /// The reference server's words for a path, or the target of a link, that leaves.
 pub(super) fn outside(what: &str, shown: &str, context: &Context<'_>) -> String {
     let allowed = roots(context).join(", ");
-    format!("Access denied - {what} outside allowed directories: {shown} not in {allowed}")
+    format!(
+        "Access denied - {what} outside allowed directories: {shown} not in {allowed}. Send a path at or below \
+         one of these"
+    )
 }
 
 /// A path as the caller reads it.

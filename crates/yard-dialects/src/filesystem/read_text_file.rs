@@ -48,7 +48,8 @@ pub(super) fn read(args: &Args, context: &Context<'_>) -> Result<String, Stop> {
     let said = |lines: Option<u64>| lines.filter(|lines| *lines > 0);
     match (said(args.head), said(args.tail)) {
         (Some(_), Some(_)) => {
-            let message = "Cannot specify both head and tail parameters simultaneously";
+            let message =
+                "Cannot specify both head and tail parameters simultaneously. Send one of them";
             Err(Stop::Fault(Fault::new(FaultCode::BadArgument, message)))
         }
         (Some(head), None) => first(context, path, head),
@@ -125,7 +126,7 @@ fn bounded(
 
 fn not_text(stop: Stop) -> Stop {
     stop.map_fault(|fault| match fault.code() {
-        FaultCode::Binary => {
+        FaultCode::Binary if fault.message().contains("is not a text") => {
             let message = format!("{}. Use read_media_file for its bytes", fault.message());
             Stop::Fault(fault.reworded(message))
         }

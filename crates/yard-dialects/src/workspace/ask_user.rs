@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use yard_core::{Fault, FaultCode, QuestionId};
+use yard_core::{Fault, FaultCode, QuestionId, WsPath};
 use yard_gate::{Awaited, Button, Form, Item, Pending, Question};
 
 use crate::tool::{Context, Hints, Stop, Tool};
@@ -62,6 +62,9 @@ pub(super) struct Reply {
     /// Once answered: `button` or `text`.
     #[serde(skip_serializing_if = "Option::is_none")]
     via: Option<&'static str>,
+    /// Until it is answered: where the answer will be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
     #[serde(skip)]
     pending: Option<Pending>,
 }
@@ -76,7 +79,7 @@ impl Tool for AskUser {
         let items = args.questions.into_iter().map(Item::from).collect();
         let form = Form::check(items).map_err(|flaw| Stop::argument(&flaw.at, flaw.message))?;
         let asked = context.session.questions().ask(context.origin(), context.call, form)?;
-        Ok(reply(asked, Some(args.wait_ms)))
+        reply(asked, Some(args.wait_ms), context)
     }
 
     fn pending(reply: &Reply) -> Option<Pending> {
@@ -88,7 +91,7 @@ impl Tool for AskUser {
             let message = "this call waits for an approval, not for an answer";
             return Err(Fault::new(FaultCode::BadArgument, message).into());
         };
-        Ok(reply(context.session.questions().get(id)?, pending.wait_ms))
+        reply(context.session.questions().get(id)?, pending.wait_ms, context)
     }
 }
 
@@ -116,15 +119,35 @@ impl From<&Item> for Asked {
     }
 }
 
-fn reply(question: Question, wait_ms: Option<u64>) -> Reply {
+fn reply(question: Question, wait_ms: Option<u64>, context: &Context<'_>) -> Result<Reply, Stop> {
     let waits_for = |id: QuestionId| Pending { awaited: Awaited::Question(id), wait_ms };
     let pending = question.answer.is_none().then(|| waits_for(question.id));
-    Reply {
+    let message = match &pending {
+        Some(_) => Some(where_answered(&question, context)?),
+        None => None,
+    };
+    Ok(Reply {
         status: if pending.is_some() { "question_pending" } else { "answered" },
         question_id: question.id.to_string(),
         questions: question.form.items().iter().map(Asked::from).collect(),
         via: question.answer.as_ref().map(|given| given.via.word()),
         answers: question.answer.map(|given| given.answers),
+        message,
         pending,
-    }
+    })
+}
+
+/// Where an agent finds the answer once there is one: in the transcript, on every transport, and over HTTP also
+/// by a route.
+fn where_answered(question: &Question, context: &Context<'_>) -> Result<String, Stop> {
+    let (id, chat) = (question.id, context.session.chats().get(question.chat)?);
+    let over_http = match context.session.shows_host_paths() {
+        true => String::new(),
+        false => format!(", or GET /api/v1/workspaces/{{id}}/questions/{id}"),
+    };
+    let own = format!("/chats/{}", chat.name);
+    let transcript = WsPath::parse(&own).map_or(own, |path| context.shown(&path));
+    Ok(format!(
+        "no person has answered yet; later the answer is in {transcript}, under `answer to {id}`{over_http}"
+    ))
 }

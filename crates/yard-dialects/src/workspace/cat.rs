@@ -69,14 +69,18 @@ struct File {
     limit: Option<u64>,
     /// Lines of the whole file; null if it was not read.
     total_lines: Option<u64>,
-    /// Why it was not read; null if it was.
+    /// Why it was not read; not there if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// Whether something remains after what is shown; null if it was not read.
+    /// Whether something remains after what is shown; not there if it was not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<bool>,
-    /// The `offset` that shows what remains; null if nothing does.
+    /// The `offset` that shows what remains; not there if nothing does.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u64>,
     /// A line was longer than its share of the answer and was cut: send this to `read` as
-    /// `byte_offset` to read on; else null.
+    /// `byte_offset` to read on.
+    #[serde(skip_serializing_if = "Option::is_none")]
     cut_at_byte: Option<u64>,
 }
 
@@ -114,7 +118,7 @@ fn one(text: &str, args: &Args, share: u64, context: &Context<'_>) -> Result<(Fi
     let answer = context.perform(op::Read {
         path: path.clone(),
         slice: Slice::Lines { start: start(args.offset), limit },
-        want: Want { hash: false, line_count: true, synced: true },
+        want: Want { line_count: true, synced: true, ..Want::default() },
         max_bytes: readable(share, args),
     })?;
     let max_bytes = usize::try_from(share).unwrap_or(usize::MAX);

@@ -8,7 +8,14 @@ use yard_core::{ContentHash, Fault, FaultCode, Subject, WsPath};
 use crate::tool::{Context, Stop};
 
 /// Everything that a read can tell besides its text.
-pub(super) const EVERYTHING: Want = Want { hash: true, line_count: true, synced: true };
+pub(super) const EVERYTHING: Want =
+    Want { hash: true, line_count: true, synced: true, up_to: None };
+
+/// Files of more bytes are not read to their end only to tell their hash and number of lines.
+pub(super) const SUMMED_BYTES: u64 = 8 << 20;
+
+/// The same, as far as it costs no more than the lines that are read.
+pub(super) const WHAT_IS_CHEAP: Want = Want { up_to: Some(SUMMED_BYTES), ..EVERYTHING };
 
 /// A value's bytes, and whether they are JSON rather than text.
 pub(super) fn stored(content: Value) -> Result<(Vec<u8>, bool), Stop> {

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::op;
 
-use crate::tool::Context;
+use crate::tool::{Context, Stop};
 
-/// A file or folder.
+/// A file or folder of a listing, with all that the document names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct Entry {
     /// Its id; null for what the store does not know.
@@ -23,19 +23,46 @@ pub(super) struct Entry {
     file_type: &'static str,
     /// Whether the system manages it.
     is_virtual: bool,
-    /// Its size in bytes; null for a folder.
+    /// Its size in bytes; not there for a folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
     /// When it was last changed (RFC 3339, UTC).
     updated_at: String,
 }
 
+/// A file or folder that was searched for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(super) struct Found {
+    /// Its full path.
+    path: String,
+    /// Its name.
+    name: String,
+    /// Its name for people; not there if that is its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    display_name: Option<String>,
+    /// Whether the store's newest version is what is on disk.
+    synced: bool,
+    /// Its type: document, folder, canvas, chat, whiteboard, agent, skill or plan.
+    file_type: &'static str,
+    /// Whether the system manages it; only `glob` finds such files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_virtual: Option<bool>,
+    /// Its size in bytes; null for a folder.
+    size: Option<u64>,
+    /// When it was last changed (RFC 3339, UTC).
+    updated_at: String,
+    /// Its id; not there for what the store does not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+}
+
 impl Entry {
-    fn of(entry: &op::Entry, path: String) -> Self {
-        let name = entry.path.name().map_or_else(|| "/".to_owned(), |name| name.to_string());
+    fn of(entry: &op::Entry, path: String, display_name: Option<String>) -> Self {
+        let name = name_of(entry);
         Self {
             id: entry.id.map(|id| id.to_string()),
             synced: entry.synced,
-            display_name: name.clone(),
+            display_name: display_name.unwrap_or_else(|| name.clone()),
             name,
             path,
             file_type: entry.file_type.word(),
@@ -46,10 +73,55 @@ impl Entry {
     }
 }
 
-/// All of them.
-pub(super) fn entries(entries: &[op::Entry], context: &Context<'_>) -> Vec<Entry> {
-    let shown = |entry: &op::Entry| Entry::of(entry, context.shown(&entry.path));
+impl Found {
+    fn of(entry: &op::Entry, path: String, display_name: Option<String>) -> Self {
+        Self {
+            path,
+            name: name_of(entry),
+            display_name,
+            synced: entry.synced,
+            file_type: entry.file_type.word(),
+            is_virtual: None,
+            size: entry.size,
+            updated_at: entry.updated_at.to_string(),
+            id: entry.id.map(|id| id.to_string()),
+        }
+    }
+}
+
+fn name_of(entry: &op::Entry) -> String {
+    entry.path.name().map_or_else(|| "/".to_owned(), |name| name.to_string())
+}
+
+/// The name for people that was set for what the store knows.
+fn display_name(entry: &op::Entry, context: &Context<'_>) -> Result<Option<String>, Stop> {
+    let known = entry.id.filter(|_| !entry.is_virtual);
+    Ok(known.map(|id| context.session.display_name(id)).transpose()?.flatten())
+}
+
+/// All of a listing.
+pub(super) fn entries(entries: &[op::Entry], context: &Context<'_>) -> Result<Vec<Entry>, Stop> {
+    let shown = |entry: &op::Entry| {
+        Ok(Entry::of(entry, context.shown(&entry.path), display_name(entry, context)?))
+    };
     entries.iter().map(shown).collect()
+}
+
+/// All that `find` found.
+pub(super) fn found(entries: &[op::Entry], context: &Context<'_>) -> Result<Vec<Found>, Stop> {
+    let shown = |entry: &op::Entry| {
+        Ok(Found::of(entry, context.shown(&entry.path), display_name(entry, context)?))
+    };
+    entries.iter().map(shown).collect()
+}
+
+/// All that `glob` found, some of which may not be on disk.
+pub(super) fn globbed(entries: &[op::Entry], context: &Context<'_>) -> Result<Vec<Found>, Stop> {
+    let mut all = found(entries, context)?;
+    for (found, entry) in all.iter_mut().zip(entries) {
+        found.is_virtual = Some(entry.is_virtual);
+    }
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -72,7 +144,7 @@ mod tests {
             updated_at: Timestamp::from_millis(0),
         };
         assert_eq!(
-            serde_json::to_value(Entry::of(&entry, entry.path.to_string())).unwrap(),
+            serde_json::to_value(Entry::of(&entry, entry.path.to_string(), None)).unwrap(),
             json!({
                 "id": null,
                 "synced": false,

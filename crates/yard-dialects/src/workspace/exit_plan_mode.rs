@@ -77,7 +77,7 @@ impl Tool for ExitPlanMode {
         };
         let notes = args.notes();
         let left = context.session.leave_plan_mode(context.origin(), context.call, write, notes);
-        let left = left.map_err(|fault| context.told(fault))?;
+        let left = left.map_err(|fault| context.told(fault, &[]))?;
         Ok(Reply {
             mode: "build",
             plan_file: context.shown(&left.path),

@@ -8,6 +8,8 @@ use crate::catalog::Answer;
 use crate::envelope;
 use crate::tool::Stop;
 
+/// What `error` says of wrong arguments.
+const INVALID: &str = "Validation failed";
 const VALIDATION: (u16, &str) = (400, "VALIDATION_ERROR");
 const NOT_FOUND: (u16, &str) = (404, "NOT_FOUND");
 const CONFLICT: (u16, &str) = (409, "CONFLICT");
@@ -35,6 +37,7 @@ pub(super) fn words(code: FaultCode) -> (u16, &'static str) {
         FaultCode::DiskFull => (507, INTERNAL.1),
         FaultCode::Io => INTERNAL,
         FaultCode::Timeout => (504, "TIMEOUT"),
+        FaultCode::NotRun => (500, "EXECUTION_ERROR"),
         FaultCode::Unavailable => (501, "UNAVAILABLE"),
     }
 }
@@ -59,11 +62,11 @@ fn failed(tool: &str, fault: &Fault) -> Answer {
     Answer { ok: false, status, body: body.into(), pending: None }
 }
 
-/// A model that reads only `error` reads everything.
+/// What is wrong stands in `fields` alone, as the document has it; a text for models says all of it.
 fn invalid(fields: &Fields) -> Answer {
-    let error = format!("Validation failed: {fields}");
     let (status, code) = VALIDATION;
-    let body = json!({"success": false, "error": error, "code": code, "fields": fields.to_value()});
+    let fields = fields.to_value();
+    let body = json!({"success": false, "error": INVALID, "code": code, "fields": fields});
     Answer { ok: false, status, body: body.into(), pending: None }
 }
 
@@ -73,6 +76,7 @@ fn argument(tool: &str, fault: &Fault) -> &'static str {
     match (subject, tool) {
         (None, _) => WHOLE,
         (Some(Subject::Path), "mv") => "source",
+        (Some(Subject::Path), "exit_plan_mode") => "plan_file_path",
         (Some(Subject::Path), _) => "path",
         (Some(Subject::Destination), _) => "destination",
         (Some(Subject::Pattern), "find") => "name",
@@ -81,6 +85,7 @@ fn argument(tool: &str, fault: &Fault) -> &'static str {
         (Some(Subject::Find), _) => "old_string",
         (Some(Subject::Replacement), _) => "new_string",
         (Some(Subject::InsertLine), _) => "insert_line",
+        (Some(Subject::Content), "edit" | "plan_edit") => "new_string",
         (Some(Subject::Content), _) => "content",
         (Some(Subject::Hash), _) => "last_read_hash",
         (Some(Subject::Step), _) => "step",
@@ -117,7 +122,7 @@ mod tests {
     /// The table in RULINGS.md, "Faults".
     #[test]
     fn w1_every_fault_has_its_status_and_code() {
-        let table: [(&[FaultCode], u16, &str); 12] = [
+        let table: [(&[FaultCode], u16, &str); 13] = [
             (
                 &[
                     FaultCode::BadArgument,
@@ -149,6 +154,7 @@ mod tests {
             (&[FaultCode::DiskFull], 507, "INTERNAL_ERROR"),
             (&[FaultCode::Io], 500, "INTERNAL_ERROR"),
             (&[FaultCode::Timeout], 504, "TIMEOUT"),
+            (&[FaultCode::NotRun], 500, "EXECUTION_ERROR"),
             (&[FaultCode::Unavailable], 501, "UNAVAILABLE"),
             (&[], 0, ""),
         ];
@@ -159,7 +165,8 @@ mod tests {
                 let (got, body) = answer("read", Fault::new(*code, "why"));
                 assert_eq!((got, body["code"].as_str()), (status, Some(word)), "{code:?}");
                 assert_eq!(body["success"], json!(false));
-                assert!(body["error"].as_str().unwrap().contains("why"));
+                let said = if status == 400 { &body["fields"] } else { &body["error"] };
+                assert!(said.to_string().contains("why"), "{said}");
                 assert_eq!(body.get("fields").is_some(), status == 400, "{code:?}");
             }
         }
@@ -202,7 +209,7 @@ mod tests {
             refused.body,
             json!({
                 "success": false,
-                "error": "Validation failed: path: missing; limit: wrong",
+                "error": "Validation failed",
                 "code": "VALIDATION_ERROR",
                 "fields": {"path": "missing", "limit": "wrong"}
             })

@@ -3,14 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::op;
+use yard_core::{FaultCode, FileKind};
 
 use super::content;
+use crate::paging::is_false;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct FileInfo;
 
 /// Tells the type, size, line count, times and hash of a file, or the type and times of a folder,
-/// without returning its content. A link is described itself, not what it points to.
+/// without returning its content. Of a link it tells of the file or folder that it leads to, and where that
+/// is.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// Full path to the file or folder.
@@ -35,10 +38,16 @@ pub(super) struct Reply {
     updated_at: String,
     /// SHA-256 of its content, the next `last_read_hash`; null for a folder.
     hash: Option<String>,
-    /// Its id; null for what the store does not know.
+    /// Its id; not there for what the store does not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    /// Whether the system manages it.
+    /// Whether the system manages it; not there if it does not.
+    #[serde(skip_serializing_if = "is_false")]
     is_virtual: bool,
+    /// Of a link: what it leads to, which the rest is about. The rest is about the link itself where that is
+    /// not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link_target: Option<String>,
 }
 
 impl Tool for FileInfo {
@@ -49,9 +58,25 @@ impl Tool for FileInfo {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = context.path(&args.path)?;
-        let stat = context.perform(op::Stat { path, want: content::EVERYTHING, follow: false })?;
+        let look = |follow| {
+            context.perform(op::Stat { path: path.clone(), want: content::EVERYTHING, follow })
+        };
+        let found = look(false)?;
+        let shown = context.shown(&found.entry.path);
+        let (stat, link_target) = match found.entry.kind {
+            Some(FileKind::Link) => match look(true) {
+                Ok(target) => {
+                    let leads_to = context.shown(&target.entry.path);
+                    (target, Some(leads_to))
+                }
+                // It leads to nothing.
+                Err(Stop::Fault(fault)) if fault.code() == FaultCode::NotFound => (found, None),
+                Err(stop) => return Err(stop),
+            },
+            _ => (found, None),
+        };
         Ok(Reply {
-            path: context.shown(&stat.entry.path),
+            path: shown,
             file_type: stat.entry.file_type.word(),
             size: stat.entry.size,
             line_count: stat.line_count,
@@ -61,6 +86,7 @@ impl Tool for FileInfo {
             hash: stat.hash.map(|hash| hash.to_string()),
             id: stat.entry.id.map(|id| id.to_string()),
             is_virtual: stat.entry.is_virtual,
+            link_target,
         })
     }
 }

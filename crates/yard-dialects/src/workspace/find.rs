@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use yard_core::FileType;
 use yard_core::op::{self, FindBy, SizeRange};
 
-use super::entry::{self, Entry};
+use super::entry::{self, Found};
 use super::write;
 use crate::paging::{self, is_zero};
 use crate::tool::{Context, Stop, Tool, Work};
@@ -56,12 +56,14 @@ fn limit() -> u64 {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Reply {
     /// What was found.
-    matches: Vec<Entry>,
+    matches: Vec<Found>,
     /// Whether matches remain after these.
     truncated: bool,
-    /// The `cursor` that gives the matches that remain; null if none do.
+    /// The `cursor` that gives the matches that remain; not there if none do.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
-    /// How many files and folders were left out because ignore files exclude them.
+    /// How many files and folders were left out because ignore files exclude them; not there if none were.
+    #[serde(skip_serializing_if = "is_zero")]
     ignored: u64,
     /// How many were left out because they may not be listed; not there if none were.
     #[serde(skip_serializing_if = "is_zero")]
@@ -86,7 +88,7 @@ impl Tool for Find {
             after: args.cursor.as_deref().map(paging::path_cursor).transpose()?,
         })?;
         Ok(Reply {
-            matches: entry::entries(&found.entries, context),
+            matches: entry::found(&found.entries, context)?,
             truncated: found.truncated,
             next: paging::next(&found),
             ignored: found.ignored,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use yard_core::op::{self, FindBy, SizeRange};
 use yard_core::{Fault, Subject};
 
-use super::entry::{self, Entry};
+use super::entry::{self, Found};
 use crate::paging::{self, is_zero};
 use crate::tool::{Context, Stop, Tool, Work};
 
@@ -52,12 +52,14 @@ pub(super) struct Reply {
     /// The folder that was searched.
     base_path: String,
     /// What was found.
-    matches: Vec<Entry>,
+    matches: Vec<Found>,
     /// Whether matches remain after these.
     truncated: bool,
-    /// The `cursor` that gives the matches that remain; null if none do.
+    /// The `cursor` that gives the matches that remain; not there if none do.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
-    /// How many files and folders were left out because ignore files exclude them.
+    /// How many files and folders were left out because ignore files exclude them; not there if none were.
+    #[serde(skip_serializing_if = "is_zero")]
     ignored: u64,
     /// How many were left out because they may not be listed; not there if none were.
     #[serde(skip_serializing_if = "is_zero")]
@@ -89,7 +91,7 @@ impl Tool for Glob {
             pattern: args.pattern,
             patterns: args.patterns,
             base_path: context.shown(&found.path),
-            matches: entry::entries(&found.entries, context),
+            matches: entry::globbed(&found.entries, context)?,
             truncated: found.truncated,
             next: paging::next(&found),
             ignored: found.ignored,
@@ -106,7 +108,7 @@ fn globs(pattern: Option<&String>, patterns: Option<&Vec<String>>) -> Result<Vec
         }
         (None, None) => Err(Stop::argument(
             "pattern",
-            "missing; expected a glob such as `*.rs` or `src/**/*.md`",
+            "missing; expected a glob such as `*.rs` or `src/**/*.md`, or several as `patterns`",
         )),
         (Some(pattern), None) => Ok(vec![checked("pattern", pattern)?]),
         (None, Some(patterns)) if patterns.is_empty() => {
@@ -122,7 +124,7 @@ fn checked(argument: &str, pattern: &str) -> Result<String, Stop> {
     if pattern.trim().is_empty() {
         return Err(Stop::argument(
             argument,
-            "a pattern must not be empty; `**` matches everything",
+            "a pattern must not be empty; send `**` to match everything",
         ));
     }
     if pattern.split('/').any(|part| part.trim() == "..") {

@@ -16,7 +16,8 @@ pub(super) struct Args {
     /// The regular expression, in PostgreSQL's syntax; look-around and back-references work too.
     pattern: String,
     /// Which files: with `%`, `*` (both also match `/`) or `?` a pattern for the whole path
-    /// (`%.rs`, `/src/%`, `src/*`), else text that the path contains. Case does not count.
+    /// (`%.rs`, `/src/%`, `src/*`), or a glob (`test_*.py`, `js/**/*.js`), else text that the path
+    /// contains. Case does not count.
     path_pattern: Option<String>,
     /// Folder or file to search.
     #[serde(default = "root")]
@@ -57,9 +58,11 @@ pub(super) struct Reply {
     matches: Vec<Match>,
     /// Whether matches remain after these.
     truncated: bool,
-    /// The `cursor` that gives the matches that remain; null if none do.
+    /// The `cursor` that gives the matches that remain; not there if none do.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
-    /// How many files and folders were left out because ignore files exclude them.
+    /// How many files and folders were left out because ignore files exclude them; not there if none were.
+    #[serde(skip_serializing_if = "is_zero")]
     ignored: u64,
     /// How many were left out because they may not be read; not there if none were.
     #[serde(skip_serializing_if = "is_zero")]
@@ -74,9 +77,11 @@ struct Match {
     line_number: u64,
     /// The line, without its end.
     line_text: String,
-    /// The lines before it.
+    /// The lines before it; not there if there are none, or none were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     before_context: Vec<String>,
-    /// The lines after it.
+    /// The lines after it; not there if there are none, or none were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     after_context: Vec<String>,
 }
 

@@ -45,7 +45,8 @@ pub(super) struct Reply {
     total: usize,
     /// Whether entries remain after these.
     truncated: bool,
-    /// The `cursor` that gives the entries that remain; null if none do.
+    /// The `cursor` that gives the entries that remain; not there if none do.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<u64>,
 }
 
@@ -71,7 +72,7 @@ impl Tool for Ls {
                 total: listing.total,
                 truncated: listing.truncated,
                 next: listing.truncated.then(|| skip.saturating_add(listing.entries.len() as u64)),
-                entries: entry::entries(&listing.entries, context),
+                entries: entry::entries(&listing.entries, context)?,
             })
         })
     }

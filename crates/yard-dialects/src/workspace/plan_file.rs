@@ -1,7 +1,7 @@
 //! What the plan tools share: which paths are plans, and a plan's whole text.
 
-use yard_core::op::{LineStart, Read, ReadAnswer, Slice, Want};
-use yard_core::{Fault, FaultCode, Subject, WsPath};
+use yard_core::op::{Entry, Find, FindBy, LineStart, Read, ReadAnswer, SizeRange, Slice, Want};
+use yard_core::{Fault, FaultCode, FileKind, Subject, WsPath};
 
 use crate::tool::{Context, Stop};
 
@@ -27,7 +27,7 @@ pub(super) fn read(path: &WsPath, context: &Context<'_>) -> Result<ReadAnswer, S
     let answer = context.perform(Read {
         path: path.clone(),
         slice: Slice::Lines { start: LineStart::FromStart(0), limit: None },
-        want: Want { hash: true, line_count: false, synced: true },
+        want: Want { hash: true, synced: true, ..Want::default() },
         max_bytes: context.limits().load_bytes,
     })?;
     if answer.truncated {
@@ -36,4 +36,26 @@ pub(super) fn read(path: &WsPath, context: &Context<'_>) -> Result<ReadAnswer, S
         return Err(Fault::new(FaultCode::TooLarge, message).about(Subject::Path).into());
     }
     Ok(answer)
+}
+
+/// Every plan file below the folder, which need not be there.
+pub(super) fn all(context: &Context<'_>) -> Result<Vec<Entry>, Stop> {
+    let found = context.perform(Find {
+        path: context.own_path(FOLDER)?,
+        by: FindBy::Globs(vec![format!("*{END}")]),
+        file_type: None,
+        size: SizeRange::default(),
+        recursive: true,
+        include_ignored: true,
+        limit: None,
+        after: None,
+    });
+    match found {
+        Ok(found) => {
+            let is_file = |entry: &Entry| entry.kind == Some(FileKind::File);
+            Ok(found.entries.into_iter().filter(is_file).collect())
+        }
+        Err(Stop::Fault(fault)) if fault.code() == FaultCode::NotFound => Ok(Vec::new()),
+        Err(stop) => Err(stop),
+    }
 }

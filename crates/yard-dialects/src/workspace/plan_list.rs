@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::op::{Entry, Find, FindBy, LineStart, Read, SizeRange, Slice, Want};
-use yard_core::{FaultCode, FileKind, Timestamp, WsPath};
+use yard_core::op::{Entry, LineStart, Read, Slice, Want};
+use yard_core::{FaultCode, Timestamp, WsPath};
 
 use super::front_matter::{Metadata, Plan, Status};
 use super::plan_file;
@@ -43,7 +43,8 @@ pub(super) struct Reply {
     total: usize,
     /// Whether plans remain after these.
     truncated: bool,
-    /// The `cursor` that gives the plans that remain; null if none do.
+    /// The `cursor` that gives the plans that remain; not there if none do.
+    #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<u64>,
 }
 
@@ -73,7 +74,7 @@ impl Tool for PlanList {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let status = args.status.as_deref().map(Status::named).transpose()?;
         let mut plans = Vec::new();
-        for entry in entries(context)? {
+        for entry in plan_file::all(context)? {
             plans.extend(found(&entry, context)?.filter(|plan| has_status(plan, status)));
         }
         plans.sort_by(|a, b| (Reverse(a.at), &a.path).cmp(&(Reverse(b.at), &b.path)));
@@ -86,28 +87,6 @@ impl Tool for PlanList {
         let next = skip + shown.len();
         let truncated = next < total;
         Ok(Reply { plans: shown, total, truncated, next: truncated.then_some(next as u64) })
-    }
-}
-
-/// Every plan file below the folder, which need not be there.
-fn entries(context: &Context<'_>) -> Result<Vec<Entry>, Stop> {
-    let found = context.perform(Find {
-        path: context.own_path(plan_file::FOLDER)?,
-        by: FindBy::Globs(vec![format!("*{}", plan_file::END)]),
-        file_type: None,
-        size: SizeRange::default(),
-        recursive: true,
-        include_ignored: true,
-        limit: None,
-        after: None,
-    });
-    match found {
-        Ok(found) => {
-            let is_file = |entry: &Entry| entry.kind == Some(FileKind::File);
-            Ok(found.entries.into_iter().filter(is_file).collect())
-        }
-        Err(Stop::Fault(fault)) if fault.code() == FaultCode::NotFound => Ok(Vec::new()),
-        Err(stop) => Err(stop),
     }
 }
 

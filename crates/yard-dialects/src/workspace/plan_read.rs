@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yard_core::lines::{self, LineSlice};
-use yard_core::op::LineStart;
+use yard_core::op::{LineStart, Stat, Want};
+use yard_core::{FaultCode, WsPath};
 
 use super::front_matter::{Metadata, Plan};
 use super::plan_file;
@@ -27,6 +28,7 @@ pub(super) struct Args {
     #[serde(default = "limit")]
     limit: u64,
     /// Where a cut answer goes on: its `cursor`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<u64>,
 }
 
@@ -57,7 +59,8 @@ pub(super) struct Reply {
     /// The next unread line, to be sent as `cursor`; null if none remains.
     cursor: Option<u64>,
     /// A line was longer than one answer may be and was cut: `read` goes on with this as its
-    /// `byte_offset`; else null.
+    /// `byte_offset`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     cut_at_byte: Option<u64>,
 }
 
@@ -70,7 +73,10 @@ impl Tool for PlanRead {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let path = match (&args.path, &args.name) {
             (Some(path), None) => plan_file::path(path, "path", context)?,
-            (None, Some(name)) => plan_file::path(&below_plans(name), "name", context)?,
+            (None, Some(name)) if name.trim().is_empty() => {
+                return Err(Stop::argument("name", "must not be empty: send the name of a plan"));
+            }
+            (None, Some(name)) => named(name, context)?,
             (Some(_), Some(_)) => {
                 return Err(Stop::argument("name", "send either `path` or `name`, not both"));
             }
@@ -97,6 +103,32 @@ impl Tool for PlanRead {
             cursor: shown.next,
             cut_at_byte: shown.cut_at.map(|at| (plan.head.len() + at) as u64),
         })
+    }
+}
+
+/// The plan of that name: the one directly below the folder of plans, else the only one in a folder below it,
+/// because `plan_list` shows the name of such a plan without its folder.
+fn named(name: &str, context: &Context<'_>) -> Result<WsPath, Stop> {
+    let path = plan_file::path(&below_plans(name), "name", context)?;
+    let stat = Stat { path: path.clone(), want: Want::default(), follow: false };
+    match context.perform(stat) {
+        Err(Stop::Fault(fault)) if fault.code() == FaultCode::NotFound && !name.contains('/') => {}
+        _ => return Ok(path),
+    }
+    let entries = plan_file::all(context)?.into_iter();
+    let same: Vec<WsPath> =
+        entries.map(|entry| entry.path).filter(|other| other.name() == path.name()).collect();
+    match same.as_slice() {
+        [] => Ok(path),
+        [only] => Ok(only.clone()),
+        several => {
+            let paths: Vec<String> = several.iter().map(|path| context.shown(path)).collect();
+            let message = format!(
+                "is the name of several plans: {}; send the `path` of one of them",
+                paths.join(", ")
+            );
+            Err(Stop::argument("name", message))
+        }
     }
 }
 

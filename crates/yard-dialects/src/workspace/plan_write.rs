@@ -59,7 +59,7 @@ impl Tool for PlanWrite {
         let status = Status::named(&args.status)?;
         let title = args.title.trim();
         if title.is_empty() {
-            return Err(Stop::argument("title", "must not be empty"));
+            return Err(Stop::argument("title", "must not be empty: send what the plan is about"));
         }
         let path = match &args.path {
             Some(text) => plan_file::path(text, "path", context)?,

@@ -38,6 +38,9 @@ pub(super) struct Args {
     byte_offset: Option<u64>,
     /// Most bytes to return with `byte_offset`; all that one answer may hold if not given.
     byte_limit: Option<u64>,
+    /// Return `hash` and `total_lines` also of a file above 8 MiB, all of which is read for it.
+    #[serde(default)]
+    hash: bool,
 }
 
 fn limit() -> u64 {
@@ -51,11 +54,11 @@ pub(super) struct Reply {
     /// Its text, line ends included, or the JSON value that it holds.
     #[schemars(with = "Value")]
     content: Content,
-    /// SHA-256 of the whole file.
+    /// SHA-256 of the whole file; null for a file above 8 MiB whose hash is not known, unless `hash` was sent.
     hash: Option<String>,
     /// Whether the store's newest version is what is on disk.
     synced: Option<bool>,
-    /// Lines of the whole file; null for a JSON value.
+    /// Lines of the whole file; null for a JSON value, and for a file above 8 MiB unless `hash` was sent.
     total_lines: Option<u64>,
     /// Whether something remains after `content`; null for a JSON value.
     truncated: Option<bool>,
@@ -63,12 +66,20 @@ pub(super) struct Reply {
     offset: Option<u64>,
     /// The limit that was used; null for a JSON value and for bytes.
     limit: Option<u64>,
-    /// The next unread line, to be sent as `cursor`; null if none remains, and for bytes.
+    /// The next unread line, to be sent as `cursor`; not there if none remains, and for bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<u64>,
-    /// A line was longer than one answer may be and was cut: send this as `byte_offset` to read on;
-    /// else null.
+    /// A line was longer than one answer may be and was cut: send this as `byte_offset` to read on.
+    #[serde(skip_serializing_if = "Option::is_none")]
     cut_at_byte: Option<u64>,
+    /// How to get what is null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'static str>,
 }
+
+/// Why a large file has no hash.
+const NOT_SUMMED: &str = "hash and total_lines are left out of a file above 8 MiB, because all of it would have to be \
+    read: send `hash: true`, or call file_info, if you need them";
 
 /// What a file holds.
 #[derive(Serialize)]
@@ -107,7 +118,7 @@ impl Tool for Read {
         let answer = context.perform(op::Read {
             path: path.clone(),
             slice,
-            want: content::EVERYTHING,
+            want: if args.hash { content::EVERYTHING } else { content::WHAT_IS_CHEAP },
             max_bytes,
         })?;
         if answer.json && matches!(slice, Slice::Lines { .. }) {
@@ -141,7 +152,7 @@ fn slice(args: &Args, answer_bytes: u64) -> Result<Slice, Stop> {
     if args.byte_limit.is_some() {
         return Err(Fields::one(
             "byte_limit",
-            "goes with `byte_offset`, which is missing; `limit` counts lines",
+            "goes with `byte_offset`, which is missing: send both, or `limit`, which counts lines",
         )
         .into());
     }
@@ -168,6 +179,7 @@ fn value_reply(value: Value, whole: &ReadAnswer, context: &Context<'_>) -> Reply
         limit: None,
         cursor: None,
         cut_at_byte: None,
+        message: None,
     }
 }
 
@@ -183,6 +195,7 @@ fn text_reply(answer: ReadAnswer, slice: Slice, limit: u64, context: &Context<'_
         limit: by_lines.then_some(limit),
         cursor: next_line(&answer).filter(|_| by_lines),
         cut_at_byte: answer.cut_at_byte,
+        message: (answer.hash.is_none() && answer.synced.is_some()).then_some(NOT_SUMMED),
         content: Content::Text(answer.text),
     }
 }
@@ -199,7 +212,8 @@ mod tests {
     use super::*;
 
     fn args(offset: i64, limit: u64, cursor: Option<u64>) -> Args {
-        Args { path: "/a".to_owned(), offset, limit, cursor, byte_offset: None, byte_limit: None }
+        let path = "/a".to_owned();
+        Args { path, offset, limit, cursor, byte_offset: None, byte_limit: None, hash: false }
     }
 
     #[test]
@@ -231,6 +245,7 @@ mod tests {
             limit: None,
             cursor: None,
             cut_at_byte: None,
+            message: None,
         };
         Read::told(reply).unwrap().as_str().to_owned()
     }

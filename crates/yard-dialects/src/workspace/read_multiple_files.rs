@@ -44,7 +44,8 @@ struct File {
     success: bool,
     /// Its text, line ends included, or the JSON value that it holds; null if it was not read.
     content: Option<Value>,
-    /// SHA-256 of the whole file; null if it was not read.
+    /// SHA-256 of the whole file; null if it was not read, and for a file above 8 MiB whose hash is not known
+    /// (`file_info` tells it).
     hash: Option<String>,
     /// Whether the store's newest version is what is on disk; null if it was not read.
     synced: Option<bool>,
@@ -54,10 +55,12 @@ struct File {
     total_lines: Option<u64>,
     /// Whether something remains after `content`; null if it was not read.
     truncated: Option<bool>,
-    /// The next unread line, to be sent to `read` as `cursor`; null if nothing remains.
+    /// The next unread line, to be sent to `read` as `cursor`; not there if nothing remains.
+    #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<u64>,
     /// A line was longer than its share of the answer and was cut: send this to `read` as
-    /// `byte_offset` to read on; else null.
+    /// `byte_offset` to read on.
+    #[serde(skip_serializing_if = "Option::is_none")]
     cut_at_byte: Option<u64>,
 }
 
@@ -88,7 +91,8 @@ impl Tool for ReadMultipleFiles {
 fn one(text: &str, limit: u64, share: u64, context: &Context<'_>) -> Result<(File, u64), Stop> {
     let path = context.path(text)?;
     let slice = Slice::Lines { start: LineStart::FromStart(0), limit: paging::lines(limit) };
-    let read = op::Read { path: path.clone(), slice, want: content::EVERYTHING, max_bytes: share };
+    let read =
+        op::Read { path: path.clone(), slice, want: content::WHAT_IS_CHEAP, max_bytes: share };
     let answer = context.perform(read)?;
     if answer.json
         && let Some((value, whole)) = content::value(&path, share, context)?

@@ -1,6 +1,7 @@
 //! One edit, said in every dialect, leaves byte-identical files: whatever the encoding, the line ending
 //! and the end of the file (R5). What it does not name stays, in its own file and in the others.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use base64::Engine as _;
@@ -31,7 +32,7 @@ struct Case {
     is_closed: bool,
     writing: Writing,
     /// Other files of the tree, by name.
-    others: Vec<(String, Vec<u8>)>,
+    others: BTreeMap<String, Vec<u8>>,
 }
 
 impl Case {
@@ -135,8 +136,10 @@ fn case() -> impl Strategy<Value = Case> {
     let new = prop::collection::vec(word, 1..4);
     let writing = prop_oneof![Just(Writing::Utf8), Just(Writing::Utf8Bom), Just(Writing::Utf16Le)];
     let ending = prop_oneof![Just("\n"), Just("\r\n")];
-    let others = prop::collection::vec(
-        ("[a-z]{1,6}(/[a-z ]{1,5}[a-z])?", prop::collection::vec(any::<u8>(), 0..20)),
+    // Each file has a name of its own.
+    let others = prop::collection::btree_map(
+        "[a-z]{1,6}(/[a-z ]{1,5}[a-z])?",
+        prop::collection::vec(any::<u8>(), 0..20),
         0..3,
     );
     let place = (any::<prop::sample::Index>(), any::<prop::sample::Index>());

@@ -197,7 +197,7 @@ fn each_tool_asks_for_what_its_document_says() {
 
 /// The table in RULINGS.md, "Faults": the words of `file` (for a tool that reads, for one that writes)
 /// and of `assistant`.
-const FAULTS: [(FaultCode, &str, &str, &str); 23] = [
+const FAULTS: [(FaultCode, &str, &str, &str); 24] = [
     (FaultCode::BadArgument, "invalid_arguments", "invalid_arguments", "INVALID_ARGUMENTS"),
     (FaultCode::TextNotFound, "find_not_found", "find_not_found", "INVALID_ARGUMENTS"),
     (FaultCode::TextNotUnique, "find_not_unique", "find_not_unique", "INVALID_ARGUMENTS"),
@@ -220,6 +220,7 @@ const FAULTS: [(FaultCode, &str, &str, &str); 23] = [
     (FaultCode::DiskFull, "write_failed", "write_failed", "IO_ERROR"),
     (FaultCode::Io, "io_error", "write_failed", "IO_ERROR"),
     (FaultCode::Timeout, "timeout", "timeout", "TIMEOUT"),
+    (FaultCode::NotRun, "unavailable", "unavailable", "EXECUTION_ERROR"),
     (FaultCode::Unavailable, "unavailable", "unavailable", "UNAVAILABLE"),
 ];
 

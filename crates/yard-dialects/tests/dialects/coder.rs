@@ -29,7 +29,6 @@ fn c1_lines_are_numbered_with_an_arrow() {
     assert_eq!(reply["content"], content);
     let metadata = json!({
         "truncated": false, "lineCount": 4, "filePath": "package.json", "preview": false,
-        "nextByte": null
     });
     assert_eq!(reply["metadata"], metadata);
 }
@@ -156,6 +155,39 @@ fn c3_multiedit_is_all_or_nothing() {
     assert_eq!(reply, expected);
     assert_eq!(yard.bytes("/a.txt"), b"A B B\n");
     fails(&yard, "multiedit", json!({"filePath": "a.txt", "edits": []}), "INVALID_ARGUMENTS");
+}
+
+#[test]
+fn c3_a_copy_of_git_is_reported_as_one() {
+    let yard = Yard::new();
+    yard.put("/a.txt", "one\ntwo\n");
+    let patch = "diff --git a/a.txt b/b.txt\nsimilarity index 50%\ncopy from a.txt\ncopy to b.txt\n\
+                 --- a/a.txt\n+++ b/b.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n";
+    let reply = ok(&yard, "apply_patch", json!({"patchText": patch}));
+    let copied = json!([{"path": "b.txt", "action": "copy", "copiedFrom": "a.txt"}]);
+    assert_eq!(reply["files"], copied);
+    assert_eq!(yard.bytes("/a.txt"), b"one\ntwo\n");
+    assert_eq!(yard.bytes("/b.txt"), b"one\nthree\n");
+    let again = patch.replace("b.txt", "c.txt");
+    let reply = super::ok(&yard, "codex", "apply_patch_json", json!({"patch": again}));
+    let file = &reply["results"][0];
+    assert_eq!(
+        (&file["created"], &file["copied_from"]),
+        (&json!(true), &json!("a.txt")),
+        "{reply}"
+    );
+}
+
+#[test]
+fn a_tab_or_newline_in_a_name_is_quoted_in_a_diff_as_git_does() {
+    let yard = Yard::new();
+    let reply = ok(&yard, "write", json!({"filePath": "two\nlines\tand.txt", "content": "x\n"}));
+    let diff = "--- /dev/null\n+++ \"b/two\\nlines\\tand.txt\"\n@@ -0,0 +1 @@\n+x\n";
+    assert_eq!(reply["diff"], diff);
+    let changed = diff.replace("/dev/null", "\"a/two\\nlines\\tand.txt\"");
+    let changed = changed.replace("@@ -0,0 +1 @@\n+x", "@@ -1 +1 @@\n-x\n+y");
+    ok(&yard, "apply_patch", json!({"patchText": changed}));
+    assert_eq!(yard.bytes("/two\nlines\tand.txt"), b"y\n");
 }
 
 /// The example of `apply_patch`: two names, so that a file is updated and moved.

@@ -16,8 +16,11 @@ mod coder;
 mod codex;
 mod file;
 mod fuzzed;
+mod globs;
+mod mistakes;
 mod paths;
 mod reading;
+mod sessions;
 
 use serde_json::{Value, json};
 use yard_dialects::Answer;

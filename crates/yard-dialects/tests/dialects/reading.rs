@@ -198,6 +198,16 @@ fn a_step_shows_no_diff_of_what_may_not_be_read() {
 }
 
 #[test]
+fn a_diff_that_may_not_be_shown_is_empty_and_not_cut() {
+    let yard = furnished(&json!([{"effect": "read", "path": "secrets/**", "then": "deny"}]));
+    let args = json!({"filePath": "secrets/new.txt", "content": "x\n"});
+    let answer = call(&yard, &yard.session(), "coder", "write", args);
+    let reply = &answer.body["result"];
+    let diff = (&reply["diff"], &reply["diffTruncated"]);
+    assert_eq!(diff, (&json!(""), &json!(false)), "{}", answer.body);
+}
+
+#[test]
 fn agents_speak_as_agents() {
     let yard = Yard::new();
     let call = yard.surroundings();

@@ -30,6 +30,17 @@ impl Session {
         Self { has_no_person: true, ..self.clone() }
     }
 
+    /// The same session in a process that ends with the call: terminals end with it.
+    #[must_use]
+    pub fn for_one_call(&self) -> Self {
+        Self { is_for_one_call: true, ..self.clone() }
+    }
+
+    /// Whether what a call leaves running ends with the call.
+    pub fn is_for_one_call(&self) -> bool {
+        self.is_for_one_call
+    }
+
     /// A fault if the caller may not use a toolset.
     pub fn check_toolset(&self, toolset: &str) -> Result<()> {
         let Some(own) = &self.toolsets else { return Ok(()) };
@@ -38,7 +49,7 @@ impl Session {
             return Ok(());
         }
         let message = format!(
-            "this caller may use the toolset {} and no other; {meant} is not among them",
+            "this caller may use the toolset {} and no other: call a tool of it. {meant} is not among them",
             own.join(", ")
         );
         Err(Fault::new(FaultCode::Denied, message))
@@ -142,7 +153,7 @@ impl Session {
         if denied || !acts || chat.mode(self)? == Mode::Build {
             return Ok(verdict);
         }
-        Ok(match plan_mode::judge(effect) {
+        Ok(match plan_mode::judge(origin.toolset, effect) {
             Verdict::Allow => verdict,
             refused => refused,
         })

@@ -70,7 +70,7 @@ impl Session {
         match reads.into_iter().find(withheld) {
             None => Verdict::Allow,
             Some(one) => Verdict::Deny(format!(
-                "{} is what a command said that could read files which you may not read",
+                "{} is what a command said that could read files which you may not read. Run the command again yourself",
                 one.path
             )),
         }

@@ -63,7 +63,7 @@ impl Query {
         dedup(&mut parts);
         dedup(&mut terms);
         if parts.is_empty() {
-            let message = "the query holds no word to look for. Send a name (`read_all`, `Tree::walk`) or words (`retry with backoff`); for other characters search by regular expression";
+            let message = "the query holds no word to look for. Send a name (`read_all`, `Tree.walk`) or words (`retry with backoff`); for other characters search by regular expression";
             return Err(Fault::new(FaultCode::BadArgument, message).about(Subject::Pattern));
         }
         let is_name = !text.trim().contains(char::is_whitespace);

@@ -187,7 +187,9 @@ fn parts(path: &[u8]) -> impl DoubleEndedIterator<Item = Vec<u8>> + '_ {
 }
 
 fn outside(path: &WsPath) -> Fault {
-    let message = format!("{path} is, or goes through, a link that leaves the workspace");
+    let message = format!(
+        "{path} is, or goes through, a link that leaves the workspace. Name a file or folder of the workspace itself"
+    );
     Fault::new(FaultCode::PathOutside, message).about(Subject::Path)
 }
 

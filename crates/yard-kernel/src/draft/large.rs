@@ -1,9 +1,14 @@
 //! Files that are too large to load. Such a file becomes a version by being kept itself, which happens when
-//! a step takes it out of its place. Of one that stays in its place the store must not say that it is kept.
+//! a step takes it out of its place. Of one that stays in its place the store must not say that it is kept,
+//! unless a copy of it is.
 
-use yard_core::{ContentHash, FileId};
+use yard_core::{ContentHash, FileId, Result, VersionId, WsPath};
+use yard_store::Prepared;
 
-use super::{Draft, Planner};
+use super::{Draft, Observed, Planner};
+use crate::disk::Shape;
+use crate::output;
+use crate::workspace::store_fault;
 
 /// A large file that a plan adopted, to be kept under `name` if the plan takes it out of its place.
 pub(super) struct LargeFile {
@@ -13,6 +18,30 @@ pub(super) struct LargeFile {
 }
 
 impl Planner<'_> {
+    /// Keeps a copy of a large file as a version, unless the store has that content. The copy is flushed
+    /// before its step is recorded; a file that changed meanwhile fails the step's expectation.
+    pub(super) fn keep_copy(
+        &mut self,
+        hash: ContentHash,
+        path: &WsPath,
+        observed: &Observed,
+    ) -> Result<ContentHash> {
+        let known = self.store().locate(&hash).map_err(store_fault)?;
+        if known.as_ref().is_some_and(|located| !output::may_go(located)) {
+            return Ok(hash);
+        }
+        let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
+        let (source, _) = disk.open_seen(path, &observed.stat)?;
+        let shape = Shape { mode: None, owner: None, taking: None };
+        let copy = stage.copy(disk, source, &shape, path)?;
+        copy.flush(path)?;
+        // The hash tells a sweep whose content it is, should the step never come.
+        let name = format!("{hash}-{}", VersionId::new(self.call.world()));
+        self.draft.kept.push(copy.keep_too(&name, path)?);
+        self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), name));
+        Ok(hash)
+    }
+
     /// Takes back that large files become versions, for those that this plan leaves in their places.
     pub(super) fn leave_large_files_in_place(&mut self) {
         let large = std::mem::take(&mut self.large);

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use encoding_rs::Encoding;
-use html_to_markdown_rs::ConversionOptions;
+use html_to_markdown_rs::{ConversionOptions, PreprocessingOptions};
 use yard_core::text::{self, NotText};
 use yard_core::{Call, Fault, FaultCode, Result};
 
@@ -183,6 +183,16 @@ fn convert(html: &str, base: String) -> Result<(String, bool)> {
         base_url: Some(base),
         capture_svg: false,
         extract_images: false,
+        // Navigation is left out and nothing else: pages have their content in forms, and titles in headers.
+        preprocessing: PreprocessingOptions {
+            remove_navigation: false,
+            remove_forms: false,
+            ..PreprocessingOptions::default()
+        },
+        exclude_selectors: vec!["nav".to_owned()],
+        // Without a sign x² would be x2.
+        sup_symbol: "^".to_owned(),
+        sub_symbol: "~".to_owned(),
         ..ConversionOptions::default()
     };
     let made = html_to_markdown_rs::convert(html, options);

@@ -20,7 +20,10 @@ impl Target {
     /// Reads an address as a caller wrote it.
     pub fn parse(text: &str) -> Result<Self> {
         if text.len() > MOST_BYTES {
-            return Err(bad(text, &format!("it is longer than {MOST_BYTES} bytes")));
+            return Err(bad(
+                text,
+                &format!("it is longer than {MOST_BYTES} bytes; send a shorter one"),
+            ));
         }
         let url = Url::parse(text.trim()).map_err(|error| match error {
             url::ParseError::RelativeUrlWithoutBase => {
@@ -42,7 +45,10 @@ impl Target {
 
     fn of(mut url: Url, text: &str) -> Result<Self> {
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(bad(text, "only http and https addresses can be fetched"));
+            return Err(bad(
+                text,
+                "only http and https addresses can be fetched; send one of these",
+            ));
         }
         if !url.username().is_empty() || url.password().is_some() {
             let why = "a name or password in an address is not sent; use an Authorization header";

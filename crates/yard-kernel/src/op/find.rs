@@ -5,17 +5,17 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use yard_core::op::{Find, FindBy, Found};
 use yard_core::{
     Call, Effect, EffectKind, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath,
 };
 
 use crate::disk::Stats;
+use crate::globs::{Globs, GlobsBuilder};
 use crate::op::broke_off;
-use crate::op::list::{Lookup, folder_at};
+use crate::op::list::{Lookup, as_folder, folder_at};
 use crate::spilled;
-use crate::virtual_files::Shown;
+use crate::virtual_files::{Shown, names_their_folder};
 use crate::walk::{Flow, Rules, Visit, Walk};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
@@ -34,6 +34,14 @@ impl Execute for Find {
 
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Found>> {
         let (base, shown) = folder_at(workspace, &self.path)?;
+        let shown = match &self.by {
+            FindBy::Globs(globs) if base.is_root() && names_chats(globs) => {
+                workspace.all_shown()?
+            }
+            FindBy::Globs(_) => shown,
+            // Only globs show what is not on disk.
+            FindBy::Any | FindBy::Name(_) => shown.hidden(&base),
+        };
         let names = Names::new(&self.by, &base)?;
         let mut search = Search {
             find: self,
@@ -66,6 +74,11 @@ impl Execute for Find {
             answer: Found { path: base, entries: found, truncated, ignored, withheld },
         })
     }
+}
+
+/// Whether one of these patterns names the folder of virtual files.
+pub(crate) fn names_chats(globs: &[String]) -> bool {
+    globs.iter().any(|glob| names_their_folder(glob))
 }
 
 /// Walks in order and hands over what has the right name; how many entries were ignored, and how many of the
@@ -127,7 +140,7 @@ impl Search<'_> {
 
     /// The entry, if its metadata is what is looked for too.
     fn matching(&mut self, visit: Visit) -> Result<Option<yard_core::op::Entry>> {
-        let is_folder = visit.kind.known() == Some(FileKind::Folder);
+        let is_folder = self.workspace.is_folder(&visit)?;
         if self.find.size.is_set() && is_folder {
             return Ok(None);
         }
@@ -151,67 +164,190 @@ impl Search<'_> {
         }
         let node = self.lookup.node(&path)?;
         let known = self.workspace.judge(node, &path, &stat, None, self.call)?;
-        Ok(Some(self.workspace.entry(path, &stat, &known)))
+        let entry = self.workspace.entry(path, &stat, &known);
+        Ok(Some(if is_folder { as_folder(entry) } else { entry }))
     }
 }
 
 /// Patterns, told apart by what they are matched against.
 pub(crate) struct Names {
     any: bool,
-    by_name: GlobSet,
-    by_path: GlobSet,
-    folders_by_path: GlobSet,
+    wanted: Box<Patterns>,
+    /// What patterns that begin with `!` leave out, with everything below it.
+    left_out: Box<Patterns>,
+    /// The length of the path of the folder that is searched: what is above it is left out by nothing.
+    base: usize,
+}
+
+#[derive(Default)]
+struct Patterns {
+    by_name: Globs,
+    by_path: Globs,
+    folders_by_path: Globs,
 }
 
 impl Names {
     pub(crate) fn new(by: &FindBy, base: &WsPath) -> Result<Self> {
-        let (mut by_name, mut by_path, mut folders) =
-            (GlobSetBuilder::new(), GlobSetBuilder::new(), GlobSetBuilder::new());
+        let (mut wanted, mut left_out) = (PatternsBuilder::default(), PatternsBuilder::default());
+        let mut any = matches!(by, FindBy::Any);
         match by {
             FindBy::Any => {}
             FindBy::Name(pattern) => {
                 check_length(std::slice::from_ref(pattern))?;
-                // `find -name` knows no alternatives: braces are themselves.
-                by_name.add(glob(&pattern.replace('{', "[{]").replace('}', "[}]"), pattern)?);
+                let glob = name_glob(pattern)?;
+                wanted.by_name.add(&glob, pattern)?;
+                // `find -name` knows no groups: a name that looks like one is found, too.
+                if pattern.contains('(') {
+                    wanted.by_name.add(&glob.replace('(', "[(]"), pattern)?;
+                }
             }
             FindBy::Globs(patterns) => {
                 check_length(patterns)?;
+                any = !patterns.is_empty();
                 for pattern in patterns {
-                    let trimmed = pattern.trim_end_matches('/');
-                    let set = match (trimmed.contains('/'), trimmed.len() < pattern.len()) {
-                        (false, false) => {
-                            by_name.add(glob(trimmed, pattern)?);
-                            continue;
+                    match negated(pattern) {
+                        Some(rest) => left_out.add(rest.trim_end_matches('/'), pattern, base)?,
+                        None => {
+                            any = false;
+                            wanted.add(pattern, pattern, base)?;
                         }
-                        (_, true) => &mut folders,
-                        (true, false) => &mut by_path,
-                    };
-                    set.add(glob(&from_root(trimmed, base), pattern)?);
+                    }
                 }
             }
         }
-        let build = |set: GlobSetBuilder| set.build().map_err(|error| bad_glob("", &error));
-        Ok(Self {
-            any: matches!(by, FindBy::Any),
-            by_name: build(by_name)?,
-            by_path: build(by_path)?,
-            folders_by_path: build(folders)?,
-        })
+        let (wanted, left_out) = (Box::new(wanted.build()?), Box::new(left_out.build()?));
+        Ok(Self { any, wanted, left_out, base: base.relative().len() })
     }
 
     pub(crate) fn hold(&self, visit: &Visit) -> bool {
-        let is_folder = visit.kind.known() == Some(FileKind::Folder);
-        self.any || self.hold_path(&visit.path, is_folder)
+        self.hold_path(&visit.path, visit.kind.known() == Some(FileKind::Folder))
     }
 
     pub(crate) fn hold_path(&self, path: &WsPath, is_folder: bool) -> bool {
         let relative = path.relative();
-        let start = memchr::memrchr(b'/', relative).map_or(0, |at| at + 1);
-        let is = |set: &GlobSet, bytes: &[u8]| !set.is_empty() && set.is_match(as_path(bytes));
-        is(&self.by_name, &relative[start..])
-            || is(&self.by_path, relative)
-            || (is_folder && is(&self.folders_by_path, relative))
+        (self.any || self.wanted.hold(relative, is_folder)) && !self.leave_out(relative)
     }
+
+    /// Whether it, or a folder above it that is below where the search began, is left out.
+    fn leave_out(&self, relative: &[u8]) -> bool {
+        if self.left_out.is_empty() {
+            return false;
+        }
+        let ends = memchr::memchr_iter(b'/', relative).filter(|end| *end > self.base);
+        ends.chain([relative.len()]).any(|end| self.left_out.hold(&relative[..end], true))
+    }
+}
+
+/// What a pattern leaves out that begins with `!`, as ripgrep has it; `!(` begins a group.
+fn negated(pattern: &str) -> Option<&str> {
+    pattern.strip_prefix('!').filter(|rest| !rest.is_empty() && !rest.starts_with('('))
+}
+
+impl Patterns {
+    fn is_empty(&self) -> bool {
+        self.by_name.is_empty() && self.by_path.is_empty() && self.folders_by_path.is_empty()
+    }
+
+    fn hold(&self, relative: &[u8], is_folder: bool) -> bool {
+        let start = memchr::memrchr(b'/', relative).map_or(0, |at| at + 1);
+        self.by_name.is_match(as_path(&relative[start..]))
+            || self.by_path.is_match(as_path(relative))
+            || (is_folder && self.folders_by_path.is_match(as_path(relative)))
+    }
+}
+
+#[derive(Default)]
+struct PatternsBuilder {
+    by_name: GlobsBuilder,
+    by_path: GlobsBuilder,
+    folders_by_path: GlobsBuilder,
+}
+
+impl PatternsBuilder {
+    fn add(&mut self, pattern: &str, shown: &str, base: &WsPath) -> Result<()> {
+        let trimmed = pattern.trim_end_matches('/');
+        let set = match (trimmed.contains('/'), trimmed.len() < pattern.len()) {
+            (false, false) => return self.by_name.add(trimmed, shown),
+            (_, true) => &mut self.folders_by_path,
+            (true, false) => &mut self.by_path,
+        };
+        set.add(&from_root(trimmed, base), shown)
+    }
+
+    fn build(self) -> Result<Patterns> {
+        Ok(Patterns {
+            by_name: self.by_name.build()?,
+            by_path: self.by_path.build()?,
+            folders_by_path: self.folders_by_path.build()?,
+        })
+    }
+}
+
+/// What POSIX's character classes stand for, as `find -name` has them in the C locale. None begins with a
+/// character that would negate the set that it is first in.
+const POSIX_CLASSES: [(&str, &str); 12] = [
+    ("alpha", "a-zA-Z"),
+    ("digit", "0-9"),
+    ("alnum", "a-zA-Z0-9"),
+    ("upper", "A-Z"),
+    ("lower", "a-z"),
+    ("space", " \t-\r"),
+    ("blank", " \t"),
+    ("punct", ":-@[-`{-~!-/"),
+    ("xdigit", "0-9a-fA-F"),
+    ("cntrl", "\u{0}-\u{1f}\u{7f}"),
+    ("print", " -~"),
+    ("graph", "\"-~!"),
+];
+
+/// A pattern of `find -name` as a glob: character classes are written out, and braces are themselves, because
+/// it knows no alternatives.
+fn name_glob(pattern: &str) -> Result<String> {
+    let (mut written, mut rest, mut in_set) = (String::new(), pattern, false);
+    while let Some(first) = rest.chars().next() {
+        let class = rest.strip_prefix("[:").and_then(|rest| rest.split_once(":]"));
+        match (first, class) {
+            ('[', Some((name, behind))) if in_set => {
+                written.push_str(posix_class(name)?);
+                rest = behind;
+                continue;
+            }
+            ('[', _) if !in_set => {
+                // A bracket right at the start of a set is one of its characters.
+                let negation = rest[1..].starts_with(['!', '^']);
+                let start = 1 + usize::from(negation);
+                let length = start + usize::from(rest[start..].starts_with(']'));
+                written.push_str(&rest[..length]);
+                (rest, in_set) = (&rest[length..], true);
+                continue;
+            }
+            (']', _) => in_set = false,
+            ('\\', _) if !in_set => {
+                let escaped = rest[1..].chars().next().map_or(0, char::len_utf8);
+                written.push_str(&rest[..=escaped]);
+                rest = &rest[1 + escaped..];
+                continue;
+            }
+            ('{' | '}', _) if !in_set => {
+                written.push_str(&format!("[{first}]"));
+                rest = &rest[1..];
+                continue;
+            }
+            _ => {}
+        }
+        written.push(first);
+        rest = &rest[first.len_utf8()..];
+    }
+    Ok(written)
+}
+
+fn posix_class(name: &str) -> Result<&'static str> {
+    let known = POSIX_CLASSES.iter().find(|(known, _)| *known == name);
+    known.map(|(_, characters)| *characters).ok_or_else(|| {
+        let known = POSIX_CLASSES.map(|(name, _)| name).join(", ");
+        let message = format!("there is no character class [:{name:.80}:]; known are {known}");
+        Fault::new(FaultCode::BadPattern, message).about(Subject::Pattern)
+    })
 }
 
 /// A pattern with a slash, relative to the root: as it is after a leading slash, else below `base`.
@@ -239,19 +375,6 @@ fn check_length(patterns: &[String]) -> Result<()> {
     Err(Fault::new(FaultCode::BadPattern, message).about(Subject::Pattern))
 }
 
-fn glob(pattern: &str, shown: &str) -> Result<Glob> {
-    GlobBuilder::new(pattern)
-        .literal_separator(true)
-        .backslash_escape(true)
-        .build()
-        .map_err(|error| bad_glob(shown, &error))
-}
-
-fn bad_glob(pattern: &str, error: &globset::Error) -> Fault {
-    let message = format!("the pattern {pattern:?} is no glob: {}", error.kind());
-    Fault::new(FaultCode::BadPattern, message).about(Subject::Pattern)
-}
-
 fn as_path(bytes: &[u8]) -> &Path {
     Path::new(std::ffi::OsStr::from_bytes(bytes))
 }
@@ -259,6 +382,62 @@ fn as_path(bytes: &[u8]) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pattern_that_begins_with_an_exclamation_mark_leaves_out_as_in_ripgrep() {
+        let holds = |patterns: &[&str], base: &str, path: &str| {
+            let globs = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
+            let base = WsPath::parse(base).unwrap();
+            let names = Names::new(&FindBy::Globs(globs), &base).unwrap();
+            names.hold_path(&WsPath::parse(path).unwrap(), false)
+        };
+        for (patterns, base, path, expected) in [
+            (&["!*.py"][..], "/", "/a.js", true),
+            (&["!*.py"], "/", "/src/a.py", false),
+            (&["*.py", "!test_*"], "/", "/src/a.py", true),
+            (&["*.py", "!test_*"], "/", "/src/test_a.py", false),
+            (&["*.py", "!test_*"], "/", "/src/a.js", false),
+            (&["!node_modules"], "/", "/a/node_modules/x/y.js", false),
+            (&["!node_modules/"], "/", "/a/node_modules/x/y.js", false),
+            (&["!src/**"], "/", "/src/a.py", false),
+            (&["!src/**"], "/", "/lib/src/a.py", true),
+            (&["!a"], "/a", "/a/b.py", true),
+            (&["!a"], "/a", "/a/b/a", false),
+            (&["!@(a|b).py"], "/", "/x/b.py", false),
+            (&[r"\!a"], "/", "/!a", true),
+        ] {
+            assert_eq!(holds(patterns, base, path), expected, "{patterns:?} on {path}");
+        }
+    }
+
+    #[test]
+    fn w12_names_are_matched_as_find_does() {
+        for (pattern, name, expected) in [
+            ("[[:alpha:]]*", "main.rs", true),
+            ("[[:alpha:]]*", "1.rs", false),
+            ("[![:alpha:]]*", "1.rs", true),
+            ("[[:digit:]_][[:digit:]]", "_4", true),
+            ("[[:alpha:]_[:digit:]]", "7", true),
+            ("[[:punct:]]x", "-x", true),
+            ("[[:punct:]]x", "ax", false),
+            ("[[:graph:]]", "!", true),
+            ("[[:space:]]", "a", false),
+            ("[]a]", "]", true),
+            ("{a,b}", "{a,b}", true),
+            ("{a,b}", "a", false),
+            ("[{a]", "{", true),
+            ("\\[:x", "[:x", true),
+            ("\\{", "{", true),
+        ] {
+            let names = Names::new(&FindBy::Name(pattern.to_owned()), &WsPath::root()).unwrap();
+            let path = WsPath::root().join_bytes(name.as_bytes()).unwrap();
+            assert_eq!(names.hold_path(&path, false), expected, "{pattern} on {name}");
+        }
+        let unknown = Names::new(&FindBy::Name("[[:letter:]]".to_owned()), &WsPath::root());
+        let fault = unknown.err().unwrap();
+        assert_eq!(fault.code(), FaultCode::BadPattern);
+        assert!(fault.message().contains("alpha"), "{}", fault.message());
+    }
 
     #[test]
     fn g8_patterns_that_take_long_to_make_ready_are_refused() {

@@ -42,6 +42,8 @@ impl Execute for Grep {
         let regex = regex::compile(&self.pattern, self.flavor, self.case_sensitive)?;
         let Place { path, is_folder, shown } = place_at(workspace, &self.path)?;
         let filter = Filter::new(&self.filter, &path)?;
+        let named = path.is_root() && filter::names_chats(&self.filter);
+        let shown = if named { workspace.all_shown()? } else { shown };
         let limit = self.limit.unwrap_or(workspace.limits().answer_entries);
         let run = Run { grep: self, workspace, call, filter, regex: &regex, limit, shown: &shown };
         let effect = Effect::one(EffectKind::Read, path.clone()).with_contents();

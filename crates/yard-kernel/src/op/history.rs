@@ -96,7 +96,8 @@ pub(crate) fn together(changes: Vec<Change>) -> Vec<Change> {
 
 fn no_history(path: &WsPath) -> Fault {
     let message = format!(
-        "{path} has no history: it is not there, and no step has changed a file of that path"
+        "{path} has no history: it is not there, and no step has changed a file of that path. Check the path, or list the \
+         history of the whole workspace"
     );
     Fault::new(FaultCode::NotFound, message).about(Subject::Path)
 }
@@ -131,7 +132,8 @@ pub(crate) fn find_file(workspace: &Workspace, file: FileId) -> Result<Node> {
 /// The step of an id, or a fault that says where ids come from.
 pub(crate) fn find_step(workspace: &Workspace, step: StepId) -> Result<StepRow> {
     workspace.store().step(step).map_err(store_fault)?.ok_or_else(|| {
-        let message = format!("there is no step {step}; the history lists them");
+        let message =
+            format!("there is no step {step}; list the history to find the one that is meant");
         Fault::new(FaultCode::NotFound, message).about(Subject::Step)
     })
 }

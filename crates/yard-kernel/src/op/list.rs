@@ -1,14 +1,16 @@
 //! list: a folder's entries, as deep as asked for; also what is only on disk (W4).
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::thread;
 
 use yard_core::op::{Depth, Entry, List, ListOrder, Listing};
-use yard_core::{Call, Effect, EffectKind, Fault, FileId, FileKind, Name, Result, WsPath};
+use yard_core::{
+    Call, Effect, EffectKind, Fault, FileId, FileKind, FileType, Name, Result, WsPath,
+};
 use yard_store::Node;
 
-use crate::disk::{Spot, Stat, not_found};
+use crate::disk::{EntryKind, Spot, Stat, not_found};
 use crate::draft::not_a_folder;
 use crate::op::broke_off;
 use crate::spilled;
@@ -29,12 +31,17 @@ impl Execute for List {
         };
         let mut visits = visits(self, workspace, &path, &shown, call)?;
         visits.retain(|visit| call.may_list(&visit.path));
-        visits.sort_unstable_by(|a, b| in_order(self.order, a, b));
+        let linked = linked_folders(workspace, &visits)?;
+        let is_folder = |visit: &Visit| is_folder(visit) || linked.contains(&visit.path);
+        visits.sort_unstable_by(|a, b| in_order(self.order, is_folder, a, b));
         let total = visits.len();
         let limit = self.limit.unwrap_or(workspace.limits().answer_entries);
         let page: Vec<Visit> = visits.into_iter().skip(self.skip).take(limit).collect();
         let truncated = self.skip + page.len() < total;
-        let entries = entries(workspace, page, &shown, call)?;
+        let mut entries = entries(workspace, page, &shown, call)?;
+        for entry in entries.iter_mut().filter(|entry| linked.contains(&entry.path)) {
+            *entry = as_folder(entry.clone());
+        }
         let mut effect = Effect::one(EffectKind::List, path.clone());
         if self.depth != Depth::Own {
             effect = effect.with_contents();
@@ -106,6 +113,36 @@ fn folder_of(place: Place) -> Result<(WsPath, Shown)> {
 
 fn is_folder(visit: &Visit) -> bool {
     visit.kind.known() == Some(FileKind::Folder)
+}
+
+/// The links among these that lead to a folder in the workspace: they are listed as folders (R3).
+fn linked_folders(workspace: &Workspace, visits: &[Visit]) -> Result<HashSet<WsPath>> {
+    let mut linked = HashSet::new();
+    for visit in visits.iter().filter(|visit| visit.kind == EntryKind::Known(FileKind::Link)) {
+        if workspace.is_folder(visit)? {
+            linked.insert(visit.path.clone());
+        }
+    }
+    Ok(linked)
+}
+
+/// A link to a folder, as it is listed: it is still a link, of the folder's type.
+pub(crate) fn as_folder(entry: Entry) -> Entry {
+    Entry { file_type: FileType::Folder, size: None, ..entry }
+}
+
+impl Workspace {
+    /// Whether an entry is a folder, or a link to one in the workspace.
+    pub(crate) fn is_folder(&self, visit: &Visit) -> Result<bool> {
+        if visit.kind != EntryKind::Known(FileKind::Link) || visit.path.is_command_output() {
+            return Ok(is_folder(visit));
+        }
+        match self.disk.locate(&visit.path, true) {
+            Ok(Spot::Present { stat, .. }) => Ok(stat.is(FileKind::Folder)),
+            // One that leads to nothing, leaves the workspace or goes where nobody may is listed as a file.
+            Ok(Spot::Missing { .. } | Spot::Blocked { .. }) | Err(_) => Ok(false),
+        }
+    }
 }
 
 fn visits(
@@ -203,7 +240,12 @@ fn is_git(visit: &Visit) -> bool {
 }
 
 /// The place of an entry in a listing.
-fn in_order(order: ListOrder, a: &Visit, b: &Visit) -> Ordering {
+fn in_order(
+    order: ListOrder,
+    is_folder: impl Fn(&Visit) -> bool,
+    a: &Visit,
+    b: &Visit,
+) -> Ordering {
     let folders_first = |a: &Visit, b: &Visit| (!is_folder(a)).cmp(&!is_folder(b));
     match order {
         ListOrder::FoldersFirst => folders_first(a, b).then_with(|| a.path.cmp(&b.path)),

@@ -50,6 +50,6 @@ impl Execute for Mkdir {
 
 /// The root was to be changed.
 pub(crate) fn the_root() -> Fault {
-    let message = "/ is the root of the workspace and cannot be changed itself";
+    let message = "the root of the workspace cannot be changed itself; name something in it";
     Fault::new(FaultCode::BadArgument, message).about(Subject::Path)
 }

@@ -4,7 +4,7 @@
 use yard_core::op::{Named, Names, NamesAnswer};
 use yard_core::{Call, Effect, EffectKind, Result, WsPath};
 
-use crate::op::list::{own, own_folder_at};
+use crate::op::list::{folder_at, own, own_folder_at};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
@@ -14,7 +14,11 @@ impl Execute for Names {
     }
 
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<NamesAnswer>> {
-        let (path, shown) = own_folder_at(workspace, &self.path)?;
+        let (path, shown) = match self.for_tree {
+            true => folder_at(workspace, &self.path)?,
+            false => own_folder_at(workspace, &self.path)?,
+        };
+        let shown = if self.for_tree { shown.hidden(&path) } else { shown };
         let mut visits = own(workspace, &path, &shown)?;
         visits.retain(|visit| call.may_list(&visit.path));
         visits.sort_unstable_by(|a, b| a.path.cmp(&b.path));

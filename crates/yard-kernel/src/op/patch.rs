@@ -49,7 +49,7 @@ impl Execute for ApplyPatch {
             files.push(tree.make(change, content)?);
         }
         if tree.planner.draft.changes.is_empty() {
-            let message = "the patch changes nothing: what it asks for is there already";
+            let message = "the patch changes nothing: what it asks for is there already. Go on, or send other lines";
             return Err(Fault::new(FaultCode::NoChange, message).about(Subject::Patch));
         }
         tree.planner.propose::<Self>(Patched { files })
@@ -150,6 +150,7 @@ impl<'a> Tree<'a> {
     }
 
     fn make(&mut self, change: &Change, content: Option<Made>) -> Result<PatchedFile> {
+        let mut copied_from = None;
         let (path, moved_from) = match (change.action, change.transfer) {
             (Action::Delete, _) => (self.source(change)?.path, None),
             (Action::Add, _) => (self.create(change, None, content)?, None),
@@ -158,6 +159,7 @@ impl<'a> Tree<'a> {
                 // A copy shows what it was made of.
                 let (path, file_type) = (source.path.clone(), source.state.file_type);
                 self.planner.effect.push(EffectKind::Read, path, file_type);
+                copied_from = Some(source.path.clone());
                 (self.create(change, Some(&source), content)?, None)
             }
             (Action::Update, Some(Transfer::Rename)) => {
@@ -175,7 +177,7 @@ impl<'a> Tree<'a> {
         };
         let (action, size) = (change.action, change.content.len() as u64);
         let hunks = change.hunks.clone();
-        Ok(PatchedFile { action, path, moved_from, size, hunks })
+        Ok(PatchedFile { action, path, moved_from, copied_from, size, hunks })
     }
 
     fn source(&self, change: &Change) -> Result<Current> {

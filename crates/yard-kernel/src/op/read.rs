@@ -50,8 +50,11 @@ impl Execute for Read {
             let last = if path == self.path { last } else { workspace.glimpses.last(&path, when) };
             looked_at(self, workspace, bytes, (when, last), &path, &stat, call)?
         } else {
-            let part = streamed(self, &mut file, &path, call)?;
-            let told = ask_store(self, workspace, part.hash, &path, &stat, call)?;
+            let want = self.want.of_size(stat.size());
+            let read = Self { want, ..self.clone() };
+            let mut part = streamed(&read, &mut file, &path, call)?;
+            let (told, known) = ask_store_for_all(&read, workspace, part.hash, &path, &stat, call)?;
+            part.hash = part.hash.or(known.filter(|_| self.want.hash));
             (part, told)
         };
         let effect = Effect::one(EffectKind::Read, path.clone());
@@ -120,12 +123,26 @@ fn ask_store(
     stat: &Stat,
     call: &Call,
 ) -> Result<Option<Told>> {
+    ask_store_for_all(read, workspace, hash, path, stat, call).map(|(told, _)| told)
+}
+
+/// The same, with the hash of what is on disk, if the store has that.
+fn ask_store_for_all(
+    read: &Read,
+    workspace: &Workspace,
+    hash: Option<ContentHash>,
+    path: &WsPath,
+    stat: &Stat,
+    call: &Call,
+) -> Result<(Option<Told>, Option<ContentHash>)> {
     if !read.want.synced {
-        return Ok(None);
+        return Ok((None, None));
     }
     let known = workspace.known(path, stat, hash, call)?;
-    let json = known.node.and_then(|node| node.state).is_some_and(|state| state.json);
-    Ok(Some(Told { synced: known.synced, json }))
+    let (synced, state) = (known.synced, known.node.and_then(|node| node.state));
+    let json = state.as_ref().is_some_and(|state| state.json);
+    let content = state.and_then(|state| state.content).filter(|_| synced);
+    Ok((Some(Told { synced, json }), content))
 }
 
 /// Where links lead to, if it may be out of the workspace's own folder; asked only if a link was followed
@@ -292,7 +309,9 @@ fn detect(bytes: &[u8], path: &WsPath) -> Result<Encoding> {
         return Ok(Encoding::Utf8);
     }
     text::detect(bytes).map_err(|not_text| {
-        let message = format!("{path} is not a text: the file is {not_text}");
+        let message = format!(
+            "{path} is not a text: the file is {not_text}. It cannot be read or edited as text"
+        );
         Fault::new(FaultCode::Binary, message).about(Subject::Path)
     })
 }
@@ -360,7 +379,7 @@ fn mark_len(bytes: &[u8], encoding: Encoding) -> u64 {
 /// character like any other.
 fn decode_at(bytes: &[u8], offset: u64, encoding: Encoding) -> Cow<'_, str> {
     let mark: &[u8] = match encoding {
-        Encoding::Utf8 | Encoding::Utf8Bom => BOM_UTF8,
+        Encoding::Utf8 | Encoding::Utf8Bom | Encoding::DamagedUtf8 => BOM_UTF8,
         Encoding::Utf16Le => b"\xff\xfe",
         Encoding::Utf16Be => b"\xfe\xff",
         Encoding::Legacy(_) => return text::decode(bytes, encoding),
@@ -394,7 +413,7 @@ fn fit(part: &mut Part, raw: &[u8], shown: Cow<'_, str>, start: u64, encoding: E
 
 /// How many of these bytes the first piece of their text stands for.
 fn length_in(raw: &[u8], text: &str, encoding: Encoding) -> u64 {
-    if !matches!(encoding, Encoding::Utf8 | Encoding::Utf8Bom) {
+    if !matches!(encoding, Encoding::Utf8 | Encoding::Utf8Bom | Encoding::DamagedUtf8) {
         return encoded_len(text, encoding);
     }
     // What is no UTF-8 is shown as another character, which is longer.
@@ -414,7 +433,7 @@ fn length_in(raw: &[u8], text: &str, encoding: Encoding) -> u64 {
 /// How many bytes of the file a piece of its text stands for.
 fn encoded_len(text: &str, encoding: Encoding) -> u64 {
     match encoding {
-        Encoding::Utf8 | Encoding::Utf8Bom => text.len() as u64,
+        Encoding::Utf8 | Encoding::Utf8Bom | Encoding::DamagedUtf8 => text.len() as u64,
         Encoding::Utf16Le | Encoding::Utf16Be => 2 * text.encode_utf16().count() as u64,
         Encoding::Legacy(legacy) => legacy.encode(text).0.len() as u64,
     }
@@ -426,7 +445,7 @@ fn character_start(bytes: &[u8], at: usize, encoding: Encoding) -> usize {
     match encoding {
         Encoding::Utf16Le | Encoding::Utf16Be => at - at % 2,
         Encoding::Legacy(_) => at,
-        Encoding::Utf8 | Encoding::Utf8Bom => {
+        Encoding::Utf8 | Encoding::Utf8Bom | Encoding::DamagedUtf8 => {
             let back =
                 (0..4).find(|back| at >= *back && !bytes.get(at - back).is_some_and(continues));
             at - back.unwrap_or(0)
@@ -523,8 +542,10 @@ fn stream_through(
     let mut hasher = read.want.hash.then(ContentHasher::new);
     each_piece(file, path, call, |piece| {
         if !path.is_command_output() && memchr::memchr(0, piece).is_some() {
-            let message =
-                format!("{path} is not a text: the file is binary data (it holds a NUL byte)");
+            let message = format!(
+                "{path} is not a text: the file is binary data (it holds a NUL byte). It cannot be read or edited \
+                     as text"
+            );
             return Err(Fault::new(FaultCode::Binary, message).about(Subject::Path));
         }
         if let Some(hasher) = &mut hasher {

@@ -8,7 +8,7 @@ use yard_core::{
 
 use crate::content::check_loadable;
 use crate::disk::{EntryKind, Spot, Stat, not_found, special};
-use crate::draft::{Current, Large, Planner, join};
+use crate::draft::{Current, Large, Planner, join, not_a_folder};
 use crate::virtual_files::{self, is_their_folder};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
@@ -25,7 +25,8 @@ impl Execute for Move {
             return nothing_to_do(workspace, call, from);
         }
         if stat.is(FileKind::Folder) && to.is_within(&from) {
-            let message = format!("{from} cannot be moved into itself ({to})");
+            let message =
+                format!("{from} cannot be moved into itself ({to}). Name a place outside of it");
             return Err(Fault::new(FaultCode::BadArgument, message).about(Subject::Destination));
         }
         check_chats(workspace, &from, &to)?;
@@ -35,7 +36,7 @@ impl Execute for Move {
             return planner.propose::<Self>(moved);
         }
         planner.draft.exclusive = stat.is(FileKind::Folder);
-        let current = planner.current(&from, Large::Leave)?;
+        let current = planner.current(&from, Large::Copy)?;
         check_folder(workspace, &to)?;
         carry(&mut planner, &current, &to)?;
         planner.propose::<Self>(Moved { from, to, file: current.id })
@@ -59,15 +60,19 @@ fn source(order: &Move, workspace: &Workspace) -> Result<(WsPath, Stat)> {
 fn target(order: &Move, workspace: &Workspace, from: &WsPath) -> Result<WsPath> {
     let name = from.name().ok_or_else(|| not_found(from))?;
     match workspace.locate_to_change(&order.to, true).map_err(about_destination)? {
-        Spot::Present { path, stat } if stat.is(FileKind::Folder) && path != *from => {
+        Spot::Present { path, stat }
+            if stat.is(FileKind::Folder) && (order.into_folder || path != *from) =>
+        {
             let to = join(&path, &name)?;
             must_be_free(order, workspace, from, to)
         }
-        Spot::Present { path, .. } if order.into_folder => Err(missing_folder(&path)),
+        Spot::Present { path, .. } if order.into_folder => {
+            Err(about_destination(not_a_folder(&path)))
+        }
         Spot::Present { .. } => exact_target(order, workspace, from),
         Spot::Missing { path } if order.into_folder => Err(missing_folder(&path)),
         Spot::Missing { .. } => exact_target(order, workspace, from),
-        Spot::Blocked { by } => Err(missing_folder(&by)),
+        Spot::Blocked { by } => Err(file_above(&by)),
     }
 }
 
@@ -75,7 +80,7 @@ fn target(order: &Move, workspace: &Workspace, from: &WsPath) -> Result<WsPath> 
 fn exact_target(order: &Move, workspace: &Workspace, from: &WsPath) -> Result<WsPath> {
     let to = match workspace.locate_to_change(&order.to, false).map_err(about_destination)? {
         Spot::Present { path, .. } | Spot::Missing { path } => path,
-        Spot::Blocked { by } => return Err(missing_folder(&by)),
+        Spot::Blocked { by } => return Err(file_above(&by)),
     };
     must_be_free(order, workspace, from, to)
 }
@@ -119,7 +124,8 @@ fn replace(
     let limits = planner.workspace.limits();
     for (path, stat, subject) in [(from, seen, Subject::Path), (to, found, Subject::Destination)] {
         if !stat.is(FileKind::File) {
-            let message = format!("{path} is no file: only a file can replace a file");
+            let message =
+                format!("{path} is no file: only a file can replace a file. Choose another name");
             return Err(Fault::new(FaultCode::Exists, message).about(subject));
         }
         check_loadable(stat.size(), limits, path)?;
@@ -173,6 +179,11 @@ fn check_folder(workspace: &Workspace, to: &WsPath) -> Result<()> {
         Some(stat) if stat.is(FileKind::Folder) => Ok(()),
         _ => Err(missing_folder(&above)),
     }
+}
+
+/// The destination is below a file, so that its folder is missing.
+fn file_above(path: &WsPath) -> Fault {
+    Fault::new(FaultCode::NotFound, not_a_folder(path).message()).about(Subject::Destination)
 }
 
 fn missing_folder(path: &WsPath) -> Fault {

@@ -104,7 +104,8 @@ fn forget_missing(planner: &mut Planner<'_>, folder: &Current, names: &[Vec<u8>]
 }
 
 fn not_empty(path: &WsPath, entries: usize) -> Fault {
-    let message = format!("{path} is not empty ({entries} entries); remove what is in it first");
+    let entries = if entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") };
+    let message = format!("{path} is not empty ({entries}); remove what is in it first");
     Fault::new(FaultCode::NotEmpty, message).about(Subject::Path)
 }
 

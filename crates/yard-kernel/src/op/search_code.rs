@@ -24,6 +24,10 @@ const SHOWN_LINES: usize = 6;
 const SHOWN_CHARACTERS: usize = 200;
 
 impl Execute for SearchCode {
+    fn asked(&self) -> Vec<WsPath> {
+        vec![self.path.clone()]
+    }
+
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<CodeAnswer>> {
         let query = Query::parse(&self.query)?;
         let (folder, shown) = folder_at(workspace, &self.path)?;

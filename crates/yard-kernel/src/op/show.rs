@@ -1,6 +1,7 @@
 //! show: one step with its changes, as diffs.
 
 use yard_core::op::{Show, Shown, ShownChange};
+use yard_core::patch::diff_label;
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, FileState, Result, WsPath, diff};
 use yard_store::Change;
 
@@ -106,14 +107,10 @@ pub(crate) fn unified(
     after: &Side<'_>,
     max_bytes: usize,
 ) -> Result<Option<(String, bool)>> {
-    let label = |path: Option<&WsPath>, side: &str| match path {
-        Some(path) => format!("{side}{path}"),
-        None => "/dev/null".to_owned(),
-    };
     let old = bytes_of(workspace, before.content)?;
     let new = bytes_of(workspace, after.content)?;
     let (Some(old), Some(new)) = (old, new) else { return Ok(None) };
-    let (from, to) = (label(before.path, "a"), label(after.path, "b"));
+    let (from, to) = (diff_label("a", before.path), diff_label("b", after.path));
     call.bounding(u64::MAX, |bounds| {
         diff::unified_within(&from, &to, &old, &new, max_bytes, bounds)
     })

@@ -34,7 +34,9 @@ pub(crate) fn check(
 
 /// The fault where the file that the caller read is gone.
 pub(crate) fn gone(path: &WsPath) -> Fault {
-    let message = format!("{path} is no longer there, so it cannot have the hash that you read");
+    let message = format!(
+        "{path} is no longer there, so it cannot have the hash that you read. To make it again, leave the hash out"
+    );
     Fault::new(FaultCode::Stale, message).about(Subject::Hash)
 }
 

@@ -45,7 +45,7 @@ fn create(path: &WsPath, workspace: &Workspace, call: &Call) -> Result<Planned<C
 
 fn touch(path: &WsPath, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
     let mut planner = Planner::new(workspace, call);
-    let current = planner.current(path, Large::Leave)?;
+    let current = planner.current(path, Large::Copy)?;
     planner.touch(&current);
     let answer = Changed {
         path: path.clone(),

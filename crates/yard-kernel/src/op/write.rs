@@ -3,7 +3,7 @@
 use yard_core::op::{Changed, OnExisting, OnMissingFolder, Write};
 use yard_core::{Call, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath};
 
-use crate::content::check_loadable;
+use crate::content::check_writable;
 use crate::disk::{EntryKind, Spot, Stat, is_folder, special};
 use crate::draft::{Large, NewContent, Planner, not_a_folder};
 use crate::op::stale;
@@ -16,7 +16,7 @@ impl Execute for Write {
     }
 
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Changed>> {
-        check_loadable(self.content.len() as u64, workspace.limits(), &self.path)?;
+        check_writable(self.content.len() as u64, workspace.limits(), &self.path)?;
         match workspace.locate_to_change(&self.path, true)? {
             Spot::Blocked { by } => Err(not_a_folder(&by)),
             Spot::Missing { path } => create(self, &path, workspace, call),

@@ -275,8 +275,9 @@ fn needs_backtracking(error: &ast::Error) -> bool {
 /// The error in words, with what to write for the character itself.
 fn explain(kind: &ast::ErrorKind) -> String {
     use ast::ErrorKind::{
-        ClassUnclosed, GroupUnclosed, GroupUnopened, RepetitionCountDecimalEmpty,
-        RepetitionCountInvalid, RepetitionCountUnclosed, RepetitionMissing,
+        ClassUnclosed, EscapeUnexpectedEof, EscapeUnrecognized, GroupUnclosed, GroupUnopened,
+        RepetitionCountDecimalEmpty, RepetitionCountInvalid, RepetitionCountUnclosed,
+        RepetitionMissing,
     };
     let literal = match kind {
         GroupUnclosed => "; write `\\(` for the character itself",
@@ -286,6 +287,8 @@ fn explain(kind: &ast::ErrorKind) -> String {
             "; write `\\{` for the character itself"
         }
         RepetitionMissing => "; write a backslash before it for the character itself",
+        EscapeUnexpectedEof => "; write two backslashes for the character itself",
+        EscapeUnrecognized => "; leave the backslash out, or write two for the character itself",
         _ => "",
     };
     format!("{kind}{literal}")

@@ -429,9 +429,10 @@ impl<'a> Translator<'a> {
             'p' | 'P' => Ok(self.unicode_class(start)),
             _ => match letter_escape(c) {
                 Some(escape) => Ok(escape),
-                None if c.is_ascii_alphanumeric() => {
-                    mistake(start..self.at, "PostgreSQL has no such escape")
-                }
+                None if c.is_ascii_alphanumeric() => mistake(
+                    start..self.at,
+                    "PostgreSQL has no such escape; write two backslashes for the character itself",
+                ),
                 None => Ok(Escape::Char(c)),
             },
         }

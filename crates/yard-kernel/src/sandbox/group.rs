@@ -1,8 +1,9 @@
 //! Control groups: memory and number of all processes of a command together, kept by the kernel. Used
 //! where this user may make groups; where not, `usage` counts.
 //!
-//! A group is removed when its command ended. What a killed server left is removed by the next one. A server's
-//! groups are in one of its own, which bounds all its commands together.
+//! A group is removed when its command ended. What a killed server left is removed by the next one. On a server
+//! they are in groups inside one another: the server's bounds all its commands together, in it each
+//! workspace's bounds those of the workspace.
 
 #![allow(clippy::disallowed_methods, reason = "control groups are folders of the kernel's")]
 
@@ -20,6 +21,8 @@ pub(super) struct Groups {
     version: Version,
     /// One folder for version 2; those of memory and of processes for version 1.
     homes: Vec<PathBuf>,
+    /// Whether they are one workspace's own, and go with it.
+    is_of_workspace: bool,
 }
 
 /// Numbers the groups of this process, of whichever sandbox.
@@ -48,7 +51,7 @@ impl Groups {
             (Version::Two, of_version_two(&mounts, &own)),
         ] {
             let Some(homes) = homes else { continue };
-            let groups = Self { version, homes };
+            let groups = Self { version, homes, is_of_workspace: false };
             match groups.try_out() {
                 Ok(()) => return Ok(groups),
                 Err(error) => {
@@ -70,15 +73,29 @@ impl Groups {
     /// as long as this process, and the next one removes it.
     pub(super) fn bounded_together(self, memory_bytes: u64) -> Result<Self, String> {
         let name = format!("{PREFIX}{}", std::process::id());
-        let homes: Vec<PathBuf> = self.homes.iter().map(|home| home.join(&name)).collect();
-        let made = homes.iter().try_for_each(|home| match fs::create_dir(home) {
+        let homes = self.make_inner(&name, memory_bytes).map_err(|error| {
+            let home = self.homes[0].display();
+            format!("all commands together cannot be bounded in {home}: {error}")
+        })?;
+        Ok(Self { version: self.version, homes, is_of_workspace: false })
+    }
+
+    /// Groups for the commands of one workspace, which together may take so much memory. They go with the last
+    /// who holds them.
+    pub(super) fn of_workspace(&self, memory_bytes: u64) -> io::Result<Self> {
+        let homes = self.make_inner(&numbered("workspace-"), memory_bytes)?;
+        Ok(Self { version: self.version, homes, is_of_workspace: true })
+    }
+
+    /// Makes a group that bounds the memory of all groups that will be in it.
+    fn make_inner(&self, name: &str, memory_bytes: u64) -> io::Result<Vec<PathBuf>> {
+        let homes: Vec<PathBuf> = self.homes.iter().map(|home| home.join(name)).collect();
+        homes.iter().try_for_each(|home| match fs::create_dir(home) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => Ok(()),
-        });
-        made.and_then(|()| bound(self.version, &homes[0], memory_bytes)).map_err(|error| {
-            format!("all commands together cannot be bounded in {}: {error}", homes[0].display())
         })?;
-        Ok(Self { version: self.version, homes })
+        bound(self.version, &homes[0], memory_bytes)?;
+        Ok(homes)
     }
 
     fn try_out(&self) -> io::Result<()> {
@@ -93,8 +110,7 @@ impl Groups {
 
     /// Makes a group that nobody is in.
     pub(super) fn make(&self) -> io::Result<Group> {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{PREFIX}{}-{number}", std::process::id());
+        let name = numbered(PREFIX);
         let mut group = Group { version: self.version, folders: Vec::new() };
         for home in &self.homes {
             let folder = home.join(&name);
@@ -103,6 +119,21 @@ impl Groups {
         }
         Ok(group)
     }
+}
+
+impl Drop for Groups {
+    fn drop(&mut self) {
+        if self.is_of_workspace {
+            // One that a dying process is still in is swept at the next start.
+            self.homes.iter().for_each(|home| drop(fs::remove_dir(home)));
+        }
+    }
+}
+
+/// A name that no other group of this process has.
+fn numbered(prefix: &str) -> String {
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("{prefix}{}-{number}", std::process::id())
 }
 
 impl Group {
@@ -196,14 +227,23 @@ fn sweep(home: &Path) {
         let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else { continue };
         let server = rest.split('-').next().unwrap_or_default();
         if !Path::new("/proc").join(server).exists() {
-            // The groups of its commands may be in one of its own.
-            let inside = fs::read_dir(entry.path()).into_iter().flatten().flatten();
-            for group in inside.filter(|group| group.path().is_dir()) {
-                let _ = fs::remove_dir(group.path());
-            }
-            let _ = fs::remove_dir(entry.path());
+            remove_with_inner(&entry.path(), INNER_LEVELS);
         }
     }
+}
+
+/// The groups of workspaces are in a server's, and those of commands in these.
+const INNER_LEVELS: usize = 2;
+
+/// Removes a group and those in it, so many levels down.
+fn remove_with_inner(group: &Path, levels: usize) {
+    if levels > 0 {
+        let inside = fs::read_dir(group).into_iter().flatten().flatten();
+        for inner in inside.map(|entry| entry.path()).filter(|path| path.is_dir()) {
+            remove_with_inner(&inner, levels - 1);
+        }
+    }
+    let _ = fs::remove_dir(group);
 }
 
 /// The folder of the group whose memory this process counts to.
@@ -296,6 +336,23 @@ mod tests {
         assert_eq!(limit.trim(), (64_u64 << 20).to_string());
         drop(group);
         groups.homes.iter().for_each(|home| fs::remove_dir(home).unwrap());
+    }
+
+    #[test]
+    fn groups_of_a_workspace_are_in_the_servers_and_go_with_it() {
+        let Ok(groups) = Groups::find() else { return };
+        // Not the group that the server's own test makes in this process.
+        let homes = groups.make_inner(&numbered(PREFIX), 64 << 20).unwrap();
+        let server = Groups { version: groups.version, homes, is_of_workspace: false };
+        let workspace = server.of_workspace(32 << 20).unwrap();
+        let home = workspace.homes[0].clone();
+        assert!(home.starts_with(&server.homes[0]));
+        let group = workspace.make().unwrap();
+        assert!(group.folders[0].starts_with(&home));
+        drop(group);
+        drop(workspace);
+        assert!(!home.exists());
+        server.homes.iter().for_each(|home| fs::remove_dir(home).unwrap());
     }
 
     #[test]

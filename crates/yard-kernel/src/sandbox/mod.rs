@@ -66,8 +66,8 @@ mod elsewhere;
 
 pub use order::{
     CACHES, Cache, CacheLayer, Ended, Exit, Finding, Hear, LONGEST_LINE, Lasting, Layer, Level,
-    Limits, Mask, MaskKind, Order, Programs, ServedSocket, Size, Stopped, Waiting, Walls, Wish,
-    default_environment,
+    Limits, Mask, MaskKind, Order, Programs, ServedSocket, SharedMemory, Size, Stopped, Waiting,
+    Walls, Wish, default_environment,
 };
 
 pub use patience::Patience;

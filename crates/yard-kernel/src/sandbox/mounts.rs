@@ -363,10 +363,13 @@ fn write_etc() -> io::Result<()> {
 }
 
 fn write_scripts(task: &Task) -> io::Result<()> {
-    let folder = Path::new("run/toolyard");
-    fs::create_dir_all(folder)?;
+    let folder = Path::new("/run/toolyard");
+    fs::create_dir_all(below(folder))?;
     for (name, body) in &task.scripts {
-        let at = folder.join(name);
+        let at = below(&folder.join(name));
+        if let Some(parent) = at.parent() {
+            fs::create_dir_all(parent)?;
+        }
         fs::write(&at, body)?;
         fs::set_permissions(&at, Permissions::from_mode(0o555))?;
     }

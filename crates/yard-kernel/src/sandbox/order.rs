@@ -78,7 +78,7 @@ pub struct Programs {
     pub masked: Vec<PathBuf>,
     /// Its PATH, and where toolchains are.
     pub environment: Vec<(OsString, OsString)>,
-    /// Small files that it shows read-only as `/run/toolyard/<name>`.
+    /// Small files that it shows read-only as `/run/toolyard/<name>`, or where the name says if that is a whole path.
     pub files: Vec<(String, Vec<u8>)>,
     /// Caches of packages that the person has.
     pub caches: Vec<Cache>,
@@ -252,8 +252,8 @@ pub struct Limits {
     pub cpu_seconds: Option<u64>,
     /// Memory of all its processes together.
     pub memory_bytes: u64,
-    /// Memory of all commands of a server together ([`Wish::all_memory`]), to be named where it ends one.
-    pub all_memory_bytes: Option<u64>,
+    /// Memory that it shares with other commands, to be named where that ends it.
+    pub shared_memory: Option<SharedMemory>,
     /// Processes and threads at a time.
     pub processes: u64,
     /// Open files of a process.
@@ -272,13 +272,23 @@ impl Default for Limits {
             grace: Duration::from_secs(2),
             cpu_seconds: None,
             memory_bytes: machine::memory_for_commands(),
-            all_memory_bytes: None,
+            shared_memory: None,
             processes: 4_096,
             open_files: 4096,
             file_bytes: 4 << 30,
             written_bytes: 8 << 30,
         }
     }
+}
+
+/// Memory that commands share, on a server: its boxes are on one machine. It is kept where control groups can be
+/// made ([`Wish::all_memory`], [`Sandbox::of_workspace`](super::Sandbox::of_workspace)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedMemory {
+    /// Bytes for all commands of one workspace together.
+    pub workspace_bytes: u64,
+    /// Bytes for all commands of the server together.
+    pub all_bytes: u64,
 }
 
 /// Hears what a command says while it runs. An error ends the command and is what the run answers.
@@ -417,6 +427,8 @@ pub const LONGEST_LINE: usize = 4_095;
 pub enum Waiting {
     /// One of them sleeps until somebody types, and none of them works.
     Input,
+    /// The same, but it goes on by itself in a moment if nobody does: it may be about to do something.
+    Briefly,
     /// They work, or sleep for another reason.
     No,
     /// It cannot be seen.

@@ -88,9 +88,13 @@ impl Pty {
         tcgetattr(&self.master).is_ok_and(|modes| modes.local_modes.contains(LocalModes::ICANON))
     }
 
-    /// Whether what is typed is shown.
+    /// Whether what is typed is shown, by the terminal or by a program that takes each key by itself, as
+    /// editors and shells do.
     pub fn echoes(&self) -> bool {
-        tcgetattr(&self.master).is_ok_and(|modes| modes.local_modes.contains(LocalModes::ECHO))
+        tcgetattr(&self.master).is_ok_and(|modes| {
+            let modes = modes.local_modes;
+            modes.contains(LocalModes::ECHO) || !modes.contains(LocalModes::ICANON)
+        })
     }
 
     /// What the programs in the foreground wait for, by the terminal's own state. Looking at either end
@@ -103,7 +107,8 @@ impl Pty {
         }
         let found = waiting::for_input(&self.master, &self.slave);
         // Whoever took the input between the two looks is not waiting, and may have said something.
-        if found == Waiting::Input && (is_typed() || is_said()) { Waiting::No } else { found }
+        let waits = matches!(found, Waiting::Input | Waiting::Briefly);
+        if waits && (is_typed() || is_said()) { Waiting::No } else { found }
     }
 }
 

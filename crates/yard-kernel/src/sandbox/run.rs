@@ -56,6 +56,15 @@ impl Sandbox {
         Self { shared: Arc::new(shared), trials: Arc::new(trials), findings: Arc::default() }
     }
 
+    /// The same for one workspace, whose commands together may take so much memory. Where no control groups can
+    /// be made, each command is bounded by itself alone.
+    pub fn of_workspace(&self, memory_bytes: u64) -> io::Result<Self> {
+        let Some(groups) = &self.shared.groups else { return Ok(self.clone()) };
+        let groups = Some(Arc::new(groups.of_workspace(memory_bytes)?));
+        let shared = Shared { groups, ..self.shared.at(self.level())? };
+        Ok(Self { shared: Arc::new(shared), ..self.clone() })
+    }
+
     /// How much holds a command here.
     pub fn level(&self) -> Level {
         self.shared.level

@@ -8,11 +8,14 @@
 use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::time::Duration;
 
 use super::{Waiting, usage};
 
 /// `/dev/tty`, which is whatever terminal its opener has: theirs is this one.
 const OWN_TERMINAL: (u32, u32) = (5, 0);
+/// Who waits no longer than this may be about to do something by itself.
+const BRIEF: Duration = Duration::from_millis(1_200);
 /// More than this many at a time are not looked through.
 const MOST_FILES: u64 = 1_024;
 
@@ -24,19 +27,21 @@ pub(super) fn for_input(master: impl AsFd, slave: impl AsFd) -> Waiting {
     let number = |pid: rustix::process::Pid| pid.as_raw_nonzero().get().unsigned_abs();
     let everybody = usage::with_descendants(number(leader));
     let foreground = everybody.into_iter().filter(|pid| group_of(*pid) == Some(number(group)));
-    let (mut waits, mut unseen) = (false, false);
+    let (mut waits, mut briefly, mut unseen) = (false, false, false);
     for thread in foreground.flat_map(threads) {
         match thread.waits_for(terminal.st_rdev) {
             Waits::Works => return Waiting::No,
             Waits::ForTerminal => waits = true,
+            Waits::ForTerminalBriefly => briefly = true,
             Waits::ForSomethingElse => {}
             Waits::Unseen => unseen = true,
         }
     }
-    match (waits, unseen) {
-        (true, _) => Waiting::Input,
-        (false, true) => Waiting::Unseen,
-        (false, false) => Waiting::No,
+    match (waits, briefly, unseen) {
+        (_, true, _) => Waiting::Briefly,
+        (true, false, _) => Waiting::Input,
+        (false, false, true) => Waiting::Unseen,
+        (false, false, false) => Waiting::No,
     }
 }
 
@@ -44,6 +49,8 @@ pub(super) fn for_input(master: impl AsFd, slave: impl AsFd) -> Waiting {
 enum Waits {
     Works,
     ForTerminal,
+    /// For a moment only.
+    ForTerminalBriefly,
     ForSomethingElse,
     Unseen,
 }
@@ -84,10 +91,11 @@ impl Thread {
         match Asleep::parse(&told) {
             Parsed::Running => Waits::Works,
             Parsed::Elsewhere => Waits::ForSomethingElse,
-            Parsed::In(asleep) => match self.files(&asleep) {
+            Parsed::In(asleep, until) => match self.files(&asleep) {
                 None => Waits::Unseen,
                 Some(files) if files.iter().any(|file| self.is(*file, terminal)) => {
-                    Waits::ForTerminal
+                    let is_brief = self.longest(until).is_some_and(|longest| longest <= BRIEF);
+                    if is_brief { Waits::ForTerminalBriefly } else { Waits::ForTerminal }
                 }
                 Some(_) => Waits::ForSomethingElse,
             },
@@ -117,6 +125,23 @@ impl Thread {
                 let watched = text.lines().filter_map(|line| line.strip_prefix("tfd:"));
                 let number = |line: &str| line.split_whitespace().next()?.parse().ok();
                 Some(watched.filter_map(number).collect())
+            }
+        }
+    }
+
+    /// How long it waits at most; `None` is for ever, or cannot be seen.
+    fn longest(&self, until: Until) -> Option<Duration> {
+        match until {
+            Until::Ready => None,
+            Until::Millis(millis) => Some(Duration::from_millis(millis)),
+            Until::Told { at, a_second } => {
+                let bytes = self.memory(at, 16)?;
+                let number = |from: usize| {
+                    let bytes = bytes.get(from..from + 8)?.try_into().ok()?;
+                    u64::try_from(i64::from_ne_bytes(bytes)).ok()
+                };
+                let nanos = number(8)?.checked_mul(1_000_000_000 / a_second)?;
+                Some(Duration::from_secs(number(0)?).saturating_add(Duration::from_nanos(nanos)))
             }
         }
     }
@@ -152,7 +177,39 @@ enum Parsed {
     Running,
     /// In another call, or in none.
     Elsewhere,
-    In(Asleep),
+    In(Asleep, Until),
+}
+
+/// When a call returns at the latest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// When there is something to read.
+    Ready,
+    Millis(u64),
+    /// Seconds and parts of one, of which so many are a second, stand at this place in memory.
+    Told {
+        at: u64,
+        a_second: u64,
+    },
+}
+
+impl Until {
+    /// Of an argument that is a number of milliseconds; a negative one is for ever.
+    fn millis(argument: Option<u64>) -> Self {
+        // The kernel takes the lower half of the register.
+        match argument.map(|argument| argument as u32 as i32).map(u64::try_from) {
+            Some(Ok(millis)) => Self::Millis(millis),
+            _ => Self::Ready,
+        }
+    }
+
+    /// Of an argument that says where the time stands.
+    fn told(argument: Option<u64>, a_second: u64) -> Self {
+        match argument {
+            Some(at) if at != 0 => Self::Told { at, a_second },
+            _ => Self::Ready,
+        }
+    }
 }
 
 impl Asleep {
@@ -170,23 +227,33 @@ impl Asleep {
         let (Some(call), Some(first), Some(second)) = (call, argument(), argument()) else {
             return Parsed::Elsewhere;
         };
+        let (third, fourth, fifth) = (argument(), argument(), argument());
+        let polling = Self::Polling { at: first, count: second };
+        let selecting = Self::Selecting { at: second, count: first };
+        let listening = Self::Listening { file: first };
         match call {
-            libc::SYS_read | libc::SYS_readv => Parsed::In(Self::Reading { file: first }),
-            libc::SYS_ppoll => Parsed::In(Self::Polling { at: first, count: second }),
-            libc::SYS_pselect6 => Parsed::In(Self::Selecting { at: second, count: first }),
-            libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2 => {
-                Parsed::In(Self::Listening { file: first })
+            libc::SYS_read | libc::SYS_readv => {
+                Parsed::In(Self::Reading { file: first }, Until::Ready)
             }
+            libc::SYS_ppoll => Parsed::In(polling, Until::told(third, NANOS)),
+            libc::SYS_pselect6 => Parsed::In(selecting, Until::told(fifth, NANOS)),
+            libc::SYS_epoll_pwait => Parsed::In(listening, Until::millis(fourth)),
+            libc::SYS_epoll_pwait2 => Parsed::In(listening, Until::told(fourth, NANOS)),
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_poll => Parsed::In(Self::Polling { at: first, count: second }),
+            libc::SYS_poll => Parsed::In(polling, Until::millis(third)),
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_select => Parsed::In(Self::Selecting { at: second, count: first }),
+            libc::SYS_select => Parsed::In(selecting, Until::told(fifth, MICROS)),
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_epoll_wait => Parsed::In(Self::Listening { file: first }),
+            libc::SYS_epoll_wait => Parsed::In(listening, Until::millis(fourth)),
             _ => Parsed::Elsewhere,
         }
     }
 }
+
+/// Parts of a second in which system calls are told times.
+const NANOS: u64 = 1_000_000_000;
+#[cfg(target_arch = "x86_64")]
+const MICROS: u64 = 1_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -195,10 +262,22 @@ mod tests {
     #[test]
     fn the_kernels_words_are_understood() {
         let read = format!("{} 0x0 0x7ffd 0x400 0x0 0x0 0x0 0x7ffc 0x7f1c", libc::SYS_read);
-        assert_eq!(Asleep::parse(&read), Parsed::In(Asleep::Reading { file: 0 }));
+        assert_eq!(Asleep::parse(&read), Parsed::In(Asleep::Reading { file: 0 }, Until::Ready));
         let select = format!("{} 0x1 0x7ffd 0x0 0x0", libc::SYS_pselect6);
         let selecting = Asleep::Selecting { at: 0x7ffd, count: 1 };
-        assert_eq!(Asleep::parse(&select), Parsed::In(selecting));
+        assert_eq!(Asleep::parse(&select), Parsed::In(selecting, Until::Ready));
+        let brief = format!("{} 0x1 0x7ffd 0x0 0x0 0x7ffe 0x0", libc::SYS_pselect6);
+        let selecting = Asleep::Selecting { at: 0x7ffd, count: 1 };
+        let until = Until::Told { at: 0x7ffe, a_second: NANOS };
+        assert_eq!(Asleep::parse(&brief), Parsed::In(selecting, until));
+        for (millis, until) in [
+            ("0x64", Until::Millis(100)),
+            ("0xffffffff", Until::Ready),
+            ("0xffffffffffffffff", Until::Ready),
+        ] {
+            let epoll = format!("{} 0x3 0x7ffd 0x10 {millis} 0x0 0x8", libc::SYS_epoll_pwait);
+            assert_eq!(Asleep::parse(&epoll), Parsed::In(Asleep::Listening { file: 3 }, until));
+        }
         assert_eq!(Asleep::parse("running"), Parsed::Running);
         for other in ["-1 0x7ffd 0x7f1c", "", "x", "61 0xffffffff", "0 zz 0x0"] {
             assert_eq!(Asleep::parse(other), Parsed::Elsewhere, "{other}");

@@ -39,11 +39,14 @@ pub(super) struct NewChat {
     mode: Option<ModeWord>,
 }
 
-/// Another mode.
+/// What is to be different about a chat.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct NewMode {
+pub(super) struct ChangedChat {
     /// Only a person opens `build`.
-    mode: ModeWord,
+    mode: Option<ModeWord>,
+    /// What people call it from now on, up to 200 characters. Only a person sets it; the path of its transcript
+    /// stays.
+    title: Option<String>,
 }
 
 /// Who speaks.
@@ -203,10 +206,24 @@ pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
     Reply::ok(&Transcript { chat: ChatRow::from(&chat), messages, next })
 }
 
-pub(super) fn set_mode(ask: &Ask) -> Result<Reply, Problem> {
-    let NewMode { mode } = ask.json()?;
-    let chat = ask.session()?.chats().set_mode(&ask.call, chat_of(ask)?, mode.into())?;
-    Reply::ok(&OneChat { chat: ChatRow::from(&chat) })
+pub(super) fn change(ask: &Ask) -> Result<Reply, Problem> {
+    let ChangedChat { mode, title } = ask.json()?;
+    if mode.is_none() && title.is_none() {
+        return Err(Problem::invalid("mode", "missing; expected `mode`, `title` or both"));
+    }
+    let (session, id) = (ask.session()?, chat_of(ask)?);
+    if let Some(title) = title {
+        session.chats().rename(&ask.call, id, &title)?;
+    }
+    if let Some(mode) = mode {
+        session.chats().set_mode(&ask.call, id, mode.into())?;
+    }
+    Reply::ok(&OneChat { chat: ChatRow::from(&session.chats().get(id)?) })
+}
+
+pub(super) fn remove(ask: &Ask) -> Result<Reply, Problem> {
+    ask.session()?.chats().remove(&ask.call, chat_of(ask)?)?;
+    Ok(Reply::empty())
 }
 
 pub(super) fn post(ask: &Ask) -> Result<Reply, Problem> {

@@ -71,7 +71,7 @@ fn place(
     let uploaded = upload.finish()?;
     let place = Place { path, upload: uploaded.id(), file_type: None, on_existing, expected };
     let placed = ask.perform(place)?;
-    Ok(OneFile { file: File::from(&ask.perform(Locate { file: placed.file })?) })
+    Ok(OneFile { file: File::of(&ask.perform(Locate { file: placed.file })?, ask)? })
 }
 
 /// Where the file of the path is now.

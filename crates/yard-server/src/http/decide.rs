@@ -30,7 +30,7 @@ pub(super) fn path(workspace: &str, awaited: &Awaited) -> String {
 
 /// The page of a request that was refused: who is not known can say so there.
 pub(super) fn refused(problem: &Problem, path: &str) -> Reply {
-    let why = problem.body["error"].as_str().unwrap_or("this could not be done");
+    let why = &problem.words();
     let page = match problem.status {
         401 => page::login(path, None),
         // Perhaps another account may.
@@ -54,8 +54,8 @@ pub(super) fn login(ask: &Ask) -> Result<Reply, Problem> {
             Ok(reply.with_cookies(cookies))
         }
         Err(problem) => {
-            let why = problem.body["error"].as_str().map(str::to_owned);
-            Ok(Reply::page(problem.status, page::login(next.unwrap_or_default(), why.as_deref())))
+            let why = problem.words();
+            Ok(Reply::page(problem.status, page::login(next.unwrap_or_default(), Some(&why))))
         }
     }
 }

@@ -159,7 +159,7 @@ impl Reader {
             }
             let rows = session.events(cursor, MOST_EVENTS)?;
             let after = rows.last().map_or(cursor, |row| row.number);
-            Ok((rows.iter().map(told).collect(), after))
+            Ok((rows.iter().map(|row| told(row, &session)).collect(), after))
         };
         self.ask.app.pools.run(&self.ask.whose(), Work::Look, look).await?.ok()
     }
@@ -180,8 +180,16 @@ fn lost(cursor: u64, last: u64) -> String {
     on_wire(last, "lost", &data)
 }
 
-fn told(row: &EventRow) -> String {
+fn told(row: &EventRow, session: &Session) -> String {
     let (name, mut data) = described(&row.what);
+    // What is asked is shown to whoever may read the question; an agent reads its own.
+    if let Event::Asked { question, .. } = &row.what
+        && let Ok(asked) = session.questions().get(*question)
+    {
+        data["asked_by"] = asked.asked_by.clone().into();
+        let items = asked.form.items().iter();
+        data["questions"] = items.filter_map(|item| serde_json::to_value(item).ok()).collect();
+    }
     data["at"] = row.at.to_string().into();
     on_wire(row.number, name, &data)
 }
@@ -206,6 +214,8 @@ fn described(event: &Event) -> (&'static str, Value) {
             ("chat.mode", json!({"chat_id": chat.to_string(), "mode": mode.word()}))
         }
         Event::ChatMade { chat } => ("chat.created", json!({"chat_id": chat.to_string()})),
+        Event::ChatRenamed { chat } => ("chat.renamed", json!({"chat_id": chat.to_string()})),
+        Event::ChatRemoved { chat } => ("chat.deleted", json!({"chat_id": chat.to_string()})),
         Event::Posted { chat, turn } => {
             ("chat.message", json!({"chat_id": chat.to_string(), "number": turn}))
         }

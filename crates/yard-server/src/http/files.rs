@@ -23,6 +23,8 @@ pub(super) struct File {
     path: Option<String>,
     /// Where it is, or was last.
     last_path: String,
+    /// Its name for people: its own, unless another was set.
+    display_name: String,
     /// `file`, `folder` or `link`.
     kind: &'static str,
     file_type: &'static str,
@@ -38,12 +40,14 @@ pub(super) struct File {
     purged: bool,
 }
 
-impl From<&Whereabouts> for File {
-    fn from(found: &Whereabouts) -> Self {
-        Self {
+impl File {
+    pub(super) fn of(found: &Whereabouts, ask: &Ask) -> Result<Self, Problem> {
+        let own = || found.last_path.name().map_or_else(|| "/".to_owned(), |name| name.to_string());
+        Ok(Self {
             id: found.file.to_string(),
             path: found.path.as_ref().map(ToString::to_string),
             last_path: found.last_path.to_string(),
+            display_name: ask.session()?.display_name(found.file)?.unwrap_or_else(own),
             kind: kind(found.kind),
             file_type: found.file_type.word(),
             size: found.size,
@@ -53,7 +57,7 @@ impl From<&Whereabouts> for File {
             removed_at: found.removed.map(|removal| removal.at.to_string()),
             removed_by: found.removed.map(|removal| removal.step.to_string()),
             purged: found.purged,
-        }
+        })
     }
 }
 
@@ -63,6 +67,13 @@ fn kind(kind: FileKind) -> &'static str {
         FileKind::Folder => "folder",
         FileKind::Link => "link",
     }
+}
+
+/// What is to be known of a file from now on.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct NewName {
+    /// Its name for people, up to 200 characters; null for its own. Its path stays.
+    display_name: Option<String>,
 }
 
 /// A file, by name.
@@ -202,7 +213,14 @@ pub(super) fn file_of(ask: &Ask) -> Result<FileId, Problem> {
 
 pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
     let found = ask.perform(Locate { file: file_of(ask)? })?;
-    Reply::ok(&OneFile { file: File::from(&found) })
+    Reply::ok(&OneFile { file: File::of(&found, ask)? })
+}
+
+pub(super) fn rename(ask: &Ask) -> Result<Reply, Problem> {
+    let NewName { display_name } = ask.json()?;
+    let found = ask.perform(Locate { file: file_of(ask)? })?;
+    ask.session()?.set_display_name(&ask.call, found.file, display_name.as_deref())?;
+    Reply::ok(&OneFile { file: File::of(&found, ask)? })
 }
 
 pub(super) fn versions(ask: &Ask) -> Result<Reply, Problem> {

@@ -11,11 +11,16 @@ const HEAD: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
 
 const STYLE: &str = "<style>\
 :root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
-padding:0 1rem}summary{cursor:pointer;padding:.4rem 0}summary code{font-size:1em}pre{overflow:auto;\
-padding:.8rem;border:1px solid #8884;border-radius:.4rem;font-size:.85em}.m{display:inline-block;\
-min-width:4.5em;font-weight:600}small{opacity:.7}details{border-bottom:1px solid #8883}\
-ins{color:#1a7f37;text-decoration:none}del{color:#cf222e;text-decoration:none}td{padding-right:1rem;\
-vertical-align:top}label{display:block;margin:.4rem 0}input:not([type]),input[type=email],\
+padding:0 1rem 3rem}h2{margin:2.2rem 0 .4rem}h4{margin:1rem 0 .3rem}p{margin:.5rem 0}\
+nav a{display:inline-block;margin-right:.9rem}summary{cursor:pointer;padding:.4rem 0}\
+summary code{font-size:1em;overflow-wrap:anywhere}summary code+span{display:block;margin-left:5.55rem;opacity:.75}\
+pre{overflow:auto;margin:.4rem 0;padding:.8rem;border:1px solid #8884;border-radius:.4rem;font-size:.85em}\
+code,pre{font-family:ui-monospace,monospace}.m{display:inline-block;min-width:4.5em;font-weight:600}\
+small{opacity:.7}details{border-bottom:1px solid #8883}details details{border:0}\
+details[open]>:last-child{margin-bottom:1rem}ins{color:#1a7f37;text-decoration:none}\
+del{color:#cf222e;text-decoration:none}table{border-collapse:collapse;font-size:.9em}\
+td{padding:.2rem 1.2rem .2rem 0;vertical-align:top;border-top:1px solid #8883}\
+label{display:block;margin:.4rem 0}input:not([type]),input[type=email],\
 input[type=password],textarea{display:block;width:100%;box-sizing:border-box;font:inherit;padding:.4rem}\
 button{font:inherit;padding:.4rem 1rem;margin:.6rem .6rem .6rem 0}fieldset{border:1px solid #8884;\
 border-radius:.4rem;margin:1rem 0}.no{color:#cf222e}</style>";

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use yard_dialects::Catalog;
 
 use super::ask::Ask;
+use super::examples::{self, Example};
 use super::problem::Problem;
 use super::reply::Reply;
 use super::route::{Access, BodyShape, ReplyShape, Route};
@@ -15,7 +16,7 @@ pub(super) fn serve(ask: &Ask) -> Result<Reply, Problem> {
 }
 
 pub(super) fn page(ask: &Ask) -> Result<Reply, Problem> {
-    Ok(Reply::text("text/html; charset=utf-8", super::page::render(&routes(&ask.app.catalog))))
+    Ok(Reply::page(200, super::page::render(&ask.app.catalog)))
 }
 
 /// The document.
@@ -54,7 +55,7 @@ fn operation(route: &Route) -> Value {
         "operationId": operation_id(route),
         "summary": route.about,
         "description": route.access.who(),
-        "tags": [tag(route.path)],
+        "tags": [route.tag()],
         "parameters": parameters(route),
         "responses": {
             route.status.to_string(): success(route),
@@ -95,7 +96,57 @@ fn operation(route: &Route) -> Value {
         }
         (None, BodyShape::None | BodyShape::Form) => {}
     }
+    show_examples(&mut operation, examples::of(route));
     operation
+}
+
+/// Puts the examples of a route where the document has a place for each of their parts.
+fn show_examples(operation: &mut Value, examples: &[Example]) {
+    let Some(first) = examples.first() else { return };
+    for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
+        let values = match parameter["in"].as_str() {
+            Some("path") => &first.path,
+            Some("query") => &first.query,
+            _ => &first.headers,
+        };
+        let value = parameter["name"].as_str().and_then(|name| values.get(name));
+        if let Some(value) = value.cloned() {
+            parameter["example"] = value;
+        }
+    }
+    let bodies = examples.iter().map(|example| (example, &example.body));
+    if let Some(body) = operation.get_mut("requestBody") {
+        show_values(body, bodies.collect());
+    }
+    if let Some(responses) = operation["responses"].as_object_mut() {
+        for (status, response) in responses {
+            let is_answer = |example: &&Example| match status.as_str() {
+                "default" => example.status >= 400,
+                status => example.status.to_string() == *status,
+            };
+            let answers = examples.iter().filter(is_answer);
+            show_values(response, answers.map(|example| (example, &example.answer)).collect());
+        }
+    }
+}
+
+/// The values as examples of a body: one by itself, or several by their titles.
+fn show_values(body: &mut Value, mut values: Vec<(&Example, &Value)>) {
+    values.retain(|(_, value)| !value.is_null());
+    let content = body.get_mut("content").and_then(Value::as_object_mut);
+    let Some(content) = content.and_then(|content| content.values_mut().next()) else { return };
+    match values.as_slice() {
+        [] => {}
+        [(_, value)] => content["example"] = (*value).clone(),
+        _ => {
+            let named = values.iter().map(|(example, value)| {
+                let title = example.title.as_deref().unwrap_or_default();
+                let name = title.to_lowercase().replace(|char: char| !char.is_alphanumeric(), "_");
+                (name, json!({"summary": title, "value": value}))
+            });
+            content["examples"] = Value::Object(named.collect());
+        }
+    }
 }
 
 fn body(schema: &Value, required: bool) -> Value {
@@ -126,11 +177,6 @@ fn operation_id(route: &Route) -> String {
     let words = words.filter(|word| *word != "api" && *word != "v1");
     let method = route.method.as_str().to_lowercase();
     std::iter::once(method.as_str()).chain(words).collect::<Vec<_>>().join("_")
-}
-
-fn tag(path: &str) -> &str {
-    let path = path.strip_prefix("/api/v1/").unwrap_or("server");
-    path.strip_prefix("workspaces/{id}/").unwrap_or(path).split('/').next().unwrap_or(path)
 }
 
 fn parameters(route: &Route) -> Value {
@@ -188,7 +234,7 @@ fn problem() -> Value {
 }
 
 /// Every code that an answer can have.
-const CODES: [&str; 13] = [
+const CODES: [&str; 14] = [
     "VALIDATION_ERROR",
     "INVALID_TOKEN",
     "FORBIDDEN",
@@ -202,4 +248,5 @@ const CODES: [&str; 13] = [
     "INTERNAL_ERROR",
     "UNAVAILABLE",
     "TIMEOUT",
+    "EXECUTION_ERROR",
 ];

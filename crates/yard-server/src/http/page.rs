@@ -1,46 +1,212 @@
-//! The table of routes as one page for people, without a script and without anything from elsewhere.
+//! The table of routes as one page for people, with an example of each: without a script and without anything from
+//! elsewhere.
 
 use std::fmt::Write as _;
 
-use super::html::{escaped, frame};
-use super::route::{BodyShape, ReplyShape, Route};
+use serde_json::Value;
+use yard_dialects::{Catalog, Dialect};
 
-const INTRODUCTION: &str = "<h1>Toolyard API</h1><p>Send a person's access token or an agent's key as \
-<code>Authorization: Bearer</code>. Errors are JSON: <code>error</code> says what to send instead. The same \
-as a document: <a href=\"/openapi.json\">/openapi.json</a>.</p>";
+use super::examples::{self, Example, laid_out};
+use super::fields::{self, marked_up};
+use super::html::{escaped, frame};
+use super::route::{Access, BodyShape, ReplyShape, Route};
+use super::{routes, tools};
+
+/// The parts of the page, by the tags of their routes.
+const PARTS: [(&str, &str, &str); 15] = [
+    ("server", "Server", "What it is, how it does, and these documents."),
+    (
+        "auth",
+        "Accounts and logins",
+        "A person logs in and gets an access token. An agent has a key instead.",
+    ),
+    (
+        "workspaces",
+        "Workspaces",
+        "A folder with its files, its history, its members and its rules.",
+    ),
+    ("members", "Members", "People who may see or change a workspace."),
+    (
+        "keys",
+        "Agents' keys",
+        "An agent works in one workspace, with the toolsets that its key was made for.",
+    ),
+    ("tools", "Tools", "What agents call: one route for the tools of every toolset."),
+    (
+        "files",
+        "Files",
+        "Files by id, also large and binary ones, with their versions and the trash.",
+    ),
+    ("steps", "History", "Every change is a step, and every step can be undone."),
+    ("chats", "Chats", "An agent's run: its mode, its messages and its calls."),
+    ("terminals", "Terminals", "Programs that agents started and that go on running."),
+    ("questions", "Questions", "What agents ask people."),
+    (
+        "approvals",
+        "Approvals",
+        "What agents may not do by themselves: people look at it and decide.",
+    ),
+    ("policy", "Policy", "What may happen without a person."),
+    ("events", "Events", "What happens in a workspace, as it happens."),
+    (
+        "decide",
+        "Pages on which people decide",
+        "An agent's client is given their addresses. They are HTML.",
+    ),
+];
+
+const INTRODUCTION: &str = "<h1>Toolyard API</h1>\
+<p>Send a person's access token or an agent's key as <code>Authorization: Bearer</code>. Bodies and answers are JSON \
+unless it says otherwise. An error has a status of 400 or above, and says what to send instead; where arguments are wrong, \
+<code>fields</code> says so for each of them:</p>\
+<pre>{\"success\": false, \"error\": \"File not found: /src/greet.js. Did you mean /src/greet.py?\", \"code\": \"NOT_FOUND\"}</pre>\
+<p>Lists are cut: send <code>limit</code>, and the answer's <code>next</code> as <code>cursor</code> for the rest. Send a \
+change with a header <code>Idempotency-Key</code>, and a retry with the same key answers as the first try did.</p>\
+<p>In the examples, <code>$SERVER</code> is the address of this server, <code>$TOKEN</code> a token or key, and \
+<code>$ID</code> the id of a workspace; <a href=\"/\">First steps</a> sets all three. The same as a document for programs: \
+<a href=\"/openapi.json\">/openapi.json</a>.</p>";
+
+const ABOUT_MCP: &str = "<p>MCP clients connect to <code>/mcp/ID</code>, the address of a workspace, with an agent's key as \
+<code>Authorization: Bearer</code>. <code>?toolset=NAME</code> chooses the toolset; without it, it is \
+<code>filesystem</code>.</p>";
 
 /// The page.
-pub(super) fn render(routes: &[Route]) -> String {
+pub(super) fn render(catalog: &Catalog) -> String {
+    let routes = routes(catalog);
     let mut page = INTRODUCTION.to_owned();
-    for route in routes.iter().filter(|route| !route.is_page()) {
-        describe(&mut page, route);
+    page.push_str("<nav>");
+    for (tag, title, _) in PARTS {
+        add(&mut page, format_args!("<a href=\"#{tag}\">{title}</a> "));
     }
+    page.push_str("<a href=\"#mcp\">MCP</a></nav>");
+    for (tag, title, about) in PARTS {
+        add(&mut page, format_args!("<h2 id=\"{tag}\">{title}</h2><p>{about}</p>"));
+        for route in routes.iter().filter(|route| route.tag() == tag) {
+            describe(&mut page, route, catalog);
+        }
+    }
+    add(&mut page, format_args!("<h2 id=\"mcp\">MCP</h2>{ABOUT_MCP}"));
+    page.push_str("<details><summary>A call of a tool</summary>");
+    show(&mut page, examples::named(examples::MCP), Access::Caller);
+    page.push_str("</details>");
     frame("Toolyard API", &page)
 }
 
-fn describe(page: &mut String, route: &Route) {
-    let Route { method, path, about, status, .. } = route;
-    // Writing into a string cannot fail.
-    let _ = write!(
+/// Writing into a string cannot fail.
+fn add(page: &mut String, words: std::fmt::Arguments<'_>) {
+    let _ = page.write_fmt(words);
+}
+
+fn describe(page: &mut String, route: &Route, catalog: &Catalog) {
+    let Route { method, path, about, .. } = route;
+    add(
         page,
-        "<details><summary><span class=\"m\">{method}</span><code>{}</code> {}</summary>\
-         <p><small>{} Success is {status}.</small></p>",
-        escaped(path),
-        escaped(about),
-        route.access.who()
+        format_args!(
+            "<details><summary><span class=\"m\">{method}</span><code>{}</code>\
+             <span>{}</span></summary><p>{}</p>",
+            escaped(path),
+            escaped(about),
+            route.access.who()
+        ),
     );
     if let Some(query) = &route.query {
-        schema(page, "Query", query.schema());
+        field_table(page, "Query", query.schema());
     }
     if let BodyShape::Json(body) | BodyShape::OptionalJson(body) = &route.body {
-        schema(page, "Body", route.shown_body.as_ref().unwrap_or(body.schema()));
+        field_table(page, "Body", body.schema());
     }
-    if let ReplyShape::Json(reply) = &route.reply {
-        schema(page, "Answer", reply);
+    if tools::is_call(route) {
+        catalog.dialects().for_each(|dialect| toolset(page, catalog, dialect));
+    }
+    show(page, examples::of(route), route.access);
+    if let ReplyShape::Json(reply) = &route.reply
+        && !tools::is_call(route)
+    {
+        page.push_str("<details><summary>Fields of the answer</summary>");
+        page.push_str(&fields::table(reply));
+        page.push_str("</details>");
     }
     page.push_str("</details>");
 }
 
-fn schema(page: &mut String, title: &str, schema: &serde_json::Value) {
-    let _ = write!(page, "<h4>{title}</h4><pre>{}</pre>", escaped(&format!("{schema:#}")));
+fn field_table(page: &mut String, title: &str, schema: &Value) {
+    add(page, format_args!("<h4>{title}</h4>{}", fields::table(schema)));
+}
+
+/// The tools of a toolset, each with the first sentence about it.
+fn toolset(page: &mut String, catalog: &Catalog, dialect: &Dialect) {
+    add(
+        page,
+        format_args!(
+            "<details><summary>Toolset <code>{}</code></summary><p>{}</p><table>",
+            dialect.name,
+            marked_up(dialect.about)
+        ),
+    );
+    for tool in catalog.list(dialect.name) {
+        let about = tool.about().lines().next().unwrap_or_default();
+        let sentence = about.split_once(". ").map_or(about, |(sentence, _)| sentence);
+        add(
+            page,
+            format_args!(
+                "<tr><td><code>{}</code><td>{}",
+                escaped(tool.name()),
+                marked_up(sentence.trim_end_matches('.'))
+            ),
+        );
+    }
+    add(
+        page,
+        format_args!(
+            "</table><p>Their arguments: <code>GET {}?toolset={}</code></p></details>",
+            tools::PATH,
+            dialect.name
+        ),
+    );
+}
+
+/// The commands that send some examples, each with its answer.
+fn show(page: &mut String, examples: &[Example], access: Access) {
+    for example in examples {
+        let title = example.title.as_deref().unwrap_or("Example");
+        add(
+            page,
+            format_args!(
+                "<h4>{}</h4><pre>{}</pre><p>Answer {}{}</p>",
+                escaped(title),
+                escaped(&example.curl(access)),
+                example.status,
+                if example.answer.is_null() { ", without a body" } else { ":" }
+            ),
+        );
+        match &example.answer {
+            Value::Null => {}
+            Value::String(text) => add(page, format_args!("<pre>{}</pre>", escaped(text))),
+            json => add(page, format_args!("<pre>{}</pre>", escaped(&laid_out(json)))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As much as the page may grow to without somebody who looks at it.
+    const MOST_BYTES: usize = 256 << 10;
+
+    #[test]
+    fn every_route_is_on_the_page_with_its_example_and_the_page_stays_small() {
+        let catalog = Catalog::standard();
+        let page = render(&catalog);
+        let all = routes(&catalog);
+        assert_eq!(page.matches("<span class=\"m\">").count(), all.len());
+        for route in &all {
+            assert!(PARTS.iter().any(|(tag, ..)| *tag == route.tag()), "{}", route.path);
+            for example in examples::of(route) {
+                assert!(page.contains(&escaped(&example.curl(route.access))), "{}", route.path);
+            }
+        }
+        assert!(page.len() <= MOST_BYTES, "{} bytes", page.len());
+        assert!(!page.contains("<script"));
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use yard_core::{Fault, FaultCode};
-use yard_dialects::{Answer, Fields, Stop, workspace};
+use yard_dialects::{Answer, Fields, Stop, failure_words, workspace};
 use yard_gate::admin::Refusal;
 
 use crate::pool::TooMany;
@@ -55,6 +55,11 @@ impl Problem {
         Self::new(500, "INTERNAL_ERROR", "the server failed; its log has the reason")
     }
 
+    /// All that it says, for a page.
+    pub(crate) fn words(&self) -> String {
+        failure_words(&self.body["error"], &self.body["fields"])
+    }
+
     /// The same, worth trying again after `seconds`.
     pub(crate) fn retry_after(mut self, seconds: u32) -> Self {
         self.retry_after = Some(seconds);
@@ -77,7 +82,10 @@ impl Problem {
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
         // An error of the machine may name the machine's own paths: they are for the log (R13).
-        if matches!(fault.code(), FaultCode::Io | FaultCode::DiskFull | FaultCode::Unavailable) {
+        if matches!(
+            fault.code(),
+            FaultCode::Io | FaultCode::DiskFull | FaultCode::NotRun | FaultCode::Unavailable
+        ) {
             tracing::error!(fault = fault.message(), "a request failed");
         }
         match fault.code() {

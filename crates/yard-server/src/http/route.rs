@@ -208,6 +208,15 @@ impl Route {
         Self { secret: true, ..self }
     }
 
+    /// What it is about: the word under which the documents list it.
+    pub fn tag(&self) -> &'static str {
+        let Some(path) = self.path.strip_prefix("/api/v1/") else {
+            return if self.path.starts_with("/decide/") { "decide" } else { "server" };
+        };
+        let path = path.strip_prefix("workspaces/{id}/").unwrap_or(path);
+        path.split('/').next().unwrap_or(path)
+    }
+
     /// Whether it may change something.
     pub fn changes(&self) -> bool {
         self.method != Method::GET

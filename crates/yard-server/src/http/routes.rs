@@ -7,7 +7,7 @@ use super::paging::Paging;
 use super::route::{Access, Route};
 use super::{
     approvals, auth, chats, content, decide, events, files, health, keys, members, openapi, policy,
-    questions, steps, terminals, tools, workspaces,
+    questions, steps, terminals, tools, welcome, workspaces,
 };
 use crate::pool::Work;
 
@@ -63,6 +63,9 @@ fn pages() -> Vec<Route> {
 
 fn about_the_server() -> Vec<Route> {
     vec![
+        Route::get("/", welcome::page)
+            .about("What this is, what to type and where the documents are, for people")
+            .replies_text("text/html"),
         Route::get("/health", health::health)
             .about("Whether the server is ready")
             .replies::<health::Health>(200),
@@ -193,6 +196,11 @@ fn things() -> Vec<Route> {
             .about("What is known of a file")
             .access(VIEWER)
             .replies::<files::OneFile>(200),
+        Route::patch("/api/v1/workspaces/{id}/files/{file_id}", files::rename)
+            .about("Sets a file's name for people; its path stays")
+            .access(MEMBER)
+            .body::<files::NewName>()
+            .replies::<files::OneFile>(200),
         Route::get("/api/v1/workspaces/{id}/files/{file_id}/content", content::read)
             .about("A file's bytes; the ETag is their SHA-256")
             .access(VIEWER)
@@ -269,11 +277,14 @@ fn talk() -> Vec<Route> {
             .access(VIEWER)
             .query::<Paging>()
             .replies::<chats::Transcript>(200),
-        Route::patch("/api/v1/workspaces/{id}/chats/{chat_id}", chats::set_mode)
-            .about("Sets a chat's mode; only a person opens build mode")
+        Route::patch("/api/v1/workspaces/{id}/chats/{chat_id}", chats::change)
+            .about("Sets a chat's mode or title; only a person opens build mode or renames a chat")
             .access(MEMBER)
-            .body::<chats::NewMode>()
+            .body::<chats::ChangedChat>()
             .replies::<chats::OneChat>(200),
+        Route::delete("/api/v1/workspaces/{id}/chats/{chat_id}", chats::remove)
+            .about("Deletes a chat with its transcript, and ends what runs in it; the history stays")
+            .access(PERSON),
         Route::post("/api/v1/workspaces/{id}/chats/{chat_id}/messages", chats::post)
             .about("Adds a message")
             .access(MEMBER)

@@ -5,7 +5,9 @@ use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, Elicitat
 use serde_json::{Map, Value, json};
 use yard_core::{ApprovalId, Call, ContentHash, Fault, FaultCode, Result};
 use yard_dialects::Catalog;
-use yard_gate::{Approval, Awaited, Pending, Question, Ruling, Scope, Session, Via, effects_told};
+use yard_gate::{
+    Approval, Awaited, Item, Pending, Question, Ruling, Scope, Session, Via, effects_told,
+};
 
 /// Bytes of a request that a person reads in a dialog: a longer one cannot be approved there.
 const SHOWN_BYTES: usize = 16 << 10;
@@ -202,15 +204,32 @@ fn question_told(question: &Question) -> String {
 /// The questions as properties of one object, each with its words.
 fn question_schema(question: &Question) -> Value {
     let items = question.form.items();
-    let property = |item: &yard_gate::Item| {
+    let property = |item: &Item| {
         let mut schema = item.schema.clone();
         if let Value::Object(members) = &mut schema {
             members.entry("title").or_insert_with(|| item.name.clone().into());
             members.entry("description").or_insert_with(|| item.question.clone().into());
+            if let Some(labels) = labels(item) {
+                members.insert("enumNames".to_owned(), labels.into());
+            }
         }
         (item.name.clone(), schema)
     };
     let properties: Map<String, Value> = items.iter().map(property).collect();
     let required: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
     json!({"type": "object", "properties": properties, "required": required})
+}
+
+/// What the values of an enum are called, where the buttons of all of them say something else than they answer.
+fn labels(item: &Item) -> Option<Vec<String>> {
+    let choices = item.choices();
+    if choices.iter().all(|choice| choice.label == choice.answer) {
+        return None;
+    }
+    let label = |value: &Value| {
+        let choice =
+            choices.iter().find(|choice| Some(choice.answer.as_str()) == value.as_str())?;
+        Some(choice.label.clone())
+    };
+    item.schema["enum"].as_array()?.iter().map(label).collect()
 }

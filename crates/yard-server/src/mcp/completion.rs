@@ -41,7 +41,8 @@ fn paths(rooms: &[Room], typed: &str, call: &Call) -> Vec<String> {
     }
     let before = if folder.is_empty() { String::new() } else { format!("{folder}/") };
     let Ok((room, path)) = place(rooms, folder) else { return Vec::new() };
-    let Ok(found) = perform(&room.session, call, Names { path }) else { return Vec::new() };
+    let names = Names { path, for_tree: false };
+    let Ok(found) = perform(&room.session, call, names) else { return Vec::new() };
     let named = found.entries.iter().filter_map(|entry| {
         let name = entry.path.name()?.to_string();
         let end = if entry.kind == Some(FileKind::Folder) { "/" } else { "" };

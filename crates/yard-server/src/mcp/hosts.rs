@@ -61,6 +61,10 @@ impl Calling<'_> {
     async fn hosts_nobody_is_asked_about(&self) -> Vec<(ApprovalId, Waiter)> {
         let session = self.seat.session.clone();
         let look = move || {
+            // Before anything was done in its chat nothing of it waits.
+            if session.awaits_chat() {
+                return Vec::new();
+            }
             let approvals = session.approvals();
             let filter = ApprovalFilter {
                 status: Some(ApprovalStatus::Pending),

@@ -7,9 +7,9 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
 use yard_core::op::Show;
-use yard_core::{Call, Fault, FaultCode, StepId, WsPath};
+use yard_core::{Call, ChatId, Fault, FaultCode, StepId, WsPath};
 use yard_dialects::{Dialect, Paths};
-use yard_gate::{Mount, Named, Session, TerminalState, is_at_or_below};
+use yard_gate::{ConnectionChat, Mount, Named, Session, TerminalState, is_at_or_below};
 
 use super::resources::perform;
 use super::scribe::Scribe;
@@ -56,12 +56,17 @@ pub struct Local {
 #[derive(Clone, Default)]
 struct State {
     /// The connection's own chat (R14), once there was a call.
-    chat: Option<yard_core::ChatId>,
+    chat: Option<Arc<ConnectionChat>>,
     /// What the client keeps to.
     confines: Option<Vec<WsPath>>,
 }
 
 impl State {
+    /// The connection's own chat, if anything was done in it yet.
+    fn made_chat(&self) -> Option<ChatId> {
+        self.chat.as_ref()?.made()
+    }
+
     /// Whether the client keeps to anything in this root.
     fn is_offered(&self) -> bool {
         self.confines.as_ref().is_none_or(|folders| !folders.is_empty())
@@ -91,7 +96,7 @@ impl Local {
     pub(super) fn leave(&self) {
         self.scribe.finish();
         for (root, state) in self.roots.iter().zip(&*self.state()) {
-            if let Some(Ok(session)) = state.chat.map(|chat| root.agent.in_chat(chat)) {
+            if let Some(Ok(session)) = state.made_chat().map(|chat| root.agent.in_chat(chat)) {
                 session.leave();
             }
         }
@@ -101,19 +106,15 @@ impl Local {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The agent in the connection's chat of one root, which is made with the first call.
+    /// The agent in the connection's chat of one root, which is made with the first change.
     fn in_chat(&self, at: usize, client: &str) -> yard_core::Result<Session> {
         let (root, mut state) = (&self.roots[at], self.state());
-        let chat = match state[at].chat {
-            Some(chat) => chat,
-            None => {
-                // The person who started this connection opens its chat: an agent's own would only plan.
-                let client: String = client.chars().take(NAME_CHARS).collect();
-                root.person.chats().make(&self.call, &format!("MCP: {client}"), None)?.id
-            }
-        };
-        state[at].chat = Some(chat);
-        let session = root.agent.in_chat(chat)?;
+        let chat = state[at].chat.get_or_insert_with(|| {
+            // The person who started this connection opens its chat: an agent's own would only plan.
+            let client: String = client.chars().take(NAME_CHARS).collect();
+            ConnectionChat::new(root.person.clone(), format!("MCP: {client}"))
+        });
+        let session = root.agent.in_connection_chat(Arc::clone(chat));
         let session = session.among(self.allowed(&state), self.sessions(&state));
         confined(self.named(session, at, &state), &state[at]).ok_or_else(outside)
     }
@@ -144,7 +145,7 @@ impl Local {
     /// The root in which this connection has a terminal of that name, rather one that still runs.
     fn running(&self, terminal: &str) -> Option<usize> {
         let of = |(at, (root, state)): (usize, (&Root, &State))| {
-            let session = root.agent.in_chat(state.chat?).ok()?;
+            let session = root.agent.in_chat(state.made_chat()?).ok()?;
             let listed = session.terminals().list().ok()?;
             let found = listed.into_iter().filter(|one| one.name == terminal);
             let is_over = found.map(|one| one.state != TerminalState::Running).min()?;
@@ -169,7 +170,7 @@ impl Local {
             return Vec::new();
         }
         let in_one = |(at, (root, own)): (usize, (&Root, &State))| {
-            let in_chat = own.chat.and_then(|chat| root.agent.in_chat(chat).ok());
+            let in_chat = own.chat.clone().map(|chat| root.agent.in_connection_chat(chat));
             let session = in_chat.unwrap_or_else(|| root.agent.clone());
             let session = session.among(self.allowed(state), Vec::new());
             confined(self.named(session, at, state), own)
@@ -200,7 +201,8 @@ impl Local {
         }
         let (mut picked, mount) = (None, self.mount(0, &self.state()));
         for (path, is_one_of_many) in paths(arguments) {
-            let Some(root) = mount.innermost(path) else { continue };
+            let path = self.roots[0].agent.with_real_root(path);
+            let Some(root) = mount.innermost(&path) else { continue };
             let Some(at) = self.names.iter().position(|name| *name == root.name) else { continue };
             if picked.is_some_and(|other| other != at) && !is_one_of_many {
                 let message = "these paths are in different roots, each of which is a workspace of its own: \

@@ -2,7 +2,7 @@
 //! results that teach (F1, R10).
 
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use yard_core::Fault;
 use yard_dialects::{Answer, CHANGED_BY_PERSON};
 use yard_gate::{Awaited, Pending};
@@ -14,9 +14,13 @@ use super::tools::Speech;
 /// Where a result that is none has the dialect's own answer, among what is said about it.
 const ANSWER: &str = "toolyard/answer";
 
+/// Bytes of details that a failure tells.
+const MOST_DETAILS: usize = 4 << 10;
+
 /// The result of a call that waits for nobody.
 pub(super) fn of(speech: Speech, mut answer: Answer) -> CallToolResult {
     let ok = answer.ok;
+    let words = if ok { String::new() } else { answer.failure_words() };
     if ok
         && speech == Speech::Text
         && let Some(text) = answer.body.take_quoted()
@@ -27,7 +31,7 @@ pub(super) fn of(speech: Speech, mut answer: Answer) -> CallToolResult {
     let changed = body.get_mut(CHANGED_BY_PERSON).map(Value::take).unwrap_or_default();
     let mut result = match ok {
         true => succeeded(speech, &mut body),
-        false => failed(&mut body),
+        false => failed(speech, words, &mut body),
     };
     if let Some(message) = changed["message"].as_str() {
         let text = format!("Note: {message}. They are now: {}", changed["args"]);
@@ -60,14 +64,46 @@ fn succeeded(speech: Speech, body: &mut Value) -> CallToolResult {
     }
 }
 
-/// The words are for the model, the rest for whoever reads codes.
-fn failed(body: &mut Value) -> CallToolResult {
-    let message = body["error"].as_str().unwrap_or("the call failed").to_owned();
+/// The words, the code and the details are for the model, which is shown no more; the answer itself is for programs.
+/// A tool whose reply is a text fails with its words alone, as the server does that it stands in for.
+fn failed(speech: Speech, words: String, body: &mut Value) -> CallToolResult {
     let answer = match body["result"].take() {
         Value::Null => body.take(),
         reply => reply,
     };
-    unsuccessful(message, answer)
+    let text = match speech {
+        Speech::Data => with_code(&words, &answer),
+        Speech::Text | Speech::Blocks => words,
+    };
+    unsuccessful(text, answer)
+}
+
+/// The dialect's code, what was wrong, and what else the dialect tells, such as what a program said.
+fn with_code(words: &str, answer: &Value) -> String {
+    let error = &answer["error"];
+    let code = [&answer["code"], &error["code"], error].into_iter().find_map(Value::as_str);
+    let code = code.filter(|code| *code != words);
+    let mut text = code.map_or_else(|| words.to_owned(), |code| format!("{code}: {words}"));
+    let Some(details) = error["details"].as_object() else { return text };
+    // The words name every wrong argument already.
+    let told = details.iter().filter(|(name, _)| *name != "fields");
+    let told: Map<String, Value> =
+        told.map(|(name, value)| (name.clone(), value.clone())).collect();
+    if !told.is_empty() {
+        text.push_str(&format!("\n{}", shortened(&text::of(&Value::Object(told)))));
+    }
+    text
+}
+
+/// A long text without its middle.
+fn shortened(text: &str) -> String {
+    if text.len() <= MOST_DETAILS {
+        return text.to_owned();
+    }
+    let head = text.floor_char_boundary(MOST_DETAILS / 2);
+    let tail = text.ceil_char_boundary(text.len() - MOST_DETAILS / 2);
+    let left_out = tail - head;
+    format!("{}\n[... {left_out} bytes are left out ...]\n{}", &text[..head], &text[tail..])
 }
 
 /// A result that is no reply of the tool. What the dialect says of it stands beside the result: as its data
@@ -97,18 +133,85 @@ pub(super) fn waiting(pending: &Pending, elsewhere: &Elsewhere, body: &Value) ->
         ),
         (Awaited::Question(id), Elsewhere::CommandLine(folder)) => format!(
             "Not answered yet: a person answers with `toolyard answer {id}` in a terminal, in the folder \
-             {folder}. Go on with what does not depend on it, and ask again later."
+             {folder}. Go on with what does not depend on it.{}",
+            sentence(&body["result"]["message"])
         ),
         (Awaited::Question(id), Elsewhere::Pages(page_of)) => format!(
             "Not answered yet: question {id} is in the workspace's list of questions. Go on with what does \
-             not depend on it, and ask again later. A person does it at {}",
-            page_of(&pending.awaited)
+             not depend on it. A person does it at {}.{}",
+            page_of(&pending.awaited),
+            sentence(&body["result"]["message"])
         ),
     };
     unsuccessful(text, body["result"].clone())
 }
 
+/// What an answer says beside its data, as another sentence.
+fn sentence(message: &Value) -> String {
+    message.as_str().map(|message| format!(" Note: {message}.")).unwrap_or_default()
+}
+
 /// The result of a call whose person said something that cannot be done.
 pub(super) fn refused(fault: &Fault) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(fault.message().to_owned())])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use yard_core::FaultCode;
+    use yard_dialects::{Catalog, Stop};
+
+    use super::*;
+
+    /// The text of a tool's failure, as a client shows it to its model.
+    fn text(toolset: &str, tool: &str, stop: &Stop) -> String {
+        let catalog = Catalog::standard();
+        let dialect = catalog.dialects().find(|dialect| dialect.name == toolset).unwrap();
+        let answer = (dialect.stopped)(tool, stop);
+        let result = of(Speech::of(catalog.get(toolset, tool).unwrap()), answer);
+        assert_eq!(result.is_error, Some(true));
+        result.content[0].as_text().unwrap().text.clone()
+    }
+
+    #[test]
+    fn a_failure_has_the_code_of_its_toolset_in_its_text() {
+        let missing = Stop::Fault(Fault::new(FaultCode::NotFound, "File not found: x"));
+        for (toolset, tool, code) in [
+            ("workspace", "read", "NOT_FOUND"),
+            ("file", "file.read", "file_not_found"),
+            ("coder", "read", "FILE_NOT_FOUND"),
+            ("codex", "read_file", "FILE_NOT_FOUND"),
+            ("assistant", "read_file", "FILE_NOT_FOUND"),
+        ] {
+            let expected = format!("{code}: File not found: x");
+            assert_eq!(text(toolset, tool, &missing), expected, "{toolset}");
+        }
+        let wrong = Stop::argument("path", "missing");
+        assert_eq!(
+            text("workspace", "read", &wrong),
+            "VALIDATION_ERROR: Validation failed: path: missing"
+        );
+        assert_eq!(text("assistant", "read_file", &wrong), "INVALID_ARGUMENTS: path: missing");
+    }
+
+    #[test]
+    fn a_failure_of_the_reference_toolset_says_what_that_server_says() {
+        let missing = Fault::new(FaultCode::NotFound, "ENOENT: no such file or directory");
+        let text = text("filesystem", "read_text_file", &Stop::Fault(missing));
+        assert_eq!(text, "ENOENT: no such file or directory");
+    }
+
+    #[test]
+    fn what_a_program_said_before_it_failed_is_in_the_text_and_bounded() {
+        let fault = Fault::new(FaultCode::Timeout, "it ran out of time");
+        let details = json!({"stdout": "so far\nand on\n", "exitCode": 137});
+        let words = text("assistant", "run_code", &Stop::Detailed(fault.clone(), details));
+        assert_eq!(words, "TIMEOUT: it ran out of time\nexitCode: 137\nstdout:\nso far\nand on");
+        let details = json!({"stdout": format!("first\n{}\nlast", "x".repeat(100_000))});
+        let words = text("assistant", "run_code", &Stop::Detailed(fault, details));
+        assert!(words.len() < 5_000, "{}", words.len());
+        assert!(words.contains("first\n") && words.ends_with("\nlast"), "{words}");
+        assert!(words.contains("bytes are left out"), "{words}");
+    }
 }

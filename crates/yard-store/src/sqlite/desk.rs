@@ -2,7 +2,9 @@
 //! `approval.rs`, the sequence of events in `event.rs`.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{ApprovalId, ChatId, Name, ProcessId, QuestionId, RunId, Timestamp, WsPath};
+use yard_core::{
+    ApprovalId, ChatId, FileId, Name, ProcessId, QuestionId, RunId, Timestamp, WsPath,
+};
 
 use super::connections::Flush;
 use super::error::corrupt;
@@ -27,6 +29,48 @@ macro_rules! chats {
 impl Desk for SqliteStore {
     fn make_chat(&self, chat: &NewChat, audit: &AuditEntry) -> Result<Chat> {
         self.db.write(Flush::Now, |connection| make_chat(connection, chat, audit))
+    }
+
+    fn rename_chat(&self, id: ChatId, title: &str, header: &str, audit: &AuditEntry) -> Result<()> {
+        self.db.write(Flush::Now, |connection| {
+            let sql = "UPDATE chat SET title = ?2, bytes = bytes - octet_length(header) + ?4, \
+                       header = ?3 WHERE uuid = ?1";
+            let values = params![id.as_bytes(), title, header, header.len() as i64];
+            if connection.prepare_cached(sql)?.execute(values)? == 0 {
+                return Err(no_chat(id));
+            }
+            event::add(connection, audit.at, &Tidings::Renamed(id))?;
+            append::note(connection, audit)
+        })
+    }
+
+    fn remove_chat(&self, id: ChatId, audit: &AuditEntry) -> Result<()> {
+        self.db.write(Flush::Now, |connection| {
+            remove_chat(connection, id)?;
+            event::add(connection, audit.at, &Tidings::Removed(id))?;
+            append::note(connection, audit)
+        })
+    }
+
+    fn display_name(&self, file: FileId) -> Result<Option<String>> {
+        let sql = "SELECT name FROM display_name WHERE file = ?1";
+        self.db.glance(|connection| one(connection, sql, [file.as_bytes()], |row| get(row, 0)))
+    }
+
+    fn set_display_name(&self, file: FileId, name: Option<&str>, audit: &AuditEntry) -> Result<()> {
+        self.db.write(Flush::Now, |connection| {
+            match name {
+                Some(name) => {
+                    let sql = "INSERT OR REPLACE INTO display_name (file, name) VALUES (?1, ?2)";
+                    connection.prepare_cached(sql)?.execute(params![file.as_bytes(), name])?
+                }
+                None => {
+                    let sql = "DELETE FROM display_name WHERE file = ?1";
+                    connection.prepare_cached(sql)?.execute([file.as_bytes()])?
+                }
+            };
+            append::note(connection, audit)
+        })
     }
 
     fn chat(&self, id: ChatId) -> Result<Option<Chat>> {
@@ -287,6 +331,30 @@ fn make_chat(connection: &Connection, chat: &NewChat, audit: &AuditEntry) -> Res
     event::add(connection, chat.at, &Tidings::Made(chat.id))?;
     append::note(connection, audit)?;
     by_id(connection, chat.id)?.ok_or_else(|| corrupt("a chat is gone as soon as it is made"))
+}
+
+/// Removes a chat and all that belongs to it alone.
+fn remove_chat(connection: &Connection, id: ChatId) -> Result<()> {
+    let sql = "SELECT id FROM chat WHERE uuid = ?1";
+    let row = one(connection, sql, [id.as_bytes()], |row| get::<i64>(row, 0))?;
+    let row = row.ok_or_else(|| no_chat(id))?;
+    let sql = "SELECT 1 FROM approval WHERE chat = ?1 AND status IN (?2, ?3) LIMIT 1";
+    let [pending, approved] =
+        [ApprovalStatus::Pending, ApprovalStatus::Approved].map(value::status_number);
+    if one(connection, sql, params![row, pending, approved], |_| Ok(()))?.is_some() {
+        return Err(StoreError::Misfit(format!("requests of chat {id} still wait")));
+    }
+    for sql in [
+        "DELETE FROM turn WHERE chat = ?1",
+        "DELETE FROM question WHERE chat = ?1",
+        "DELETE FROM approval WHERE chat = ?1",
+        "DELETE FROM chat WHERE id = ?1",
+    ] {
+        connection.prepare_cached(sql)?.execute([row])?;
+    }
+    let sql = "DELETE FROM allowed WHERE chat = ?1";
+    connection.prepare_cached(sql)?.execute([id.as_bytes()])?;
+    Ok(())
 }
 
 /// The first name for a title that no chat has.

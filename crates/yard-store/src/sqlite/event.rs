@@ -23,6 +23,8 @@ const REQUESTED: i64 = 7;
 const DECIDED: i64 = 8;
 const CONCLUDED: i64 = 9;
 const TERMINAL: i64 = 10;
+const RENAMED: i64 = 11;
+const REMOVED: i64 = 12;
 
 /// How a terminal's state is stored, beside the code that its program ended with.
 const RUNNING: i64 = -1;
@@ -34,6 +36,8 @@ pub(super) enum Tidings<'a> {
     Answered(ChatId, QuestionId),
     Mode(ChatId, Mode),
     Made(ChatId),
+    Renamed(ChatId),
+    Removed(ChatId),
     Posted(ChatId, u64),
     Outside(&'a [WsPath]),
     Terminal(ChatId, RunId, &'a str, TerminalState),
@@ -72,6 +76,8 @@ impl Tidings<'_> {
                 Columns { value: Some(value::mode_number(mode)), ..of(MODE, chat) }
             }
             Self::Made(chat) => of(MADE, chat),
+            Self::Renamed(chat) => of(RENAMED, chat),
+            Self::Removed(chat) => of(REMOVED, chat),
             Self::Posted(chat, turn) => Columns { value: Some(number(turn)), ..of(POSTED, chat) },
             Self::Terminal(chat, run, name, state) => Columns {
                 about: Some(*run.as_bytes()),
@@ -184,6 +190,8 @@ fn event(row: &Row<'_>) -> Result<Event> {
         ANSWERED => Event::Answered { chat, question: QuestionId::from_bytes(get(row, 4)?) },
         MODE => Event::ModeChanged { chat, mode: value::mode(get(row, 5)?)? },
         MADE => Event::ChatMade { chat },
+        RENAMED => Event::ChatRenamed { chat },
+        REMOVED => Event::ChatRemoved { chat },
         POSTED => Event::Posted { chat, turn: unsigned(row, 5)? },
         REQUESTED => Event::Requested { chat, approval: ApprovalId::from_bytes(get(row, 4)?) },
         DECIDED | CONCLUDED => {

@@ -19,6 +19,7 @@ pub(super) struct Schema {
 pub(super) const JOURNAL: Schema = Schema {
     migrations: &[
         FIRST, PURGING, DESK, APPROVALS, RUNS, TERMINALS, ROOTS, FORMULAS, PLACEMENTS, CLAIMS,
+        NAMES,
     ],
 };
 /// Events of a kind that an older program takes for damage.
@@ -70,6 +71,15 @@ ALTER TABLE approval ADD COLUMN claimed_by BLOB;
 ALTER TABLE approval ADD COLUMN started INTEGER;
 UPDATE approval SET started = 1 WHERE status = 1 AND run IS NOT NULL
     AND (effect LIKE '%\"kind\":\"run\"%' OR effect LIKE '%\"dials\"%');
+";
+
+/// Also events of a kind that an older program takes for damage.
+const NAMES: &str = "
+-- The name for people of a file that has another one than its own.
+CREATE TABLE display_name (
+    file BLOB PRIMARY KEY,
+    name TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 ";
 
 /// The people of a server.

@@ -39,6 +39,50 @@ fn a4_html_comes_as_markdown_and_its_source_when_asked() {
 }
 
 #[test]
+fn a4_what_is_in_forms_and_headers_stays_and_raised_digits_are_told_from_others() {
+    let html = "<!doctype html><html><body><header><nav><a href='/'>Menu</a></nav><h1>Title</h1></header>\
+        <form action='/search'><p>Inside the form</p><input name='q'></form>\
+        <article><header><h2>Part</h2></header><p>x<sup>2</sup> and H<sub>2</sub>O</p></article>\
+        </body></html>";
+    let value = fetched("text/html", html);
+    let text = value["body"].as_str().unwrap();
+    for expected in ["# Title", "Inside the form", "## Part", "x^2^", "H~2~O"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    assert!(!text.contains("Menu") && !text.contains("x2"), "{text}");
+}
+
+#[test]
+fn what_is_sent_is_the_method_the_headers_and_the_body_and_what_comes_is_told_likewise() {
+    let server = Server::saying(
+        *b"HTTP/1.1 201 Made\r\nX-One: 1\r\nX-Two: a\r\nX-Two: b\r\nContent-Length: 4\r\n\r\ndone",
+    );
+    let yard = yard_to(&[&server]);
+    let value = fetch(&yard, json!({"url": server.url("/get"), "headers": {"X-Mine": "yes"}}));
+    assert_eq!((&value["status"], &value["body"]), (&json!(201), &json!("done")));
+    assert_eq!(
+        (&value["headers"]["x-one"], &value["headers"]["x-two"]),
+        (&json!("1"), &json!("a, b"))
+    );
+    let post = json!({
+        "url": server.url("/post"), "method": "POST", "body": "{\"a\": 1}", "timeout": "20",
+        "headers": {"Content-Type": "application/json"},
+    });
+    fetch(&yard, post);
+    let heard = server.heard();
+    assert!(heard[0].starts_with("GET /get HTTP/1.1\r\n"), "{}", heard[0]);
+    assert!(heard[0].to_ascii_lowercase().contains("\r\nx-mine: yes\r\n"), "{}", heard[0]);
+    assert!(heard[1].starts_with("POST /post HTTP/1.1\r\n"), "{}", heard[1]);
+    assert!(heard[1].to_ascii_lowercase().contains("\r\ncontent-type: application/json\r\n"));
+    assert!(heard[1].ends_with("\r\n\r\n{\"a\": 1}"), "{}", heard[1]);
+    for method in ["DELETE", "PUT"] {
+        let (code, message) = fails(&yard, json!({"url": server.url("/"), "method": method}));
+        assert_eq!(code, "INVALID_ARGUMENTS", "{message}");
+        assert!(message.contains("method: ") && message.contains("GET, POST"), "{message}");
+    }
+}
+
+#[test]
 fn what_is_no_html_stays_as_it_is() {
     for (kind, body) in [
         ("application/json", "{\"a\": [1, 2,  3]}"),

@@ -25,7 +25,14 @@ git rev-parse --quiet --verify MERGE_HEAD >/dev/null || {
     esac
 }
 
+# The repository's own author, where it has one, comes before the caller.
+name=$(git config --get user.name) && [ -n "$name" ] &&
+    export GIT_AUTHOR_NAME="$name" GIT_COMMITTER_NAME="$name"
+email=$(git config --get user.email) && [ -n "$email" ] &&
+    export GIT_AUTHOR_EMAIL="$email" GIT_COMMITTER_EMAIL="$email"
+
 git commit --quiet --no-verify --no-gpg-sign --cleanup=whitespace --message="$message" -- "$@" >&2 || exit
 git rev-parse HEAD || exit
 git rev-parse --abbrev-ref HEAD || exit
+git show --no-patch --format='%an <%ae>' HEAD || exit
 git show --format= --raw --numstat -z -M --no-color --no-ext-diff --no-textconv --diff-merges=first-parent HEAD

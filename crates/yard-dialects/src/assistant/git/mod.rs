@@ -16,7 +16,7 @@ use yard_core::{Fault, FaultCode, WsPath};
 use yard_gate::{Command, Finished};
 
 use crate::tool::{Context, Stop};
-use crate::{args, commands};
+use crate::{args, commands, envelope};
 
 /// As long as git may take.
 const WALL: Duration = Duration::from_secs(120);
@@ -137,7 +137,7 @@ impl Place {
         repository: &str,
         path: Option<&str>,
     ) -> Result<Self, Stop> {
-        let repository = context.path(repository)?;
+        let repository = folder(context, repository)?;
         let pathspec = path.map(|path| pathspec(context, &repository, path, "path")).transpose()?;
         Ok(Self { repository, pathspec })
     }
@@ -151,6 +151,12 @@ impl Place {
     }
 }
 
+/// The folder of a repository, as a caller named it.
+pub(super) fn folder(context: &Context<'_>, repository: &str) -> Result<WsPath, Stop> {
+    let folder = commands::start_folder(context, repository);
+    folder.map_err(|stop| envelope::named(stop, "repository"))
+}
+
 /// A path of the workspace, as git in this repository is told it.
 pub(super) fn pathspec(
     context: &Context<'_>,
@@ -158,7 +164,7 @@ pub(super) fn pathspec(
     path: &str,
     argument: &str,
 ) -> Result<OsString, Stop> {
-    let path = context.path(path)?;
+    let path = context.path(path).map_err(|stop| envelope::named(stop, argument))?;
     if !path.is_within(repository) {
         let message = format!(
             "{} is not in the repository at {}: every path is relative to the root of the workspace",
@@ -223,7 +229,8 @@ pub(super) fn failed(context: &Context<'_>, finished: &Finished) -> Stop {
     if commands::is_out_of_time(finished) {
         return fault(FaultCode::Timeout, format!("git took longer than it may. {said}"));
     }
-    if said.contains("not a git repository") {
+    // Outside of a repository `git diff` knows other options, and says how it is used there.
+    if said.contains("not a git repository") || said.contains("usage: git diff --no-index") {
         let message = "there is no git repository in that folder. Name the folder of one in `repository` \
                        (the one that holds .git), or make one: run_code with the bash code `git init`";
         return fault(FaultCode::NotFound, message.to_owned());

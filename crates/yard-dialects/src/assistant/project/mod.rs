@@ -161,7 +161,13 @@ pub(super) fn find_tests(files: &dyn ProjectFiles, path: &WsPath, wanted: Wanted
     let start = Folder::new(files, path.clone());
     let found = start.upwards().find_map(|folder| {
         let runner = runner_in(&folder, wanted)?;
-        Some(Found { folder: folder.path().clone(), runner })
+        let Runner::Python(_) = runner else {
+            return Some(Found { folder: folder.path().clone(), runner });
+        };
+        // Tests are run in the folder of the project that they belong to.
+        let project = project_of_tests(&folder);
+        let runner = Runner::Python(python::tests_of(&project, wanted));
+        Some(Found { folder: project.path().clone(), runner })
     });
     found.or_else(|| {
         // A path that is a file's has no entries, and is in its parent folder.
@@ -170,6 +176,23 @@ pub(super) fn find_tests(files: &dyn ProjectFiles, path: &WsPath, wanted: Wanted
         let runner = without_files(&here, wanted)?;
         Some(Found { folder: here.path().clone(), runner })
     })
+}
+
+/// The folder of the project that a folder with tests in Python belongs to: the nearest at or above it that is a
+/// project's by its files, or else the one that holds a folder named for tests.
+fn project_of_tests<'a>(folder: &Folder<'a>) -> Folder<'a> {
+    if python::has_tests_folder(folder) {
+        return folder.clone();
+    }
+    if let Some(project) = folder.upwards().find(python::is_project) {
+        return project;
+    }
+    let is_named_for_tests = |folder: &Folder<'_>| {
+        folder.path().name().is_some_and(|name| matches!(name.as_bytes(), b"tests" | b"test"))
+    };
+    let tests = folder.upwards().find(is_named_for_tests);
+    let holder = tests.and_then(|tests| tests.upwards().nth(1));
+    holder.unwrap_or_else(|| folder.clone())
 }
 
 /// Looks for the tests of exactly one folder.

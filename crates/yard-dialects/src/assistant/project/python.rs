@@ -93,6 +93,15 @@ impl Environment {
         Self::Machine
     }
 
+    /// The virtual environment in the project, if there is one.
+    pub(crate) fn venv(&self) -> Option<&str> {
+        match self {
+            Self::Managed { venv, .. } => venv.as_deref(),
+            Self::Venv(venv) => Some(venv),
+            Self::Machine => None,
+        }
+    }
+
     /// The words that start its Python, and before them the Python that is used where the first of these
     /// words is no program.
     pub(crate) fn python(&self) -> (String, Vec<String>) {
@@ -129,13 +138,24 @@ pub(crate) struct Tests {
     pub(crate) passes_arguments: bool,
 }
 
+/// Whether a folder is a project's by its files, and not only by tests that lie in it.
+pub(super) fn is_project(folder: &Folder<'_>) -> bool {
+    let manifests = ["pyproject.toml", "setup.py", "setup.cfg"];
+    let settings = ["pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini", "Pipfile"];
+    folder.has_any(&manifests) || folder.has_any(&settings)
+}
+
+/// Whether a folder has a folder of tests.
+pub(super) fn has_tests_folder(folder: &Folder<'_>) -> bool {
+    folder.inside("tests").named(is_test).next().is_some()
+}
+
 /// The tests of a folder that looks like a project in Python.
 pub(super) fn tests_in(folder: &Folder<'_>, wanted: Wanted) -> Option<Tests> {
-    let manifests = ["pyproject.toml", "pytest.ini", "setup.py", "setup.cfg", "tox.ini"];
-    let is_project = folder.has_any(&manifests)
+    let is_project = is_project(folder)
         || is_set_up_for_pytest(folder)
         || folder.named(is_test).next().is_some()
-        || folder.inside("tests").named(is_test).next().is_some();
+        || has_tests_folder(folder);
     is_project.then(|| tests_of(folder, wanted))
 }
 

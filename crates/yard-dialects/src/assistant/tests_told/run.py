@@ -70,6 +70,13 @@ def place(trace):
     return found
 
 
+def top_of(folder):
+    """The folder that the packages are in to which a folder belongs."""
+    while os.path.isfile(os.path.join(folder, "__init__.py")) and folder != os.getcwd():
+        folder = os.path.dirname(folder)
+    return folder
+
+
 def with_unittest(target, chosen):
     import unittest
 
@@ -106,9 +113,10 @@ def with_unittest(target, chosen):
     loader = unittest.TestLoader()
     loader.testNamePatterns = [f"*{chosen}*"] if chosen else None
     if target and os.path.isfile(target):
-        suite = loader.discover(os.path.dirname(target), pattern=os.path.basename(target))
+        folder = os.path.dirname(target)
+        suite = loader.discover(folder, pattern=os.path.basename(target), top_level_dir=top_of(folder))
     else:
-        suite = loader.discover(target or ".")
+        suite = loader.discover(target or ".", top_level_dir=top_of(target) if target else None)
         if not suite.countTestCases() and not target and os.path.isdir("tests"):
             suite = loader.discover("tests", top_level_dir="tests")
     ran = unittest.TextTestRunner(verbosity=2, resultclass=Result).run(suite)

@@ -1,15 +1,25 @@
 //! Which files a search looks into: everything, globs, or W10's pattern over the whole path.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use yard_core::op::{FindBy, PathFilter};
 use yard_core::{Result, WsPath};
 
-use crate::op::find::Names;
+use crate::op::find::{self, Names};
+use crate::virtual_files::names_their_folder;
+
+/// Bytes of a path pattern that may be a glob.
+const LONGEST_GLOB: usize = 4_096;
 
 pub(super) enum Filter {
     All,
-    Like(RegexMatcher),
+    /// The pattern over the whole path, and the glob that it may also be.
+    Like(RegexMatcher, Option<GlobMatcher>),
     Globs(Names),
 }
 
@@ -20,24 +30,72 @@ impl Filter {
             PathFilter::Globs(globs) => {
                 Ok(Self::Globs(Names::new(&FindBy::Globs(globs.clone()), base)?))
             }
-            PathFilter::Like(pattern) => RegexMatcherBuilder::new()
-                .case_insensitive(true)
-                .dot_matches_new_line(true)
-                .build(&like(pattern.trim()))
-                .map(Self::Like)
-                .map_err(|error| {
-                    super::bad_path_pattern(format!("the path pattern cannot be used: {error}"))
-                }),
+            PathFilter::Like(pattern) => {
+                let pattern = pattern.trim();
+                // `./x` is `/x`.
+                let rooted = pattern.strip_prefix('.').filter(|rest| rest.starts_with('/'));
+                Self::like(rooted.unwrap_or(pattern))
+            }
         }
+    }
+
+    fn like(pattern: &str) -> Result<Self> {
+        let bad = |error: String| {
+            super::bad_path_pattern(format!(
+                "the path pattern cannot be used: {error}; write `[[]` for the character `[` itself"
+            ))
+        };
+        let regex = RegexMatcherBuilder::new()
+            .case_insensitive(true)
+            .dot_matches_new_line(true)
+            .build(&like(pattern))
+            .map_err(|error| bad(error.to_string()))?;
+        let glob = glob_of(pattern).map(|glob| {
+            let mut builder = GlobBuilder::new(&glob);
+            builder.case_insensitive(true).literal_separator(true).backslash_escape(true);
+            builder.build().map_err(|error| bad(error.kind().to_string()))
+        });
+        Ok(Self::Like(regex, glob.transpose()?.map(|glob| glob.compile_matcher())))
     }
 
     pub(super) fn holds(&self, path: &WsPath) -> bool {
         match self {
             Self::All => true,
-            Self::Like(pattern) => pattern.is_match(path.to_string().as_bytes()).unwrap_or(false),
+            Self::Like(pattern, glob) => {
+                let is_glob = |glob: &GlobMatcher| {
+                    glob.is_match(Path::new(OsStr::from_bytes(path.relative())))
+                };
+                pattern.is_match(path.to_string().as_bytes()).unwrap_or(false)
+                    || glob.as_ref().is_some_and(is_glob)
+            }
             Self::Globs(names) => names.hold_path(path, false),
         }
     }
+}
+
+/// Whether the filter names the folder of virtual files.
+pub(super) fn names_chats(filter: &PathFilter) -> bool {
+    match filter {
+        PathFilter::All => false,
+        PathFilter::Globs(globs) => find::names_chats(globs),
+        PathFilter::Like(pattern) => names_their_folder(pattern),
+    }
+}
+
+/// The glob that a pattern may also be (W10), relative to the root. A name matches at any depth, and so does
+/// whatever only a glob would have; a path with plain wildcards is anchored, as `like` has it.
+fn glob_of(pattern: &str) -> Option<String> {
+    // No path is longer, and making a long glob ready takes seconds.
+    if pattern.len() > LONGEST_GLOB {
+        return None;
+    }
+    if let Some(rooted) = pattern.strip_prefix('/') {
+        let is_glob = ["**", "[", "{"].iter().any(|mark| pattern.contains(mark));
+        return is_glob.then(|| rooted.to_owned());
+    }
+    let is_name = pattern.contains('*') && !pattern.contains('/');
+    let is_glob = ["**", "[", "{"].iter().any(|mark| pattern.contains(mark));
+    (is_name || is_glob).then(|| format!("**/{pattern}"))
 }
 
 /// W10 as a regular expression: with `%`, `*` or `?` anchored at both ends, else "contains".
@@ -86,8 +144,36 @@ mod tests {
             ("/x/?.txt", "/x/ab.txt", false),
             ("a.b", "/x/a.b", true),
             ("a.b", "/x/aXb", false),
+            ("./src", "/src/a.txt", true),
+            ("./src", "/asrc/a.txt", false),
+            ("./src/*", "/src/a.txt", true),
+            ("js/**/*.js", "/js/a.js", true),
+            ("js/**/*.js", "/js/x/y/a.js", true),
+            ("js/**/*.js", "/web/js/a.js", true),
+            ("js/**/*.js", "/js/a.css", false),
+            ("/js/**/*.js", "/js/a.js", true),
+            ("/js/**/*.js", "/web/js/a.js", false),
+            ("app*", "/app.js", true),
+            ("app*", "/app/x.txt", true),
+            ("app*", "/web/app.js", true),
+            ("app*", "/web/my-app.js", false),
+            ("test_*.py", "/test_a.py", true),
+            ("test_*.py", "/src/deep/Test_a.py", true),
+            ("test_*.py", "/src/my_test_a.py", false),
+            ("*.{js,ts}", "/web/a.ts", true),
+            ("[ab].txt", "/x/b.txt", true),
+            ("[id].tsx", "/pages/[id].tsx", true),
         ] {
             assert_eq!(holds(pattern, path), expected, "{pattern} on {path}");
+        }
+    }
+
+    #[test]
+    fn w10_a_glob_that_is_none_is_refused() {
+        for pattern in ["*.{js", "src/[a", "**/{a"] {
+            let filter = Filter::new(&PathFilter::Like(pattern.to_owned()), &WsPath::root());
+            let fault = filter.err().unwrap();
+            assert_eq!(fault.code(), yard_core::FaultCode::BadPattern, "{pattern}");
         }
     }
 }

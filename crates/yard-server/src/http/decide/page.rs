@@ -183,13 +183,17 @@ fn answer_form(body: &mut String, items: &[Item]) {
     for item in items {
         let _ = write!(body, "<fieldset><legend>{}</legend>", escaped(&item.question));
         let (choices, several) = (item.choices(), item.several());
+        let name = field(&item.name);
         match (choices.is_empty(), several.is_empty()) {
-            (false, _) if at_once => each(body, item, &choices, click),
-            (false, _) => each(body, item, &choices, |name, value| tick("radio", name, value)),
-            (true, false) => {
-                each(body, item, &several, |name, value| tick("checkbox", name, value))
-            }
             (true, true) => type_in(body, item),
+            (true, false) => {
+                let ticks = several.iter().map(|value| tick("checkbox", &name, value, value));
+                body.extend(ticks);
+            }
+            (false, _) => body.extend(choices.iter().map(|choice| match at_once {
+                true => click(&name, &choice.answer, &choice.label),
+                false => tick("radio", &name, &choice.answer, &choice.label),
+            })),
         }
         body.push_str("</fieldset>");
     }
@@ -199,17 +203,14 @@ fn answer_form(body: &mut String, items: &[Item]) {
     body.push_str("</form>");
 }
 
-fn each(body: &mut String, item: &Item, choices: &[String], markup: fn(&str, &str) -> String) {
-    let name = escaped(&field(&item.name));
-    choices.iter().for_each(|choice| body.push_str(&markup(&name, &escaped(choice))));
+fn click(name: &str, value: &str, label: &str) -> String {
+    let (name, value, label) = (escaped(name), escaped(value), escaped(label));
+    format!("<button name=\"{name}\" value=\"{value}\">{label}</button>")
 }
 
-fn click(name: &str, value: &str) -> String {
-    format!("<button name=\"{name}\" value=\"{value}\">{value}</button>")
-}
-
-fn tick(kind: &str, name: &str, value: &str) -> String {
-    format!("<label><input type=\"{kind}\" name=\"{name}\" value=\"{value}\"> {value}</label>")
+fn tick(kind: &str, name: &str, value: &str, label: &str) -> String {
+    let (name, value, label) = (escaped(name), escaped(value), escaped(label));
+    format!("<label><input type=\"{kind}\" name=\"{name}\" value=\"{value}\"> {label}</label>")
 }
 
 fn type_in(body: &mut String, item: &Item) {

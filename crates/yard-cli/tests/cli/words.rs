@@ -1,0 +1,120 @@
+//! What the binary says to the most common mistakes on its command line. `words.txt` has each with all that is printed;
+//! `YARD_RENEW=1 cargo nextest run -p yard-cli --test cli words` writes it anew.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::support::Yard;
+
+/// Where the words are kept.
+const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/words.txt");
+
+/// The id of nothing.
+const NO_ID: &str = "01890000-0000-7000-8000-000000000000";
+
+/// Command lines with a mistake in them.
+const MISTAKES: &[&[&str]] = &[
+    &["call", "read", "{'path': '/a.txt'}"],
+    &["call", "read", "{\"path\": \"/a.txt\""],
+    &["call", "read", "/a.txt"],
+    &["call", "read", "--path", "/a.txt"],
+    &["call", "read", "{}"],
+    &["call", "raed", "{\"path\": \"/a.txt\"}"],
+    &["call", "--toolset", "worksapce", "read", "{}"],
+    &["call", "--toolset", "codex", "read", "{\"path\": \"a.txt\"}"],
+    &["call"],
+    &["call", "--chat", "mine", "ls"],
+    &["cal", "read"],
+    &["ls", "/"],
+    &["--root", "$root/nowhere", "call", "ls"],
+    &["--root", "$root/a.txt", "call", "ls"],
+    &["mcp", "--toolset", "worksapce"],
+    &["mcp", "--policy", "opne"],
+    &["tools", "--toolset", "worksapce"],
+    &["tools", "--format", "xml"],
+    &["undo"],
+    &["undo", "abc"],
+    &["show", "last"],
+    &["history", "nope.txt"],
+    &["restore", "nope.txt"],
+    &["approve", "abc"],
+    &["approve", NO_ID],
+    &["answer", "abc"],
+    &["answer", NO_ID],
+    &["policy", "set", "{\"preset\": \"strict\"}"],
+];
+
+/// All that a command line comes to.
+fn said(yard: &Yard, arguments: &[&str]) -> String {
+    let root = yard.root().to_str().unwrap().to_owned();
+    let arguments: Vec<String> = arguments.iter().map(|one| one.replace("$root", &root)).collect();
+    let ran = match arguments[0].as_str() {
+        "--root" => {
+            let mut command = yard.bare();
+            command.arg("--data-dir").arg(yard.data()).args(&arguments);
+            super::support::Ran::from(command.output().unwrap())
+        }
+        _ => yard.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()),
+    };
+    let quoted: Vec<String> = arguments
+        .iter()
+        .map(|one| if one.contains([' ', '{']) { format!("'{one}'") } else { one.clone() })
+        .collect();
+    let text = format!(
+        "$ toolyard {}\n{}{}exit code {}\n",
+        quoted.join(" "),
+        ran.stderr,
+        ran.stdout,
+        ran.exit
+    );
+    text.replace(&root, "$root")
+}
+
+#[test]
+fn the_words_for_the_most_common_mistakes_are_those_of_the_table() {
+    let yard = Yard::new();
+    fs::write(yard.file("a.txt"), "one\n").unwrap();
+    let all: Vec<String> = MISTAKES.iter().map(|arguments| said(&yard, arguments)).collect();
+    let written = all.join("\n");
+    if std::env::var_os("YARD_RENEW").is_some() {
+        fs::write(TABLE, &written).unwrap();
+    }
+    let known = fs::read_to_string(TABLE).unwrap();
+    assert_eq!(written, known, "other words than in the table");
+}
+
+#[test]
+fn the_words_for_mistakes_are_no_parser_s_and_say_what_to_do() {
+    let yard = Yard::new();
+    fs::write(yard.file("a.txt"), "one\n").unwrap();
+    for arguments in MISTAKES {
+        let said = said(&yard, arguments);
+        for word in ["expected value at line", "EOF while", "key must be", "Fault", "::"] {
+            let is_sent = arguments.iter().any(|sent| sent.contains(word));
+            assert!(is_sent || !said.contains(word), "{word}: {said}");
+        }
+        let ways =
+            ["hint: ", "tip: ", "did you mean", "Did you mean", "--help", "lists", "expected"];
+        assert!(ways.iter().any(|way| said.contains(way)), "no way on in: {said}");
+        assert!(!said.ends_with("exit code 0\n"), "{said}");
+    }
+}
+
+#[test]
+fn a_call_that_waits_for_a_person_says_who_decides_and_how_to_wait() {
+    let yard = Yard::new();
+    let policy = yard.temp.path().join("strict.json");
+    fs::write(&policy, r#"{"preset": "strict"}"#).unwrap();
+    yard.json(&["policy", "set", policy.to_str().unwrap()]);
+    let ran = yard.run(&["call", "write", &json!({"path": "/x.txt", "content": "x"}).to_string()]);
+    assert_eq!(ran.exit, 3, "{}{}", ran.stdout, ran.stderr);
+    let answer = ran.json();
+    let id = answer["result"]["approval_id"].as_str().unwrap();
+    assert_eq!(
+        ran.stderr,
+        format!(
+            "hint: a person decides with `toolyard approve {id}`; `toolyard call --wait` waits for that\n"
+        )
+    );
+}

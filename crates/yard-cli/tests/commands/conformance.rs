@@ -1,0 +1,239 @@
+//! What the documents of `assistant` and `codex` ask of commands and terminals, and no other test holds: their examples,
+//! where a command starts, what it is told of its time.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use yard_gate::{Actor, Policy, Session};
+use yard_testkit::Yard;
+
+use crate::ground::{guarded, yard};
+use crate::programs::{error, value};
+
+fn codex(yard: &Yard, tool: &str, args: Value) -> Value {
+    let answer = yard.catalog().call("codex", tool, args, &yard.session(), &yard.surroundings());
+    assert!(answer.ok && answer.pending.is_none(), "{tool}: {}", answer.body);
+    answer.body["result"].clone()
+}
+
+#[test]
+fn x4_shell_answers_the_example_of_its_document() {
+    let yard = yard();
+    let args = json!({"command": "echo hi", "workdir": ".", "timeout_ms": 60_000});
+    let expected = json!({
+        "stdout": "hi\n", "stderr": "", "returncode": 0, "stdout_truncated": false,
+        "stderr_truncated": false, "timeout": false, "message": null,
+    });
+    assert_eq!(codex(&yard, "shell", args), expected);
+}
+
+/// X5 overrides the texts: they are what the terminal shows, with the prompt of the shell and a carriage return
+/// before each line's end.
+#[test]
+fn x5_terminals_answer_the_examples_of_their_document() {
+    let yard = yard();
+    let args = json!({"session_id": "sess-1", "cmd": "bash", "workdir": "."});
+    let told = codex(&yard, "exec_command", args);
+    assert!(told["output"].is_string(), "{told}");
+    assert_eq!((&told["truncated"], &told["state"]), (&json!(false), &json!("waiting")), "{told}");
+    let told = codex(&yard, "write_stdin", json!({"session_id": "sess-1", "chars": "echo hi\n"}));
+    let output = told["output"].as_str().unwrap().replace('\r', "");
+    let (_, after) = output.split_once("echo hi\n").unwrap_or_else(|| panic!("{told}"));
+    assert!(after.contains("hi\n"), "{told}");
+    assert_eq!(told["truncated"], false, "{told}");
+    codex(&yard, "kill_session", json!({"session_id": "sess-1"}));
+}
+
+#[test]
+fn x4_commands_start_in_the_folder_that_is_named_and_else_in_the_root() {
+    let yard = yard();
+    yard.put("where.txt", "root");
+    yard.put("src/where.txt", "src");
+    for (workdir, place) in [
+        (json!("src"), "src"),
+        (json!("./src/"), "src"),
+        (json!("."), "root"),
+        (json!(""), "root"),
+        (json!(null), "root"),
+    ] {
+        let args = json!({"command": "cat where.txt", "workdir": workdir});
+        assert_eq!(codex(&yard, "shell", args)["stdout"], place, "{workdir}");
+        let name = format!("in {workdir}");
+        let args = json!({"session_id": name, "cmd": "cat where.txt", "workdir": workdir});
+        assert_eq!(codex(&yard, "exec_command", args)["output"], place, "{workdir}");
+    }
+    assert_eq!(codex(&yard, "shell", json!({"command": "cat where.txt"}))["stdout"], "root");
+    let args = json!({"session_id": "left out", "cmd": "cat where.txt"});
+    assert_eq!(codex(&yard, "exec_command", args)["output"], "root");
+}
+
+#[test]
+fn r3_no_command_starts_where_a_link_leaves_the_workspace() {
+    let yard = yard();
+    yard.put("src/a.txt", "x\n");
+    let link =
+        |to: &str, name: &str| std::os::unix::fs::symlink(to, yard.root().join(name)).unwrap();
+    link("/etc", "out");
+    link("nowhere", "dangling");
+    link("src", "inside");
+    for (workdir, code) in
+        [("out", "INVALID_PATH"), ("out/ssl", "INVALID_PATH"), ("dangling", "FILE_NOT_FOUND")]
+    {
+        for (tool, args) in [
+            ("shell", json!({"command": "pwd", "workdir": workdir})),
+            ("exec_command", json!({"session_id": "s", "cmd": "pwd", "workdir": workdir})),
+        ] {
+            let (session, call) = (yard.session(), yard.surroundings());
+            let answer = yard.catalog().call("codex", tool, args, &session, &call);
+            assert_eq!(answer.body["result"]["error"], code, "{tool} {workdir}: {}", answer.body);
+        }
+        for (tool, argument) in [
+            ("git_status", "repository"),
+            ("git_log", "repository"),
+            ("git_commit", "repository"),
+            ("run_tests", "path"),
+            ("install_package", "path"),
+        ] {
+            let mut args = match tool {
+                "git_commit" => json!({"message": "x"}),
+                "install_package" => json!({"manager": "pip", "packages": ["x"]}),
+                _ => json!({}),
+            };
+            args[argument] = json!(workdir);
+            let (told, message) = error(&yard, tool, args);
+            assert_eq!(told, code, "{tool} {workdir}: {message}");
+        }
+    }
+    let (told, message) = error(&yard, "format_code", json!({"paths": ["src", "out"]}));
+    assert_eq!(told, "INVALID_PATH", "{message}");
+    let args = json!({"command": "cat a.txt", "workdir": "inside"});
+    assert_eq!(codex(&yard, "shell", args)["stdout"], "x\n");
+}
+
+/// Shared behaviour of the document: what runs needs a policy that allows it.
+#[test]
+fn x6_nothing_runs_where_the_policy_says_no() {
+    let yard = yard();
+    yard.put("a.txt", "one\n");
+    codex(&yard, "exec_command", json!({"session_id": "open", "cmd": "cat"}));
+    let viewer = yard.session_of(Actor::LocalAgent, Policy::ReadOnly);
+    let calls = [
+        ("shell", json!({"command": "echo two > a.txt"})),
+        ("exec_command", json!({"session_id": "s", "cmd": "echo two > a.txt"})),
+        ("write_stdin", json!({"session_id": "open", "chars": "x\n"})),
+    ];
+    let call = |session: &Session, (tool, args): &(&str, Value)| {
+        let answer =
+            yard.catalog().call("codex", tool, args.clone(), session, &yard.surroundings());
+        assert_eq!(answer.body["result"]["error"], "PERMISSION_DENIED", "{tool}: {}", answer.body);
+    };
+    calls.iter().for_each(|one| call(&viewer, one));
+    let rules = json!({"rules": [{"effect": "run", "then": "deny"}]});
+    yard.person().change_settings(&yard.surroundings(), rules.as_object().unwrap()).unwrap();
+    // The rule ended the terminal that was open.
+    calls[..2].iter().for_each(|one| call(&yard.session(), one));
+    assert_eq!(yard.bytes("a.txt"), b"one\n");
+    yard.opened().stop_all_terminals();
+}
+
+#[test]
+fn x5_a_terminal_is_told_of_nothing_outside_the_workspace() {
+    let yard = yard();
+    let secret = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(secret.path(), "SECRET-WORD").unwrap();
+    let cmd = format!("cat {}", secret.path().display());
+    let told = codex(&yard, "exec_command", json!({"session_id": "s", "cmd": cmd}));
+    assert!(told["output"].as_str().unwrap().contains("No such file"), "{told}");
+    assert_eq!((&told["state"], &told["exit_code"]), (&json!("ended"), &json!(1)), "{told}");
+}
+
+/// R2: what an error says can be sent back.
+#[test]
+fn r2_an_error_about_a_terminal_names_its_log_as_it_is_read() {
+    let yard = yard();
+    codex(&yard, "exec_command", json!({"session_id": "over", "cmd": "echo said"}));
+    yard.opened().stop_all_terminals();
+    let yard = yard.reopen_as(crate::ground::plan());
+    for (tool, args) in [
+        ("write_stdin", json!({"session_id": "over", "chars": "x"})),
+        ("kill_session", json!({"session_id": "over"})),
+        ("resize_session", json!({"session_id": "over", "rows": 9, "columns": 9})),
+    ] {
+        let (session, call) = (yard.session(), yard.surroundings());
+        let answer = yard.catalog().call("codex", tool, args, &session, &call);
+        let message = answer.body["result"]["message"].as_str().unwrap();
+        assert!(message.contains("is over"), "{tool}: {message}");
+        let (_, path) = message.split_once("what it said is at ").unwrap();
+        let (path, _) = path.split_once(". Open").unwrap();
+        assert_eq!(
+            codex(&yard, "read_file", json!({"path": path}))["text"],
+            "said\r\n",
+            "{message}"
+        );
+    }
+}
+
+/// A look at a server does not wait for its time to be over.
+#[test]
+fn x5_a_dev_server_is_answered_as_soon_as_it_listens() {
+    let yard = yard();
+    let cmd = "python3 -u -m http.server 8123 --bind 127.0.0.1";
+    let until = Instant::now() + Duration::from_secs(60);
+    let mut told = codex(&yard, "exec_command", json!({"session_id": "dev", "cmd": cmd}));
+    while !told["because"].as_str().unwrap().starts_with("it listens on a port") {
+        assert!(Instant::now() < until && told["state"] == "running", "{told}");
+        told = codex(&yard, "write_stdin", json!({"session_id": "dev", "chars": ""}));
+    }
+    assert_eq!(told["state"], "running", "{told}");
+    let cmd = "curl -sS -o /dev/null -w '%{http_code}' http://127.0.0.1:8123/";
+    let second = codex(&yard, "exec_command", json!({"session_id": "two", "cmd": cmd}));
+    assert!(second["output"].as_str().unwrap().contains("200"), "{second}");
+    codex(&yard, "kill_session", json!({"session_id": "dev"}));
+}
+
+#[test]
+fn a3_code_that_cannot_be_started_is_an_execution_error() {
+    let yard = yard();
+    for language in ["python", "bash"] {
+        let args = json!({"language": language, "code": "1", "env": {"PATH": "/nowhere"}});
+        let (code, message) = error(&yard, "run_code", args);
+        assert_eq!(code, "EXECUTION_ERROR", "{language}: {message}");
+        assert!(message.contains(language) && message.contains("install"), "{message}");
+    }
+}
+
+#[test]
+fn a3_code_is_approved_by_itself_and_its_time_is_told_in_milliseconds() {
+    let yard = yard();
+    let args = json!({"language": "bash", "code": "sleep 0.3; echo x > new.txt; echo said"});
+    let (catalog, session, call) = (yard.catalog(), guarded(&yard), yard.surroundings());
+    let answer = catalog.call("assistant", "run_code", args, &session, &call);
+    assert!(answer.pending.is_none(), "{}", answer.body);
+    let told = &answer.body["result"]["value"];
+    assert_eq!((&told["stdout"], &told["exitCode"]), (&json!("said\n"), &json!(0)), "{told}");
+    let millis = told["duration"].as_u64().unwrap();
+    assert!((300..60_000).contains(&millis), "{told}");
+    assert_eq!(yard.bytes("new.txt"), b"x\n");
+}
+
+#[test]
+fn r1_numbers_that_are_sent_as_text_are_taken_and_what_is_wrong_is_named() {
+    let yard = yard();
+    let args = json!({"language": "bash", "code": "echo a", "timeout": "5"});
+    assert_eq!(value(&yard, "run_code", args)["stdout"], "a\n");
+    let args = json!({"command": "echo b", "timeout_ms": "5000"});
+    assert_eq!(codex(&yard, "shell", args)["stdout"], "b\n");
+    for (name, wrong) in [
+        ("timeout", json!("soon")),
+        ("env", json!({"A": 1})),
+        ("env", json!("A=1")),
+        ("args", json!("-v")),
+        ("language", json!("perl")),
+    ] {
+        let mut args = json!({"language": "bash", "code": "true"});
+        args[name] = wrong.clone();
+        let (code, message) = error(&yard, "run_code", args);
+        assert_eq!(code, "INVALID_ARGUMENTS", "{name}: {message}");
+        assert!(message.starts_with(name), "{name} {wrong}: {message}");
+    }
+}

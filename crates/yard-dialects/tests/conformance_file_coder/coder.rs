@@ -1,0 +1,479 @@
+//! `specs/coder.md`, sentence by sentence; its "Testing" and design decisions with it.
+
+use serde_json::{Value, json};
+use yard_core::{ApprovalId, ContentHash};
+use yard_dialects::Answer;
+use yard_gate::{Actor, ApprovalStatus, Awaited, Policy, Ruling, Scope};
+use yard_testkit::Yard;
+
+use super::{done, each, everything_below, has_members, refused};
+
+#[track_caller]
+fn ok(yard: &Yard, tool: &str, args: Value) -> Value {
+    done(yard, "coder", tool, args)
+}
+
+#[track_caller]
+fn fails(yard: &Yard, tool: &str, args: Value, code: &str) -> String {
+    refused(yard, "coder", tool, args, code)
+}
+
+/// A call under the policy of a server.
+fn guarded(yard: &Yard, tool: &str, args: Value) -> Answer {
+    let agent = yard.session_of(Actor::LocalAgent, Policy::Guarded);
+    yard.catalog().call("coder", tool, args, &agent, &yard.surroundings())
+}
+
+/// The request that a call waits for.
+#[track_caller]
+fn asked(answer: &Answer) -> ApprovalId {
+    assert_eq!((answer.ok, answer.status), (true, 202), "{}", answer.body);
+    let Some(Awaited::Approval(id)) = answer.pending.as_ref().map(|pending| &pending.awaited)
+    else {
+        panic!("{}", answer.body)
+    };
+    *id
+}
+
+/// Says yes or no to a request as it is now, for that call alone.
+fn decide(yard: &Yard, id: ApprovalId, approves: bool) -> ApprovalStatus {
+    let state: ContentHash = yard.person().approvals().get(id).unwrap().request.state;
+    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state };
+    let decided = yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings());
+    decided.unwrap().status
+}
+
+#[test]
+fn arguments_and_answers_are_those_of_the_document() {
+    let yard = Yard::new();
+    let tool = |name: &str| yard.catalog().get("coder", name).unwrap();
+    for (name, input, ours, output, also) in [
+        (
+            "read",
+            "filePath string, offset? integer, limit? integer",
+            &["byteOffset"][..],
+            "content string, metadata object",
+            &[][..],
+        ),
+        (
+            "write",
+            "content string, filePath string",
+            &[],
+            "success boolean, filePath string, diff string, created boolean",
+            &["diffTruncated"],
+        ),
+        (
+            "edit",
+            "filePath string, oldString string, newString string, replaceAll? boolean",
+            &[],
+            "success boolean, filePath string, replacements integer",
+            &[],
+        ),
+        (
+            "multiedit",
+            "filePath string, edits array",
+            &[],
+            "success boolean, filePath string, totalReplacements integer, results array",
+            &[],
+        ),
+        (
+            "apply_patch",
+            "patchText string",
+            &[],
+            "success boolean, filesModified integer, files array",
+            &[],
+        ),
+        (
+            "ls",
+            "dirPath string, recursive? boolean",
+            &["cursor"],
+            "entries array, count integer",
+            &["truncated", "next"],
+        ),
+        (
+            "glob",
+            "pattern string, limit? integer",
+            &["includeIgnored", "cursor"],
+            "files array, count integer, pattern string",
+            &["truncated", "next", "ignored", "withheld"],
+        ),
+    ] {
+        has_members(tool(name).input_schema(), input, ours, name);
+        has_members(tool(name).output_schema(), output, also, name);
+    }
+    let input = |name: &str, member: &str| &tool(name).input_schema()["properties"][member];
+    let output = |name: &str, member: &str| &tool(name).output_schema()["properties"][member];
+    let edit = "oldString string, newString string, replaceAll? boolean";
+    has_members(&input("multiedit", "edits")["items"], edit, &[], "an edit");
+    assert_eq!(input("multiedit", "edits")["minItems"], 1);
+    let metadata = "truncated boolean, lineCount integer, filePath string, preview boolean";
+    has_members(output("read", "metadata"), metadata, &["nextByte"], "metadata");
+    let result = &output("multiedit", "results")["items"];
+    has_members(result, "replacements integer", &[], "a result");
+    let entry = &output("ls", "entries")["items"];
+    has_members(entry, "name string, path string, type string", &[], "an entry");
+    let file = &output("apply_patch", "files")["items"];
+    let ours = ["movedFrom", "copiedFrom", "placed"];
+    has_members(file, "path string, action string", &ours, "a patched file");
+    assert_eq!(output("glob", "files")["items"]["type"], "string");
+    assert_eq!(
+        (&input("read", "offset")["minimum"], &input("read", "limit")["minimum"]),
+        (&json!(0), &json!(1))
+    );
+    let limit = input("glob", "limit");
+    assert_eq!((&limit["minimum"], &limit["maximum"]), (&json!(1), &json!(1000)));
+}
+
+/// The document's tests of `read`.
+#[test]
+fn what_the_document_tests_of_read_holds() {
+    let yard = Yard::new();
+    yard.put("/test.txt", "test content\n");
+    yard.put("/large.txt", "line\n".repeat(2_001));
+    yard.put("/binary.bin", b"\x00\x01\x02");
+    let path = |name: &str| json!({"filePath": yard.root().join(name)});
+    let read = ok(&yard, "read", path("test.txt"));
+    assert!(read["content"].as_str().unwrap().contains("test content"));
+    assert_eq!(ok(&yard, "read", path("large.txt"))["metadata"]["truncated"], true);
+    let told = fails(&yard, "read", path("binary.bin"), "BINARY_FILE");
+    assert!(told.contains("binary") && told.contains("binary.bin"), "{told}");
+}
+
+/// The document's tests of `edit`.
+#[test]
+fn what_the_document_tests_of_edit_holds() {
+    let yard = Yard::new();
+    yard.put("/test.txt", "old text\n");
+    let path = yard.root().join("test.txt");
+    let one =
+        json!({"filePath": path, "oldString": "old", "newString": "new", "replaceAll": false});
+    assert_eq!(ok(&yard, "edit", one)["replacements"], 1);
+    yard.put("/test.txt", "old and old\n");
+    let all = json!({"filePath": path, "oldString": "old", "newString": "new", "replaceAll": true});
+    assert!(ok(&yard, "edit", all)["replacements"].as_u64().unwrap() > 1);
+    assert_eq!(yard.bytes("/test.txt"), b"new and new\n");
+}
+
+#[test]
+fn files_with_a_signature_of_binary_data_are_refused_by_name() {
+    let yard = Yard::new();
+    let program = [&b"\x7fELF\x02\x01\x01"[..], &[0; 57]].concat();
+    for (name, bytes, what) in [
+        ("a.png", &b"\x89PNG\r\n\x1a\n\x01\x02"[..], "PNG"),
+        ("a.pdf", b"%PDF-1.7\nplain\n", "PDF"),
+        ("a.zip", b"PK\x03\x04\x14\x01\x01\x01", "ZIP"),
+        ("a.gz", b"\x1f\x8b\x08\x01\x01\x01", "GZ"),
+        ("a.gif", b"GIF89a\x01\x80\x01\x80", "GIF"),
+        ("a.jpg", b"\xff\xd8\xff\xe0\x01\x10JFIF\x01", "JPG"),
+        ("a.elf", &program, "ELF"),
+    ] {
+        yard.put(name, bytes);
+        let told = fails(&yard, "read", json!({"filePath": name}), "BINARY_FILE");
+        assert!(told.contains(name) && told.contains(what), "{told}");
+        let edit = json!({"filePath": name, "oldString": "P", "newString": "Q"});
+        fails(&yard, "edit", edit, "BINARY_FILE");
+        assert_eq!(yard.bytes(name), bytes);
+    }
+}
+
+#[test]
+fn c1_a_part_of_a_file_is_numbered_as_in_the_whole_and_the_end_is_told() {
+    let yard = Yard::new();
+    yard.put("/a.txt", "line\n".repeat(3_000));
+    let whole = "/workspace/a.txt";
+    for (offset, limit, first, last, truncated) in [
+        (0, 2_000, 1, 2_000, true),
+        (2_000, 2_000, 2_001, 3_000, false),
+        (2_998, 1, 2_999, 2_999, true),
+    ] {
+        let args = json!({"filePath": whole, "offset": offset, "limit": limit});
+        let read = ok(&yard, "read", args);
+        let content = read["content"].as_str().unwrap();
+        assert!(content.starts_with(&format!("{first:>6}→line\n")), "{offset}");
+        assert!(content.ends_with(&format!("{last:>6}→line\n")), "{offset}");
+        let metadata = json!({"truncated": truncated, "lineCount": 3_000, "filePath": "a.txt", "preview": true});
+        assert_eq!(read["metadata"], metadata, "{offset}");
+    }
+    let past = ok(&yard, "read", json!({"filePath": "a.txt", "offset": 5_000}));
+    assert_eq!((&past["content"], &past["metadata"]["truncated"]), (&json!(""), &json!(false)));
+}
+
+#[test]
+fn c5_before_it_writes_a_person_sees_the_diff_that_the_answer_has_afterwards() {
+    let before = "{\n  \"version\": \"0.0.1\"\n}\n";
+    let after = "{\n  \"name\": \"new-package\",\n  \"version\": \"0.0.1\"\n}\n";
+    let args = json!({"filePath": "package.json", "content": after});
+    let yard = Yard::new();
+    yard.put("/package.json", before);
+    let plain = ok(&yard, "write", args.clone());
+    let diff = plain["diff"].as_str().unwrap();
+    assert!(diff.contains("+  \"name\": \"new-package\",\n"), "{diff}");
+    let yard = Yard::new();
+    yard.put("/package.json", before);
+    let id = asked(&guarded(&yard, "write", args));
+    let request = yard.person().approvals().get(id).unwrap().request;
+    assert_eq!(request.diff, diff);
+    assert_eq!(yard.bytes("/package.json"), before.as_bytes(), "nothing happens before the yes");
+    assert_eq!(decide(&yard, id, true), ApprovalStatus::Executed);
+    assert_eq!(yard.bytes("/package.json"), after.as_bytes());
+}
+
+#[test]
+fn c5_whatever_a_tool_asks_for_does_not_happen_after_a_no() {
+    let yard = Yard::new();
+    yard.put("/a.txt", "one\ntwo\n");
+    let before = everything_below(yard.root());
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n";
+    let edits =
+        json!([{"oldString": "one", "newString": "1"}, {"oldString": "two", "newString": "2"}]);
+    for (tool, args) in [
+        ("read", json!({"filePath": "a.txt"})),
+        ("write", json!({"filePath": "a.txt", "content": "x"})),
+        ("write", json!({"filePath": "new/b.txt", "content": "x"})),
+        ("edit", json!({"filePath": "a.txt", "oldString": "one", "newString": "1"})),
+        ("multiedit", json!({"filePath": "a.txt", "edits": edits})),
+        ("apply_patch", json!({"patchText": patch})),
+    ] {
+        let called = guarded(&yard, tool, args);
+        let id = asked(&called);
+        let request = yard.person().approvals().get(id).unwrap().request;
+        let effect: Value = serde_json::from_str(&request.effect).unwrap();
+        assert!(!effect["paths"].as_array().unwrap().is_empty(), "{tool}: {effect}");
+        assert_eq!(decide(&yard, id, false), ApprovalStatus::Denied, "{tool}");
+        let agent = yard.session_of(Actor::LocalAgent, Policy::Guarded);
+        let pending = called.pending.unwrap();
+        let told = yard.catalog().resume("coder", tool, &pending, &agent, &yard.surroundings());
+        assert_eq!(told.body["result"]["error"], "PERMISSION_DENIED", "{tool}: {}", told.body);
+        assert!(!told.body.to_string().contains("two"), "{tool}: {}", told.body);
+        assert_eq!(everything_below(yard.root()), before, "{tool}");
+    }
+}
+
+#[test]
+fn c3_a_multiedit_asks_once_for_all_its_edits() {
+    let yard = Yard::new();
+    yard.put("/a.txt", "one\ntwo\nthree\n");
+    let edits = json!([
+        {"oldString": "one", "newString": "1"},
+        {"oldString": "two", "newString": "2"},
+        {"oldString": "three", "newString": "3"}
+    ]);
+    let id = asked(&guarded(&yard, "multiedit", json!({"filePath": "a.txt", "edits": edits})));
+    let diff = yard.person().approvals().get(id).unwrap().request.diff;
+    assert!(["+1\n", "+2\n", "+3\n"].iter().all(|line| diff.contains(line)), "{diff}");
+    assert_eq!(decide(&yard, id, true), ApprovalStatus::Executed);
+    assert_eq!(yard.bytes("/a.txt"), b"1\n2\n3\n");
+}
+
+#[test]
+fn the_text_of_an_edit_is_no_pattern_and_stands_as_it_is_sent() {
+    let yard = Yard::new();
+    let edit = |old: &str, new: &str, all: bool| json!({"filePath": "a.txt", "oldString": old, "newString": new, "replaceAll": all});
+    for (text, old) in [
+        ("abc\n", "a.c"),
+        ("abc\n", "ABC"),
+        ("a  c\n", "a c"),
+        ("a\tc\n", "a    c"),
+        ("xx\n", "x+"),
+    ] {
+        yard.put("/a.txt", text);
+        for all in [false, true] {
+            let told = fails(&yard, "edit", edit(old, "new", all), "INVALID_ARGUMENTS");
+            assert!(told.contains("not found"), "{told}");
+        }
+        assert_eq!(yard.bytes("/a.txt"), text.as_bytes());
+    }
+    for all in [false, true] {
+        yard.put("/a.txt", "(a|b)* $1\n");
+        assert_eq!(ok(&yard, "edit", edit("(a|b)* $1", "$& \\1 $$", all))["replacements"], 1);
+        assert_eq!(yard.bytes("/a.txt"), b"$& \\1 $$\n");
+    }
+    // As many as a text has, one after the other.
+    yard.put("/a.txt", "aaaa b aa\n");
+    assert_eq!(ok(&yard, "edit", edit("aa", "a", true))["replacements"], 3);
+    assert_eq!(yard.bytes("/a.txt"), b"aa b a\n");
+    // What changes nothing is refused.
+    fails(&yard, "edit", edit("b", "b", false), "INVALID_ARGUMENTS");
+}
+
+#[test]
+fn c3_each_edit_of_several_is_made_to_what_those_before_it_left() {
+    let yard = Yard::new();
+    yard.put("/a.txt", "import a\nuse(a)\nuse(a)\n");
+    let edits = json!([
+        {"oldString": "import a", "newString": "import first"},
+        {"oldString": "import first", "newString": "import second"},
+        {"oldString": "use(a)", "newString": "use(second)", "replaceAll": true},
+        {"oldString": "second", "newString": "last", "replaceAll": "true"}
+    ]);
+    let reply = ok(&yard, "multiedit", json!({"filePath": "a.txt", "edits": edits}));
+    let counts: Vec<u64> = reply["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["replacements"].as_u64().unwrap())
+        .collect();
+    assert_eq!((counts, &reply["totalReplacements"]), (vec![1, 1, 2, 3], &json!(7)));
+    assert_eq!(yard.bytes("/a.txt"), b"import last\nuse(last)\nuse(last)\n");
+    // In another order the first of them finds nothing, and none is made.
+    let before = yard.bytes("/a.txt");
+    let edits = json!([
+        {"oldString": "import last", "newString": "import a"},
+        {"oldString": "import second", "newString": "import b"}
+    ]);
+    let args = json!({"filePath": "a.txt", "edits": edits});
+    assert!(fails(&yard, "multiedit", args, "INVALID_ARGUMENTS").contains("edit 2 of 2"));
+    // `replaceAll` is false unless it is sent.
+    let args = json!({"filePath": "a.txt", "edits": [{"oldString": "last", "newString": "a"}]});
+    fails(&yard, "multiedit", args, "INVALID_ARGUMENTS");
+    assert_eq!(yard.bytes("/a.txt"), before);
+}
+
+#[test]
+fn writing_makes_the_folders_above_and_nothing_else() {
+    let yard = Yard::new();
+    yard.put("/kept.txt", "kept\n");
+    ok(&yard, "write", json!({"filePath": "a/b/c.txt", "content": "x"}));
+    let mut made: Vec<String> = everything_below(yard.root()).into_keys().collect();
+    made.sort();
+    let below = |name: &str| yard.root().join(name).display().to_string();
+    assert_eq!(made, [below("a"), below("a/b"), below("a/b/c.txt"), below("kept.txt")]);
+    let patch = "--- /dev/null\n+++ b/d/e/f.txt\n@@ -0,0 +1 @@\n+x\n";
+    let reply = ok(&yard, "apply_patch", json!({"patchText": patch}));
+    assert_eq!(
+        reply,
+        json!({"success": true, "filesModified": 1, "files": [{"path": "d/e/f.txt", "action": "add"}]})
+    );
+    assert_eq!(yard.bytes("/d/e/f.txt"), b"x\n");
+    fails(
+        &yard,
+        "edit",
+        json!({"filePath": "no/new.txt", "oldString": "a", "newString": "b"}),
+        "FILE_NOT_FOUND",
+    );
+    assert!(!yard.has("/no"));
+}
+
+#[test]
+fn c3_hunks_that_are_counted_wrong_or_not_at_all_are_applied_where_they_are_clear() {
+    let yard = Yard::new();
+    for hunk in ["@@ -1,9 +1,9 @@\n one\n-two\n+2\n three\n", "@@\n one\n-two\n+2\n three\n"] {
+        yard.put("/a.txt", "one\ntwo\nthree\n");
+        let patch = format!("--- a/a.txt\n+++ b/a.txt\n{hunk}");
+        let reply = ok(&yard, "apply_patch", json!({"patchText": patch}));
+        assert_eq!(each(&reply["files"], "action"), ["update"]);
+        assert_eq!(yard.bytes("/a.txt"), b"one\n2\nthree\n", "{hunk}");
+    }
+}
+
+#[test]
+fn a_listing_is_of_the_directory_itself_unless_it_is_recursive() {
+    let yard = Yard::new();
+    for path in ["/src/index.ts", "/src/components/Button.tsx", "/src/components/ui/x.ts"] {
+        yard.put(path, "");
+    }
+    let own = json!([
+        {"name": "index.ts", "path": "src/index.ts", "type": "file"},
+        {"name": "components", "path": "src/components", "type": "directory"}
+    ]);
+    let host = yard.root().join("src");
+    for dir in ["src", "./src/", "/workspace/src", host.to_str().unwrap()] {
+        let listed = ok(&yard, "ls", json!({"dirPath": dir}));
+        assert_eq!((&listed["entries"], &listed["count"]), (&own, &json!(2)), "{dir}");
+    }
+    let all = ok(&yard, "ls", json!({"dirPath": "src", "recursive": true}));
+    assert_eq!(all["count"], 5);
+    assert_eq!(each(&all["entries"], "path")[4], "src/components/ui/x.ts");
+    let missing = ok(&yard, "ls", json!({"dirPath": "none/at/all", "recursive": true}));
+    assert_eq!((&missing["entries"], &missing["count"]), (&json!([]), &json!(0)));
+}
+
+#[test]
+fn a_glob_finds_files_of_the_whole_workspace_and_a_hundred_unless_told_otherwise() {
+    let yard = Yard::new();
+    for number in 0..120 {
+        yard.put(&format!("/many/{number:03}.ts"), "");
+    }
+    yard.put("/a.ts", "");
+    let found = |args: Value| ok(&yard, "glob", args);
+    let cut = found(json!({"pattern": "**/*.ts"}));
+    assert_eq!(cut["files"].as_array().unwrap().len(), 100);
+    assert_eq!((&cut["count"], &cut["pattern"]), (&json!(100), &json!("**/*.ts")));
+    assert_eq!((&cut["files"][0], &cut["files"][1]), (&json!("a.ts"), &json!("many/000.ts")));
+    let all = found(json!({"pattern": "**/*.ts", "limit": "1000"}));
+    assert_eq!(all["count"], 121);
+    assert_eq!(all["files"].as_array().unwrap().len(), 121);
+    assert_eq!(found(json!({"pattern": "*"}))["count"], 100, "a directory is no file");
+    let none = found(json!({"pattern": "many/*.py"}));
+    assert_eq!((&none["files"], &none["count"]), (&json!([]), &json!(0)));
+}
+
+#[test]
+fn r8_a_glob_leaves_out_what_ignore_files_exclude_and_goes_through_no_link() {
+    let yard = Yard::new();
+    yard.put("/.gitignore", "out/\n");
+    for path in ["/out/a.ts", "/src/b.ts", "/.hidden.ts", "/.git/c.ts"] {
+        yard.put(path, "");
+    }
+    std::os::unix::fs::symlink("src", yard.root().join("link")).unwrap();
+    let found = |args: Value| ok(&yard, "glob", args);
+    let visible = found(json!({"pattern": "**/*.ts"}));
+    assert_eq!(visible["files"], json!([".hidden.ts", "src/b.ts"]));
+    assert_eq!(visible["ignored"], 1, "{visible}");
+    let all = found(json!({"pattern": "**/*.ts", "includeIgnored": true}));
+    assert_eq!(all["files"], json!([".hidden.ts", "out/a.ts", "src/b.ts"]));
+    assert_eq!(found(json!({"pattern": "link/*"}))["files"], json!([]));
+    assert_eq!(found(json!({"pattern": "*.ts"}))["files"], visible["files"], "at any depth");
+}
+
+#[test]
+fn every_tool_takes_a_path_relative_or_absolute_and_shows_it_relative() {
+    let yard = Yard::new();
+    let root = yard.root().display().to_string();
+    for prefix in ["", "./", "none/../", "/workspace/", &format!("{root}/")] {
+        yard.put("/dir/a.txt", "one\ntwo\n");
+        let path = format!("{prefix}dir/a.txt");
+        let read = ok(&yard, "read", json!({"filePath": path}));
+        assert_eq!(read["metadata"]["filePath"], "dir/a.txt", "{prefix}");
+        let edit = json!({"filePath": path, "oldString": "one", "newString": "1"});
+        assert_eq!(ok(&yard, "edit", edit)["filePath"], "dir/a.txt", "{prefix}");
+        let edits = json!([{"oldString": "two", "newString": "2"}]);
+        let multi = ok(&yard, "multiedit", json!({"filePath": path, "edits": edits}));
+        assert_eq!(multi["filePath"], "dir/a.txt", "{prefix}");
+        let write = ok(&yard, "write", json!({"filePath": path, "content": "x\n"}));
+        assert_eq!(write["filePath"], "dir/a.txt", "{prefix}");
+        assert!(write["diff"].as_str().unwrap().starts_with("--- a/dir/a.txt\n"), "{prefix}");
+        let patch =
+            format!("*** Begin Patch\n*** Update File: {path}\n@@\n-x\n+y\n*** End Patch\n");
+        let patched = ok(&yard, "apply_patch", json!({"patchText": patch}));
+        assert_eq!(each(&patched["files"], "path"), ["dir/a.txt"], "{prefix}");
+        let listed = ok(&yard, "ls", json!({"dirPath": format!("{prefix}dir")}));
+        assert_eq!(each(&listed["entries"], "path"), ["dir/a.txt"], "{prefix}");
+        if prefix.starts_with('/') {
+            let found = ok(&yard, "glob", json!({"pattern": format!("{prefix}dir/*")}));
+            assert_eq!(found["files"], json!(["dir/a.txt"]), "{prefix}");
+        }
+        assert_eq!(yard.bytes("/dir/a.txt"), b"y\n");
+    }
+}
+
+#[test]
+fn f1_a_failure_is_an_answer_that_names_the_file_and_what_is_wrong() {
+    let yard = Yard::new();
+    yard.put("/a.txt", "one\n");
+    yard.put("/nul.bin", b"a\0b");
+    for (tool, args, code, words) in [
+        ("read", json!({"filePath": "no/x.ts"}), "FILE_NOT_FOUND", ["no/x.ts", "not found"]),
+        ("read", json!({"filePath": "nul.bin"}), "BINARY_FILE", ["nul.bin", "binary"]),
+        (
+            "edit",
+            json!({"filePath": "a.txt", "oldString": "two", "newString": "2"}),
+            "INVALID_ARGUMENTS",
+            ["a.txt", "not found"],
+        ),
+        ("read", json!({"filePath": "../a.txt"}), "INVALID_PATH", ["../a.txt", "relative"]),
+    ] {
+        let told = fails(&yard, tool, args, code);
+        assert!(words.iter().all(|word| told.contains(word)), "{told}");
+    }
+}

@@ -1,0 +1,243 @@
+//! An example of every route: what was sent to a server, and what it answered. `/docs` and the OpenAPI document show
+//! them.
+//!
+//! The files in `examples/` come of a real run: the test `yard-cli/tests/server/examples.rs` plays a story that visits
+//! every route, compares, and says how these files are written anew.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::route::{Access, Route};
+
+/// One file for each tag.
+const FILES: [&str; 16] = [
+    include_str!("examples/server.json"),
+    include_str!("examples/auth.json"),
+    include_str!("examples/workspaces.json"),
+    include_str!("examples/members.json"),
+    include_str!("examples/keys.json"),
+    include_str!("examples/tools.json"),
+    include_str!("examples/files.json"),
+    include_str!("examples/steps.json"),
+    include_str!("examples/chats.json"),
+    include_str!("examples/terminals.json"),
+    include_str!("examples/questions.json"),
+    include_str!("examples/approvals.json"),
+    include_str!("examples/policy.json"),
+    include_str!("examples/events.json"),
+    include_str!("examples/decide.json"),
+    include_str!("examples/mcp.json"),
+];
+
+/// MCP is no route of the table: it has a door of its own.
+pub(super) const MCP: &str = "POST /mcp/{workspace_id}";
+
+/// What stays as it is in the query of an address.
+const PLAIN: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'*');
+
+/// Columns of a line of JSON.
+const WIDTH: usize = 96;
+
+/// One request and its answer.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Example {
+    /// The method and the path of the route.
+    pub(super) route: String,
+    /// What it shows, where a route has several.
+    pub(super) title: Option<String>,
+    /// The names of the path.
+    #[serde(default)]
+    pub(super) path: Map<String, Value>,
+    #[serde(default)]
+    pub(super) query: Map<String, Value>,
+    #[serde(default)]
+    pub(super) headers: Map<String, Value>,
+    /// JSON, or a text where the route takes bytes or a form.
+    #[serde(default)]
+    pub(super) body: Value,
+    pub(super) status: u16,
+    /// JSON, or a text.
+    #[serde(default)]
+    pub(super) answer: Value,
+}
+
+/// By method and path.
+static EXAMPLES: LazyLock<BTreeMap<String, Vec<Example>>> = LazyLock::new(|| {
+    let mut all: BTreeMap<String, Vec<Example>> = BTreeMap::new();
+    for example in FILES.iter().flat_map(|file| read(file)) {
+        all.entry(example.route.clone()).or_default().push(example);
+    }
+    all
+});
+
+/// A test below reads every file.
+fn read(file: &str) -> Vec<Example> {
+    serde_json::from_str(file).unwrap_or_default()
+}
+
+/// The examples of a route, the simplest first.
+pub(super) fn of(route: &Route) -> &'static [Example] {
+    named(&format!("{} {}", route.method, route.path))
+}
+
+/// The examples of what is called by this method and path.
+pub(super) fn named(name: &str) -> &'static [Example] {
+    EXAMPLES.get(name).map(Vec::as_slice).unwrap_or_default()
+}
+
+impl Example {
+    /// The command that sends it. `$SERVER` is the server's address, `$TOKEN` an access token or a key, and `$ID` the
+    /// id of the workspace.
+    pub(super) fn curl(&self, access: Access) -> String {
+        let (method, path) = self.route.split_once(' ').unwrap_or(("GET", &self.route));
+        let mut words =
+            vec![format!("curl -s{} \"$SERVER{}\"", self.method(method), self.address(path))];
+        if access != Access::Anyone {
+            words.push("-H \"Authorization: Bearer $TOKEN\"".to_owned());
+        }
+        for (name, value) in &self.headers {
+            words.push(format!("-H {}", quoted(&format!("{name}: {}", text(value)))));
+        }
+        match &self.body {
+            Value::Null => {}
+            Value::String(body) => words.push(format!("--data-binary {}", quoted(body))),
+            body => {
+                words.push("-H 'Content-Type: application/json'".to_owned());
+                words.push(format!("-d {}", quoted(&laid_out(body))));
+            }
+        }
+        words.join(" \\\n  ")
+    }
+
+    /// The option that names the method, where curl would take another.
+    fn method(&self, method: &str) -> String {
+        let usual = if self.body.is_null() { "GET" } else { "POST" };
+        if method == usual { String::new() } else { format!(" -X {method}") }
+    }
+
+    /// The path and the query.
+    fn address(&self, path: &str) -> String {
+        let mut address = path.replace("{id}", "$ID").replace("{workspace_id}", "$ID");
+        for (name, value) in &self.path {
+            address = address.replace(&format!("{{{name}}}"), &text(value));
+        }
+        for (at, (name, value)) in self.query.iter().enumerate() {
+            let value = text(value);
+            let value = utf8_percent_encode(&value, PLAIN);
+            address.push_str(&format!("{}{name}={value}", if at == 0 { '?' } else { '&' }));
+        }
+        address
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A word of a shell's command.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// JSON for people: what fits on a line is on one.
+pub fn laid_out(value: &Value) -> String {
+    let mut page = String::new();
+    lay_out(&mut page, value, 0, 0);
+    page
+}
+
+/// Writes a value that begins at a column, in a block that is indented by so many spaces.
+fn lay_out(page: &mut String, value: &Value, indent: usize, column: usize) {
+    let line = one_line(value);
+    let (open, close, members): (char, char, Vec<(String, &Value)>) = match value {
+        _ if column + line.chars().count() <= WIDTH => return page.push_str(&line),
+        Value::Array(items) => ('[', ']', items.iter().map(|item| (String::new(), item)).collect()),
+        Value::Object(members) => {
+            let named = members
+                .iter()
+                .map(|(name, value)| (format!("{}: ", Value::from(name.as_str())), value));
+            ('{', '}', named.collect())
+        }
+        _ => return page.push_str(&line),
+    };
+    page.push(open);
+    for (at, (name, value)) in members.iter().enumerate() {
+        page.push_str(if at == 0 { "\n" } else { ",\n" });
+        page.push_str(&" ".repeat(indent + 2));
+        page.push_str(name);
+        // A comma may follow.
+        lay_out(page, value, indent + 2, indent + 3 + name.chars().count());
+    }
+    page.push('\n');
+    page.push_str(&" ".repeat(indent));
+    page.push(close);
+}
+
+fn one_line(value: &Value) -> String {
+    match value {
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(one_line).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(members) => {
+            let member = |(name, value): (&String, &Value)| {
+                format!("{}: {}", Value::from(name.as_str()), one_line(value))
+            };
+            format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use yard_dialects::Catalog;
+
+    use super::*;
+    use crate::http::routes;
+
+    #[test]
+    fn every_route_has_an_example_and_every_example_a_route() {
+        let read = |file: &&str| serde_json::from_str::<Vec<Example>>(file).unwrap();
+        let written: usize = FILES.iter().map(read).map(|examples| examples.len()).sum();
+        let all = routes(&Catalog::standard());
+        let mut found = named(MCP).len();
+        assert!(found > 0, "{MCP} has no example");
+        for route in &all {
+            assert!(!of(route).is_empty(), "{} {} has no example", route.method, route.path);
+            found += of(route).len();
+        }
+        assert_eq!(found, written, "an example names a route that is not there");
+    }
+
+    #[test]
+    fn a_command_is_what_a_shell_takes() {
+        let example: Example = serde_json::from_value(json!({
+            "route": "PUT /api/v1/workspaces/{id}/files/{file_id}",
+            "path": {"id": "w", "file_id": "f"},
+            "query": {"path": "/a b", "limit": 2},
+            "headers": {"If-Match": "\"x\""},
+            "body": {"name": "Ada's"},
+            "status": 200,
+        }))
+        .unwrap();
+        let expected = "curl -s -X PUT \"$SERVER/api/v1/workspaces/$ID/files/f?path=/a%20b&limit=2\" \\\n  \
+            -H \"Authorization: Bearer $TOKEN\" \\\n  -H 'If-Match: \"x\"' \\\n  \
+            -H 'Content-Type: application/json' \\\n  -d '{\"name\": \"Ada'\\''s\"}'";
+        assert_eq!(example.curl(Access::Caller), expected);
+    }
+
+    #[test]
+    fn json_is_broken_where_it_is_too_long_for_a_line() {
+        assert_eq!(laid_out(&json!({"a": [1, "b"], "c": {}})), r#"{"a": [1, "b"], "c": {}}"#);
+        let long = "x".repeat(WIDTH);
+        let broken = laid_out(&json!({"a": [1, 2], "b": [long]}));
+        assert_eq!(broken, format!("{{\n  \"a\": [1, 2],\n  \"b\": [\n    \"{long}\"\n  ]\n}}"));
+    }
+}

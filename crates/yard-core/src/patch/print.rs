@@ -70,9 +70,13 @@ fn git_headers(file: &FilePatch, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 fn unified_hunk(hunk: &Hunk, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let stated = hunk.stated.map_or((1, 1), |stated| (stated.old, stated.new));
     let counts = (hunk.old_lines().count(), hunk.new_lines().count());
-    writeln!(f, "@@ -{},{} +{},{} @@", stated.0, counts.0, stated.1, counts.1)?;
+    match hunk.stated {
+        Some(stated) => {
+            writeln!(f, "@@ -{},{} +{},{} @@", stated.old, counts.0, stated.new, counts.1)?;
+        }
+        None => unnumbered_head(hunk, f)?,
+    }
     let last_old = hunk.lines.iter().rposition(|line| line.sign != Sign::Add);
     let last_new = hunk.lines.iter().rposition(|line| line.sign != Sign::Remove);
     for (at, line) in hunk.lines.iter().enumerate() {
@@ -117,6 +121,15 @@ fn freeform_section(file: &FilePatch, f: &mut fmt::Formatter<'_>) -> fmt::Result
         }
     }
     Ok(())
+}
+
+/// The `@@` line of a hunk without numbers. The second `@@` closes it, so that a named line that itself ends
+/// with `@@` is read back whole.
+fn unnumbered_head(hunk: &Hunk, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if hunk.anchors.is_empty() {
+        f.write_str("@@\n")?;
+    }
+    hunk.anchors.iter().try_for_each(|anchor| writeln!(f, "@@ {anchor} @@"))
 }
 
 fn chunk_head(hunk: &Hunk, f: &mut fmt::Formatter<'_>) -> fmt::Result {

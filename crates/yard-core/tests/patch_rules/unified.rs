@@ -82,20 +82,80 @@ fn c3_new_and_deleted_files_of_gnu_diff() {
 }
 
 #[test]
-fn c3_counts_that_are_wrong_are_refused() {
+fn c3_counts_that_are_wrong_are_counted_anew_where_the_body_is_clear() {
+    let head = "--- a/x\n+++ b/x\n";
+    let file = "1\n2\na\n4\n5\n6\na\n8\n";
+    for (body, after) in [
+        // Fewer lines than counted, and more.
+        ("@@ -2,9 +2,9 @@\n 2\n-a\n+b\n", "1\n2\nb\n4\n5\n6\na\n8\n"),
+        ("@@ -2 +2 @@\n 2\n-a\n+b\n+c\n 4\n", "1\n2\nb\nc\n4\n5\n6\na\n8\n"),
+        // The counts of the two sides changed places.
+        ("@@ -2,3 +2,2 @@\n 2\n-a\n+b\n+c\n", "1\n2\nb\nc\n4\n5\n6\na\n8\n"),
+        // Another hunk follows; an empty line sets it apart.
+        (
+            "@@ -2,5 +2,5 @@\n 2\n-a\n+b\n\n@@ -7,1 +7,9 @@\n-a\n+c\n 8\n",
+            "1\n2\nb\n4\n5\n6\nc\n8\n",
+        ),
+        // The signature of a mail.
+        ("@@ -2,9 +2,9 @@\n 2\n-a\n+b\n-- \n2.47.3\n", "1\n2\nb\n4\n5\n6\na\n8\n"),
+    ] {
+        let applied = applied(file, &format!("{head}{body}"));
+        assert_eq!(text_of(&applied.unwrap()), after, "{body}");
+    }
+    // Another file follows, whose names are no lines of this one.
+    let two =
+        format!("{head}@@ -2,9 +2,9 @@\n 2\n-a\n+b\n--- a/y\n+++ b/y\n@@ -1,4 +1,4 @@\n-a\n+b\n");
+    let patch = parse(&two).unwrap();
+    assert_eq!(patch.files.iter().map(|file| file.name()).collect::<Vec<_>>(), ["x", "y"]);
+    assert_eq!(patch.files[0].hunks[0].lines.len(), 3);
+}
+
+#[test]
+fn c3_at_lines_without_numbers_are_taken_where_the_body_names_one_place() {
+    let head = "--- a/x\n+++ b/x\n";
+    let file = "def f():\n    a\n    b\ndef g():\n    a\n    c\n";
+    for (hunk, after) in [
+        ("@@\n-    b\n+    B\n", file.replace('b', "B")),
+        ("@@ @@\n     a\n-    c\n+    C\n", file.replace('c', "C")),
+        (
+            "@@ ... @@\n-    b\n+    B\n@@\n-    c\n+    C\n",
+            file.replace('b', "B").replace('c', "C"),
+        ),
+        ("@@ def g():\n-    a\n+    A\n", file.replace("g():\n    a", "g():\n    A")),
+        ("@@ def g(): @@\n+    new\n", file.replace("g():\n", "g():\n    new\n")),
+    ] {
+        let applied = applied(file, &format!("{head}{hunk}"));
+        assert_eq!(text_of(&applied.unwrap()), after, "{hunk}");
+    }
+    let added = one("--- /dev/null\n+++ b/x\n@@\n+a\n");
+    assert_eq!((added.action, added.hunks[0].lines.len()), (Action::Add, 1));
+    let both = applied(file, &format!("{head}@@\n-    a\n+    A\n")).unwrap_err();
+    assert!(both.message().contains('2') && both.message().contains('5'), "{both}");
+    let nowhere = applied(file, &format!("{head}@@\n+    new\n")).unwrap_err();
+    assert!(nowhere.message().contains("no numbers"), "{nowhere}");
+    let printed = parse(&format!("{head}@@ def g():\n-    a\n+    A\n")).unwrap();
+    assert_eq!(parse(&printed.to_string()).unwrap().files[0].hunks[0].anchors, ["def g():"]);
+    let closed_twice = parse(&format!("{head}@@ see @@ 1 @@ @@\n-    a\n+    A\n")).unwrap();
+    assert_eq!(closed_twice.files[0].hunks[0].anchors, ["see @@ 1 @@"]);
+    let printed = parse(&closed_twice.to_string()).unwrap();
+    assert_eq!(printed.files[0].hunks[0].anchors, ["see @@ 1 @@"]);
+}
+
+#[test]
+fn c3_counts_that_are_wrong_are_refused_where_the_body_is_not_clear() {
     let head = "--- a/x\n+++ b/x\n";
     let words = &["hunk of line 3", "expected", "2 old and 2 new"];
-    let short = format!("{head}@@ -1,2 +1,2 @@\n-a\n+b\n");
+    // It may have been cut off: its last line has no end.
+    let short = format!("{head}@@ -1,2 +1,2 @@\n-a\n+b");
     refused(&short, 6, &[words[0], words[2], "the patch ends here after 1 old and 1 new"]);
-    let next = format!("{head}@@ -1,2 +1,2 @@\n-a\n+b\n@@ -9 +9 @@\n-a\n+b\n");
+    let next = format!("{head}@@ -1,2 +1,2 @@\n-a\n+b\nwithout a sign\n+c\n");
     refused(&next, 6, &[words[0], words[1], words[2], "something else"]);
-    let long = format!("{head}@@ -1 +1 @@\n-a\n+b\n+c\n");
-    refused(&long, 6, &["1 old and 1 new", "more follow here"]);
-    let swapped = format!("{head}@@ -1,2 +1 @@\n-a\n+b\n+c\n");
-    refused(&swapped, 6, &["2 old and 1 new", "after 1 old and 1 new"]);
+    // Where lines are only added, nothing but the header says where.
+    let added = format!("{head}@@ -1,2 +1,9 @@\n+a\n+b\n");
+    refused(&added, 6, &["2 old and 9 new", "the patch ends here"]);
     refused(&format!("{head}@@ -1,x +1 @@\n-a\n"), 3, &["expected a hunk of the form"]);
     refused(&format!("{head}@@ -99999999999 +1 @@\n-a\n"), 3, &["expected a hunk"]);
-    refused(&format!("{head}@@\n-a\n+b\n"), 3, &["expected a hunk of the form"]);
+    refused(&format!("{head}@@\nno sign\n"), 3, &["expected a hunk of the form"]);
     refused(head, 3, &["expected a hunk"]);
     refused(&format!("{head}@@ -0,0 +0,0 @@\n"), 3, &["without lines"]);
     let both = "diff --git a/x b/x\nnew mode 100755\ndeleted file mode 100644\n";

@@ -181,6 +181,12 @@ fn check(rule: &str, broken: &[String]) {
     assert!(broken.is_empty(), "{rule}\n  {}", broken.join("\n  "));
 }
 
+/// The text of one file of the repository.
+fn text_of<'a>(sources: &'a [Source], path: &str) -> &'a str {
+    let source = sources.iter().find(|source| source.path == path);
+    &source.unwrap_or_else(|| panic!("there is no {path}")).text
+}
+
 /// Every place where `word` stands in shipped code whose path begins with `prefix`.
 fn mentions(sources: &[Source], prefix: &str, word: &str) -> Vec<String> {
     sources
@@ -373,20 +379,46 @@ fn files_stay_short() {
     check("No source file has more than 800 lines before its tests.", &broken);
 }
 
+/// The code of a ruling (`r4`, `w13`) that a test's name begins with.
+fn ruling_of(test: &str) -> Option<&str> {
+    let (code, _) = test.split_once('_')?;
+    let number = code.strip_prefix(|first: char| first.is_ascii_lowercase())?;
+    let is_number = matches!(number.len(), 1 | 2) && number.bytes().all(|it| it.is_ascii_digit());
+    is_number.then_some(code)
+}
+
+/// The codes that begin the entries of docs/rulings.md: `- **R4** ...`.
+fn rulings(sources: &[Source]) -> BTreeSet<String> {
+    let lines = text_of(sources, "docs/rulings.md").lines();
+    let codes = lines.filter_map(|line| line.strip_prefix("- **")?.split("**").next());
+    codes.map(str::to_lowercase).collect()
+}
+
 #[test]
-fn every_ruling_has_a_test_that_names_it() {
+fn every_ruling_that_a_test_names_has_an_entry_and_every_entry_has_a_test() {
     let sources = sources();
-    let rulings = (1..=17).map(|number| format!("r{number}"));
-    let rulings = rulings.chain((1..=19).map(|number| format!("w{number}")));
-    let of_dialects =
-        "f1 f2 f3 f4 f5 f6 c1 c2 c3 c4 c5 c6 a1 a2 a3 a4 a5 a6 a7 x1 x2 x3 x4 x5 x6".split(' ');
-    let rulings = rulings.chain(of_dialects.map(str::to_owned));
-    let named = |ruling: &String| {
-        let function = format!("fn {ruling}_");
-        sources.iter().any(|source| source.is_rust() && source.text.contains(&function))
-    };
-    let broken: Vec<String> = rulings.filter(|ruling| !named(ruling)).collect();
-    check("Every ruling has a test function that begins with its name (`r4_`, `w13_`).", &broken);
+    let entries = rulings(&sources);
+    let functions = functions(&sources);
+    let named: BTreeSet<&str> = functions.iter().filter_map(|name| ruling_of(name)).collect();
+    let is_unknown = |code: &&str| !entries.contains(*code);
+    let unknown = named.iter().copied().filter(is_unknown);
+    let mut broken: Vec<String> =
+        unknown.map(|code| format!("tests begin with {code}_, which has no entry")).collect();
+    let is_untested = |code: &&String| !named.contains(code.as_str());
+    broken.extend(entries.iter().filter(is_untested).map(|code| format!("{code} has no test")));
+    check("docs/rulings.md explains the codes that tests' names begin with.", &broken);
+}
+
+#[test]
+fn departures_name_rulings_that_have_an_entry() {
+    let sources = sources();
+    let entries = rulings(&sources);
+    let table = text_of(&sources, "docs/differences.md").lines();
+    let cells = table.filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let codes = cells.filter(|cell| *cell != "ruling").flat_map(|cell| cell.split(", "));
+    let unknown = codes.filter(|code| *code != "-" && !entries.contains(&code.to_lowercase()));
+    let broken: Vec<String> = unknown.map(str::to_owned).collect();
+    check("The first column of docs/differences.md names entries of docs/rulings.md.", &broken);
 }
 
 #[test]
@@ -427,16 +459,18 @@ fn links(text: &str) -> Vec<&str> {
     text.split("](").skip(1).filter_map(|rest| rest.split([')', ' ', '\n']).next()).collect()
 }
 
+/// The names of all functions.
+fn functions(sources: &[Source]) -> BTreeSet<&str> {
+    let rust = sources.iter().filter(|source| source.is_rust());
+    let rest_of_each = rust.flat_map(|source| source.text.split("fn ").skip(1));
+    rest_of_each.filter_map(|rest| rest.split(['(', '<']).next()).collect()
+}
+
 /// The last column of the threat model's tables names the tests that keep the line.
 #[test]
 fn the_threat_model_names_tests_that_exist() {
     let sources = sources();
-    let functions: BTreeSet<&str> = sources
-        .iter()
-        .filter(|source| source.is_rust())
-        .flat_map(|source| source.text.split("fn ").skip(1))
-        .filter_map(|rest| rest.split(['(', '<']).next())
-        .collect();
+    let functions = functions(&sources);
     let model = sources.iter().find(|source| source.path == "docs/threat-model.md").unwrap();
     let mut broken = Vec::new();
     for row in model.text.lines().filter(|line| line.starts_with('|')) {

@@ -223,6 +223,14 @@ fn ladder(map: &str) -> Vec<Step> {
     rows.map(step).collect()
 }
 
+/// The crates that stand before the gate in the map.
+fn below_the_gate(sources: &[Source]) -> Vec<String> {
+    let names = ladder(text_of(sources, "ARCHITECTURE.md")).into_iter().map(|step| step.name);
+    let below: Vec<String> = names.take_while(|name| name != "yard-gate").collect();
+    assert!(below.len() > 2, "the map has only {below:?} before the gate");
+    below
+}
+
 #[test]
 fn crates_depend_only_upwards() {
     let sources = sources();
@@ -343,7 +351,7 @@ fn files_are_named_after_what_they_hold() {
 fn the_inside_knows_no_wire() {
     let sources = sources();
     let mut broken = Vec::new();
-    for inside in ["yard-core", "yard-store", "yard-kernel"] {
+    for inside in below_the_gate(&sources) {
         broken.extend(mentions(&sources, &format!("crates/{inside}/"), "serde_json"));
     }
     check("No JSON below the gate: the inside speaks plain data.", &broken);
@@ -352,8 +360,10 @@ fn the_inside_knows_no_wire() {
 #[test]
 fn dialects_cannot_name_the_kernel() {
     let sources = sources();
-    let mut broken = mentions(&sources, "crates/yard-dialects/", "yard_kernel");
-    broken.extend(mentions(&sources, "crates/yard-dialects/", "yard_store"));
+    let mut broken = Vec::new();
+    for inside in below_the_gate(&sources).iter().filter(|name| *name != "yard-core") {
+        broken.extend(mentions(&sources, "crates/yard-dialects/", &inside.replace('-', "_")));
+    }
     check("A dialect goes through the gate (invariant 4).", &broken);
 }
 

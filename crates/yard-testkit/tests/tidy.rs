@@ -12,21 +12,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The ladder of ARCHITECTURE.md: each crate and what it may depend on.
-const LADDER: [(&str, &[&str]); 8] = [
-    ("yard-core", &[]),
-    ("yard-store", &["yard-core"]),
-    ("yard-kernel", &["yard-core", "yard-store"]),
-    ("yard-gate", &["yard-core", "yard-store", "yard-kernel"]),
-    ("yard-dialects", &["yard-core", "yard-gate"]),
-    ("yard-server", &["yard-core", "yard-gate", "yard-dialects"]),
-    (
-        "yard-cli",
-        &["yard-core", "yard-store", "yard-kernel", "yard-gate", "yard-dialects", "yard-server"],
-    ),
-    ("yard-testkit", &["yard-core", "yard-store", "yard-kernel", "yard-gate", "yard-dialects"]),
-];
-
 /// Who may open, make and remove files.
 const FILES: &[&str] = &[
     "crates/yard-store/src/blobs",
@@ -181,6 +166,12 @@ fn check(rule: &str, broken: &[String]) {
     assert!(broken.is_empty(), "{rule}\n  {}", broken.join("\n  "));
 }
 
+/// The text of one file of the repository.
+fn text_of<'a>(sources: &'a [Source], path: &str) -> &'a str {
+    let source = sources.iter().find(|source| source.path == path);
+    &source.unwrap_or_else(|| panic!("there is no {path}")).text
+}
+
 /// Every place where `word` stands in shipped code whose path begins with `prefix`.
 fn mentions(sources: &[Source], prefix: &str, word: &str) -> Vec<String> {
     sources
@@ -213,29 +204,78 @@ fn dependencies(manifest: &str) -> Vec<(String, bool)> {
     found
 }
 
+/// A crate of the map in ARCHITECTURE.md, and the crates that it may use.
+struct Step {
+    name: String,
+    may_use: Vec<String>,
+}
+
+/// The rows of the map in ARCHITECTURE.md, from the lowest crate to the highest.
+fn ladder(map: &str) -> Vec<Step> {
+    let rows = map.lines().filter_map(|line| line.strip_prefix("| `yard-"));
+    let step = |row: &str| {
+        let mut cells = row.split(" | ");
+        let name = cells.next().unwrap_or_default().trim_end_matches('`');
+        let used = cells.next().unwrap_or_default().split(", ").filter(|used| *used != "-");
+        let may_use = used.map(|used| format!("yard-{used}")).collect();
+        Step { name: format!("yard-{name}"), may_use }
+    };
+    rows.map(step).collect()
+}
+
+/// The crates that stand before the gate in the map.
+fn below_the_gate(sources: &[Source]) -> Vec<String> {
+    let names = ladder(text_of(sources, "ARCHITECTURE.md")).into_iter().map(|step| step.name);
+    let below: Vec<String> = names.take_while(|name| name != "yard-gate").collect();
+    assert!(below.len() > 2, "the map has only {below:?} before the gate");
+    below
+}
+
 #[test]
 fn crates_depend_only_upwards() {
+    let sources = sources();
+    let ladder = ladder(text_of(&sources, "ARCHITECTURE.md"));
+    let rank_of = |name: &str| ladder.iter().position(|step| step.name == name);
     let mut broken = Vec::new();
     let mut seen = BTreeSet::new();
-    for source in sources() {
+    for source in &sources {
         let Some(path) = source.path.strip_prefix("crates/") else { continue };
         let Some(name) = path.strip_suffix("/Cargo.toml") else { continue };
-        let Some(rank) = LADDER.iter().position(|(known, _)| *known == name) else {
-            broken.push(format!("{name} is not on the ladder: add it there, and here"));
+        let Some(rank) = rank_of(name) else {
+            broken.push(format!("{name} has no row in the map of ARCHITECTURE.md"));
             continue;
         };
         seen.insert(name.to_owned());
         for (dependency, for_tests) in dependencies(&source.text) {
-            let above = LADDER[..rank].iter().any(|(known, _)| *known == dependency);
-            let fits = LADDER[rank].1.contains(&dependency.as_str())
-                || for_tests && (above || dependency == "yard-testkit");
+            let is_below = rank_of(&dependency).is_some_and(|other| other < rank);
+            let fits = is_below && (for_tests || ladder[rank].may_use.contains(&dependency))
+                || for_tests && dependency == "yard-testkit";
             if !fits {
-                broken.push(format!("{name} must not depend on {dependency}"));
+                broken.push(format!("the map does not let {name} use {dependency}"));
             }
         }
     }
-    check("A crate depends only upward in the ladder (invariant 1).", &broken);
-    assert_eq!(seen.len(), LADDER.len(), "only these crates of the ladder are there: {seen:?}");
+    let stale = ladder.iter().filter(|step| !seen.contains(&step.name));
+    broken.extend(stale.map(|step| format!("the map has {}, which is no crate", step.name)));
+    check("A crate depends only on those that its row of the map names (invariant 1).", &broken);
+}
+
+#[test]
+fn the_map_stays_short() {
+    let sources = sources();
+    let words = text_of(&sources, "ARCHITECTURE.md").split_whitespace().count();
+    assert!(
+        words <= 2_500,
+        "ARCHITECTURE.md has {words} words: move what explains a choice to docs/decisions"
+    );
+}
+
+#[test]
+fn the_map_is_read_row_by_row() {
+    let map = "| crate | may use |\n|---|---|\n| `yard-a` | - | A |\n| `yard-b` | a | B |";
+    let steps = ladder(map);
+    let steps: Vec<_> = steps.iter().map(|step| (&*step.name, &*step.may_use)).collect();
+    assert_eq!(steps, [("yard-a", &[] as &[String]), ("yard-b", &["yard-a".to_owned()])]);
 }
 
 #[test]
@@ -311,7 +351,7 @@ fn files_are_named_after_what_they_hold() {
 fn the_inside_knows_no_wire() {
     let sources = sources();
     let mut broken = Vec::new();
-    for inside in ["yard-core", "yard-store", "yard-kernel"] {
+    for inside in below_the_gate(&sources) {
         broken.extend(mentions(&sources, &format!("crates/{inside}/"), "serde_json"));
     }
     check("No JSON below the gate: the inside speaks plain data.", &broken);
@@ -320,8 +360,10 @@ fn the_inside_knows_no_wire() {
 #[test]
 fn dialects_cannot_name_the_kernel() {
     let sources = sources();
-    let mut broken = mentions(&sources, "crates/yard-dialects/", "yard_kernel");
-    broken.extend(mentions(&sources, "crates/yard-dialects/", "yard_store"));
+    let mut broken = Vec::new();
+    for inside in below_the_gate(&sources).iter().filter(|name| *name != "yard-core") {
+        broken.extend(mentions(&sources, "crates/yard-dialects/", &inside.replace('-', "_")));
+    }
     check("A dialect goes through the gate (invariant 4).", &broken);
 }
 
@@ -373,20 +415,46 @@ fn files_stay_short() {
     check("No source file has more than 800 lines before its tests.", &broken);
 }
 
+/// The code of a ruling (`r4`, `w13`) that a test's name begins with.
+fn ruling_of(test: &str) -> Option<&str> {
+    let (code, _) = test.split_once('_')?;
+    let number = code.strip_prefix(|first: char| first.is_ascii_lowercase())?;
+    let is_number = matches!(number.len(), 1 | 2) && number.bytes().all(|it| it.is_ascii_digit());
+    is_number.then_some(code)
+}
+
+/// The codes that begin the entries of docs/rulings.md: `- **R4** ...`.
+fn rulings(sources: &[Source]) -> BTreeSet<String> {
+    let lines = text_of(sources, "docs/rulings.md").lines();
+    let codes = lines.filter_map(|line| line.strip_prefix("- **")?.split("**").next());
+    codes.map(str::to_lowercase).collect()
+}
+
 #[test]
-fn every_ruling_has_a_test_that_names_it() {
+fn every_ruling_that_a_test_names_has_an_entry_and_every_entry_has_a_test() {
     let sources = sources();
-    let rulings = (1..=17).map(|number| format!("r{number}"));
-    let rulings = rulings.chain((1..=19).map(|number| format!("w{number}")));
-    let of_dialects =
-        "f1 f2 f3 f4 f5 f6 c1 c2 c3 c4 c5 c6 a1 a2 a3 a4 a5 a6 a7 x1 x2 x3 x4 x5 x6".split(' ');
-    let rulings = rulings.chain(of_dialects.map(str::to_owned));
-    let named = |ruling: &String| {
-        let function = format!("fn {ruling}_");
-        sources.iter().any(|source| source.is_rust() && source.text.contains(&function))
-    };
-    let broken: Vec<String> = rulings.filter(|ruling| !named(ruling)).collect();
-    check("Every ruling has a test function that begins with its name (`r4_`, `w13_`).", &broken);
+    let entries = rulings(&sources);
+    let functions = functions(&sources);
+    let named: BTreeSet<&str> = functions.iter().filter_map(|name| ruling_of(name)).collect();
+    let is_unknown = |code: &&str| !entries.contains(*code);
+    let unknown = named.iter().copied().filter(is_unknown);
+    let mut broken: Vec<String> =
+        unknown.map(|code| format!("tests begin with {code}_, which has no entry")).collect();
+    let is_untested = |code: &&String| !named.contains(code.as_str());
+    broken.extend(entries.iter().filter(is_untested).map(|code| format!("{code} has no test")));
+    check("docs/rulings.md explains the codes that tests' names begin with.", &broken);
+}
+
+#[test]
+fn departures_name_rulings_that_have_an_entry() {
+    let sources = sources();
+    let entries = rulings(&sources);
+    let table = text_of(&sources, "docs/differences.md").lines();
+    let cells = table.filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let codes = cells.filter(|cell| *cell != "ruling").flat_map(|cell| cell.split(", "));
+    let unknown = codes.filter(|code| *code != "-" && !entries.contains(&code.to_lowercase()));
+    let broken: Vec<String> = unknown.map(str::to_owned).collect();
+    check("The first column of docs/differences.md names entries of docs/rulings.md.", &broken);
 }
 
 #[test]
@@ -423,26 +491,65 @@ fn links_between_documents_lead_somewhere() {
     check("A link in a document leads to a file.", &broken);
 }
 
+#[test]
+fn every_decision_is_in_the_index() {
+    let sources = sources();
+    let decisions = sources.iter().filter_map(|source| source.path.strip_prefix("docs/decisions/"));
+    let files: BTreeSet<&str> = decisions.filter(|file| *file != "README.md").collect();
+    let listed: BTreeSet<&str> =
+        links(text_of(&sources, "docs/decisions/README.md")).into_iter().collect();
+    assert_eq!(files, listed, "docs/decisions/README.md has a row for each decision");
+    let numbers: BTreeSet<&str> = files.iter().filter_map(|file| file.get(..4)).collect();
+    assert_eq!(numbers.len(), files.len(), "two decisions have the same number");
+}
+
 fn links(text: &str) -> Vec<&str> {
     text.split("](").skip(1).filter_map(|rest| rest.split([')', ' ', '\n']).next()).collect()
 }
 
-/// The last column of the threat model's tables names the tests that keep the line.
+/// The names of all functions.
+fn functions(sources: &[Source]) -> BTreeSet<&str> {
+    let rust = sources.iter().filter(|source| source.is_rust());
+    let rest_of_each = rust.flat_map(|source| source.text.split("fn ").skip(1));
+    rest_of_each.filter_map(|rest| rest.split(['(', '<']).next()).collect()
+}
+
+/// What a text names in backquotes.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The last column of the tables names the tests that keep the line.
 #[test]
 fn the_threat_model_names_tests_that_exist() {
     let sources = sources();
-    let functions: BTreeSet<&str> = sources
-        .iter()
-        .filter(|source| source.is_rust())
-        .flat_map(|source| source.text.split("fn ").skip(1))
-        .filter_map(|rest| rest.split(['(', '<']).next())
-        .collect();
-    let model = sources.iter().find(|source| source.path == "docs/threat-model.md").unwrap();
-    let mut broken = Vec::new();
-    for row in model.text.lines().filter(|line| line.starts_with('|')) {
-        let last = row.trim_end_matches('|').rsplit('|').next().unwrap_or_default();
-        let named = last.split('`').skip(1).step_by(2);
-        broken.extend(named.filter(|name| !functions.contains(name)).map(str::to_owned));
-    }
+    let functions = functions(&sources);
+    let rows =
+        text_of(&sources, "docs/threat-model.md").lines().filter(|line| line.starts_with('|'));
+    let cells = rows.filter_map(|row| row.trim_end_matches('|').rsplit('|').next());
+    let missing = cells.flat_map(quoted).filter(|name| !functions.contains(name));
+    let broken: Vec<String> = missing.map(str::to_owned).collect();
     check("docs/threat-model.md names tests that are not there.", &broken);
+}
+
+/// Below each invariant stand the tests that keep it, in lines that begin with a backquote.
+#[test]
+fn the_invariants_name_tests_that_exist() {
+    let sources = sources();
+    let functions = functions(&sources);
+    let map = text_of(&sources, "ARCHITECTURE.md");
+    let invariants = map.split_once("## Invariants").unwrap().1.lines();
+    let mut broken = Vec::new();
+    let mut unkept: Option<&str> = None;
+    for line in invariants {
+        if line.starts_with(|first: char| first.is_ascii_digit()) {
+            broken.extend(unkept.replace(line).map(|line| format!("no test is named: {line}")));
+        } else if line.trim_start().starts_with('`') {
+            unkept = None;
+            let missing = quoted(line).filter(|name| !functions.contains(name));
+            broken.extend(missing.map(str::to_owned));
+        }
+    }
+    broken.extend(unkept.map(|line| format!("no test is named: {line}")));
+    check("ARCHITECTURE.md names tests that are not there.", &broken);
 }

@@ -5,8 +5,8 @@ use yard_testkit::Dice;
 const NAMES: [&str; 12] =
     ["a", "b", "c", "d", "e", "sub/a", "sub/b", "sub/deep/c", "x y", "sub/d", "ü", "sub/deep/e"];
 
-/// A tree to start from. It has no hard links: a layer over the workspace parts the two names of a file
-/// when one of them is written to (ARCHITECTURE.md).
+/// A tree to start from. It has no hard links: an overlay over the workspace separates the two names of a
+/// file when one of them is written to (docs/limits.md).
 pub(crate) fn tree(dice: &mut Dice) -> String {
     let mut script = String::from("umask 022; mkdir -p sub/deep empty\n");
     for _ in 0..dice.roll(12) + 4 {

@@ -1,0 +1,125 @@
+//! No two public types of the workspace have the same name, so that a reader who finds a name knows which type is
+//! meant. The modules of the toolsets are left out: each of their tools has its own `Args` and `Reply`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test that reads the repository"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Names that occur more than once today. The list may only shrink: rename one of the types, then remove its name here.
+const REPEATED: [&str; 30] = [
+    "Access",
+    "Answer",
+    "Base",
+    "BoxNetwork",
+    "Case",
+    "Change",
+    "Fetched",
+    "Form",
+    "Landed",
+    "Limits",
+    "Listening",
+    "Listing",
+    "Named",
+    "Outcome",
+    "Page",
+    "Pty",
+    "Question",
+    "Reach",
+    "Request",
+    "Resolve",
+    "Result",
+    "Role",
+    "Rules",
+    "Sandbox",
+    "Seen",
+    "Settings",
+    "Shape",
+    "Text",
+    "Transcripts",
+    "Tree",
+];
+
+/// The folders of `yard-dialects/src` that hold one file a tool.
+const TOOLSETS: [&str; 7] =
+    ["assistant", "coder", "codex", "file", "filesystem", "history", "workspace"];
+
+/// Words that declare a type.
+const KINDS: [&str; 5] = ["struct", "enum", "trait", "union", "type"];
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
+}
+
+/// Adds every Rust file below a folder, relative to `root`.
+fn collect(root: &Path, folder: &Path, files: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(root, &path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+}
+
+fn is_of_a_tool(file: &str) -> bool {
+    let inside = file.strip_prefix("yard-dialects/src/");
+    inside.is_some_and(|inside| TOOLSETS.contains(&inside.split('/').next().unwrap_or_default()))
+}
+
+/// The name that a line declares as a public type.
+fn declared(line: &str) -> Option<&str> {
+    let (kind, rest) = line.trim_start().strip_prefix("pub ")?.split_once(' ')?;
+    let is_of_name = |character: char| character.is_alphanumeric() || character == '_';
+    let name = rest.split(|character| !is_of_name(character)).next()?;
+    (KINDS.contains(&kind) && !name.is_empty()).then_some(name)
+}
+
+/// Each public type of shipped code with the files that declare it.
+fn public_types() -> BTreeMap<String, BTreeSet<String>> {
+    let (root, mut files, mut types) = (crates(), Vec::new(), BTreeMap::new());
+    collect(&root, &root, &mut files);
+    for file in files.iter().filter(|file| file.contains("/src/") && !is_of_a_tool(file)) {
+        let text = fs::read_to_string(root.join(file)).unwrap();
+        let shipped = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        for name in shipped.lines().filter_map(declared) {
+            let places: &mut BTreeSet<String> = types.entry(name.to_owned()).or_default();
+            places.insert(file.clone());
+        }
+    }
+    types
+}
+
+#[test]
+fn no_two_public_types_have_the_same_name() {
+    let types = public_types();
+    assert!(types.len() > 200, "only {} public types were found", types.len());
+    let mut broken = Vec::new();
+    for (name, files) in types.iter().filter(|(_, files)| files.len() > 1) {
+        if !REPEATED.contains(&name.as_str()) {
+            broken.push(format!("{name} is public in {files:?}: rename all but one"));
+        }
+    }
+    for name in REPEATED {
+        if types.get(name).is_none_or(|files| files.len() < 2) {
+            broken.push(format!("{name} occurs once by now: remove it from REPEATED"));
+        }
+    }
+    assert!(broken.is_empty(), "\n  {}", broken.join("\n  "));
+}
+
+#[test]
+fn declarations_are_told_from_other_lines() {
+    assert_eq!(declared("pub struct Page<T> {"), Some("Page"));
+    assert_eq!(declared("    pub enum Kind{"), Some("Kind"));
+    assert_eq!(declared("pub type Result<T> = std::result::Result<T, Fault>;"), Some("Result"));
+    assert_eq!(declared("pub(crate) struct Inner;"), None);
+    assert_eq!(declared("pub fn page() {"), None);
+    assert_eq!(declared("struct Page;"), None);
+}

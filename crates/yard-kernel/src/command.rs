@@ -18,6 +18,9 @@ use std::time::Duration;
 
 use yard_core::path::RESERVED_NAME;
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, WsPath};
+use yard_sandbox::{
+    Ended, Exit, Hear, Lasting, Layer, Level, Limits, Order, Pty, Sandbox, ServedSocket, Stopped,
+};
 use yard_store::AuditEntry;
 
 use crate::disk::{Added, Caches, Capture, Home, Keeping, RunFolder, Said};
@@ -26,9 +29,6 @@ use crate::net::{HostTraffic, PROXY_PORT, Proxy, Reach, WayOut};
 use crate::output;
 use crate::ports;
 use crate::refs::{self, Moved, note_rewound};
-use crate::sandbox::{
-    self, Ended, Exit, Hear, Lasting, Layer, Level, Order, Pty, Sandbox, ServedSocket, Stopped,
-};
 use crate::spilled;
 use crate::terminal;
 use crate::workspace::{Workspace, store_fault};
@@ -70,7 +70,7 @@ pub struct Boxed {
     /// Where the box shows the workspace; its real path if that is not said.
     pub shown_at: Option<PathBuf>,
     /// What a command may use.
-    pub limits: sandbox::Limits,
+    pub limits: Limits,
     /// How much of what commands say is kept.
     pub keeping: Keeping,
     /// What terminals may use besides.
@@ -108,7 +108,7 @@ impl Boxed {
     pub fn new(probe: impl FnOnce() -> Sandbox + Send + 'static) -> Self {
         let probe: Probing = Box::new(probe);
         let sandbox = Arc::new(LazyLock::new(probe));
-        let (limits, keeping) = (sandbox::Limits::default(), Keeping::default());
+        let (limits, keeping) = (Limits::default(), Keeping::default());
         let terminals = TerminalLimits::default();
         Self { sandbox, shown_at: None, limits, keeping, terminals, hidden_programs: None }
     }
@@ -238,7 +238,7 @@ impl Workspace {
         ear: &mut Ear<'_>,
     ) -> Result<End> {
         let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
-        let limits = sandbox::Limits { wall: command.wall, ..boxed.limits };
+        let limits = Limits { wall: command.wall, ..boxed.limits };
         let sockets = ear.way_out.as_ref().map(WayOut::sockets).unwrap_or_default();
         let order = site.order(command, limits, sockets, None);
         let sandbox = boxed.sandbox();
@@ -483,7 +483,7 @@ fn is_forward(sandbox: &Sandbox, over: Order<'_>, moved: &Moved, call: &Call) ->
     let Some(argv) = moved.question() else { return false };
     let env = refs::SURROUNDINGS.map(|(name, value)| (name.into(), value.into())).to_vec();
     let wall = Duration::from_millis(QUESTIONS_MILLIS.unsigned_abs());
-    let limits = sandbox::Limits { wall, ..over.limits };
+    let limits = Limits { wall, ..over.limits };
     let (scripts, folder) = (Vec::new(), PathBuf::new());
     let order = Order { argv, env, scripts, folder, limits, sockets: Vec::new(), ..over };
     let ended = sandbox.run(&order, call, &mut Deaf);
@@ -530,7 +530,7 @@ impl Site {
     pub(crate) fn order<'a>(
         &'a self,
         command: &Command,
-        limits: sandbox::Limits,
+        limits: Limits,
         sockets: Vec<ServedSocket>,
         terminal: Option<&'a Pty>,
     ) -> Order<'a> {

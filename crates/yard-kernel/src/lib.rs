@@ -30,7 +30,6 @@ mod recent;
 mod recovery;
 mod refs;
 mod regex;
-pub mod sandbox;
 mod spilled;
 mod spread;
 mod terminal;

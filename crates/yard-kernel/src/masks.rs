@@ -7,9 +7,9 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 
 use yard_core::{Call, Fault, FaultCode, FileKind, Reading, Result, WsPath};
+use yard_sandbox::{Mask, MaskKind};
 
 use crate::disk::{EntryKind, Spot};
-use crate::sandbox::{Mask, MaskKind};
 use crate::walk::tolerable;
 use crate::workspace::Workspace;
 

@@ -14,13 +14,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
+use yard_sandbox::{Ended, LONGEST_LINE, Level, Limits, Patience, Pty, Sandbox, Size, Waiting};
 
 use crate::command::{ENDED, Site, ended_of, no_box, not_held, told};
 use crate::disk::{Caches, Excerpt, RunFolder, Said, Spill, Whole};
 use crate::masks::Masks;
 use crate::net::{HostTraffic, Proxy};
 use crate::output;
-use crate::sandbox::{self, Ended, LONGEST_LINE, Level, Patience, Pty, Sandbox, Size, Waiting};
 use crate::workspace::Workspace;
 use crate::{Boxed, Command, Ground};
 
@@ -203,7 +203,7 @@ impl Workspace {
             changed: Condvar::new(),
             cancel: life.cancel_flag(),
         });
-        let limits = sandbox::Limits {
+        let limits = Limits {
             wall: new.command.wall,
             grace: GRACE,
             cpu_seconds: boxed.limits.cpu_seconds.map(|most| most.max(new.command.wall.as_secs())),
@@ -259,7 +259,7 @@ struct InBox {
     sandbox: Sandbox,
     caches: Arc<Caches>,
     site: Site,
-    limits: sandbox::Limits,
+    limits: Limits,
     connecting: Connecting,
     life: Call,
 }

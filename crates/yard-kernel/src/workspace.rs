@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use yard_core::{
     Call, ContentHash, Fault, FaultCode, FileId, FileKind, Limits, ProcessId, Result, World, WsPath,
 };
+use yard_sandbox::Limits as CommandLimits;
 use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 
 use crate::belonging::check_root;
@@ -21,7 +22,7 @@ use crate::op::purge;
 use crate::recent::{InParts, Recent};
 use crate::upload::{Uploads, sweep_kept};
 use crate::weigh::{OthersSeen, Pointers};
-use crate::{Boxed, Committed, Deed, Proposal, VirtualFiles, leftovers, recovery, sandbox};
+use crate::{Boxed, Committed, Deed, Proposal, VirtualFiles, leftovers, recovery};
 
 /// How many signatures are remembered in memory before they are handed to the store.
 const REMEMBERED: usize = 4_096;
@@ -167,8 +168,8 @@ impl Workspace {
     }
 
     /// What a command may use here.
-    pub fn command_limits(&self) -> sandbox::Limits {
-        self.boxed.as_ref().map_or_else(sandbox::Limits::default, |boxed| boxed.limits)
+    pub fn command_limits(&self) -> CommandLimits {
+        self.boxed.as_ref().map_or_else(CommandLimits::default, |boxed| boxed.limits)
     }
 
     /// The canonical path of the directory on this machine.

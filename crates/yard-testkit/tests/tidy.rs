@@ -13,16 +13,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The ladder of ARCHITECTURE.md: each crate and what it may depend on.
-const LADDER: [(&str, &[&str]); 8] = [
+const LADDER: [(&str, &[&str]); 9] = [
     ("yard-core", &[]),
     ("yard-store", &["yard-core"]),
-    ("yard-kernel", &["yard-core", "yard-store"]),
-    ("yard-gate", &["yard-core", "yard-store", "yard-kernel"]),
+    ("yard-sandbox", &["yard-core"]),
+    ("yard-kernel", &["yard-core", "yard-store", "yard-sandbox"]),
+    ("yard-gate", &["yard-core", "yard-store", "yard-sandbox", "yard-kernel"]),
     ("yard-dialects", &["yard-core", "yard-gate"]),
     ("yard-server", &["yard-core", "yard-gate", "yard-dialects"]),
     (
         "yard-cli",
-        &["yard-core", "yard-store", "yard-kernel", "yard-gate", "yard-dialects", "yard-server"],
+        &[
+            "yard-core",
+            "yard-store",
+            "yard-sandbox",
+            "yard-kernel",
+            "yard-gate",
+            "yard-dialects",
+            "yard-server",
+        ],
     ),
     ("yard-testkit", &["yard-core", "yard-store", "yard-kernel", "yard-gate", "yard-dialects"]),
 ];
@@ -32,7 +41,7 @@ const FILES: &[&str] = &[
     "crates/yard-store/src/blobs",
     "crates/yard-store/src/sqlite",
     "crates/yard-kernel/src/disk",
-    "crates/yard-kernel/src/sandbox",
+    "crates/yard-sandbox/",
     "crates/yard-cli/src/hidden_programs.rs",
     "crates/yard-cli/src/certificates.rs",
     "crates/yard-cli/src/package_indexes.rs",
@@ -53,12 +62,12 @@ const WORLDLY: [(&str, &[&str]); 12] = [
     ("OpenOptions", FILES),
     (
         "rustix::fs",
-        &["crates/yard-kernel/src/disk", "crates/yard-kernel/src/sandbox", "crates/yard-testkit/"],
+        &["crates/yard-kernel/src/disk", "crates/yard-sandbox/", "crates/yard-testkit/"],
     ),
     (
         "std::process",
         &[
-            "crates/yard-kernel/src/sandbox",
+            "crates/yard-sandbox/",
             "crates/yard-cli/src/git_identity.rs",
             "crates/yard-cli/src/main.rs",
             "crates/yard-testkit/",
@@ -73,7 +82,7 @@ const WORLDLY: [(&str, &[&str]); 12] = [
             "crates/yard-cli/src/port_forwards.rs",
             "crates/yard-kernel/src/net",
             "crates/yard-kernel/src/ports.rs",
-            "crates/yard-kernel/src/sandbox",
+            "crates/yard-sandbox/",
             "crates/yard-kernel/src/terminal/ports.rs",
             "crates/yard-testkit/",
         ],
@@ -81,7 +90,7 @@ const WORLDLY: [(&str, &[&str]); 12] = [
     // The filter asks which processor this was built for.
     (
         "std::env",
-        &["crates/yard-cli/", "crates/yard-kernel/src/sandbox/filter.rs", "crates/yard-testkit/"],
+        &["crates/yard-cli/", "crates/yard-sandbox/src/filter.rs", "crates/yard-testkit/"],
     ),
     ("SystemTime", &["crates/yard-cli/src/world.rs", "crates/yard-testkit/"]),
     // A stopwatch: how long something took, never what time it is.
@@ -89,7 +98,7 @@ const WORLDLY: [(&str, &[&str]); 12] = [
         "Instant::now",
         &[
             "crates/yard-testkit/",
-            "crates/yard-kernel/src/sandbox",
+            "crates/yard-sandbox/",
             "crates/yard-server/src/http/answer.rs",
             "crates/yard-server/src/http/mcp.rs",
             "crates/yard-server/src/listen/attentive.rs",
@@ -311,7 +320,7 @@ fn files_are_named_after_what_they_hold() {
 fn the_inside_knows_no_wire() {
     let sources = sources();
     let mut broken = Vec::new();
-    for inside in ["yard-core", "yard-store", "yard-kernel"] {
+    for inside in ["yard-core", "yard-store", "yard-sandbox", "yard-kernel"] {
         broken.extend(mentions(&sources, &format!("crates/{inside}/"), "serde_json"));
     }
     check("No JSON below the gate: the inside speaks plain data.", &broken);
@@ -346,7 +355,7 @@ fn only_named_places_touch_the_world() {
 #[test]
 fn two_files_alone_are_unsafe() {
     const UNSAFE: [&str; 2] =
-        ["crates/yard-kernel/src/sandbox/syscall.rs", "crates/yard-store/src/sqlite/log.rs"];
+        ["crates/yard-sandbox/src/syscall.rs", "crates/yard-store/src/sqlite/log.rs"];
     let sources = sources();
     let broken: Vec<String> = [concat!("unsafe", " {"), concat!("unsafe", "_code")]
         .iter()

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType as RawType, FlockOperation, Mode, OFlags, XattrFlags};
 use rustix::io::Errno;
 use yard_core::Result;
+use yard_sandbox::{Cache, CacheLayer};
 
 use super::dropped::Dropped;
 use super::layer::{OPAQUE, RunFolder, is_opaque, names_in, unusable};
 use super::opened::{Opened, size_of};
 use super::stage::open_folder;
-use crate::sandbox::{Cache, CacheLayer};
 
 /// The folder of the data folder that they are in.
 const FOLDER: &str = "caches";

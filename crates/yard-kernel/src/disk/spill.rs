@@ -286,7 +286,7 @@ impl Spill {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use std::io::Seek as _;
 

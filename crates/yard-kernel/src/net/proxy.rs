@@ -629,7 +629,7 @@ mod tests {
 
     use super::*;
     use crate::net::{Resolve, WayOut};
-    use crate::sandbox::ServedSocket;
+    use yard_sandbox::ServedSocket;
 
     struct Clock(Instant);
 

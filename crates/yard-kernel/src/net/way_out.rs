@@ -8,9 +8,10 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, UdpSocket};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use yard_sandbox::ServedSocket;
+
 use super::proxy::{Destination, Proxy, names};
 use crate::ports::TerminalPort;
-use crate::sandbox::ServedSocket;
 
 /// Where names are asked for, in the box.
 const NAMES_PORT: u16 = 53;

@@ -12,13 +12,13 @@ use std::thread;
 use std::time::Duration;
 
 use yard_core::ChatId;
+use yard_sandbox::{BoxNetwork, Hear, Level, ServedSocket};
 
 use super::{NewTerminal, Terminal};
 use crate::Boxed;
 use crate::disk::Bound;
 use crate::net::{Destination, Proxy, WayOut};
 use crate::ports::{self, Listing, MOST_PORTS, Offers, TerminalPort};
-use crate::sandbox::{BoxNetwork, Hear, Level, ServedSocket};
 use crate::workspace::Workspace;
 
 /// Requests for ports of one terminal that are answered at a time.

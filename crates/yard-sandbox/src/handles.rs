@@ -15,7 +15,7 @@ use rustix::net::{
 const CARRIER: u8 = b'H';
 
 /// Hands over one open file.
-pub(crate) fn send(to: &UnixStream, file: BorrowedFd<'_>) -> io::Result<()> {
+pub fn send(to: &UnixStream, file: BorrowedFd<'_>) -> io::Result<()> {
     let (bytes, files) = ([CARRIER], [file]);
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -27,7 +27,7 @@ pub(crate) fn send(to: &UnixStream, file: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 /// Takes the file that comes next. Nothing else is read.
-pub(crate) fn receive(from: &UnixStream) -> io::Result<OwnedFd> {
+pub fn receive(from: &UnixStream) -> io::Result<OwnedFd> {
     let mut byte = [0];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -81,7 +81,7 @@ impl Sandbox {
     }
 
     /// The file system of a workspace, if a box could not be made because of it.
-    pub(crate) fn unfit_file_system(&self, error: &io::Error, workspace: &Path) -> Option<String> {
+    pub fn unfit_file_system(&self, error: &io::Error, workspace: &Path) -> Option<String> {
         let trouble = error.get_ref()?.downcast_ref::<Trouble>()?;
         let is_about_it = matches!(trouble.step, Step::Mapping | Step::Overlay);
         is_about_it.then(|| system::file_system(workspace)).flatten()

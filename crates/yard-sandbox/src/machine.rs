@@ -32,14 +32,8 @@ fn total(text: &str) -> Option<u64> {
     Some(count.saturating_mul(1 << 10))
 }
 
-#[cfg(target_os = "linux")]
 fn of_group() -> Option<u64> {
     least_limit(&super::group::memory_home()?)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn of_group() -> Option<u64> {
-    None
 }
 
 /// The least limit of a group and those above it.

@@ -1,4 +1,4 @@
-//! What is asked of the box and what it answers, as plain data on every platform.
+//! What is asked of the box and what it answers, as plain data.
 
 use std::ffi::OsString;
 use std::io;

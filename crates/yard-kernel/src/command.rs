@@ -18,14 +18,15 @@ use std::time::Duration;
 
 use yard_core::path::RESERVED_NAME;
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, WsPath};
+use yard_net::{HostTraffic, PROXY_PORT, Proxy, Reach};
 use yard_sandbox::{
     Ended, Exit, Hear, Lasting, Layer, Level, Limits, Order, Pty, Sandbox, ServedSocket, Stopped,
 };
 use yard_store::AuditEntry;
 
+use crate::box_sockets::BoxSockets;
 use crate::disk::{Added, Caches, Capture, Home, Keeping, RunFolder, Said};
 use crate::masks::Masks;
-use crate::net::{HostTraffic, PROXY_PORT, Proxy, Reach, WayOut};
 use crate::output;
 use crate::ports;
 use crate::refs::{self, Moved, note_rewound};
@@ -210,18 +211,18 @@ impl Workspace {
         }
         output::trim(self)?;
         let folder = self.runs.begin(run, &self.disk)?;
-        let way_out = (boxed.sandbox().level() == Level::Full).then(|| {
+        let sockets = (boxed.sandbox().level() == Level::Full).then(|| {
             let terminals = chat.map(|chat| ports::of_chat(&self.port_sockets, chat).ports);
-            WayOut::new(Proxy::new(command.reach.clone(), call), terminals.unwrap_or_default())
+            BoxSockets::new(Proxy::new(command.reach.clone(), call), terminals.unwrap_or_default())
         });
-        let mut ear = Ear::new(&folder, boxed.keeping.stream_bytes, way_out, starts);
+        let mut ear = Ear::new(&folder, boxed.keeping.stream_bytes, sockets, starts);
         let site = self.prepare(&folder, boxed, command, ground, chat, call);
         let ran = match site.and_then(|site| self.run_at(&site, &folder, command, call, &mut ear)) {
             Ok(end) => self
                 .over(run, &folder, ear, end)
                 .and_then(|ran| self.note_reading(&ran, call).map(|()| ran)),
             Err(fault) => {
-                ear.way_out.iter().for_each(|way_out| drop(way_out.proxy.end()));
+                ear.sockets.iter().for_each(|sockets| drop(sockets.end()));
                 Err(ear.refused.unwrap_or(fault))
             }
         };
@@ -239,7 +240,7 @@ impl Workspace {
     ) -> Result<End> {
         let boxed = self.boxed.as_ref().ok_or_else(no_box)?;
         let limits = Limits { wall: command.wall, ..boxed.limits };
-        let sockets = ear.way_out.as_ref().map(WayOut::sockets).unwrap_or_default();
+        let sockets = ear.sockets.as_ref().map(BoxSockets::wanted).unwrap_or_default();
         let order = site.order(command, limits, sockets, None);
         let sandbox = boxed.sandbox();
         let ended = sandbox.run(&order, call, ear).map_err(|error| {
@@ -349,8 +350,8 @@ impl Workspace {
     /// Keeps how a command ended and what it said.
     fn over(&self, run: RunId, folder: &RunFolder, ear: Ear<'_>, end: End) -> Result<Ran> {
         let End { ended, masked, not_kept } = end;
-        let Ear { out, err, way_out, .. } = ear;
-        let hosts = way_out.map(|way_out| way_out.proxy.end()).unwrap_or_default();
+        let Ear { out, err, sockets, .. } = ear;
+        let hosts = sockets.map(|sockets| sockets.end()).unwrap_or_default();
         if !hosts.is_empty() {
             let lines: String = hosts.iter().map(HostTraffic::to_line).collect();
             folder.keep(HOSTS, lines.as_bytes())?;
@@ -607,8 +608,8 @@ struct Ear<'a> {
     out: Capture<'a>,
     err: Capture<'a>,
     starts: &'a mut dyn FnMut() -> Result<()>,
-    /// The proxy through which it reaches hosts, if it may.
-    way_out: Option<WayOut>,
+    /// The sockets of its box that are served here, where it has a network of its own.
+    sockets: Option<BoxSockets>,
     /// Why the command did not start.
     refused: Option<Fault>,
 }
@@ -617,12 +618,12 @@ impl<'a> Ear<'a> {
     fn new(
         folder: &'a RunFolder,
         room: u64,
-        way_out: Option<WayOut>,
+        sockets: Option<BoxSockets>,
         starts: &'a mut dyn FnMut() -> Result<()>,
     ) -> Self {
         let stream = |name| Capture::new(folder, name, room);
         let (out, err) = (stream(STDOUT), stream(STDERR));
-        Self { out, err, starts, way_out, refused: None }
+        Self { out, err, starts, sockets, refused: None }
     }
 }
 
@@ -636,18 +637,18 @@ impl Hear for Ear<'_> {
     }
 
     fn opened(&mut self, socket: OwnedFd) -> io::Result<()> {
-        match &mut self.way_out {
-            Some(way_out) => way_out.opened(socket),
+        match &mut self.sockets {
+            Some(sockets) => sockets.opened(socket),
             None => Ok(()),
         }
     }
 
     fn listening(&mut self) -> Vec<BorrowedFd<'_>> {
-        self.way_out.as_ref().map(WayOut::listening).unwrap_or_default()
+        self.sockets.as_ref().map(BoxSockets::listening).unwrap_or_default()
     }
 
     fn accept(&mut self) {
-        self.way_out.iter().for_each(WayOut::accept);
+        self.sockets.iter().for_each(BoxSockets::accept);
     }
 
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()> {

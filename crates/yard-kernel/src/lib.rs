@@ -6,6 +6,7 @@
 //! policy holds or what a dialect calls things.
 
 mod belonging;
+mod box_sockets;
 mod code;
 mod command;
 mod content;
@@ -20,7 +21,6 @@ mod leftovers;
 mod making;
 mod masks;
 mod moved_tree;
-pub mod net;
 mod op;
 mod output;
 mod ports;

@@ -7,7 +7,7 @@
 //! data folder, which no box shows.
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpStream};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -62,8 +62,8 @@ pub struct Listing {
 
 impl TerminalPort {
     /// Where the box of another terminal has it.
-    pub(crate) fn address(&self) -> SocketAddr {
-        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
+    pub(crate) fn address(&self) -> SocketAddrV4 {
+        SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.port)
     }
 
     /// A new connection to the program that listens.

@@ -14,12 +14,12 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
+use yard_net::{HostTraffic, Proxy};
 use yard_sandbox::{Ended, LONGEST_LINE, Level, Limits, Patience, Pty, Sandbox, Size, Waiting};
 
 use crate::command::{ENDED, Site, ended_of, no_box, not_held, told};
 use crate::disk::{Caches, Excerpt, RunFolder, Said, Spill, Whole};
 use crate::masks::Masks;
-use crate::net::{HostTraffic, Proxy};
 use crate::output;
 use crate::workspace::Workspace;
 use crate::{Boxed, Command, Ground};

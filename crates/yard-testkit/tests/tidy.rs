@@ -13,12 +13,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The ladder of ARCHITECTURE.md: each crate and what it may depend on.
-const LADDER: [(&str, &[&str]); 9] = [
+const LADDER: [(&str, &[&str]); 10] = [
     ("yard-core", &[]),
     ("yard-store", &["yard-core"]),
     ("yard-sandbox", &["yard-core"]),
-    ("yard-kernel", &["yard-core", "yard-store", "yard-sandbox"]),
-    ("yard-gate", &["yard-core", "yard-store", "yard-sandbox", "yard-kernel"]),
+    ("yard-net", &["yard-core"]),
+    ("yard-kernel", &["yard-core", "yard-store", "yard-sandbox", "yard-net"]),
+    ("yard-gate", &["yard-core", "yard-store", "yard-sandbox", "yard-net", "yard-kernel"]),
     ("yard-dialects", &["yard-core", "yard-gate"]),
     ("yard-server", &["yard-core", "yard-gate", "yard-dialects"]),
     (
@@ -27,6 +28,7 @@ const LADDER: [(&str, &[&str]); 9] = [
             "yard-core",
             "yard-store",
             "yard-sandbox",
+            "yard-net",
             "yard-kernel",
             "yard-gate",
             "yard-dialects",
@@ -80,7 +82,8 @@ const WORLDLY: [(&str, &[&str]); 12] = [
             "crates/yard-cli/src/command/serve.rs",
             "crates/yard-cli/src/config.rs",
             "crates/yard-cli/src/port_forwards.rs",
-            "crates/yard-kernel/src/net",
+            "crates/yard-net/",
+            "crates/yard-kernel/src/box_sockets.rs",
             "crates/yard-kernel/src/ports.rs",
             "crates/yard-sandbox/",
             "crates/yard-kernel/src/terminal/ports.rs",
@@ -320,7 +323,7 @@ fn files_are_named_after_what_they_hold() {
 fn the_inside_knows_no_wire() {
     let sources = sources();
     let mut broken = Vec::new();
-    for inside in ["yard-core", "yard-store", "yard-sandbox", "yard-kernel"] {
+    for inside in ["yard-core", "yard-store", "yard-sandbox", "yard-net", "yard-kernel"] {
         broken.extend(mentions(&sources, &format!("crates/{inside}/"), "serde_json"));
     }
     check("No JSON below the gate: the inside speaks plain data.", &broken);

@@ -1,6 +1,6 @@
 //! What a client of the proxy asks for: the first lines of its request, and nothing after them.
 
-use crate::net::Target;
+use crate::target::Target;
 
 /// What a client asked for.
 pub(super) struct Asked {

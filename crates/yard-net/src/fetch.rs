@@ -1,4 +1,4 @@
-//! The only code that dials (A4). A name is looked up once, every address that it has is checked, and
+//! Requests to the web (A4). A name is looked up once, every address that it has is checked, and
 //! exactly those are dialled; each redirect is a new request that is checked again. Whatever a server does,
 //! a request ends: in time, within bytes, within redirects.
 //!
@@ -6,13 +6,6 @@
 //! request and for each redirect.
 
 #![allow(clippy::disallowed_methods, reason = "the one place that looks names up and dials")]
-
-mod address;
-mod dial;
-mod page;
-mod proxy;
-mod target;
-mod way_out;
 
 use std::fmt;
 use std::io::{self, Read as _};
@@ -27,14 +20,9 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::transport::{Connector as _, RustlsConnector};
 use yard_core::{Call, Fault, FaultCode, Result};
 
-pub use address::refusal;
-pub(crate) use dial::Patience;
-use dial::{Dialler, Meter, Resolved};
-pub use page::{Page, Shape};
-pub use proxy::{Access, ConnectionPolicy, ConnectionVerdict, HostTraffic, Reach, relay};
-pub(crate) use proxy::{Destination, PORT as PROXY_PORT, Proxy};
-pub use target::Target;
-pub(crate) use way_out::WayOut;
+use crate::address::refusal;
+use crate::dial::{Dialler, Meter, Patience, Resolved};
+use crate::target::Target;
 
 /// Redirects that are followed.
 const MOST_REDIRECTS: usize = 10;

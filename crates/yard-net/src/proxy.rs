@@ -31,12 +31,12 @@ use self::asked::{Asked, asked, asked_of_host};
 use self::hello::Hello;
 pub use self::pass::relay;
 pub use self::traffic::{Access, HostTraffic};
-use super::dial::{Patience, dial};
-use super::{Net, Target};
-use crate::ports::TerminalPort;
+use crate::dial::{Patience, dial};
+use crate::fetch::Net;
+use crate::target::Target;
 
 /// Where the proxy listens, in the box.
-pub(crate) const PORT: u16 = 3_128;
+pub const PROXY_PORT: u16 = 3_128;
 /// The ports at which every name is, in the box.
 const HTTP_PORT: u16 = 80;
 const TLS_PORT: u16 = 443;
@@ -50,9 +50,9 @@ const DIAL_TIME: Duration = Duration::from_secs(60);
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 /// Connections of one command at a time. More than that wait in the box to be accepted.
 const MOST_CONNECTIONS: usize = 64;
-/// Connections of one command to terminals of its chat at a time.
-const MOST_TO_TERMINALS: usize = 256;
-/// Connections of all commands of this process at a time, but for those to terminals.
+/// Connections of one command to other boxes of this machine at a time.
+const MOST_LOCAL: usize = 256;
+/// Connections of all commands of this process at a time, but for those to other boxes.
 const MOST_OF_ALL: usize = 1_024;
 /// Hosts that one command may ask for.
 const MOST_HOSTS: usize = 256;
@@ -108,7 +108,7 @@ impl Reach {
     /// Hosts that `policy` allows, over `net`. A connection is held for as long as `held` while somebody is
     /// asked.
     pub fn new(net: Net, policy: Arc<dyn ConnectionPolicy>, held: Duration) -> Self {
-        let forwards = net.on_loopback().filter(|target| target.port() != PORT);
+        let forwards = net.on_loopback().filter(|target| target.port() != PROXY_PORT);
         let forwards = forwards.take(MOST_FORWARDS).collect();
         Self { net, policy, held, forwards }
     }
@@ -116,7 +116,7 @@ impl Reach {
 
 /// Where the connections go that come by one port of the box's loopback device.
 #[derive(Clone, Debug)]
-pub(crate) enum Destination {
+pub(super) enum Destination {
     /// The proxy's own port: where each connection asks it to go.
     AsAsked,
     /// Where every name is, for programs that know no proxy: to the host that an HTTP request names.
@@ -125,8 +125,6 @@ pub(crate) enum Destination {
     TlsHost,
     /// A place on this machine's loopback, at the same port.
     Place(Target),
-    /// A program in a terminal of the same chat, at the same port.
-    Terminal(TerminalPort),
 }
 
 impl Destination {
@@ -134,11 +132,10 @@ impl Destination {
     pub(super) fn address(&self) -> SocketAddrV4 {
         let own = |port| SocketAddrV4::new(Ipv4Addr::LOCALHOST, port);
         match self {
-            Self::AsAsked => own(PORT),
+            Self::AsAsked => own(PROXY_PORT),
             Self::HttpHost => SocketAddrV4::new(names::ADDRESS, HTTP_PORT),
             Self::TlsHost => SocketAddrV4::new(names::ADDRESS, TLS_PORT),
             Self::Place(target) => own(target.port()),
-            Self::Terminal(terminal) => own(terminal.port),
         }
     }
 }
@@ -160,7 +157,7 @@ struct Host {
 }
 
 /// The proxy of one command.
-pub(crate) struct Proxy {
+pub struct Proxy {
     /// Nothing for a command that reaches no host, and once it is over: whoever decides may hold more than
     /// this proxy.
     reach: Mutex<Option<Reach>>,
@@ -177,13 +174,13 @@ pub(crate) struct Proxy {
 struct Connections {
     next: u64,
     open: HashMap<u64, Vec<Arc<TcpStream>>>,
-    /// How many of them go to terminals.
-    to_terminals: usize,
+    /// How many of them go to other boxes of this machine.
+    local: usize,
 }
 
 impl Proxy {
-    /// Without a reach it only passes on what goes to terminals of the same chat.
-    pub(crate) fn new(reach: Option<Reach>, call: &Call) -> Arc<Self> {
+    /// Without a reach it only relays connections to other boxes ([`Proxy::relay_local`]).
+    pub fn new(reach: Option<Reach>, call: &Call) -> Arc<Self> {
         Arc::new(Self {
             reach: Mutex::new(reach),
             call: Call::new(call.shared_world()),
@@ -195,7 +192,7 @@ impl Proxy {
     }
 
     /// What the command did with each host so far.
-    pub(crate) fn traffic(&self) -> Vec<HostTraffic> {
+    pub fn traffic(&self) -> Vec<HostTraffic> {
         let hosts = held(&self.hosts);
         let told = hosts.iter().map(|(place, host)| HostTraffic {
             place: place.clone(),
@@ -208,7 +205,7 @@ impl Proxy {
     }
 
     /// Ends every connection; what the command did with each host.
-    pub(crate) fn end(&self) -> Vec<HostTraffic> {
+    pub fn end(&self) -> Vec<HostTraffic> {
         self.is_over.store(true, Ordering::SeqCst);
         self.call.cancel_flag().store(true, Ordering::SeqCst);
         let connections = held(&self.connections);
@@ -230,35 +227,38 @@ impl Proxy {
         own.into_iter().chain(reach.forwards.iter().cloned().map(Destination::Place)).collect()
     }
 
-    /// Whether there is room for another connection that goes there. Those to terminals take no room of those
-    /// that leave the machine.
-    pub(super) fn has_room(&self, to: &Destination) -> bool {
+    /// Whether another connection that leaves the machine can be served.
+    pub(super) fn has_room(&self) -> bool {
         let connections = held(&self.connections);
-        let Connections { open, to_terminals, .. } = &*connections;
-        match to {
-            Destination::Terminal(_) => *to_terminals < MOST_TO_TERMINALS,
-            _ => {
-                open.len() - to_terminals < MOST_CONNECTIONS
-                    && ALL_CONNECTIONS.load(Ordering::Relaxed) < MOST_OF_ALL
-            }
-        }
+        connections.open.len() - connections.local < MOST_CONNECTIONS
+            && ALL_CONNECTIONS.load(Ordering::Relaxed) < MOST_OF_ALL
+    }
+
+    /// Whether another connection can be relayed to another box. Those do not count as connections that leave
+    /// the machine.
+    pub fn has_room_for_local(&self) -> bool {
+        held(&self.connections).local < MOST_LOCAL
     }
 
     /// Serves one connection on a thread of its own.
     pub(super) fn take(self: &Arc<Self>, client: TcpStream, to: Destination) {
-        let line = Line::open(self, client, matches!(to, Destination::Terminal(_)));
-        let thread = thread::Builder::new().name("toolyard-proxied".to_owned()).stack_size(STACK);
-        // Without a thread the connection is closed with `line`, and its client tries again.
-        let _ = thread.spawn(move || {
-            // A connection that breaks off is its client's to notice.
-            let _ = match to {
-                Destination::AsAsked => line.serve(asked),
-                Destination::HttpHost => line.serve(asked_of_host),
-                Destination::TlsHost => line.serve_tls(),
-                Destination::Place(place) => line.forward(place),
-                Destination::Terminal(terminal) => line.forward_to_terminal(&terminal),
-            };
-        });
+        let serve = move |line: &Line| match to {
+            Destination::AsAsked => line.serve(asked),
+            Destination::HttpHost => line.serve(asked_of_host),
+            Destination::TlsHost => line.serve_tls(),
+            Destination::Place(place) => line.forward(&place),
+        };
+        Line::open(self, client, false).run(serve);
+    }
+
+    /// Relays a connection on a thread of its own to the socket that `connect` makes there. It ends with the
+    /// command, like every other.
+    pub fn relay_local(
+        self: &Arc<Self>,
+        client: TcpStream,
+        connect: impl FnOnce() -> io::Result<TcpStream> + Send + 'static,
+    ) {
+        Line::open(self, client, true).run(|line| line.relay_to(connect()?));
     }
 }
 
@@ -283,7 +283,7 @@ struct Line {
     proxy: Arc<Proxy>,
     number: u64,
     client: Arc<TcpStream>,
-    to_terminal: bool,
+    is_local: bool,
 }
 
 impl Drop for Line {
@@ -291,12 +291,12 @@ impl Drop for Line {
         // Who looks at the sockets of the other side sees that it is over also while a copy is left.
         let mut connections = held(&self.proxy.connections);
         let sockets = connections.open.remove(&self.number);
-        connections.to_terminals -= usize::from(self.to_terminal);
+        connections.local -= usize::from(self.is_local);
         drop(connections);
         for socket in sockets.into_iter().flatten() {
             let _ = socket.shutdown(Shutdown::Both);
         }
-        if !self.to_terminal {
+        if !self.is_local {
             ALL_CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
         }
         self.proxy.ended.notify_all();
@@ -304,18 +304,25 @@ impl Drop for Line {
 }
 
 impl Line {
-    fn open(proxy: &Arc<Proxy>, client: TcpStream, to_terminal: bool) -> Self {
+    fn open(proxy: &Arc<Proxy>, client: TcpStream, is_local: bool) -> Self {
         let client = Arc::new(client);
         let mut connections = held(&proxy.connections);
         let number = connections.next;
         connections.next += 1;
         connections.open.insert(number, vec![Arc::clone(&client)]);
-        connections.to_terminals += usize::from(to_terminal);
+        connections.local += usize::from(is_local);
         drop(connections);
-        if !to_terminal {
+        if !is_local {
             ALL_CONNECTIONS.fetch_add(1, Ordering::Relaxed);
         }
-        Self { proxy: Arc::clone(proxy), number, client, to_terminal }
+        Self { proxy: Arc::clone(proxy), number, client, is_local }
+    }
+
+    /// Serves the connection on a thread of its own. Without one it is closed, and its client tries again.
+    fn run(self, serve: impl FnOnce(&Self) -> io::Result<()> + Send + 'static) {
+        let thread = thread::Builder::new().name("toolyard-proxied".to_owned()).stack_size(STACK);
+        // The client notices a connection that breaks off.
+        let _ = thread.spawn(move || serve(&self));
     }
 
     /// Serves a client that says where it wants to go in the first lines of its request.
@@ -369,18 +376,18 @@ impl Line {
 
     /// Serves a client that dialled the port of one place. What is refused is closed: there is no telling
     /// what the client speaks.
-    fn forward(&self, target: Target) -> io::Result<()> {
+    fn forward(&self, target: &Target) -> io::Result<()> {
         self.client.set_nonblocking(true)?;
-        match self.reach(&target)? {
+        match self.reach(target)? {
             Reached::Host(host, counts) => self.pass(&host, counts, b"", b""),
             Reached::Refused(_) | Reached::Silent(_) => Ok(()),
         }
     }
 
-    /// Serves a client that dialled the port of a terminal's program.
-    fn forward_to_terminal(&self, terminal: &TerminalPort) -> io::Result<()> {
+    /// Passes everything on to a socket of another box.
+    fn relay_to(&self, program: TcpStream) -> io::Result<()> {
         self.client.set_nonblocking(true)?;
-        let program = Arc::new(terminal.connect()?);
+        let program = Arc::new(program);
         program.set_nonblocking(true)?;
         self.remember(&program)?;
         self.pass(&program, Counts::default(), b"", b"")
@@ -621,15 +628,13 @@ mod tests {
 
     use std::io::{BufRead as _, BufReader};
     use std::net::{TcpListener, UdpSocket};
-    use std::os::fd::OwnedFd;
     use std::sync::atomic::AtomicUsize;
     use std::time::Instant;
 
     use yard_core::{Call, Timestamp, World};
 
     use super::*;
-    use crate::net::{Resolve, WayOut};
-    use yard_sandbox::ServedSocket;
+    use crate::{Resolve, WayOut};
 
     struct Clock(Instant);
 
@@ -732,24 +737,18 @@ mod tests {
         fn new(net: Net, policy: Arc<dyn ConnectionPolicy>, hold: Duration) -> Self {
             let call = Call::new(Arc::new(Clock(Instant::now())));
             let proxy = Proxy::new(Some(Reach::new(net, policy, hold)), &call);
-            let mut way_out = WayOut::new(Arc::clone(&proxy), Vec::new());
+            let mut way_out = WayOut::new(Arc::clone(&proxy));
             let mut places = Vec::new();
-            for socket in way_out.sockets() {
-                let (place, made) = match socket {
-                    ServedSocket::Connections(_) => {
-                        let made = TcpListener::bind("127.0.0.1:0").unwrap();
-                        (made.local_addr().unwrap(), OwnedFd::from(made))
-                    }
-                    ServedSocket::Datagrams(_) => {
-                        let made = UdpSocket::bind("127.0.0.1:0").unwrap();
-                        (made.local_addr().unwrap(), OwnedFd::from(made))
-                    }
-                };
-                places.push(place);
-                way_out.opened(made).unwrap();
+            for _ in way_out.connections_at() {
+                let made = TcpListener::bind("127.0.0.1:0").unwrap();
+                places.push(made.local_addr().unwrap());
+                way_out.add_listener(made).unwrap();
             }
             let (place, http, tls) = (places[0], places[1], places[2]);
-            let questions = *places.last().unwrap();
+            assert!(way_out.questions_at().is_some());
+            let made = UdpSocket::bind("127.0.0.1:0").unwrap();
+            let questions = made.local_addr().unwrap();
+            way_out.add_questions(made).unwrap();
             let is_done = Arc::new(AtomicBool::new(false));
             let done = Arc::clone(&is_done);
             thread::spawn(move || {
@@ -1134,7 +1133,7 @@ mod tests {
         assert_eq!(HostTraffic::from_line("a\tb"), None);
     }
 
-    /// Run by hand, in a release build: `cargo test --release -p yard-kernel -- --ignored download_speed`.
+    /// Run by hand, in a release build: `cargo test --release -p yard-net -- --ignored download_speed`.
     #[test]
     #[ignore = "a measurement"]
     fn download_speed() {

@@ -15,7 +15,8 @@ use html_to_markdown_rs::{ConversionOptions, PreprocessingOptions};
 use yard_core::text::{self, NotText};
 use yard_core::{Call, Fault, FaultCode, Result};
 
-use super::{Patience, Response};
+use crate::dial::Patience;
+use crate::fetch::Response;
 
 /// How much of a page is looked through for its charset.
 const SNIFFED: usize = 1_024;

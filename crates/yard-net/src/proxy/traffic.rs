@@ -31,7 +31,7 @@ const BETWEEN: char = '\t';
 
 impl HostTraffic {
     /// As a line of text.
-    pub(crate) fn to_line(&self) -> String {
+    pub fn to_line(&self) -> String {
         let (word, text) = match &self.access {
             Access::Through => ("through", ""),
             Access::Refused(why) => ("refused", why.as_str()),
@@ -43,7 +43,7 @@ impl HostTraffic {
     }
 
     /// Reads such a line.
-    pub(crate) fn from_line(line: &str) -> Option<Self> {
+    pub fn from_line(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.splitn(6, BETWEEN).collect();
         let [place, tries, up, down, word, text] = words[..] else { return None };
         let access = match word {

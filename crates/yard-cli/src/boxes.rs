@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use yard_kernel::{Boxed, Keeping, TerminalLimits};
+use yard_disk::Keeping;
+use yard_kernel::{Boxed, TerminalLimits};
 use yard_sandbox::{Limits, Sandbox, SharedMemory, Wish};
 
 use crate::config::Commands;

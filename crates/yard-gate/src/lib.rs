@@ -59,8 +59,9 @@ pub use settings::{Explained, Saved, Settings};
 pub use terminals::{Listed, Seen, Terminals};
 pub use transcript::Transcripts;
 pub use web::{Fetched, Web};
+pub use yard_disk::Said;
 pub use yard_kernel::{
-    Boxed, Command, Execute, Glance, Leftover, NotKept, Ran, Said, Screen, Upload, Uploaded, Why,
+    Boxed, Command, Execute, Glance, Leftover, NotKept, Ran, Screen, Upload, Uploaded, Why,
     Workspace,
 };
 pub use yard_net::{

@@ -2,9 +2,9 @@
 //! opened: where the answer is no, nothing is recovered and nothing is written until a person decides.
 
 use yard_core::{Call, Fault, FaultCode, Result};
+use yard_disk::{Disk, Locks};
 use yard_store::{Mark, RootIdentity, Seq};
 
-use crate::disk::{Disk, Locks};
 use crate::journal::mark_of;
 use crate::workspace::{Opening, store_fault};
 

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use yard_core::path::RESERVED_NAME;
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, WsPath};
+use yard_disk::{Added, Caches, Capture, Home, Keeping, RunFolder, Said};
 use yard_net::{HostTraffic, PROXY_PORT, Proxy, Reach};
 use yard_sandbox::{
     Ended, Exit, Hear, Lasting, Layer, Level, Limits, Order, Pty, Sandbox, ServedSocket, Stopped,
@@ -25,7 +26,6 @@ use yard_sandbox::{
 use yard_store::AuditEntry;
 
 use crate::box_sockets::BoxSockets;
-use crate::disk::{Added, Caches, Capture, Home, Keeping, RunFolder, Said};
 use crate::masks::Masks;
 use crate::output;
 use crate::ports;

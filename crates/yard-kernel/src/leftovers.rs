@@ -5,9 +5,9 @@
 //! aside and reported: it never keeps a workspace from opening.
 
 use yard_core::{Author, Call, Fault, FileId, FileKind, Result, WsPath};
+use yard_disk::Displaced;
 use yard_store::{AuditEntry, Change, FileIdentity, Seq};
 
-use crate::disk::Displaced;
 use crate::journal::Signed;
 use crate::projection::{Saved, record_intruder, retire_displaced};
 use crate::workspace::{Workspace, store_fault};

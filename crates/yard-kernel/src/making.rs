@@ -3,10 +3,9 @@
 
 use rustix::io::Errno;
 use yard_core::{Call, ContentHash, FileKind, Result, RunId, WsPath};
+use yard_disk::{Disk, NewlyKept, Shape, Staged, hash_all, write_fault};
 use yard_store::{Base, Effort, Prepared};
 
-use crate::content::hash_all;
-use crate::disk::{Disk, NewlyKept, Shape, Staged, write_fault};
 use crate::output;
 use crate::recent;
 use crate::spread;

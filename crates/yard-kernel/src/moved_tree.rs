@@ -5,9 +5,9 @@
 use std::fmt::Write as _;
 
 use yard_core::{Call, FileKind, Result, WsPath};
+use yard_disk::{EntryKind, Stat};
 use yard_store::NewChange;
 
-use crate::disk::{EntryKind, Stat};
 use crate::draft::Draft;
 use crate::workspace::Workspace;
 

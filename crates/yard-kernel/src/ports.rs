@@ -14,9 +14,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use yard_core::{ChatId, Result, RunId};
+use yard_disk::{Bound, Sockets};
 use yard_sandbox::{receive_file, send_file};
-
-use crate::disk::{Bound, Sockets};
 
 /// How long either side waits for the other. A connection in the box may take 5 seconds to be made.
 const TIME: Duration = Duration::from_secs(8);

@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use yard_core::git::{self, Part};
 use yard_core::patch::diff_label;
 use yard_core::{Call, ContentHash, FileKind, FileState, Result, WsPath, diff};
+use yard_disk::read_all;
 use yard_store::NewChange;
 
-use crate::content::read_all;
 use crate::draft::Draft;
 use crate::moved_tree;
 use crate::workspace::Workspace;

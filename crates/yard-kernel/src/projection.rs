@@ -6,15 +6,12 @@
 use std::collections::{HashMap, HashSet};
 
 use yard_core::{Call, ContentHash, Fault, FileKind, FileState, Result, StepId, VersionId, WsPath};
+use yard_disk::{Displaced, RACY_NANOS, looks_like};
 use yard_store::{Batch, Effort, NewChange, NewStep, Prepared, Signature};
 
-use crate::disk::{Displaced, looks_like};
 use crate::draft::Draft;
 use crate::journal::{Signed, external_step};
 use crate::workspace::{Workspace, store_fault};
-
-/// A file younger than this when it was looked at may have changed again within the same clock tick.
-pub(crate) const RACY_NANOS: i64 = 2_000_000_000;
 
 /// What became of a recorded step.
 pub(crate) enum Landing {

@@ -20,8 +20,6 @@ use std::collections::HashMap;
 use yard_core::{Call, ContentHash, FileId, FileKind, FileState, Result, WsPath};
 use yard_store::{AuditEntry, Change, FileIdentity, Mark, Node, Placement, Seq, StepRow};
 
-use crate::content::{is_content, read_all};
-use crate::disk::{EntryStat, Shape, Staged};
 use crate::journal::{advance, flush_to};
 use crate::leftovers;
 use crate::output;
@@ -29,6 +27,7 @@ use crate::projection::{is_half_made, make_folder, retire_displaced};
 use crate::workspace::{Workspace, store_fault};
 use known::{Boot, Known, Newest, is_folder_as_before};
 use staying::{Moved, Staying, carried};
+use yard_disk::{EntryStat, Shape, Staged, is_content, read_all};
 
 /// Paths that a report names; the rest is counted.
 const NAMED_PATHS: usize = 20;
@@ -666,7 +665,7 @@ impl<'a> Recovery<'a> {
             Some(FileKind::File) => {
                 let (mut file, stat) = disk.open_file(path)?;
                 if stat.size() > self.workspace.limits().load_bytes {
-                    return crate::content::hash_all(&mut file, path, self.call).map(Some);
+                    return yard_disk::hash_all(&mut file, path, self.call).map(Some);
                 }
                 read_all(&mut file, stat.size(), path).map(|bytes| Some(ContentHash::of(&bytes)))
             }

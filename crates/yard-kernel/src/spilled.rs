@@ -8,8 +8,8 @@
 
 use yard_core::op::Entry;
 use yard_core::{Call, Fault, FaultCode, FileKind, FileType, Result, RunId, Subject, WsPath};
+use yard_disk::{Disk, Stat};
 
-use crate::disk::{Disk, Stat};
 use crate::workspace::Workspace;
 
 /// The folder that they are in, relative to the root.
@@ -17,18 +17,6 @@ pub(crate) use yard_core::path::OUTPUT_NAME as FOLDER;
 
 /// Stands between a file's name and the byte to begin at.
 const FROM: u8 = b'@';
-
-/// The folder, as agents name it.
-pub(crate) fn folder() -> Result<WsPath> {
-    WsPath::root().join_bytes(FOLDER.as_bytes()).map_err(|error| {
-        Fault::new(FaultCode::BadPath, format!("{FOLDER} cannot be a path: {error}"))
-    })
-}
-
-/// The name of a stream's file.
-pub(crate) fn name_of(run: RunId, stream: &str) -> String {
-    format!("{run}.{stream}")
-}
 
 /// `<path>@<byte>` is the same output from that byte on: a line that is longer than an answer can then be
 /// read to its end also by who can only count lines.

@@ -14,11 +14,11 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
+use yard_disk::{Caches, Excerpt, RunFolder, Said, Spill, Whole};
 use yard_net::{HostTraffic, Proxy};
 use yard_sandbox::{Ended, LONGEST_LINE, Level, Limits, Patience, Pty, Sandbox, Size, Waiting};
 
 use crate::command::{ENDED, Site, ended_of, no_box, not_held, told};
-use crate::disk::{Caches, Excerpt, RunFolder, Said, Spill, Whole};
 use crate::masks::Masks;
 use crate::output;
 use crate::workspace::Workspace;

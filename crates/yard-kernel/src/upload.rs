@@ -13,10 +13,9 @@ use yard_core::hash::ContentHasher;
 use yard_core::{
     Call, ContentHash, Fault, FaultCode, FileState, Result, UploadId, VersionId, WsPath,
 };
+use yard_disk::{Incoming, Shape, Staged, not_found, read_all};
 use yard_store::Prepared;
 
-use crate::content::read_all;
-use crate::disk::{Incoming, Shape, Staged, not_found};
 use crate::draft::{Current, Image, Planner};
 use crate::output;
 use crate::recovery::image;

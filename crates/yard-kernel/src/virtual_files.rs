@@ -12,8 +12,8 @@ use yard_core::op::Entry;
 use yard_core::{
     Call, Fault, FaultCode, FileId, FileKind, FileType, Name, Result, Subject, Timestamp, WsPath,
 };
+use yard_disk::{EntryKind, RawEntry, Spot, Stat, output_folder};
 
-use crate::disk::{EntryKind, RawEntry, Spot, Stat};
 use crate::spilled;
 use crate::workspace::Workspace;
 
@@ -176,6 +176,26 @@ impl Shown {
         Some(entries)
     }
 
+    /// What folders show on a walk.
+    pub(crate) fn listing(
+        &self,
+    ) -> impl Fn(&WsPath, Option<Vec<RawEntry>>) -> Option<Vec<RawEntry>> {
+        |folder, on_disk| self.among(folder, on_disk)
+    }
+
+    /// The same on a walk that passes the virtual files by, and what they shadow.
+    pub(crate) fn listing_without(
+        &self,
+    ) -> impl Fn(&WsPath, Option<Vec<RawEntry>>) -> Option<Vec<RawEntry>> {
+        |folder, on_disk| {
+            let mut entries = self.among(folder, on_disk)?;
+            if self.are_in(folder) {
+                entries.retain(|entry| self.find(&entry.name).is_none());
+            }
+            Some(entries)
+        }
+    }
+
     /// What a listing shows at a path, if it is one of them, or their folder and no such folder is on
     /// disk (`stat` says what is).
     pub(crate) fn entry(&self, path: &WsPath, stat: Option<&Stat>) -> Option<Entry> {
@@ -307,7 +327,7 @@ impl Workspace {
     /// What is on disk and cannot be seen, because a virtual file or their folder is in its place, or what
     /// commands said.
     pub(crate) fn shadowed(&self) -> Result<Vec<WsPath>> {
-        let mut shadowed = vec![spilled::folder()?];
+        let mut shadowed = vec![output_folder()?];
         if self.disk.stat(&shadowed[0])?.is_none() {
             shadowed.clear();
         }

@@ -17,10 +17,9 @@ use yard_core::survival::Survival;
 use yard_core::{
     Call, ContentHash, Effect, EffectKind, FileId, FileKind, PathEffect, Result, Whose, WsPath,
 };
+use yard_disk::{EntryKind, read_all};
 use yard_store::{ByOthers, NewChange, Seq};
 
-use crate::content::read_all;
-use crate::disk::EntryKind;
 use crate::draft::Draft;
 use crate::output::{Ignoring, Outputs};
 use crate::preview;
@@ -239,7 +238,7 @@ impl<'a> Scales<'a> {
     /// Whether a file on disk is what the history says.
     fn has_content(&self, path: &WsPath, content: Option<ContentHash>) -> Result<bool> {
         let (mut file, _) = self.workspace.disk.open_listed(path)?;
-        let hash = crate::content::hash_all(&mut file, path, self.call)?;
+        let hash = yard_disk::hash_all(&mut file, path, self.call)?;
         Ok(Some(hash) == content)
     }
 

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use yard_code::CodeIndex;
 use yard_core::{
     Call, ContentHash, Fault, FaultCode, FileId, FileKind, Limits, ProcessId, Result, World, WsPath,
+};
+use yard_disk::{
+    Caches, Disk, Homes, Locks, Probe, Processes, Resolution, Runs, Sockets, Spills, Spot, Stage,
 };
 use yard_sandbox::Limits as CommandLimits;
 use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
 
 use crate::belonging::check_root;
-use crate::code::CodeIndex;
-use crate::disk::{
-    Caches, Disk, Homes, Locks, Probe, Processes, Resolution, Runs, Sockets, Spills, Spot, Stage,
-};
 use crate::flusher::Flusher;
 use crate::glimpse::Glimpses;
 use crate::journal::{Journal, Signed, Verdict};

@@ -2,9 +2,8 @@
 
 use yard_core::op::{Fingerprint, Fingerprinted};
 use yard_core::{Call, ContentHash, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsPath};
+use yard_disk::{Spot, Stat, hash_all, not_found};
 
-use crate::content::hash_all;
-use crate::disk::{Spot, Stat, not_found};
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};
 

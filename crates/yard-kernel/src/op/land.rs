@@ -14,10 +14,9 @@ use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
     Result, Subject, WsPath, git, git_index, merge,
 };
+use yard_disk::{Disk, EntryKind, Layer, RunFolder, Shape, Stat, hash_all, read_all};
 use yard_store::{Change, Seq, StepRow};
 
-use crate::content::{hash_all, read_all};
-use crate::disk::{Disk, EntryKind, Layer, RunFolder, Shape, Stat};
 use crate::draft::{Current, Image, Large, Planner};
 use crate::making::{self, Made, Wanted, WantedOutput};
 use crate::op::relocate::carry;

@@ -4,8 +4,8 @@ use yard_core::op::{Changed, Mkdir};
 use yard_core::{
     Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Result, Subject, WsPath,
 };
+use yard_disk::Spot;
 
-use crate::disk::Spot;
 use crate::draft::{Planner, Records, not_a_folder};
 use crate::workspace::{Workspace, store_fault};
 use crate::{Execute, Planned};

@@ -2,8 +2,8 @@
 
 use yard_core::op::{Changed, OnExisting, OnMissingFolder, Place, Write};
 use yard_core::{Call, FileKind, FileType, Result, WsPath};
+use yard_disk::{EntryKind, Spot, Stat, is_folder, special};
 
-use crate::disk::{EntryKind, Spot, Stat, is_folder, special};
 use crate::draft::{Large, Planner, not_a_folder};
 use crate::op::{stale, write};
 use crate::upload::Arrived;

@@ -13,9 +13,8 @@ use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, KeptText, Result, Subject, Text,
     WsPath, lines,
 };
+use yard_disk::{Stat, each_piece, io_fault, is_folder, read_all};
 
-use crate::content::{each_piece, io_fault, read_all};
-use crate::disk::{Stat, is_folder};
 use crate::glimpse::{Gist, Seen, Told, When};
 use crate::recent;
 use crate::spilled;

@@ -3,8 +3,8 @@
 
 use yard_core::op::{OnFolder, Remove, Removed};
 use yard_core::{Call, Fault, FaultCode, FileKind, Name, Result, Subject, WsPath};
+use yard_disk::{EntryKind, Spot, is_folder, not_found, special};
 
-use crate::disk::{EntryKind, Spot, is_folder, not_found, special};
 use crate::draft::{Current, Large, Planner, Was, join};
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
@@ -73,7 +73,7 @@ pub(crate) fn inside(
         return Err(not_empty(&folder.path, names.len()));
     }
     if !names.is_empty() {
-        planner.workspace.disk.check_writable(&folder.path, &planner.workspace.stage)?;
+        planner.workspace.stage.check_writable(&planner.workspace.disk, &folder.path)?;
     }
     let inode = folder.stat.signature.inode;
     planner.expect(&folder.path, Was::Holding { inode, names: names.len() });

@@ -5,9 +5,9 @@ use yard_core::op::{Restore, Restored};
 use yard_core::{
     Call, Fault, FaultCode, FileId, FileKind, FileState, Result, Subject, VersionId, WsPath,
 };
+use yard_disk::not_found;
 use yard_store::{Node, Seq, VersionRow};
 
-use crate::disk::not_found;
 use crate::draft::{Large, Planner};
 use crate::op::history::last_at;
 use crate::workspace::{Workspace, store_fault};

@@ -3,11 +3,9 @@
 
 use yard_core::op::Entry;
 use yard_core::{Call, ContentHash, FileId, FileKind, FileType, Result, WsPath};
+use yard_disk::{Stat, hash_all, is_settled};
 use yard_store::{Node, Remembered, Signature};
 
-use crate::content::hash_all;
-use crate::disk::Stat;
-use crate::projection::RACY_NANOS;
 use crate::workspace::{Workspace, store_fault};
 
 /// What the store says of one entry on disk.
@@ -118,10 +116,4 @@ impl Workspace {
             updated_at: stat.modified(),
         }
     }
-}
-
-/// Whether a signature can be trusted from now on.
-pub(crate) fn is_settled(signature: &Signature, call: &Call) -> bool {
-    let now = call.world().now().as_millis().saturating_mul(1_000_000);
-    now - signature.mtime.max(signature.ctime) > RACY_NANOS
 }

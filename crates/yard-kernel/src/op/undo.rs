@@ -13,9 +13,9 @@ use yard_core::{
     Call, ContentHash, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, Result, Subject,
     WsPath, merge,
 };
+use yard_disk::Shape;
 use yard_store::{Change, StepRow};
 
-use crate::disk::Shape;
 use crate::draft::{Current, Large, Planner, Was, join};
 use crate::op::history::{find_step, together};
 use crate::op::version::purged;

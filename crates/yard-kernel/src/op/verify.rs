@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 
 use yard_core::op::{Verified, Verify};
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileId, FileKind, Result, WsPath};
+use yard_disk::hash_all;
 use yard_store::{AuditRow, ContentCheck, Formula, Node, Seal, StoreError};
 
-use crate::content::hash_all;
 use crate::draft::join;
 use crate::output;
 use crate::workspace::{Workspace, store_fault};

@@ -6,9 +6,9 @@ use yard_core::op::{FETCH_BYTES, FetchVersion, FetchedVersion, ShowVersion, Show
 use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, Result, VersionId, WsPath,
 };
+use yard_disk::read_range;
 use yard_store::{Change, Seq, StepRow, VersionRow};
 
-use crate::content::read_range;
 use crate::op::show::{Side, unified};
 use crate::recovery::is_whole;
 use crate::workspace::{Workspace, store_fault};

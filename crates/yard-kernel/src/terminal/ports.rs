@@ -12,13 +12,13 @@ use std::thread;
 use std::time::Duration;
 
 use yard_core::ChatId;
+use yard_disk::Bound;
 use yard_net::Proxy;
 use yard_sandbox::{BoxNetwork, Hear, Level, ServedSocket};
 
 use super::{NewTerminal, Terminal};
 use crate::Boxed;
 use crate::box_sockets::BoxSockets;
-use crate::disk::Bound;
 use crate::ports::{self, Listing, MOST_PORTS, Offers, TerminalPort};
 use crate::workspace::Workspace;
 

@@ -7,10 +7,10 @@ use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use yard_core::{Call, FileKind, Result, Signature, WsPath, git};
+use yard_disk::Spot;
 
 use super::repository::LARGEST_CONFIG;
 use super::{Scales, small_file};
-use crate::disk::Spot;
 use crate::workspace::Workspace;
 
 /// Repositories of which it is remembered what they point to.

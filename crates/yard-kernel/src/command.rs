@@ -13,7 +13,6 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use yard_core::path::RESERVED_NAME;
@@ -26,13 +25,15 @@ use yard_sandbox::{
 use yard_store::AuditEntry;
 
 use crate::box_sockets::BoxSockets;
+use crate::boxed::{Boxed, TerminalLimits};
 use crate::masks::Masks;
 use crate::output;
 use crate::ports;
 use crate::refs::{self, Moved, note_rewound};
 use crate::spilled;
+use crate::store_fault::store_fault;
 use crate::terminal;
-use crate::workspace::{Workspace, store_fault};
+use crate::workspace::Workspace;
 
 /// What it said is kept under these names.
 const STDOUT: &str = "stdout";
@@ -63,62 +64,6 @@ const PROXY_VARIABLES: [&str; 6] =
 const DIRECT_VARIABLES: [(&str, &str); 3] =
     [("no_proxy", OWN_BOX), ("NO_PROXY", OWN_BOX), ("NODE_USE_ENV_PROXY", "1")];
 const OWN_BOX: &str = "localhost,127.0.0.1,::1";
-
-/// The box of a workspace. A copy is the same one.
-#[derive(Clone)]
-pub struct Boxed {
-    sandbox: Arc<LazyLock<Sandbox, Probing>>,
-    /// Where the box shows the workspace; its real path if that is not said.
-    pub shown_at: Option<PathBuf>,
-    /// What a command may use.
-    pub limits: Limits,
-    /// How much of what commands say is kept.
-    pub keeping: Keeping,
-    /// What terminals may use besides.
-    pub terminals: TerminalLimits,
-    /// Finds the folder of a program that is on this machine and that the box does not show. Only where callers
-    /// may know paths of the machine (R13).
-    pub hidden_programs: Option<HiddenPrograms>,
-}
-
-/// Finds the folder of a program that a box does not show, by the program's name.
-pub type HiddenPrograms = Arc<dyn Fn(&str) -> Option<PathBuf> + Send + Sync>;
-
-/// What terminals may use, beside what every command may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TerminalLimits {
-    /// Terminals at a time, of one workspace.
-    pub at_once: usize,
-    /// From start to end.
-    pub life: Duration,
-    /// Without a word from either side.
-    pub idle: Duration,
-}
-
-impl Default for TerminalLimits {
-    fn default() -> Self {
-        let minutes = |count: u64| Duration::from_secs(count * 60);
-        Self { at_once: 16, life: minutes(12 * 60), idle: minutes(60) }
-    }
-}
-
-type Probing = Box<dyn FnOnce() -> Sandbox + Send>;
-
-impl Boxed {
-    /// A box that is tried out when it is first needed.
-    pub fn new(probe: impl FnOnce() -> Sandbox + Send + 'static) -> Self {
-        let probe: Probing = Box::new(probe);
-        let sandbox = Arc::new(LazyLock::new(probe));
-        let (limits, keeping) = (Limits::default(), Keeping::default());
-        let terminals = TerminalLimits::default();
-        Self { sandbox, shown_at: None, limits, keeping, terminals, hidden_programs: None }
-    }
-
-    /// Where commands run.
-    pub fn sandbox(&self) -> &Sandbox {
-        &self.sandbox
-    }
-}
 
 /// What becomes of what a command writes in the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

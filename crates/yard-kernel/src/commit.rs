@@ -5,288 +5,96 @@
 //! and moves the applied mark; then everybody is told. Drafts that touch the same paths are not in one
 //! batch: the later one is told to plan again once the earlier one has landed.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
-use yard_core::{
-    Author, Call, ChatId, Fault, FaultCode, FileId, FileKind, FileState, Result, StepId, WsPath,
-};
+use yard_core::{Author, Call, Fault, FileId, FileKind, FileState, Result, StepId, WsPath};
 use yard_disk::{NewlyKept, Stat, WorkspaceLock};
-use yard_store::{
-    AuditEntry, Batch, FileIdentity, Mark, NewChange, NewStep, Placement, Prepared, Rider, Seq,
-    StoreError,
-};
+use yard_store::{Batch, FileIdentity, NewChange, NewStep, Placement, Prepared, Seq, StoreError};
 
+use crate::applied::advance;
 use crate::draft::{Draft, Expect, Records, Was};
-use crate::projection::{Landing, Retired, project};
+use crate::journal::{Duty, Request, Retired, Slot, Verdict, Word};
+use crate::op::purge;
+use crate::projection::{Landing, project, retire};
+use crate::proposal::{Committed, Deed, Proposal};
 use crate::recovery;
-use crate::workspace::{Workspace, store_fault};
+use crate::signed::{Signed, external_step};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
-/// Most drafts that one transaction takes.
-const LARGEST_BATCH: usize = 64;
-/// How long a leader waits for those who are still planning: a fraction of what their flush would cost.
-const GATHERING: Duration = Duration::from_micros(300);
-/// How often a caller that waits for its turn looks whether its own call was cancelled or is out of time.
-const LOOK_AT_CALL: Duration = Duration::from_millis(50);
-
-/// Who stands behind a change: the gate's word, written with the step.
-#[derive(Clone, Debug)]
-pub struct Signed {
-    /// Whom history names.
-    pub author: Author,
-    /// The chat that it happens in.
-    pub chat: Option<ChatId>,
-    /// The row in the audit chain.
-    pub audit: AuditEntry,
-    /// What else becomes so with the change, or keeps it from happening.
-    pub riders: Vec<Rider>,
-}
-
-/// What became of a draft.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// It landed.
-    Done,
-    /// Something moved: plan again.
-    Moved,
-}
-
-/// The drafts of one workspace in this process.
-#[derive(Default)]
-pub(crate) struct Journal {
-    queue: Mutex<Queue>,
-    arrival: Condvar,
-    active: Arc<AtomicUsize>,
-    /// The head as this process left it last, with everything on disk; 0 where that is not known.
-    left: AtomicU64,
-}
-
-#[derive(Default)]
-struct Queue {
-    waiting: VecDeque<Request>,
-    led: bool,
-}
-
-struct Request {
-    draft: Draft,
-    signed: Signed,
-    call: Call,
-    slot: Arc<Slot>,
-}
-
-/// Where one caller waits.
-#[derive(Default)]
-struct Slot {
-    word: Mutex<Option<Word>>,
-    spoken: Condvar,
-}
-
-enum Word {
-    /// Nobody leads: it is your turn.
-    Lead,
-    /// This became of your draft; what it displaced is yours to remove.
-    Became(Result<Verdict>, Vec<Retired>),
-}
-
-impl Slot {
-    fn say(&self, word: Word) {
-        *lock(&self.word) = Some(word);
-        self.spoken.notify_one();
-    }
-
-    /// The word, if it comes within `time`.
-    fn listen(&self, time: Duration) -> Option<Word> {
-        let word = lock(&self.word);
-        let waited = self.spoken.wait_timeout_while(word, time, |word| word.is_none());
-        waited.unwrap_or_else(PoisonError::into_inner).0.take()
-    }
-
-    fn heard(&self) -> Option<Word> {
-        lock(&self.word).take()
-    }
-
-    /// Says it to who was told nothing yet.
-    fn say_at_least(&self, word: Word) {
-        lock(&self.word).get_or_insert(word);
-        self.spoken.notify_one();
-    }
-}
-
-/// What a leader owes to the others, also if it breaks off: a word, and the lead to whoever is next.
-struct Duty<'a> {
-    journal: &'a Journal,
-    /// Where the leader itself would wait.
-    own: &'a Arc<Slot>,
-    slots: Vec<Arc<Slot>>,
-    is_done: bool,
-}
-
-impl Drop for Duty<'_> {
-    fn drop(&mut self) {
-        if self.is_done {
-            return;
-        }
-        // Nothing is known of the steps at the head: the next one looks.
-        self.journal.left.store(0, Ordering::Relaxed);
-        self.journal.withdraw(self.own);
-        for slot in &self.slots {
-            slot.say_at_least(Word::Became(Err(broke_off()), Vec::new()));
-        }
-        self.journal.hand_over();
-    }
-}
-
-fn broke_off() -> Fault {
-    let message = "another change that was being made together with this one broke off; whether this one \
-                   was recorded is not known yet, the history will tell";
-    Fault::new(FaultCode::Io, message)
-}
-
-impl Journal {
-    /// How many drafts are being planned or waiting.
-    pub(crate) fn active(&self) -> &Arc<AtomicUsize> {
-        &self.active
-    }
-
-    /// Whether the applied mark is where this process left it. Then the head is too, or somebody crashed
-    /// after they had moved it: the next append finds out, and nothing of it happens.
-    pub(crate) fn left_at(&self, seq: Seq) -> bool {
-        seq != 0 && self.left.load(Ordering::Relaxed) == seq
-    }
-
-    /// Lands a draft: returns once it is durable and visible, or once it is known not to be.
-    pub(crate) fn submit(
+impl Workspace {
+    /// Makes a proposal so: durable and visible, or not at all.
+    pub fn commit<A>(
         &self,
-        workspace: &Workspace,
-        draft: Draft,
+        proposal: Proposal<A>,
         signed: Signed,
         call: &Call,
-    ) -> Result<Verdict> {
-        let slot = Arc::new(Slot::default());
-        let request = Request { draft, signed, call: call.clone(), slot: Arc::clone(&slot) };
-        let mut word = if self.enqueue(request) { Word::Lead } else { self.wait(&slot, call)? };
-        loop {
-            match word {
-                Word::Became(result, retired) => {
-                    retired.into_iter().for_each(|retired| retired.go(workspace));
-                    return result;
-                }
-                Word::Lead => {
-                    self.lead(workspace, &slot, call)?;
-                    word = match slot.heard() {
-                        Some(became) => {
-                            self.hand_over();
-                            became
-                        }
-                        None => Word::Lead,
-                    };
-                }
-            }
-        }
-    }
-
-    /// Waits for what became of a draft, or for the turn to lead. A caller whose own call ends before its
-    /// draft is part of a batch takes the draft out of the queue, and nothing is changed.
-    fn wait(&self, slot: &Arc<Slot>, call: &Call) -> Result<Word> {
-        loop {
-            if let Some(word) = slot.listen(LOOK_AT_CALL) {
-                return Ok(word);
-            }
-            if let Err(fault) = call.check()
-                && self.withdraw(slot)
-            {
-                return Err(fault);
-            }
-        }
-    }
-
-    /// Takes a draft out of the queue; whether it was still there. If it was told to lead meanwhile, the
-    /// next one is.
-    fn withdraw(&self, slot: &Arc<Slot>) -> bool {
-        let mut queue = lock(&self.queue);
-        let place = queue.waiting.iter().position(|request| Arc::ptr_eq(&request.slot, slot));
-        let request = place.and_then(|place| queue.waiting.remove(place));
-        if request.is_some() && slot.heard().is_some() {
-            queue.hand_over();
-        }
-        drop(queue);
-        // Dropped after the lock is free: what the draft staged is removed with it.
-        request.is_some()
-    }
-
-    /// Lands one batch. The leader waits for the lock under its own call. Where that ends, or the
-    /// workspace cannot be used, only the leader fails: the others are still in the queue.
-    fn lead(&self, workspace: &Workspace, slot: &Arc<Slot>, call: &Call) -> Result<()> {
-        let mut duty = Duty { journal: self, own: slot, slots: Vec::new(), is_done: false };
-        self.wait_for_others();
-        let locked = workspace.locks.acquire(call);
-        let settled = |lock| Ok((lock, recovery::settle_to_append(workspace, call)?));
-        let (lock, head) = match locked.and_then(settled) {
-            Ok(ready) => ready,
-            Err(fault) => {
-                duty.is_done = true;
-                self.withdraw(slot);
-                self.hand_over();
-                return Err(fault);
-            }
-        };
-        let batch = self.next_batch();
-        duty.slots = batch.iter().map(|request| Arc::clone(&request.slot)).collect();
-        // What is recorded for everybody is also put on disk, whoever cancels meanwhile.
-        commit_batch(workspace, lock, head, batch, &call.without_limits());
-        duty.is_done = true;
-        Ok(())
-    }
-
-    /// Whether the caller has to lead.
-    fn enqueue(&self, request: Request) -> bool {
-        let mut queue = lock(&self.queue);
-        queue.waiting.push_back(request);
-        if queue.led {
-            if queue.waiting.len() >= self.active.load(Ordering::Relaxed) {
-                self.arrival.notify_one();
-            }
-            return false;
-        }
-        queue.led = true;
-        true
-    }
-
-    /// While others are about to submit, waits a little: their flush is then ours.
-    fn wait_for_others(&self) {
-        let queue = lock(&self.queue);
-        let expected = self.active.load(Ordering::Relaxed).min(LARGEST_BATCH);
-        if queue.waiting.len() < expected {
-            drop(self.arrival.wait_timeout(queue, GATHERING));
-        }
-    }
-
-    fn next_batch(&self) -> Vec<Request> {
-        let mut queue = lock(&self.queue);
-        let size = queue.waiting.len().min(LARGEST_BATCH);
-        queue.waiting.drain(..size).collect()
-    }
-
-    fn hand_over(&self) {
-        lock(&self.queue).hand_over();
-    }
-}
-
-impl Queue {
-    /// Whoever is first leads from now on.
-    fn hand_over(&mut self) {
-        match self.waiting.front() {
-            Some(next) => next.slot.say(Word::Lead),
-            None => self.led = false,
+    ) -> Result<Committed<A>> {
+        self.check_root()?;
+        let _changing = self.glimpses.changing();
+        match proposal.deed {
+            Deed::Step { draft, answer } => match submit(self, draft, signed, call)? {
+                Verdict::Done => Ok(Committed::Done(answer)),
+                Verdict::Moved => Ok(Committed::Moved),
+            },
+            Deed::Purge { files, answer } => match purge::land(self, &files, signed, call)? {
+                Some(purged) => Ok(Committed::Done(answer(purged))),
+                None => Ok(Committed::Moved),
+            },
         }
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Lands a draft: returns once it is durable and visible, or once it is known not to be.
+fn submit(workspace: &Workspace, draft: Draft, signed: Signed, call: &Call) -> Result<Verdict> {
+    let (journal, slot) = (&workspace.journal, Arc::new(Slot::default()));
+    let request = Request { draft, signed, call: call.clone(), slot: Arc::clone(&slot) };
+    let mut word = if journal.enqueue(request) { Word::Lead } else { journal.wait(&slot, call)? };
+    loop {
+        match word {
+            Word::Became(result, retired) => {
+                retired.into_iter().for_each(|retired| retire(workspace, retired));
+                return result;
+            }
+            Word::Lead => {
+                lead(workspace, &slot, call)?;
+                word = match slot.heard() {
+                    Some(became) => {
+                        journal.hand_over();
+                        became
+                    }
+                    None => Word::Lead,
+                };
+            }
+        }
+    }
+}
+
+/// Lands one batch. The leader waits for the lock under its own call. Where that ends, or the
+/// workspace cannot be used, only the leader fails: the others are still in the queue.
+fn lead(workspace: &Workspace, slot: &Arc<Slot>, call: &Call) -> Result<()> {
+    let journal = &workspace.journal;
+    let mut duty = Duty { journal, own: slot, slots: Vec::new(), is_done: false };
+    journal.wait_for_others();
+    let locked = workspace.locks.acquire(call);
+    let settled = |lock| Ok((lock, recovery::settle_to_append(workspace, call)?));
+    let (lock, head) = match locked.and_then(settled) {
+        Ok(ready) => ready,
+        Err(fault) => {
+            duty.is_done = true;
+            journal.withdraw(slot);
+            journal.hand_over();
+            return Err(fault);
+        }
+    };
+    let batch = journal.next_batch();
+    duty.slots = batch.iter().map(|request| Arc::clone(&request.slot)).collect();
+    // What is recorded for everybody is also put on disk, whoever cancels meanwhile.
+    commit_batch(workspace, lock, head, batch, &call.without_limits());
+    duty.is_done = true;
+    Ok(())
 }
 
 /// A request that may land, with its part of the batch.
@@ -358,7 +166,7 @@ fn collides(draft: &Draft, taken: &HashSet<WsPath>) -> bool {
 fn holds(workspace: &Workspace, draft: &Draft) -> bool {
     let mut trees = draft.moved_trees.get().into_iter().flatten();
     draft.expects.iter().all(|expect| expect_holds(workspace, expect).unwrap_or(false))
-        && trees.all(|tree| tree.is_unchanged(workspace))
+        && trees.all(|tree| tree.is_unchanged(&workspace.disk))
 }
 
 fn expect_holds(workspace: &Workspace, expect: &Expect) -> Result<bool> {
@@ -425,35 +233,9 @@ fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -
         (true, true) => drop(advance(workspace, head, call)),
         // Nothing is known of the steps at the head: somebody may have recorded one and not finished it.
         (true, false) => {}
-        (false, _) => workspace.journal.left.store(0, Ordering::Relaxed),
+        (false, _) => workspace.journal.forget_left(),
     }
     told
-}
-
-/// Says that everything recorded so far, up to `head` where it is known, is on disk.
-pub(crate) fn advance(workspace: &Workspace, head: Option<Seq>, call: &Call) -> Result<()> {
-    let seq = match head {
-        Some(head) => head,
-        None => workspace.store().head().map_err(store_fault)?,
-    };
-    let mark = mark_of(seq, call);
-    workspace.locks.set_applied(mark)?;
-    workspace.journal.left.store(seq, Ordering::Relaxed);
-    workspace.flusher.flush_soon(mark);
-    Ok(())
-}
-
-/// Flushes the disk, on which every step up to `seq` is: no crash can take them back then.
-pub(crate) fn flush_to(workspace: &Workspace, seq: Seq, call: &Call) -> Result<()> {
-    workspace.disk.flush()?;
-    workspace.store().set_projected(mark_of(seq, call)).map_err(store_fault)?;
-    workspace.flusher.is_flushed_to(seq);
-    Ok(())
-}
-
-/// A step, under the boot that the machine is in.
-pub(crate) fn mark_of(seq: Seq, call: &Call) -> Mark {
-    Mark { seq, boot: call.world().boot_id() }
 }
 
 fn lay_out(
@@ -543,32 +325,6 @@ fn touched(workspace: &Workspace, draft: &Draft, change: u64, of: &NewChange) ->
     Some(Placement { change, placed: Some(placed), displaced: Some(displaced) })
 }
 
-/// A step that records what somebody else did.
-pub(crate) fn external_step(
-    id: StepId,
-    changes: Vec<yard_store::NewChange>,
-    signed: &Signed,
-) -> NewStep {
-    let audit = AuditEntry {
-        at: signed.audit.at,
-        actor: Author::External.word().to_owned(),
-        action: "adopt".to_owned(),
-        detail: format!("found by {}", signed.audit.action),
-    };
-    NewStep {
-        id,
-        at: signed.audit.at,
-        author: Author::External,
-        verb: "adopt".to_owned(),
-        chat: None,
-        undoes: None,
-        changes,
-        audit,
-        riders: Vec::new(),
-        placements: Vec::new(),
-    }
-}
-
 /// Appends all drafts at once; where one of them does not fit, one by one. What became of each, and
 /// the new head where it is known.
 fn record(
@@ -612,7 +368,7 @@ fn append(
 ) -> std::result::Result<Seq, StoreError> {
     let appended = workspace.store().append(head, batch);
     if appended.is_err() {
-        workspace.journal.left.store(0, Ordering::Relaxed);
+        workspace.journal.forget_left();
     }
     match appended {
         Err(error @ (StoreError::Io(_) | StoreError::Full | StoreError::Refused(_))) => {

@@ -9,7 +9,8 @@ use yard_store::{Base, Effort, Prepared};
 use crate::output;
 use crate::recent;
 use crate::spread;
-use crate::workspace::{Workspace, store_fault};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 /// A content, and the file or link that it is going to be.
 pub(crate) struct Wanted<'a> {

@@ -1,139 +1,39 @@
-//! A change on paper: what a step would record, the images that it would put on disk, and what it
-//! expects to find there. A [`Planner`] writes it, changing nothing but the staging folder.
+//! Writes a [`Draft`], the change on paper, and changes nothing but the staging folder.
 //!
 //! Wherever a plan meets the disk it first makes the store's view agree with it: what changed behind
 //! our back is adopted as a step of author `external` that goes in right before the planned one.
 
+mod arrived;
 mod folders;
 mod large;
 mod replaced;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use yard_core::op::Operation;
 use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
     Result, StepId, Subject, VersionId, WsPath,
 };
-use yard_store::{Base, Effort, NewChange, Node, Prepared, Signature, Store};
+use yard_store::{Base, Effort, NewChange, Node, Prepared, Store};
 
+use crate::draft::{Active, Draft, Expect, Was};
+use crate::image::{image, purged};
 use crate::load_limits::check_writable;
 use crate::making::{Made, Wanted};
-use crate::moved_tree::MovedTree;
-use crate::op::version::purged;
 use crate::output;
-use crate::recovery::image;
+use crate::proposal::{Deed, Planned, Proposal};
+use crate::store_fault::store_fault;
 use crate::virtual_files::check_free;
-use crate::workspace::{Workspace, store_fault};
-use crate::{Deed, Planned, Proposal};
+use crate::workspace::Workspace;
 use large::LargeFile;
-use yard_disk::{
-    EntryKind, NewlyKept, Shape, Staged, Stat, Taking, hash_all, not_found, read_all, special,
-};
+use yard_disk::{EntryKind, Shape, Staged, Stat, Taking, hash_all, not_found, read_all, special};
 
 /// Contents that a draft keeps in memory to be known again.
 const MOST_WRITTEN: usize = 512;
 /// Contents that a draft keeps in memory to be compared; what displaces more is hashed instead.
 const MOST_DISPLACING: usize = 1_024;
-
-/// What a path must still be when the draft is committed.
-#[derive(Clone, Debug)]
-pub(crate) struct Expect {
-    pub(crate) path: WsPath,
-    pub(crate) was: Was,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum Was {
-    /// Nothing was there.
-    Absent,
-    /// Exactly this was there.
-    Seen(Stat),
-    /// This folder was there; what is in it may change.
-    Folder { inode: u64 },
-    /// This folder was there, and nothing in it but what the step itself removes.
-    Holding { inode: u64, names: usize },
-}
-
-/// Counts who is about to commit, so that a batch can wait for them.
-pub(crate) struct Active(Arc<AtomicUsize>);
-
-impl Active {
-    pub(crate) fn enter(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(count))
-    }
-}
-
-impl Drop for Active {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Whether a step only records what is on disk already, and whose doing that was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Records {
-    /// It does something itself.
-    Nothing,
-    /// Somebody else's.
-    Others,
-    /// The caller's, who had a command run in place.
-    Callers,
-}
-
-/// A change on paper.
-pub(crate) struct Draft {
-    pub(crate) id: StepId,
-    pub(crate) undoes: Option<StepId>,
-    /// What happened behind our back: recorded first, as a step of its own.
-    pub(crate) adopted: Vec<NewChange>,
-    /// What the operation itself does.
-    pub(crate) changes: Vec<NewChange>,
-    pub(crate) records: Records,
-    pub(crate) contents: Vec<Prepared>,
-    pub(crate) staged: HashMap<FileId, Staged>,
-    /// The modification times, in nanoseconds, that touched files get. They are chosen here, so that the
-    /// step can record them before they are on disk.
-    pub(crate) touches: HashMap<FileId, i64>,
-    /// Files that tools make again whenever they are needed.
-    pub(crate) outputs: HashSet<FileId>,
-    /// Contents that are kept as whole files, and go again unless the step is recorded.
-    pub(crate) kept: Vec<NewlyKept>,
-    /// The bytes that a staged file is to displace: comparing is cheaper than hashing again.
-    pub(crate) displacing: HashMap<FileId, Arc<Vec<u8>>>,
-    /// The contents that it writes, to be known again by the next plan.
-    pub(crate) written: Vec<(ContentHash, Vec<u8>)>,
-    pub(crate) expects: Vec<Expect>,
-    /// Contents that were seen on disk and may be remembered once the step is recorded.
-    pub(crate) seen: Vec<(FileId, ContentHash, Stat)>,
-    /// Of what a command changed: the refs that lost commits by it. `None` for every other change.
-    pub(crate) rewound: Option<HashSet<WsPath>>,
-    /// It touches whole trees: it shares its batch with no other.
-    pub(crate) exclusive: bool,
-    /// What is in the folders that it moves, once a person is shown that.
-    pub(crate) moved_trees: OnceLock<Vec<MovedTree>>,
-    _active: Active,
-}
-
-impl Draft {
-    /// What the plan saw, path by path.
-    pub(crate) fn signatures(&self) -> HashMap<WsPath, Signature> {
-        let seen = self.expects.iter().filter_map(|expect| match &expect.was {
-            Was::Seen(stat) => Some((expect.path.clone(), stat.signature)),
-            _ => None,
-        });
-        seen.collect()
-    }
-
-    /// Every path that the draft would change.
-    pub(crate) fn touched(&self) -> impl Iterator<Item = &WsPath> {
-        let all = self.adopted.iter().chain(&self.changes);
-        all.flat_map(|change| change.from.iter().chain(&change.to))
-    }
-}
 
 /// A file, folder or link as it is, store and disk agreed.
 #[derive(Clone, Debug)]
@@ -225,26 +125,8 @@ pub(crate) struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     pub(crate) fn new(workspace: &'a Workspace, call: &'a Call) -> Self {
-        let draft = Draft {
-            id: StepId::new(call.world()),
-            undoes: None,
-            adopted: Vec::new(),
-            changes: Vec::new(),
-            records: Records::Nothing,
-            touches: HashMap::new(),
-            outputs: HashSet::new(),
-            contents: Vec::new(),
-            staged: HashMap::new(),
-            kept: Vec::new(),
-            displacing: HashMap::new(),
-            written: Vec::new(),
-            expects: Vec::new(),
-            seen: Vec::new(),
-            rewound: None,
-            exclusive: false,
-            moved_trees: OnceLock::new(),
-            _active: Active::enter(workspace.journal.active()),
-        };
+        let active = Active::enter(workspace.journal.active());
+        let draft = Draft::new(StepId::new(call.world()), active);
         Self {
             workspace,
             call,

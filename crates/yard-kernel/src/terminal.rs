@@ -18,11 +18,12 @@ use yard_disk::{Caches, Excerpt, RunFolder, Said, Spill, Whole};
 use yard_net::{HostTraffic, Proxy};
 use yard_sandbox::{Ended, LONGEST_LINE, Level, Limits, Patience, Pty, Sandbox, Size, Waiting};
 
+use crate::boxed::Boxed;
+use crate::command::{Command, Ground};
 use crate::command::{ENDED, Site, ended_of, no_box, not_held, told};
 use crate::masks::Masks;
 use crate::output;
 use crate::workspace::Workspace;
-use crate::{Boxed, Command, Ground};
 
 use ports::{BoxPorts, Connecting};
 use screen::Drawing;

@@ -14,10 +14,10 @@ use yard_search::{Flow, Globs, GlobsBuilder, Rules, Visit, Walk};
 
 use crate::op::broke_off;
 use crate::op::list::{Lookup, as_folder, folder_at};
+use crate::proposal::{Execute, Planned};
 use crate::spilled;
 use crate::virtual_files::{Shown, names_their_folder};
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 /// Visits that go to the thread that looks at them at once; few, so that a small limit stops early.
 const CHUNK: usize = 64;

@@ -18,9 +18,9 @@ use yard_disk::EntryKind;
 use yard_search::{Flow, Rules, Walk, is_passing, regex};
 
 use crate::op::list::{Place, place_at};
+use crate::proposal::{Execute, Planned};
 use crate::virtual_files::Shown;
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 use collect::Collected;
 use filter::Filter;

@@ -7,8 +7,9 @@ use yard_core::{
 use yard_disk::Spot;
 use yard_store::{Change, Node, Seq, StepRow};
 
-use crate::workspace::{Workspace, store_fault};
-use crate::{Execute, Planned};
+use crate::proposal::{Execute, Planned};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 impl Execute for History {
     fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<HistoryAnswer>> {

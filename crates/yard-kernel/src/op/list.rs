@@ -12,12 +12,13 @@ use yard_disk::{EntryKind, Spot, Stat, not_found};
 use yard_search::{Flow, Rules, Visit, Walk, is_tolerable};
 use yard_store::Node;
 
-use crate::draft::not_a_folder;
 use crate::op::broke_off;
+use crate::planner::not_a_folder;
+use crate::proposal::{Execute, Planned};
 use crate::spilled;
+use crate::store_fault::store_fault;
 use crate::virtual_files::Shown;
-use crate::workspace::{Workspace, store_fault};
-use crate::{Execute, Planned};
+use crate::workspace::Workspace;
 
 impl Execute for List {
     fn asked(&self) -> Vec<WsPath> {

@@ -6,9 +6,11 @@ use yard_core::{
 };
 use yard_disk::Spot;
 
-use crate::draft::{Planner, Records, not_a_folder};
-use crate::workspace::{Workspace, store_fault};
-use crate::{Execute, Planned};
+use crate::draft::Records;
+use crate::planner::{Planner, not_a_folder};
+use crate::proposal::{Execute, Planned};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 impl Execute for Mkdir {
     fn asked(&self) -> Vec<WsPath> {

@@ -16,10 +16,10 @@ use yard_core::{
 use yard_disk::{Stat, each_piece, io_fault, is_folder, read_all};
 
 use crate::glimpse::{Gist, Seen, Told, When};
+use crate::proposal::{Execute, Planned};
 use crate::recent;
 use crate::spilled;
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 /// Files up to this size are read whole: faster than streaming, and bounded.
 const WHOLE: u64 = 1 << 20;

@@ -12,9 +12,9 @@ use yard_disk::read_all;
 use yard_search::is_passing;
 
 use crate::op::list::folder_at;
+use crate::proposal::{Execute, Planned};
 use crate::virtual_files::Shown;
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 /// How often a search is tried whose files change while it runs.
 const ATTEMPTS: usize = 3;

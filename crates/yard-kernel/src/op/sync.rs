@@ -4,9 +4,10 @@
 use yard_core::op::Entry;
 use yard_core::{Call, ContentHash, FileId, FileKind, FileType, Result, WsPath};
 use yard_disk::{Stat, hash_all, is_settled};
-use yard_store::{Node, Remembered, Signature};
+use yard_store::{Node, Remembered};
 
-use crate::workspace::{Workspace, store_fault};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 /// What the store says of one entry on disk.
 pub(crate) struct Known {

@@ -5,8 +5,9 @@ use yard_core::{EffectKind, FaultCode, FileId, FileKind, FileState, FileType, Re
 use yard_disk::not_found;
 use yard_store::{NewChange, Node};
 
-use super::{Current, Large, Observed, Planner, Was, join, not_a_folder};
-use crate::workspace::store_fault;
+use super::{Current, Large, Observed, Planner, join, not_a_folder};
+use crate::draft::Was;
+use crate::store_fault::store_fault;
 
 impl Planner<'_> {
     /// The id of a folder that exists on disk; adopted if the store does not know it.

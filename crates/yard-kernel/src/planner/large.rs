@@ -6,9 +6,10 @@ use yard_core::{ContentHash, FileId, Result, VersionId, WsPath};
 use yard_disk::Shape;
 use yard_store::Prepared;
 
-use super::{Draft, Observed, Planner};
+use super::{Observed, Planner};
+use crate::draft::Draft;
 use crate::output;
-use crate::workspace::store_fault;
+use crate::store_fault::store_fault;
 
 /// A large file that a plan adopted, to be kept under `name` if the plan takes it out of its place.
 pub(super) struct LargeFile {

@@ -17,8 +17,8 @@ use yard_net::Proxy;
 use yard_sandbox::{BoxNetwork, Hear, Level, ServedSocket};
 
 use super::{NewTerminal, Terminal};
-use crate::Boxed;
 use crate::box_sockets::BoxSockets;
+use crate::boxed::Boxed;
 use crate::ports::{self, Listing, MOST_PORTS, Offers, TerminalPort};
 use crate::workspace::Workspace;
 

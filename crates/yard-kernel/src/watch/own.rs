@@ -8,7 +8,8 @@ use yard_disk::Stat;
 use yard_store::{Change, Node, Seq};
 
 use super::How;
-use crate::workspace::{Workspace, store_fault};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 /// Steps that are read at once.
 const PAGE: usize = 100;

@@ -5,8 +5,6 @@
 //! Nothing here knows who is asking or which hosts they may reach: that is the gate's to say, for the
 //! request and for each redirect.
 
-#![allow(clippy::disallowed_methods, reason = "the one place that looks names up and dials")]
-
 use std::fmt;
 use std::io::{self, Read as _};
 use std::net::{SocketAddr, ToSocketAddrs as _};

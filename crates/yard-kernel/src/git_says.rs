@@ -7,8 +7,8 @@ use std::time::Duration;
 use yard_core::{Call, RunId, WsPath};
 use yard_sandbox::Exit;
 
-use crate::command::{Command, Ground};
 use crate::refs::SURROUNDINGS;
+use crate::site::{Command, Ground};
 use crate::workspace::Workspace;
 
 /// How long git may take.

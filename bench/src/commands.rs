@@ -8,7 +8,7 @@ use std::time::Duration;
 use yard_core::WsPath;
 use yard_dialects::Catalog;
 use yard_gate::{Boxed, Command};
-use yard_kernel::sandbox::{Exit, Pty, Sandbox, Size, Wish};
+use yard_sandbox::{Exit, Pty, Sandbox, Size, Wish};
 
 use crate::clock::{Duel, Solo, duel, solo};
 use crate::http::sibling;

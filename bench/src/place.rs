@@ -10,11 +10,12 @@ use std::time::Duration;
 use yard_core::op::Operation;
 use yard_core::{Call, Limits, WsPath};
 use yard_dialects::Catalog;
+use yard_disk::Resolution;
 use yard_gate::{
     Actor, Asks, Boxed, Execute, Finished, OpenWorkspace, Origin, Outcome, Policy, Session,
     Transcripts,
 };
-use yard_kernel::{Opening, Resolution, Workspace};
+use yard_kernel::{Opening, Workspace};
 use yard_store::sqlite::Options;
 use yard_store::{SqliteStore, Store};
 use yard_testkit::RealWorld;

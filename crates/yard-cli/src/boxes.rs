@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use yard_kernel::sandbox::{Limits, Sandbox, SharedMemory, Wish};
-use yard_kernel::{Boxed, Keeping, TerminalLimits};
+use yard_disk::Keeping;
+use yard_kernel::{Boxed, TerminalLimits};
+use yard_sandbox::{Limits, Sandbox, SharedMemory, Wish};
 
 use crate::config::Commands;
 use crate::person::Person;

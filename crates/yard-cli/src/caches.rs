@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use yard_kernel::sandbox::{CACHES, Cache, Programs};
+use yard_sandbox::{CACHES, Cache, Programs};
 
 use crate::person::Person;
 

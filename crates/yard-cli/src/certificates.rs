@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use yard_kernel::sandbox::Programs;
+use yard_sandbox::Programs;
 
 use crate::person::Person;
 

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use yard_core::op::Operation;
 use yard_core::{Call, FaultCode, Limits, World, WsPath};
 use yard_dialects::AnyTool;
+use yard_disk::Resolution;
 use yard_gate::Web;
 use yard_gate::{
     Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts, Workspace,
 };
-use yard_kernel::{Adopted, Boxed, Opening, Resolution, adopt};
+use yard_kernel::{Adopted, Boxed, Opening, adopt};
 use yard_store::{SqliteStore, StoreError};
 
 use crate::boxes;

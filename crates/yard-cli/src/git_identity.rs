@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
-use yard_kernel::sandbox::Programs;
+use yard_sandbox::Programs;
 
 /// The name of the file in the box.
 const FILE: &str = "gitconfig";

@@ -156,9 +156,9 @@ fn main() -> ExitCode {
 /// Runs as the helper of a box, if that is what this process was started for.
 fn boxed_helper() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
-    let is_helper = arguments.next()? == yard_kernel::sandbox::HELPER;
+    let is_helper = arguments.next()? == yard_sandbox::HELPER;
     let word = arguments.next();
-    is_helper.then(|| yard_kernel::sandbox::inner(word.as_deref().and_then(|word| word.to_str())))
+    is_helper.then(|| yard_sandbox::inner(word.as_deref().and_then(|word| word.to_str())))
 }
 
 /// Prints the reply. A reader that went away is not an error: it has read what it wanted.

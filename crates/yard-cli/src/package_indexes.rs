@@ -7,8 +7,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use yard_sandbox::Programs;
+
 use toml::{Table, Value};
-use yard_kernel::sandbox::Programs;
 
 use crate::person::Person;
 

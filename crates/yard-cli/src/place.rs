@@ -324,11 +324,8 @@ fn data_folder(chosen: Option<&Path>) -> Result<PathBuf, Failure> {
 
 fn default_data_dir(env: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, Failure> {
     let folder = |name| env(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let user_data = folder("XDG_DATA_HOME").or_else(|| {
-        let below_home =
-            if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
-        folder("HOME").map(|home| home.join(below_home))
-    });
+    let user_data =
+        folder("XDG_DATA_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/share")));
     match user_data {
         Some(user_data) => absolute(&user_data.join("toolyard")),
         None => Err(Failure::new(

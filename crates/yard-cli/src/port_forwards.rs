@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use yard_core::{ChatId, World};
-use yard_kernel::net::relay;
 use yard_kernel::{Listing, TerminalPort};
+use yard_net::relay;
 
 /// The last number of the first chat's address, and of the last one's.
 const FIRST: u8 = 2;

@@ -10,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use yard_kernel::Keeping;
+use yard_disk::Keeping;
 use yard_store::SPARE;
 
 use crate::failure::Failure;

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use yard_kernel::sandbox::Programs;
+use yard_sandbox::Programs;
 
 use crate::person::Person;
 

@@ -9,22 +9,16 @@
     reason = "tests drive the binary from outside"
 )]
 
-#[cfg(target_os = "linux")]
 #[path = "support/canaries.rs"]
 mod canaries;
-#[cfg(target_os = "linux")]
 #[path = "cli/git.rs"]
 mod git;
-#[cfg(target_os = "linux")]
 #[path = "cli/lasting.rs"]
 mod lasting;
-#[cfg(target_os = "linux")]
 #[path = "cli/programs.rs"]
 mod programs;
-#[cfg(target_os = "linux")]
 #[path = "cli/secrets.rs"]
 mod secrets;
-#[cfg(target_os = "linux")]
 #[path = "cli/storage.rs"]
 mod storage;
 mod support;

@@ -15,8 +15,9 @@ use serde_json::json;
 use yard_core::op::{LineStart, Read, Slice, Want};
 use yard_core::{Call, Limits, World};
 use yard_dialects::{Catalog, Context, Dialect, Paths, Stop, Tool, Work, envelope};
+use yard_disk::Resolution;
 use yard_gate::{Actor, OpenWorkspace, Policy, Session};
-use yard_kernel::{Opening, Resolution, Workspace};
+use yard_kernel::{Opening, Workspace};
 use yard_store::SqliteStore;
 // A clock and dice; a program of your own implements `World` over its own.
 use yard_testkit::RealWorld;

@@ -14,8 +14,9 @@ use std::path::PathBuf;
 
 use yard_core::op::{FETCH_BYTES, Fetch, Import, Land, Landed, TakeIn};
 use yard_core::{Call, ChatId, Effect, EffectKind, Fault, FaultCode, Result, RunId, WsPath};
-use yard_kernel::sandbox::{Level, Limits as CommandLimits};
-use yard_kernel::{Command, Ground, Ran, Said, store_fault};
+use yard_disk::Said;
+use yard_kernel::{Command, Ground, Ran, store_fault};
+use yard_sandbox::{Level, Limits as CommandLimits};
 use yard_store::{Mode, StoreError};
 
 use crate::approvals::started_already;

@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 use yard_core::{
     ApprovalId, Call, ChatId, Dial, Effect, EffectKind, Fault, FaultCode, Result, RunId,
 };
-use yard_kernel::net::{ConnectionPolicy, ConnectionVerdict, HostTraffic, Reach, Target};
-use yard_kernel::sandbox::Level;
 use yard_kernel::{Command, store_fault};
+use yard_net::{ConnectionPolicy, ConnectionVerdict, HostTraffic, Reach, Target};
+use yard_sandbox::Level;
 use yard_store::{Approval, ApprovalFilter, ApprovalStatus, Request, StoreError};
 
 use crate::approvals::{effect_json, let_through, place_asked_for, shown_state, state_of_start};

@@ -59,16 +59,15 @@ pub use settings::{Explained, Saved, Settings};
 pub use terminals::{Listed, Seen, Terminals};
 pub use transcript::Transcripts;
 pub use web::{Fetched, Web};
-pub use yard_kernel::net::{
-    Access, HostTraffic, Method, Net, Page as WebPage, Request, Resolve, Shape, Target,
-};
-pub use yard_kernel::sandbox::{
-    Ended, Exit, Level, Limits as CommandLimits, SharedMemory, Size, Stopped,
-};
+pub use yard_disk::Said;
 pub use yard_kernel::{
-    Boxed, Command, Execute, Glance, Leftover, NotKept, Ran, Said, Screen, Upload, Uploaded, Why,
+    Boxed, Command, Execute, Glance, Leftover, NotKept, Ran, Screen, Upload, Uploaded, Why,
     Workspace,
 };
+pub use yard_net::{
+    Access, HostTraffic, Method, Net, Page as WebPage, Request, Resolve, Shape, Target,
+};
+pub use yard_sandbox::{Ended, Exit, Level, Limits as CommandLimits, SharedMemory, Size, Stopped};
 pub use yard_store::registry;
 pub use yard_store::{
     Approval, ApprovalFilter, ApprovalStatus, ChangedFile, Chat, Decision, Desk, Event, EventRow,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use yard_core::{Call, Dial, EffectKind, Fault, FaultCode, Result};
-use yard_kernel::net::{Method, Request, Response, Target};
+use yard_net::{Method, Request, Response, Target};
 
 use crate::{Origin, Outcome, Session};
 

@@ -13,8 +13,8 @@ use yard_core::op::Operation;
 use yard_core::{
     ApprovalId, Call, ChatId, Effect, Fault, FaultCode, Limits, QuestionId, Result, RunId, WsPath,
 };
-use yard_kernel::net::Target;
 use yard_kernel::{Committed, Execute, Planned, Proposal, Signed, Upload};
+use yard_net::Target;
 use yard_store::{AuditEntry, Chat, Mode, NewTurn, Rider};
 
 pub(crate) use self::asks::nobody_there;

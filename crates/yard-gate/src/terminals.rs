@@ -16,9 +16,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use yard_core::op::{Import, Land, Landed};
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
-use yard_kernel::net::{Access, HostTraffic};
-use yard_kernel::sandbox::Size;
 use yard_kernel::{Command, Glance, Ground, NewTerminal, Screen, Terminal, Why, store_fault};
+use yard_net::{Access, HostTraffic};
+use yard_sandbox::Size;
 use yard_store::{Mode, TerminalState};
 
 use self::anew::Start;

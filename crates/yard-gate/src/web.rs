@@ -9,8 +9,8 @@ use std::time::Duration;
 use globset::GlobMatcher;
 use yard_core::op::Operation;
 use yard_core::{Call, Dial, Effect, EffectKind, Fault, FaultCode, Result, RunId};
-use yard_kernel::net::{Follow, Method, Net, Page, Request, Response, Shape, Target};
 use yard_kernel::store_fault;
+use yard_net::{Follow, Method, Net, Page, Request, Response, Shape, Target};
 use yard_store::{Mode, StoreError};
 
 use crate::approvals::started_already;

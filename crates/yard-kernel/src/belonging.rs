@@ -2,11 +2,11 @@
 //! opened: where the answer is no, nothing is recovered and nothing is written until a person decides.
 
 use yard_core::{Call, Fault, FaultCode, Result};
+use yard_disk::{Disk, Locks};
 use yard_store::{Mark, RootIdentity, Seq};
 
-use crate::disk::{Disk, Locks};
-use crate::journal::mark_of;
-use crate::workspace::{Opening, store_fault};
+use crate::opening::Opening;
+use crate::store_fault::store_fault;
 
 /// How a person goes on.
 const ADOPT: &str = "`toolyard adopt` goes on with the folder as it is now, and keeps the history";
@@ -45,6 +45,11 @@ pub(crate) fn check_mark(applied: Seq, head: Seq) -> Result<()> {
 
 fn refused(message: String) -> Fault {
     Fault::new(FaultCode::Unavailable, message)
+}
+
+/// A step, under the boot that the machine is in.
+pub(crate) fn mark_of(seq: Seq, call: &Call) -> Mark {
+    Mark { seq, boot: call.world().boot_id() }
 }
 
 /// What was wrong when a person adopted a folder.

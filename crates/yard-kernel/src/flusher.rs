@@ -10,10 +10,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use yard_core::{Result, WsPath};
+use yard_disk::Disk;
 use yard_store::{Mark, Seq, Store};
 
-use crate::disk::Disk;
-use crate::workspace::store_fault;
+use crate::store_fault::store_fault;
 
 /// How long after a step the disk is flushed.
 const DELAY: Duration = Duration::from_millis(1_000);

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use yard_core::{Call, RunId, WsPath};
+use yard_sandbox::Exit;
 
-use crate::command::{Command, Ground};
 use crate::refs::SURROUNDINGS;
-use crate::sandbox::Exit;
+use crate::site::{Command, Ground};
 use crate::workspace::Workspace;
 
 /// How long git may take.

@@ -4,13 +4,15 @@
 //! Any other is somebody's save and becomes a version. What cannot be read, and what is no file, is set
 //! aside and reported: it never keeps a workspace from opening.
 
-use yard_core::{Author, Call, Fault, FileId, FileKind, Result, WsPath};
+use yard_core::{Author, Call, ContentHash, Fault, FileId, FileKind, Result, WsPath};
+use yard_disk::Displaced;
 use yard_store::{AuditEntry, Change, FileIdentity, Seq};
 
-use crate::disk::Displaced;
-use crate::journal::Signed;
+use crate::output;
 use crate::projection::{Saved, record_intruder, retire_displaced};
-use crate::workspace::{Workspace, store_fault};
+use crate::signed::Signed;
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 /// An entry that a crash left in the data folder and that could not be put right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,4 +171,25 @@ impl Workspace {
         }
         Ok(found)
     }
+}
+
+/// Removes kept files that no content stands for: their steps never came. The caller holds the lock
+/// and is the only living process.
+pub(crate) fn sweep_kept(workspace: &Workspace) -> Result<()> {
+    let mut orphans = Vec::new();
+    for name in workspace.stage.kept_names() {
+        // Of build output there are thousands, and what is in the tree too is no orphan worth a look.
+        if output::is_output(&name) && workspace.stage.kept_alone(&name) == Some(0) {
+            continue;
+        }
+        let Some(hash) = name.split('-').next().and_then(|hex| hex.parse::<ContentHash>().ok())
+        else {
+            continue;
+        };
+        let located = workspace.store().locate(&hash).map_err(store_fault)?;
+        if located.and_then(|located| located.kept).as_ref() != Some(&name) {
+            orphans.push(name);
+        }
+    }
+    if orphans.is_empty() { Ok(()) } else { workspace.stage.remove_kept(&orphans) }
 }

@@ -3,14 +3,14 @@
 
 use rustix::io::Errno;
 use yard_core::{Call, ContentHash, FileKind, Result, RunId, WsPath};
+use yard_disk::{Disk, NewlyKept, Shape, Staged, hash_all, write_fault};
 use yard_store::{Base, Effort, Prepared};
 
-use crate::content::hash_all;
-use crate::disk::{Disk, NewlyKept, Shape, Staged, write_fault};
 use crate::output;
 use crate::recent;
 use crate::spread;
-use crate::workspace::{Workspace, store_fault};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 /// A content, and the file or link that it is going to be.
 pub(crate) struct Wanted<'a> {

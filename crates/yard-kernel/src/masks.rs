@@ -7,10 +7,10 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 
 use yard_core::{Call, Fault, FaultCode, FileKind, Reading, Result, WsPath};
+use yard_disk::{EntryKind, Spot};
+use yard_sandbox::{Mask, MaskKind};
+use yard_search::is_tolerable;
 
-use crate::disk::{EntryKind, Spot};
-use crate::sandbox::{Mask, MaskKind};
-use crate::walk::tolerable;
 use crate::workspace::Workspace;
 
 /// Most files that are masked one by one: each is a mount.
@@ -167,7 +167,7 @@ impl Look<'_> {
         let listed = match disk.list(&folder.path) {
             Ok(listed) => listed,
             // What vanished meanwhile needs no mask.
-            Err(fault) if tolerable(fault.code()) => return Ok(Vec::new()),
+            Err(fault) if is_tolerable(fault.code()) => return Ok(Vec::new()),
             Err(fault) => return Err(fault),
         };
         let mut entries = Vec::with_capacity(listed.len());

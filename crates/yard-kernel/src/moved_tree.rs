@@ -5,11 +5,7 @@
 use std::fmt::Write as _;
 
 use yard_core::{Call, FileKind, Result, WsPath};
-use yard_store::NewChange;
-
-use crate::disk::{EntryKind, Stat};
-use crate::draft::Draft;
-use crate::workspace::Workspace;
+use yard_disk::{Disk, EntryKind, Stat};
 
 /// A folder that moves, with everything below it in the order of the paths.
 pub(crate) struct MovedTree {
@@ -17,38 +13,13 @@ pub(crate) struct MovedTree {
     entries: Vec<(WsPath, Stat)>,
 }
 
-/// The folders that a draft moves, as they were when this was first asked.
-pub(crate) fn of<'a>(
-    draft: &'a Draft,
-    workspace: &Workspace,
-    call: &Call,
-) -> Result<&'a [MovedTree]> {
-    if draft.moved_trees.get().is_none() {
-        let folders = draft.changes.iter().filter_map(moved_folder);
-        let trees = folders.map(|from| MovedTree::read(workspace, from, Some(call)));
-        let trees = trees.collect::<Result<Vec<_>>>()?;
-        // Only the thread that plans looks at its draft.
-        let _ = draft.moved_trees.set(trees);
-    }
-    Ok(draft.moved_trees.get().map(Vec::as_slice).unwrap_or_default())
-}
-
-/// The path of a folder that moves with what is in it.
-fn moved_folder(change: &NewChange) -> Option<&WsPath> {
-    let is_folder = change.before.as_ref().is_some_and(|state| state.kind == FileKind::Folder);
-    match (&change.from, &change.to) {
-        (Some(from), Some(to)) if is_folder && from != to => Some(from),
-        _ => None,
-    }
-}
-
 impl MovedTree {
-    fn read(workspace: &Workspace, from: &WsPath, call: Option<&Call>) -> Result<Self> {
+    pub(crate) fn read(disk: &Disk, from: &WsPath, call: Option<&Call>) -> Result<Self> {
         let (mut entries, mut ahead) = (Vec::new(), vec![from.clone()]);
         while let Some(folder) = ahead.pop() {
             call.map_or(Ok(()), Call::check)?;
-            let mut stats = workspace.disk.stats();
-            for entry in workspace.disk.list(&folder)? {
+            let mut stats = disk.stats();
+            for entry in disk.list(&folder)? {
                 // A name that no tool can handle is shown by its folder, whose times it has changed.
                 let Ok(path) = folder.join_bytes(&entry.name) else { continue };
                 let Some(stat) = stats.stat(&path)? else { continue };
@@ -63,8 +34,8 @@ impl MovedTree {
     }
 
     /// Whether everything is still there, and nothing else.
-    pub(crate) fn is_unchanged(&self, workspace: &Workspace) -> bool {
-        Self::read(workspace, &self.from, None).is_ok_and(|now| now.entries == self.entries)
+    pub(crate) fn is_unchanged(&self, disk: &Disk) -> bool {
+        Self::read(disk, &self.from, None).is_ok_and(|now| now.entries == self.entries)
     }
 
     /// Adds everything that tells one tree from another.

@@ -31,8 +31,6 @@ mod verify;
 pub(crate) mod version;
 mod write;
 
-pub(crate) use grep::is_passing;
-pub(crate) use sync::is_settled;
 use yard_core::{Fault, FaultCode};
 
 /// A thread that helped with an answer is gone without a word.

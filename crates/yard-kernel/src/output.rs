@@ -7,10 +7,11 @@
 use std::collections::HashMap;
 
 use yard_core::{Call, ContentHash, Result, RunId, WsPath};
+use yard_search::{IGNORE_FILES, Ignores, Rules, Walk};
 use yard_store::{Located, SPARE};
 
-use crate::walk::{IGNORE_FILES, Ignores, Rules, Walk};
-use crate::workspace::{Workspace, store_fault};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 /// Folders that hold what can be made again, where ignore files exclude them.
 const FOLDERS: [&[u8]; 27] = [

@@ -7,16 +7,15 @@
 //! data folder, which no box shows.
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpStream};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
 use yard_core::{ChatId, Result, RunId};
-
-use crate::disk::{Bound, Sockets};
-use crate::sandbox::{receive_file, send_file};
+use yard_disk::{Bound, Sockets};
+use yard_sandbox::{receive_file, send_file};
 
 /// How long either side waits for the other. A connection in the box may take 5 seconds to be made.
 const TIME: Duration = Duration::from_secs(8);
@@ -62,8 +61,8 @@ pub struct Listing {
 
 impl TerminalPort {
     /// Where the box of another terminal has it.
-    pub(crate) fn address(&self) -> SocketAddr {
-        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
+    pub(crate) fn address(&self) -> SocketAddrV4 {
+        SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.port)
     }
 
     /// A new connection to the program that listens.

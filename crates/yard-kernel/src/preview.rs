@@ -7,13 +7,12 @@ use std::fmt::Write as _;
 use yard_core::git::{self, Part};
 use yard_core::patch::diff_label;
 use yard_core::{Call, ContentHash, FileKind, FileState, Result, WsPath, diff};
+use yard_disk::read_all;
 use yard_store::NewChange;
 
-use crate::content::read_all;
 use crate::draft::Draft;
-use crate::moved_tree;
+use crate::proposal::{Deed, Proposal};
 use crate::workspace::Workspace;
-use crate::{Deed, Proposal};
 
 /// A content above this size is not shown.
 const LARGEST_SHOWN: u64 = 4 << 20;
@@ -33,7 +32,7 @@ impl<A> Proposal<A> {
                     side(&mut text, "from", from, change.before.as_ref());
                     side(&mut text, "to", to, change.after.as_ref());
                 }
-                for tree in moved_tree::of(draft, workspace, call)? {
+                for tree in draft.moved_trees(&workspace.disk, call)? {
                     tree.describe(&mut text);
                 }
             }

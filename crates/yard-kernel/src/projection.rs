@@ -6,15 +6,15 @@
 use std::collections::{HashMap, HashSet};
 
 use yard_core::{Call, ContentHash, Fault, FileKind, FileState, Result, StepId, VersionId, WsPath};
+use yard_disk::{Displaced, RACY_NANOS, looks_like};
 use yard_store::{Batch, Effort, NewChange, NewStep, Prepared, Signature};
 
-use crate::disk::{Displaced, looks_like};
 use crate::draft::Draft;
-use crate::journal::{Signed, external_step};
-use crate::workspace::{Workspace, store_fault};
-
-/// A file younger than this when it was looked at may have changed again within the same clock tick.
-pub(crate) const RACY_NANOS: i64 = 2_000_000_000;
+use crate::journal::Retired;
+use crate::signed::Signed;
+use crate::signed::external_step;
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 /// What became of a recorded step.
 pub(crate) enum Landing {
@@ -423,23 +423,16 @@ fn reversed(change: NewChange, call: &Call) -> NewChange {
     }
 }
 
-/// A displaced file whose step is complete.
-pub(crate) struct Retired {
-    displaced: Displaced,
-    content: Option<ContentHash>,
-}
-
-impl Retired {
-    /// Removes it, or keeps it where it is the version itself. The caller needs no lock for that.
-    pub(crate) fn go(self, workspace: &Workspace) {
-        retire_displaced(workspace, &self.displaced, self.content);
-    }
-}
-
 fn retired(change: &NewChange, done: Done) -> Option<Retired> {
     let (Done::Replaced(_, displaced, _) | Done::Taken(_, displaced)) = done else { return None };
     let content = change.before.as_ref().and_then(|before| before.content);
     Some(Retired { displaced, content })
+}
+
+/// Removes a displaced file whose step is complete, or keeps it where it is the version itself. The caller needs
+/// no lock for that.
+pub(crate) fn retire(workspace: &Workspace, retired: Retired) {
+    retire_displaced(workspace, &retired.displaced, retired.content);
 }
 
 /// Removes a displaced file, or keeps it where it is the version itself.

@@ -20,15 +20,15 @@ use std::collections::HashMap;
 use yard_core::{Call, ContentHash, FileId, FileKind, FileState, Result, WsPath};
 use yard_store::{AuditEntry, Change, FileIdentity, Mark, Node, Placement, Seq, StepRow};
 
-use crate::content::{is_content, read_all};
-use crate::disk::{EntryStat, Shape, Staged};
-use crate::journal::{advance, flush_to};
+use crate::applied::{advance, flush_to};
+use crate::image::image;
 use crate::leftovers;
-use crate::output;
 use crate::projection::{is_half_made, make_folder, retire_displaced};
-use crate::workspace::{Workspace, store_fault};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 use known::{Boot, Known, Newest, is_folder_as_before};
 use staying::{Moved, Staying, carried};
+use yard_disk::{EntryStat, Shape, Staged, read_all};
 
 /// Paths that a report names; the rest is counted.
 const NAMED_PATHS: usize = 20;
@@ -666,7 +666,7 @@ impl<'a> Recovery<'a> {
             Some(FileKind::File) => {
                 let (mut file, stat) = disk.open_file(path)?;
                 if stat.size() > self.workspace.limits().load_bytes {
-                    return crate::content::hash_all(&mut file, path, self.call).map(Some);
+                    return yard_disk::hash_all(&mut file, path, self.call).map(Some);
                 }
                 read_all(&mut file, stat.size(), path).map(|bytes| Some(ContentHash::of(&bytes)))
             }
@@ -687,42 +687,4 @@ enum Provided {
     Nothing,
     NotFound,
     Again(Box<Again>),
-}
-
-/// A stored content as a staged file or link; `None` if the store does not have it.
-pub(crate) fn image(
-    workspace: &Workspace,
-    hash: &ContentHash,
-    kind: FileKind,
-    shape: &Shape,
-    path: &WsPath,
-) -> Result<Option<Staged>> {
-    let (disk, stage) = (&workspace.disk, &workspace.stage);
-    match workspace.store().content(hash).map_err(store_fault)? {
-        Some(bytes) if kind == FileKind::Link => stage.link(disk, &bytes, path).map(Some),
-        Some(bytes) => stage.file(disk, &bytes, shape, path).map(Some),
-        None => {
-            let located = workspace.store().locate(hash).map_err(store_fault)?;
-            match located.and_then(|located| located.kept) {
-                Some(name) if !is_whole(workspace, &name, hash) => Ok(None),
-                Some(name) => stage.copy_of_kept(disk, &name, shape, path).map(Some),
-                None => Ok(None),
-            }
-        }
-    }
-}
-
-/// Whether a kept file is what it stands for. Build output may have gone for room, and its file is one of
-/// the tree's, which anybody may have written into; any other may have been cut short by a power loss. A
-/// file that was found whole is not read again while it looks the same.
-pub(crate) fn is_whole(workspace: &Workspace, name: &str, hash: &ContentHash) -> bool {
-    let stage = &workspace.stage;
-    if !output::is_output(name) && stage.was_whole(name) {
-        return true;
-    }
-    let whole = stage.open_kept(name).is_ok_and(|mut file| is_content(&mut file, hash));
-    if whole {
-        stage.is_now_whole(name);
-    }
-    whole
 }

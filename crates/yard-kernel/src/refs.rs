@@ -9,8 +9,8 @@ use std::os::unix::ffi::OsStringExt as _;
 
 use yard_core::git::{self, Part};
 use yard_core::{Call, EffectKind, FileKind, Result, WsPath};
+use yard_disk::{Disk, EntryKind, Layer, RunFolder};
 
-use crate::disk::{Disk, EntryKind, Layer, RunFolder};
 use crate::workspace::Workspace;
 
 /// Where a run keeps the refs that its command rewound.

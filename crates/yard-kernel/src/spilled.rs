@@ -7,28 +7,14 @@
 //! listing, walk or search but its own. Nothing here opens a file.
 
 use yard_core::op::Entry;
-use yard_core::{Call, Fault, FaultCode, FileKind, FileType, Result, RunId, Subject, WsPath};
-
-use crate::disk::{Disk, Stat};
-use crate::workspace::Workspace;
+use yard_core::{Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath};
+use yard_disk::Stat;
 
 /// The folder that they are in, relative to the root.
 pub(crate) use yard_core::path::OUTPUT_NAME as FOLDER;
 
 /// Stands between a file's name and the byte to begin at.
 const FROM: u8 = b'@';
-
-/// The folder, as agents name it.
-pub(crate) fn folder() -> Result<WsPath> {
-    WsPath::root().join_bytes(FOLDER.as_bytes()).map_err(|error| {
-        Fault::new(FaultCode::BadPath, format!("{FOLDER} cannot be a path: {error}"))
-    })
-}
-
-/// The name of a stream's file.
-pub(crate) fn name_of(run: RunId, stream: &str) -> String {
-    format!("{run}.{stream}")
-}
 
 /// `<path>@<byte>` is the same output from that byte on: a line that is longer than an answer can then be
 /// read to its end also by who can only count lines.
@@ -55,7 +41,7 @@ pub(crate) fn check_free(path: &WsPath) -> Result<()> {
 }
 
 /// Nothing is kept at a path.
-fn not_kept(path: &WsPath) -> Fault {
+pub(crate) fn not_kept(path: &WsPath) -> Fault {
     let message = format!(
         "File not found: {path}. What a command said is kept only if it is longer than its answer, and only \
          for a while: the oldest goes first. List /{FOLDER} for what there is, or run the command again"
@@ -75,32 +61,6 @@ pub(crate) fn entry(path: WsPath, stat: &Stat) -> Entry {
         is_virtual: true,
         size: (!is_folder).then(|| stat.size()),
         updated_at: stat.modified(),
-    }
-}
-
-impl Workspace {
-    /// Where what a path names is: in the workspace, or with what commands said.
-    pub(crate) fn disk_of(&self, path: &WsPath) -> &Disk {
-        if path.is_command_output() { self.spills.disk() } else { &self.disk }
-    }
-
-    /// Whether a caller may see what is kept at a path: what a command said may hold anything that its own
-    /// caller could read. Whatever is no such output may be seen as far as this goes.
-    pub fn may_see_output(&self, path: &WsPath, call: &Call) -> bool {
-        let Some(reading) = call.reading() else { return true };
-        let name = match path.name() {
-            Some(name) if path.is_command_output() && path.parent() != Some(WsPath::root()) => name,
-            _ => return true,
-        };
-        let run = name.as_bytes().split(|byte| *byte == b'.').next();
-        let run = run.and_then(|run| std::str::from_utf8(run).ok()?.parse().ok());
-        let note = run.and_then(|run| self.spills.noted(run));
-        reading.may_see(&note.unwrap_or_default())
-    }
-
-    /// Looks at kept output, or the folder of it.
-    pub(crate) fn spilled(&self, path: &WsPath) -> Result<Stat> {
-        self.spills.disk().stat(path)?.ok_or_else(|| not_kept(path))
     }
 }
 

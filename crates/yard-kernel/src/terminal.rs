@@ -14,28 +14,21 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use yard_core::{Call, ChatId, Fault, FaultCode, Result, RunId, Timestamp, WsPath};
+use yard_disk::{Caches, Excerpt, RunFolder, Said, Spill, Whole};
+use yard_net::{HostTraffic, Proxy};
+use yard_sandbox::{Ended, LONGEST_LINE, Level, Limits, Patience, Pty, Sandbox, Size, Waiting};
 
-use crate::command::{ENDED, Site, ended_of, no_box, not_held, told};
-use crate::disk::{Caches, Excerpt, RunFolder, Said, Spill, Whole};
+use crate::boxed::Boxed;
 use crate::masks::Masks;
-use crate::net::{HostTraffic, Proxy};
 use crate::output;
-use crate::sandbox::{self, Ended, LONGEST_LINE, Level, Patience, Pty, Sandbox, Size, Waiting};
+use crate::run_files::{ENDED, LOG, NOTE, TOLD, ended_of, ended_text};
+use crate::site::{Command, Ground, Site, no_box, not_held};
 use crate::workspace::Workspace;
-use crate::{Boxed, Command, Ground};
 
 use ports::{BoxPorts, Connecting};
 use screen::Drawing;
 pub use screen::Screen;
 
-/// The name of what a terminal said, among what commands said.
-pub(crate) const LOG: &str = "terminal";
-/// Says what a terminal is, in the words of who opened it.
-pub(crate) const NOTE: &str = "terminal";
-/// How a terminal ended that nobody ended.
-pub(crate) const INTERRUPTED: &[u8] = b"interrupted";
-/// Says that somebody was told of it.
-pub(crate) const TOLD: &str = "told";
 /// A program that says nothing for so long is taken to wait, where it cannot be seen.
 const QUIET: Duration = Duration::from_millis(400);
 /// A program that waits for input only for moments, again and again, is taken to wait for it after so long. An
@@ -203,7 +196,7 @@ impl Workspace {
             changed: Condvar::new(),
             cancel: life.cancel_flag(),
         });
-        let limits = sandbox::Limits {
+        let limits = Limits {
             wall: new.command.wall,
             grace: GRACE,
             cpu_seconds: boxed.limits.cpu_seconds.map(|most| most.max(new.command.wall.as_secs())),
@@ -259,7 +252,7 @@ struct InBox {
     sandbox: Sandbox,
     caches: Arc<Caches>,
     site: Site,
-    limits: sandbox::Limits,
+    limits: Limits,
     connecting: Connecting,
     life: Call,
 }
@@ -538,7 +531,7 @@ impl Terminal {
             Ok(Err(error)) => Err(broken(&error).message().to_owned()),
             Err(_) => Err(BROKE_DOWN.to_owned()),
         };
-        let words = end.as_ref().map_or_else(|_| "code 126 - 0".to_owned(), told);
+        let words = end.as_ref().map_or_else(|_| "code 126 - 0".to_owned(), ended_text);
         // Without the mark it counts as interrupted, which is the safe side.
         let _ = folder.keep(ENDED, words.as_bytes());
         self.ends_with(end);

@@ -10,17 +10,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use yard_core::hash::ContentHasher;
-use yard_core::{
-    Call, ContentHash, Fault, FaultCode, FileState, Result, UploadId, VersionId, WsPath,
-};
-use yard_store::Prepared;
-
-use crate::content::read_all;
-use crate::disk::{Incoming, Shape, Staged, not_found};
-use crate::draft::{Current, Image, Planner};
-use crate::output;
-use crate::recovery::image;
-use crate::workspace::{Workspace, store_fault};
+use yard_core::{Call, ContentHash, Fault, FaultCode, Result, UploadId, WsPath};
+use yard_disk::{Disk, Incoming, Stage, Staged, read_all};
 
 /// The uploads of one process that arrived whole and wait for their place.
 #[derive(Default)]
@@ -29,6 +20,22 @@ pub(crate) struct Uploads(Mutex<HashMap<UploadId, Arc<Arrived>>>);
 impl Uploads {
     fn all(&self) -> MutexGuard<'_, HashMap<UploadId, Arc<Arrived>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins an upload.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        stage: &Arc<Stage>,
+        disk: &Disk,
+        call: &Call,
+    ) -> Result<Upload> {
+        Ok(Upload {
+            id: UploadId::new(call.world()),
+            incoming: stage.incoming(disk)?,
+            hasher: ContentHasher::new(),
+            size: 0,
+            uploads: Arc::clone(self),
+        })
     }
 
     /// What arrived under an id.
@@ -44,7 +51,7 @@ impl Uploads {
 pub(crate) struct Arrived {
     pub(crate) hash: ContentHash,
     pub(crate) size: u64,
-    staged: Staged,
+    pub(crate) staged: Staged,
 }
 
 impl Arrived {
@@ -128,92 +135,4 @@ impl fmt::Debug for Uploaded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Uploaded({}, {} bytes)", self.id, self.size)
     }
-}
-
-impl Workspace {
-    /// Begins an upload: room in the staging folder for bytes that come in pieces.
-    pub fn upload(&self, call: &Call) -> Result<Upload> {
-        Ok(Upload {
-            id: UploadId::new(call.world()),
-            incoming: self.stage.incoming(&self.disk)?,
-            hasher: ContentHasher::new(),
-            size: 0,
-            uploads: Arc::clone(&self.uploads),
-        })
-    }
-}
-
-impl Planner<'_> {
-    /// Makes what arrived ready to be put in its place, and its content ready to be kept.
-    pub(crate) fn receive(
-        &mut self,
-        arrived: &Arrived,
-        shape: &Shape,
-        path: &WsPath,
-    ) -> Result<Image> {
-        let Arrived { hash, size, staged } = arrived;
-        let known = self.store().locate(hash).map_err(store_fault)?;
-        // What is kept of build output may go.
-        if known.as_ref().is_none_or(output::may_go) {
-            // The hash tells a sweep whose content it is, should the step never come.
-            let name = format!("{hash}-{}", VersionId::new(self.call.world()));
-            self.draft.kept.push(staged.keep_too(&name, path)?);
-            self.draft.contents.push(Prepared::kept(*hash, *size, name));
-        }
-        let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
-        let staged = stage.copy(disk, staged.open(path)?, shape, path)?;
-        Ok(Image { hash: *hash, size: *size, staged })
-    }
-
-    /// Plans another state for a file that is too large to load and keeps its bytes.
-    pub(crate) fn rewrite_unloaded(&mut self, current: &Current, after: FileState) -> Result<()> {
-        let (workspace, path) = (self.workspace, &current.path);
-        let put = self.put_image(current, after, |_, shape| {
-            let (source, stat) = workspace.disk.open_seen(path, &current.stat)?;
-            let hash = current.content().ok_or_else(|| not_found(path))?;
-            let staged = workspace.stage.copy(&workspace.disk, source, shape, path)?;
-            Ok(Image { hash, size: stat.size(), staged })
-        });
-        put?;
-        self.keep_attributes(current)
-    }
-
-    /// Plans that a file gets a content that the store has, however large it is.
-    pub(crate) fn rewrite_as_stored(
-        &mut self,
-        current: &Current,
-        hash: ContentHash,
-        size: u64,
-        after: FileState,
-    ) -> Result<()> {
-        let (workspace, kind) = (self.workspace, after.kind);
-        let put = self.put_image(current, after, |_, shape| {
-            let staged = image(workspace, &hash, kind, shape, &current.path)?;
-            let staged = staged.ok_or_else(|| crate::op::version::lost(workspace, &hash))?;
-            Ok(Image { hash, size, staged })
-        });
-        put?;
-        self.keep_attributes(current)
-    }
-}
-
-/// Removes kept files that no content stands for: their steps never came. The caller holds the lock
-/// and is the only living process.
-pub(crate) fn sweep_kept(workspace: &Workspace) -> Result<()> {
-    let mut orphans = Vec::new();
-    for name in workspace.stage.kept_names() {
-        // Of build output there are thousands, and what is in the tree too is no orphan worth a look.
-        if output::is_output(&name) && workspace.stage.kept_alone(&name) == Some(0) {
-            continue;
-        }
-        let Some(hash) = name.split('-').next().and_then(|hex| hex.parse::<ContentHash>().ok())
-        else {
-            continue;
-        };
-        let located = workspace.store().locate(&hash).map_err(store_fault)?;
-        if located.and_then(|located| located.kept).as_ref() != Some(&name) {
-            orphans.push(name);
-        }
-    }
-    if orphans.is_empty() { Ok(()) } else { workspace.stage.remove_kept(&orphans) }
 }

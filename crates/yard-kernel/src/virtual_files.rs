@@ -12,15 +12,14 @@ use yard_core::op::Entry;
 use yard_core::{
     Call, Fault, FaultCode, FileId, FileKind, FileType, Name, Result, Subject, Timestamp, WsPath,
 };
+use yard_disk::{EntryKind, RawEntry, Stat};
 
-use crate::disk::{EntryKind, RawEntry, Spot, Stat};
 use crate::spilled;
-use crate::workspace::Workspace;
 
 /// The folder that they are in, relative to the root.
-const FOLDER: &[u8] = b"chats";
+pub(crate) const FOLDER: &[u8] = b"chats";
 /// How their names end.
-const ENDING: &[u8] = b".chat";
+pub(crate) const ENDING: &[u8] = b".chat";
 
 /// One file that is not on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +78,7 @@ fn reserved(path: &WsPath) -> Fault {
 }
 
 /// The name of the virtual file that a path would be.
-fn their_name(path: &WsPath) -> Option<Name> {
+pub(crate) fn their_name(path: &WsPath) -> Option<Name> {
     let name = path.name().filter(|name| name.as_bytes().ends_with(ENDING))?;
     path.parent().is_some_and(|folder| is_their_folder(&folder)).then_some(name)
 }
@@ -95,6 +94,11 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
+    /// None, where these paths are left out.
+    pub(crate) fn none(shadowed: Vec<WsPath>) -> Self {
+        Self { shadowed, ..Self::default() }
+    }
+
     /// One file alone.
     pub(crate) fn only(file: VirtualFile) -> Self {
         Self { files: vec![file], ..Self::default() }
@@ -107,7 +111,8 @@ impl Shown {
         Self { files: Vec::new(), shadowed }
     }
 
-    fn all(mut files: Vec<VirtualFile>) -> Self {
+    /// All of these.
+    pub(crate) fn all(mut files: Vec<VirtualFile>) -> Self {
         files.retain(|file| file.name.as_bytes().ends_with(ENDING));
         files.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
         Self { files, ..Self::default() }
@@ -176,6 +181,26 @@ impl Shown {
         Some(entries)
     }
 
+    /// What folders show on a walk.
+    pub(crate) fn listing(
+        &self,
+    ) -> impl Fn(&WsPath, Option<Vec<RawEntry>>) -> Option<Vec<RawEntry>> {
+        |folder, on_disk| self.among(folder, on_disk)
+    }
+
+    /// The same on a walk that passes the virtual files by, and what they shadow.
+    pub(crate) fn listing_without(
+        &self,
+    ) -> impl Fn(&WsPath, Option<Vec<RawEntry>>) -> Option<Vec<RawEntry>> {
+        |folder, on_disk| {
+            let mut entries = self.among(folder, on_disk)?;
+            if self.are_in(folder) {
+                entries.retain(|entry| self.find(&entry.name).is_none());
+            }
+            Some(entries)
+        }
+    }
+
     /// What a listing shows at a path, if it is one of them, or their folder and no such folder is on
     /// disk (`stat` says what is).
     pub(crate) fn entry(&self, path: &WsPath, stat: Option<&Stat>) -> Option<Entry> {
@@ -216,123 +241,6 @@ pub(crate) fn file_entry(path: &WsPath, file: &VirtualFile) -> Entry {
         is_virtual: true,
         size: Some(file.size),
         updated_at: file.updated_at,
-    }
-}
-
-impl Workspace {
-    /// The virtual files that a search or listing of a folder and all below it shows: all in their own folder,
-    /// none anywhere else.
-    pub(crate) fn shown_below(&self, folder: &WsPath) -> Result<Shown> {
-        if folder.is_root() {
-            return Ok(Shown { shadowed: self.shadowed_by_chats()?, ..Shown::default() });
-        }
-        if is_their_folder(folder) { self.all_shown() } else { Ok(Shown::default()) }
-    }
-
-    /// All virtual files: for a search whose patterns name their folder.
-    pub(crate) fn all_shown(&self) -> Result<Shown> {
-        match &self.virtual_files {
-            Some(files) => files.list().map(Shown::all),
-            None => Ok(Shown::default()),
-        }
-    }
-
-    /// The virtual files that the own entries of a folder need: all in their own folder; in the root, which
-    /// shows their folder alone, the newest.
-    pub(crate) fn shown_in(&self, folder: &WsPath) -> Result<Shown> {
-        match &self.virtual_files {
-            Some(files) if folder.is_root() => {
-                Ok(Shown::all(files.newest()?.into_iter().collect()))
-            }
-            _ => self.shown_below(folder),
-        }
-    }
-
-    /// The virtual file at a path.
-    pub(crate) fn virtual_file(&self, path: &WsPath) -> Result<Option<VirtualFile>> {
-        match (&self.virtual_files, is_reserved(path)) {
-            (Some(files), true) => their_name(path).map_or(Ok(None), |name| files.find(&name)),
-            _ => Ok(None),
-        }
-    }
-
-    /// The text of the virtual file at a path.
-    pub(crate) fn virtual_text(&self, path: &WsPath, call: &Call) -> Result<Option<Vec<u8>>> {
-        match (&self.virtual_files, is_reserved(path)) {
-            (Some(files), true) => {
-                their_name(path).map_or(Ok(None), |name| files.text(&name, call))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// Where a path that is looked at leads, if its links lead to a place of virtual files, or to what
-    /// commands said.
-    pub(crate) fn leads_to_theirs(&self, asked: &WsPath, spot: &Spot) -> Option<WsPath> {
-        let (Spot::Present { path, .. } | Spot::Missing { path }) = spot else { return None };
-        let chats = self.virtual_files.is_some() && (is_reserved(path) || is_their_folder(path));
-        let theirs = chats || path.is_command_output();
-        (theirs && path != asked).then(|| path.clone())
-    }
-
-    /// Finds what a path means that is about to change: a fault if that is reserved, as it was asked
-    /// for or after its links are resolved.
-    pub(crate) fn locate_to_change(&self, path: &WsPath, follow: bool) -> Result<Spot> {
-        check_free(path)?;
-        let spot = self.disk.locate(path, follow)?;
-        if let Spot::Present { path, .. } | Spot::Missing { path } = &spot {
-            check_free(path)?;
-        }
-        Ok(spot)
-    }
-
-    /// As [`Workspace::locate_to_change`], for what is to leave its place; a link at the end is itself.
-    pub(crate) fn locate_to_take(&self, path: &WsPath) -> Result<Spot> {
-        self.check_no_chats_in(path)?;
-        self.locate_to_change(path, false)
-    }
-
-    /// A fault if a path is the folder of virtual files and there are any: it stays where it is.
-    pub(crate) fn check_no_chats_in(&self, path: &WsPath) -> Result<()> {
-        if !is_their_folder(path) || !self.shown_below(path)?.are_in(path) {
-            return Ok(());
-        }
-        let message = format!(
-            "{path} holds the transcripts of chats, which the system manages: it cannot be moved, removed \
-             or replaced. Chats are removed by the chats API (/api/v1/workspaces/{{id}}/chats)"
-        );
-        Err(Fault::new(FaultCode::BadPath, message).about(Subject::Path))
-    }
-
-    /// What is on disk and cannot be seen, because a virtual file or their folder is in its place, or what
-    /// commands said.
-    pub(crate) fn shadowed(&self) -> Result<Vec<WsPath>> {
-        let mut shadowed = vec![spilled::folder()?];
-        if self.disk.stat(&shadowed[0])?.is_none() {
-            shadowed.clear();
-        }
-        shadowed.extend(self.shadowed_by_chats()?);
-        Ok(shadowed)
-    }
-
-    fn shadowed_by_chats(&self) -> Result<Vec<WsPath>> {
-        let Some(files) = &self.virtual_files else { return Ok(Vec::new()) };
-        let Ok(folder) = WsPath::root().join_bytes(FOLDER) else { return Ok(Vec::new()) };
-        let Some(stat) = self.disk.stat(&folder)? else { return Ok(Vec::new()) };
-        if !stat.is(FileKind::Folder) {
-            return Ok(if files.newest()?.is_some() { vec![folder] } else { Vec::new() });
-        }
-        // A folder that cannot be listed shows nothing that could be left out.
-        let Ok(listed) = self.disk.list(&folder) else { return Ok(Vec::new()) };
-        let mut shadowed = Vec::new();
-        for entry in listed.into_iter().filter(|entry| entry.name.ends_with(ENDING)) {
-            let Ok(path) = folder.join_bytes(&entry.name) else { continue };
-            if self.virtual_file(&path)?.is_some() {
-                shadowed.push(path);
-            }
-        }
-        shadowed.sort_unstable();
-        Ok(shadowed)
     }
 }
 

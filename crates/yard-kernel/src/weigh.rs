@@ -9,7 +9,7 @@ mod pointed;
 mod repository;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use yard_core::git::{self, Part};
 use yard_core::op::{Land, Operation as _};
@@ -17,31 +17,19 @@ use yard_core::survival::Survival;
 use yard_core::{
     Call, ContentHash, Effect, EffectKind, FileId, FileKind, PathEffect, Result, Whose, WsPath,
 };
-use yard_store::{ByOthers, NewChange, Seq};
+use yard_disk::{EntryKind, read_all};
+use yard_store::{ByOthers, NewChange};
 
-use crate::content::read_all;
-use crate::disk::EntryKind;
 use crate::draft::Draft;
 use crate::output::{Ignoring, Outputs};
+use crate::pointers::Pointed;
 use crate::preview;
-use crate::workspace::{Workspace, store_fault};
-use crate::{Deed, Proposal};
-
-pub(crate) use pointed::Pointers;
+use crate::proposal::{Deed, Proposal};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 /// Entries of a folder that moves, up to which each is asked whose it is.
 const MOST_MOVED: usize = 1_000;
-/// Files of which it is remembered who else changed them.
-const MOST_REMEMBERED: usize = 4_096;
-
-/// What is known of who else changed a file: up to which step it was looked at, and what was found.
-type Looked = (Seq, Option<ByOthers>);
-
-/// Who else changed files, as far as that was looked at: a history only grows, so that only what is new has
-/// to be looked at again.
-#[derive(Debug, Default)]
-pub(crate) struct OthersSeen(Mutex<HashMap<(FileId, Option<String>), Looked>>);
-
 impl Workspace {
     /// Finds out about a proposal what only the kernel can know. `edits` says that the operation names what
     /// it changes.
@@ -81,18 +69,11 @@ impl Workspace {
     /// The newest change of a file that was made outside of the caller's chat.
     fn last_by_others(&self, file: FileId, whose: &Whose) -> Result<Option<ByOthers>> {
         let key = (file, whose.chat.map(|chat| chat.to_string()).or(whose.default_of.clone()));
-        let known = |seen: &OthersSeen| {
-            seen.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied()
-        };
-        let (since, before) = known(&self.others_seen).unwrap_or_default();
+        let (since, before) = self.others_seen.of(&key).unwrap_or_default();
         let head = self.store().head().map_err(store_fault)?;
         let newer = self.store().last_by_others(file, whose, since).map_err(store_fault)?;
         let found = newer.or(before);
-        let mut seen = self.others_seen.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() >= MOST_REMEMBERED {
-            seen.clear();
-        }
-        seen.insert(key, (head, found));
+        self.others_seen.remember(key, (head, found));
         Ok(found)
     }
 }
@@ -112,7 +93,7 @@ struct Scales<'a> {
     /// Every path at which something is after the change that was not there before.
     new_places: HashSet<&'a WsPath>,
     repositories: HashMap<WsPath, bool>,
-    pointers: HashMap<WsPath, Option<Arc<pointed::Pointed>>>,
+    pointers: HashMap<WsPath, Option<Arc<Pointed>>>,
 }
 
 impl<'a> Scales<'a> {
@@ -239,7 +220,7 @@ impl<'a> Scales<'a> {
     /// Whether a file on disk is what the history says.
     fn has_content(&self, path: &WsPath, content: Option<ContentHash>) -> Result<bool> {
         let (mut file, _) = self.workspace.disk.open_listed(path)?;
-        let hash = crate::content::hash_all(&mut file, path, self.call)?;
+        let hash = yard_disk::hash_all(&mut file, path, self.call)?;
         Ok(Some(hash) == content)
     }
 

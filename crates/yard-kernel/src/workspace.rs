@@ -4,52 +4,32 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use yard_code::CodeIndex;
 use yard_core::{
-    Call, ContentHash, Fault, FaultCode, FileId, FileKind, Limits, ProcessId, Result, World, WsPath,
+    Call, ContentHash, Fault, FaultCode, FileId, FileKind, Limits, ProcessId, Result, WsPath,
 };
-use yard_store::{AuditEntry, Remembered, Signature, Store, StoreError};
+use yard_disk::{Caches, Disk, Homes, Locks, Processes, Runs, Sockets, Spills, Spot, Stage};
+use yard_sandbox::Limits as CommandLimits;
+use yard_store::{AuditEntry, Remembered, Signature, Store};
 
 use crate::belonging::check_root;
-use crate::code::CodeIndex;
-use crate::disk::{
-    Caches, Disk, Homes, Locks, Probe, Processes, Resolution, Runs, Sockets, Spills, Spot, Stage,
-};
+use crate::boxed::Boxed;
 use crate::flusher::Flusher;
 use crate::glimpse::Glimpses;
-use crate::journal::{Journal, Signed, Verdict};
-use crate::op::purge;
+use crate::journal::Journal;
+use crate::opening::Opening;
+use crate::others_seen::OthersSeen;
+use crate::pointers::Pointers;
 use crate::recent::{InParts, Recent};
-use crate::upload::{Uploads, sweep_kept};
-use crate::weigh::{OthersSeen, Pointers};
-use crate::{Boxed, Committed, Deed, Proposal, VirtualFiles, leftovers, recovery, sandbox};
+use crate::store_fault::store_fault;
+use crate::upload::{Upload, Uploads};
+use crate::virtual_files::VirtualFiles;
 
 /// How many signatures are remembered in memory before they are handed to the store.
 const REMEMBERED: usize = 4_096;
 
 /// How many signatures of what was just recorded are remembered.
 const RECORDED: usize = 65_536;
-
-/// What a workspace is opened with.
-pub struct Opening {
-    /// The directory that agents work in.
-    pub root: PathBuf,
-    /// This workspace's own folder in the data folder; it exists and is not inside the root.
-    pub state_dir: PathBuf,
-    /// What survives.
-    pub store: Arc<dyn Store>,
-    /// Bounds.
-    pub limits: Limits,
-    /// Clock, dice and boot.
-    pub world: Arc<dyn World>,
-    /// Hears of every disk call; only tests have one.
-    pub probe: Option<Arc<dyn Probe>>,
-    /// How paths are resolved.
-    pub resolution: Resolution,
-    /// Files that are not on disk, if there are any.
-    pub virtual_files: Option<Arc<dyn VirtualFiles>>,
-    /// Where commands run, if they do.
-    pub boxed: Option<Boxed>,
-}
 
 /// One workspace.
 pub struct Workspace {
@@ -82,8 +62,8 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Opens a workspace and finishes what a crash left unfinished.
-    pub fn open(opening: Opening) -> Result<Self> {
+    /// A workspace as it is found: what a crash left unfinished is still to be finished.
+    pub(crate) fn found(opening: Opening) -> Result<Self> {
         let disk = Disk::open(&opening.root, opening.resolution, opening.probe.clone())?;
         let disk = Arc::new(disk);
         check_apart(&disk, &opening.state_dir)?;
@@ -91,7 +71,7 @@ impl Workspace {
         let locks = Locks::open(&opening.state_dir)?;
         let stage = Arc::new(Stage::open(&disk, &opening.state_dir, opening.world.random())?);
         let runs = Runs::open(&opening.state_dir)?;
-        let workspace = Self {
+        Ok(Self {
             folder_mode: stage.folder_mode()?,
             flusher: Flusher::new(Arc::clone(&disk), Arc::clone(&opening.store)),
             disk,
@@ -117,26 +97,7 @@ impl Workspace {
             limits: opening.limits,
             seen: Mutex::default(),
             recorded: Mutex::default(),
-        };
-        workspace.settle(&Call::new(opening.world))?;
-        Ok(workspace)
-    }
-
-    fn settle(&self, call: &Call) -> Result<()> {
-        self.flusher.is_flushed_to(self.store.projected().map_err(store_fault)?.seq);
-        let _lock = self.locks.acquire(call)?;
-        let alone = self.locks.enter();
-        recovery::settle(self, call)?;
-        purge::bury(self)?;
-        if alone {
-            leftovers::rescue(self, call)?;
-            sweep_kept(self)?;
-            self.sweep_runs(call)?;
-            self.homes.sweep(call.world().now())?;
-            self.stage.sweep();
-        }
-        self.spills.sweep(&self.keeping(), call.world().now(), None);
-        self.locks.share()
+        })
     }
 
     /// This process, as the store names it from now on: [`Workspace::is_alive`] is true of it, in every
@@ -155,6 +116,11 @@ impl Workspace {
         self.locks.is_free()
     }
 
+    /// Begins an upload: room in the staging folder for bytes that come in pieces.
+    pub fn upload(&self, call: &Call) -> Result<Upload> {
+        self.uploads.begin(&self.stage, &self.disk, call)
+    }
+
     /// The bounds of this workspace.
     pub fn limits(&self) -> &Limits {
         &self.limits
@@ -167,8 +133,8 @@ impl Workspace {
     }
 
     /// What a command may use here.
-    pub fn command_limits(&self) -> sandbox::Limits {
-        self.boxed.as_ref().map_or_else(sandbox::Limits::default, |boxed| boxed.limits)
+    pub fn command_limits(&self) -> CommandLimits {
+        self.boxed.as_ref().map_or_else(CommandLimits::default, |boxed| boxed.limits)
     }
 
     /// The canonical path of the directory on this machine.
@@ -201,31 +167,6 @@ impl Workspace {
             Spot::Present { stat, .. } => Some(stat.kind.known().unwrap_or(FileKind::File)),
             Spot::Missing { .. } | Spot::Blocked { .. } => None,
         })
-    }
-
-    /// Makes a proposal so: durable and visible, or not at all.
-    pub fn commit<A>(
-        &self,
-        proposal: Proposal<A>,
-        signed: Signed,
-        call: &Call,
-    ) -> Result<Committed<A>> {
-        self.check_root()?;
-        let _changing = self.glimpses.changing();
-        self.land(proposal, signed, call)
-    }
-
-    fn land<A>(&self, proposal: Proposal<A>, signed: Signed, call: &Call) -> Result<Committed<A>> {
-        match proposal.deed {
-            Deed::Step { draft, answer } => match self.journal.submit(self, draft, signed, call)? {
-                Verdict::Done => Ok(Committed::Done(answer)),
-                Verdict::Moved => Ok(Committed::Moved),
-            },
-            Deed::Purge { files, answer } => match purge::land(self, &files, signed, call)? {
-                Some(purged) => Ok(Committed::Done(answer(purged))),
-                None => Ok(Committed::Moved),
-            },
-        }
     }
 
     /// Leaves the audit row of something that is no step: a denial, the start of a command.
@@ -300,16 +241,4 @@ fn check_apart(disk: &Disk, state_dir: &std::path::Path) -> Result<()> {
         String::from_utf8_lossy(disk.host_root())
     );
     Err(Fault::new(FaultCode::BadArgument, message))
-}
-
-/// A store's error in the words of a call.
-pub fn store_fault(error: StoreError) -> Fault {
-    let code = match &error {
-        StoreError::Moved { .. } | StoreError::Misfit(_) => FaultCode::Stale,
-        StoreError::Full => FaultCode::DiskFull,
-        StoreError::Refused(_) => FaultCode::WriteRefused,
-        StoreError::Format { .. } => FaultCode::Unavailable,
-        StoreError::Io(_) | StoreError::Corrupt(_) => FaultCode::Io,
-    };
-    Fault::new(code, error.to_string())
 }

@@ -11,10 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use yard_core::op::{self, Operation};
 use yard_core::{Call, ContentHash, Result, World, WsPath};
+use yard_disk::{DiskCall, Probe};
 use yard_gate::{
     Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts,
 };
-use yard_kernel::{DiskCall, Opening, Probe, Workspace};
+use yard_kernel::{Opening, Workspace};
 use yard_store::SqliteStore;
 
 use crate::Plan;

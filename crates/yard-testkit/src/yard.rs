@@ -9,11 +9,12 @@ use tempfile::TempDir;
 use yard_core::op::Operation;
 use yard_core::{Call, Limits, Result, World};
 use yard_dialects::{Answer, Catalog};
+use yard_disk::{Probe, Resolution};
 use yard_gate::{
     Actor, Asks, Execute, Net, OpenWorkspace, Origin, Outcome, Policy, Resolve, Session,
     Transcripts, Web,
 };
-use yard_kernel::{Boxed, Opening, Probe, Resolution, VirtualFiles, Workspace};
+use yard_kernel::{Boxed, Opening, VirtualFiles, Workspace};
 use yard_store::{SqliteStore, Store};
 
 use crate::RealWorld;

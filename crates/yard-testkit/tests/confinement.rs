@@ -21,8 +21,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use yard_core::Limits;
+use yard_disk::Resolution;
 use yard_gate::OpenWorkspace;
-use yard_kernel::{Opening, Resolution, Workspace};
+use yard_kernel::{Opening, Workspace};
 use yard_store::SqliteStore;
 use yard_testkit::probe::{soak, staged, tree};
 use yard_testkit::{Folders, Plan, RealWorld, Yard};

@@ -14,7 +14,7 @@ use yard_core::op::{
     ShowVersion, Trash, Undo, Verify, Write,
 };
 use yard_core::{ContentHash, FaultCode, FileId, Limits, VersionId, WsPath};
-use yard_kernel::{DiskCall, Probe};
+use yard_disk::{DiskCall, Probe};
 use yard_store::sqlite::Options;
 use yard_store::{SqliteStore, Store};
 use yard_testkit::failing::{Answer, FailingStore, When};

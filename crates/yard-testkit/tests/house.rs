@@ -16,12 +16,13 @@ use serde_json::json;
 use tempfile::TempDir;
 use yard_core::{Call, Fault, FaultCode, Limits, Result, Role, WorkspaceId, World};
 use yard_dialects::Catalog;
+use yard_disk::Resolution;
 use yard_gate::admin::{
     Entered, House, Identity, LoggedIn, NewKey, NewPerson, NewWorkspace, Opener, Refusal, Rules,
 };
 use yard_gate::registry::WorkspaceRow;
 use yard_gate::{OpenWorkspace, Session, Transcripts};
-use yard_kernel::{Opening, Resolution, Workspace};
+use yard_kernel::{Opening, Workspace};
 use yard_store::{AuditEntry, SqliteRegistry, SqliteStore};
 use yard_testkit::FakeWorld;
 

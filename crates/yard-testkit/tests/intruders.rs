@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use yard_core::ContentHash;
 use yard_core::op::{History, HistoryOf, Undo};
-use yard_kernel::{DiskCall, Probe};
+use yard_disk::{DiskCall, Probe};
 use yard_store::{SqliteStore, Store};
 use yard_testkit::probe::rm;
 use yard_testkit::{Folders, Plan, Yard};

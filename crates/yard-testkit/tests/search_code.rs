@@ -419,9 +419,9 @@ fn a6_searches_at_the_same_time_share_one_build() {
 #[derive(Default)]
 struct Opens(std::sync::atomic::AtomicUsize);
 
-impl yard_kernel::Probe for Opens {
-    fn before(&self, call: yard_kernel::DiskCall) -> std::io::Result<()> {
-        if call == yard_kernel::DiskCall::Open {
+impl yard_disk::Probe for Opens {
+    fn before(&self, call: yard_disk::DiskCall) -> std::io::Result<()> {
+        if call == yard_disk::DiskCall::Open {
             self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
         Ok(())

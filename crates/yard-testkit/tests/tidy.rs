@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 const FILES: &[&str] = &[
     "crates/yard-store/src/blobs",
     "crates/yard-store/src/sqlite",
-    "crates/yard-kernel/src/disk",
-    "crates/yard-kernel/src/sandbox",
+    "crates/yard-disk/",
+    "crates/yard-sandbox/",
     "crates/yard-cli/src/hidden_programs.rs",
     "crates/yard-cli/src/certificates.rs",
     "crates/yard-cli/src/package_indexes.rs",
@@ -36,14 +36,11 @@ const WORLDLY: [(&str, &[&str]); 12] = [
     ("File::create", FILES),
     ("File::options", FILES),
     ("OpenOptions", FILES),
-    (
-        "rustix::fs",
-        &["crates/yard-kernel/src/disk", "crates/yard-kernel/src/sandbox", "crates/yard-testkit/"],
-    ),
+    ("rustix::fs", &["crates/yard-disk/", "crates/yard-sandbox/", "crates/yard-testkit/"]),
     (
         "std::process",
         &[
-            "crates/yard-kernel/src/sandbox",
+            "crates/yard-sandbox/",
             "crates/yard-cli/src/git_identity.rs",
             "crates/yard-cli/src/main.rs",
             "crates/yard-testkit/",
@@ -56,9 +53,10 @@ const WORLDLY: [(&str, &[&str]); 12] = [
             "crates/yard-cli/src/command/serve.rs",
             "crates/yard-cli/src/config.rs",
             "crates/yard-cli/src/port_forwards.rs",
-            "crates/yard-kernel/src/net",
+            "crates/yard-net/",
+            "crates/yard-kernel/src/box_sockets.rs",
             "crates/yard-kernel/src/ports.rs",
-            "crates/yard-kernel/src/sandbox",
+            "crates/yard-sandbox/",
             "crates/yard-kernel/src/terminal/ports.rs",
             "crates/yard-testkit/",
         ],
@@ -66,7 +64,7 @@ const WORLDLY: [(&str, &[&str]); 12] = [
     // The filter asks which processor this was built for.
     (
         "std::env",
-        &["crates/yard-cli/", "crates/yard-kernel/src/sandbox/filter.rs", "crates/yard-testkit/"],
+        &["crates/yard-cli/", "crates/yard-sandbox/src/filter.rs", "crates/yard-testkit/"],
     ),
     ("SystemTime", &["crates/yard-cli/src/world.rs", "crates/yard-testkit/"]),
     // A stopwatch: how long something took, never what time it is.
@@ -74,7 +72,7 @@ const WORLDLY: [(&str, &[&str]); 12] = [
         "Instant::now",
         &[
             "crates/yard-testkit/",
-            "crates/yard-kernel/src/sandbox",
+            "crates/yard-sandbox/",
             "crates/yard-server/src/http/answer.rs",
             "crates/yard-server/src/http/mcp.rs",
             "crates/yard-server/src/listen/attentive.rs",
@@ -388,7 +386,7 @@ fn only_named_places_touch_the_world() {
 #[test]
 fn two_files_alone_are_unsafe() {
     const UNSAFE: [&str; 2] =
-        ["crates/yard-kernel/src/sandbox/syscall.rs", "crates/yard-store/src/sqlite/log.rs"];
+        ["crates/yard-sandbox/src/syscall.rs", "crates/yard-store/src/sqlite/log.rs"];
     let sources = sources();
     let broken: Vec<String> = [concat!("unsafe", " {"), concat!("unsafe", "_code")]
         .iter()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use yard_core::WsPath;
 use yard_gate::{Actor, Leftover};
-use yard_kernel::sandbox::{Finding, Level, Limits, Sandbox, Wish};
+use yard_sandbox::{Finding, Level, Limits, Sandbox, Wish};
 
 use crate::config::{self, Config};
 use crate::door::Door;

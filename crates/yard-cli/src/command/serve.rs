@@ -10,7 +10,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use yard_core::{ContentHash, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::admin::{House, Refusal, Rules};
-use yard_kernel::sandbox::Level;
+use yard_sandbox::Level;
 use yard_server::{App, Listening, Settings};
 use yard_store::SqliteRegistry;
 

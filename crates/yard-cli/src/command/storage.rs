@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use yard_core::FaultCode;
-use yard_kernel::Keeping;
+use yard_disk::Keeping;
 
 use crate::boxes;
 use crate::config::{self, Config};

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use serde_json::json;
-use yard_kernel::sandbox::{Sandbox, Walls, Wish};
 use yard_kernel::{Boxed, Ground};
+use yard_sandbox::{Sandbox, Walls, Wish};
 use yard_testkit::{Folders, Plan, Yard};
 
 use crate::ground::{plan, shell_as, times};

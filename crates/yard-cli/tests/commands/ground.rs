@@ -11,7 +11,7 @@ use yard_core::{ApprovalId, Author, ContentHash, StepId};
 use yard_dialects::Answer;
 use yard_gate::{Actor, Awaited, Policy, Ruling, Scope, Session};
 use yard_kernel::Boxed;
-use yard_kernel::sandbox::{Sandbox, Wish};
+use yard_sandbox::{Sandbox, Wish};
 use yard_testkit::{Folders, Plan, Yard};
 
 /// How often something is tried: the soak ten times as often.
@@ -30,7 +30,7 @@ pub(crate) fn plan() -> Plan {
 pub(crate) fn yard() -> Yard {
     let yard = Yard::open(&Folders::new(), plan()).expect("a fresh yard opens");
     let level = yard.workspace().box_level().unwrap();
-    assert_eq!(level, yard_kernel::sandbox::Level::Full, "these tests need a machine with boxes");
+    assert_eq!(level, yard_sandbox::Level::Full, "these tests need a machine with boxes");
     yard
 }
 

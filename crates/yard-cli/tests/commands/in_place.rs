@@ -10,7 +10,7 @@ use yard_core::Author;
 use yard_core::op::Undo;
 use yard_gate::ApprovalStatus;
 use yard_kernel::Boxed;
-use yard_kernel::sandbox::{Level, Sandbox, Walls, Wish};
+use yard_sandbox::{Level, Sandbox, Walls, Wish};
 use yard_testkit::{Folders, Plan, Yard};
 
 use crate::ground::{asked, decide, differences, guarded, newest, picture, shell, shell_as};

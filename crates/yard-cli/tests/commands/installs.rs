@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use yard_core::op::Undo;
 use yard_dialects::Answer;
 use yard_gate::{Actor, Policy, Ruling, Scope, Web};
-use yard_kernel::net::Net;
+use yard_net::Net;
 use yard_testkit::{Folders, Plan, Yard};
 
 use crate::ground::{asked, decide, guarded, newest, plan};

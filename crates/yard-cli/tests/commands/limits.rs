@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use yard_kernel::Boxed;
-use yard_kernel::sandbox::{Limits, Sandbox, Wish};
+use yard_sandbox::{Limits, Sandbox, Wish};
 use yard_testkit::{Folders, Plan, Yard};
 
 use crate::ground::shell;

@@ -9,7 +9,6 @@
     clippy::print_stdout,
     reason = "tests drive real processes"
 )]
-#![cfg(target_os = "linux")]
 
 mod answers;
 mod approved;

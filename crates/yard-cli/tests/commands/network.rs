@@ -92,7 +92,7 @@ pub(crate) fn way_to(places: &[(&str, u16)]) -> Web {
 pub(crate) fn yard_with(web: Web) -> Yard {
     let yard = Yard::open(&Folders::new(), Plan { web, ..plan() }).unwrap();
     let level = yard.workspace().box_level().unwrap();
-    assert_eq!(level, yard_kernel::sandbox::Level::Full, "these tests need a machine with boxes");
+    assert_eq!(level, yard_sandbox::Level::Full, "these tests need a machine with boxes");
     yard
 }
 

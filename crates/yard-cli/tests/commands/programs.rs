@@ -9,7 +9,7 @@ use serde_json::Value;
 use yard_dialects::Answer;
 use yard_gate::Web;
 use yard_kernel::Boxed;
-use yard_kernel::sandbox::{Sandbox, Wish};
+use yard_sandbox::{Sandbox, Wish};
 use yard_testkit::{Folders, Plan, Yard};
 
 const PYTHON_PACKAGES: [&str; 2] = ["pytest==9.2.0", "ruff==0.17.4"];

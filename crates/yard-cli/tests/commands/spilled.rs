@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use yard_dialects::Answer;
-use yard_kernel::Keeping;
+use yard_disk::Keeping;
 use yard_testkit::{Folders, Plan, Yard};
 
 use crate::ground::{plan, shell};

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use yard_kernel::sandbox::{Exit, Hear, Layer, Level, Stopped, Walls, Wish};
+use yard_sandbox::{Exit, Hear, Layer, Level, Stopped, Walls, Wish};
 
 use crate::ground::{Ground, as_root_and_user, call, sandbox, sandbox_with};
 

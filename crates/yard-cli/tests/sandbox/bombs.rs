@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use yard_kernel::sandbox::{Exit, Hear, Layer, Sandbox, Stopped, Walls, Wish};
+use yard_sandbox::{Exit, Hear, Layer, Sandbox, Stopped, Walls, Wish};
 
 use crate::escapes::running;
 use crate::ground::{Ground, as_root_and_user, sandbox, sandbox_with};

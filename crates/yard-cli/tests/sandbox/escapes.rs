@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::process::{Child, Command, Stdio};
 
-use yard_kernel::sandbox::{Layer, Level, Sandbox, Walls, Wish};
+use yard_sandbox::{Layer, Level, Sandbox, Walls, Wish};
 
 use crate::cases::{CASES, Case, N, W, WORDS};
 use crate::ground::{Ground, as_root_and_user, sandbox, sandbox_with};

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 use yard_core::{Call, Timestamp, World};
-use yard_kernel::sandbox::{Ended, Exit, Hear, Layer, Limits, Order, Sandbox, Wish, empty_scratch};
+use yard_sandbox::{Ended, Exit, Hear, Layer, Limits, Order, Sandbox, Wish, empty_scratch};
 
 /// Where the helper is: set for the copy of a test that runs as the ordinary user, and by hand to
 /// measure another build.

@@ -1,6 +1,5 @@
 //! The box, driven through the real binary as its helper, as root and as an ordinary user.
 
-#![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

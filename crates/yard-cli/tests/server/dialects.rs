@@ -59,7 +59,6 @@ fn a7_definitions_come_as_each_vendor_takes_them() {
     assert!(known[3]["approval"].as_str().unwrap().contains("replaces or removes"), "{known}");
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn r13_what_a_command_said_is_for_members_alone() {
     let mut server = Server::start_with(&[("TOOLYARD__COMMANDS__OUTPUT_MIB", "1")]);

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Map, Value, json};
 use yard_core::Limits;
 use yard_dialects::Answer;
+use yard_disk::{DiskCall, Probe};
 use yard_gate::{Actor, Mount, Named, Policy, Session};
-use yard_kernel::{DiskCall, Probe};
 use yard_testkit::{Folders, Plan, Yard};
 
 use crate::listed::Failing;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use yard_core::Call;
 use yard_core::op::TakeIn;
 use yard_kernel::Ground;
-use yard_kernel::sandbox::Patience;
+use yard_sandbox::Patience;
 
 use super::{Held, held};
 use crate::{Asks, Origin, Session};

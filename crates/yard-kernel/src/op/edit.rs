@@ -3,13 +3,13 @@
 use yard_core::op::{Changed, Edit, Edited};
 use yard_core::{Call, Fault, Result, Subject, WsPath, replace};
 
-use crate::content::check_loadable;
-use crate::disk::{EntryKind, Spot, is_folder, not_found, special};
-use crate::draft::{Large, NewContent, Planner};
+use crate::load_limits::check_loadable;
 use crate::op::stale;
+use crate::planner::{Large, NewContent, Planner};
+use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 use yard_core::FileKind;
+use yard_disk::{EntryKind, Spot, is_folder, not_found, special};
 
 impl Execute for Edit {
     const EDITS: bool = true;

@@ -3,11 +3,11 @@
 
 use yard_core::op::{FETCH_BYTES, Fetch, Fetched};
 use yard_core::{Call, Effect, EffectKind, Result, WsPath};
+use yard_disk::read_range;
 
-use crate::content::read_range;
 use crate::op::fingerprint::changed_meanwhile;
+use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 impl Execute for Fetch {
     fn asked(&self) -> Vec<WsPath> {

@@ -9,16 +9,15 @@ use yard_core::op::{Find, FindBy, Found};
 use yard_core::{
     Call, Effect, EffectKind, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath,
 };
+use yard_disk::Stats;
+use yard_search::{Flow, Globs, GlobsBuilder, Rules, Visit, Walk};
 
-use crate::disk::Stats;
-use crate::globs::{Globs, GlobsBuilder};
 use crate::op::broke_off;
 use crate::op::list::{Lookup, as_folder, folder_at};
+use crate::proposal::{Execute, Planned};
 use crate::spilled;
 use crate::virtual_files::{Shown, names_their_folder};
-use crate::walk::{Flow, Rules, Visit, Walk};
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 /// Visits that go to the thread that looks at them at once; few, so that a small limit stops early.
 const CHUNK: usize = 64;
@@ -60,7 +59,8 @@ impl Execute for Find {
             let walking = scope.spawn(|| {
                 let rules =
                     Rules { recursive: self.recursive, include_ignored: self.include_ignored };
-                let way = Walk::new(workspace.disk_of(&base), call, rules).showing(&shown);
+                let listing = shown.listing();
+                let way = Walk::new(workspace.disk_of(&base), call, rules).showing(&listing);
                 walk(self, call, way, &base, &names, sender)
             });
             let searched = search.all(receiver);

@@ -14,13 +14,13 @@ use std::thread;
 
 use yard_core::op::{Grep, GrepAnswer};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, FileKind, Result, Subject, WsPath};
+use yard_disk::EntryKind;
+use yard_search::{Flow, Rules, Walk, is_passing, regex};
 
-use crate::disk::EntryKind;
 use crate::op::list::{Place, place_at};
+use crate::proposal::{Execute, Planned};
 use crate::virtual_files::Shown;
-use crate::walk::{Flow, Rules, Walk};
 use crate::workspace::Workspace;
-use crate::{Execute, Planned, regex};
 
 use collect::Collected;
 use filter::Filter;
@@ -134,7 +134,8 @@ impl Run<'_> {
     ) -> Result<LeftOut> {
         let rules = Rules { recursive: true, include_ignored: self.grep.include_ignored };
         let disk = self.workspace.disk_of(folder);
-        let mut walk = Walk::new(disk, self.call, rules).showing(self.shown);
+        let listing = self.shown.listing();
+        let mut walk = Walk::new(disk, self.call, rules).showing(&listing);
         let mut chunk = Chunk { first: 0, paths: Vec::new() };
         let (mut seen, mut withheld) = (0, 0);
         walk.run(folder, &mut |visit| {
@@ -204,19 +205,6 @@ impl Shared {
 
 fn unlocked<T>(mutex: Mutex<T>) -> T {
     mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A file that vanished, may not be read or is no text is not in the answer; the others are.
-pub(crate) fn is_passing(code: FaultCode) -> bool {
-    matches!(
-        code,
-        FaultCode::NotFound
-            | FaultCode::ReadRefused
-            | FaultCode::PathOutside
-            | FaultCode::IsFolder
-            | FaultCode::NotFolder
-            | FaultCode::Binary
-    )
 }
 
 /// The fault for a pattern that cannot be used.

@@ -4,11 +4,12 @@ use yard_core::op::{History, HistoryAnswer, HistoryEntry, HistoryOf};
 use yard_core::{
     Call, Effect, EffectKind, Fault, FaultCode, FileId, Result, StepId, Subject, WsPath,
 };
+use yard_disk::Spot;
 use yard_store::{Change, Node, Seq, StepRow};
 
-use crate::disk::Spot;
-use crate::workspace::{Workspace, store_fault};
-use crate::{Execute, Planned};
+use crate::proposal::{Execute, Planned};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 impl Execute for History {
     fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<HistoryAnswer>> {

@@ -8,15 +8,17 @@ use yard_core::op::{Import, Imported, Landed, TakeIn};
 use yard_core::{
     Call, Effect, EffectKind, FaultCode, FileId, FileKind, FileState, FileType, Result, WsPath,
 };
+use yard_disk::{EntryKind, Spot, not_found};
+use yard_search::{Flow, Rules, Visit, Walk};
 use yard_store::{Effort, NewChange, Node};
 
-use crate::disk::{EntryKind, Spot, not_found};
-use crate::draft::{Large, Planner, Records, join};
+use crate::draft::Records;
 use crate::op::list::Lookup;
+use crate::planner::{Large, Planner, join};
+use crate::proposal::{Execute, Planned};
+use crate::store_fault::store_fault;
 use crate::virtual_files::check_free;
-use crate::walk::{Flow, Rules, Visit, Walk};
-use crate::workspace::{Workspace, store_fault};
-use crate::{Execute, Planned};
+use crate::workspace::Workspace;
 
 /// How often progress is reported, in entries.
 const PROGRESS_EVERY: u64 = 64;

@@ -14,19 +14,19 @@ use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
     Result, Subject, WsPath, git, git_index, merge,
 };
+use yard_disk::{Disk, EntryKind, Layer, RunFolder, Shape, Stat, hash_all, read_all};
 use yard_store::{Change, Seq, StepRow};
 
-use crate::content::{hash_all, read_all};
-use crate::disk::{Disk, EntryKind, Layer, RunFolder, Shape, Stat};
-use crate::draft::{Current, Image, Large, Planner};
 use crate::making::{self, Made, Wanted, WantedOutput};
 use crate::op::relocate::carry;
 use crate::op::remove::inside;
 use crate::output::{Ignoring, Outputs};
+use crate::planner::{Current, Image, Large, Planner};
+use crate::proposal::{Execute, Planned};
 use crate::refs::rewound;
+use crate::store_fault::store_fault;
 use crate::upload::Arrived;
-use crate::workspace::{Workspace, store_fault};
-use crate::{Execute, Planned};
+use crate::workspace::Workspace;
 
 use self::found::{Entry, Found};
 

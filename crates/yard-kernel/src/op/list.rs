@@ -8,16 +8,17 @@ use yard_core::op::{Depth, Entry, List, ListOrder, Listing};
 use yard_core::{
     Call, Effect, EffectKind, Fault, FileId, FileKind, FileType, Name, Result, WsPath,
 };
+use yard_disk::{EntryKind, Spot, Stat, not_found};
+use yard_search::{Flow, Rules, Visit, Walk, is_tolerable};
 use yard_store::Node;
 
-use crate::disk::{EntryKind, Spot, Stat, not_found};
-use crate::draft::not_a_folder;
 use crate::op::broke_off;
+use crate::planner::not_a_folder;
+use crate::proposal::{Execute, Planned};
 use crate::spilled;
+use crate::store_fault::store_fault;
 use crate::virtual_files::Shown;
-use crate::walk::{Flow, Rules, Visit, Walk, tolerable};
-use crate::workspace::{Workspace, store_fault};
-use crate::{Execute, Planned};
+use crate::workspace::Workspace;
 
 impl Execute for List {
     fn asked(&self) -> Vec<WsPath> {
@@ -158,7 +159,8 @@ fn visits(
         Depth::All => {
             let mut all = Vec::new();
             let rules = Rules { recursive: true, include_ignored: true };
-            Walk::new(workspace.disk_of(path), call, rules).showing(shown).run(
+            let listing = shown.listing();
+            Walk::new(workspace.disk_of(path), call, rules).showing(&listing).run(
                 path,
                 &mut |visit| {
                     all.push(visit);
@@ -225,7 +227,7 @@ fn levels_of(
             match own(workspace, &folder, shown) {
                 Ok(entries) => all.extend(entries),
                 // What vanished or may not be read is not in the answer.
-                Err(fault) if tolerable(fault.code()) => {}
+                Err(fault) if is_tolerable(fault.code()) => {}
                 Err(fault) => return Err(fault),
             }
         }

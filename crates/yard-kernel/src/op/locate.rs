@@ -5,8 +5,9 @@ use yard_core::{Call, Effect, EffectKind, FileKind, Result};
 use yard_store::Node;
 
 use crate::op::history::find_file;
-use crate::workspace::{Workspace, store_fault};
-use crate::{Execute, Planned};
+use crate::proposal::{Execute, Planned};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 impl Execute for Locate {
     fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<Whereabouts>> {

@@ -4,11 +4,13 @@ use yard_core::op::{Changed, Mkdir};
 use yard_core::{
     Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Result, Subject, WsPath,
 };
+use yard_disk::Spot;
 
-use crate::disk::Spot;
-use crate::draft::{Planner, Records, not_a_folder};
-use crate::workspace::{Workspace, store_fault};
-use crate::{Execute, Planned};
+use crate::draft::Records;
+use crate::planner::{Planner, not_a_folder};
+use crate::proposal::{Execute, Planned};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 impl Execute for Mkdir {
     fn asked(&self) -> Vec<WsPath> {

@@ -5,8 +5,8 @@ use yard_core::op::{Named, Names, NamesAnswer};
 use yard_core::{Call, Effect, EffectKind, Result, WsPath};
 
 use crate::op::list::{folder_at, own, own_folder_at};
+use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 impl Execute for Names {
     fn asked(&self) -> Vec<WsPath> {

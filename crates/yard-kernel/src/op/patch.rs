@@ -9,15 +9,15 @@ use yard_core::{
     Call, EffectKind, Fault, FaultCode, FileKind, FileState, FileType, PathError, Result, Subject,
     WsPath,
 };
+use yard_disk::{Shape, Spot, Stat, not_found, read_all};
 
-use crate::content::{check_loadable, read_all};
-use crate::disk::{Shape, Spot, Stat, not_found};
-use crate::draft::{Current, Planner, not_a_folder};
+use crate::load_limits::check_loadable;
 use crate::making::{self, Made, Wanted};
 use crate::op::relocate::carry;
+use crate::planner::{Current, Planner, not_a_folder};
+use crate::proposal::{Execute, Planned};
 use crate::spread;
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 /// The bits that git's mode 100755 sets and 100644 clears.
 const EXECUTABLE: u32 = 0o111;

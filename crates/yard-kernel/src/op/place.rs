@@ -2,13 +2,13 @@
 
 use yard_core::op::{Changed, OnExisting, OnMissingFolder, Place, Write};
 use yard_core::{Call, FileKind, FileType, Result, WsPath};
+use yard_disk::{EntryKind, Spot, Stat, is_folder, special};
 
-use crate::disk::{EntryKind, Spot, Stat, is_folder, special};
-use crate::draft::{Large, Planner, not_a_folder};
 use crate::op::{stale, write};
+use crate::planner::{Large, Planner, not_a_folder};
+use crate::proposal::{Execute, Planned};
 use crate::upload::Arrived;
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 impl Execute for Place {
     fn asked(&self) -> Vec<WsPath> {

@@ -5,11 +5,13 @@ use yard_core::op::{Purge, PurgeAnswer};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, Result, Subject};
 use yard_store::{Node, Purged, StoreError};
 
-use crate::journal::{Signed, flush_to};
+use crate::applied::flush_to;
 use crate::op::history::find_file;
+use crate::proposal::{Deed, Execute, Planned, Proposal};
 use crate::recovery;
-use crate::workspace::{Workspace, store_fault};
-use crate::{Deed, Execute, Planned, Proposal};
+use crate::signed::Signed;
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 /// Most files that the audit row of a purge names.
 const AUDITED_FILES: usize = 8;

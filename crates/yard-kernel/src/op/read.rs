@@ -13,14 +13,13 @@ use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, KeptText, Result, Subject, Text,
     WsPath, lines,
 };
+use yard_disk::{Stat, each_piece, io_fault, is_folder, read_all};
 
-use crate::content::{each_piece, io_fault, read_all};
-use crate::disk::{Stat, is_folder};
 use crate::glimpse::{Gist, Seen, Told, When};
+use crate::proposal::{Execute, Planned};
 use crate::recent;
 use crate::spilled;
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 /// Files up to this size are read whole: faster than streaming, and bounded.
 const WHOLE: u64 = 1 << 20;

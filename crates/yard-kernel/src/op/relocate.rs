@@ -5,13 +5,13 @@ use yard_core::op::{Move, Moved, OnExisting};
 use yard_core::{
     Call, Effect, EffectKind, Fault, FaultCode, FileKind, FileState, Result, Subject, WsPath,
 };
+use yard_disk::{EntryKind, Spot, Stat, not_found, special};
 
-use crate::content::check_loadable;
-use crate::disk::{EntryKind, Spot, Stat, not_found, special};
-use crate::draft::{Current, Large, Planner, join, not_a_folder};
+use crate::load_limits::check_loadable;
+use crate::planner::{Current, Large, Planner, join, not_a_folder};
+use crate::proposal::{Execute, Planned};
 use crate::virtual_files::{self, is_their_folder};
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 impl Execute for Move {
     fn asked(&self) -> Vec<WsPath> {

@@ -3,11 +3,12 @@
 
 use yard_core::op::{OnFolder, Remove, Removed};
 use yard_core::{Call, Fault, FaultCode, FileKind, Name, Result, Subject, WsPath};
+use yard_disk::{EntryKind, Spot, is_folder, not_found, special};
 
-use crate::disk::{EntryKind, Spot, is_folder, not_found, special};
-use crate::draft::{Current, Large, Planner, Was, join};
+use crate::draft::Was;
+use crate::planner::{Current, Large, Planner, join};
+use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 impl Execute for Remove {
     fn asked(&self) -> Vec<WsPath> {
@@ -73,7 +74,7 @@ pub(crate) fn inside(
         return Err(not_empty(&folder.path, names.len()));
     }
     if !names.is_empty() {
-        planner.workspace.disk.check_writable(&folder.path, &planner.workspace.stage)?;
+        planner.workspace.stage.check_writable(&planner.workspace.disk, &folder.path)?;
     }
     let inode = folder.stat.signature.inode;
     planner.expect(&folder.path, Was::Holding { inode, names: names.len() });
@@ -93,7 +94,7 @@ pub(crate) fn inside(
 
 /// Adopts that entries which the store knows below a folder are no longer on disk.
 fn forget_missing(planner: &mut Planner<'_>, folder: &Current, names: &[Vec<u8>]) -> Result<()> {
-    let known = planner.store().children(folder.id).map_err(crate::workspace::store_fault)?;
+    let known = planner.store().children(folder.id).map_err(crate::store_fault::store_fault)?;
     for node in known {
         if names.binary_search_by(|name| name.as_slice().cmp(node.last.name.as_bytes())).is_err() {
             let path = join(&folder.path, &node.last.name)?;

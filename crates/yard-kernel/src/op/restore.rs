@@ -5,13 +5,14 @@ use yard_core::op::{Restore, Restored};
 use yard_core::{
     Call, Fault, FaultCode, FileId, FileKind, FileState, Result, Subject, VersionId, WsPath,
 };
+use yard_disk::not_found;
 use yard_store::{Node, Seq, VersionRow};
 
-use crate::disk::not_found;
-use crate::draft::{Large, Planner};
 use crate::op::history::last_at;
-use crate::workspace::{Workspace, store_fault};
-use crate::{Execute, Planned};
+use crate::planner::{Large, Planner};
+use crate::proposal::{Execute, Planned};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 impl Execute for Restore {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Restored>> {
@@ -77,7 +78,7 @@ fn revive(planner: &mut Planner<'_>, node: &Node, state: &FileState) -> Result<W
 fn place(planner: &mut Planner<'_>, node: &Node) -> Result<WsPath> {
     let folder = planner.revived_or_living(node.last.parent)?;
     let folder = folder.ok_or_else(|| not_found(&node.path))?;
-    let path = crate::draft::join(&folder, &node.last.name)?;
+    let path = crate::planner::join(&folder, &node.last.name)?;
     if planner.workspace.disk.stat(&path)?.is_some() {
         let message = format!("{path} exists already; move it away first");
         return Err(Fault::new(FaultCode::Exists, message).about(Subject::Path));
@@ -118,7 +119,7 @@ fn revive_below(planner: &mut Planner<'_>, folder: &Node, path: &WsPath) -> Resu
             continue;
         }
         let below = planner.revived_or_living(state.parent)?.unwrap_or_else(|| path.clone());
-        let place = crate::draft::join(&below, &state.name)?;
+        let place = crate::planner::join(&below, &state.name)?;
         planner.revive(file, &state, &place)?;
     }
     Ok(())

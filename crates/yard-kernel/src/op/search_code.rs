@@ -5,16 +5,16 @@
 
 use std::borrow::Cow;
 
+use yard_code::{Hit, Query, Refresh, Scope, What, best_line, text_of};
 use yard_core::op::{CodeAnswer, CodeMatch, Defined, SearchCode};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsPath};
+use yard_disk::read_all;
+use yard_search::is_passing;
 
-use crate::code::{Hit, Query, Refresh, Scope, What, best_line, text_of};
-use crate::content::read_all;
-use crate::op::is_passing;
 use crate::op::list::folder_at;
+use crate::proposal::{Execute, Planned};
 use crate::virtual_files::Shown;
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 /// How often a search is tried whose files change while it runs.
 const ATTEMPTS: usize = 3;
@@ -68,7 +68,9 @@ impl Search<'_> {
     /// The answer; `None` if it is to be worked out again.
     fn answer(&self, moved: Moved) -> Result<Option<CodeAnswer>> {
         let Self { asked, workspace, call, .. } = self;
-        Refresh { workspace, folder: &self.folder, shown: &self.shown, call }.run()?;
+        let listing = self.shown.listing_without();
+        let (index, disk, folder) = (&workspace.code, &*workspace.disk, &self.folder);
+        Refresh { index, disk, folder, listing: &listing, call }.run()?;
         let scope =
             Scope { folder: &self.folder, language: asked.language, scope: asked.scope, call };
         let ranked = workspace.code.rank(&self.query, &scope, asked.skip, asked.limit);

@@ -6,8 +6,9 @@ use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, FileState, Resu
 use yard_store::Change;
 
 use crate::op::history::{entry, find_step, together};
-use crate::workspace::{Workspace, store_fault};
-use crate::{Execute, Planned};
+use crate::proposal::{Execute, Planned};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 impl Execute for Show {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Shown>> {

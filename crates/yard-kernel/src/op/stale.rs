@@ -3,7 +3,7 @@
 
 use yard_core::{Author, ContentHash, Fault, FaultCode, Result, Subject, WsPath};
 
-use crate::draft::Current;
+use crate::planner::Current;
 use crate::workspace::Workspace;
 
 /// How far back the version that the caller knows is looked for.

@@ -3,13 +3,12 @@
 use yard_core::hash::ContentHasher;
 use yard_core::op::{Stat, StatAnswer};
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileKind, Result, WsPath, lines, text};
+use yard_disk::{EntryKind, Spot, each_piece, not_found, read_all};
 
-use crate::content::{each_piece, read_all};
-use crate::disk::{self, EntryKind, Spot, not_found};
+use crate::proposal::{Execute, Planned};
 use crate::spilled;
 use crate::virtual_files::{file_entry, is_their_folder};
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 /// Larger files are streamed.
 const WHOLE: u64 = 1 << 20;
@@ -121,7 +120,7 @@ fn content(
     ask: &Stat,
     workspace: &Workspace,
     path: &WsPath,
-    stat: &disk::Stat,
+    stat: &yard_disk::Stat,
     call: &Call,
 ) -> Result<(Option<ContentHash>, Option<u64>)> {
     match stat.kind {

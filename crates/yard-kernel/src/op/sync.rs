@@ -3,12 +3,11 @@
 
 use yard_core::op::Entry;
 use yard_core::{Call, ContentHash, FileId, FileKind, FileType, Result, WsPath};
-use yard_store::{Node, Remembered, Signature};
+use yard_disk::{Stat, hash_all, is_settled};
+use yard_store::{Node, Remembered};
 
-use crate::content::hash_all;
-use crate::disk::Stat;
-use crate::projection::RACY_NANOS;
-use crate::workspace::{Workspace, store_fault};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 /// What the store says of one entry on disk.
 pub(crate) struct Known {
@@ -118,10 +117,4 @@ impl Workspace {
             updated_at: stat.modified(),
         }
     }
-}
-
-/// Whether a signature can be trusted from now on.
-pub(crate) fn is_settled(signature: &Signature, call: &Call) -> bool {
-    let now = call.world().now().as_millis().saturating_mul(1_000_000);
-    now - signature.mtime.max(signature.ctime) > RACY_NANOS
 }

@@ -2,11 +2,11 @@
 
 use yard_core::op::{Changed, Touch};
 use yard_core::{Call, FileKind, FileType, Result, WsPath};
+use yard_disk::{EntryKind, Spot, special};
 
-use crate::disk::{EntryKind, Spot, special};
-use crate::draft::{Large, NewContent, Planner, not_a_folder};
+use crate::planner::{Large, NewContent, Planner, not_a_folder};
+use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 impl Execute for Touch {
     fn asked(&self) -> Vec<WsPath> {

@@ -7,10 +7,11 @@ use yard_core::op::{Trash, TrashAnswer, Trashed};
 use yard_core::{Call, Effect, EffectKind, FileId, FileKind, Result, WsPath};
 use yard_store::Node;
 
-use crate::draft::join;
 use crate::op::locate::removal;
-use crate::workspace::{Workspace, store_fault};
-use crate::{Execute, Planned};
+use crate::planner::join;
+use crate::proposal::{Execute, Planned};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 impl Execute for Trash {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<TrashAnswer>> {

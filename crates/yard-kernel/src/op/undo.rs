@@ -13,16 +13,17 @@ use yard_core::{
     Call, ContentHash, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, Result, Subject,
     WsPath, merge,
 };
+use yard_disk::Shape;
 use yard_store::{Change, StepRow};
 
-use crate::disk::Shape;
-use crate::draft::{Current, Large, Planner, Was, join};
+use crate::draft::Was;
+use crate::image::{image, purged};
 use crate::op::history::{find_step, together};
-use crate::op::version::purged;
 use crate::output::{Ignoring, Outputs};
-use crate::recovery::image;
-use crate::workspace::{Workspace, store_fault};
-use crate::{Execute, Planned};
+use crate::planner::{Current, Large, Planner, join};
+use crate::proposal::{Execute, Planned};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 impl Execute for Undo {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Undone>> {

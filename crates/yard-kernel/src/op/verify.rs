@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 
 use yard_core::op::{Verified, Verify};
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileId, FileKind, Result, WsPath};
+use yard_disk::hash_all;
 use yard_store::{AuditRow, ContentCheck, Formula, Node, Seal, StoreError};
 
-use crate::content::hash_all;
-use crate::draft::join;
 use crate::output;
-use crate::workspace::{Workspace, store_fault};
-use crate::{Execute, Planned};
+use crate::planner::join;
+use crate::proposal::{Execute, Planned};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 /// Rows that are read at once.
 const PAGE: usize = 1_000;

@@ -6,13 +6,14 @@ use yard_core::op::{FETCH_BYTES, FetchVersion, FetchedVersion, ShowVersion, Show
 use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, Result, VersionId, WsPath,
 };
+use yard_disk::read_range;
 use yard_store::{Change, Seq, StepRow, VersionRow};
 
-use crate::content::read_range;
+use crate::image::{is_whole, lost};
 use crate::op::show::{Side, unified};
-use crate::recovery::is_whole;
-use crate::workspace::{Workspace, store_fault};
-use crate::{Execute, Planned};
+use crate::proposal::{Execute, Planned};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 /// Changes of a file that are read at once while its earlier version is looked for.
 const PAGE: usize = 64;
@@ -165,20 +166,4 @@ fn part(workspace: &Workspace, hash: &ContentHash, offset: u64, length: u64) -> 
         workspace.in_parts.release();
     }
     Ok(part)
-}
-
-/// Why a content's bytes are not there.
-pub(crate) fn lost(workspace: &Workspace, hash: &ContentHash) -> Fault {
-    match workspace.store().is_purged(hash) {
-        Ok(true) => purged(),
-        Ok(false) => Fault::new(FaultCode::NotFound, format!("content {hash} was not kept")),
-        Err(error) => store_fault(error),
-    }
-}
-
-/// The bytes were removed for good.
-pub(crate) fn purged() -> Fault {
-    let message = "content purged: an owner removed these bytes for good, only the history of their \
-                   changes is left";
-    Fault::new(FaultCode::NotFound, message)
 }

@@ -2,13 +2,13 @@
 
 use yard_core::op::{Changed, OnExisting, OnMissingFolder, Write};
 use yard_core::{Call, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath};
+use yard_disk::{EntryKind, Spot, Stat, is_folder, special};
 
-use crate::content::check_writable;
-use crate::disk::{EntryKind, Spot, Stat, is_folder, special};
-use crate::draft::{Large, NewContent, Planner, not_a_folder};
+use crate::load_limits::check_writable;
 use crate::op::stale;
+use crate::planner::{Large, NewContent, Planner, not_a_folder};
+use crate::proposal::{Execute, Planned};
 use crate::workspace::Workspace;
-use crate::{Execute, Planned};
 
 impl Execute for Write {
     fn asked(&self) -> Vec<WsPath> {

@@ -5,7 +5,7 @@ use yard_core::{ContentHash, FileId, FileState, Result, WsPath};
 use yard_store::Change;
 
 use super::Recovery;
-use crate::workspace::store_fault;
+use crate::store_fault::store_fault;
 
 /// An entry whose lost move is not done again: a folder that somebody touched, or whatever was to go to a
 /// folder that somebody took away. It stays where it is, whole: what later steps did in it is done there.

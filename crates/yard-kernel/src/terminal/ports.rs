@@ -12,13 +12,14 @@ use std::thread;
 use std::time::Duration;
 
 use yard_core::ChatId;
+use yard_disk::Bound;
+use yard_net::Proxy;
+use yard_sandbox::{BoxNetwork, Hear, Level, ServedSocket};
 
 use super::{NewTerminal, Terminal};
-use crate::Boxed;
-use crate::disk::Bound;
-use crate::net::{Destination, Proxy, WayOut};
+use crate::box_sockets::BoxSockets;
+use crate::boxed::Boxed;
 use crate::ports::{self, Listing, MOST_PORTS, Offers, TerminalPort};
-use crate::sandbox::{BoxNetwork, Hear, Level, ServedSocket};
 use crate::workspace::Workspace;
 
 /// Requests for ports of one terminal that are answered at a time.
@@ -65,8 +66,8 @@ impl Workspace {
             true => ports::of_chat(&self.port_sockets, new.chat).ports,
             false => Vec::new(),
         };
-        let way_out = WayOut::new(Arc::clone(proxy), others);
-        let (others, served) = (way_out.terminals(), way_out.own_addresses());
+        let sockets = BoxSockets::new(Arc::clone(proxy), others);
+        let (others, served) = (sockets.wanted_terminals(), sockets.own_addresses());
         let (sender, changes) = mpsc::channel();
         let ports = BoxPorts(Arc::new(Shared {
             network: OnceLock::new(),
@@ -80,7 +81,7 @@ impl Workspace {
         // Without the socket the terminal works, and its ports are its own.
         let offered = has_network.then(|| ports::offer(&self.port_sockets, new.chat, new.run));
         let offered = offered.and_then(Result::ok);
-        let connecting = Connecting { way_out, ports: ports.clone(), offered, changes };
+        let connecting = Connecting { sockets, ports: ports.clone(), offered, changes };
         (ports, connecting)
     }
 
@@ -179,7 +180,8 @@ impl BoxPorts {
         let mut listening = listening.and_then(Result::ok).unwrap_or_default();
         let others = held(&self.0.others);
         listening.retain(|address| {
-            let is_others = || others.iter().any(|other| other.address() == *address);
+            let is_others =
+                || others.iter().any(|other| SocketAddr::from(other.address()) == *address);
             !self.0.served.contains(address) && !is_others()
         });
         listening
@@ -215,7 +217,7 @@ impl Offers for BoxPorts {
 /// Takes the connections of a terminal's box, and requests for its ports. What the program says comes by the
 /// terminal itself.
 pub(super) struct Connecting {
-    way_out: WayOut,
+    sockets: BoxSockets,
     ports: BoxPorts,
     offered: Option<Bound>,
     changes: Receiver<Change>,
@@ -224,13 +226,13 @@ pub(super) struct Connecting {
 impl Connecting {
     /// What is served out here from the start.
     pub(super) fn sockets(&self) -> Vec<ServedSocket> {
-        self.way_out.sockets()
+        self.sockets.wanted()
     }
 }
 
 impl Hear for Connecting {
     fn opened(&mut self, socket: OwnedFd) -> io::Result<()> {
-        self.way_out.opened(socket)
+        self.sockets.opened(socket)
     }
 
     fn has_network(&mut self, network: BoxNetwork) {
@@ -240,22 +242,22 @@ impl Hear for Connecting {
 
     fn listening(&mut self) -> Vec<BorrowedFd<'_>> {
         for Change { removed, added, done } in self.changes.try_iter() {
-            removed.iter().for_each(|terminal| self.way_out.remove(terminal));
+            removed.iter().for_each(|terminal| self.sockets.remove_terminal(terminal));
             for (listener, terminal) in added {
                 // A socket that cannot be used is closed, and nobody answers there.
-                let _ = self.way_out.add(listener, Destination::Terminal(terminal));
+                let _ = self.sockets.add_terminal(listener, terminal);
             }
             // Whoever waited may have gone.
             let _ = done.send(());
         }
-        let mut all = self.way_out.listening();
+        let mut all = self.sockets.listening();
         let offered = self.offered.iter().filter(|_| self.ports.has_room());
         all.extend(offered.map(|offered| offered.listener.as_fd()));
         all
     }
 
     fn accept(&mut self) {
-        self.way_out.accept();
+        self.sockets.accept();
         let Some(offered) = &self.offered else { return };
         while self.ports.has_room() {
             let Ok((stream, _)) = offered.listener.accept() else { break };

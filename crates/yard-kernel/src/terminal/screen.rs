@@ -4,7 +4,7 @@
 use std::num::NonZeroU16;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::sandbox::Size;
+use yard_sandbox::Size;
 
 /// A screen as it is at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]

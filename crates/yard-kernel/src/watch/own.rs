@@ -4,11 +4,12 @@
 use std::collections::{HashMap, HashSet};
 
 use yard_core::{Author, Call, FaultCode, FileKind, Result, WsPath};
+use yard_disk::Stat;
 use yard_store::{Change, Node, Seq};
 
 use super::How;
-use crate::disk::Stat;
-use crate::workspace::{Workspace, store_fault};
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
 
 /// Steps that are read at once.
 const PAGE: usize = 100;

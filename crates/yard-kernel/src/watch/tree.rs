@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 use notify::{Config, ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
+use yard_disk::{EntryKind, RawEntry};
 
 use super::ear::{Ear, UNTOLD};
-use crate::disk::{EntryKind, RawEntry};
 use crate::workspace::Workspace;
 
 pub(super) struct Tree {

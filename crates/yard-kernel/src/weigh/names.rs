@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use yard_core::{Effect, PathEffect, WsPath};
+use yard_disk::Spot;
 
-use crate::disk::Spot;
 use crate::workspace::Workspace;
 
 /// Adds to every path of an effect the names that it has below these paths.

@@ -2,35 +2,16 @@
 //! say what its configuration comes to, so git is asked, in a box that can write nothing. Most
 //! configurations point nowhere, which is seen without asking.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use yard_core::{Call, FileKind, Result, Signature, WsPath, git};
+use yard_disk::Spot;
 
 use super::repository::LARGEST_CONFIG;
 use super::{Scales, small_file};
-use crate::disk::Spot;
+use crate::pointers::{Pointed, Seen};
 use crate::workspace::Workspace;
-
-/// Repositories of which it is remembered what they point to.
-const MOST_REMEMBERED: usize = 64;
-
-/// What repositories point to, as long as their configuration is what it was.
-#[derive(Debug, Default)]
-pub(crate) struct Pointers(Mutex<HashMap<WsPath, (Seen, Arc<Pointed>)>>);
-
-/// The files of a configuration, as they were when git read them.
-type Seen = Vec<(WsPath, Option<Signature>)>;
-
-/// What one configuration points to.
-#[derive(Debug, Default)]
-pub(super) struct Pointed {
-    /// Folders in which everything counts, and files.
-    places: Vec<WsPath>,
-    /// Git could not be asked: nobody knows.
-    is_unknown: bool,
-}
 
 impl Scales<'_> {
     /// Whether the configuration of a repository around a path points to it.
@@ -86,11 +67,7 @@ impl Workspace {
         if is_plain {
             return Ok(None);
         }
-        let known = |pointers: &Pointers| {
-            let kept = pointers.0.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.get(&repository).cloned()
-        };
-        if let Some((seen, pointed)) = known(&self.pointers)
+        if let Some((seen, pointed)) = self.pointers.of(&repository)
             && seen.iter().all(|(path, signature)| self.signature(path) == *signature)
         {
             return Ok(Some(pointed));
@@ -98,12 +75,8 @@ impl Workspace {
         let (mut seen, pointed) = self.ask_git(folder, &repository, call);
         seen.push((config.clone(), self.signature(&config)));
         let pointed = Arc::new(pointed);
-        let mut kept = self.pointers.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= MOST_REMEMBERED {
-            kept.clear();
-        }
         if !pointed.is_unknown {
-            kept.insert(repository, (seen, Arc::clone(&pointed)));
+            self.pointers.remember(repository, seen, Arc::clone(&pointed));
         }
         Ok(Some(pointed))
     }

@@ -12,7 +12,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use yard_core::{ContentHash, StepId};
-use yard_kernel::{Opening, Resolution, adopt};
+use yard_disk::Resolution;
+use yard_kernel::{Opening, adopt};
 use yard_store::{SqliteStore, Store};
 use yard_testkit::probe::{Hand, soak};
 use yard_testkit::{FakeWorld, Folders, Plan};

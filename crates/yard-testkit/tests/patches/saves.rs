@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use yard_core::ContentHash;
-use yard_kernel::{DiskCall, Probe};
+use yard_disk::{DiskCall, Probe};
 use yard_store::{SqliteStore, Store};
 use yard_testkit::probe::{Seen, soak, tree};
 use yard_testkit::{Folders, Plan};

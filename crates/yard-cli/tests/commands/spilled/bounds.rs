@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use yard_core::op::{Purge, Trash};
-use yard_kernel::Keeping;
+use yard_disk::Keeping;
 
 use super::{
     FOLDER, files, lines, ok, path_of, plan_keeping, read, say_lines, spill, yard_keeping,

@@ -11,9 +11,9 @@ use grep_searcher::{
 use yard_core::op::{Grep, GrepMatch};
 use yard_core::text::{self, Encoding};
 use yard_core::{Call, Fault, FaultCode, Result, Subject, WsPath};
+use yard_disk::io_fault;
+use yard_search::regex::LineRegex;
 
-use crate::content::io_fault;
-use crate::regex::LineRegex;
 use crate::virtual_files::Shown;
 use crate::workspace::Workspace;
 

@@ -1,8 +1,8 @@
 //! What a layer holds, beside what the workspace has by now. Nothing is planned here.
 
 use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
+use yard_disk::{EntryKind, Layer, SET_ID, Stat};
 
-use crate::disk::{EntryKind, Layer, SET_ID, Stat};
 use crate::workspace::Workspace;
 
 /// The mode with which an entry of a layer can land: without the bits that let a file run as its owner or

@@ -1,0 +1,505 @@
+//! The definitions of a source text, from its syntax tree. Bounded: a text whose syntax takes too long is
+//! one without definitions. The tree is walked without recursion, however deep it nests.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use tree_sitter::{Node, ParseOptions, Parser, Tree, TreeCursor};
+use yard_core::op::DefinitionKind;
+use yard_core::{Call, Result};
+
+use crate::grammar::{Grammar, Name, Rule};
+use crate::words;
+
+/// How long the syntax of one file may take.
+const PARSE_TIME: Duration = Duration::from_millis(500);
+/// How often the clock is looked at: every so many steps of the parser, each a hundred of its own.
+const STEPS: u32 = 8;
+/// Most definitions of one file.
+const MOST: usize = 10_000;
+/// Longer names are no names.
+const LONGEST_NAME: usize = 200;
+/// Most declarators around a name in C.
+const DECLARATORS: usize = 32;
+
+/// Something that a file defines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// Its name.
+    pub name: Box<str>,
+    /// Of how many parts its name is put together.
+    pub parts: u8,
+    /// What it defines.
+    pub kind: DefinitionKind,
+    /// The type, module or function that it is in.
+    pub container: Option<Box<str>>,
+    /// The line of its name, from 1.
+    pub line: u32,
+    /// Its last line.
+    pub end_line: u32,
+    /// Whether it says what happens; one without a body only promises it.
+    pub has_body: bool,
+}
+
+/// What the syntax of a text tells.
+#[derive(Default)]
+pub(super) struct Syntax {
+    /// Its definitions, in their order.
+    pub(super) definitions: Vec<Definition>,
+    /// Whether there may be others: it took too long, or there are too many.
+    pub(super) is_cut: bool,
+}
+
+/// Reads the syntax of a text.
+pub(super) fn read_syntax(
+    parser: &mut Parser,
+    grammar: &Grammar,
+    text: &str,
+    call: &Call,
+) -> Result<Syntax> {
+    let Some(tree) = parse(parser, grammar, text, call) else {
+        parser.reset();
+        call.check()?;
+        return Ok(Syntax { definitions: Vec::new(), is_cut: true });
+    };
+    let mut walk = Walk { grammar, text, found: Vec::new(), holders: Vec::new() };
+    walk.tree(&tree, call)?;
+    Ok(Syntax { is_cut: walk.found.len() >= MOST, definitions: walk.found })
+}
+
+fn parse(parser: &mut Parser, grammar: &Grammar, text: &str, call: &Call) -> Option<Tree> {
+    parser.set_language(&grammar.language).ok()?;
+    let (begun, mut steps) = (call.world().elapsed(), 0u32);
+    let mut go_on = |_: &tree_sitter::ParseState| {
+        steps = steps.wrapping_add(1);
+        let looked = steps.is_multiple_of(STEPS);
+        let late = looked && call.world().elapsed().saturating_sub(begun) > PARSE_TIME;
+        if late || (looked && call.check().is_err()) {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    };
+    let bytes = text.as_bytes();
+    let options = ParseOptions::new().progress_callback(&mut go_on);
+    parser.parse_with_options(&mut |at, _| &bytes[at.min(bytes.len())..], None, Some(options))
+}
+
+/// What definitions below a node are in.
+struct Holder<'a> {
+    depth: u32,
+    name: Option<&'a str>,
+    holds: Holds,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    /// Functions of a module are functions.
+    Module,
+    /// Those of a type are its methods.
+    Type,
+    /// What is defined in a function is seen there alone.
+    Function,
+}
+
+struct Walk<'a> {
+    grammar: &'a Grammar,
+    text: &'a str,
+    found: Vec<Definition>,
+    holders: Vec<Holder<'a>>,
+}
+
+impl<'a> Walk<'a> {
+    fn tree(&mut self, tree: &Tree, call: &Call) -> Result<()> {
+        let (mut cursor, mut depth, mut nodes) = (tree.walk(), 0u32, 0u32);
+        loop {
+            nodes = nodes.wrapping_add(1);
+            if nodes.is_multiple_of(1 << 14) {
+                call.check()?;
+            }
+            self.node(cursor.node(), depth);
+            if self.found.len() >= MOST {
+                return Ok(());
+            }
+            if cursor.goto_first_child() {
+                depth += 1;
+            } else if !next(&mut cursor, &mut depth) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn node(&mut self, node: Node<'_>, depth: u32) {
+        while self.holders.last().is_some_and(|holder| holder.depth >= depth) {
+            self.holders.pop();
+        }
+        let Some(rule) = self.grammar.rule(node.kind_id()) else { return };
+        if rule.name == Name::Holder {
+            let name = node.child_by_field_name("type").and_then(|node| self.plain(node));
+            self.holders.push(Holder { depth, name, holds: Holds::Type });
+        } else if rule.name == Name::Tokens {
+            self.tokens(node, rule.kind);
+        } else if let Some((name, kind)) = self.named(node, rule, depth) {
+            self.define(node, name, kind, depth);
+        }
+    }
+
+    fn define(&mut self, node: Node<'_>, named: Named<'a>, kind: DefinitionKind, depth: u32) {
+        let of_type = self.holders.last().is_some_and(|holder| holder.holds == Holds::Type);
+        let kind = match kind {
+            DefinitionKind::Function if of_type || named.container.is_some() => {
+                DefinitionKind::Method
+            }
+            kind => kind,
+        };
+        let holds = match kind {
+            DefinitionKind::Module => Holds::Module,
+            DefinitionKind::Function | DefinitionKind::Method => Holds::Function,
+            _ => Holds::Type,
+        };
+        let body = node.child_by_field_name("body").or(node.child_by_field_name("value"));
+        let has_body = holds != Holds::Function || body.is_some();
+        self.found.push(self.definition(&named, kind, last_row(node), has_body));
+        if kind != DefinitionKind::Constant {
+            self.holders.push(Holder { depth, name: Some(named.text), holds });
+        }
+    }
+
+    /// The functions among what a macro is given: `fn`, a name, and the braces that follow.
+    fn tokens(&mut self, tree: Node<'_>, kind: DefinitionKind) {
+        let mut cursor = tree.walk();
+        let mut children = tree.children(&mut cursor).peekable();
+        while let Some(word) = children.next() {
+            let Some(name) =
+                children.next_if(|next| word.kind() == "fn" && next.kind() == "identifier")
+            else {
+                continue;
+            };
+            let Some(named) = self.name(name) else { continue };
+            let is_before = |node: &Node<'_>| node.kind() != ";" && !self.is_braced(*node);
+            while children.next_if(is_before).is_some() {}
+            let body = children.peek().filter(|node| self.is_braced(**node));
+            let end = last_row(*body.unwrap_or(&name));
+            self.found.push(self.definition(&named, kind, end, body.is_some()));
+        }
+    }
+
+    fn is_braced(&self, node: Node<'_>) -> bool {
+        node.kind() == "token_tree" && self.text.as_bytes().get(node.start_byte()) == Some(&b'{')
+    }
+
+    fn definition(
+        &self,
+        named: &Named<'a>,
+        kind: DefinitionKind,
+        last_row: usize,
+        has_body: bool,
+    ) -> Definition {
+        let around = self.holders.iter().rev().find_map(|holder| holder.name);
+        Definition {
+            name: named.text.into(),
+            parts: u8::try_from(words::parts(named.text).len()).unwrap_or(u8::MAX),
+            kind,
+            container: named.container.or(around).map(Box::from),
+            line: line(named.row),
+            end_line: line(last_row.max(named.row)),
+            has_body,
+        }
+    }
+
+    /// The name of what a node defines, and what that is; `None` if it defines nothing after all.
+    fn named(&self, node: Node<'_>, rule: Rule, depth: u32) -> Option<(Named<'a>, DefinitionKind)> {
+        let field = |name| node.child_by_field_name(name);
+        let in_function = self.holders.iter().any(|holder| holder.holds == Holds::Function);
+        let mut kind = rule.kind;
+        let named = match rule.name {
+            Name::Holder | Name::Tokens => return None,
+            Name::Field => field("name")?,
+            Name::WithBody => field("body").and(field("name"))?,
+            Name::Global => field("name").filter(|_| !in_function)?,
+            Name::Declarator => declared(node)?,
+            Name::TopLeft => {
+                field("left").filter(|left| depth <= 2 && left.kind() == "identifier")?
+            }
+            Name::Value => {
+                let value = field("value").and_then(value_kind);
+                kind = value.or((!in_function).then_some(kind))?;
+                field("name").filter(|name| name.kind() == "identifier")?
+            }
+            Name::FieldValue => {
+                field("value").and_then(value_kind)?;
+                field("name").or(field("property"))?
+            }
+            Name::Assigned => {
+                kind = field("right").and_then(value_kind)?;
+                field("left").and_then(|left| left.child_by_field_name("property"))?
+            }
+        };
+        if let (DefinitionKind::Type, Some(of)) = (kind, field("type")) {
+            kind = match of.kind() {
+                "struct_type" | "struct_specifier" => DefinitionKind::Struct,
+                "interface_type" => DefinitionKind::Interface,
+                _ => kind,
+            };
+        }
+        let mut named = self.name(named)?;
+        if let Some(receiver) = field("receiver") {
+            named.container = self.plain(receiver);
+        }
+        Some((named, kind))
+    }
+
+    /// The name that a node spells: of `a::b::c` the last, in `b`.
+    fn name(&self, mut node: Node<'_>) -> Option<Named<'a>> {
+        let mut container = None;
+        for _ in 0..DECLARATORS {
+            if let Some(scope) = node.child_by_field_name("scope") {
+                container = self.plain(scope);
+            }
+            match node.child_by_field_name("name") {
+                Some(inner) => node = inner,
+                None => break,
+            }
+        }
+        let text = self.text.get(node.byte_range())?.trim_matches(['"', '\'', '`']);
+        let fits = !text.is_empty() && text.len() <= LONGEST_NAME && !text.contains('\n');
+        fits.then_some(Named { text, container, row: node.start_position().row })
+    }
+
+    /// The name of a type without what stands around it: `Server` of `(s *Server[T])`.
+    fn plain(&self, node: Node<'_>) -> Option<&'a str> {
+        let text = self.text.get(node.byte_range())?;
+        let outer = text.split(['<', '[']).next().unwrap_or(text);
+        words::words(outer).last()
+    }
+}
+
+struct Named<'a> {
+    text: &'a str,
+    container: Option<&'a str>,
+    row: usize,
+}
+
+/// Goes to the node that comes next once a node has no children (left).
+fn next(cursor: &mut TreeCursor<'_>, depth: &mut u32) -> bool {
+    while !cursor.goto_next_sibling() {
+        if !cursor.goto_parent() {
+            return false;
+        }
+        *depth -= 1;
+    }
+    true
+}
+
+/// What a variable is that has such a value, if it is more than a variable.
+fn value_kind(value: Node<'_>) -> Option<DefinitionKind> {
+    match value.kind() {
+        "arrow_function" | "function_expression" | "generator_function" => {
+            Some(DefinitionKind::Function)
+        }
+        "class" => Some(DefinitionKind::Class),
+        _ => None,
+    }
+}
+
+/// The name behind the declarators of a node: pointers, arrays, parameters and parentheses.
+fn declared(node: Node<'_>) -> Option<Node<'_>> {
+    let mut named = node.child_by_field_name("declarator")?;
+    for _ in 0..DECLARATORS {
+        let inner = named.child_by_field_name("declarator").or_else(|| match named.kind() {
+            "parenthesized_declarator" | "reference_declarator" => named.named_child(0),
+            _ => None,
+        });
+        match inner {
+            Some(inner) => named = inner,
+            None => return Some(named),
+        }
+    }
+    None
+}
+
+/// The last row that a node has text on: some end with the line break itself.
+fn last_row(node: Node<'_>) -> usize {
+    let end = node.end_position();
+    if end.column == 0 { end.row.saturating_sub(1) } else { end.row }
+}
+
+fn line(row: usize) -> u32 {
+    u32::try_from(row).unwrap_or(u32::MAX).saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use yard_core::{Timestamp, World, WsPath};
+
+    use super::*;
+    use crate::grammar::grammar_of;
+
+    struct Still;
+
+    impl World for Still {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_millis(0)
+        }
+        fn random(&self) -> u128 {
+            0
+        }
+        fn secret(&self) -> Option<[u8; 32]> {
+            None
+        }
+        fn boot_id(&self) -> u128 {
+            0
+        }
+    }
+
+    /// Each definition as `kind container.name line-end`.
+    fn found(name: &str, text: &str) -> Vec<String> {
+        let path = WsPath::parse(&format!("/{name}")).unwrap();
+        let call = Call::new(Arc::new(Still));
+        let grammar = grammar_of(&path).unwrap();
+        let found = read_syntax(&mut Parser::new(), grammar, text, &call).unwrap().definitions;
+        let shown = |found: Definition| {
+            let container = found.container.map_or(String::new(), |name| format!("{name}."));
+            let (kind, name) = (found.kind.name(), found.name);
+            format!("{kind} {container}{name} {}-{}", found.line, found.end_line)
+        };
+        found.into_iter().map(shown).collect()
+    }
+
+    #[test]
+    fn rust() {
+        let text = "mod a;\nmod b {\n  pub fn c() {}\n}\nimpl<T> Tree<T> {\n  const D: u8 = 1;\n  fn e(&self) {\n    fn f() {}\n  }\n}\n\
+            trait G { fn h(); }\nenum I { J }\n#[inline]\nfn k() {\n}\nmacro_rules! l { () => {} }\nstruct M;\ntype N = M;\n";
+        assert_eq!(
+            found("x.rs", text),
+            [
+                "module b 2-4",
+                "function b.c 3-3",
+                "constant Tree.D 6-6",
+                "method Tree.e 7-9",
+                "function e.f 8-8",
+                "trait G 11-11",
+                "method G.h 11-11",
+                "enum I 12-12",
+                "variant I.J 12-12",
+                "function k 14-15",
+                "macro l 16-16",
+                "struct M 17-17",
+                "type N 18-18",
+            ]
+        );
+    }
+
+    #[test]
+    fn rust_given_to_a_macro() {
+        let text = "mod tests {\n  proptest! {\n    #[test]\n    fn a(b in 0..9u8, fn_c in d()) {\n      let e = 1;\n    }\n    fn f() -> u8;\n  }\n}\n\
+            macro_rules! g { () => { fn $h() {} fn i() {} } }\nlater!(fn);\n";
+        let expected = ["module tests 1-9", "function tests.a 4-6", "function tests.f 7-7"];
+        let found = found("x.rs", text);
+        assert_eq!(found[..3], expected);
+        assert_eq!(found[3..], ["macro g 10-10", "function g.i 10-10"]);
+    }
+
+    #[test]
+    fn python_and_go_and_java() {
+        let python = "A = 1\nclass B:\n    c = 2\n    @wraps\n    def d(self):\n        e = 3\ndef f(): pass\n";
+        assert_eq!(
+            found("x.py", python),
+            ["constant A 1-1", "class B 2-6", "method B.d 5-6", "function f 7-7"]
+        );
+        let go = "package p\nconst A = 1\ntype B struct { c int }\nfunc (b *B) D() { var e = 1 }\nfunc F() {}\ntype G interface { H() }\n";
+        assert_eq!(
+            found("x.go", go),
+            [
+                "constant A 2-2",
+                "struct B 3-3",
+                "method B.D 4-4",
+                "function F 5-5",
+                "interface G 6-6"
+            ]
+        );
+        let java = "class A {\n  static final int B = 1;\n  @Override\n  void c() { int d = 1; }\n  A() {}\n}\nenum E { F }\ninterface G { void h(); }\n";
+        assert_eq!(
+            found("x.java", java),
+            [
+                "class A 1-6",
+                "constant A.B 2-2",
+                "method A.c 4-4",
+                "method A.A 5-5",
+                "enum E 7-7",
+                "variant E.F 7-7",
+                "interface G 8-8",
+                "method G.h 8-8"
+            ]
+        );
+    }
+
+    #[test]
+    fn javascript_and_typescript() {
+        let javascript = "export function a() { const b = 1; }\nexport const c = () => {};\nclass D { e() {} f = () => {} }\nmodule.exports.g = function () {};\nconst H = 1;\n";
+        let expected = [
+            "function a 1-1",
+            "function c 2-2",
+            "class D 3-3",
+            "method D.e 3-3",
+            "method D.f 3-3",
+            "function g 4-4",
+            "constant H 5-5",
+        ];
+        for name in ["x.js", "x.ts", "x.tsx"] {
+            assert_eq!(found(name, javascript), expected, "{name}");
+        }
+        let typescript = "interface A { b(): void }\ntype C = string;\nenum D { E }\nabstract class F { abstract g(): void; }\nnamespace H { export function i() {} }\n";
+        assert_eq!(
+            found("x.ts", typescript),
+            [
+                "interface A 1-1",
+                "method A.b 1-1",
+                "type C 2-2",
+                "enum D 3-3",
+                "class F 4-4",
+                "method F.g 4-4",
+                "module H 5-5",
+                "function H.i 5-5"
+            ]
+        );
+    }
+
+    #[test]
+    fn c_and_cpp() {
+        let c = "#define A 1\nstruct b { int c; };\nstatic char *\nd(int e)\n{ return 0; }\ntypedef struct b f;\nenum g { H };\nint i(void);\n";
+        let expected = [
+            "macro A 1-1",
+            "struct b 2-2",
+            "function d 4-5",
+            "struct f 6-6",
+            "enum g 7-7",
+            "variant g.H 7-7",
+        ];
+        assert_eq!(found("x.c", c), expected);
+        assert_eq!(found("x.h", c), expected);
+        let cpp = "namespace a {\nclass B { void c() {} };\nvoid B::d() {}\ntemplate <class T> T e(T t) { return t; }\nusing F = B;\n}\n";
+        assert_eq!(
+            found("x.cpp", cpp),
+            [
+                "module a 1-6",
+                "class a.B 2-2",
+                "method B.c 2-2",
+                "method B.d 3-3",
+                "function a.e 4-4",
+                "type a.F 5-5"
+            ]
+        );
+    }
+
+    #[test]
+    fn however_deep_it_nests() {
+        let deep =
+            format!("fn a() {{ {} {} }}\nfn b() {{}}\n", "(".repeat(200_000), ")".repeat(200_000));
+        let call = Call::new(Arc::new(Still));
+        let path = WsPath::parse("/x.rs").unwrap();
+        let grammar = grammar_of(&path).unwrap();
+        read_syntax(&mut Parser::new(), grammar, &deep, &call).unwrap();
+    }
+}

@@ -1,0 +1,251 @@
+//! From a path as it was asked for to the path without links that it means (R3), beneath the root and
+//! nowhere else. A link that stays inside is followed, an absolute one into the root too; one that
+//! leaves is a fault, wherever it stands.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use yard_core::{Fault, FaultCode, FileKind, PathError, Result, Subject, WsPath};
+
+use super::{Disk, DiskCall, RACES};
+use crate::faults::read_fault;
+use crate::stat::Stat;
+
+/// As many links as the kernel itself follows in one path.
+const MAX_LINKS: usize = 40;
+
+/// What is at a path, its links resolved.
+#[derive(Clone, Debug)]
+pub enum Spot {
+    /// Something is there.
+    Present {
+        /// Where, without links.
+        path: WsPath,
+        /// How it looks.
+        stat: Stat,
+    },
+    /// Nothing is there, but it could be made there.
+    Missing {
+        /// Where, without links.
+        path: WsPath,
+    },
+    /// What should be a folder on the way is something else.
+    Blocked {
+        /// What is there.
+        by: WsPath,
+    },
+}
+
+impl Disk {
+    /// Finds what a path means. A link at its end is followed only if `follow` says so.
+    pub fn locate(&self, path: &WsPath, follow: bool) -> Result<Spot> {
+        self.probe(DiskCall::Stat).map_err(|errno| read_fault(errno, path))?;
+        match self.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW) {
+            Ok(handle) => {
+                let stat = self.stat_handle(&handle, path)?;
+                if follow && stat.is(FileKind::Link) {
+                    return self.locate_through_links(path, follow);
+                }
+                Ok(Spot::Present { path: path.clone(), stat })
+            }
+            Err(Errno::NOENT) => Ok(Spot::Missing { path: path.clone() }),
+            Err(Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => {
+                self.locate_through_links(path, follow)
+            }
+            Err(errno) => Err(read_fault(errno, path)),
+        }
+    }
+
+    fn locate_through_links(&self, path: &WsPath, follow: bool) -> Result<Spot> {
+        for _ in 0..RACES {
+            match self.walk_links(path, follow) {
+                Err(Trouble::Raced) => {}
+                Err(Trouble::Fault(fault)) => return Err(fault),
+                Ok(spot) => return Ok(spot),
+            }
+        }
+        Err(read_fault(Errno::LOOP, path))
+    }
+
+    fn walk_links(&self, path: &WsPath, follow: bool) -> std::result::Result<Spot, Trouble> {
+        let mut walk = Walk::new(self, path);
+        let mut links = 0;
+        while let Some(part) = walk.ahead.pop_front() {
+            match part.as_slice() {
+                b"" | b"." => continue,
+                b".." => {
+                    walk.climb()?;
+                    continue;
+                }
+                _ => {}
+            }
+            let last = walk.ahead.iter().all(|part| part.is_empty() || part == b".");
+            let Some((handle, stat)) = walk.look(&part)? else { return walk.missing(part) };
+            if stat.is(FileKind::Link) && (follow || !last) {
+                links += 1;
+                if links > MAX_LINKS {
+                    return Err(read_fault(Errno::LOOP, path).into());
+                }
+                walk.follow(&handle)?;
+            } else if last {
+                return Ok(Spot::Present { path: walk.here(&part)?, stat });
+            } else if stat.is(FileKind::Folder) {
+                walk.enter(part, handle);
+            } else {
+                return Ok(Spot::Blocked { by: walk.here(&part)? });
+            }
+        }
+        walk.arrived()
+    }
+}
+
+/// Either a fault, or the tree moved under the walk and it must start again.
+enum Trouble {
+    Fault(Fault),
+    Raced,
+}
+
+impl From<Fault> for Trouble {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// A walk from the root, one name at a time, holding a handle on every folder that it is in.
+struct Walk<'a> {
+    disk: &'a Disk,
+    asked: &'a WsPath,
+    inside: Vec<(Vec<u8>, OwnedFd)>,
+    ahead: VecDeque<Vec<u8>>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(disk: &'a Disk, asked: &'a WsPath) -> Self {
+        Self { disk, asked, inside: Vec::new(), ahead: parts(asked.relative()).collect() }
+    }
+
+    fn handle(&self) -> BorrowedFd<'_> {
+        self.inside.last().map_or(self.disk.root.as_fd(), |(_, handle)| handle.as_fd())
+    }
+
+    fn look(&self, part: &[u8]) -> std::result::Result<Option<(OwnedFd, Stat)>, Trouble> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::openat(self.handle(), part, flags, Mode::empty()) {
+            Ok(handle) => {
+                let stat = self.disk.stat_handle(&handle, self.asked)?;
+                Ok(Some((handle, stat)))
+            }
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::NOTDIR) => Err(Trouble::Raced),
+            Err(errno) => Err(read_fault(errno, self.asked).into()),
+        }
+    }
+
+    fn enter(&mut self, part: Vec<u8>, handle: OwnedFd) {
+        self.inside.push((part, handle));
+    }
+
+    fn climb(&mut self) -> Result<()> {
+        self.inside.pop().map(|_| ()).ok_or_else(|| outside(self.asked))
+    }
+
+    fn follow(&mut self, link: &OwnedFd) -> Result<()> {
+        let target = rustix::fs::readlinkat(link, "", Vec::new())
+            .map_err(|errno| read_fault(errno, self.asked))?
+            .into_bytes();
+        let relative = if target.starts_with(b"/") {
+            let rest = target.strip_prefix(self.disk.host_root());
+            let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with(b"/"));
+            self.inside.clear();
+            rest.ok_or_else(|| outside(self.asked))?
+        } else {
+            target.as_slice()
+        };
+        for part in parts(relative).rev() {
+            self.ahead.push_front(part);
+        }
+        Ok(())
+    }
+
+    fn here(&self, part: &[u8]) -> Result<WsPath> {
+        let mut names: Vec<&[u8]> = self.inside.iter().map(|(name, _)| name.as_slice()).collect();
+        names.push(part);
+        WsPath::from_bytes(&names.join(&b'/')).map_err(|error| unusable(error, self.asked))
+    }
+
+    /// Nothing is called `part` here: the rest of the path is only words.
+    fn missing(self, part: Vec<u8>) -> std::result::Result<Spot, Trouble> {
+        let mut names: Vec<Vec<u8>> = self.inside.iter().map(|(name, _)| name.clone()).collect();
+        names.push(part);
+        names.extend(self.ahead.iter().cloned());
+        let path = WsPath::from_bytes(&names.join(&b'/'));
+        Ok(Spot::Missing { path: path.map_err(|error| unusable(error, self.asked))? })
+    }
+
+    /// The path ended in a folder that the walk is in (after `..`, or at the root).
+    fn arrived(self) -> std::result::Result<Spot, Trouble> {
+        let names: Vec<&[u8]> = self.inside.iter().map(|(name, _)| name.as_slice()).collect();
+        let path =
+            WsPath::from_bytes(&names.join(&b'/')).map_err(|error| unusable(error, self.asked))?;
+        let raw =
+            rustix::fs::fstat(self.handle()).map_err(|errno| read_fault(errno, self.asked))?;
+        Ok(Spot::Present { path, stat: Stat::of(&raw) })
+    }
+}
+
+fn parts(path: &[u8]) -> impl DoubleEndedIterator<Item = Vec<u8>> + '_ {
+    path.split(|byte| *byte == b'/').map(<[u8]>::to_vec)
+}
+
+fn outside(path: &WsPath) -> Fault {
+    let message = format!(
+        "{path} is, or goes through, a link that leaves the workspace. Name a file or folder of the workspace itself"
+    );
+    Fault::new(FaultCode::PathOutside, message).about(Subject::Path)
+}
+
+fn unusable(error: PathError, asked: &WsPath) -> Fault {
+    if error == PathError::Outside {
+        return outside(asked);
+    }
+    Fault::new(FaultCode::BadPath, format!("{asked} goes through a link: {error}"))
+        .about(Subject::Path)
+}
+
+/// Opens a path that holds no links where the kernel has no `openat2`: one name at a time, each from
+/// the handle of the folder before it, none of them followed.
+pub(super) fn open_by_component(
+    root: BorrowedFd<'_>,
+    path: &WsPath,
+    flags: OFlags,
+) -> std::result::Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Some(name) = path.name() else {
+        return rustix::fs::openat(root, ".", flags, Mode::empty());
+    };
+    let mut at: Option<OwnedFd> = None;
+    for folder in path.parent().iter().flat_map(WsPath::names) {
+        let within = at.as_ref().map_or(root, AsFd::as_fd);
+        let step = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = rustix::fs::openat(within, folder.as_bytes(), step, Mode::empty())?;
+        match Stat::of(&rustix::fs::fstat(&handle)?) {
+            stat if stat.is(FileKind::Folder) => at = Some(handle),
+            stat if stat.is(FileKind::Link) => return Err(Errno::LOOP),
+            _ => return Err(Errno::NOTDIR),
+        }
+    }
+    let within = at.as_ref().map_or(root, AsFd::as_fd);
+    let opened = rustix::fs::openat(within, name.as_bytes(), flags, Mode::empty());
+    match opened {
+        // With O_DIRECTORY the kernel calls a link "not a directory"; here it must be told apart.
+        Err(Errno::NOTDIR) => {
+            let step = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let handle = rustix::fs::openat(within, name.as_bytes(), step, Mode::empty())?;
+            let is_link = Stat::of(&rustix::fs::fstat(&handle)?).is(FileKind::Link);
+            Err(if is_link { Errno::LOOP } else { Errno::NOTDIR })
+        }
+        opened => opened,
+    }
+}

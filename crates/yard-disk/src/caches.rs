@@ -1,0 +1,217 @@
+//! Caches of packages: what the commands of a workspace added to them, for the commands after them. Each command
+//! writes to layers of its own; what is in those when it is over is moved here, if there is room, and forgotten
+//! if not. What the person has is below and never changed.
+//!
+//! What a cache holds was made by agents: it is moved as it is and never followed into.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType as RawType, FlockOperation, Mode, OFlags, XattrFlags};
+use rustix::io::Errno;
+use yard_core::Result;
+use yard_sandbox::{Cache, CacheLayer};
+
+use crate::dropped::Dropped;
+use crate::folders::{entries_in, open_folder, unusable};
+use crate::layer::{OPAQUE, RunFolder, is_opaque};
+use crate::opened::{Opened, size_of};
+
+/// The folder of the data folder that they are in.
+const FOLDER: &str = "caches";
+/// The cache of all package managers whose own the person does not have.
+const OWN: &str = "own";
+/// How many bytes there are, by the last count and what was added since.
+const SIZE: &str = "size";
+/// Held by who changes them.
+const LOCK: &str = "lock";
+/// What is nested deeper is not kept.
+const DEEPEST: usize = 100;
+
+type Done<T = ()> = std::result::Result<T, Errno>;
+
+/// The caches of one workspace.
+pub struct Caches {
+    folder: OwnedFd,
+    path: PathBuf,
+    dropped: Dropped,
+}
+
+/// What became of what a command added to the caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// Later commands have it, if it was anything.
+    Kept,
+    /// There is no room for it.
+    NoRoom,
+}
+
+impl Caches {
+    /// Opens (or makes) the folder of the caches.
+    pub fn open(state: &Path, dropped: &Dropped) -> Result<Self> {
+        let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(unusable)?;
+        let folder = open_folder(data.as_fd(), FOLDER).map_err(unusable)?;
+        Ok(Self { folder, path: state.join(FOLDER), dropped: dropped.clone() })
+    }
+
+    /// Layers for what a run adds, the outermost first.
+    pub fn lay(&self, run: &RunFolder, persons: &[Cache]) -> Result<Vec<CacheLayer>> {
+        let own = self.layer(run, OWN, Path::new(""), Path::new(""));
+        let others = persons.iter().map(|one| self.layer(run, &one.name, &one.at, &one.persons));
+        std::iter::once(own).chain(others).collect::<Done<_>>().map_err(unusable)
+    }
+
+    fn layer(&self, run: &RunFolder, name: &str, at: &Path, persons: &Path) -> Done<CacheLayer> {
+        open_folder(self.folder.as_fd(), name)?;
+        let (upper, work) = (format!("{FOLDER}-{name}"), format!("{FOLDER}-{name}-work"));
+        for folder in [&upper, &work] {
+            rustix::fs::mkdirat(run.handle(), folder, Mode::RWXU)?;
+        }
+        Ok(CacheLayer {
+            at: at.to_owned(),
+            added: self.path.join(name),
+            persons: persons.to_owned(),
+            upper: run.path().join(upper),
+            work: run.path().join(work),
+        })
+    }
+
+    /// Keeps what a run added to its layers, as long as all caches together have at most so many bytes.
+    pub fn keep(&self, layers: &[CacheLayer], most: u64) -> Result<Added> {
+        self.keep_all(layers, most).map_err(unusable)
+    }
+
+    fn keep_all(&self, layers: &[CacheLayer], most: u64) -> Done<Added> {
+        let mut changed = Vec::new();
+        for layer in layers {
+            let upper = open_folder(rustix::fs::CWD, layer.upper.as_os_str())?;
+            if !entries_in(&upper)?.is_empty() {
+                changed.push((layer, upper));
+            }
+        }
+        if changed.is_empty() {
+            return Ok(Added::Kept);
+        }
+        let _lock = self.lock()?;
+        let mut size = match self.noted_size() {
+            Some(size) => size,
+            None => size_of(&self.folder)?,
+        };
+        let mut added = 0;
+        for (_, upper) in &changed {
+            added += size_of(upper)?;
+        }
+        if size + added > most {
+            // What replaced something was counted twice.
+            size = size_of(&self.folder)?;
+            self.note_size(size)?;
+        }
+        if size + added > most {
+            return Ok(Added::NoRoom);
+        }
+        // Before anything is moved: after a crash there may be less than is noted, never more.
+        self.note_size(size + added)?;
+        for (layer, upper) in changed {
+            let name = layer.added.file_name().ok_or(Errno::INVAL)?;
+            let under = open_folder(self.folder.as_fd(), name)?;
+            let merge = Merge { caches: self, hides: !layer.persons.as_os_str().is_empty() };
+            merge.folder(&upper, &under, 0)?;
+        }
+        Ok(Added::Kept)
+    }
+
+    fn lock(&self) -> Done<OwnedFd> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
+        let lock = rustix::fs::openat(&self.folder, LOCK, flags, Mode::RUSR | Mode::WUSR)?;
+        rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
+        Ok(lock)
+    }
+
+    fn noted_size(&self) -> Option<u64> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.folder, SIZE, flags, Mode::empty()).ok()?;
+        let mut text = String::new();
+        File::from(file).take(32).read_to_string(&mut text).ok()?;
+        text.parse().ok()
+    }
+
+    fn note_size(&self, size: u64) -> Done {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.folder, SIZE, flags, Mode::RUSR | Mode::WUSR)?;
+        File::from(file).write_all(size.to_string().as_bytes()).map_err(|_| Errno::IO)
+    }
+}
+
+/// Merges a layer into the one below it, so that what an overlay shows stays the same.
+struct Merge<'a> {
+    caches: &'a Caches,
+    /// There is another layer below both: what was removed stays hidden.
+    hides: bool,
+}
+
+impl Merge<'_> {
+    fn folder(&self, upper: &OwnedFd, under: &OwnedFd, depth: usize) -> Done {
+        if depth > DEEPEST {
+            return Ok(());
+        }
+        for (name, kind) in entries_in(upper)? {
+            match (kind, kind_at(under, &name)?) {
+                (RawType::Directory, Some(RawType::Directory)) => {
+                    let (from, to) = (Opened::at(upper, &name)?, Opened::at(under, &name)?);
+                    if is_opaque(&from.folder)? {
+                        self.replace(upper, under, &name)?;
+                    } else {
+                        self.folder(&from.folder, &to.folder, depth + 1)?;
+                    }
+                }
+                (RawType::CharacterDevice, below) if !self.hides => {
+                    if below.is_some() {
+                        self.remove(under, &name)?;
+                    }
+                }
+                _ => self.replace(upper, under, &name)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves an entry of the upper layer to its place below, whatever is there.
+    fn replace(&self, upper: &OwnedFd, under: &OwnedFd, name: &[u8]) -> Done {
+        let (from, to) = (kind_at(upper, name)?, kind_at(under, name)?);
+        // A folder takes no other entry's place, and no other entry takes a folder's.
+        if to.is_some() && [from, to].contains(&Some(RawType::Directory)) {
+            self.remove(under, name)?;
+        }
+        // What the other entry hid of the layer below both stays hidden.
+        if self.hides && from == Some(RawType::Directory) && to.is_some() {
+            let opened = Opened::at(upper, name)?;
+            rustix::fs::fsetxattr(&opened.folder, OPAQUE, b"y", XattrFlags::empty())?;
+        }
+        match rustix::fs::renameat(upper, name, under, name) {
+            // A folder that may not be written to cannot be moved to another one.
+            Err(Errno::ACCESS | Errno::PERM) => {
+                let _open = Opened::at(upper, name)?;
+                rustix::fs::renameat(upper, name, under, name)
+            }
+            moved => moved,
+        }
+    }
+
+    fn remove(&self, under: &OwnedFd, name: &[u8]) -> Done {
+        if kind_at(under, name)? != Some(RawType::Directory) {
+            return rustix::fs::unlinkat(under, name, AtFlags::empty());
+        }
+        let _open = Opened::at(under, name)?;
+        self.caches.dropped.take_any(under, name)
+    }
+}
+
+fn kind_at(folder: &OwnedFd, name: &[u8]) -> Done<Option<RawType>> {
+    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(RawType::from_raw_mode(stat.st_mode))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}

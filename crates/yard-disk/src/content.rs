@@ -1,0 +1,102 @@
+//! Bytes on their way between disk and memory: bounded loads and streamed hashes.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt as _;
+
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
+use yard_core::hash::ContentHasher;
+use yard_core::{Call, ContentHash, Fault, Result, WsPath};
+
+use crate::faults::read_fault;
+
+/// Bytes that a stream moves at once.
+const PIECE: usize = 128 * 1024;
+
+/// Reads a whole file of about `size` bytes. `Read::read_to_end` would ask for the size again.
+pub fn read_all(file: &mut File, size: u64, path: &WsPath) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    loop {
+        match rustix::io::read(&*file, spare_capacity(&mut bytes)) {
+            Ok(0) => break,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(read_fault(errno, path)),
+        }
+        // There was room for one byte more, and it did not come.
+        if bytes.len() as u64 == size {
+            break;
+        }
+        if bytes.len() == bytes.capacity() {
+            bytes.reserve(bytes.len());
+        }
+    }
+    Ok(bytes)
+}
+
+/// Reads at most `length` bytes from `offset` on; fewer only at the end of the file.
+pub fn read_range(file: &File, offset: u64, length: u64, path: &WsPath) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(&mut bytes[filled..], offset.saturating_add(filled as u64)) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(io_fault(&error, path)),
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// Hashes a file without holding it.
+pub fn hash_all(file: &mut File, path: &WsPath, call: &Call) -> Result<ContentHash> {
+    let mut hasher = ContentHasher::new();
+    each_piece(file, path, call, |piece| {
+        hasher.update(piece);
+        Ok(true)
+    })?;
+    Ok(hasher.finish())
+}
+
+/// Whether a file has that content; one that cannot be read has not.
+pub fn is_content(file: &mut File, hash: &ContentHash) -> bool {
+    let (mut hasher, mut buffer) = (ContentHasher::new(), vec![0; PIECE]);
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return hasher.finish() == *hash,
+            Ok(length) => hasher.update(&buffer[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Hands a file to `take` piece by piece until it has enough.
+pub fn each_piece(
+    file: &mut File,
+    path: &WsPath,
+    call: &Call,
+    mut take: impl FnMut(&[u8]) -> Result<bool>,
+) -> Result<()> {
+    let mut buffer = vec![0; PIECE];
+    loop {
+        call.check()?;
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(length) => {
+                if !take(&buffer[..length])? {
+                    return Ok(());
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(io_fault(&error, path)),
+        }
+    }
+}
+
+/// The fault for a read that failed.
+pub fn io_fault(error: &io::Error, path: &WsPath) -> Fault {
+    read_fault(error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error), path)
+}

@@ -1,0 +1,77 @@
+//! Folders of the data folder, by handles: opened, listed and renamed. No path of the workspace gets here.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir, RenameFlags};
+use rustix::io::Errno;
+use yard_core::{Fault, FaultCode};
+
+/// Opens a folder, made if it is missing.
+pub(super) fn open_folder<P: rustix::path::Arg + Copy>(
+    at: BorrowedFd<'_>,
+    name: P,
+) -> std::result::Result<OwnedFd, Errno> {
+    match rustix::fs::mkdirat(at, name, Mode::from_raw_mode(0o700)) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(errno) => return Err(errno),
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(at, name, flags, Mode::empty())
+}
+
+type Names = Vec<(Vec<u8>, RawType)>;
+
+/// The entries of a folder, with what each is.
+pub(super) fn entries_in(folder: &OwnedFd) -> std::result::Result<Names, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let handle = rustix::fs::openat(folder, ".", flags, Mode::empty())?;
+    let mut buffer = Vec::with_capacity(32 * 1024);
+    let mut entries = RawDir::new(handle, buffer.spare_capacity_mut());
+    let mut found = Vec::new();
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            found.push((name.to_vec(), entry.file_type()));
+        }
+    }
+    Ok(found)
+}
+
+pub(super) fn unusable(errno: Errno) -> Fault {
+    unusable_io(&errno.into())
+}
+
+pub(super) fn unusable_io(error: &std::io::Error) -> Fault {
+    let code = match error.kind() {
+        std::io::ErrorKind::StorageFull => FaultCode::DiskFull,
+        _ => FaultCode::Io,
+    };
+    Fault::new(code, format!("the folder of the run cannot be used: {error}"))
+}
+
+/// The names in a folder.
+pub(super) fn names_in(folder: &OwnedFd) -> std::result::Result<Vec<String>, Errno> {
+    let names = entries_in(folder)?.into_iter();
+    Ok(names.map(|(name, _)| String::from_utf8_lossy(&name).into_owned()).collect())
+}
+
+/// Renames without ever replacing. Where the file system cannot promise that, a look has to do: the
+/// workspace's lock keeps every other Toolyard away.
+pub(super) fn rename_new(
+    from: BorrowedFd<'_>,
+    from_name: &[u8],
+    to: BorrowedFd<'_>,
+    to_name: &[u8],
+) -> std::result::Result<(), Errno> {
+    match rustix::fs::renameat_with(from, from_name, to, to_name, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            match rustix::fs::statat(to, to_name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => rustix::fs::renameat(from, from_name, to, to_name),
+                Err(errno) => Err(errno),
+                Ok(_) => Err(Errno::EXIST),
+            }
+        }
+        done => done,
+    }
+}

@@ -1,0 +1,270 @@
+//! The files that several processes on one root share: the workspace's lock, the presence of living
+//! processes, and the mark of what was applied to the disk.
+//!
+//! The mark is the *name* of an empty file, `applied.<step>.<boot>`, and moving it is one rename. Within
+//! one boot the page cache keeps it, whatever happens to the process. After a power loss it may be behind,
+//! but never ahead: a journalling file system makes renames durable in the order in which they happened, so
+//! that whatever the mark covers was renamed into place for good.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use yard_core::{Call, Fault, FaultCode, Result};
+use yard_store::Mark;
+
+use crate::folders::{names_in, open_folder};
+
+/// How the name of the mark begins.
+const APPLIED: &str = "applied.";
+/// A listing may miss a name that is renamed while it is read.
+const LISTINGS: usize = 8;
+/// The mark of versions before 0.2: a file with boot and step in it.
+const FORMER_APPLIED: &str = "applied";
+/// First pause between two tries for a lock that another process holds.
+const FIRST_PAUSE: Duration = Duration::from_micros(50);
+/// Longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_millis(2);
+
+/// The shared files of one workspace.
+pub struct Locks {
+    lock: File,
+    /// The system gives the lock to a process, however many of its threads ask: this is who of them has it.
+    taken: AtomicBool,
+    /// The same once more: who looks through it holds nothing that this process has locked.
+    glance: File,
+    presence: File,
+    state: OwnedFd,
+    /// The mark as this process knew it last. Another process may have moved it since.
+    applied: Mutex<Option<Mark>>,
+}
+
+/// The workspace's lock, held. Dropped, it is free.
+pub struct WorkspaceLock<'a>(&'a Locks);
+
+impl Drop for WorkspaceLock<'_> {
+    fn drop(&mut self) {
+        // Closing the file or the end of the process would free it too.
+        let _ = rustix::fs::flock(&self.0.lock, FlockOperation::Unlock);
+        self.0.taken.store(false, Ordering::Release);
+    }
+}
+
+impl Locks {
+    /// Opens (or makes) the files in the workspace's state folder.
+    pub fn open(state: &Path) -> Result<Self> {
+        let open = |name: &str| {
+            OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .open(state.join(name))
+                .map_err(|error| unusable(&error))
+        };
+        let (lock, glance) = (open("lock")?, open("lock")?);
+        let presence = open("presence")?;
+        let folder = open_folder(rustix::fs::CWD, state.as_os_str());
+        let state = folder.map_err(|errno| unusable(&errno.into()))?;
+        let (taken, applied) = (AtomicBool::new(false), Mutex::default());
+        Ok(Self { lock, taken, glance, presence, state, applied })
+    }
+
+    /// Whether nobody changes anything at the moment, in this process or another.
+    pub fn is_free(&self) -> bool {
+        let free = rustix::fs::flock(&self.glance, FlockOperation::NonBlockingLockShared).is_ok();
+        free && rustix::fs::flock(&self.glance, FlockOperation::Unlock).is_ok()
+    }
+
+    /// Takes the workspace's lock, waiting for other threads and processes as long as the call may take.
+    pub fn acquire(&self, call: &Call) -> Result<WorkspaceLock<'_>> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            if let Some(lock) = self.try_acquire()? {
+                return Ok(lock);
+            }
+            call.check()?;
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn try_acquire(&self) -> Result<Option<WorkspaceLock<'_>>> {
+        if self.taken.swap(true, Ordering::Acquire) {
+            return Ok(None);
+        }
+        let locked = rustix::fs::flock(&self.lock, FlockOperation::NonBlockingLockExclusive);
+        let Err(errno) = locked else { return Ok(Some(WorkspaceLock(self))) };
+        self.taken.store(false, Ordering::Release);
+        match errno {
+            Errno::WOULDBLOCK | Errno::INTR => Ok(None),
+            errno => Err(unusable(&errno.into())),
+        }
+    }
+
+    /// Whether this is the only living process on the workspace. Asked by whoever holds the
+    /// workspace's lock: else two could wait for each other, one for the lock, one in [`Locks::share`].
+    pub fn enter(&self) -> bool {
+        rustix::fs::flock(&self.presence, FlockOperation::NonBlockingLockExclusive).is_ok()
+    }
+
+    /// Lets other processes in, while this one is present.
+    pub fn share(&self) -> Result<()> {
+        rustix::fs::flock(&self.presence, FlockOperation::LockShared)
+            .map_err(|errno| unusable(&errno.into()))
+    }
+
+    /// Up to which step everything was applied to the disk; `None` if nothing ever was. For whoever does not
+    /// hold the workspace's lock the answer may be old.
+    pub fn applied(&self) -> Result<Option<Mark>> {
+        let mut known = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mark) = *known
+            && self.has(&mark_name(mark))
+        {
+            return Ok(Some(mark));
+        }
+        let mut found = None;
+        for _ in 0..LISTINGS {
+            found = self.find_applied().map_err(|errno| unusable(&errno.into()))?;
+            if found.is_some() || known.is_none() {
+                break;
+            }
+        }
+        *known = found;
+        match found {
+            Some(mark) => Ok(Some(mark)),
+            None => self.former_applied(),
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        rustix::fs::statat(&self.state, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    fn find_applied(&self) -> std::result::Result<Option<Mark>, Errno> {
+        let names = names_in(&self.state)?;
+        Ok(names.iter().filter_map(|name| parse_mark(name)).max_by_key(|mark| mark.seq))
+    }
+
+    fn former_applied(&self) -> Result<Option<Mark>> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = match rustix::fs::openat(&self.state, FORMER_APPLIED, flags, Mode::empty()) {
+            Ok(handle) => File::from(handle),
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(unusable(&errno.into())),
+        };
+        let mut bytes = [0; 24];
+        match file.read_exact_at(&mut bytes, 0) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(unusable(&error)),
+        }
+        let (mut boot, mut seq) = ([0; 16], [0; 8]);
+        boot.copy_from_slice(&bytes[..16]);
+        seq.copy_from_slice(&bytes[16..]);
+        Ok(Some(Mark { boot: u128::from_le_bytes(boot), seq: u64::from_le_bytes(seq) }))
+    }
+
+    /// Moves the mark. The caller holds the workspace's lock.
+    pub fn set_applied(&self, mark: Mark) -> Result<()> {
+        let mut known = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = |errno: Errno| unusable(&errno.into());
+        let former = match *known {
+            Some(former) if self.has(&mark_name(former)) => Some(former),
+            _ => self.find_applied().map_err(told)?,
+        };
+        match former {
+            Some(former) if former == mark => {}
+            Some(former) => {
+                let (from, to) = (mark_name(former), mark_name(mark));
+                rustix::fs::renameat(&self.state, from, &self.state, to).map_err(told)?;
+            }
+            None => {
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
+                let mode = Mode::from_raw_mode(0o600);
+                rustix::fs::openat(&self.state, mark_name(mark), flags, mode).map_err(told)?;
+                match rustix::fs::unlinkat(&self.state, FORMER_APPLIED, AtFlags::empty()) {
+                    Ok(()) | Err(Errno::NOENT) => {}
+                    Err(errno) => return Err(told(errno)),
+                }
+            }
+        }
+        *known = Some(mark);
+        Ok(())
+    }
+}
+
+fn mark_name(mark: Mark) -> String {
+    format!("{APPLIED}{}.{:032x}", mark.seq, mark.boot)
+}
+
+fn parse_mark(name: &str) -> Option<Mark> {
+    let (seq, boot) = name.strip_prefix(APPLIED)?.split_once('.')?;
+    Some(Mark { seq: seq.parse().ok()?, boot: u128::from_str_radix(boot, 16).ok()? })
+}
+
+fn unusable(error: &io::Error) -> Fault {
+    Fault::new(FaultCode::Io, format!("the workspace's state folder cannot be used: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_is_moved_by_one_rename_and_found_by_another_process() {
+        let state = tempfile::tempdir().unwrap();
+        let (ours, theirs) =
+            (Locks::open(state.path()).unwrap(), Locks::open(state.path()).unwrap());
+        assert_eq!(ours.applied().unwrap(), None);
+        for (seq, boot) in [(1, 7), (2, 7), (2, u128::MAX), (1, 7)] {
+            ours.set_applied(Mark { seq, boot }).unwrap();
+            assert_eq!(ours.applied().unwrap(), Some(Mark { seq, boot }));
+            assert_eq!(theirs.applied().unwrap(), Some(Mark { seq, boot }));
+        }
+        theirs.set_applied(Mark { seq: 9, boot: 7 }).unwrap();
+        assert_eq!(ours.applied().unwrap(), Some(Mark { seq: 9, boot: 7 }));
+        let names = names_in(&ours.state).unwrap();
+        let marks = names.iter().filter(|name| name.starts_with(APPLIED)).count();
+        assert_eq!(marks, 1, "{names:?}");
+    }
+
+    #[test]
+    fn the_mark_of_an_older_version_is_read_and_replaced() {
+        let state = tempfile::tempdir().unwrap();
+        let mut bytes = [0; 24];
+        bytes[..16].copy_from_slice(&5_u128.to_le_bytes());
+        bytes[16..].copy_from_slice(&3_u64.to_le_bytes());
+        std::fs::write(state.path().join(FORMER_APPLIED), bytes).unwrap();
+        let locks = Locks::open(state.path()).unwrap();
+        assert_eq!(locks.applied().unwrap(), Some(Mark { seq: 3, boot: 5 }));
+        locks.set_applied(Mark { seq: 4, boot: 5 }).unwrap();
+        assert_eq!(locks.applied().unwrap(), Some(Mark { seq: 4, boot: 5 }));
+        assert!(!state.path().join(FORMER_APPLIED).exists());
+    }
+
+    #[test]
+    fn the_lock_is_held_by_one_thread_of_one_process() {
+        let state = tempfile::tempdir().unwrap();
+        // As two processes have it: each has files of its own.
+        let (ours, theirs) =
+            (Locks::open(state.path()).unwrap(), Locks::open(state.path()).unwrap());
+        let held = ours.try_acquire().unwrap();
+        assert!(held.is_some() && !ours.is_free());
+        assert!(ours.try_acquire().unwrap().is_none(), "another thread");
+        assert!(theirs.try_acquire().unwrap().is_none(), "another process");
+        drop(held);
+        let held = theirs.try_acquire().unwrap();
+        assert!(held.is_some() && ours.try_acquire().unwrap().is_none());
+        drop(held);
+        assert!(ours.try_acquire().unwrap().is_some());
+    }
+}

@@ -1,0 +1,68 @@
+//! Folders that agents made, with whatever mode they gave them: open to look at, and closed again afterwards.
+
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::folders::entries_in;
+
+/// What is nested deeper is not counted.
+const DEEPEST: usize = 100;
+
+type Done<T> = std::result::Result<T, Errno>;
+
+/// A folder that is open to its owner for as long as this lives, whatever its mode is.
+pub(super) struct Opened {
+    pub(super) folder: OwnedFd,
+    mode: Mode,
+}
+
+impl Opened {
+    pub(super) fn at(parent: &OwnedFd, name: &[u8]) -> Done<Self> {
+        let stat = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
+        if !mode.contains(Mode::RWXU) {
+            rustix::fs::chmodat(parent, name, mode | Mode::RWXU, AtFlags::empty())?;
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Self { folder: rustix::fs::openat(parent, name, flags, Mode::empty())?, mode })
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if !self.mode.contains(Mode::RWXU) {
+            // It stays open, and what is in it is the same.
+            let _ = rustix::fs::fchmod(&self.folder, self.mode);
+        }
+    }
+}
+
+/// How many bytes of the disk what is in a folder takes.
+pub(super) fn size_of(folder: &OwnedFd) -> Done<u64> {
+    let mut total = 0;
+    let mut above: Vec<Opened> = Vec::new();
+    let mut rest: Vec<Vec<Vec<u8>>> = vec![names_of(folder)?];
+    while let Some(names) = rest.last_mut() {
+        let Some(name) = names.pop() else {
+            rest.pop();
+            above.pop();
+            continue;
+        };
+        let here = above.last().map_or(folder, |opened| &opened.folder);
+        let stat = rustix::fs::statat(here, &name[..], AtFlags::SYMLINK_NOFOLLOW)?;
+        total += u64::try_from(stat.st_blocks).unwrap_or(0) * 512 + 256;
+        let is_folder = RawType::from_raw_mode(stat.st_mode) == RawType::Directory;
+        if is_folder && above.len() < DEEPEST {
+            let inside = Opened::at(here, &name)?;
+            rest.push(names_of(&inside.folder)?);
+            above.push(inside);
+        }
+    }
+    Ok(total)
+}
+
+fn names_of(folder: &OwnedFd) -> Done<Vec<Vec<u8>>> {
+    Ok(entries_in(folder)?.into_iter().map(|(name, _)| name).collect())
+}

@@ -1,0 +1,152 @@
+//! Unix sockets in the data folder, by which other processes of the same user reach a terminal that runs. They are
+//! bound and connected through the open folder: the path of a data folder may be longer than the kernel takes
+//! for a socket.
+
+use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use yard_core::Result;
+
+use crate::folders::{entries_in, open_folder, unusable};
+
+/// The folder of the data folder that they are in.
+const FOLDER: &str = "ports";
+/// How a name begins under which nobody listens yet.
+const MAKING: &str = "new-";
+/// Who may wait to be accepted.
+const WAITING: i32 = 64;
+
+/// The sockets of one workspace. A copy is the same ones.
+#[derive(Clone, Debug)]
+pub struct Sockets(Arc<OwnedFd>);
+
+/// A socket that is listened on. Its name goes with it.
+pub struct Bound {
+    /// The socket.
+    pub listener: UnixListener,
+    sockets: Sockets,
+    name: String,
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        self.sockets.remove(&self.name);
+    }
+}
+
+impl Sockets {
+    /// Opens (or makes) the folder of the sockets.
+    pub fn open(state: &Path) -> Result<Self> {
+        let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(unusable)?;
+        let folder = open_folder(data.as_fd(), FOLDER).map_err(unusable)?;
+        Ok(Self(Arc::new(folder)))
+    }
+
+    /// The same, where nothing is to be made; nothing, if no workspace was opened here.
+    pub fn open_existing(state: &Path) -> Result<Option<Self>> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::open(state.join(FOLDER), flags, Mode::empty()) {
+            Ok(folder) => Ok(Some(Self(Arc::new(folder)))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(unusable(errno)),
+        }
+    }
+
+    /// Listens under a name that nobody else has.
+    pub fn bind(&self, name: &str) -> io::Result<Bound> {
+        let socket = socket()?;
+        // Whoever finds a name that nobody listens under removes it.
+        let making = format!("{MAKING}{name}");
+        rustix::net::bind(&socket, &self.address(&making)?)?;
+        rustix::net::listen(&socket, WAITING)?;
+        let flags = RenameFlags::NOREPLACE;
+        if let Err(errno) = rustix::fs::renameat_with(&self.0, &making, &self.0, name, flags) {
+            self.remove(&making);
+            return Err(errno.into());
+        }
+        let listener = UnixListener::from(socket);
+        let bound = Bound { listener, sockets: self.clone(), name: name.to_owned() };
+        bound.listener.set_nonblocking(true)?;
+        Ok(bound)
+    }
+
+    /// Connects to who listens under a name, which waits for the other side for as long as `time`. A name that a
+    /// crash left is removed.
+    pub fn connect(&self, name: &str, time: Duration) -> io::Result<UnixStream> {
+        let socket = UnixStream::from(socket()?);
+        socket.set_read_timeout(Some(time))?;
+        socket.set_write_timeout(Some(time))?;
+        match rustix::net::connect(&socket, &self.address(name)?) {
+            Ok(()) => Ok(socket),
+            Err(errno) => {
+                if errno == Errno::CONNREFUSED {
+                    self.remove(name);
+                }
+                Err(errno.into())
+            }
+        }
+    }
+
+    /// Every name.
+    pub fn names(&self) -> io::Result<Vec<String>> {
+        let names = entries_in(&self.0)?.into_iter();
+        let mut names: Vec<String> =
+            names.filter_map(|(name, _)| String::from_utf8(name).ok()).collect();
+        names.retain(|name| !name.starts_with(MAKING));
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn address(&self, name: &str) -> io::Result<SocketAddrUnix> {
+        Ok(SocketAddrUnix::new(format!("/proc/self/fd/{}/{name}", self.0.as_raw_fd()))?)
+    }
+
+    fn remove(&self, name: &str) {
+        // One that is gone already is what is wanted.
+        let _ = rustix::fs::unlinkat(&self.0, name, AtFlags::empty());
+    }
+}
+
+fn socket() -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC;
+    Ok(rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_there_for_as_long_as_it_is_listened_to() {
+        let state = tempfile::tempdir().unwrap();
+        let deep = state.path().join("d".repeat(200));
+        let sockets = Sockets::open(&deep).unwrap();
+        let bound = sockets.bind("one").unwrap();
+        assert_eq!(sockets.names().unwrap(), ["one"]);
+        sockets.connect("one", Duration::from_secs(9)).unwrap();
+        bound.listener.accept().unwrap();
+        assert!(sockets.bind("one").is_err());
+        drop(bound);
+        assert_eq!(sockets.names().unwrap(), Vec::<String>::new());
+        assert!(sockets.connect("one", Duration::from_secs(9)).is_err());
+    }
+
+    #[test]
+    fn a_name_that_a_crash_left_goes_when_somebody_connects() {
+        let state = tempfile::tempdir().unwrap();
+        let sockets = Sockets::open(state.path()).unwrap();
+        let socket = socket().unwrap();
+        rustix::net::bind(&socket, &sockets.address("left").unwrap()).unwrap();
+        drop(socket);
+        assert_eq!(sockets.names().unwrap(), ["left"]);
+        assert!(sockets.connect("left", Duration::from_secs(9)).is_err());
+        assert_eq!(sockets.names().unwrap(), Vec::<String>::new());
+    }
+}

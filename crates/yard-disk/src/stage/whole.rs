@@ -1,0 +1,35 @@
+//! Which kept files were found to be whole: a large one is not hashed again while it looks the same.
+
+use std::sync::PoisonError;
+
+use rustix::fs::AtFlags;
+use yard_store::Signature;
+
+use super::Stage;
+use crate::stat::Stat;
+
+/// Kept files that are remembered to be whole.
+const MOST_WHOLE: usize = 1_024;
+
+impl Stage {
+    /// Whether a kept file was found to be whole, and looks the same since.
+    pub fn was_whole(&self, name: &str) -> bool {
+        let whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        whole.get(name).is_some_and(|seen| self.kept_signature(name) == Some(*seen))
+    }
+
+    /// A kept file was found to be whole.
+    pub fn is_now_whole(&self, name: &str) {
+        let Some(signature) = self.kept_signature(name) else { return };
+        let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        if whole.len() >= MOST_WHOLE {
+            whole.clear();
+        }
+        whole.insert(name.to_owned(), signature);
+    }
+
+    fn kept_signature(&self, name: &str) -> Option<Signature> {
+        let raw = rustix::fs::statat(&self.kept, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(Stat::of(&raw).signature)
+    }
+}

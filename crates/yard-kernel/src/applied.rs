@@ -1,0 +1,29 @@
+//! Up to which step everything is on the disk: the applied mark, and what no crash can take back.
+
+use yard_core::{Call, Result};
+use yard_store::Seq;
+
+use crate::belonging::mark_of;
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
+
+/// Says that everything recorded so far, up to `head` where it is known, is on disk.
+pub(crate) fn advance(workspace: &Workspace, head: Option<Seq>, call: &Call) -> Result<()> {
+    let seq = match head {
+        Some(head) => head,
+        None => workspace.store().head().map_err(store_fault)?,
+    };
+    let mark = mark_of(seq, call);
+    workspace.locks.set_applied(mark)?;
+    workspace.journal.leaves_at(seq);
+    workspace.flusher.flush_soon(mark);
+    Ok(())
+}
+
+/// Flushes the disk, on which every step up to `seq` is: no crash can take them back then.
+pub(crate) fn flush_to(workspace: &Workspace, seq: Seq, call: &Call) -> Result<()> {
+    workspace.disk.flush()?;
+    workspace.store().set_projected(mark_of(seq, call)).map_err(store_fault)?;
+    workspace.flusher.is_flushed_to(seq);
+    Ok(())
+}

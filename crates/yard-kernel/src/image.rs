@@ -1,0 +1,62 @@
+//! Stored contents made ready to be put on disk, and why one cannot be.
+
+use yard_core::{ContentHash, Fault, FaultCode, FileKind, Result, WsPath};
+use yard_disk::{Shape, Staged, is_content};
+
+use crate::output;
+use crate::store_fault::store_fault;
+use crate::workspace::Workspace;
+
+/// A stored content as a staged file or link; `None` if the store does not have it.
+pub(crate) fn image(
+    workspace: &Workspace,
+    hash: &ContentHash,
+    kind: FileKind,
+    shape: &Shape,
+    path: &WsPath,
+) -> Result<Option<Staged>> {
+    let (disk, stage) = (&workspace.disk, &workspace.stage);
+    match workspace.store().content(hash).map_err(store_fault)? {
+        Some(bytes) if kind == FileKind::Link => stage.link(disk, &bytes, path).map(Some),
+        Some(bytes) => stage.file(disk, &bytes, shape, path).map(Some),
+        None => {
+            let located = workspace.store().locate(hash).map_err(store_fault)?;
+            match located.and_then(|located| located.kept) {
+                Some(name) if !is_whole(workspace, &name, hash) => Ok(None),
+                Some(name) => stage.copy_of_kept(disk, &name, shape, path).map(Some),
+                None => Ok(None),
+            }
+        }
+    }
+}
+
+/// Whether a kept file is what it stands for. Build output may have gone for room, and its file is one of
+/// the tree's, which anybody may have written into; any other may have been cut short by a power loss. A
+/// file that was found whole is not read again while it looks the same.
+pub(crate) fn is_whole(workspace: &Workspace, name: &str, hash: &ContentHash) -> bool {
+    let stage = &workspace.stage;
+    if !output::is_output(name) && stage.was_whole(name) {
+        return true;
+    }
+    let whole = stage.open_kept(name).is_ok_and(|mut file| is_content(&mut file, hash));
+    if whole {
+        stage.is_now_whole(name);
+    }
+    whole
+}
+
+/// Why a content's bytes are not there.
+pub(crate) fn lost(workspace: &Workspace, hash: &ContentHash) -> Fault {
+    match workspace.store().is_purged(hash) {
+        Ok(true) => purged(),
+        Ok(false) => Fault::new(FaultCode::NotFound, format!("content {hash} was not kept")),
+        Err(error) => store_fault(error),
+    }
+}
+
+/// The bytes were removed for good.
+pub(crate) fn purged() -> Fault {
+    let message = "content purged: an owner removed these bytes for good, only the history of their \
+                   changes is left";
+    Fault::new(FaultCode::NotFound, message)
+}

@@ -1,0 +1,205 @@
+//! The folders of a plan: found or made on the way to what it changes, and checked to be writable; and the
+//! places that it empties, where something else may come.
+
+use yard_core::{EffectKind, FaultCode, FileId, FileKind, FileState, FileType, Result, WsPath};
+use yard_disk::not_found;
+use yard_store::{NewChange, Node};
+
+use super::{Current, Large, Observed, Planner, join, not_a_folder};
+use crate::draft::Was;
+use crate::store_fault::store_fault;
+
+impl Planner<'_> {
+    /// The id of a folder that exists on disk; adopted if the store does not know it.
+    pub(crate) fn folder(&mut self, path: &WsPath) -> Result<FileId> {
+        let mut id = FileId::ROOT;
+        for folder in path.lineage() {
+            id = self.folder_in(id, &folder)?;
+        }
+        Ok(id)
+    }
+
+    fn folder_in(&mut self, parent: FileId, path: &WsPath) -> Result<FileId> {
+        if let Some(id) = self.folders.get(path) {
+            return Ok(*id);
+        }
+        let name = path.name().ok_or_else(|| not_found(path))?;
+        let stat = self.workspace.disk.stat(path)?.ok_or_else(|| not_found(path))?;
+        if !stat.is(FileKind::Folder) {
+            return Err(not_a_folder(path));
+        }
+        self.expect(path, Was::Folder { inode: stat.signature.inode });
+        let node = self.store().child(parent, &name).map_err(store_fault)?;
+        let id = match node {
+            Some(node) if node.last.kind == FileKind::Folder => node.id,
+            other => {
+                if let Some(node) = other {
+                    self.adopt_gone(&node, path)?;
+                }
+                let observed = Observed::folder(stat);
+                self.adopt_new(parent, path, &observed, Large::Leave)?.0
+            }
+        };
+        self.folders.insert(path.clone(), id);
+        Ok(id)
+    }
+
+    /// The id of a folder, made with those above it where they are missing.
+    pub(crate) fn make_folders(&mut self, path: &WsPath) -> Result<FileId> {
+        let mut id = FileId::ROOT;
+        for folder in path.lineage() {
+            let known = self.folders.contains_key(&folder);
+            let vacated = self.vacated.contains(&folder);
+            id = if known || (!vacated && self.workspace.disk.stat(&folder)?.is_some()) {
+                self.folder_in(id, &folder)?
+            } else {
+                self.make_folder_in(id, &folder, self.workspace.folder_mode)?
+            };
+        }
+        Ok(id)
+    }
+
+    /// Plans a new folder with that mode, in one that is there or planned.
+    pub(crate) fn make_folder_as(&mut self, path: &WsPath, mode: u32) -> Result<FileId> {
+        let parent = self.make_folders(&path.parent().unwrap_or_else(WsPath::root))?;
+        self.make_folder_in(parent, path, mode)
+    }
+
+    fn make_folder_in(&mut self, parent: FileId, path: &WsPath, mode: u32) -> Result<FileId> {
+        let name = path.name().ok_or_else(|| not_found(path))?;
+        self.expect_free(parent, path)?;
+        self.check_writable_above(path)?;
+        self.writable.insert(path.clone());
+        let id = FileId::new(self.call.world());
+        let after = FileState {
+            parent,
+            name,
+            kind: FileKind::Folder,
+            file_type: FileType::Folder,
+            mode,
+            content: None,
+            size: 0,
+            json: false,
+        };
+        self.push_change(id, None, Some(after), None, Some(path.clone()));
+        self.effect.push(EffectKind::Create, path.clone(), FileType::Folder);
+        self.folders.insert(path.clone(), id);
+        Ok(id)
+    }
+
+    /// A fault if the nearest existing folder above `path` cannot be written to.
+    pub(crate) fn check_writable_above(&mut self, path: &WsPath) -> Result<()> {
+        let above = path.parent().unwrap_or_else(WsPath::root);
+        if self.writable.contains(&above) {
+            return Ok(());
+        }
+        let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
+        let mut nearest = above.clone();
+        loop {
+            match (stage.check_writable(disk, &nearest), nearest.parent()) {
+                (Err(fault), Some(parent))
+                    if fault.code() == FaultCode::NotFound || self.is_at_vacated(&nearest) =>
+                {
+                    nearest = parent
+                }
+                (checked, _) => {
+                    checked?;
+                    break;
+                }
+            }
+        }
+        self.writable.insert(above);
+        Ok(())
+    }
+
+    /// Expects that nothing is at a path. What is at a vacated place, and below it, is expected already, as
+    /// something that goes.
+    pub(crate) fn expect_free(&mut self, parent: FileId, path: &WsPath) -> Result<()> {
+        if self.is_at_vacated(path) {
+            return Ok(());
+        }
+        self.forget_gone(parent, path)?;
+        self.expect(path, Was::Absent);
+        Ok(())
+    }
+
+    /// Whether a path is a place that this plan empties, or below one.
+    fn is_at_vacated(&self, path: &WsPath) -> bool {
+        !self.vacated.is_empty() && path.lineage().iter().any(|above| self.vacated.contains(above))
+    }
+
+    /// Adopts that an entry of the store is no longer on disk.
+    pub(crate) fn forget_gone(&mut self, parent: FileId, path: &WsPath) -> Result<()> {
+        let Some(name) = path.name() else { return Ok(()) };
+        match self.store().child(parent, &name).map_err(store_fault)? {
+            Some(node) => self.adopt_gone(&node, path),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether this plan found that an entry of the store is no longer on disk.
+    pub(crate) fn is_gone(&self, file: FileId) -> bool {
+        self.gone.contains(&file)
+    }
+
+    /// Adopts that an entry of the store is no longer on disk, with the topmost folder above it that is
+    /// not there either; whether it is gone.
+    pub(crate) fn adopt_if_gone(&mut self, path: &WsPath) -> Result<bool> {
+        for path in path.lineage() {
+            if self.workspace.disk.stat(&path)?.is_some() {
+                continue;
+            }
+            return match self.store().lookup(&path).map_err(store_fault)? {
+                Some(node) => self.adopt_gone(&node, &path).map(|()| true),
+                None => Ok(false),
+            };
+        }
+        Ok(false)
+    }
+
+    /// Adopts that `node` and everything below it went away.
+    pub(crate) fn adopt_gone(&mut self, node: &Node, path: &WsPath) -> Result<()> {
+        if self.gone.contains(&node.id) {
+            return Ok(());
+        }
+        let mut gone = Vec::new();
+        let mut ahead = vec![(node.clone(), path.clone())];
+        while let Some((node, path)) = ahead.pop() {
+            self.call.check()?;
+            if node.last.kind == FileKind::Folder {
+                for child in self.store().children(node.id).map_err(store_fault)? {
+                    let below = join(&path, &child.last.name)?;
+                    ahead.push((child, below));
+                }
+            }
+            self.gone.insert(node.id);
+            gone.push(NewChange {
+                file: node.id,
+                before: node.state,
+                after: None,
+                from: Some(path),
+                to: None,
+                version: None,
+            });
+        }
+        // Every folder was found before what is in it, and goes after it.
+        self.draft.adopted.extend(gone.into_iter().rev());
+        Ok(())
+    }
+
+    /// Plans that a file goes away and makes room for a folder.
+    pub(crate) fn vacate(&mut self, current: &Current) {
+        self.remove(current);
+        self.leaves(&current.path);
+    }
+
+    /// What is at a path goes away from there: something else may come.
+    pub(crate) fn leaves(&mut self, path: &WsPath) {
+        self.vacated.insert(path.clone());
+    }
+
+    /// Whether this plan has removed the file at that place.
+    pub(crate) fn is_vacated(&self, path: &WsPath) -> bool {
+        self.vacated.contains(path)
+    }
+}

@@ -1,0 +1,448 @@
+//! Requests to the web (A4). A name is looked up once, every address that it has is checked, and
+//! exactly those are dialled; each redirect is a new request that is checked again. Whatever a server does,
+//! a request ends: in time, within bytes, within redirects.
+//!
+//! Nothing here knows who is asking or which hosts they may reach: that is the gate's to say, for the
+//! request and for each redirect.
+
+use std::fmt;
+use std::io::{self, Read as _};
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use ureq::http::{self, HeaderMap};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::unversioned::transport::{Connector as _, RustlsConnector};
+use yard_core::{Call, Fault, FaultCode, Result};
+
+use crate::address::refusal;
+use crate::dial::{Dialler, Meter, Patience, Resolved};
+use crate::target::Target;
+
+/// Redirects that are followed.
+const MOST_REDIRECTS: usize = 10;
+/// Bytes of a response's status line and headers.
+const HEADER_BYTES: usize = 64 << 10;
+/// Bytes of a body, unpacked, that are read.
+const BODY_BYTES: u64 = 8 << 20;
+/// Bytes that may come over the line for them: also what unpacks to nothing ends.
+const LINE_BYTES: u64 = BODY_BYTES + (1 << 20);
+const AGENT: &str = concat!("toolyard/", env!("CARGO_PKG_VERSION"));
+const ACCEPT: &str = "text/html, text/markdown, text/plain, application/json, */*;q=0.5";
+/// What belongs to the line, and is no caller's to say.
+const OURS: [&str; 12] = [
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+/// What of a caller's headers another origin may hear: anything else may be a secret.
+const SHARED: [&str; 4] = ["accept", "accept-language", "content-type", "user-agent"];
+
+/// Looks names up. The system's way by default.
+pub trait Resolve: Send + Sync {
+    /// Every address of a host.
+    fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
+}
+
+struct System;
+
+impl Resolve for System {
+    fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        Ok((host, port).to_socket_addrs()?.collect())
+    }
+}
+
+/// How the web is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// For what is there.
+    Get,
+    /// With something sent, which may change what is there.
+    Post,
+}
+
+impl Method {
+    /// As HTTP writes it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+        }
+    }
+}
+
+/// One question to the web.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Where.
+    pub target: Target,
+    /// How.
+    pub method: Method,
+    /// What is said besides.
+    pub headers: Vec<(String, String)>,
+    /// What is sent.
+    pub body: Option<Vec<u8>>,
+    /// How long all of it may take, redirects too.
+    pub wall: Duration,
+}
+
+/// What the web answered.
+#[derive(Clone, Debug)]
+pub struct Response {
+    /// Where it came from in the end.
+    pub target: Target,
+    /// How often it was led elsewhere on the way.
+    pub redirects: usize,
+    /// Where it would have been led, and was not.
+    pub left: Option<Target>,
+    /// The status.
+    pub status: u16,
+    /// The headers, lower case, in the order in which they came.
+    pub headers: Vec<(String, String)>,
+    /// The body, unpacked.
+    pub body: Vec<u8>,
+    /// More of it came than is read.
+    pub is_cut: bool,
+}
+
+impl Response {
+    /// The first header of that name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Whether a redirect is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follow {
+    /// It is.
+    Yes,
+    /// What led there is the answer.
+    No,
+}
+
+/// The way out. A copy is the same one.
+#[derive(Clone)]
+pub struct Net {
+    resolver: Arc<dyn Resolve>,
+    /// Hosts and ports that may be anywhere, because the operator said so.
+    exempt: Vec<(String, u16)>,
+    /// Whose word counts for who a server is, instead of the usual authorities.
+    authorities: Option<Vec<Vec<u8>>>,
+}
+
+impl Default for Net {
+    fn default() -> Self {
+        Self { resolver: Arc::new(System), exempt: Vec::new(), authorities: None }
+    }
+}
+
+impl fmt::Debug for Net {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Net").field("exempt", &self.exempt).finish_non_exhaustive()
+    }
+}
+
+impl Net {
+    /// The same way out, with names looked up by somebody else.
+    #[must_use]
+    pub fn resolving_by(self, resolver: Arc<dyn Resolve>) -> Self {
+        Self { resolver, ..self }
+    }
+
+    /// The same way out, on which servers are known by these authorities (DER) and no others.
+    #[must_use]
+    pub fn trusting(self, authorities: Vec<Vec<u8>>) -> Self {
+        Self { authorities: Some(authorities), ..self }
+    }
+
+    /// The same way out, on which this `host:port` may be anywhere. The words say what is wrong with it.
+    pub fn exempting(mut self, pair: &str) -> std::result::Result<Self, String> {
+        let wrong = || format!("{pair:?}: expected host:port, as 127.0.0.1:8888");
+        let port = pair.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+        let port: u16 = port.filter(|port| *port > 0).ok_or_else(wrong)?;
+        if pair.contains(['/', '?', '#', '@']) {
+            return Err(wrong());
+        }
+        let target = Target::parse(&format!("http://{pair}/")).map_err(|_| wrong())?;
+        self.exempt.push((target.host().to_owned(), port));
+        Ok(self)
+    }
+
+    /// Places that may be anywhere and are on this machine's own loopback, as far as their words tell.
+    pub(crate) fn on_loopback(&self) -> impl Iterator<Item = Target> {
+        let local =
+            self.exempt.iter().filter(|(host, _)| host == "127.0.0.1" || host == "localhost");
+        local.filter_map(|(host, port)| Target::parse(&format!("http://{host}:{port}/")).ok())
+    }
+
+    /// Whether the operator said that this may be anywhere.
+    fn is_exempt(&self, target: &Target) -> bool {
+        let is_it =
+            |(host, port): &(String, u16)| (host.as_str(), *port) == (target.host(), target.port());
+        self.exempt.iter().any(is_it)
+    }
+
+    /// A fault if a target can only be refused, as far as its own words tell: it names an address that is
+    /// not public, or this machine. Nothing is looked up, because a question for a name tells somebody of it.
+    pub fn check_named(&self, target: &Target) -> Result<()> {
+        if self.is_exempt(target) {
+            return Ok(());
+        }
+        if let Some((address, why)) =
+            target.literal().and_then(|at| refusal(at.ip()).map(|why| (at.ip(), why)))
+        {
+            return Err(refused_fault(target, address, why));
+        }
+        let host = target.host().trim_end_matches('.');
+        if host == "localhost" || host.ends_with(".localhost") {
+            let loopback = std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+            let why = refusal(loopback).unwrap_or("this machine");
+            return Err(refused_fault(target, loopback, why));
+        }
+        Ok(())
+    }
+
+    /// Asks the web. `follow` says of each redirect whether it may be followed.
+    pub fn fetch(
+        &self,
+        request: Request,
+        call: &Call,
+        follow: &mut dyn FnMut(&Target) -> Result<Follow>,
+    ) -> Result<Response> {
+        let patience = Patience::new(call, request.wall);
+        let mut request = request;
+        check_headers(&request.headers)?;
+        for redirects in 0..=MOST_REDIRECTS {
+            let mut response = self.ask(&request, &patience)?;
+            response.redirects = redirects;
+            let Some(next) = redirected(&response)? else { return Ok(response) };
+            if follow(&next)? == Follow::No {
+                response.left = Some(next);
+                return Ok(response);
+            }
+            request = led_on(request, next, response.status);
+        }
+        let message = format!(
+            "{} leads elsewhere more than {MOST_REDIRECTS} times in a row; the last address was {}",
+            request.target.place(),
+            request.target.as_str()
+        );
+        Err(Fault::new(FaultCode::TooLarge, message))
+    }
+
+    /// One request, without redirects.
+    fn ask(&self, request: &Request, patience: &Patience) -> Result<Response> {
+        let addresses = self.addresses(&request.target, patience)?;
+        let meter = Meter::new(LINE_BYTES);
+        let dialler = Dialler { addresses, patience: patience.clone(), meter: Arc::clone(&meter) };
+        let connector = dialler.chain(RustlsConnector::default());
+        let agent = ureq::Agent::with_parts(self.config(), connector, Resolved);
+        let told = |error: &(dyn std::error::Error + 'static)| {
+            patience.check().err().unwrap_or_else(|| failed(&request.target, error, &meter))
+        };
+        let response = send(&agent, request).map_err(|error| told(&error))?;
+        let status = response.status().as_u16();
+        let headers = headers_of(response.headers());
+        let (body, is_cut) = read(response.into_body()).map_err(|error| told(&error))?;
+        let (target, left) = (request.target.clone(), None);
+        Ok(Response { target, redirects: 0, left, status, headers, body, is_cut })
+    }
+
+    fn config(&self) -> ureq::config::Config {
+        let roots = match &self.authorities {
+            None => RootCerts::WebPki,
+            Some(own) => {
+                let own = own.iter().map(|der| Certificate::from_der(der).to_owned());
+                RootCerts::new_with_certs(&own.collect::<Vec<_>>())
+            }
+        };
+        ureq::config::Config::builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .proxy(None)
+            .max_response_header_size(HEADER_BYTES)
+            .max_idle_connections(0)
+            .user_agent(AGENT)
+            .accept(ACCEPT)
+            .tls_config(TlsConfig::builder().root_certs(roots).build())
+            .build()
+    }
+
+    /// The addresses of a target: looked up once, every one of them checked.
+    pub(crate) fn addresses(
+        &self,
+        target: &Target,
+        patience: &Patience,
+    ) -> Result<Vec<SocketAddr>> {
+        let found = match target.literal() {
+            Some(address) => vec![address],
+            None => self.look_up(target, patience)?,
+        };
+        if self.is_exempt(target) {
+            return Ok(found);
+        }
+        // One that must not be reached among others is somebody's trick, not somebody's load balancer.
+        let refused =
+            found.iter().find_map(|found| refusal(found.ip()).map(|why| (found.ip(), why)));
+        match refused {
+            None => Ok(found),
+            Some((address, why)) => Err(refused_fault(target, address, why)),
+        }
+    }
+
+    fn look_up(&self, target: &Target, patience: &Patience) -> Result<Vec<SocketAddr>> {
+        let (tell, told) = mpsc::channel();
+        let (resolver, host, port) =
+            (Arc::clone(&self.resolver), target.host().to_owned(), target.port());
+        // The system's way of looking up cannot be ended from outside: nobody waits for it too long.
+        let looking = thread::Builder::new().name("toolyard-lookup".to_owned()).spawn(move || {
+            let _ = tell.send(resolver.resolve(&host, port));
+        });
+        looking.map_err(|error| {
+            Fault::new(FaultCode::Io, format!("no name can be looked up: {error}"))
+        })?;
+        loop {
+            patience.check()?;
+            match told.recv_timeout(Duration::from_millis(50)) {
+                Ok(Ok(found)) if !found.is_empty() => return Ok(found),
+                Ok(outcome) => {
+                    let why = outcome.err().map(|error| format!(": {error}")).unwrap_or_default();
+                    let message =
+                        format!("there is no host {}{why}. Check the address", target.host());
+                    return Err(Fault::new(FaultCode::NotFound, message));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    let message = format!("{} cannot be looked up", target.host());
+                    return Err(Fault::new(FaultCode::Io, message));
+                }
+            }
+        }
+    }
+}
+
+fn refused_fault(target: &Target, address: std::net::IpAddr, why: &str) -> Fault {
+    let is = match target.literal() {
+        Some(_) => format!("{address} is {why}"),
+        None => format!("{} is at {address}, {why}", target.host()),
+    };
+    let message = format!(
+        "{is}, which the web tools and commands do not reach; the operator can exempt it as {:?} in \
+         `[web] exempt`, or for commands alone in `[commands] reach`",
+        target.place()
+    );
+    Fault::new(FaultCode::Denied, message)
+}
+
+/// Whether a caller may say these headers.
+fn check_headers(headers: &[(String, String)]) -> Result<()> {
+    for (name, value) in headers {
+        let bad =
+            |why: &str| Err(Fault::new(FaultCode::BadArgument, format!("header {name:?}: {why}")));
+        if OURS.contains(&name.to_ascii_lowercase().as_str()) {
+            return bad("it belongs to the connection and is set for you; leave it out");
+        }
+        if http::HeaderName::try_from(name.as_str()).is_err() {
+            return bad("this is no name of a header");
+        }
+        if http::HeaderValue::try_from(value.as_str()).is_err() {
+            return bad("its value holds what no header can, such as a line end");
+        }
+    }
+    Ok(())
+}
+
+fn send(
+    agent: &ureq::Agent,
+    request: &Request,
+) -> std::result::Result<http::Response<ureq::Body>, ureq::Error> {
+    let mut built =
+        http::Request::builder().method(request.method.word()).uri(request.target.as_str());
+    for (name, value) in &request.headers {
+        built = built.header(name, value);
+    }
+    match (&request.body, request.method) {
+        (None, Method::Get) => agent.run(built.body(())?),
+        (body, _) => agent.run(built.body(body.as_deref().unwrap_or_default())?),
+    }
+}
+
+fn headers_of(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect()
+}
+
+/// As much of a body as is read, and whether that is not all.
+fn read(body: ureq::Body) -> io::Result<(Vec<u8>, bool)> {
+    let mut bytes = Vec::new();
+    let reader = body.into_with_config().limit(u64::MAX).reader();
+    reader.take(BODY_BYTES + 1).read_to_end(&mut bytes)?;
+    let is_cut = bytes.len() as u64 > BODY_BYTES;
+    bytes.truncate(usize::try_from(BODY_BYTES).unwrap_or(usize::MAX));
+    Ok((bytes, is_cut))
+}
+
+/// Where a response leads, if it does.
+fn redirected(response: &Response) -> Result<Option<Target>> {
+    let leads = matches!(response.status, 301 | 302 | 303 | 307 | 308);
+    match response.header("location").filter(|_| leads) {
+        None => Ok(None),
+        Some(location) => response.target.join(location).map(Some).map_err(|fault| {
+            let from = response.target.place();
+            Fault::new(
+                FaultCode::Denied,
+                format!("{from} leads to a place that is refused: {fault}"),
+            )
+        }),
+    }
+}
+
+/// The request that a redirect asks for, as browsers make it.
+fn led_on(request: Request, next: Target, status: u16) -> Request {
+    let mut next = Request { target: next, ..request.clone() };
+    if status == 303 || matches!(status, 301 | 302) && request.method == Method::Post {
+        next.method = Method::Get;
+        next.body = None;
+        next.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+    }
+    if !request.target.is_same_origin(&next.target) {
+        next.headers.retain(|(name, _)| SHARED.contains(&name.to_ascii_lowercase().as_str()));
+    }
+    next
+}
+
+/// Why a server's answer did not come, in words for who asked.
+fn failed(target: &Target, error: &(dyn std::error::Error + 'static), meter: &Meter) -> Fault {
+    let place = target.place();
+    if meter.is_full() {
+        let message = format!(
+            "{place} sent more than {LINE_BYTES} bytes and not the end of its answer; it was let go"
+        );
+        return Fault::new(FaultCode::TooLarge, message);
+    }
+    let message = format!("{place} did not answer as a web server does: {}", reason(error));
+    Fault::new(FaultCode::Io, message)
+}
+
+/// The innermost words of an error: those around them only say that there is one.
+fn reason(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut error = error;
+    while let Some(inner) = error.source() {
+        error = inner;
+    }
+    error.to_string()
+}

@@ -1,0 +1,233 @@
+//! A response as a reader wants it: HTML as Markdown, other texts as they are, in the charset that they are
+//! written in. What is no text is said to be none. Nothing is dialled here.
+//!
+//! The library that makes Markdown bounds how deep it goes and how many elements it keeps. It runs beside
+//! the call, on a stack of its own, so that no page can hold a call past its time.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use encoding_rs::Encoding;
+use html_to_markdown_rs::{ConversionOptions, PreprocessingOptions};
+use yard_core::text::{self, NotText};
+use yard_core::{Call, Fault, FaultCode, Result};
+
+use crate::dial::Patience;
+use crate::fetch::Response;
+
+/// How much of a page is looked through for its charset.
+const SNIFFED: usize = 1_024;
+/// The stack on which a page is taken apart.
+const STACK_BYTES: usize = 16 << 20;
+/// Pages that are taken apart at a time, those that nobody waits for any more included.
+const MOST_AT_ONCE: usize = 8;
+
+static AT_ONCE: AtomicUsize = AtomicUsize::new(0);
+
+/// What a reader wants of HTML.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Its content, as Markdown.
+    Markdown,
+    /// Its source.
+    Source,
+}
+
+/// A response that can be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Its text.
+    pub text: String,
+    /// The text is not what came, but Markdown made from it.
+    pub is_markdown: bool,
+    /// What is not in the text, in words.
+    pub missing: Option<String>,
+}
+
+impl Response {
+    /// Its body as a text, if it is one.
+    pub fn page(&self, shape: Shape, call: &Call, wall: Duration) -> Result<Page> {
+        let written = self.header("content-type").unwrap_or_default();
+        let (kind, charset) = content_type(written);
+        if is_no_text(&kind) && !self.body.is_empty() {
+            return Err(self.no_text(&format!("it says that it is {kind}")));
+        }
+        let body = self.decoded(charset.as_deref())?;
+        let missing = self.is_cut.then(|| {
+            format!("only the first {} bytes were read: the answer is longer", self.body.len())
+        });
+        if shape == Shape::Source || !is_html(&kind, &body) {
+            return Ok(Page { text: body.into_owned(), is_markdown: false, missing });
+        }
+        let base = self.target.as_str().to_owned();
+        let (text, too_deep) = markdown(body.into_owned(), base, &Patience::new(call, wall))?;
+        let too_deep = too_deep.then(|| {
+            "what is nested more than a thousand levels deep is left out; `format: \"html\"` has it"
+                .to_owned()
+        });
+        let missing = [missing, too_deep].into_iter().flatten().collect::<Vec<_>>();
+        let missing = (!missing.is_empty()).then(|| missing.join("; "));
+        Ok(Page { text, is_markdown: true, missing })
+    }
+
+    fn decoded(&self, charset: Option<&str>) -> Result<Cow<'_, str>> {
+        let by_mark = Encoding::for_bom(&self.body).map(|(encoding, _)| encoding);
+        let by_header = || charset.and_then(|label| Encoding::for_label(label.as_bytes()));
+        let by_page = || declared(&self.body[..self.body.len().min(SNIFFED)]);
+        let known = by_mark.or_else(by_header).or_else(by_page);
+        match (text::detect(&self.body), known) {
+            (Ok(_), Some(encoding)) => Ok(encoding.decode(&self.body).0),
+            (Ok(detected), None) => Ok(text::decode(&self.body, detected)),
+            (Err(NotText::Lossy(encoding)), None) => Ok(text::decode(&self.body, encoding)),
+            (Err(why), None) => Err(self.no_text(&format!("it is {why}"))),
+            // A type may be a lie, and an encoding may need bytes that others do not have.
+            (Err(why), Some(encoding)) => match encoding.decode(&self.body) {
+                (text, _, false) if !text.contains('\0') => Ok(text),
+                _ => Err(self.no_text(&format!("it is {why}"))),
+            },
+        }
+    }
+
+    fn no_text(&self, why: &str) -> Fault {
+        let message = format!(
+            "{} answered {} with {}{} bytes that are no text: {why}. Web pages, JSON, XML and plain \
+             texts can be read",
+            self.target.as_str(),
+            self.status,
+            if self.is_cut { "more than " } else { "" },
+            self.body.len(),
+        );
+        Fault::new(FaultCode::Binary, message)
+    }
+}
+
+/// What a content type says: the type in lower case, and the charset.
+fn content_type(written: &str) -> (String, Option<String>) {
+    let mut parts = written.split(';');
+    let kind = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
+    let charset = parts.find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        let value = value.trim().trim_matches(['"', '\'']);
+        name.trim().eq_ignore_ascii_case("charset").then(|| value.to_owned())
+    });
+    (kind, charset)
+}
+
+/// Types that hold no text, whatever the bytes look like.
+fn is_no_text(kind: &str) -> bool {
+    let is_media =
+        ["image/", "audio/", "video/", "font/"].iter().any(|media| kind.starts_with(media));
+    let is_packed = matches!(
+        kind,
+        "application/pdf"
+            | "application/zip"
+            | "application/gzip"
+            | "application/wasm"
+            | "application/x-tar"
+    );
+    is_media && !kind.ends_with("+xml") || is_packed
+}
+
+fn is_html(kind: &str, body: &str) -> bool {
+    let start: String = body.trim_start().chars().take(14).collect::<String>().to_ascii_lowercase();
+    let looks = start.starts_with("<!doctype html") || start.starts_with("<html");
+    matches!(kind, "text/html" | "application/xhtml+xml")
+        || matches!(kind, "" | "text/plain") && looks
+}
+
+/// The charset that a page says it is written in, in its head.
+fn declared(head: &[u8]) -> Option<&'static Encoding> {
+    let head = String::from_utf8_lossy(head).to_ascii_lowercase();
+    let found = head.split("<meta").skip(1).find_map(|rest| {
+        let tag = rest.split('>').next().unwrap_or_default();
+        let (_, value) = tag.split_once("charset")?;
+        let value = value.trim_start().strip_prefix('=')?.trim_start();
+        let value = value.trim_start_matches(['"', '\'']);
+        let end = value.find(|at: char| at.is_whitespace() || "\"';/".contains(at));
+        Encoding::for_label(&value.as_bytes()[..end.unwrap_or(value.len())])
+    })?;
+    // Whoever could read that it is UTF-16 read something else.
+    Some(if found.is_ascii_compatible() { found } else { encoding_rs::UTF_8 })
+}
+
+/// The Markdown of a page, and whether it is nested too deep to be in it as a whole.
+fn markdown(html: String, base: String, patience: &Patience) -> Result<(String, bool)> {
+    let place = Place::take(patience)?;
+    let (tell, told) = mpsc::channel();
+    let taking = thread::Builder::new().name("toolyard-page".to_owned()).stack_size(STACK_BYTES);
+    let spawned = taking.spawn(move || {
+        let _place = place;
+        let _ = tell.send(convert(&html, base));
+    });
+    spawned.map_err(|error| Fault::new(FaultCode::Io, format!("no page can be read: {error}")))?;
+    loop {
+        patience.check().map_err(|fault| {
+            let advice =
+                "it took too long to make Markdown of the page; `format: \"html\"` has its source";
+            Fault::new(fault.code(), format!("{fault}: {advice}"))
+        })?;
+        match told.recv_timeout(Duration::from_millis(20)) {
+            Ok(converted) => return converted,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(unreadable("it could not be taken apart"));
+            }
+        }
+    }
+}
+
+fn convert(html: &str, base: String) -> Result<(String, bool)> {
+    let options = ConversionOptions {
+        base_url: Some(base),
+        capture_svg: false,
+        extract_images: false,
+        // Navigation is left out and nothing else: pages have their content in forms, and titles in headers.
+        preprocessing: PreprocessingOptions {
+            remove_navigation: false,
+            remove_forms: false,
+            ..PreprocessingOptions::default()
+        },
+        exclude_selectors: vec!["nav".to_owned()],
+        // Without a sign x² would be x2.
+        sup_symbol: "^".to_owned(),
+        sub_symbol: "~".to_owned(),
+        ..ConversionOptions::default()
+    };
+    let made = html_to_markdown_rs::convert(html, options);
+    let made = made.map_err(|error| unreadable(&error.to_string()))?;
+    let too_deep = !made.warnings.is_empty();
+    Ok((made.content.unwrap_or_default(), too_deep))
+}
+
+fn unreadable(why: &str) -> Fault {
+    let message =
+        format!("no Markdown can be made of the page ({why}); `format: \"html\"` has its source");
+    Fault::new(FaultCode::TooLarge, message)
+}
+
+/// One of the few places at which pages are taken apart.
+struct Place;
+
+impl Place {
+    fn take(patience: &Patience) -> Result<Self> {
+        loop {
+            let taken = AT_ONCE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+                (count < MOST_AT_ONCE).then_some(count + 1)
+            });
+            if taken.is_ok() {
+                return Ok(Self);
+            }
+            patience.check()?;
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        AT_ONCE.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,67 @@
+//! Open files that one process hands to another over a socket, as the server does to its helper before the
+//! order. A handle stays what it is, whatever happens to the path that it was opened by.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+
+/// A file is handed over with one byte, which says nothing.
+const CARRIER: u8 = b'H';
+
+/// Hands over one open file.
+pub fn send(to: &UnixStream, file: BorrowedFd<'_>) -> io::Result<()> {
+    let (bytes, files) = ([CARRIER], [file]);
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !control.push(SendAncillaryMessage::ScmRights(&files)) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    sendmsg(to, &[IoSlice::new(&bytes)], &mut control, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
+
+/// Takes the file that comes next. Nothing else is read.
+pub fn receive(from: &UnixStream) -> io::Result<OwnedFd> {
+    let mut byte = [0];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let file = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut files) => files.next(),
+        _ => None,
+    });
+    file.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{Read as _, Write as _};
+    use std::os::fd::AsFd as _;
+
+    use super::*;
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "a test makes its own folder")]
+    fn a_handle_arrives_before_the_bytes_and_names_the_same_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let sent = File::open(folder.path()).unwrap();
+        let (mut ours, mut theirs) = UnixStream::pair().unwrap();
+        send(&ours, sent.as_fd()).unwrap();
+        ours.write_all(b"order").unwrap();
+        let got = receive(&theirs).unwrap();
+        let inode = |fd: &dyn std::os::fd::AsFd| rustix::fs::fstat(fd.as_fd()).unwrap().st_ino;
+        assert_eq!(inode(&got), inode(&sent));
+        let mut rest = [0; 5];
+        theirs.read_exact(&mut rest).unwrap();
+        assert_eq!(&rest, b"order");
+        drop(ours);
+        assert!(receive(&theirs).is_err(), "nothing more comes");
+    }
+}

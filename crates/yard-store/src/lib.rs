@@ -5,6 +5,8 @@
 //! not know paths on a disk, policies or dialects; and its callers do not know SQL, deltas or files.
 //! Every implementation passes the same contract suite (`yard-testkit/src/contract.rs`).
 
+#![forbid(unsafe_code)]
+
 mod approval;
 mod audit;
 pub mod blobs;

@@ -11,7 +11,6 @@ mod error;
 mod event;
 mod history;
 mod inspect;
-mod log;
 mod node;
 mod packer;
 mod placement;

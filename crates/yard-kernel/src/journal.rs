@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -60,8 +60,6 @@ pub(crate) struct Journal {
     queue: Mutex<Queue>,
     arrival: Condvar,
     active: Arc<AtomicUsize>,
-    /// The head as this process left it last, with everything on disk; 0 where that is not known.
-    left: AtomicU64,
 }
 
 #[derive(Default)]
@@ -129,8 +127,6 @@ impl Drop for Duty<'_> {
         if self.is_done {
             return;
         }
-        // Nothing is known of the steps at the head: the next one looks.
-        self.journal.left.store(0, Ordering::Relaxed);
         self.journal.withdraw(self.own);
         for slot in &self.slots {
             slot.say_at_least(Word::Became(Err(broke_off()), Vec::new()));
@@ -149,12 +145,6 @@ impl Journal {
     /// How many drafts are being planned or waiting.
     pub(crate) fn active(&self) -> &Arc<AtomicUsize> {
         &self.active
-    }
-
-    /// Whether the applied mark is where this process left it. Then the head is too, or somebody crashed
-    /// after they had moved it: the next append finds out, and nothing of it happens.
-    pub(crate) fn left_at(&self, seq: Seq) -> bool {
-        seq != 0 && self.left.load(Ordering::Relaxed) == seq
     }
 
     /// Lands a draft: returns once it is durable and visible, or once it is known not to be.
@@ -223,7 +213,7 @@ impl Journal {
         let mut duty = Duty { journal: self, own: slot, slots: Vec::new(), is_done: false };
         self.wait_for_others();
         let locked = workspace.locks.acquire(call);
-        let settled = |lock| Ok((lock, recovery::settle_to_append(workspace, call)?));
+        let settled = |lock| Ok((lock, recovery::settle(workspace, call)?));
         let (lock, head) = match locked.and_then(settled) {
             Ok(ready) => ready,
             Err(fault) => {
@@ -384,7 +374,7 @@ fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -
     // From here on it may be recorded, whatever becomes of this thread.
     let kept = ready.iter_mut().flat_map(|item| &mut item.request.draft.kept);
     kept.for_each(NewlyKept::stays);
-    let (recorded, mut head) = record(workspace, head, &ready, &steps, &contents);
+    let recorded = record(workspace, head, &ready, &steps, &contents);
     let mut told = Vec::with_capacity(ready.len());
     let (mut complete, mut landed) = (true, false);
     for (item, recorded) in ready.drain(..).zip(recorded) {
@@ -395,15 +385,13 @@ fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -
         let mut gone = Vec::new();
         let result = match recorded {
             Ok(Verdict::Done) => match project(workspace, draft, &signed, call) {
-                Landing::Landed { retired, extra } => {
+                Landing::Landed(retired) => {
                     landed = true;
                     gone = retired;
-                    head = head.filter(|_| !extra);
                     Ok(Verdict::Done)
                 }
                 Landing::Compensated(fault) => {
                     landed = true;
-                    head = None;
                     Err(fault)
                 }
                 Landing::Unfinished(fault) => {
@@ -420,25 +408,18 @@ fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -
         };
         told.push((slot, result, gone));
     }
-    match (complete, landed) {
+    if complete && landed {
         // If the mark cannot be moved, recovery looks at these steps again and finds them done.
-        (true, true) => drop(advance(workspace, head, call)),
-        // Nothing is known of the steps at the head: somebody may have recorded one and not finished it.
-        (true, false) => {}
-        (false, _) => workspace.journal.left.store(0, Ordering::Relaxed),
+        let _ = advance(workspace, call);
     }
     told
 }
 
-/// Says that everything recorded so far, up to `head` where it is known, is on disk.
-pub(crate) fn advance(workspace: &Workspace, head: Option<Seq>, call: &Call) -> Result<()> {
-    let seq = match head {
-        Some(head) => head,
-        None => workspace.store().head().map_err(store_fault)?,
-    };
-    let mark = mark_of(seq, call);
+/// Moves the applied mark to the head: everything recorded so far is on disk. The caller holds the
+/// workspace's lock.
+pub(crate) fn advance(workspace: &Workspace, call: &Call) -> Result<()> {
+    let mark = mark_of(workspace.store().head().map_err(store_fault)?, call);
     workspace.locks.set_applied(mark)?;
-    workspace.journal.left.store(seq, Ordering::Relaxed);
     workspace.flusher.flush_soon(mark);
     Ok(())
 }
@@ -569,25 +550,20 @@ pub(crate) fn external_step(
     }
 }
 
-/// Appends all drafts at once; where one of them does not fit, one by one. What became of each, and
-/// the new head where it is known.
+/// Appends all drafts at once, or one by one where one of them does not fit. Returns what became of each.
 fn record(
     workspace: &Workspace,
     head: Seq,
     ready: &[Ready],
     steps: &[NewStep],
     contents: &[Prepared],
-) -> (Vec<Result<Verdict>>, Option<Seq>) {
-    let Some(last) = ready.last() else { return (Vec::new(), Some(head)) };
+) -> Vec<Result<Verdict>> {
+    let Some(last) = ready.last() else { return Vec::new() };
     match append(workspace, head, Batch { steps, contents }, last.request.draft.id) {
         Err(StoreError::Misfit(_)) if ready.len() > 1 => {
-            let each = ready.iter().map(|item| record_one(workspace, item, steps, contents));
-            (each.collect(), None)
+            ready.iter().map(|item| record_one(workspace, item, steps, contents)).collect()
         }
-        result => {
-            let head = result.as_ref().ok().copied();
-            (ready.iter().map(|_| verdict(result.clone())).collect(), head)
-        }
+        result => ready.iter().map(|_| verdict(result.clone())).collect(),
     }
 }
 
@@ -610,11 +586,7 @@ fn append(
     batch: Batch<'_>,
     last: StepId,
 ) -> std::result::Result<Seq, StoreError> {
-    let appended = workspace.store().append(head, batch);
-    if appended.is_err() {
-        workspace.journal.left.store(0, Ordering::Relaxed);
-    }
-    match appended {
+    match workspace.store().append(head, batch) {
         Err(error @ (StoreError::Io(_) | StoreError::Full | StoreError::Refused(_))) => {
             match workspace.store().step(last) {
                 Ok(Some(row)) => Ok(row.seq),

@@ -18,8 +18,8 @@ pub(crate) const RACY_NANOS: i64 = 2_000_000_000;
 
 /// What became of a recorded step.
 pub(crate) enum Landing {
-    /// It is on disk. What it displaced may go; `extra` steps were recorded besides it.
-    Landed { retired: Vec<Retired>, extra: bool },
+    /// It is on disk. What it displaced may be removed.
+    Landed(Vec<Retired>),
     /// It failed on disk; it was taken back, and the history says so.
     Compensated(Fault),
     /// It is recorded and neither on disk nor taken back: recovery will finish it.
@@ -129,11 +129,9 @@ pub(crate) fn project(
     for (hash, bytes) in std::mem::take(&mut draft.written) {
         workspace.recent.keep(hash, bytes);
     }
-    let extra = !intruders.is_empty();
     let kept: HashSet<usize> = intruders.into_iter().map(|(at, _)| at).collect();
     let done = done.into_iter().enumerate().filter(|(at, _)| !kept.contains(at));
-    let retired = done.filter_map(|(_, (change, step))| retired(&change, step)).collect();
-    Landing::Landed { retired, extra }
+    Landing::Landed(done.filter_map(|(_, (change, step))| retired(&change, step)).collect())
 }
 
 /// Makes a folder with exactly that mode, whatever the process's mask takes away.

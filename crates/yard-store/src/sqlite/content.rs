@@ -1,13 +1,9 @@
 //! The table of contents: putting a prepared one in, and following a chain of deltas back to bytes.
 //! Which form a content takes is decided in `blobs/`.
 
-use std::collections::HashMap;
-use std::sync::Mutex;
-
 use rusqlite::{Connection, OptionalExtension, params};
 use yard_core::ContentHash;
 
-use super::connections::held;
 use super::error::corrupt;
 use super::value::{get, hash, limit, unsigned};
 use super::{all, one, purge};
@@ -25,113 +21,41 @@ const KEPT: i64 = 4;
 const SPLICE: i64 = 5;
 const PURGED: i64 = 6;
 
-/// Where a stored content is. The row never changes and the depth only shrinks, so that both may be
-/// remembered until a purge.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    pub(super) row: i64,
-    pub(super) depth: u8,
-}
-
-/// The places of contents that were stored lately. What is not here is looked up.
-#[derive(Debug, Default)]
-pub(super) struct Places(Mutex<KnownPlaces>);
-
-#[derive(Debug, Default)]
-struct KnownPlaces {
-    /// How many notes the audit chain had. A purge, of any process, leaves one: then no place that
-    /// was remembered before it can be trusted.
-    notes: u64,
-    by_hash: HashMap<ContentHash, Place>,
-}
-
-impl Places {
-    /// When there are more, all are forgotten.
-    const MOST: usize = 4_096;
-
-    pub(super) fn get(&self, hash: &ContentHash) -> Option<Place> {
-        held(&self.0).by_hash.get(hash).copied()
-    }
-
-    /// Forgets everything if notes were written since. Inside a transaction none can come after.
-    pub(super) fn renew(&self, notes: u64) {
-        let mut known = held(&self.0);
-        if known.notes != notes {
-            *known = KnownPlaces { notes, by_hash: HashMap::new() };
-        }
-    }
-
-    /// Only what was committed, when there were that many notes, may be remembered.
-    pub(super) fn remember(
-        &self,
-        notes: u64,
-        places: impl IntoIterator<Item = (ContentHash, Place)>,
-    ) {
-        let mut known = held(&self.0);
-        if known.notes != notes {
-            return;
-        }
-        if known.by_hash.len() >= Self::MOST {
-            known.by_hash.clear();
-        }
-        known.by_hash.extend(places);
-    }
-}
-
-/// Stores a content unless its bytes are stored already; its place.
-pub(super) fn store(
-    connection: &Connection,
-    blobs: &Blobs,
-    prepared: &Prepared,
-    known: impl Fn(&ContentHash) -> Option<Place>,
-) -> Result<Place> {
+/// Stores a content unless its bytes are stored already.
+pub(super) fn store(connection: &Connection, blobs: &Blobs, prepared: &Prepared) -> Result<()> {
     if matches!(prepared.form, Form::Blob) && !blobs.has(&prepared.hash) {
         return Err(misfit(&prepared.hash, "was purged while it was brought again"));
     }
-    if let Some(place) = insert(connection, prepared, &known, None)? {
-        return Ok(place);
+    if insert(connection, prepared, None)? {
+        return Ok(());
     }
-    let sql = "SELECT id, form, depth FROM content WHERE hash = ?1";
+    let sql = "SELECT id, form FROM content WHERE hash = ?1";
     let mut found = connection.prepare_cached(sql)?;
-    let (row, form, depth) = found.query_row([prepared.hash.as_bytes()], |row| {
-        Ok((row.get(0)?, row.get::<_, i64>(1)?, row.get(2)?))
+    let (row, form) = found.query_row([prepared.hash.as_bytes()], |row| {
+        Ok((row.get(0)?, row.get::<_, i64>(1)?))
     })?;
     match form {
-        // Somebody wrote the same bytes again.
-        PURGED => store_again(connection, row, &by_itself(connection, blobs, prepared)?, known),
+        // The same bytes were written again after the purge.
+        PURGED => store_again(connection, row, prepared),
         KEPT => {
             let kept = locate(connection, &prepared.hash)?.and_then(|located| located.kept);
             if !prepared.is_better_than(kept.as_deref().unwrap_or_default()) {
-                return Ok(Place { row, depth });
+                return Ok(());
             }
             purge::doom(connection, &prepared.hash, kept.as_deref())?;
-            store_again(connection, row, prepared, known)
+            store_again(connection, row, prepared)
         }
-        _ => Ok(Place { row, depth }),
+        _ => Ok(()),
     }
 }
 
 /// Stores a content in the row that it had.
-fn store_again(
-    connection: &Connection,
-    row: i64,
-    prepared: &Prepared,
-    known: impl Fn(&ContentHash) -> Option<Place>,
-) -> Result<Place> {
+fn store_again(connection: &Connection, row: i64, prepared: &Prepared) -> Result<()> {
     connection.prepare_cached("DELETE FROM content WHERE id = ?1")?.execute([row])?;
-    let placed = insert(connection, prepared, known, Some(row))?;
-    placed.ok_or_else(|| corrupt("a content was stored twice"))
-}
-
-/// The same content without a base: the depth of a row must not grow again, because others remember it.
-fn by_itself(connection: &Connection, blobs: &Blobs, prepared: &Prepared) -> Result<Prepared> {
-    let Form::Delta { base, how, data, .. } = &prepared.form else { return Ok(prepared.clone()) };
-    let base = bytes(connection, blobs, base)?.ok_or_else(|| misfit(base, "is not stored"))?;
-    let bytes = match how {
-        How::Splice => unsplice(data, &base, prepared.size)?,
-        How::Zstd => expand_against(data, &base, prepared.size)?,
-    };
-    Ok(Prepared::raw(prepared.hash, &verified(&prepared.hash, bytes)?))
+    match insert(connection, prepared, Some(row))? {
+        true => Ok(()),
+        false => Err(corrupt("a content was stored twice")),
+    }
 }
 
 /// Gives a row a form that stands on no other.
@@ -149,22 +73,14 @@ pub(super) fn stand_alone(connection: &Connection, row: i64, plain: &Prepared) -
     Ok(())
 }
 
-/// Inserts a content, as row `id` if it shall be that one; `None` if it is there already.
-fn insert(
-    connection: &Connection,
-    prepared: &Prepared,
-    known: impl Fn(&ContentHash) -> Option<Place>,
-    id: Option<i64>,
-) -> Result<Option<Place>> {
+/// Inserts a content, as row `id` if one is given. Returns false if the content is in the table already.
+fn insert(connection: &Connection, prepared: &Prepared, id: Option<i64>) -> Result<bool> {
     let (form, depth, base, data) = match &prepared.form {
         Form::Raw(data) => (RAW, 0, None, Some(data.as_slice())),
         Form::Zstd(data) => (ZSTD, 0, None, Some(data.as_slice())),
         Form::Delta { base, depth, how, data } => {
             let form = if *how == How::Splice { SPLICE } else { DELTA };
-            let base = match known(base) {
-                Some(place) => place.row,
-                None => needed_base(connection, base, *depth)?,
-            };
+            let base = needed_base(connection, base, *depth)?;
             (form, *depth, Some(base), Some(data.as_slice()))
         }
         Form::Blob => (BLOB, 0, None, None),
@@ -175,8 +91,7 @@ fn insert(
     let size = i64::try_from(prepared.size).map_err(|_| misfit(&prepared.hash, "is too large"))?;
     let hash = prepared.hash.as_bytes();
     let mut statement = connection.prepare_cached(sql)?;
-    let inserted = statement.execute(params![id, hash, size, form, depth, base, data])? == 1;
-    Ok(inserted.then(|| Place { row: connection.last_insert_rowid(), depth }))
+    Ok(statement.execute(params![id, hash, size, form, depth, base, data])? == 1)
 }
 
 /// The row of a content that a step names.
@@ -320,13 +235,6 @@ pub(super) enum Anchor {
     Itself(u8),
     /// The version before is at the end of its chain, so the content that the chain stands on.
     Foot(ContentHash, Vec<u8>),
-}
-
-impl Anchor {
-    /// For a version before that is known to be stored as bytes, if it is not at the end of its chain.
-    pub(super) fn at(place: Place) -> Option<Self> {
-        (place.depth + 1 < MAX_CHAIN).then_some(Self::Itself(place.depth))
-    }
 }
 
 pub(super) fn anchor(

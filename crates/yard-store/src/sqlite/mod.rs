@@ -36,7 +36,7 @@ use crate::{
     StoreError, VersionRow,
 };
 use connections::{Connections, Flush};
-use content::{Anchor, Places};
+use content::Anchor;
 use packer::Packer;
 pub use registry::SqliteRegistry;
 
@@ -59,7 +59,6 @@ impl Default for Options {
 pub struct SqliteStore {
     db: Arc<Connections>,
     blobs: Blobs,
-    places: Places,
     packer: Packer,
 }
 
@@ -79,7 +78,7 @@ impl SqliteStore {
             Arc::new(Connections::open(dir.join("journal.db"), &schema::JOURNAL, options)?)
         };
         let packer = Packer::new(Arc::clone(&db));
-        let store = Self { packer, db, blobs, places: Places::default() };
+        let store = Self { packer, db, blobs };
         if store.db.read(history::is_unsealed)? {
             store.db.write(Flush::Now, append::seal)?;
         }
@@ -140,18 +139,11 @@ impl Store for SqliteStore {
         if batch.steps.is_empty() && batch.contents.is_empty() {
             return self.head();
         }
-        let appended = self.db.write(Flush::Now, |connection| {
-            append::append(connection, expected, batch, &self.places, &self.blobs)
+        let head = self.db.write(Flush::Now, |connection| {
+            append::append(connection, expected, batch, &self.blobs)
         })?;
-        // A content that is only kept as a file serves nobody as a base.
-        let bytes = batch.contents.iter().filter(|prepared| prepared.kept_name().is_none());
-        let places = bytes.filter_map(|prepared| {
-            let hash = prepared.hash();
-            Some((hash, *appended.contents.get(&hash)?))
-        });
-        self.places.remember(appended.notes, places);
         self.packer.appended(batch.contents);
-        Ok(appended.head)
+        Ok(head)
     }
 
     fn prepare(
@@ -162,10 +154,7 @@ impl Store for SqliteStore {
         mut effort: Effort,
     ) -> Result<Prepared> {
         let Some(base) = base else { return self.blobs.prepare(hash, bytes, None, effort) };
-        let anchor = match self.places.get(&base.hash).and_then(Anchor::at) {
-            Some(anchor) => Some(anchor),
-            None => self.db.glance(|db| content::anchor(db, &self.blobs, &base.hash))?,
-        };
+        let anchor = self.db.glance(|db| content::anchor(db, &self.blobs, &base.hash))?;
         let against = match &anchor {
             None => None,
             Some(Anchor::Itself(depth)) => Some(Against { base, depth: *depth }),

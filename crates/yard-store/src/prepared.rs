@@ -41,21 +41,12 @@ pub(crate) enum Form {
     Raw(Vec<u8>),
     /// Compressed by itself.
     Zstd(Vec<u8>),
-    /// Made from another content, which puts it at that depth of its chain.
-    Delta { base: ContentHash, depth: u8, how: How, data: Vec<u8> },
+    /// Another content with its middle replaced, which puts it at that depth of its chain.
+    Splice { base: ContentHash, depth: u8, data: Vec<u8> },
     /// Compressed, written and flushed as a file of the store's.
     Blob,
     /// A whole file that the kernel keeps under this name.
     Kept(String),
-}
-
-/// How a content is made from its base.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
-    /// Compressed against it.
-    Zstd,
-    /// It, with its middle replaced.
-    Splice,
 }
 
 impl Prepared {

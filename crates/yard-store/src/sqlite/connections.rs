@@ -180,7 +180,7 @@ impl Writer {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "wal_autocheckpoint", LOG_BYTES / PAGE_BYTES)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
-        schema.migrate(&mut connection)?;
+        schema.migrate(&mut connection, database)?;
         Ok(Self { connection, flush: Flush::Now, writes: 0 })
     }
 

@@ -8,14 +8,13 @@ use super::error::corrupt;
 use super::value::{get, hash, limit, unsigned};
 use super::{all, one, purge};
 use crate::blobs::{
-    Blobs, MAX_CHAIN, common_start, expand, expand_against, unsplice, unsplice_in_place, verified,
+    Blobs, MAX_CHAIN, expand, unsplice, unsplice_in_place, verified,
 };
-use crate::prepared::{Form, How, TINY};
+use crate::prepared::{Form, TINY};
 use crate::{Located, Prepared, Result, StoreError};
 
 const RAW: i64 = 0;
 const ZSTD: i64 = 1;
-const DELTA: i64 = 2;
 pub(super) const BLOB: i64 = 3;
 const KEPT: i64 = 4;
 const SPLICE: i64 = 5;
@@ -58,34 +57,40 @@ fn store_again(connection: &Connection, row: i64, prepared: &Prepared) -> Result
     }
 }
 
-/// Gives a row a form that stands on no other.
-pub(super) fn stand_alone(connection: &Connection, row: i64, plain: &Prepared) -> Result<()> {
-    let (form, data) = match &plain.form {
-        Form::Raw(data) => (RAW, Some(data)),
-        Form::Zstd(data) => (ZSTD, Some(data)),
-        Form::Blob => (BLOB, None),
-        Form::Delta { .. } | Form::Kept(_) => {
-            return Err(misfit(&plain.hash, "does not stand by itself"));
-        }
-    };
-    let sql = "UPDATE content SET form = ?2, depth = 0, base = NULL, data = ?3 WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute(params![row, form, data])?;
+/// Stores the content of a row in another form. Its depth must not grow, because other rows are made from it.
+pub(super) fn replace_form(connection: &Connection, row: i64, prepared: &Prepared) -> Result<()> {
+    let Columns { form, depth, base, data } = columns(connection, prepared)?;
+    let sql = "UPDATE content SET form = ?2, depth = ?3, base = ?4, data = ?5 WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute(params![row, form, depth, base, data])?;
     Ok(())
+}
+
+/// The columns of a content's form.
+struct Columns<'a> {
+    form: i64,
+    depth: u8,
+    base: Option<i64>,
+    data: Option<&'a [u8]>,
+}
+
+fn columns<'a>(connection: &Connection, prepared: &'a Prepared) -> Result<Columns<'a>> {
+    let of = |form, data| Columns { form, depth: 0, base: None, data };
+    Ok(match &prepared.form {
+        Form::Raw(data) => of(RAW, Some(data.as_slice())),
+        Form::Zstd(data) => of(ZSTD, Some(data.as_slice())),
+        Form::Splice { base, depth, data } => Columns {
+            depth: *depth,
+            base: Some(needed_base(connection, base, *depth)?),
+            ..of(SPLICE, Some(data.as_slice()))
+        },
+        Form::Blob => of(BLOB, None),
+        Form::Kept(name) => of(KEPT, Some(name.as_bytes())),
+    })
 }
 
 /// Inserts a content, as row `id` if one is given. Returns false if the content is in the table already.
 fn insert(connection: &Connection, prepared: &Prepared, id: Option<i64>) -> Result<bool> {
-    let (form, depth, base, data) = match &prepared.form {
-        Form::Raw(data) => (RAW, 0, None, Some(data.as_slice())),
-        Form::Zstd(data) => (ZSTD, 0, None, Some(data.as_slice())),
-        Form::Delta { base, depth, how, data } => {
-            let form = if *how == How::Splice { SPLICE } else { DELTA };
-            let base = needed_base(connection, base, *depth)?;
-            (form, *depth, Some(base), Some(data.as_slice()))
-        }
-        Form::Blob => (BLOB, 0, None, None),
-        Form::Kept(name) => (KEPT, 0, None, Some(name.as_bytes())),
-    };
+    let Columns { form, depth, base, data } = columns(connection, prepared)?;
     let sql = "INSERT INTO content (id, hash, size, form, depth, base, data)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (hash) DO NOTHING";
     let size = i64::try_from(prepared.size).map_err(|_| misfit(&prepared.hash, "is too large"))?;
@@ -175,7 +180,7 @@ pub(super) struct Stored {
     form: i64,
     pub(super) depth: u8,
     pub(super) base: Option<i64>,
-    data: Option<Vec<u8>>,
+    pub(super) data: Option<Vec<u8>>,
 }
 
 impl Stored {
@@ -206,12 +211,6 @@ pub(super) fn make_from_base(stored: &Stored, bytes: &mut Vec<u8>) -> Result<usi
     let data = stored.data.as_deref().unwrap_or_default();
     match stored.form {
         SPLICE => unsplice_in_place(data, bytes, stored.size),
-        DELTA => {
-            let made = expand_against(data, bytes, stored.size)?;
-            let same = common_start(&made, bytes);
-            *bytes = made;
-            Ok(same)
-        }
         form => Err(corrupt(format!("content {} has a base and form {form}", stored.hash))),
     }
 }
@@ -274,7 +273,7 @@ pub(super) fn bytes(
         let data = stored.data.as_deref().unwrap_or_default();
         bytes = match stored.form {
             SPLICE => unsplice(data, &bytes, stored.size)?,
-            _ => expand_against(data, &bytes, stored.size)?,
+            form => return Err(corrupt(format!("content {} has form {form}", stored.hash))),
         };
     }
     verified(hash, bytes).map(Some)
@@ -283,7 +282,6 @@ pub(super) fn bytes(
 /// A content's row and those that it stands on, down to the one that stands by itself.
 fn chain(connection: &Connection, hash: &ContentHash) -> Result<Vec<Stored>> {
     let by_hash = "SELECT hash, size, form, depth, base, data FROM content WHERE hash = ?1";
-    let by_id = "SELECT hash, size, form, depth, base, data FROM content WHERE id = ?1";
     let mut chain: Vec<Stored> = Vec::new();
     let mut next = one(connection, by_hash, [hash.as_bytes()], stored)?;
     while let Some(stored_row) = next {
@@ -294,12 +292,18 @@ fn chain(connection: &Connection, hash: &ContentHash) -> Result<Vec<Stored>> {
             _ if !below => return Err(corrupt(format!("the chain of content {hash} is a loop"))),
             None => None,
             Some(base) => Some(
-                one(connection, by_id, [base], stored)?
+                by_row(connection, base)?
                     .ok_or_else(|| corrupt(format!("the chain of content {hash} is broken")))?,
             ),
         };
     }
     Ok(chain)
+}
+
+/// A content by its row, whatever its form.
+pub(super) fn by_row(connection: &Connection, row: i64) -> Result<Option<Stored>> {
+    let sql = "SELECT hash, size, form, depth, base, data FROM content WHERE id = ?1";
+    one(connection, sql, [row], stored)
 }
 
 fn stored(row: &rusqlite::Row<'_>) -> Result<Stored> {

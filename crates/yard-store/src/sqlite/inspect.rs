@@ -84,7 +84,7 @@ const CONTRADICTIONS: [(&str, &str); 13] = [
     ),
     (
         "SELECT 'content ' || k.id FROM content k LEFT JOIN content b ON b.id = k.base
-         WHERE k.form NOT BETWEEN 0 AND 6 OR (k.base IS NULL) = (k.form IN (2, 5))
+         WHERE k.form NOT IN (0, 1, 3, 4, 5, 6) OR (k.base IS NULL) = (k.form = 5)
          OR (k.data IS NULL) <> (k.form IN (3, 6))
          OR (k.base IS NOT NULL AND (b.id IS NULL OR b.depth >= k.depth)) LIMIT 20",
         "a content is stored in no form that there is",

@@ -21,6 +21,7 @@ mod recheck;
 mod registry;
 mod schema;
 mod value;
+mod zstd_deltas;
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -140,7 +140,7 @@ fn release_dependents(
         let bytes = content::bytes(connection, blobs, &hash)?
             .ok_or_else(|| corrupt(format!("content {hash} stands on one that is not there")))?;
         let plain = blobs.prepare(hash, &bytes, None, Effort::Thorough)?;
-        content::stand_alone(connection, row, &plain)?;
+        content::replace_form(connection, row, &plain)?;
     }
     Ok(())
 }

@@ -10,8 +10,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use yard_kernel::Keeping;
-use yard_store::SPARE;
+use yard_kernel::{Keeping, retention_of};
+use yard_store::Retention;
 
 use crate::failure::Failure;
 use crate::place::{self, StateFolder};
@@ -184,7 +184,7 @@ fn size_of(file: &Path) -> u64 {
 fn is_build(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default();
     file.parent().is_some_and(|folder| folder.ends_with("kept"))
-        && name.to_string_lossy().contains(SPARE)
+        && retention_of(&name.to_string_lossy()) == Retention::Evictable
 }
 
 fn files_of(part: &Part, state: &Path) -> Vec<PathBuf> {

@@ -16,6 +16,7 @@ mod dropped;
 mod holes;
 mod homes;
 mod identity;
+pub(crate) mod kept_name;
 mod layer;
 mod lock;
 mod opened;

@@ -20,7 +20,9 @@ use yard_core::{
 use yard_store::{Base, Effort, NewChange, Node, Prepared, Signature, Store};
 
 use crate::content::{check_writable, hash_all, read_all};
-use crate::disk::{EntryKind, NewlyKept, Shape, Staged, Stat, Taking, not_found, special};
+use crate::disk::{
+    EntryKind, NewlyKept, Shape, Staged, Stat, Taking, kept_name, not_found, special,
+};
 use crate::making::{Made, Wanted};
 use crate::moved_tree::MovedTree;
 use crate::op::version::purged;
@@ -329,9 +331,9 @@ impl<'a> Planner<'a> {
             }
             // The file itself becomes the version: its bytes must outlive a crash before its step does.
             self.workspace.disk.flush_entry(path)?;
-            let name = VersionId::new(self.call.world()).to_string();
-            self.large.push(LargeFile { file, hash, name: name.clone() });
-            self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), name));
+            let kept = kept_name::of_version(VersionId::new(self.call.world()));
+            self.large.push(LargeFile { file, hash, name: kept.name.clone() });
+            self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), kept));
         } else {
             let prepared = self
                 .store()
@@ -450,7 +452,7 @@ impl<'a> Planner<'a> {
             return Ok(false);
         };
         let located = self.store().locate(&hash).map_err(store_fault)?;
-        Ok(located.as_ref().is_some_and(output::may_go))
+        Ok(located.as_ref().is_some_and(output::is_evictable))
     }
 
     /// Looks at the content of an entry that was seen on disk, and that the store may know.

@@ -44,6 +44,7 @@ mod workspace;
 
 pub use belonging::{Adopted, adopt};
 pub use command::{Boxed, Command, Ground, HiddenPrograms, NotKept, Ran, TerminalLimits};
+pub use disk::kept_name::retention_of;
 pub use disk::{DiskCall, Keeping, Probe, Resolution, Said, Whole};
 pub use journal::Signed;
 pub use leftovers::Leftover;

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use yard_core::{Call, ContentHash, Fault, FileKind, FileState, Result, StepId, VersionId, WsPath};
 use yard_store::{Batch, Effort, NewChange, NewStep, Prepared, Signature};
 
-use crate::disk::{Displaced, looks_like};
+use crate::disk::{Displaced, kept_name, looks_like};
 use crate::draft::Draft;
 use crate::journal::{Signed, external_step};
 use crate::workspace::{Workspace, store_fault};
@@ -61,8 +61,8 @@ impl Saved {
         let (size, mode) = (displaced.stat.size(), displaced.stat.mode);
         if is_large(workspace, displaced) {
             let hash = workspace.stage.displaced_hash(displaced, call)?;
-            let name = VersionId::new(call.world()).to_string();
-            return Ok(Self { hash, size, mode, prepared: Prepared::kept(hash, size, name) });
+            let kept = kept_name::of_version(VersionId::new(call.world()));
+            return Ok(Self { hash, size, mode, prepared: Prepared::kept(hash, size, kept) });
         }
         let bytes = workspace.stage.displaced_bytes(displaced, path)?;
         let hash = ContentHash::of(&bytes);
@@ -452,8 +452,8 @@ pub(crate) fn retire_displaced(
         // settled now stays where it is, and the next opening tries again.
         let located = content.map(|hash| workspace.store().locate(&hash));
         let Some(Ok(Some(located))) = located else { return };
-        if let Some(name) = located.kept.filter(|name| !workspace.stage.has_kept(name)) {
-            let _ = workspace.stage.keep(displaced, &name);
+        if let Some(file) = located.kept.filter(|file| !workspace.stage.has_kept(&file.name)) {
+            let _ = workspace.stage.keep(displaced, &file.name);
             return;
         }
     }

@@ -18,13 +18,14 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use yard_core::{Call, ContentHash, FileId, FileKind, FileState, Result, WsPath};
-use yard_store::{AuditEntry, Change, FileIdentity, Mark, Node, Placement, Seq, StepRow};
+use yard_store::{
+    AuditEntry, Change, FileIdentity, KeptFile, Mark, Node, Placement, Retention, Seq, StepRow,
+};
 
 use crate::content::{is_content, read_all};
 use crate::disk::{EntryStat, Shape, Staged};
 use crate::journal::{advance, flush_to};
 use crate::leftovers;
-use crate::output;
 use crate::projection::{is_half_made, make_folder, retire_displaced};
 use crate::workspace::{Workspace, store_fault};
 use known::{Boot, Known, Newest, is_folder_as_before};
@@ -694,20 +695,20 @@ pub(crate) fn image(
         None => {
             let located = workspace.store().locate(hash).map_err(store_fault)?;
             match located.and_then(|located| located.kept) {
-                Some(name) if !is_whole(workspace, &name, hash) => Ok(None),
-                Some(name) => stage.copy_of_kept(disk, &name, shape, path).map(Some),
+                Some(kept) if !is_whole(workspace, &kept, hash) => Ok(None),
+                Some(kept) => stage.copy_of_kept(disk, &kept.name, shape, path).map(Some),
                 None => Ok(None),
             }
         }
     }
 }
 
-/// Whether a kept file is what it stands for. Build output may have gone for room, and its file is one of
-/// the tree's, which anybody may have written into; any other may have been cut short by a power loss. A
+/// Whether a kept file is what it stands for. Build output may have been evicted, and its file is one of the
+/// tree's, which anybody may have written into; any other may have been cut short by a power loss. A
 /// file that was found whole is not read again while it looks the same.
-pub(crate) fn is_whole(workspace: &Workspace, name: &str, hash: &ContentHash) -> bool {
-    let stage = &workspace.stage;
-    if !output::is_output(name) && stage.was_whole(name) {
+pub(crate) fn is_whole(workspace: &Workspace, kept: &KeptFile, hash: &ContentHash) -> bool {
+    let (stage, name) = (&workspace.stage, &kept.name);
+    if kept.retention == Retention::Keep && stage.was_whole(name) {
         return true;
     }
     let whole = stage.open_kept(name).is_ok_and(|mut file| is_content(&mut file, hash));

@@ -13,10 +13,10 @@ use yard_core::hash::ContentHasher;
 use yard_core::{
     Call, ContentHash, Fault, FaultCode, FileState, Result, UploadId, VersionId, WsPath,
 };
-use yard_store::Prepared;
+use yard_store::{Prepared, Retention};
 
 use crate::content::read_all;
-use crate::disk::{Incoming, Shape, Staged, not_found};
+use crate::disk::{Incoming, Shape, Staged, kept_name, not_found};
 use crate::draft::{Current, Image, Planner};
 use crate::output;
 use crate::recovery::image;
@@ -153,12 +153,10 @@ impl Planner<'_> {
     ) -> Result<Image> {
         let Arrived { hash, size, staged } = arrived;
         let known = self.store().locate(hash).map_err(store_fault)?;
-        // What is kept of build output may go.
-        if known.as_ref().is_none_or(output::may_go) {
-            // The hash tells a sweep whose content it is, should the step never come.
-            let name = format!("{hash}-{}", VersionId::new(self.call.world()));
-            self.draft.kept.push(staged.keep_too(&name, path)?);
-            self.draft.contents.push(Prepared::kept(*hash, *size, name));
+        if known.as_ref().is_none_or(output::is_evictable) {
+            let file = kept_name::of_copy(hash, VersionId::new(self.call.world()));
+            self.draft.kept.push(staged.keep_too(&file.name, path)?);
+            self.draft.contents.push(Prepared::kept(*hash, *size, file));
         }
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
         let staged = stage.copy(disk, staged.open(path)?, shape, path)?;
@@ -203,15 +201,14 @@ pub(crate) fn sweep_kept(workspace: &Workspace) -> Result<()> {
     let mut orphans = Vec::new();
     for name in workspace.stage.kept_names() {
         // Of build output there are thousands, and what is in the tree too is no orphan worth a look.
-        if output::is_output(&name) && workspace.stage.kept_alone(&name) == Some(0) {
+        let is_evictable = kept_name::retention_of(&name) == Retention::Evictable;
+        if is_evictable && workspace.stage.kept_alone(&name) == Some(0) {
             continue;
         }
-        let Some(hash) = name.split('-').next().and_then(|hex| hex.parse::<ContentHash>().ok())
-        else {
-            continue;
-        };
+        let Some(hash) = kept_name::content_in(&name) else { continue };
         let located = workspace.store().locate(&hash).map_err(store_fault)?;
-        if located.and_then(|located| located.kept).as_ref() != Some(&name) {
+        let kept = located.and_then(|located| located.kept).map(|file| file.name);
+        if kept.as_ref() != Some(&name) {
             orphans.push(name);
         }
     }

@@ -27,7 +27,7 @@ pub use desk::{
     NewTurn, Question, QuestionFilter, Rider, StepEvent, TerminalState, Turn, TurnKind, Via,
     chat_file_name,
 };
-pub use prepared::{Base, Effort, Prepared, SPARE};
+pub use prepared::{Base, Effort, KeptFile, Prepared, Retention};
 pub use record::{
     Batch, ByOthers, Change, ContentCheck, FileIdentity, Located, Maker, Mark, NewChange, NewStep,
     Node, Placement, Purged, Remembered, RootIdentity, Seq, StepRow, VersionRow, step_digest,
@@ -227,7 +227,7 @@ pub trait Store: Send + Sync {
                     Ok(Some(bytes)) if ContentHash::of(&bytes) == hash => ContentCheck::Whole,
                     Ok(Some(_)) => ContentCheck::Damaged("has other bytes".to_owned()),
                     Ok(None) => match self.locate(&hash)?.and_then(|located| located.kept) {
-                        Some(name) => ContentCheck::Kept(name),
+                        Some(file) => ContentCheck::Kept(file),
                         None => ContentCheck::Damaged("is missing".to_owned()),
                     },
                     Err(StoreError::Corrupt(why)) => ContentCheck::Damaged(why),

@@ -7,7 +7,7 @@ use yard_core::{
     VersionId, WsPath,
 };
 
-use crate::{AuditEntry, Prepared, Rider};
+use crate::{AuditEntry, KeptFile, Prepared, Rider};
 
 /// The number of a step: 1, 2, 3 and so on, without gaps.
 pub type Seq = u64;
@@ -233,8 +233,8 @@ pub struct VersionRow {
 pub struct Located {
     /// Its length in bytes.
     pub size: u64,
-    /// It was kept as a whole file under this name in the kernel's folder, not in the store.
-    pub kept: Option<String>,
+    /// The file in the kernel's folder that holds it, where the store does not.
+    pub kept: Option<KeptFile>,
 }
 
 /// What reading a content back found.
@@ -242,8 +242,8 @@ pub struct Located {
 pub enum ContentCheck {
     /// It is what its name says.
     Whole,
-    /// It is kept under this name in the kernel's folder: the kernel has to look.
-    Kept(String),
+    /// A file in the kernel's folder holds it: the kernel has to look.
+    Kept(KeptFile),
     /// It is not, and why.
     Damaged(String),
 }

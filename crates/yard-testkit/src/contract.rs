@@ -9,8 +9,8 @@ use yard_core::{
     WsPath,
 };
 use yard_store::{
-    AuditEntry, AuditedStep, Batch, Located, Mark, NewChange, Node, Prepared, Remembered,
-    Signature, Store, StoreError, VersionRow, chain, step_digest,
+    AuditEntry, AuditedStep, Batch, KeptFile, Located, Mark, NewChange, Node, Prepared, Remembered,
+    Retention, Signature, Store, StoreError, VersionRow, chain, step_digest,
 };
 
 use crate::scribe::{name, path};
@@ -513,6 +513,10 @@ fn repeated_content(store: &dyn Store, world: &FakeWorld) {
     assert_eq!(store.contents(None, 9), Ok(vec![ContentHash::of(b"same")]));
 }
 
+fn kept_file(name: &str) -> KeptFile {
+    KeptFile { name: name.to_owned(), retention: Retention::Keep }
+}
+
 fn kept(store: &dyn Store, world: &FakeWorld) {
     let scribe = Scribe::new(store, world);
     let hash = ContentHash::of(b"large");
@@ -520,11 +524,16 @@ fn kept(store: &dyn Store, world: &FakeWorld) {
         store.append(store.head().unwrap(), Batch { steps: &[], contents }).unwrap();
         (store.content(&hash).unwrap(), store.locate(&hash).unwrap().unwrap())
     };
-    let as_kept = |text: &str| Located { size: 5, kept: Some(text.to_owned()) };
-    let one = Prepared::kept(hash, 5, "one".into());
-    let two = Prepared::kept(hash, 5, "two".into());
-    assert_eq!(keep(std::slice::from_ref(&one)), (None, as_kept("one")));
-    assert_eq!(keep(std::slice::from_ref(&two)), (None, as_kept("one")));
+    let as_kept = |file: KeptFile| Located { size: 5, kept: Some(file) };
+    let of = |file: &KeptFile| [Prepared::kept(hash, 5, file.clone())];
+    let built = KeptFile { name: "built".to_owned(), retention: Retention::Evictable };
+    let (one, two) = (kept_file("one"), kept_file("two"));
+    assert_eq!(keep(&of(&built)), (None, as_kept(built.clone())));
+    assert_eq!(keep(&of(&one)), (None, as_kept(one.clone())), "a file that stays is better");
+    assert_eq!(store.doomed(), Ok(vec!["built".to_owned()]));
+    for file in [&two, &built] {
+        assert_eq!(keep(&of(file)), (None, as_kept(one.clone())));
+    }
     let change = scribe.create(FileId::ROOT, &path("/a"), b"large");
     assert_eq!(scribe.append(vec![change], &[]), Ok(1));
 
@@ -532,7 +541,7 @@ fn kept(store: &dyn Store, world: &FakeWorld) {
     store.append(1, Batch { steps: &[], contents: &[other] }).unwrap();
     let here = (Some(b"large".to_vec()), Located { size: 5, kept: None });
     assert_eq!(keep(&[scribe.prepared(b"large")]), here);
-    assert_eq!(keep(&[two]), here);
+    assert_eq!(keep(&of(&two)), here);
     assert_eq!(store.contents(None, 9).unwrap().len(), 2);
 }
 
@@ -655,7 +664,7 @@ fn doomed(store: &dyn Store, world: &FakeWorld) {
     let scribe = Scribe::new(store, world);
     let change = scribe.create(FileId::ROOT, &path("/a"), b"large");
     let (id, hash) = (change.file, ContentHash::of(b"large"));
-    let contents = [Prepared::kept(hash, 5, "one".into())];
+    let contents = [Prepared::kept(hash, 5, kept_file("one"))];
     let steps = [scribe.step("write", vec![change])];
     store.append(0, Batch { steps: &steps, contents: &contents }).unwrap();
     scribe.delete(id);

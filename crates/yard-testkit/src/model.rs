@@ -69,18 +69,19 @@ impl Inner {
     }
 
     fn bring(&mut self, prepared: &Prepared) {
-        let kept = prepared.kept_name().map(str::to_owned);
+        let kept = prepared.kept_file().cloned();
         let bytes = prepared.raw_bytes().map(Arc::from);
         assert!(kept.is_some() || bytes.is_some(), "prepared by another store");
         let is_worse = |known: &Content| match &known.located.kept {
-            Some(name) => known.bytes.is_none() && prepared.is_better_than(name),
+            Some(file) => known.bytes.is_none() && prepared.is_better_than(file.retention),
             None => false,
         };
         if self.contents.get(&prepared.hash()).is_none_or(is_worse) {
             self.purged.remove(&prepared.hash());
             let located = Located { size: prepared.size(), kept };
             let before = self.contents.insert(prepared.hash(), Content { located, bytes });
-            self.doomed.extend(before.and_then(|content| content.located.kept));
+            let before = before.and_then(|content| content.located.kept);
+            self.doomed.extend(before.map(|file| file.name));
         }
     }
 
@@ -104,7 +105,7 @@ impl Inner {
             self.purged.insert(*hash);
             purged.contents.push(*hash);
             purged.bytes += content.located.size;
-            self.doomed.extend(content.located.kept);
+            self.doomed.extend(content.located.kept.map(|file| file.name));
         }
         self.note(entry, None);
         Ok(purged)

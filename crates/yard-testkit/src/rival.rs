@@ -5,8 +5,9 @@ use std::cell::RefCell;
 
 use yard_core::{Author, ContentHash, FileId, FileState, FileType, StepId, World, WsPath};
 use yard_store::{
-    AuditEntry, Base, Batch, Effort, FileIdentity, Mark, NewChange, NewStep, Node, Placement,
-    Prepared, Remembered, Result, RootIdentity, Seq, Signature, Store, StoreError,
+    AuditEntry, Base, Batch, Effort, FileIdentity, KeptFile, Mark, NewChange, NewStep, Node,
+    Placement, Prepared, Remembered, Result, Retention, RootIdentity, Seq, Signature, Store,
+    StoreError,
 };
 
 use crate::alike::assert_alike;
@@ -175,7 +176,8 @@ impl Rival<'_> {
         let Some(node) = files.get(self.world.below(files.len().max(1))) else { return };
         let known = node.last.content.filter(|_| self.world.below(2) == 0);
         let hash = known.unwrap_or_else(|| ContentHash::of(&self.world.random().to_le_bytes()));
-        let contents = [Prepared::kept(hash, 16, format!("kept-{hash}"))];
+        let file = KeptFile { name: format!("kept-{hash}"), retention: Retention::Keep };
+        let contents = [Prepared::kept(hash, 16, file)];
         let batch = Batch { steps: &[], contents: &contents };
         let head = self.model.head().unwrap();
         same(self.model.append(head, batch), self.store.append(head, batch));

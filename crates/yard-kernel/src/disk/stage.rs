@@ -17,12 +17,13 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, StatxFlags, Uid};
 use rustix::io::Errno;
 use yard_core::path::RESERVED_NAME;
 use yard_core::{Call, ContentHash, Fault, FaultCode, FileId, FileKind, Result, StepId, WsPath};
-use yard_store::{SPARE, Signature};
+use yard_store::{Retention, Signature};
 
 use crate::content::{hash_all, read_all};
 
 use super::apart::open_apart;
 use super::identity::EntryStat;
+use super::kept_name::retention_of;
 use super::{
     Disk, DiskCall, EntryKind, SET_ID, Stat, capabilities, holes, is_folder, layer, special,
     stage_fault, write_fault,
@@ -125,8 +126,8 @@ impl Stage {
         let aside = open_folder(home.as_fd(), "leftovers").map_err(told)?;
         let device = EntryStat::of(&folder).map_err(told)?.device;
         let prefix = format!("{unique:032x}");
-        let is_spare = |name: &String| name.contains(SPARE);
-        let spares = names_in(&kept).unwrap_or_default().iter().any(is_spare);
+        let is_evictable = |name: &String| retention_of(name) == Retention::Evictable;
+        let spares = names_in(&kept).unwrap_or_default().iter().any(is_evictable);
         let new_spares = AtomicBool::new(spares);
         let (next, spares) = (AtomicU64::new(0), AtomicBool::new(spares));
         let whole = Mutex::default();

@@ -220,7 +220,7 @@ pub(super) fn list(
     count: usize,
 ) -> Result<Vec<Approval>> {
     let sql = approvals!(
-        "WHERE a.id < COALESCE((SELECT id FROM approval WHERE uuid = ?1), 9223372036854775807) \
+        "WHERE a.id < COALESCE((SELECT id FROM approval WHERE uuid = ?1), ?6) \
          AND (?2 IS NULL OR a.status = ?2) AND (?3 IS NULL OR a.asked_by = ?3) \
          AND (?4 IS NULL OR c.uuid = ?4) ORDER BY a.id DESC LIMIT ?5"
     );
@@ -230,6 +230,7 @@ pub(super) fn list(
         filter.asked_by,
         filter.chat.as_ref().map(ChatId::as_bytes),
         limit(count),
+        value::AFTER_NEWEST,
     ];
     all(connection, sql, wanted, approval)
 }

@@ -1,7 +1,8 @@
 //! The table of contents: putting a prepared one in, and following a chain of deltas back to bytes.
 //! Which form a content takes is decided in `blobs/`.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use yard_core::ContentHash;
 
 use super::error::corrupt;
@@ -11,14 +12,84 @@ use crate::blobs::{
     Blobs, MAX_CHAIN, expand, unsplice, unsplice_in_place, verified,
 };
 use crate::prepared::{Form, TINY};
-use crate::{Located, Prepared, Result, StoreError};
+use crate::{KeptFile, Located, Prepared, Result, Retention, StoreError};
 
-const RAW: i64 = 0;
-const ZSTD: i64 = 1;
-pub(super) const BLOB: i64 = 3;
-const KEPT: i64 = 4;
-const SPLICE: i64 = 5;
-const PURGED: i64 = 6;
+/// The form in which a content is stored. The numbers are those of the database: 2 was a form that
+/// `zstd_deltas.rs` re-encodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ContentForm {
+    /// Its bytes.
+    Raw = 0,
+    /// Its bytes, compressed.
+    Zstd = 1,
+    /// A compressed file in the store's folder.
+    Blob = 3,
+    /// A file of the kernel's that stays.
+    Kept = 4,
+    /// A splice of another content.
+    Splice = 5,
+    /// Nothing any more.
+    Purged = 6,
+    /// A file of the kernel's that may be evicted.
+    Evictable = 7,
+    /// A form that this program does not know: the row is damaged, or could not be re-encoded.
+    Unknown = -1,
+}
+
+impl ContentForm {
+    pub(super) const KNOWN: [Self; 7] = [
+        Self::Raw,
+        Self::Zstd,
+        Self::Blob,
+        Self::Kept,
+        Self::Splice,
+        Self::Purged,
+        Self::Evictable,
+    ];
+
+    /// Whether the store itself has the bytes.
+    fn has_bytes(self) -> bool {
+        matches!(self, Self::Raw | Self::Zstd | Self::Blob | Self::Splice)
+    }
+
+    /// The form of a content that is kept as a file.
+    fn of_kept(retention: Retention) -> Self {
+        match retention {
+            Retention::Keep => Self::Kept,
+            Retention::Evictable => Self::Evictable,
+        }
+    }
+
+    /// How long the file of a kept content stays.
+    fn retention(self) -> Option<Retention> {
+        match self {
+            Self::Kept => Some(Retention::Keep),
+            Self::Evictable => Some(Retention::Evictable),
+            _ => None,
+        }
+    }
+}
+
+impl ToSql for ContentForm {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::from(*self as i64))
+    }
+}
+
+impl FromSql for ContentForm {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let number = value.as_i64()?;
+        let form = Self::KNOWN.into_iter().find(|form| *form as i64 == number);
+        Ok(form.unwrap_or(Self::Unknown))
+    }
+}
+
+/// The file that a row names whose form is in column `at` and whose data, if it is a name, is in the next one.
+pub(super) fn kept_file(row: &Row<'_>, at: usize) -> Result<Option<KeptFile>> {
+    let Some(retention) = get::<ContentForm>(row, at)?.retention() else { return Ok(None) };
+    let name = String::from_utf8(get(row, at + 1)?).map_err(corrupt)?;
+    Ok(Some(KeptFile { name, retention }))
+}
 
 /// Stores a content unless its bytes are stored already.
 pub(super) fn store(connection: &Connection, blobs: &Blobs, prepared: &Prepared) -> Result<()> {
@@ -31,21 +102,18 @@ pub(super) fn store(connection: &Connection, blobs: &Blobs, prepared: &Prepared)
     let sql = "SELECT id, form FROM content WHERE hash = ?1";
     let mut found = connection.prepare_cached(sql)?;
     let (row, form) = found.query_row([prepared.hash.as_bytes()], |row| {
-        Ok((row.get(0)?, row.get::<_, i64>(1)?))
+        Ok((row.get(0)?, row.get::<_, ContentForm>(1)?))
     })?;
-    match form {
+    if form == ContentForm::Purged {
         // The same bytes were written again after the purge.
-        PURGED => store_again(connection, row, prepared),
-        KEPT => {
-            let kept = locate(connection, &prepared.hash)?.and_then(|located| located.kept);
-            if !prepared.is_better_than(kept.as_deref().unwrap_or_default()) {
-                return Ok(());
-            }
-            purge::doom(connection, &prepared.hash, kept.as_deref())?;
-            store_again(connection, row, prepared)
-        }
-        _ => Ok(()),
+        return store_again(connection, row, prepared);
     }
+    if form.retention().is_some_and(|retention| prepared.is_better_than(retention)) {
+        let kept = locate(connection, &prepared.hash)?.and_then(|located| located.kept);
+        purge::doom(connection, &prepared.hash, kept.as_ref())?;
+        return store_again(connection, row, prepared);
+    }
+    Ok(())
 }
 
 /// Stores a content in the row that it had.
@@ -67,7 +135,7 @@ pub(super) fn replace_form(connection: &Connection, row: i64, prepared: &Prepare
 
 /// The columns of a content's form.
 struct Columns<'a> {
-    form: i64,
+    form: ContentForm,
     depth: u8,
     base: Option<i64>,
     data: Option<&'a [u8]>,
@@ -76,15 +144,17 @@ struct Columns<'a> {
 fn columns<'a>(connection: &Connection, prepared: &'a Prepared) -> Result<Columns<'a>> {
     let of = |form, data| Columns { form, depth: 0, base: None, data };
     Ok(match &prepared.form {
-        Form::Raw(data) => of(RAW, Some(data.as_slice())),
-        Form::Zstd(data) => of(ZSTD, Some(data.as_slice())),
+        Form::Raw(data) => of(ContentForm::Raw, Some(data.as_slice())),
+        Form::Zstd(data) => of(ContentForm::Zstd, Some(data.as_slice())),
         Form::Splice { base, depth, data } => Columns {
             depth: *depth,
             base: Some(needed_base(connection, base, *depth)?),
-            ..of(SPLICE, Some(data.as_slice()))
+            ..of(ContentForm::Splice, Some(data.as_slice()))
         },
-        Form::Blob => of(BLOB, None),
-        Form::Kept(name) => of(KEPT, Some(name.as_bytes())),
+        Form::Blob => of(ContentForm::Blob, None),
+        Form::Kept(file) => {
+            of(ContentForm::of_kept(file.retention), Some(file.name.as_bytes()))
+        }
     })
 }
 
@@ -101,24 +171,27 @@ fn insert(connection: &Connection, prepared: &Prepared, id: Option<i64>) -> Resu
 
 /// The row of a content that a step names.
 pub(super) fn needed(connection: &Connection, hash: &ContentHash) -> Result<i64> {
-    let sql = "SELECT id FROM content WHERE hash = ?1 AND form <> 6";
-    let row = connection.prepare_cached(sql)?.query_row([hash.as_bytes()], |row| row.get(0));
+    let sql = "SELECT id FROM content WHERE hash = ?1 AND form <> ?2";
+    let named = params![hash.as_bytes(), ContentForm::Purged];
+    let row = connection.prepare_cached(sql)?.query_row(named, |row| row.get(0));
     row.optional()?.ok_or_else(|| misfit(hash, "is not stored"))
 }
 
 /// The row of a content that another one is made from, which is going to be at `depth`.
 fn needed_base(connection: &Connection, hash: &ContentHash, depth: u8) -> Result<i64> {
-    let sql = "SELECT id FROM content WHERE hash = ?1 AND form NOT IN (4, 6) AND depth < ?2";
-    let found = connection
-        .prepare_cached(sql)?
-        .query_row(params![hash.as_bytes(), depth], |row| row.get(0));
-    found.optional()?.ok_or_else(|| misfit(hash, "is not stored as it was"))
+    let sql = "SELECT id, form FROM content WHERE hash = ?1 AND depth < ?2";
+    let found = one(connection, sql, params![hash.as_bytes(), depth], |row| {
+        Ok((get(row, 0)?, get::<ContentForm>(row, 1)?))
+    })?;
+    let base = found.filter(|(_, form)| form.has_bytes()).map(|(row, _)| row);
+    base.ok_or_else(|| misfit(hash, "is not stored as it was"))
 }
 
 /// Whether a content was purged.
 pub(super) fn is_purged(connection: &Connection, hash: &ContentHash) -> Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM content WHERE hash = ?1 AND form = 6)";
-    Ok(connection.prepare_cached(sql)?.query_row([hash.as_bytes()], |row| row.get(0))?)
+    let sql = "SELECT EXISTS (SELECT 1 FROM content WHERE hash = ?1 AND form = ?2)";
+    let named = params![hash.as_bytes(), ContentForm::Purged];
+    Ok(connection.prepare_cached(sql)?.query_row(named, |row| row.get(0))?)
 }
 
 fn misfit(hash: &ContentHash, why: &str) -> StoreError {
@@ -126,10 +199,11 @@ fn misfit(hash: &ContentHash, why: &str) -> StoreError {
 }
 
 pub(super) fn locate(connection: &Connection, hash: &ContentHash) -> Result<Option<Located>> {
-    let sql = "SELECT size, CASE form WHEN 4 THEN CAST(data AS TEXT) END FROM content
-         WHERE hash = ?1 AND form <> 6";
-    one(connection, sql, [hash.as_bytes()], |row| {
-        Ok(Located { size: unsigned(row, 0)?, kept: get(row, 1)? })
+    let sql = "SELECT size, form, CASE WHEN form IN (?3, ?4) THEN data END FROM content
+               WHERE hash = ?1 AND form <> ?2";
+    let (purged, kept) = (ContentForm::Purged, [ContentForm::Kept, ContentForm::Evictable]);
+    one(connection, sql, params![hash.as_bytes(), purged, kept[0], kept[1]], |row| {
+        Ok(Located { size: unsigned(row, 0)?, kept: kept_file(row, 1)? })
     })
 }
 
@@ -138,10 +212,10 @@ pub(super) fn list(
     after: Option<&ContentHash>,
     count: usize,
 ) -> Result<Vec<ContentHash>> {
-    let sql = "SELECT hash FROM content WHERE hash > ?1 AND form <> 6 ORDER BY hash LIMIT ?2";
+    let sql = "SELECT hash FROM content WHERE hash > ?1 AND form <> ?3 ORDER BY hash LIMIT ?2";
     // The empty blob sorts before every hash.
     let after = after.map_or(&[][..], |hash| hash.as_bytes());
-    all(connection, sql, params![after, limit(count)], |row| {
+    all(connection, sql, params![after, limit(count), ContentForm::Purged], |row| {
         hash(row, 0)?.ok_or_else(|| corrupt("a content has no hash"))
     })
 }
@@ -149,9 +223,10 @@ pub(super) fn list(
 /// The oldest contents that are stored as they came and that the packer has not seen: row and bytes.
 pub(super) fn unpacked(connection: &Connection, count: usize) -> Result<Vec<(i64, Vec<u8>)>> {
     let sql = "SELECT id, data FROM content
-               WHERE id > COALESCE((SELECT content FROM packed), 0) AND form = 0 AND size > ?1
+               WHERE id > COALESCE((SELECT content FROM packed), 0) AND form = ?3 AND size > ?1
                ORDER BY id LIMIT ?2";
-    all(connection, sql, params![TINY as i64, limit(count)], |row| Ok((get(row, 0)?, get(row, 1)?)))
+    let bounds = params![TINY as i64, limit(count), ContentForm::Raw];
+    all(connection, sql, bounds, |row| Ok((get(row, 0)?, get(row, 1)?)))
 }
 
 /// Puts the compressed form in the place of each content that has one, and notes how far it got.
@@ -160,11 +235,11 @@ pub(super) fn pack(
     packed: &[(i64, Option<Vec<u8>>)],
     last: i64,
 ) -> Result<()> {
-    let sql = "UPDATE content SET form = 1, data = ?2 WHERE id = ?1 AND form = 0";
+    let sql = "UPDATE content SET form = ?3, data = ?2 WHERE id = ?1 AND form = ?4";
     let mut statement = connection.prepare_cached(sql)?;
     for (row, data) in packed {
         if let Some(data) = data {
-            statement.execute(params![row, data])?;
+            statement.execute(params![row, data, ContentForm::Zstd, ContentForm::Raw])?;
         }
     }
     let sql = "INSERT INTO packed (id, content) VALUES (1, ?1)
@@ -177,20 +252,18 @@ pub(super) fn pack(
 pub(super) struct Stored {
     pub(super) hash: ContentHash,
     pub(super) size: u64,
-    form: i64,
+    form: ContentForm,
     pub(super) depth: u8,
     pub(super) base: Option<i64>,
-    pub(super) data: Option<Vec<u8>>,
+    data: Option<Vec<u8>>,
 }
 
 impl Stored {
-    /// The name under which the kernel keeps it, if it does.
-    pub(super) fn kept_name(&self) -> Result<Option<String>> {
-        if self.form != KEPT {
-            return Ok(None);
-        }
-        let name = self.data.clone().unwrap_or_default();
-        String::from_utf8(name).map(Some).map_err(corrupt)
+    /// The file of the kernel's that holds it, if one does.
+    pub(super) fn kept_file(&self) -> Result<Option<KeptFile>> {
+        let Some(retention) = self.form.retention() else { return Ok(None) };
+        let name = String::from_utf8(self.data.clone().unwrap_or_default()).map_err(corrupt)?;
+        Ok(Some(KeptFile { name, retention }))
     }
 }
 
@@ -201,8 +274,9 @@ pub(super) fn rows_after(
     count: usize,
 ) -> Result<Vec<(i64, Stored)>> {
     let sql = "SELECT hash, size, form, depth, base, data, id FROM content
-               WHERE id > ?1 AND form <> 6 ORDER BY id LIMIT ?2";
-    all(connection, sql, params![after, limit(count)], |row| Ok((get(row, 6)?, stored(row)?)))
+               WHERE id > ?1 AND form <> ?3 ORDER BY id LIMIT ?2";
+    let bounds = params![after, limit(count), ContentForm::Purged];
+    all(connection, sql, bounds, |row| Ok((get(row, 6)?, stored(row)?)))
 }
 
 /// Makes the bytes of a row from those of its base, in their place; how many at the start are still the
@@ -210,8 +284,8 @@ pub(super) fn rows_after(
 pub(super) fn make_from_base(stored: &Stored, bytes: &mut Vec<u8>) -> Result<usize> {
     let data = stored.data.as_deref().unwrap_or_default();
     match stored.form {
-        SPLICE => unsplice_in_place(data, bytes, stored.size),
-        form => Err(corrupt(format!("content {} has a base and form {form}", stored.hash))),
+        ContentForm::Splice => unsplice_in_place(data, bytes, stored.size),
+        form => Err(corrupt(format!("content {} has a base and form {form:?}", stored.hash))),
     }
 }
 
@@ -243,12 +317,14 @@ pub(super) fn anchor(
 ) -> Result<Option<Anchor>> {
     let sql = "SELECT depth, form FROM content WHERE hash = ?1";
     let found = one(connection, sql, [hash.as_bytes()], |row| {
-        Ok((get::<u8>(row, 0)?, get::<i64>(row, 1)?))
+        Ok((get::<u8>(row, 0)?, get::<ContentForm>(row, 1)?))
     })?;
     match found {
-        None | Some((_, KEPT | PURGED)) => Ok(None),
-        Some((depth, _)) if depth + 1 < MAX_CHAIN => Ok(Some(Anchor::Itself(depth))),
-        Some(_) => foot(connection, blobs, hash).map(Some),
+        Some((depth, form)) if form.has_bytes() => match depth + 1 < MAX_CHAIN {
+            true => Ok(Some(Anchor::Itself(depth))),
+            false => foot(connection, blobs, hash).map(Some),
+        },
+        _ => Ok(None),
     }
 }
 
@@ -265,15 +341,15 @@ pub(super) fn bytes(
 ) -> Result<Option<Vec<u8>>> {
     let mut chain = chain(connection, hash)?;
     let Some(foot) = chain.pop() else { return Ok(None) };
-    if matches!(foot.form, KEPT | PURGED) {
+    if foot.form == ContentForm::Purged || foot.form.retention().is_some() {
         return Ok(None);
     }
     let mut bytes = plain(blobs, foot)?;
     for stored in chain.into_iter().rev() {
         let data = stored.data.as_deref().unwrap_or_default();
         bytes = match stored.form {
-            SPLICE => unsplice(data, &bytes, stored.size)?,
-            form => return Err(corrupt(format!("content {} has form {form}", stored.hash))),
+            ContentForm::Splice => unsplice(data, &bytes, stored.size)?,
+            form => return Err(corrupt(format!("content {} has form {form:?}", stored.hash))),
         };
     }
     verified(hash, bytes).map(Some)
@@ -300,13 +376,12 @@ fn chain(connection: &Connection, hash: &ContentHash) -> Result<Vec<Stored>> {
     Ok(chain)
 }
 
-/// A content by its row, whatever its form.
-pub(super) fn by_row(connection: &Connection, row: i64) -> Result<Option<Stored>> {
+fn by_row(connection: &Connection, row: i64) -> Result<Option<Stored>> {
     let sql = "SELECT hash, size, form, depth, base, data FROM content WHERE id = ?1";
     one(connection, sql, [row], stored)
 }
 
-fn stored(row: &rusqlite::Row<'_>) -> Result<Stored> {
+fn stored(row: &Row<'_>) -> Result<Stored> {
     Ok(Stored {
         hash: hash(row, 0)?.ok_or_else(|| corrupt("a content has no hash"))?,
         size: unsigned(row, 1)?,
@@ -319,9 +394,9 @@ fn stored(row: &rusqlite::Row<'_>) -> Result<Stored> {
 
 pub(super) fn plain(blobs: &Blobs, stored: Stored) -> Result<Vec<u8>> {
     match stored.form {
-        RAW => Ok(stored.data.unwrap_or_default()),
-        ZSTD => expand(&stored.data.unwrap_or_default(), stored.size),
-        BLOB => blobs.read(&stored.hash, stored.size),
-        form => Err(corrupt(format!("content {} has form {form}", stored.hash))),
+        ContentForm::Raw => Ok(stored.data.unwrap_or_default()),
+        ContentForm::Zstd => expand(&stored.data.unwrap_or_default(), stored.size),
+        ContentForm::Blob => blobs.read(&stored.hash, stored.size),
+        form => Err(corrupt(format!("content {} has form {form:?}", stored.hash))),
     }
 }

@@ -88,11 +88,12 @@ impl Desk for SqliteStore {
 
     fn chats(&self, before: Option<ChatId>, count: usize) -> Result<Vec<Chat>> {
         let sql = chats!(
-            "WHERE id < COALESCE((SELECT id FROM chat WHERE uuid = ?1), 9223372036854775807) \
+            "WHERE id < COALESCE((SELECT id FROM chat WHERE uuid = ?1), ?3) \
              ORDER BY id DESC LIMIT ?2"
         );
         let before = before.as_ref().map(ChatId::as_bytes);
-        self.db.read(|connection| all(connection, sql, params![before, limit(count)], chat))
+        let bounds = params![before, limit(count), value::AFTER_NEWEST];
+        self.db.read(|connection| all(connection, sql, bounds, chat))
     }
 
     fn set_mode(&self, chat: ChatId, mode: Mode, turn: &NewTurn, audit: &AuditEntry) -> Result<()> {

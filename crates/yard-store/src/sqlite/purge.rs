@@ -7,12 +7,13 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use yard_core::{ContentHash, FileId};
 
+use super::content::ContentForm;
 use super::error::corrupt;
 use super::value::{get, hash, unsigned};
 use super::{all, append, content, quotations};
 use crate::blobs::Blobs;
 use crate::traces::Traces;
-use crate::{AuditEntry, Effort, Purged, Result, StoreError};
+use crate::{AuditEntry, Effort, KeptFile, Purged, Result, StoreError};
 
 /// Bytes of contents that are looked through for what quotes them. Of more, every text that was kept goes.
 const LOOKED_THROUGH: u64 = 256 << 20;
@@ -22,7 +23,7 @@ struct Condemned {
     row: i64,
     hash: ContentHash,
     size: u64,
-    kept: Option<String>,
+    kept: Option<KeptFile>,
 }
 
 /// Purges removed files, and leaves the audit row of it.
@@ -59,19 +60,20 @@ fn mark(connection: &Connection, file: FileId) -> Result<i64> {
 /// The contents of these files that only purged files name.
 fn condemned(connection: &Connection, files: &[i64]) -> Result<Vec<Condemned>> {
     // One pass over all changes: there is no index by content, because a step would pay for it.
-    let sql = "SELECT k.id, k.hash, k.size, CASE k.form WHEN 4 THEN CAST(k.data AS TEXT) END
-               FROM content k WHERE k.form <> 6 AND k.id IN (
+    let sql = "SELECT k.id, k.hash, k.size, k.form, CASE WHEN k.form IN (?3, ?4) THEN k.data END
+               FROM content k WHERE k.form <> ?2 AND k.id IN (
                    SELECT c.content FROM change c WHERE c.file IN (SELECT value FROM json_each(?1))
                    EXCEPT
                    SELECT c.content FROM change c JOIN file f ON f.id = c.file
                    WHERE f.purged IS NULL AND c.content IS NOT NULL
                ) ORDER BY k.id";
-    all(connection, sql, [rows_as_json(files)], |row| {
+    let forms = [ContentForm::Purged, ContentForm::Kept, ContentForm::Evictable];
+    all(connection, sql, params![rows_as_json(files), forms[0], forms[1], forms[2]], |row| {
         Ok(Condemned {
             row: get(row, 0)?,
             hash: hash(row, 1)?.ok_or_else(|| corrupt("a content has no hash"))?,
             size: unsigned(row, 2)?,
-            kept: get(row, 3)?,
+            kept: content::kept_file(row, 3)?,
         })
     })
 }
@@ -151,17 +153,22 @@ fn erase(connection: &Connection, content: &Condemned) -> Result<()> {
         doom(connection, &content.hash, None)?;
     }
     if content.kept.is_some() {
-        doom(connection, &content.hash, content.kept.as_deref())?;
+        doom(connection, &content.hash, content.kept.as_ref())?;
     }
-    let sql = "UPDATE content SET form = 6, depth = 0, base = NULL, data = NULL WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute([content.row])?;
+    let sql = "UPDATE content SET form = ?2, depth = 0, base = NULL, data = NULL WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute(params![content.row, ContentForm::Purged])?;
     Ok(())
 }
 
 /// Notes that a file which held a content is to be removed: a blob, or one that the kernel keeps.
-pub(super) fn doom(connection: &Connection, hash: &ContentHash, kept: Option<&str>) -> Result<()> {
+pub(super) fn doom(
+    connection: &Connection,
+    hash: &ContentHash,
+    kept: Option<&KeptFile>,
+) -> Result<()> {
     let sql = "INSERT INTO doomed (hash, kept) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-    connection.prepare_cached(sql)?.execute(params![hash.as_bytes(), kept.unwrap_or_default()])?;
+    let name = kept.map_or("", |file| file.name.as_str());
+    connection.prepare_cached(sql)?.execute(params![hash.as_bytes(), name])?;
     Ok(())
 }
 
@@ -172,10 +179,10 @@ pub(super) fn clear_blobs(connection: &Connection, blobs: &Blobs) -> Result<()> 
                WHERE d.kept = ''";
     let doomed = all(connection, sql, [], |row| {
         let hash = hash(row, 0)?.ok_or_else(|| corrupt("a doomed blob has no name"))?;
-        Ok((hash, get::<Option<i64>>(row, 1)?))
+        Ok((hash, get::<Option<ContentForm>>(row, 1)?))
     })?;
     for (hash, form) in doomed {
-        if form != Some(content::BLOB) {
+        if form != Some(ContentForm::Blob) {
             blobs.remove(&hash)?;
         }
         let sql = "DELETE FROM doomed WHERE hash = ?1 AND kept = ''";

@@ -72,7 +72,7 @@ pub(super) fn list(
     count: usize,
 ) -> Result<Vec<Question>> {
     let sql = questions!(
-        "WHERE q.id < COALESCE((SELECT id FROM question WHERE uuid = ?1), 9223372036854775807) \
+        "WHERE q.id < COALESCE((SELECT id FROM question WHERE uuid = ?1), ?6) \
          AND (?2 IS NULL OR (q.answers IS NOT NULL) = ?2) AND (?3 IS NULL OR q.asked_by = ?3) \
          AND (?4 IS NULL OR c.uuid = ?4) ORDER BY q.id DESC LIMIT ?5"
     );
@@ -82,6 +82,7 @@ pub(super) fn list(
         filter.asked_by,
         filter.chat.as_ref().map(ChatId::as_bytes),
         limit(count),
+        value::AFTER_NEWEST,
     ];
     all(connection, sql, wanted, question)
 }

@@ -41,6 +41,7 @@ pub(super) const JOURNAL: Schema = Schema {
         Sql(PLACEMENTS),
         Sql(CLAIMS),
         Sql(NAMES),
+        Sql(RETENTION),
         Rows(zstd_deltas::re_encode),
     ],
 };
@@ -102,6 +103,11 @@ CREATE TABLE display_name (
     file BLOB PRIMARY KEY,
     name TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+";
+
+const RETENTION: &str = "
+-- Whether a kept file may be evicted is a form of its own (7). Before, only the file's name said it.
+UPDATE content SET form = 7 WHERE form = 4 AND instr(data, CAST('-output-' AS BLOB)) > 0;
 ";
 
 /// The people of a server.

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::all;
-use super::content::{self, Stored};
+use super::{all, one};
+use super::content;
 use super::error::corrupt;
-use super::value::get;
+use super::value::{get, hash, unsigned};
 use crate::blobs::{Against, Blobs, expand_against, verified};
 use crate::{Base, Effort, Prepared, Result, StoreError};
 
@@ -30,12 +30,16 @@ pub(super) fn re_encode(connection: &Connection, folder: &Path) -> Result<()> {
 
 fn prepared(connection: &Connection, blobs: &Blobs, row: i64) -> Result<Prepared> {
     let missing = || corrupt("stands on a content that is not there");
-    let Stored { hash, size, base, data, .. } =
-        content::by_row(connection, row)?.ok_or_else(missing)?;
-    let base = content::by_row(connection, base.ok_or_else(missing)?)?.ok_or_else(missing)?;
-    let bytes_before = content::bytes(connection, blobs, &base.hash)?.ok_or_else(missing)?;
-    let bytes = expand_against(&data.unwrap_or_default(), &bytes_before, size)?;
-    let against =
-        Against { base: Base { hash: base.hash, bytes: &bytes_before }, depth: base.depth };
-    blobs.prepare(hash, &verified(&hash, bytes)?, Some(against), Effort::Thorough)
+    let sql = "SELECT c.hash, c.size, c.data, b.hash, b.depth FROM content c
+               JOIN content b ON b.id = c.base WHERE c.id = ?1";
+    let found = one(connection, sql, [row], |row| {
+        let named = |at| hash(row, at)?.ok_or_else(|| corrupt("a content has no hash"));
+        let data: Vec<u8> = get(row, 2)?;
+        Ok((named(0)?, unsigned(row, 1)?, data, named(3)?, get::<u8>(row, 4)?))
+    })?;
+    let (hash, size, data, base, depth) = found.ok_or_else(missing)?;
+    let bytes_before = content::bytes(connection, blobs, &base)?.ok_or_else(missing)?;
+    let bytes = verified(&hash, expand_against(&data, &bytes_before, size)?)?;
+    let against = Against { base: Base { hash: base, bytes: &bytes_before }, depth };
+    blobs.prepare(hash, &bytes, Some(against), Effort::Thorough)
 }

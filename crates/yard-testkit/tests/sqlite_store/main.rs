@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 #![allow(clippy::disallowed_methods, reason = "tests look at files and at the clock")]
 
+mod older;
 mod tampered;
 
 use std::path::Path;

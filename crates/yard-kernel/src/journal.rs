@@ -15,7 +15,7 @@ use yard_core::{
     Author, Call, ChatId, Fault, FaultCode, FileId, FileKind, FileState, Result, StepId, WsPath,
 };
 use yard_store::{
-    AuditEntry, Batch, FileIdentity, Mark, NewChange, NewStep, Placement, Prepared, Rider, Seq,
+    AuditEntry, Batch, FileIdentity, Mark, NewChange, NewStep, Placement, Prepared, StepSideEffect, Seq,
     StoreError,
 };
 
@@ -42,7 +42,7 @@ pub struct Signed {
     /// The row in the audit chain.
     pub audit: AuditEntry,
     /// What else becomes so with the change, or keeps it from happening.
-    pub riders: Vec<Rider>,
+    pub side_effects: Vec<StepSideEffect>,
 }
 
 /// What became of a draft.
@@ -465,7 +465,7 @@ fn steps_of(workspace: &Workspace, draft: &Draft, signed: &Signed, call: &Call) 
         undoes: draft.undoes,
         changes: draft.changes.clone(),
         audit: signed.audit.clone(),
-        riders: signed.riders.clone(),
+        side_effects: signed.side_effects.clone(),
         placements: Vec::new(),
     };
     let adopted = || draft.adopted.clone();
@@ -545,7 +545,7 @@ pub(crate) fn external_step(
         undoes: None,
         changes,
         audit,
-        riders: Vec::new(),
+        side_effects: Vec::new(),
         placements: Vec::new(),
     }
 }

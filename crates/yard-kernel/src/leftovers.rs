@@ -149,7 +149,7 @@ fn recovering(call: &Call) -> Signed {
             action: "recover".to_owned(),
             detail: String::new(),
         },
-        riders: Vec::new(),
+        side_effects: Vec::new(),
     }
 }
 

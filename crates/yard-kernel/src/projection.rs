@@ -310,7 +310,7 @@ fn again(
         undoes,
         changes,
         audit,
-        riders: Vec::new(),
+        side_effects: Vec::new(),
         placements: Vec::new(),
     }
 }

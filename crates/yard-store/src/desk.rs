@@ -246,7 +246,7 @@ pub struct QuestionFilter {
 
 /// Rows that go into a step's own transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rider {
+pub enum StepSideEffect {
     /// The step is the approval of a plan: its chat leaves plan mode, and the answer is used up.
     LeavePlan {
         /// The chat that goes on in build mode.

@@ -24,7 +24,7 @@ pub use approval::{
 pub use audit::{AuditEntry, AuditRow, AuditedStep, Formula, Seal, chain, first_chain};
 pub use desk::{
     ChangedFile, Chat, Desk, EVENT_PATHS, Event, EventRow, Given, Mode, NewChat, NewQuestion,
-    NewTurn, Question, QuestionFilter, Rider, StepEvent, TerminalState, Turn, TurnKind, Via,
+    NewTurn, Question, QuestionFilter, StepSideEffect, StepEvent, TerminalState, Turn, TurnKind, Via,
     chat_file_name,
 };
 pub use prepared::{Base, Effort, KeptFile, Prepared, Retention};
@@ -199,11 +199,11 @@ pub trait Store: Send + Sync {
     /// Whether a content was stored once and purged since.
     fn is_purged(&self, hash: &ContentHash) -> Result<bool>;
 
-    /// Names of the kernel's kept files that no content stands for any more: they are to be removed.
-    fn doomed(&self) -> Result<Vec<String>>;
+    /// Names of the kernel's kept files that hold no content any more: the kernel deletes them.
+    fn pending_deletions(&self) -> Result<Vec<String>>;
 
-    /// Forgets doomed files that were removed.
-    fn buried(&self, names: &[String]) -> Result<()>;
+    /// Forgets files that the kernel has deleted.
+    fn forget_deletions(&self, names: &[String]) -> Result<()>;
 
     /// Adds a row to the audit chain that belongs to no step (a denial, say).
     fn append_audit(&self, entry: &AuditEntry) -> Result<()>;

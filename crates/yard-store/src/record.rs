@@ -7,7 +7,7 @@ use yard_core::{
     VersionId, WsPath,
 };
 
-use crate::{AuditEntry, KeptFile, Prepared, Rider};
+use crate::{AuditEntry, KeptFile, Prepared, StepSideEffect};
 
 /// The number of a step: 1, 2, 3 and so on, without gaps.
 pub type Seq = u64;
@@ -41,7 +41,7 @@ pub struct NewStep {
     /// Its row in the audit chain.
     pub audit: AuditEntry,
     /// What else becomes so with it.
-    pub riders: Vec<Rider>,
+    pub side_effects: Vec<StepSideEffect>,
     /// What it is about to do to the disk. A change without one was on disk already.
     pub placements: Vec<Placement>,
 }

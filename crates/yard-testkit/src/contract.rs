@@ -54,7 +54,7 @@ pub const CASES: &[Case] = &[
     ("what stands on a purged content stays", purged_base),
     ("what another file names is not purged", shared_content),
     ("a purged content can be brought again", brought_again),
-    ("a purged kept file is doomed until it is buried", doomed),
+    ("a purged kept file is to be deleted until its deletion is forgotten", pending_deletions),
     ("a signature is remembered until the content changes", signatures),
     ("the projected mark is remembered", placing::projected),
     ("placements are kept until their step is flushed", placing::placements),
@@ -530,7 +530,7 @@ fn kept(store: &dyn Store, world: &FakeWorld) {
     let (one, two) = (kept_file("one"), kept_file("two"));
     assert_eq!(keep(&of(&built)), (None, as_kept(built.clone())));
     assert_eq!(keep(&of(&one)), (None, as_kept(one.clone())), "a file that stays is better");
-    assert_eq!(store.doomed(), Ok(vec!["built".to_owned()]));
+    assert_eq!(store.pending_deletions(), Ok(vec!["built".to_owned()]));
     for file in [&two, &built] {
         assert_eq!(keep(&of(file)), (None, as_kept(one.clone())));
     }
@@ -660,7 +660,7 @@ fn brought_again(store: &dyn Store, world: &FakeWorld) {
     assert!(scribe.node(id).purged);
 }
 
-fn doomed(store: &dyn Store, world: &FakeWorld) {
+fn pending_deletions(store: &dyn Store, world: &FakeWorld) {
     let scribe = Scribe::new(store, world);
     let change = scribe.create(FileId::ROOT, &path("/a"), b"large");
     let (id, hash) = (change.file, ContentHash::of(b"large"));
@@ -668,11 +668,11 @@ fn doomed(store: &dyn Store, world: &FakeWorld) {
     let steps = [scribe.step("write", vec![change])];
     store.append(0, Batch { steps: &steps, contents: &contents }).unwrap();
     scribe.delete(id);
-    assert_eq!(store.doomed(), Ok(vec![]));
+    assert_eq!(store.pending_deletions(), Ok(vec![]));
     store.purge(&[id], &purging(&scribe)).unwrap();
-    assert_eq!(store.doomed(), Ok(vec!["one".to_owned()]));
-    assert_eq!(store.buried(&["one".to_owned(), "two".to_owned()]), Ok(()));
-    assert_eq!(store.doomed(), Ok(vec![]));
+    assert_eq!(store.pending_deletions(), Ok(vec!["one".to_owned()]));
+    assert_eq!(store.forget_deletions(&["one".to_owned(), "two".to_owned()]), Ok(()));
+    assert_eq!(store.pending_deletions(), Ok(vec![]));
 }
 
 /// Recomputes the whole audit chain from the steps as they read now.

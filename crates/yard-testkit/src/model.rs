@@ -22,7 +22,7 @@ struct Inner {
     contents: BTreeMap<ContentHash, Content>,
     purged: BTreeSet<ContentHash>,
     /// Kept files that stand for nothing any more.
-    doomed: BTreeSet<String>,
+    pending_deletions: BTreeSet<String>,
     versions: BTreeSet<VersionId>,
     /// How many changes there were, over all files: what gives removals their order.
     changes: usize,
@@ -81,7 +81,7 @@ impl Inner {
             let located = Located { size: prepared.size(), kept };
             let before = self.contents.insert(prepared.hash(), Content { located, bytes });
             let before = before.and_then(|content| content.located.kept);
-            self.doomed.extend(before.map(|file| file.name));
+            self.pending_deletions.extend(before.map(|file| file.name));
         }
     }
 
@@ -105,7 +105,7 @@ impl Inner {
             self.purged.insert(*hash);
             purged.contents.push(*hash);
             purged.bytes += content.located.size;
-            self.doomed.extend(content.located.kept.map(|file| file.name));
+            self.pending_deletions.extend(content.located.kept.map(|file| file.name));
         }
         self.note(entry, None);
         Ok(purged)
@@ -445,14 +445,14 @@ impl Store for ModelStore {
         Ok(self.inner().purged.contains(hash))
     }
 
-    fn doomed(&self) -> Result<Vec<String>> {
-        Ok(self.inner().doomed.iter().cloned().collect())
+    fn pending_deletions(&self) -> Result<Vec<String>> {
+        Ok(self.inner().pending_deletions.iter().cloned().collect())
     }
 
-    fn buried(&self, names: &[String]) -> Result<()> {
+    fn forget_deletions(&self, names: &[String]) -> Result<()> {
         let mut inner = self.inner();
         names.iter().for_each(|name| {
-            inner.doomed.remove(name);
+            inner.pending_deletions.remove(name);
         });
         Ok(())
     }

@@ -197,9 +197,9 @@ impl Rival<'_> {
             detail: String::new(),
         };
         same(self.model.purge(&files, &entry), self.store.purge(&files, &entry));
-        let doomed = self.model.doomed().unwrap();
-        let some = &doomed[..self.world.below(doomed.len() + 1)];
-        same(self.model.buried(some), self.store.buried(some));
+        let pending = self.model.pending_deletions().unwrap();
+        let some = &pending[..self.world.below(pending.len() + 1)];
+        same(self.model.forget_deletions(some), self.store.forget_deletions(some));
     }
 
     fn remember(&self) {

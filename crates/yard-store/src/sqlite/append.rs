@@ -88,8 +88,8 @@ impl Appender<'_> {
         for placement in &step.placements {
             placement::insert(self.connection, first, placement)?;
         }
-        let ride = |rider| event::ride(self.connection, self.tip.head, rider);
-        step.riders.iter().try_for_each(ride)
+        let ride = |side_effect| event::ride(self.connection, self.tip.head, side_effect);
+        step.side_effects.iter().try_for_each(ride)
     }
 
     fn insert_step(&self, step: &NewStep, first: i64) -> Result<()> {

@@ -110,7 +110,7 @@ pub(super) fn store(connection: &Connection, blobs: &Blobs, prepared: &Prepared)
     }
     if form.retention().is_some_and(|retention| prepared.is_better_than(retention)) {
         let kept = locate(connection, &prepared.hash)?.and_then(|located| located.kept);
-        purge::doom(connection, &prepared.hash, kept.as_ref())?;
+        purge::add_pending_deletion(connection, &prepared.hash, kept.as_ref())?;
         return store_again(connection, row, prepared);
     }
     Ok(())

@@ -8,7 +8,7 @@ use yard_core::{
 
 use super::connections::Flush;
 use super::error::corrupt;
-use super::event::{self, Tidings};
+use super::event::{self, NewEvent};
 use super::value::{self, get, limit, moment, number, unsigned};
 use super::{SqliteStore, all, append, approval, one, question};
 use crate::{
@@ -39,7 +39,7 @@ impl Desk for SqliteStore {
             if connection.prepare_cached(sql)?.execute(values)? == 0 {
                 return Err(no_chat(id));
             }
-            event::add(connection, audit.at, &Tidings::Renamed(id))?;
+            event::add(connection, audit.at, &NewEvent::Renamed(id))?;
             append::note(connection, audit)
         })
     }
@@ -47,7 +47,7 @@ impl Desk for SqliteStore {
     fn remove_chat(&self, id: ChatId, audit: &AuditEntry) -> Result<()> {
         self.db.write(Flush::Now, |connection| {
             remove_chat(connection, id)?;
-            event::add(connection, audit.at, &Tidings::Removed(id))?;
+            event::add(connection, audit.at, &NewEvent::Removed(id))?;
             append::note(connection, audit)
         })
     }
@@ -100,7 +100,7 @@ impl Desk for SqliteStore {
         self.db.write(Flush::Now, |connection| {
             set_mode(connection, chat, mode)?;
             add_turn(connection, chat, turn)?;
-            event::add(connection, turn.at, &Tidings::Mode(chat, mode))?;
+            event::add(connection, turn.at, &NewEvent::Mode(chat, mode))?;
             append::note(connection, audit)
         })
     }
@@ -108,7 +108,7 @@ impl Desk for SqliteStore {
     fn post(&self, chat: ChatId, turn: &NewTurn) -> Result<u64> {
         self.db.write(Flush::Now, |connection| {
             let posted = add_turn(connection, chat, turn)?;
-            event::add(connection, turn.at, &Tidings::Posted(chat, posted))?;
+            event::add(connection, turn.at, &NewEvent::Posted(chat, posted))?;
             Ok(posted)
         })
     }
@@ -140,7 +140,7 @@ impl Desk for SqliteStore {
         self.db.write(Flush::Now, |connection| {
             question::insert(connection, asked)?;
             add_turn(connection, asked.chat, turn)?;
-            event::add(connection, asked.at, &Tidings::Asked(asked.chat, asked.id))?;
+            event::add(connection, asked.at, &NewEvent::Asked(asked.chat, asked.id))?;
             append::note(connection, audit)
         })
     }
@@ -155,7 +155,7 @@ impl Desk for SqliteStore {
         self.db.write(Flush::Now, |connection| {
             let chat = question::give(connection, id, given)?;
             add_turn(connection, chat, turn)?;
-            event::add(connection, given.at, &Tidings::Answered(chat, id))?;
+            event::add(connection, given.at, &NewEvent::Answered(chat, id))?;
             append::note(connection, audit)
         })
     }
@@ -177,7 +177,7 @@ impl Desk for SqliteStore {
         self.db.write(Flush::Now, |connection| {
             approval::insert(connection, asked)?;
             add_turn(connection, asked.chat, turn)?;
-            event::add(connection, asked.at, &Tidings::Requested(asked.chat, asked.id))?;
+            event::add(connection, asked.at, &NewEvent::Requested(asked.chat, asked.id))?;
             append::note(connection, audit)
         })
     }
@@ -192,7 +192,7 @@ impl Desk for SqliteStore {
             let chat = approval::decide(connection, made)?;
             made.grant.map_or(Ok(()), |grant| approval::grant(connection, grant))?;
             add_turn(connection, chat, turn)?;
-            event::add(connection, at, &Tidings::Decided(chat, id, status))?;
+            event::add(connection, at, &NewEvent::Decided(chat, id, status))?;
             append::note(connection, audit)
         })
     }
@@ -209,7 +209,7 @@ impl Desk for SqliteStore {
     fn close(&self, id: ApprovalId, status: ApprovalStatus, audit: &AuditEntry) -> Result<()> {
         self.db.write(Flush::Now, |connection| {
             let chat = approval::close(connection, id, status)?;
-            event::add(connection, audit.at, &Tidings::Concluded(chat, id, status))?;
+            event::add(connection, audit.at, &NewEvent::Concluded(chat, id, status))?;
             append::note(connection, audit)
         })
     }
@@ -224,7 +224,7 @@ impl Desk for SqliteStore {
         self.db.write(Flush::Now, |connection| {
             let chat = approval::renew(connection, id, request)?;
             add_turn(connection, chat, turn)?;
-            event::add(connection, turn.at, &Tidings::Requested(chat, id))?;
+            event::add(connection, turn.at, &NewEvent::Requested(chat, id))?;
             append::note(connection, audit)
         })
     }
@@ -246,7 +246,7 @@ impl Desk for SqliteStore {
     ) -> Result<()> {
         self.db.write(Flush::Now, |connection| {
             match approval::conclude(connection, id, status, answer)? {
-                Some(chat) => event::add(connection, at, &Tidings::Concluded(chat, id, status)),
+                Some(chat) => event::add(connection, at, &NewEvent::Concluded(chat, id, status)),
                 None => Ok(()),
             }
         })
@@ -290,13 +290,13 @@ impl Desk for SqliteStore {
         state: TerminalState,
     ) -> Result<()> {
         self.db.write(Flush::Later, |connection| {
-            event::add(connection, at, &Tidings::Terminal(chat, run, name, state))
+            event::add(connection, at, &NewEvent::Terminal(chat, run, name, state))
         })
     }
 
     fn changed_outside(&self, at: Timestamp, paths: &[WsPath]) -> Result<()> {
         self.db.write(Flush::Later, |connection| {
-            event::add(connection, at, &Tidings::Outside(paths)).map(|_| ())
+            event::add(connection, at, &NewEvent::Outside(paths)).map(|_| ())
         })
     }
 
@@ -329,7 +329,7 @@ fn make_chat(connection: &Connection, chat: &NewChat, audit: &AuditEntry) -> Res
         chat.header.len() as i64,
         chat.header,
     ])?;
-    event::add(connection, chat.at, &Tidings::Made(chat.id))?;
+    event::add(connection, chat.at, &NewEvent::Made(chat.id))?;
     append::note(connection, audit)?;
     by_id(connection, chat.id)?.ok_or_else(|| corrupt("a chat is gone as soon as it is made"))
 }

@@ -9,7 +9,7 @@ use super::error::corrupt;
 use super::value::{self, get, limit, moment, number, unsigned};
 use super::{all, approval, desk, history, one, question};
 use crate::{
-    ApprovalStatus, Change, ChangedFile, EVENT_PATHS, Event, EventRow, Mode, Result, Rider, Seq,
+    ApprovalStatus, Change, ChangedFile, EVENT_PATHS, Event, EventRow, Mode, Result, StepSideEffect, Seq,
     StepEvent, TerminalState,
 };
 
@@ -31,7 +31,7 @@ const RUNNING: i64 = -1;
 const INTERRUPTED: i64 = -2;
 
 /// What happened that is no step.
-pub(super) enum Tidings<'a> {
+pub(super) enum NewEvent<'a> {
     Asked(ChatId, QuestionId),
     Answered(ChatId, QuestionId),
     Mode(ChatId, Mode),
@@ -57,7 +57,7 @@ struct Columns {
     paths: Option<Vec<u8>>,
 }
 
-impl Tidings<'_> {
+impl NewEvent<'_> {
     fn columns(&self) -> Columns {
         let of = |kind, chat| Columns { kind, chat: Some(chat), ..Columns::default() };
         match *self {
@@ -101,20 +101,20 @@ fn status_columns(of: Columns, id: ApprovalId, status: ApprovalStatus) -> Column
 }
 
 /// Adds an event after the newest step.
-pub(super) fn add(connection: &Connection, at: Timestamp, tidings: &Tidings<'_>) -> Result<()> {
-    add_after(connection, history::head(connection)?, at, tidings)
+pub(super) fn add(connection: &Connection, at: Timestamp, event: &NewEvent<'_>) -> Result<()> {
+    add_after(connection, history::head(connection)?, at, event)
 }
 
 fn add_after(
     connection: &Connection,
     head: Seq,
     at: Timestamp,
-    tidings: &Tidings<'_>,
+    event: &NewEvent<'_>,
 ) -> Result<()> {
     let nth = count(connection)? + 1;
     let sql = "INSERT INTO event (number, nth, at, kind, chat, question, value, paths) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    let columns = tidings.columns();
+    let columns = event.columns();
     connection.prepare_cached(sql)?.execute(params![
         number(head + nth),
         number(nth),
@@ -129,17 +129,17 @@ fn add_after(
 }
 
 /// Writes what rides with the step that was just inserted as number `head`.
-pub(super) fn ride(connection: &Connection, head: Seq, rider: &Rider) -> Result<()> {
-    match rider {
-        Rider::LeavePlan { chat, question, turn } => {
+pub(super) fn ride(connection: &Connection, head: Seq, side_effect: &StepSideEffect) -> Result<()> {
+    match side_effect {
+        StepSideEffect::LeavePlan { chat, question, turn } => {
             question::use_up(connection, *chat, *question)?;
             desk::set_mode(connection, *chat, Mode::Build)?;
             desk::add_turn(connection, *chat, turn)?;
-            add_after(connection, head, turn.at, &Tidings::Mode(*chat, Mode::Build))
+            add_after(connection, head, turn.at, &NewEvent::Mode(*chat, Mode::Build))
         }
-        Rider::Execute { approval, at } => {
+        StepSideEffect::Execute { approval, at } => {
             let chat = approval::execute(connection, head, *approval)?;
-            let done = Tidings::Concluded(chat, *approval, ApprovalStatus::Executed);
+            let done = NewEvent::Concluded(chat, *approval, ApprovalStatus::Executed);
             add_after(connection, head, *at, &done)
         }
     }

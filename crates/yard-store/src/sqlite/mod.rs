@@ -83,7 +83,7 @@ impl SqliteStore {
         if store.db.read(history::is_unsealed)? {
             store.db.write(Flush::Now, append::seal)?;
         }
-        if store.db.read(purge::has_doomed_blobs)? {
+        if store.db.read(purge::has_pending_blobs)? {
             store.clear_blobs()?;
         }
         Ok(store)
@@ -298,15 +298,15 @@ impl Store for SqliteStore {
         self.db.glance(|connection| content::is_purged(connection, hash))
     }
 
-    fn doomed(&self) -> Result<Vec<String>> {
-        self.db.read(purge::doomed)
+    fn pending_deletions(&self) -> Result<Vec<String>> {
+        self.db.read(purge::pending_deletions)
     }
 
-    fn buried(&self, names: &[String]) -> Result<()> {
+    fn forget_deletions(&self, names: &[String]) -> Result<()> {
         if names.is_empty() {
             return Ok(());
         }
-        self.db.write(Flush::Later, |connection| purge::buried(connection, names))
+        self.db.write(Flush::Later, |connection| purge::forget_deletions(connection, names))
     }
 
     fn append_audit(&self, entry: &AuditEntry) -> Result<()> {

@@ -365,7 +365,7 @@ const PURGING: &str = "
 -- Not NULL once a removed file was purged: it cannot come back.
 ALTER TABLE file ADD COLUMN purged INTEGER;
 
--- Files whose contents were purged and that are still to be removed: the blob of `hash` where `kept`
+-- Pending deletions: files whose contents were purged and that are still to be deleted: the blob of `hash` where `kept`
 -- is empty, else the file that the kernel keeps under that name.
 CREATE TABLE doomed (
     hash BLOB NOT NULL,

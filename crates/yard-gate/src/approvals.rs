@@ -13,7 +13,7 @@ use yard_core::{
 use yard_kernel::store_fault;
 use yard_store::{
     Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, NewDecision, Request,
-    Revision, StepSideEffect, Scope, StoreError,
+    Revision, Scope, StepSideEffect, StoreError,
 };
 
 use crate::policy::Did;

@@ -71,6 +71,7 @@ pub use yard_kernel::{
 };
 pub use yard_store::registry;
 pub use yard_store::{
-    Approval, ApprovalFilter, ApprovalStatus, ChangedFile, Chat, Decision, Desk, Event, EventRow,
-    Mode, QuestionFilter, Revision, Scope, StepEvent, TerminalState, Turn, TurnKind, Via,
+    Approval, ApprovalFilter, ApprovalStatus, ChangedFile, Chat, Decision, Event, EventRow, Mode,
+    QuestionFilter, Revision, Scope, StepEvent, TerminalState, Turn, TurnKind, Via,
+    WorkspaceRecords,
 };

@@ -15,8 +15,8 @@ use yard_core::{
     Author, Call, ChatId, Fault, FaultCode, FileId, FileKind, FileState, Result, StepId, WsPath,
 };
 use yard_store::{
-    AuditEntry, Batch, FileIdentity, Mark, NewChange, NewStep, Placement, Prepared, StepSideEffect, Seq,
-    StoreError,
+    AuditEntry, Batch, FileIdentity, Mark, NewChange, NewStep, Placement, Prepared, Seq,
+    StepSideEffect, StoreError,
 };
 
 use crate::disk::{NewlyKept, Stat, WorkspaceLock};

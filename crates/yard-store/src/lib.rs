@@ -1,7 +1,7 @@
-//! What survives a crash: contents, steps and heads of one workspace, and the desk beside them with its
-//! chats, questions, approvals and events.
+//! What survives a crash: the contents and steps of one workspace (`Store`), and beside them its chats,
+//! questions, approvals, display names and events (`WorkspaceRecords`); and the people of a server (`Registry`).
 //!
-//! The trait speaks of contents by hash, of steps in one growing sequence and of files by id. It does
+//! `Store` names contents by hash, steps by their number in one growing sequence, and files by id. It does
 //! not know paths on a disk, policies or dialects; and its callers do not know SQL, deltas or files.
 //! Every implementation passes the same contract suite (`yard-testkit/src/contract.rs`).
 
@@ -10,27 +10,30 @@
 mod approval;
 mod audit;
 pub mod blobs;
-mod desk;
+mod chat;
+mod display_name;
+mod event;
 mod prepared;
+mod question;
 mod record;
 pub mod registry;
 pub mod sqlite;
 mod traces;
 
 pub use approval::{
-    Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, NewDecision, Request,
-    Revision, Scope,
+    Approval, ApprovalFilter, ApprovalStatus, ApprovalStore, Decision, Grant, NewApproval,
+    NewDecision, Request, Revision, Scope,
 };
 pub use audit::{AuditEntry, AuditRow, AuditedStep, Formula, Seal, chain, first_chain};
-pub use desk::{
-    ChangedFile, Chat, Desk, EVENT_PATHS, Event, EventRow, Given, Mode, NewChat, NewQuestion,
-    NewTurn, Question, QuestionFilter, StepSideEffect, StepEvent, TerminalState, Turn, TurnKind, Via,
-    chat_file_name,
-};
+pub use chat::{Chat, ChatStore, Mode, NewChat, NewTurn, Turn, TurnKind, chat_file_name};
+pub use display_name::DisplayNames;
+pub use event::{ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, StepEvent, TerminalState};
 pub use prepared::{Base, Effort, KeptFile, Prepared, Retention};
+pub use question::{Given, NewQuestion, Question, QuestionFilter, QuestionStore, Via};
 pub use record::{
     Batch, ByOthers, Change, ContentCheck, FileIdentity, Located, Maker, Mark, NewChange, NewStep,
-    Node, Placement, Purged, Remembered, RootIdentity, Seq, StepRow, VersionRow, step_digest,
+    Node, Placement, Purged, Remembered, RootIdentity, Seq, StepRow, StepSideEffect, VersionRow,
+    step_digest,
 };
 pub use registry::Registry;
 pub use sqlite::{SqliteRegistry, SqliteStore};
@@ -77,6 +80,17 @@ pub enum StoreError {
 
 /// What a store returns.
 pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// Everything that is stored for one workspace beside its journal.
+pub trait WorkspaceRecords:
+    ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog
+{
+}
+
+impl<T: ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog> WorkspaceRecords
+    for T
+{
+}
 
 /// One workspace's journal, contents and heads.
 ///

@@ -3,11 +3,11 @@
 use yard_core::hash::ContentHasher;
 use yard_core::op::ChangeSummary;
 use yard_core::{
-    Author, ChatId, ContentHash, FileId, FileKind, FileState, Signature, StepId, Timestamp,
-    VersionId, WsPath,
+    ApprovalId, Author, ChatId, ContentHash, FileId, FileKind, FileState, QuestionId, Signature,
+    StepId, Timestamp, VersionId, WsPath,
 };
 
-use crate::{AuditEntry, KeptFile, Prepared, StepSideEffect};
+use crate::{AuditEntry, KeptFile, NewTurn, Prepared};
 
 /// The number of a step: 1, 2, 3 and so on, without gaps.
 pub type Seq = u64;
@@ -44,6 +44,28 @@ pub struct NewStep {
     pub side_effects: Vec<StepSideEffect>,
     /// What it is about to do to the disk. A change without one was on disk already.
     pub placements: Vec<Placement>,
+}
+
+/// What else is written in the transaction of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StepSideEffect {
+    /// The step is the approval of a plan: its chat leaves plan mode, and the answer is used up.
+    LeavePlan {
+        /// The chat that goes on in build mode.
+        chat: ChatId,
+        /// The answered question. If its answer was used meanwhile, nothing of the step happens.
+        question: QuestionId,
+        /// What the transcript says of it.
+        turn: NewTurn,
+    },
+    /// The step is what a person approved: from now on it is done. If it was done meanwhile, or is no
+    /// longer allowed, nothing of the step happens.
+    Execute {
+        /// The request.
+        approval: ApprovalId,
+        /// When.
+        at: Timestamp,
+    },
 }
 
 /// Which file an entry on disk is, whatever its name and its bytes. After a crash recovery tells by this

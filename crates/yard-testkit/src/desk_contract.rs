@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, QuestionId, RunId, World};
 use yard_store::{
-    ApprovalFilter, ApprovalStatus, AuditEntry, Batch, Chat, Decision, Desk, EVENT_PATHS, Event,
-    Given, Grant, Mode, NewApproval, NewChat, NewDecision, NewQuestion, NewTurn, QuestionFilter,
-    Request, StepSideEffect, Scope, Store, StoreError, TerminalState, TurnKind, Via,
+    ApprovalFilter, ApprovalStatus, AuditEntry, Batch, Chat, Decision, EVENT_PATHS, Event, Given,
+    Grant, Mode, NewApproval, NewChat, NewDecision, NewQuestion, NewTurn, QuestionFilter, Request,
+    Scope, StepSideEffect, Store, StoreError, TerminalState, TurnKind, Via, WorkspaceRecords,
 };
 
 use crate::scribe::path;
@@ -18,7 +18,7 @@ pub struct Sides {
     /// The journal.
     pub store: Arc<dyn Store>,
     /// The desk beside it.
-    pub desk: Arc<dyn Desk>,
+    pub desk: Arc<dyn WorkspaceRecords>,
 }
 
 /// One promise.

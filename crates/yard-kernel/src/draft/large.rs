@@ -47,7 +47,8 @@ impl Planner<'_> {
         let (displaced, staying): (Vec<_>, Vec<_>) =
             large.into_iter().partition(|large| self.draft.displaces(large.file));
         for LargeFile { file, hash, name } in staying {
-            let is_left = |content: &Prepared| content.kept_file().is_some_and(|kept| kept.name == name);
+            let is_left =
+                |content: &Prepared| content.kept_file().is_some_and(|kept| kept.name == name);
             self.draft.contents.retain(|content| !is_left(content));
             // The same bytes in another file, which is kept, are a version of this one too.
             if !displaced.iter().any(|other| other.hash == hash) {

@@ -8,9 +8,7 @@ use yard_core::ContentHash;
 use super::error::corrupt;
 use super::value::{get, hash, limit, unsigned};
 use super::{all, one, purge};
-use crate::blobs::{
-    Blobs, MAX_CHAIN, expand, unsplice, unsplice_in_place, verified,
-};
+use crate::blobs::{Blobs, MAX_CHAIN, expand, unsplice, unsplice_in_place, verified};
 use crate::prepared::{Form, TINY};
 use crate::{KeptFile, Located, Prepared, Result, Retention, StoreError};
 
@@ -152,9 +150,7 @@ fn columns<'a>(connection: &Connection, prepared: &'a Prepared) -> Result<Column
             ..of(ContentForm::Splice, Some(data.as_slice()))
         },
         Form::Blob => of(ContentForm::Blob, None),
-        Form::Kept(file) => {
-            of(ContentForm::of_kept(file.retention), Some(file.name.as_bytes()))
-        }
+        Form::Kept(file) => of(ContentForm::of_kept(file.retention), Some(file.name.as_bytes())),
     })
 }
 

@@ -5,12 +5,13 @@
 use rusqlite::{Connection, Row, params};
 use yard_core::{ApprovalId, ChatId, QuestionId, RunId, StepId, Timestamp, WsPath};
 
+use super::connections::Flush;
 use super::error::corrupt;
 use super::value::{self, get, limit, moment, number, unsigned};
-use super::{all, approval, desk, history, one, question};
+use super::{SqliteStore, all, approval, chat, history, one, question};
 use crate::{
-    ApprovalStatus, Change, ChangedFile, EVENT_PATHS, Event, EventRow, Mode, Result, StepSideEffect, Seq,
-    StepEvent, TerminalState,
+    ApprovalStatus, Change, ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, Mode, Result, Seq,
+    StepEvent, StepSideEffect, TerminalState,
 };
 
 const ASKED: i64 = 1;
@@ -133,8 +134,8 @@ pub(super) fn ride(connection: &Connection, head: Seq, side_effect: &StepSideEff
     match side_effect {
         StepSideEffect::LeavePlan { chat, question, turn } => {
             question::use_up(connection, *chat, *question)?;
-            desk::set_mode(connection, *chat, Mode::Build)?;
-            desk::add_turn(connection, *chat, turn)?;
+            chat::set_mode(connection, *chat, Mode::Build)?;
+            chat::add_turn(connection, *chat, turn)?;
             add_after(connection, head, turn.at, &NewEvent::Mode(*chat, Mode::Build))
         }
         StepSideEffect::Execute { approval, at } => {
@@ -145,16 +146,45 @@ pub(super) fn ride(connection: &Connection, head: Seq, side_effect: &StepSideEff
     }
 }
 
+impl EventLog for SqliteStore {
+    fn terminal_is(
+        &self,
+        at: Timestamp,
+        chat: ChatId,
+        run: RunId,
+        name: &str,
+        state: TerminalState,
+    ) -> Result<()> {
+        self.db.write(Flush::Later, |connection| {
+            add(connection, at, &NewEvent::Terminal(chat, run, name, state))
+        })
+    }
+
+    fn changed_outside(&self, at: Timestamp, paths: &[WsPath]) -> Result<()> {
+        self.db.write(Flush::Later, |connection| {
+            add(connection, at, &NewEvent::Outside(paths)).map(|_| ())
+        })
+    }
+
+    fn events(&self, after: u64, count: usize) -> Result<Vec<EventRow>> {
+        self.db.read_at_once(|connection| list(connection, after, count))
+    }
+
+    fn last_event(&self) -> Result<u64> {
+        self.db.glance(last)
+    }
+}
+
 fn count(connection: &Connection) -> Result<u64> {
     let sql = "SELECT nth FROM event ORDER BY number DESC LIMIT 1";
     Ok(one(connection, sql, [], |row| unsigned(row, 0))?.unwrap_or(0))
 }
 
-pub(super) fn last(connection: &Connection) -> Result<u64> {
+fn last(connection: &Connection) -> Result<u64> {
     Ok(history::head(connection)? + count(connection)?)
 }
 
-pub(super) fn list(connection: &Connection, after: u64, count: usize) -> Result<Vec<EventRow>> {
+fn list(connection: &Connection, after: u64, count: usize) -> Result<Vec<EventRow>> {
     let sql = "SELECT nth FROM event WHERE number <= ?1 ORDER BY number DESC LIMIT 1";
     let before = one(connection, sql, [number(after)], |row| unsigned(row, 0))?.unwrap_or(0);
     let mut steps = steps(connection, after.saturating_sub(before), count)?.into_iter();

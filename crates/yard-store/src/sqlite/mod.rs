@@ -4,9 +4,10 @@
 
 mod append;
 mod approval;
+mod chat;
 mod connections;
 mod content;
-mod desk;
+mod display_name;
 mod error;
 mod event;
 mod history;

@@ -58,7 +58,10 @@ fn mark(connection: &Connection, file: FileId) -> Result<i64> {
 }
 
 /// The contents of these files that only purged files name.
-fn unreferenced_contents(connection: &Connection, files: &[i64]) -> Result<Vec<UnreferencedContent>> {
+fn unreferenced_contents(
+    connection: &Connection,
+    files: &[i64],
+) -> Result<Vec<UnreferencedContent>> {
     // One pass over all changes: there is no index by content, because a step would pay for it.
     let sql = "SELECT k.id, k.hash, k.size, k.form, CASE WHEN k.form IN (?3, ?4) THEN k.data END
                FROM content k WHERE k.form <> ?2 AND k.id IN (
@@ -178,7 +181,8 @@ pub(super) fn clear_blobs(connection: &Connection, blobs: &Blobs) -> Result<()> 
     let sql = "SELECT d.hash, c.form FROM doomed d LEFT JOIN content c ON c.hash = d.hash
                WHERE d.kept = ''";
     let pending = all(connection, sql, [], |row| {
-        let hash = hash(row, 0)?.ok_or_else(|| corrupt("a blob that is to be deleted has no name"))?;
+        let hash =
+            hash(row, 0)?.ok_or_else(|| corrupt("a blob that is to be deleted has no name"))?;
         Ok((hash, get::<Option<ContentForm>>(row, 1)?))
     })?;
     for (hash, form) in pending {

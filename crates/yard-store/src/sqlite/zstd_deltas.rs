@@ -5,10 +5,10 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::{all, one};
 use super::content;
 use super::error::corrupt;
 use super::value::{get, hash, unsigned};
+use super::{all, one};
 use crate::blobs::{Against, Blobs, expand_against, verified};
 use crate::{Base, Effort, Prepared, Result, StoreError};
 

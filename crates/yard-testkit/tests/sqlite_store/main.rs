@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 use yard_core::{ContentHash, FileId, WsPath};
 use yard_store::sqlite::Options;
-use yard_store::{Batch, Desk, Effort, SqliteStore, Store, StoreError};
+use yard_store::{ApprovalStore, Batch, Effort, EventLog, SqliteStore, Store, StoreError};
 use yard_testkit::alike::assert_alike;
 use yard_testkit::{FakeWorld, Scribe, rival};
 

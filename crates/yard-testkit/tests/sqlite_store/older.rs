@@ -49,8 +49,8 @@ fn contents_compressed_against_others_are_re_encoded_and_read_back() {
         let bytes = store.content(&hash).unwrap().unwrap();
         assert_eq!(ContentHash::of(&bytes), hash);
     }
-    let (whole, kept): (Vec<_>, Vec<_>) = { rechecked(&store).into_iter() }
-        .partition(|(_, found)| *found == ContentCheck::Whole);
+    let (whole, kept): (Vec<_>, Vec<_>) =
+        { rechecked(&store).into_iter() }.partition(|(_, found)| *found == ContentCheck::Whole);
     assert_eq!((whole.len(), kept.len()), (21, 2), "{kept:?}");
     assert_eq!(store.contradictions(), Ok(vec![]));
 
@@ -70,9 +70,7 @@ fn contents_compressed_against_others_are_re_encoded_and_read_back() {
 fn kept_build_output_stays_evictable() {
     let folder = written_by_version_11();
     let store = open(folder.path());
-    for (bytes, retention) in
-        [(b"large", Retention::Keep), (b"built", Retention::Evictable)]
-    {
+    for (bytes, retention) in [(b"large", Retention::Keep), (b"built", Retention::Evictable)] {
         let located = store.locate(&ContentHash::of(bytes)).unwrap().unwrap();
         assert_eq!(located.kept.map(|file| file.retention), Some(retention));
     }
@@ -92,9 +90,9 @@ fn a_damaged_content_of_an_older_version_is_reported_and_keeps_nothing_else_from
     let hash = ContentHash::from_bytes(hash.try_into().unwrap());
     let store = open(folder.path());
     assert!(matches!(store.content(&hash), Err(StoreError::Corrupt(_))));
-    let damaged = rechecked(&store).into_iter().filter(|(_, found)| {
-        matches!(found, ContentCheck::Damaged(_))
-    });
+    let damaged = rechecked(&store)
+        .into_iter()
+        .filter(|(_, found)| matches!(found, ContentCheck::Damaged(_)));
     assert!(damaged.map(|(damaged, _)| damaged).any(|damaged| damaged == hash));
     assert_ne!(store.contradictions(), Ok(vec![]));
     let other = b"new".to_vec();

@@ -174,11 +174,11 @@ impl Store for Counted {
         self.store.is_purged(hash)
     }
 
-    fn doomed(&self) -> Result<Vec<String>> {
-        self.store.doomed()
+    fn pending_deletions(&self) -> Result<Vec<String>> {
+        self.store.pending_deletions()
     }
 
-    fn buried(&self, names: &[String]) -> Result<()> {
-        self.store.buried(names)
+    fn forget_deletions(&self, names: &[String]) -> Result<()> {
+        self.store.forget_deletions(names)
     }
 }

@@ -11,7 +11,8 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use yard_disk::Keeping;
-use yard_store::SPARE;
+use yard_disk::kept_name::retention_of;
+use yard_store::Retention;
 
 use crate::failure::Failure;
 use crate::place::{self, StateFolder};
@@ -184,7 +185,7 @@ fn size_of(file: &Path) -> u64 {
 fn is_build(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default();
     file.parent().is_some_and(|folder| folder.ends_with("kept"))
-        && name.to_string_lossy().contains(SPARE)
+        && retention_of(&name.to_string_lossy()) == Retention::Evictable
 }
 
 fn files_of(part: &Part, state: &Path) -> Vec<PathBuf> {

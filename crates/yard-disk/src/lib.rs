@@ -19,6 +19,7 @@ mod folders;
 mod holes;
 mod homes;
 mod identity;
+pub mod kept_name;
 mod layer;
 mod lock;
 mod opened;

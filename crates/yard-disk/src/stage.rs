@@ -19,7 +19,7 @@ use yard_core::path::RESERVED_NAME;
 use yard_core::{
     Call, ContentHash, Fault, FaultCode, FileId, FileKind, Result, StepId, Subject, WsPath,
 };
-use yard_store::{SPARE, Signature};
+use yard_store::{Retention, Signature};
 
 use crate::apart::open_apart;
 use crate::beneath::{Disk, DiskCall};
@@ -27,6 +27,7 @@ use crate::content::{hash_all, read_all};
 use crate::faults::{is_folder, special, stage_fault, write_fault};
 use crate::folders::{names_in, open_folder, rename_new};
 use crate::identity::EntryStat;
+use crate::kept_name::retention_of;
 use crate::stat::{EntryKind, SET_ID, Stat};
 use crate::{capabilities, holes};
 
@@ -132,8 +133,8 @@ impl Stage {
         let aside = open_folder(home.as_fd(), "leftovers").map_err(told)?;
         let device = EntryStat::of(&folder).map_err(told)?.device;
         let prefix = format!("{unique:032x}");
-        let is_spare = |name: &String| name.contains(SPARE);
-        let spares = names_in(&kept).unwrap_or_default().iter().any(is_spare);
+        let is_evictable = |name: &String| retention_of(name) == Retention::Evictable;
+        let spares = names_in(&kept).unwrap_or_default().iter().any(is_evictable);
         let new_spares = AtomicBool::new(spares);
         let (next, spares) = (AtomicU64::new(0), AtomicBool::new(spares));
         let whole = Mutex::default();

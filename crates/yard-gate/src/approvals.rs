@@ -13,7 +13,7 @@ use yard_core::{
 use yard_kernel::store_fault;
 use yard_store::{
     Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, NewDecision, Request,
-    Revision, Rider, Scope, StoreError,
+    Revision, Scope, StepSideEffect, StoreError,
 };
 
 use crate::policy::Did;
@@ -288,7 +288,7 @@ impl Session {
         permit: &Permit,
         asking: &Asking,
         planned: &Planned<'_>,
-    ) -> Option<Vec<Rider>> {
+    ) -> Option<Vec<StepSideEffect>> {
         if !planned.effect.changes_anything() {
             // What was said beside the effect is part of what the yes was to.
             let is_shown = !self.shows_more() || permit.permits_change(planned);
@@ -299,7 +299,7 @@ impl Session {
             return None;
         }
         // The mark goes into the transaction of the change.
-        let executes = Rider::Execute { approval: permit.id, at: call.world().now() };
+        let executes = StepSideEffect::Execute { approval: permit.id, at: call.world().now() };
         permit.permits_change(planned).then(|| vec![executes])
     }
 

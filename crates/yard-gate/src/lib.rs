@@ -70,6 +70,7 @@ pub use yard_net::{
 pub use yard_sandbox::{Ended, Exit, Level, Limits as CommandLimits, SharedMemory, Size, Stopped};
 pub use yard_store::registry;
 pub use yard_store::{
-    Approval, ApprovalFilter, ApprovalStatus, ChangedFile, Chat, Decision, Desk, Event, EventRow,
-    Mode, QuestionFilter, Revision, Scope, StepEvent, TerminalState, Turn, TurnKind, Via,
+    Approval, ApprovalFilter, ApprovalStatus, ChangedFile, Chat, Decision, Event, EventRow, Mode,
+    QuestionFilter, Revision, Scope, StepEvent, TerminalState, Turn, TurnKind, Via,
+    WorkspaceRecords,
 };

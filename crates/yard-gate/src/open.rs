@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use yard_core::{ApprovalId, Call, Fault, FaultCode, Result, Timestamp};
 use yard_kernel::{Leftover, Watch, Workspace, store_fault};
-use yard_store::{ApprovalFilter, ApprovalStatus, Desk};
+use yard_store::{ApprovalFilter, ApprovalStatus, WorkspaceRecords};
 
 use crate::claims::Waiters;
 use crate::terminals::Running;
@@ -19,7 +19,7 @@ pub struct OpenWorkspace {
     /// Files, folders and their history.
     pub workspace: Arc<Workspace>,
     /// Chats, questions and events, in the same store.
-    pub desk: Arc<dyn Desk>,
+    pub desk: Arc<dyn WorkspaceRecords>,
     /// The way to the web, as the operator set it.
     pub web: Web,
     /// Rung after every committed step or desk write.
@@ -41,12 +41,16 @@ pub struct OpenWorkspace {
 
 impl OpenWorkspace {
     /// A workspace and its desk, with a bell that nobody hears yet.
-    pub fn new(workspace: Arc<Workspace>, desk: Arc<dyn Desk>) -> Arc<Self> {
+    pub fn new(workspace: Arc<Workspace>, desk: Arc<dyn WorkspaceRecords>) -> Arc<Self> {
         Self::with_web(workspace, desk, Web::default())
     }
 
     /// The same, with the way to the web that the operator set.
-    pub fn with_web(workspace: Arc<Workspace>, desk: Arc<dyn Desk>, web: Web) -> Arc<Self> {
+    pub fn with_web(
+        workspace: Arc<Workspace>,
+        desk: Arc<dyn WorkspaceRecords>,
+        web: Web,
+    ) -> Arc<Self> {
         let open = Self {
             workspace,
             desk,

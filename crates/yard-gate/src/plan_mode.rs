@@ -7,7 +7,7 @@ use yard_core::{
     QuestionId, Result, WsPath,
 };
 use yard_kernel::store_fault;
-use yard_store::{Mode, QuestionFilter, Rider, Via};
+use yard_store::{Mode, QuestionFilter, StepSideEffect, Via};
 
 use crate::questions::Question;
 use crate::{MOST_ROWS, Origin, Outcome, Session, Verdict, transcript};
@@ -121,7 +121,7 @@ impl Session {
         notes: Value,
     ) -> Result<Changed> {
         let (path, hash) = (write.path.clone(), write.expected);
-        let rider = || {
+        let side_effect = || {
             let approved = self.approval(&path, hash);
             let (chat, question) = match approved? {
                 Ok(approval) => approval,
@@ -130,9 +130,9 @@ impl Session {
             let why = format!("{path} was accepted (question {question}).");
             let (at, actor) = (call.world().now(), self.actor().name());
             let turn = transcript::mode(at, actor, Mode::Build, &why, &notes);
-            Ok(Some(Rider::LeavePlan { chat, question, turn }))
+            Ok(Some(StepSideEffect::LeavePlan { chat, question, turn }))
         };
-        match self.perform_with(origin, call, write, &rider)? {
+        match self.perform_with(origin, call, write, &side_effect)? {
             Outcome::Done(changed) => Ok(changed),
             Outcome::Pending(_) => Err(Fault::new(
                 FaultCode::Denied,

@@ -15,7 +15,7 @@ use yard_core::{
 };
 use yard_kernel::{Committed, Execute, Planned, Proposal, Signed, Upload};
 use yard_net::Target;
-use yard_store::{AuditEntry, Chat, Mode, NewTurn, Rider};
+use yard_store::{AuditEntry, Chat, Mode, NewTurn, StepSideEffect};
 
 pub(crate) use self::asks::nobody_there;
 pub use self::judging::FILES_TOOLSET;
@@ -161,7 +161,7 @@ impl CallChat {
 /// What becomes of an operation that was judged and not refused.
 pub(crate) enum Admission {
     /// It goes on, with what has to become so together with it.
-    Go(Vec<Rider>),
+    Go(Vec<StepSideEffect>),
     /// A person is asked.
     Wait(Pending),
 }
@@ -448,14 +448,14 @@ impl Session {
         self.perform_with(origin, call, op, &|| Ok(None))
     }
 
-    /// Performs one operation together with what `rider` says, which is asked again whenever the
+    /// Performs one operation together with what `side_effect` says, which is asked again whenever the
     /// operation is planned again.
     pub(crate) fn perform_with<O: Execute>(
         &self,
         origin: Origin<'_>,
         call: &Call,
         op: O,
-        rider: &dyn Fn() -> Result<Option<Rider>>,
+        side_effect: &dyn Fn() -> Result<Option<StepSideEffect>>,
     ) -> Result<Outcome<O::Answer>> {
         // What the gate sees for its own decisions reaches no caller.
         let withheld = if self.is_inner { None } else { self.withheld(origin, call)? };
@@ -482,13 +482,13 @@ impl Session {
                     let effect = &proposal.effect;
                     let admission =
                         self.admit_in::<O>(&chat, origin, call, effect, Some(&proposal))?;
-                    let riders = match admission {
-                        Admission::Go(riders) => riders,
+                    let side_effects = match admission {
+                        Admission::Go(side_effects) => side_effects,
                         Admission::Wait(pending) => return Ok(Outcome::Pending(pending)),
                     };
                     let mut signed = self.sign::<O>(&chat, origin, call, effect)?;
-                    signed.riders = riders;
-                    signed.riders.extend(rider()?);
+                    signed.side_effects = side_effects;
+                    signed.side_effects.extend(side_effect()?);
                     if let Committed::Done(answer) =
                         self.open.workspace.commit(*proposal, signed, call)?
                     {
@@ -653,7 +653,7 @@ impl Session {
             None if self.awaits_chat() => Some(self.needed_chat(call)?.id),
             None => chat.get(self)?.map(|chat| chat.id),
         };
-        Ok(Signed { author: self.actor.author(), chat, audit, riders: Vec::new() })
+        Ok(Signed { author: self.actor.author(), chat, audit, side_effects: Vec::new() })
     }
 
     pub(crate) fn audit_entry<O: Operation>(

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, Call, ChatId, FileId, Name, Reading, Result, Timestamp};
 use yard_kernel::{VirtualFile, VirtualFiles, store_fault};
-use yard_store::{Approval, Chat, Decision, Desk, Mode, NewTurn, Request, Turn, TurnKind, Via};
+use yard_store::{
+    Approval, Chat, Decision, Mode, NewTurn, Request, Turn, TurnKind, Via, WorkspaceRecords,
+};
 
 use crate::form::{Choice, Form};
 use crate::reading::as_seen;
@@ -117,12 +119,12 @@ pub(crate) fn decision(approval: &Approval, decision: &Decision) -> NewTurn {
 
 /// The transcripts of all chats as files of `/chats`.
 pub struct Transcripts {
-    desk: Arc<dyn Desk>,
+    desk: Arc<dyn WorkspaceRecords>,
 }
 
 impl Transcripts {
     /// Those of the chats that a desk has.
-    pub fn new(desk: Arc<dyn Desk>) -> Arc<Self> {
+    pub fn new(desk: Arc<dyn WorkspaceRecords>) -> Arc<Self> {
         Arc::new(Self { desk })
     }
 }

@@ -7,15 +7,11 @@ use crate::belonging::mark_of;
 use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
-/// Says that everything recorded so far, up to `head` where it is known, is on disk.
-pub(crate) fn advance(workspace: &Workspace, head: Option<Seq>, call: &Call) -> Result<()> {
-    let seq = match head {
-        Some(head) => head,
-        None => workspace.store().head().map_err(store_fault)?,
-    };
-    let mark = mark_of(seq, call);
+/// Moves the applied mark to the head: everything recorded so far is on disk. The caller holds the
+/// workspace's lock.
+pub(crate) fn advance(workspace: &Workspace, call: &Call) -> Result<()> {
+    let mark = mark_of(workspace.store().head().map_err(store_fault)?, call);
     workspace.locks.set_applied(mark)?;
-    workspace.journal.leaves_at(seq);
     workspace.flusher.flush_soon(mark);
     Ok(())
 }

@@ -79,7 +79,7 @@ fn lead(workspace: &Workspace, slot: &Arc<Slot>, call: &Call) -> Result<()> {
     let mut duty = Duty { journal, own: slot, slots: Vec::new(), is_done: false };
     journal.wait_for_others();
     let locked = workspace.locks.acquire(call);
-    let settled = |lock| Ok((lock, recovery::settle_to_append(workspace, call)?));
+    let settled = |lock| Ok((lock, recovery::settle(workspace, call)?));
     let (lock, head) = match locked.and_then(settled) {
         Ok(ready) => ready,
         Err(fault) => {
@@ -192,7 +192,7 @@ fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -
     // From here on it may be recorded, whatever becomes of this thread.
     let kept = ready.iter_mut().flat_map(|item| &mut item.request.draft.kept);
     kept.for_each(NewlyKept::stays);
-    let (recorded, mut head) = record(workspace, head, &ready, &steps, &contents);
+    let recorded = record(workspace, head, &ready, &steps, &contents);
     let mut told = Vec::with_capacity(ready.len());
     let (mut complete, mut landed) = (true, false);
     for (item, recorded) in ready.drain(..).zip(recorded) {
@@ -203,15 +203,13 @@ fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -
         let mut gone = Vec::new();
         let result = match recorded {
             Ok(Verdict::Done) => match project(workspace, draft, &signed, call) {
-                Landing::Landed { retired, extra } => {
+                Landing::Landed(retired) => {
                     landed = true;
                     gone = retired;
-                    head = head.filter(|_| !extra);
                     Ok(Verdict::Done)
                 }
                 Landing::Compensated(fault) => {
                     landed = true;
-                    head = None;
                     Err(fault)
                 }
                 Landing::Unfinished(fault) => {
@@ -228,12 +226,9 @@ fn land(workspace: &Workspace, head: Seq, requests: Vec<Request>, call: &Call) -
         };
         told.push((slot, result, gone));
     }
-    match (complete, landed) {
+    if complete && landed {
         // If the mark cannot be moved, recovery looks at these steps again and finds them done.
-        (true, true) => drop(advance(workspace, head, call)),
-        // Nothing is known of the steps at the head: somebody may have recorded one and not finished it.
-        (true, false) => {}
-        (false, _) => workspace.journal.forget_left(),
+        let _ = advance(workspace, call);
     }
     told
 }
@@ -266,7 +261,7 @@ fn steps_of(workspace: &Workspace, draft: &Draft, signed: &Signed, call: &Call) 
         undoes: draft.undoes,
         changes: draft.changes.clone(),
         audit: signed.audit.clone(),
-        riders: signed.riders.clone(),
+        side_effects: signed.side_effects.clone(),
         placements: Vec::new(),
     };
     let adopted = || draft.adopted.clone();
@@ -325,25 +320,20 @@ fn touched(workspace: &Workspace, draft: &Draft, change: u64, of: &NewChange) ->
     Some(Placement { change, placed: Some(placed), displaced: Some(displaced) })
 }
 
-/// Appends all drafts at once; where one of them does not fit, one by one. What became of each, and
-/// the new head where it is known.
+/// Appends all drafts at once, or one by one where one of them does not fit. Returns what became of each.
 fn record(
     workspace: &Workspace,
     head: Seq,
     ready: &[Ready],
     steps: &[NewStep],
     contents: &[Prepared],
-) -> (Vec<Result<Verdict>>, Option<Seq>) {
-    let Some(last) = ready.last() else { return (Vec::new(), Some(head)) };
+) -> Vec<Result<Verdict>> {
+    let Some(last) = ready.last() else { return Vec::new() };
     match append(workspace, head, Batch { steps, contents }, last.request.draft.id) {
         Err(StoreError::Misfit(_)) if ready.len() > 1 => {
-            let each = ready.iter().map(|item| record_one(workspace, item, steps, contents));
-            (each.collect(), None)
+            ready.iter().map(|item| record_one(workspace, item, steps, contents)).collect()
         }
-        result => {
-            let head = result.as_ref().ok().copied();
-            (ready.iter().map(|_| verdict(result.clone())).collect(), head)
-        }
+        result => ready.iter().map(|_| verdict(result.clone())).collect(),
     }
 }
 
@@ -366,11 +356,7 @@ fn append(
     batch: Batch<'_>,
     last: StepId,
 ) -> std::result::Result<Seq, StoreError> {
-    let appended = workspace.store().append(head, batch);
-    if appended.is_err() {
-        workspace.journal.forget_left();
-    }
-    match appended {
+    match workspace.store().append(head, batch) {
         Err(error @ (StoreError::Io(_) | StoreError::Full | StoreError::Refused(_))) => {
             match workspace.store().step(last) {
                 Ok(Some(row)) => Ok(row.seq),

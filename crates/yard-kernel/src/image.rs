@@ -2,8 +2,8 @@
 
 use yard_core::{ContentHash, Fault, FaultCode, FileKind, Result, WsPath};
 use yard_disk::{Shape, Staged, is_content};
+use yard_store::{KeptFile, Retention};
 
-use crate::output;
 use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
@@ -22,20 +22,20 @@ pub(crate) fn image(
         None => {
             let located = workspace.store().locate(hash).map_err(store_fault)?;
             match located.and_then(|located| located.kept) {
-                Some(name) if !is_whole(workspace, &name, hash) => Ok(None),
-                Some(name) => stage.copy_of_kept(disk, &name, shape, path).map(Some),
+                Some(kept) if !is_whole(workspace, &kept, hash) => Ok(None),
+                Some(kept) => stage.copy_of_kept(disk, &kept.name, shape, path).map(Some),
                 None => Ok(None),
             }
         }
     }
 }
 
-/// Whether a kept file is what it stands for. Build output may have gone for room, and its file is one of
-/// the tree's, which anybody may have written into; any other may have been cut short by a power loss. A
+/// Whether a kept file is what it stands for. Build output may have been evicted, and its file is one of the
+/// tree's, which anybody may have written into; any other may have been cut short by a power loss. A
 /// file that was found whole is not read again while it looks the same.
-pub(crate) fn is_whole(workspace: &Workspace, name: &str, hash: &ContentHash) -> bool {
-    let stage = &workspace.stage;
-    if !output::is_output(name) && stage.was_whole(name) {
+pub(crate) fn is_whole(workspace: &Workspace, kept: &KeptFile, hash: &ContentHash) -> bool {
+    let (stage, name) = (&workspace.stage, &kept.name);
+    if kept.retention == Retention::Keep && stage.was_whole(name) {
         return true;
     }
     let whole = stage.open_kept(name).is_ok_and(|mut file| is_content(&mut file, hash));

@@ -41,8 +41,6 @@ pub(crate) struct Journal {
     queue: Mutex<Queue>,
     arrival: Condvar,
     active: Arc<AtomicUsize>,
-    /// The head as this process left it last, with everything on disk; 0 where that is not known.
-    left: AtomicU64,
 }
 
 #[derive(Default)]
@@ -112,8 +110,6 @@ impl Drop for Duty<'_> {
         if self.is_done {
             return;
         }
-        // Nothing is known of the steps at the head: the next one looks.
-        self.journal.forget_left();
         self.journal.withdraw(self.own);
         for slot in &self.slots {
             slot.say_at_least(Word::Became(Err(broke_off()), Vec::new()));
@@ -132,22 +128,6 @@ impl Journal {
     /// How many drafts are being planned or waiting.
     pub(crate) fn active(&self) -> &Arc<AtomicUsize> {
         &self.active
-    }
-
-    /// This process left the head there, with everything on disk.
-    pub(crate) fn leaves_at(&self, seq: Seq) {
-        self.left.store(seq, Ordering::Relaxed);
-    }
-
-    /// Where this process left the head is not known any more.
-    pub(crate) fn forget_left(&self) {
-        self.left.store(0, Ordering::Relaxed);
-    }
-
-    /// Whether the applied mark is where this process left it. Then the head is too, or somebody crashed
-    /// after they had moved it: the next append finds out, and nothing of it happens.
-    pub(crate) fn left_at(&self, seq: Seq) -> bool {
-        seq != 0 && self.left.load(Ordering::Relaxed) == seq
     }
 
     /// Waits for what became of a draft, or for the turn to lead. A caller whose own call ends before its

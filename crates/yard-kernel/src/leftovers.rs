@@ -151,7 +151,7 @@ fn recovering(call: &Call) -> Signed {
             action: "recover".to_owned(),
             detail: String::new(),
         },
-        riders: Vec::new(),
+        side_effects: Vec::new(),
     }
 }
 
@@ -179,15 +179,14 @@ pub(crate) fn sweep_kept(workspace: &Workspace) -> Result<()> {
     let mut orphans = Vec::new();
     for name in workspace.stage.kept_names() {
         // Of build output there are thousands, and what is in the tree too is no orphan worth a look.
-        if output::is_output(&name) && workspace.stage.kept_alone(&name) == Some(0) {
+        let is_evictable = kept_name::retention_of(&name) == Retention::Evictable;
+        if is_evictable && workspace.stage.kept_alone(&name) == Some(0) {
             continue;
         }
-        let Some(hash) = name.split('-').next().and_then(|hex| hex.parse::<ContentHash>().ok())
-        else {
-            continue;
-        };
+        let Some(hash) = kept_name::content_in(&name) else { continue };
         let located = workspace.store().locate(&hash).map_err(store_fault)?;
-        if located.and_then(|located| located.kept).as_ref() != Some(&name) {
+        let kept = located.and_then(|located| located.kept).map(|file| file.name);
+        if kept.as_ref() != Some(&name) {
             orphans.push(name);
         }
     }

@@ -3,10 +3,9 @@
 
 use rustix::io::Errno;
 use yard_core::{Call, ContentHash, FileKind, Result, RunId, WsPath};
-use yard_disk::{Disk, NewlyKept, Shape, Staged, hash_all, write_fault};
+use yard_disk::{Disk, NewlyKept, Shape, Staged, hash_all, kept_name, write_fault};
 use yard_store::{Base, Effort, Prepared};
 
-use crate::output;
 use crate::recent;
 use crate::spread;
 use crate::store_fault::store_fault;
@@ -74,11 +73,14 @@ impl WantedOutput<'_> {
         let located = workspace.store().locate(&hash).map_err(store_fault)?;
         let (name, prepared) = match located {
             None => {
-                let name = output::kept_name(&hash, *run);
-                (Some(name.clone()), Some(Prepared::kept(hash, stat.size(), name)))
+                let file = kept_name::of_build_output(&hash, *run);
+                (Some(file.name.clone()), Some(Prepared::kept(hash, stat.size(), file)))
             }
-            // It was given up for room and is here again.
-            Some(located) => (located.kept.filter(|name| !workspace.stage.has_kept(name)), None),
+            // It was evicted, and a command has made it again.
+            Some(located) => {
+                let name = located.kept.map(|file| file.name);
+                (name.filter(|name| !workspace.stage.has_kept(name)), None)
+            }
         };
         let kept = match name.map(|name| staged.keep_unflushed(&name)) {
             None | Some(Err(Errno::EXIST)) => None,

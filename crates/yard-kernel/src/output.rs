@@ -6,9 +6,10 @@
 
 use std::collections::HashMap;
 
-use yard_core::{Call, ContentHash, Result, RunId, WsPath};
+use yard_core::{Call, Result, RunId, WsPath};
+use yard_disk::kept_name;
 use yard_search::{IGNORE_FILES, Ignores, Rules, Walk};
-use yard_store::{Located, SPARE};
+use yard_store::{Located, Retention};
 
 use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
@@ -44,19 +45,9 @@ const FOLDERS: [&[u8]; 27] = [
     b".eggs",
 ];
 
-/// The name under which a file that a run made is kept.
-pub(crate) fn kept_name(hash: &ContentHash, run: RunId) -> String {
-    format!("{hash}{SPARE}{run}")
-}
-
-/// Whether a kept file is build output, and may go when there is no room.
-pub(crate) fn is_output(kept: &str) -> bool {
-    kept.contains(SPARE)
-}
-
-/// Whether what is kept of a content is what is kept of build output.
-pub(crate) fn may_go(located: &Located) -> bool {
-    located.kept.as_deref().is_some_and(is_output)
+/// Whether a content is held only by a file that may be evicted.
+pub(crate) fn is_evictable(located: &Located) -> bool {
+    located.kept.as_ref().is_some_and(|file| file.retention == Retention::Evictable)
 }
 
 /// Whether a path is named as build output is; whether it is ignored does not matter.
@@ -71,18 +62,20 @@ pub(crate) fn trim(workspace: &Workspace) -> Result<()> {
         return Ok(());
     }
     let room = workspace.keeping().builds_bytes;
-    let mut kept: Vec<(String, u64)> = { workspace.stage.kept_names().into_iter() }
-        .filter(|name| is_output(name))
-        .filter_map(|name| workspace.stage.kept_alone(&name).map(|size| (name, size)))
+    let mut kept: Vec<(RunId, String, u64)> = { workspace.stage.kept_names().into_iter() }
+        .filter_map(|name| {
+            let run = kept_name::run_in(&name)?;
+            workspace.stage.kept_alone(&name).map(|size| (run, name, size))
+        })
         .collect();
-    let mut total: u64 = kept.iter().map(|(_, size)| size).sum();
+    let mut total: u64 = kept.iter().map(|(_, _, size)| size).sum();
     if total <= room {
         return Ok(());
     }
     // Ids of runs tell their age.
-    kept.sort_by_key(|(name, _)| name.split_once(SPARE).map(|(_, run)| run.to_owned()));
+    kept.sort_by_key(|(run, ..)| *run);
     let mut gone = Vec::new();
-    for (name, size) in kept {
+    for (_, name, size) in kept {
         if total <= room {
             break;
         }

@@ -28,7 +28,9 @@ use crate::store_fault::store_fault;
 use crate::virtual_files::check_free;
 use crate::workspace::Workspace;
 use large::LargeFile;
-use yard_disk::{EntryKind, Shape, Staged, Stat, Taking, hash_all, not_found, read_all, special};
+use yard_disk::{
+    EntryKind, Shape, Staged, Stat, Taking, hash_all, kept_name, not_found, read_all, special,
+};
 
 /// Contents that a draft keeps in memory to be known again.
 const MOST_WRITTEN: usize = 512;
@@ -213,9 +215,9 @@ impl<'a> Planner<'a> {
             }
             // The file itself becomes the version: its bytes must outlive a crash before its step does.
             self.workspace.disk.flush_entry(path)?;
-            let name = VersionId::new(self.call.world()).to_string();
-            self.large.push(LargeFile { file, hash, name: name.clone() });
-            self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), name));
+            let kept = kept_name::of_version(VersionId::new(self.call.world()));
+            self.large.push(LargeFile { file, hash, name: kept.name.clone() });
+            self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), kept));
         } else {
             let prepared = self
                 .store()
@@ -334,7 +336,7 @@ impl<'a> Planner<'a> {
             return Ok(false);
         };
         let located = self.store().locate(&hash).map_err(store_fault)?;
-        Ok(located.as_ref().is_some_and(output::may_go))
+        Ok(located.as_ref().is_some_and(output::is_evictable))
     }
 
     /// Looks at the content of an entry that was seen on disk, and that the store may know.

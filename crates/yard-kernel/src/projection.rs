@@ -18,8 +18,8 @@ use crate::workspace::Workspace;
 
 /// What became of a recorded step.
 pub(crate) enum Landing {
-    /// It is on disk. What it displaced may go; `extra` steps were recorded besides it.
-    Landed { retired: Vec<Retired>, extra: bool },
+    /// It is on disk. What it displaced may be removed.
+    Landed(Vec<Retired>),
     /// It failed on disk; it was taken back, and the history says so.
     Compensated(Fault),
     /// It is recorded and neither on disk nor taken back: recovery will finish it.
@@ -61,8 +61,8 @@ impl Saved {
         let (size, mode) = (displaced.stat.size(), displaced.stat.mode);
         if is_large(workspace, displaced) {
             let hash = workspace.stage.displaced_hash(displaced, call)?;
-            let name = VersionId::new(call.world()).to_string();
-            return Ok(Self { hash, size, mode, prepared: Prepared::kept(hash, size, name) });
+            let kept = kept_name::of_version(VersionId::new(call.world()));
+            return Ok(Self { hash, size, mode, prepared: Prepared::kept(hash, size, kept) });
         }
         let bytes = workspace.stage.displaced_bytes(displaced, path)?;
         let hash = ContentHash::of(&bytes);
@@ -129,11 +129,9 @@ pub(crate) fn project(
     for (hash, bytes) in std::mem::take(&mut draft.written) {
         workspace.recent.keep(hash, bytes);
     }
-    let extra = !intruders.is_empty();
     let kept: HashSet<usize> = intruders.into_iter().map(|(at, _)| at).collect();
     let done = done.into_iter().enumerate().filter(|(at, _)| !kept.contains(at));
-    let retired = done.filter_map(|(_, (change, step))| retired(&change, step)).collect();
-    Landing::Landed { retired, extra }
+    Landing::Landed(done.filter_map(|(_, (change, step))| retired(&change, step)).collect())
 }
 
 /// Makes a folder with exactly that mode, whatever the process's mask takes away.
@@ -312,7 +310,7 @@ fn again(
         undoes,
         changes,
         audit,
-        riders: Vec::new(),
+        side_effects: Vec::new(),
         placements: Vec::new(),
     }
 }
@@ -447,8 +445,8 @@ pub(crate) fn retire_displaced(
         // settled now stays where it is, and the next opening tries again.
         let located = content.map(|hash| workspace.store().locate(&hash));
         let Some(Ok(Some(located))) = located else { return };
-        if let Some(name) = located.kept.filter(|name| !workspace.stage.has_kept(name)) {
-            let _ = workspace.stage.keep(displaced, &name);
+        if let Some(file) = located.kept.filter(|file| !workspace.stage.has_kept(&file.name)) {
+            let _ = workspace.stage.keep(displaced, &file.name);
             return;
         }
     }

@@ -18,7 +18,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use yard_core::{Call, ContentHash, FileId, FileKind, FileState, Result, WsPath};
-use yard_store::{AuditEntry, Change, FileIdentity, Mark, Node, Placement, Seq, StepRow};
+use yard_store::{
+    AuditEntry, Change, FileIdentity, Mark, Node, Placement, Seq, StepRow,
+};
 
 use crate::applied::{advance, flush_to};
 use crate::image::image;
@@ -53,18 +55,8 @@ pub(crate) fn settle(workspace: &Workspace, call: &Call) -> Result<Seq> {
         flush_to(workspace, head, call)?;
     }
     report.record(workspace, head, call)?;
-    advance(workspace, Some(head), call)?;
+    advance(workspace, call)?;
     Ok(head)
-}
-
-/// As [`settle`], for who appends at the head that it returns and is refused if that is not the head: in
-/// the usual case the store is not asked.
-pub(crate) fn settle_to_append(workspace: &Workspace, call: &Call) -> Result<Seq> {
-    let applied = workspace.locks.applied()?.unwrap_or_default();
-    match boot_of(applied, call) == Boot::Same && workspace.journal.left_at(applied.seq) {
-        true => Ok(applied.seq),
-        false => settle(workspace, call),
-    }
 }
 
 fn boot_of(applied: Mark, call: &Call) -> Boot {

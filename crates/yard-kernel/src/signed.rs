@@ -1,7 +1,7 @@
 //! Who stands behind a change, as it is written with the step. Nothing here decides who may change what.
 
 use yard_core::{Author, ChatId, StepId};
-use yard_store::{AuditEntry, NewChange, NewStep, Rider};
+use yard_store::{AuditEntry, NewChange, NewStep, StepSideEffect};
 
 /// Who stands behind a change: the gate's word, written with the step.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub struct Signed {
     /// The row in the audit chain.
     pub audit: AuditEntry,
     /// What else becomes so with the change, or keeps it from happening.
-    pub riders: Vec<Rider>,
+    pub side_effects: Vec<StepSideEffect>,
 }
 
 /// A step that records what somebody else did.
@@ -33,7 +33,7 @@ pub(crate) fn external_step(id: StepId, changes: Vec<NewChange>, signed: &Signed
         undoes: None,
         changes,
         audit,
-        riders: Vec::new(),
+        side_effects: Vec::new(),
         placements: Vec::new(),
     }
 }

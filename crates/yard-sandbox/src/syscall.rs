@@ -1,6 +1,6 @@
 //! The five system calls that no safe wrapper has: a recursive change of mounts, a fork of this process
 //! before it has threads, leaving namespaces, a signal to every process of a namespace, and keeping open
-//! files from a command. Beside it only the store's log (`yard-store/src/sqlite/log.rs`) is `unsafe`.
+//! files from a command. No other file of the workspace is `unsafe`.
 
 #![allow(unsafe_code, reason = "no safe wrapper has these calls; each says why it is sound")]
 

@@ -4,6 +4,8 @@
 
 use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, RunId, StepId, Timestamp};
 
+use crate::{AuditEntry, NewTurn, Result};
+
 /// What a person is shown: a call, and exactly what it would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -217,4 +219,78 @@ pub struct Grant {
     pub by: String,
     /// When.
     pub at: Timestamp,
+}
+
+/// The requests for approval of one workspace, what persons allowed, and the policy, in the same database as its journal.
+///
+/// **Crash notes.** `request`, `decide`, `claim`, `close`, `renew`, `start`, `conclude` and `set_policy` return only after what
+/// they wrote is flushed, each with its row, its turn, its event and its audit row, all or nothing. `reword` may be lost
+/// in a crash. Everything else reads, and returns at most `limit` rows.
+pub trait ApprovalStore: Send + Sync {
+    /// Asks whether something may happen.
+    fn request(&self, asked: &NewApproval, turn: &NewTurn, audit: &AuditEntry) -> Result<()>;
+
+    /// Says yes or no to a request, claims its execution and keeps what is allowed for longer; a misfit if
+    /// the request does not wait, or asks for something else than what was shown by now.
+    fn decide(&self, made: &NewDecision<'_>, turn: &NewTurn, audit: &AuditEntry) -> Result<()>;
+
+    /// Makes `claimant` the one process that executes an approved request, where `before` was it until
+    /// now; nobody, if it is `None`. A misfit if another process is it by now, or something was started.
+    fn claim(
+        &self,
+        id: ApprovalId,
+        before: Option<ProcessId>,
+        claimant: Option<ProcessId>,
+    ) -> Result<()>;
+
+    /// Closes a request that waits for a person, or for a process that can serve it: withdrawn or expired.
+    /// A misfit in any other state.
+    fn close(&self, id: ApprovalId, status: ApprovalStatus, audit: &AuditEntry) -> Result<()>;
+
+    /// Asks again, because what was approved is no longer what would happen; a misfit unless the request
+    /// is approved and not done.
+    fn renew(
+        &self,
+        id: ApprovalId,
+        request: &Request,
+        turn: &NewTurn,
+        audit: &AuditEntry,
+    ) -> Result<()>;
+
+    /// Says in other words why a request is made that waits; what it asks for stays the same. Where it does
+    /// not wait any more, nothing changes.
+    fn reword(&self, id: ApprovalId, reason: &str) -> Result<()>;
+
+    /// Uses up the yes that a command starts with; a misfit unless it was allowed and not used yet.
+    fn start(&self, id: ApprovalId, run: RunId) -> Result<()>;
+
+    /// Keeps what a decided call answered. One that was done by a step stays executed, one that was denied
+    /// stays denied; another that was approved gets `status`; in any other state nothing changes.
+    fn conclude(
+        &self,
+        id: ApprovalId,
+        status: ApprovalStatus,
+        answer: &str,
+        at: Timestamp,
+    ) -> Result<()>;
+
+    /// A request by its id.
+    fn approval(&self, id: ApprovalId) -> Result<Option<Approval>>;
+
+    /// Requests made before `before` (or the newest), newest first.
+    fn approvals(
+        &self,
+        filter: &ApprovalFilter,
+        before: Option<ApprovalId>,
+        limit: usize,
+    ) -> Result<Vec<Approval>>;
+
+    /// What persons allowed for every chat, and for this one.
+    fn grants(&self, chat: Option<ChatId>) -> Result<Vec<Grant>>;
+
+    /// The policy as it was last set, as JSON.
+    fn policy(&self) -> Result<Option<String>>;
+
+    /// Sets the policy; with `saved`, also what is allowed for every chat from now on.
+    fn set_policy(&self, text: &str, saved: Option<&[Grant]>, audit: &AuditEntry) -> Result<()>;
 }

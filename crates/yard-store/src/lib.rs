@@ -1,34 +1,39 @@
-//! What survives a crash: contents, steps and heads of one workspace, and the desk beside them with its
-//! chats, questions, approvals and events.
+//! What survives a crash: the contents and steps of one workspace (`Store`), and beside them its chats,
+//! questions, approvals, display names and events (`WorkspaceRecords`); and the people of a server (`Registry`).
 //!
-//! The trait speaks of contents by hash, of steps in one growing sequence and of files by id. It does
+//! `Store` names contents by hash, steps by their number in one growing sequence, and files by id. It does
 //! not know paths on a disk, policies or dialects; and its callers do not know SQL, deltas or files.
 //! Every implementation passes the same contract suite (`yard-testkit/src/contract.rs`).
+
+#![forbid(unsafe_code)]
 
 mod approval;
 mod audit;
 pub mod blobs;
-mod desk;
+mod chat;
+mod display_name;
+mod event;
 mod prepared;
+mod question;
 mod record;
 pub mod registry;
 pub mod sqlite;
 mod traces;
 
 pub use approval::{
-    Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, NewDecision, Request,
-    Revision, Scope,
+    Approval, ApprovalFilter, ApprovalStatus, ApprovalStore, Decision, Grant, NewApproval,
+    NewDecision, Request, Revision, Scope,
 };
 pub use audit::{AuditEntry, AuditRow, AuditedStep, Formula, Seal, chain, first_chain};
-pub use desk::{
-    ChangedFile, Chat, Desk, EVENT_PATHS, Event, EventRow, Given, Mode, NewChat, NewQuestion,
-    NewTurn, Question, QuestionFilter, Rider, StepEvent, TerminalState, Turn, TurnKind, Via,
-    chat_file_name,
-};
-pub use prepared::{Base, Effort, Prepared, SPARE};
+pub use chat::{Chat, ChatStore, Mode, NewChat, NewTurn, Turn, TurnKind, chat_file_name};
+pub use display_name::DisplayNames;
+pub use event::{ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, StepEvent, TerminalState};
+pub use prepared::{Base, Effort, KeptFile, Prepared, Retention};
+pub use question::{Given, NewQuestion, Question, QuestionFilter, QuestionStore, Via};
 pub use record::{
     Batch, ByOthers, Change, ContentCheck, FileIdentity, Located, Maker, Mark, NewChange, NewStep,
-    Node, Placement, Purged, Remembered, RootIdentity, Seq, StepRow, VersionRow, step_digest,
+    Node, Placement, Purged, Remembered, RootIdentity, Seq, StepRow, StepSideEffect, VersionRow,
+    step_digest,
 };
 pub use registry::Registry;
 pub use sqlite::{SqliteRegistry, SqliteStore};
@@ -75,6 +80,17 @@ pub enum StoreError {
 
 /// What a store returns.
 pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// Everything that is stored for one workspace beside its journal.
+pub trait WorkspaceRecords:
+    ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog
+{
+}
+
+impl<T: ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog> WorkspaceRecords
+    for T
+{
+}
 
 /// One workspace's journal, contents and heads.
 ///
@@ -197,11 +213,11 @@ pub trait Store: Send + Sync {
     /// Whether a content was stored once and purged since.
     fn is_purged(&self, hash: &ContentHash) -> Result<bool>;
 
-    /// Names of the kernel's kept files that no content stands for any more: they are to be removed.
-    fn doomed(&self) -> Result<Vec<String>>;
+    /// Names of the kernel's kept files that hold no content any more: the kernel deletes them.
+    fn pending_deletions(&self) -> Result<Vec<String>>;
 
-    /// Forgets doomed files that were removed.
-    fn buried(&self, names: &[String]) -> Result<()>;
+    /// Forgets files that the kernel has deleted.
+    fn forget_deletions(&self, names: &[String]) -> Result<()>;
 
     /// Adds a row to the audit chain that belongs to no step (a denial, say).
     fn append_audit(&self, entry: &AuditEntry) -> Result<()>;
@@ -225,7 +241,7 @@ pub trait Store: Send + Sync {
                     Ok(Some(bytes)) if ContentHash::of(&bytes) == hash => ContentCheck::Whole,
                     Ok(Some(_)) => ContentCheck::Damaged("has other bytes".to_owned()),
                     Ok(None) => match self.locate(&hash)?.and_then(|located| located.kept) {
-                        Some(name) => ContentCheck::Kept(name),
+                        Some(file) => ContentCheck::Kept(file),
                         None => ContentCheck::Damaged("is missing".to_owned()),
                     },
                     Err(StoreError::Corrupt(why)) => ContentCheck::Damaged(why),

@@ -24,8 +24,23 @@ pub enum Effort {
     Thorough,
 }
 
-/// In the name of a kept file: it may be removed for room.
-pub const SPARE: &str = "-output-";
+/// How long the kernel keeps a file that holds a content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retention {
+    /// As long as the store names it.
+    Keep,
+    /// Until its space is needed: the content can be made again.
+    Evictable,
+}
+
+/// A file of the kernel's that holds a content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptFile {
+    /// Its name in the kernel's folder.
+    pub name: String,
+    /// How long it stays there.
+    pub retention: Retention,
+}
 
 /// A content that is ready to be appended.
 #[derive(Clone, Debug)]
@@ -41,21 +56,12 @@ pub(crate) enum Form {
     Raw(Vec<u8>),
     /// Compressed by itself.
     Zstd(Vec<u8>),
-    /// Made from another content, which puts it at that depth of its chain.
-    Delta { base: ContentHash, depth: u8, how: How, data: Vec<u8> },
+    /// Another content with its middle replaced, which puts it at that depth of its chain.
+    Splice { base: ContentHash, depth: u8, data: Vec<u8> },
     /// Compressed, written and flushed as a file of the store's.
     Blob,
-    /// A whole file that the kernel keeps under this name.
-    Kept(String),
-}
-
-/// How a content is made from its base.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
-    /// Compressed against it.
-    Zstd,
-    /// It, with its middle replaced.
-    Splice,
+    /// A whole file that the kernel keeps.
+    Kept(KeptFile),
 }
 
 impl Prepared {
@@ -64,10 +70,10 @@ impl Prepared {
         Self { hash, size: bytes.len() as u64, form: Form::Raw(bytes.to_vec()) }
     }
 
-    /// A content too large to copy: the kernel moves the old file itself into its own folder under
-    /// `name`, after the step that displaces it is durable.
-    pub fn kept(hash: ContentHash, size: u64, name: String) -> Self {
-        Self { hash, size, form: Form::Kept(name) }
+    /// A content too large to copy: the kernel moves the old file itself into its own folder, after the step
+    /// that displaces it is durable.
+    pub fn kept(hash: ContentHash, size: u64, file: KeptFile) -> Self {
+        Self { hash, size, form: Form::Kept(file) }
     }
 
     /// The content's hash.
@@ -93,19 +99,19 @@ impl Prepared {
         matches!(&self.form, Form::Raw(bytes) if bytes.len() > TINY)
     }
 
-    /// Whether it should take the place of the name of a file that the kernel keeps: bytes are better than
-    /// a name, and a file that stays is better than one that may go for room.
-    pub fn is_better_than(&self, kept: &str) -> bool {
-        match self.kept_name() {
+    /// Whether it should replace a kept file of that retention: bytes in the store are better than a file, and
+    /// a file that stays is better than one that may be evicted.
+    pub fn is_better_than(&self, kept: Retention) -> bool {
+        match self.kept_file() {
             None => true,
-            Some(name) => kept.contains(SPARE) && !name.contains(SPARE),
+            Some(file) => kept == Retention::Evictable && file.retention == Retention::Keep,
         }
     }
 
-    /// The name of a [`Prepared::kept`].
-    pub fn kept_name(&self) -> Option<&str> {
+    /// The file of a [`Prepared::kept`].
+    pub fn kept_file(&self) -> Option<&KeptFile> {
         match &self.form {
-            Form::Kept(name) => Some(name),
+            Form::Kept(file) => Some(file),
             _ => None,
         }
     }

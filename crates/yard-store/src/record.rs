@@ -3,11 +3,11 @@
 use yard_core::hash::ContentHasher;
 use yard_core::op::ChangeSummary;
 use yard_core::{
-    Author, ChatId, ContentHash, FileId, FileKind, FileState, Signature, StepId, Timestamp,
-    VersionId, WsPath,
+    ApprovalId, Author, ChatId, ContentHash, FileId, FileKind, FileState, QuestionId, Signature,
+    StepId, Timestamp, VersionId, WsPath,
 };
 
-use crate::{AuditEntry, Prepared, Rider};
+use crate::{AuditEntry, KeptFile, NewTurn, Prepared};
 
 /// The number of a step: 1, 2, 3 and so on, without gaps.
 pub type Seq = u64;
@@ -41,9 +41,31 @@ pub struct NewStep {
     /// Its row in the audit chain.
     pub audit: AuditEntry,
     /// What else becomes so with it.
-    pub riders: Vec<Rider>,
+    pub side_effects: Vec<StepSideEffect>,
     /// What it is about to do to the disk. A change without one was on disk already.
     pub placements: Vec<Placement>,
+}
+
+/// What else is written in the transaction of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StepSideEffect {
+    /// The step is the approval of a plan: its chat leaves plan mode, and the answer is used up.
+    LeavePlan {
+        /// The chat that goes on in build mode.
+        chat: ChatId,
+        /// The answered question. If its answer was used meanwhile, nothing of the step happens.
+        question: QuestionId,
+        /// What the transcript says of it.
+        turn: NewTurn,
+    },
+    /// The step is what a person approved: from now on it is done. If it was done meanwhile, or is no
+    /// longer allowed, nothing of the step happens.
+    Execute {
+        /// The request.
+        approval: ApprovalId,
+        /// When.
+        at: Timestamp,
+    },
 }
 
 /// Which file an entry on disk is, whatever its name and its bytes. After a crash recovery tells by this
@@ -233,8 +255,8 @@ pub struct VersionRow {
 pub struct Located {
     /// Its length in bytes.
     pub size: u64,
-    /// It was kept as a whole file under this name in the kernel's folder, not in the store.
-    pub kept: Option<String>,
+    /// The file in the kernel's folder that holds it, where the store does not.
+    pub kept: Option<KeptFile>,
 }
 
 /// What reading a content back found.
@@ -242,8 +264,8 @@ pub struct Located {
 pub enum ContentCheck {
     /// It is what its name says.
     Whole,
-    /// It is kept under this name in the kernel's folder: the kernel has to look.
-    Kept(String),
+    /// A file in the kernel's folder holds it: the kernel has to look.
+    Kept(KeptFile),
     /// It is not, and why.
     Damaged(String),
 }

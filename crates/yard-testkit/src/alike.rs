@@ -50,7 +50,7 @@ fn same_contents(left: &dyn Store, right: &dyn Store) {
 }
 
 fn same_purged(left: &dyn Store, right: &dyn Store, changes: &[Change]) {
-    assert_eq!(left.doomed(), right.doomed(), "doomed");
+    assert_eq!(left.pending_deletions(), right.pending_deletions(), "pending deletions");
     for hash in changes.iter().filter_map(|change| change.after.as_ref()?.content) {
         assert_eq!(left.is_purged(&hash), right.is_purged(&hash), "whether {hash} is purged");
         assert_eq!(left.content(&hash), right.content(&hash), "{hash}");

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, QuestionId, RunId, World};
 use yard_store::{
-    ApprovalFilter, ApprovalStatus, AuditEntry, Batch, Chat, Decision, Desk, EVENT_PATHS, Event,
-    Given, Grant, Mode, NewApproval, NewChat, NewDecision, NewQuestion, NewTurn, QuestionFilter,
-    Request, Rider, Scope, Store, StoreError, TerminalState, TurnKind, Via,
+    ApprovalFilter, ApprovalStatus, AuditEntry, Batch, Chat, Decision, EVENT_PATHS, Event, Given,
+    Grant, Mode, NewApproval, NewChat, NewDecision, NewQuestion, NewTurn, QuestionFilter, Request,
+    Scope, StepSideEffect, Store, StoreError, TerminalState, TurnKind, Via, WorkspaceRecords,
 };
 
 use crate::scribe::path;
@@ -18,7 +18,7 @@ pub struct Sides {
     /// The journal.
     pub store: Arc<dyn Store>,
     /// The desk beside it.
-    pub desk: Arc<dyn Desk>,
+    pub desk: Arc<dyn WorkspaceRecords>,
 }
 
 /// One promise.
@@ -33,7 +33,7 @@ pub const CASES: &[Case] = &[
     ("turns are read in pages, all or of one kind", turns),
     ("a question is answered once", answers),
     ("questions are read in pages, by status, asker and chat", questions),
-    ("a step takes its rider along, or does not happen", riders),
+    ("a step and its side effect happen together or not at all", side_effects),
     ("steps and events are one sequence", events),
     ("an event names some of many paths", many_paths),
     ("a request is decided once, and executed once", approvals),
@@ -212,14 +212,14 @@ fn questions(sides: &Sides, world: &FakeWorld) {
     assert_eq!(list(by, None, 9), [ids[3], ids[0]]);
 }
 
-fn riders(sides: &Sides, world: &FakeWorld) {
+fn side_effects(sides: &Sides, world: &FakeWorld) {
     let scribe = Scribe::new(sides.store.as_ref(), world);
     let chat = make(sides, world, "t").id;
     let question = ask(sides, world, chat, "a");
     let attempt = |name: &str| {
         let mut step = scribe.step("write", vec![scribe.create_folder(root(), &path(name))]);
         let turn = turn(world, TurnKind::Mode, "left\n");
-        step.riders = vec![Rider::LeavePlan { chat, question, turn }];
+        step.side_effects = vec![StepSideEffect::LeavePlan { chat, question, turn }];
         let batch = Batch { steps: &[step], contents: &[] };
         sides.store.append(sides.store.head().unwrap(), batch)
     };
@@ -313,7 +313,7 @@ fn execute(
 ) -> Result<u64, StoreError> {
     let scribe = Scribe::new(sides.store.as_ref(), world);
     let mut step = scribe.step("write", vec![scribe.create_folder(root(), &path(name))]);
-    step.riders = vec![Rider::Execute { approval, at: world.now() }];
+    step.side_effects = vec![StepSideEffect::Execute { approval, at: world.now() }];
     sides.store.append(sides.store.head().unwrap(), Batch { steps: &[step], contents: &[] })
 }
 

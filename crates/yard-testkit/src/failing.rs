@@ -203,12 +203,12 @@ impl Store for FailingStore {
         self.pass(|store| store.is_purged(hash))
     }
 
-    fn doomed(&self) -> Result<Vec<String>> {
-        self.pass(|store| store.doomed())
+    fn pending_deletions(&self) -> Result<Vec<String>> {
+        self.pass(|store| store.pending_deletions())
     }
 
-    fn buried(&self, names: &[String]) -> Result<()> {
-        self.pass(|store| store.buried(names))
+    fn forget_deletions(&self, names: &[String]) -> Result<()> {
+        self.pass(|store| store.forget_deletions(names))
     }
 
     fn append_audit(&self, entry: &AuditEntry) -> Result<()> {

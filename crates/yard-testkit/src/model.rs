@@ -22,7 +22,7 @@ struct Inner {
     contents: BTreeMap<ContentHash, Content>,
     purged: BTreeSet<ContentHash>,
     /// Kept files that stand for nothing any more.
-    doomed: BTreeSet<String>,
+    pending_deletions: BTreeSet<String>,
     versions: BTreeSet<VersionId>,
     /// How many changes there were, over all files: what gives removals their order.
     changes: usize,
@@ -69,18 +69,19 @@ impl Inner {
     }
 
     fn bring(&mut self, prepared: &Prepared) {
-        let kept = prepared.kept_name().map(str::to_owned);
+        let kept = prepared.kept_file().cloned();
         let bytes = prepared.raw_bytes().map(Arc::from);
         assert!(kept.is_some() || bytes.is_some(), "prepared by another store");
         let is_worse = |known: &Content| match &known.located.kept {
-            Some(name) => known.bytes.is_none() && prepared.is_better_than(name),
+            Some(file) => known.bytes.is_none() && prepared.is_better_than(file.retention),
             None => false,
         };
         if self.contents.get(&prepared.hash()).is_none_or(is_worse) {
             self.purged.remove(&prepared.hash());
             let located = Located { size: prepared.size(), kept };
             let before = self.contents.insert(prepared.hash(), Content { located, bytes });
-            self.doomed.extend(before.and_then(|content| content.located.kept));
+            let before = before.and_then(|content| content.located.kept);
+            self.pending_deletions.extend(before.map(|file| file.name));
         }
     }
 
@@ -104,7 +105,7 @@ impl Inner {
             self.purged.insert(*hash);
             purged.contents.push(*hash);
             purged.bytes += content.located.size;
-            self.doomed.extend(content.located.kept);
+            self.pending_deletions.extend(content.located.kept.map(|file| file.name));
         }
         self.note(entry, None);
         Ok(purged)
@@ -444,14 +445,14 @@ impl Store for ModelStore {
         Ok(self.inner().purged.contains(hash))
     }
 
-    fn doomed(&self) -> Result<Vec<String>> {
-        Ok(self.inner().doomed.iter().cloned().collect())
+    fn pending_deletions(&self) -> Result<Vec<String>> {
+        Ok(self.inner().pending_deletions.iter().cloned().collect())
     }
 
-    fn buried(&self, names: &[String]) -> Result<()> {
+    fn forget_deletions(&self, names: &[String]) -> Result<()> {
         let mut inner = self.inner();
         names.iter().for_each(|name| {
-            inner.doomed.remove(name);
+            inner.pending_deletions.remove(name);
         });
         Ok(())
     }

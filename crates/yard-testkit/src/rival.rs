@@ -5,8 +5,9 @@ use std::cell::RefCell;
 
 use yard_core::{Author, ContentHash, FileId, FileState, FileType, StepId, World, WsPath};
 use yard_store::{
-    AuditEntry, Base, Batch, Effort, FileIdentity, Mark, NewChange, NewStep, Node, Placement,
-    Prepared, Remembered, Result, RootIdentity, Seq, Signature, Store, StoreError,
+    AuditEntry, Base, Batch, Effort, FileIdentity, KeptFile, Mark, NewChange, NewStep, Node,
+    Placement, Prepared, Remembered, Result, Retention, RootIdentity, Seq, Signature, Store,
+    StoreError,
 };
 
 use crate::alike::assert_alike;
@@ -175,7 +176,8 @@ impl Rival<'_> {
         let Some(node) = files.get(self.world.below(files.len().max(1))) else { return };
         let known = node.last.content.filter(|_| self.world.below(2) == 0);
         let hash = known.unwrap_or_else(|| ContentHash::of(&self.world.random().to_le_bytes()));
-        let contents = [Prepared::kept(hash, 16, format!("kept-{hash}"))];
+        let file = KeptFile { name: format!("kept-{hash}"), retention: Retention::Keep };
+        let contents = [Prepared::kept(hash, 16, file)];
         let batch = Batch { steps: &[], contents: &contents };
         let head = self.model.head().unwrap();
         same(self.model.append(head, batch), self.store.append(head, batch));
@@ -195,9 +197,9 @@ impl Rival<'_> {
             detail: String::new(),
         };
         same(self.model.purge(&files, &entry), self.store.purge(&files, &entry));
-        let doomed = self.model.doomed().unwrap();
-        let some = &doomed[..self.world.below(doomed.len() + 1)];
-        same(self.model.buried(some), self.store.buried(some));
+        let pending = self.model.pending_deletions().unwrap();
+        let some = &pending[..self.world.below(pending.len() + 1)];
+        same(self.model.forget_deletions(some), self.store.forget_deletions(some));
     }
 
     fn remember(&self) {

@@ -117,7 +117,7 @@ impl<'a> Scribe<'a> {
             undoes: None,
             changes,
             audit,
-            riders: Vec::new(),
+            side_effects: Vec::new(),
             placements: Vec::new(),
         }
     }

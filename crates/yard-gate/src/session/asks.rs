@@ -74,7 +74,7 @@ impl Session {
         }
         self.check_not_executed(permit)?;
         match self.permitted_riders(call, permit, asking, &planned) {
-            Some(riders) => Ok(Admission::Go(riders)),
+            Some(side_effects) => Ok(Admission::Go(side_effects)),
             None => {
                 let again = self.request_again(origin, call, permit, asking, reason, planned);
                 again.map(Admission::Wait)

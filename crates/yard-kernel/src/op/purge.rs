@@ -128,10 +128,10 @@ fn failed(workspace: &Workspace, files: &[FileId], error: StoreError) -> Fault {
 
 /// Removes kept files whose contents were purged. The caller holds the workspace's lock.
 pub(crate) fn bury(workspace: &Workspace) -> Result<()> {
-    let doomed = workspace.store().doomed().map_err(store_fault)?;
-    if doomed.is_empty() {
+    let pending = workspace.store().pending_deletions().map_err(store_fault)?;
+    if pending.is_empty() {
         return Ok(());
     }
-    workspace.stage.remove_kept(&doomed)?;
-    workspace.store().buried(&doomed).map_err(store_fault)
+    workspace.stage.remove_kept(&pending)?;
+    workspace.store().forget_deletions(&pending).map_err(store_fault)
 }

@@ -6,9 +6,8 @@ use std::ops::ControlFlow;
 use yard_core::op::{Verified, Verify};
 use yard_core::{Call, ContentHash, Effect, EffectKind, FileId, FileKind, Result, WsPath};
 use yard_disk::hash_all;
-use yard_store::{AuditRow, ContentCheck, Formula, Node, Seal, StoreError};
+use yard_store::{AuditRow, ContentCheck, Formula, KeptFile, Node, Retention, Seal, StoreError};
 
-use crate::output;
 use crate::planner::join;
 use crate::proposal::{Execute, Planned};
 use crate::store_fault::store_fault;
@@ -158,7 +157,7 @@ impl Check<'_> {
     fn content(&mut self, hash: &ContentHash, found: ContentCheck) {
         let damaged = match found {
             ContentCheck::Whole => None,
-            ContentCheck::Kept(name) => self.kept(hash, &name).err(),
+            ContentCheck::Kept(file) => self.kept(hash, &file).err(),
             ContentCheck::Damaged(why) => Some(why),
         };
         if let Some(why) = damaged {
@@ -166,11 +165,12 @@ impl Check<'_> {
         }
     }
 
-    fn kept(&self, hash: &ContentHash, name: &str) -> std::result::Result<(), String> {
-        // Build output is kept as long as there is room, and as long as nobody writes into it.
-        if output::is_output(name) {
+    fn kept(&self, hash: &ContentHash, file: &KeptFile) -> std::result::Result<(), String> {
+        // Build output may have been evicted, and its file is one of the tree's, which anybody may change.
+        if file.retention == Retention::Evictable {
             return Ok(());
         }
+        let name = &file.name;
         let mut file = self
             .workspace
             .stage

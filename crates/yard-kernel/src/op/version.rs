@@ -143,11 +143,11 @@ fn made(workspace: &Workspace, call: &Call, version: VersionId, row: &VersionRow
 fn part(workspace: &Workspace, hash: &ContentHash, offset: u64, length: u64) -> Result<Vec<u8>> {
     let located = workspace.store().locate(hash).map_err(store_fault)?;
     let Some(located) = located else { return Err(lost(workspace, hash)) };
-    if let Some(name) = located.kept {
-        if !is_whole(workspace, &name, hash) {
+    if let Some(kept) = located.kept {
+        if !is_whole(workspace, &kept, hash) {
             return Err(lost(workspace, hash));
         }
-        let file = workspace.stage.open_kept(&name).map_err(|_| lost(workspace, hash))?;
+        let file = workspace.stage.open_kept(&kept.name).map_err(|_| lost(workspace, hash))?;
         return read_range(&file, offset, length, &WsPath::root());
     }
     let bytes = match workspace.in_parts.get(hash) {

@@ -2,7 +2,7 @@
 //! contents that the store has.
 
 use yard_core::{ContentHash, FileState, Result, VersionId, WsPath};
-use yard_disk::{Shape, not_found};
+use yard_disk::{Shape, kept_name, not_found};
 use yard_store::Prepared;
 
 use super::{Current, Image, Planner};
@@ -21,12 +21,10 @@ impl Planner<'_> {
     ) -> Result<Image> {
         let Arrived { hash, size, staged } = arrived;
         let known = self.store().locate(hash).map_err(store_fault)?;
-        // What is kept of build output may go.
-        if known.as_ref().is_none_or(output::may_go) {
-            // The hash tells a sweep whose content it is, should the step never come.
-            let name = format!("{hash}-{}", VersionId::new(self.call.world()));
-            self.draft.kept.push(staged.keep_too(&name, path)?);
-            self.draft.contents.push(Prepared::kept(*hash, *size, name));
+        if known.as_ref().is_none_or(output::is_evictable) {
+            let file = kept_name::of_copy(hash, VersionId::new(self.call.world()));
+            self.draft.kept.push(staged.keep_too(&file.name, path)?);
+            self.draft.contents.push(Prepared::kept(*hash, *size, file));
         }
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
         let staged = stage.copy(disk, staged.open(path)?, shape, path)?;

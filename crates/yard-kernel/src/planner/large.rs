@@ -3,7 +3,7 @@
 //! unless a copy of it is.
 
 use yard_core::{ContentHash, FileId, Result, VersionId, WsPath};
-use yard_disk::Shape;
+use yard_disk::{Shape, kept_name};
 use yard_store::Prepared;
 
 use super::{Observed, Planner};
@@ -28,7 +28,7 @@ impl Planner<'_> {
         observed: &Observed,
     ) -> Result<ContentHash> {
         let known = self.store().locate(&hash).map_err(store_fault)?;
-        if known.as_ref().is_some_and(|located| !output::may_go(located)) {
+        if known.as_ref().is_some_and(|located| !output::is_evictable(located)) {
             return Ok(hash);
         }
         let (disk, stage) = (&self.workspace.disk, &self.workspace.stage);
@@ -36,10 +36,9 @@ impl Planner<'_> {
         let shape = Shape { mode: None, owner: None, taking: None };
         let copy = stage.copy(disk, source, &shape, path)?;
         copy.flush(path)?;
-        // The hash tells a sweep whose content it is, should the step never come.
-        let name = format!("{hash}-{}", VersionId::new(self.call.world()));
-        self.draft.kept.push(copy.keep_too(&name, path)?);
-        self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), name));
+        let file = kept_name::of_copy(&hash, VersionId::new(self.call.world()));
+        self.draft.kept.push(copy.keep_too(&file.name, path)?);
+        self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), file));
         Ok(hash)
     }
 
@@ -49,7 +48,9 @@ impl Planner<'_> {
         let (displaced, staying): (Vec<_>, Vec<_>) =
             large.into_iter().partition(|large| self.draft.displaces(large.file));
         for LargeFile { file, hash, name } in staying {
-            self.draft.contents.retain(|content| content.kept_name() != Some(&name));
+            let is_left =
+                |content: &Prepared| content.kept_file().is_some_and(|kept| kept.name == name);
+            self.draft.contents.retain(|content| !is_left(content));
             // The same bytes in another file, which is kept, are a version of this one too.
             if !displaced.iter().any(|other| other.hash == hash) {
                 self.draft.leave_content(file, hash);

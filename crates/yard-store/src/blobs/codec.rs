@@ -1,4 +1,4 @@
-//! Compression: zstd by itself, and zstd against the bytes of another content.
+//! Compression by zstd.
 //!
 //! Contexts are kept a thread, because making one costs more than compressing a source file. Every
 //! expansion is bounded by the size that was stored beside the data. Nothing here touches a file.
@@ -11,11 +11,6 @@ use zstd::zstd_safe::{CCtx, DCtx, compress_bound, get_error_name};
 use crate::{Result, StoreError};
 
 const LEVEL: i32 = 3;
-/// Against a small base nearly everything is found again at any level; this one reads it fastest.
-const SMALL_BASE_LEVEL: i32 = 1;
-const SMALL_BASE: usize = 64 << 10;
-/// Bytes that start like this would be read as a trained dictionary instead of as plain bytes.
-const DICTIONARY_MAGIC: [u8; 4] = [0x37, 0xA4, 0x30, 0xEC];
 
 struct Coder {
     compressor: CCtx<'static>,
@@ -31,32 +26,14 @@ thread_local! {
     });
 }
 
-/// Compresses by itself.
+/// Compresses in memory.
 pub(super) fn compress(bytes: &[u8]) -> Result<Vec<u8>> {
-    with_room(bytes.len(), |coder| coder.compressor.compress(&mut coder.buffer, bytes, LEVEL))
-}
-
-/// Compresses against other bytes; `None` where those bytes cannot serve.
-pub(super) fn compress_against(bytes: &[u8], base: &[u8]) -> Result<Option<Vec<u8>>> {
-    if base.is_empty() || base.starts_with(&DICTIONARY_MAGIC) {
-        return Ok(None);
-    }
-    let level = if base.len() <= SMALL_BASE { SMALL_BASE_LEVEL } else { LEVEL };
-    with_room(bytes.len(), |coder| {
-        coder.compressor.compress_using_dict(&mut coder.buffer, bytes, base, level)
-    })
-    .map(Some)
-}
-
-fn with_room(
-    size: usize,
-    work: impl FnOnce(&mut Coder) -> std::result::Result<usize, usize>,
-) -> Result<Vec<u8>> {
-    CODER.with_borrow_mut(|coder| {
-        coder.buffer.clear();
-        coder.buffer.reserve(compress_bound(size));
-        work(coder).map_err(|code| StoreError::Io(get_error_name(code).to_owned()))?;
-        Ok(coder.buffer.as_slice().to_vec())
+    CODER.with_borrow_mut(|Coder { compressor, buffer, .. }| {
+        buffer.clear();
+        buffer.reserve(compress_bound(bytes.len()));
+        let compressed = compressor.compress(buffer, bytes, LEVEL);
+        compressed.map_err(|code| StoreError::Io(get_error_name(code).to_owned()))?;
+        Ok(buffer.clone())
     })
 }
 
@@ -73,7 +50,8 @@ pub(crate) fn expand(data: &[u8], size: u64) -> Result<Vec<u8>> {
     expanded(size, |coder, bytes| coder.expander.decompress(bytes, data))
 }
 
-/// Undoes [`compress_against`].
+/// Expands what an older version of this program compressed with the bytes of another content as the
+/// dictionary. Only the migration of its databases reads this.
 pub(crate) fn expand_against(data: &[u8], base: &[u8], size: u64) -> Result<Vec<u8>> {
     expanded(size, |coder, bytes| coder.expander.decompress_using_dict(bytes, data, base))
 }
@@ -134,24 +112,6 @@ mod tests {
         let line =
             |n: usize| format!("    let value_{n} = compute({}, \"{:x}\");\n", n * 7919, n * n);
         (0..lines).map(line).collect::<String>().into_bytes()
-    }
-
-    #[test]
-    fn a_delta_of_one_line_is_small_and_reads_back() {
-        for lines in [5, 250, 20_000] {
-            let base = source(lines);
-            let mut bytes = base.clone();
-            bytes.splice(10..14, *b"changed");
-            let data = compress_against(&bytes, &base).unwrap().unwrap();
-            assert!(data.len() < 64 + bytes.len() / 1000, "{} for {} lines", data.len(), lines);
-            assert_eq!(expand_against(&data, &base, bytes.len() as u64).unwrap(), bytes);
-        }
-    }
-
-    #[test]
-    fn a_base_that_looks_like_a_dictionary_is_not_used() {
-        let base = [&DICTIONARY_MAGIC[..], &source(10)].concat();
-        assert_eq!(compress_against(&source(10), &base), Ok(None));
     }
 
     #[test]

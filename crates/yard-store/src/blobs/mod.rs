@@ -14,9 +14,9 @@ use yard_core::ContentHash;
 
 pub(crate) use codec::{expand, expand_against};
 pub(crate) use file::{create_folder, fill_up, lock_file, make_private};
-pub(crate) use splice::{common_start, unsplice, unsplice_in_place};
+pub(crate) use splice::{unsplice, unsplice_in_place};
 
-use crate::prepared::{Form, How, TINY};
+use crate::prepared::{Form, TINY};
 use crate::{Base, Effort, Prepared, Result, StoreError};
 use file::{BlobFolder, Spill};
 use splice::Overlap;
@@ -77,7 +77,7 @@ impl Blobs {
         against: Option<Against<'_>>,
         effort: Effort,
     ) -> Result<Form> {
-        let delta = match delta(bytes, against)? {
+        let delta = match delta(bytes, against) {
             Some(delta) if delta.is_tiny_beside(bytes) => return Ok(delta.form()),
             other => other,
         };
@@ -145,13 +145,12 @@ pub(crate) fn compressed(bytes: &[u8]) -> Result<Option<Vec<u8>>> {
 struct Delta {
     base: ContentHash,
     depth: u8,
-    how: How,
     data: Vec<u8>,
 }
 
 impl Delta {
     fn form(self) -> Form {
-        Form::Delta { base: self.base, depth: self.depth, how: self.how, data: self.data }
+        Form::Splice { base: self.base, depth: self.depth, data: self.data }
     }
 
     /// So small that plain compression, which costs more, need not be tried.
@@ -160,20 +159,14 @@ impl Delta {
     }
 }
 
-/// The content as a change of its base, where at least half of it stands at the base's start or end. A
-/// wrong guess costs space or time, never bytes.
-fn delta(bytes: &[u8], against: Option<Against<'_>>) -> Result<Option<Delta>> {
-    let Some(Against { base, depth }) = against else { return Ok(None) };
+/// The content as a splice of its base, where at least half of it is at the base's start or end. A wrong
+/// guess costs space or time, never bytes.
+fn delta(bytes: &[u8], against: Option<Against<'_>>) -> Option<Delta> {
+    let Against { base, depth } = against?;
     if bytes.len() < MIN_DELTA || base.bytes.len() > SMALL || depth + 1 >= MAX_CHAIN {
-        return Ok(None);
+        return None;
     }
     let overlap = Overlap::of(bytes, base.bytes);
-    let data = if overlap.is_nearly_all_of(bytes) {
-        Some((How::Splice, overlap.splice(bytes)))
-    } else if overlap.is_half_of(bytes) {
-        codec::compress_against(bytes, base.bytes)?.map(|data| (How::Zstd, data))
-    } else {
-        None
-    };
-    Ok(data.map(|(how, data)| Delta { base: base.hash, depth: depth + 1, how, data }))
+    let data = overlap.is_half_of(bytes).then(|| overlap.splice(bytes))?;
+    Some(Delta { base: base.hash, depth: depth + 1, data })
 }

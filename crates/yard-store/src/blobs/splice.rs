@@ -30,11 +30,7 @@ impl Overlap {
         &bytes[self.start..bytes.len() - self.end]
     }
 
-    /// Whether so little is left that compressing it would not be worth the time.
-    pub(super) fn is_nearly_all_of(&self, bytes: &[u8]) -> bool {
-        self.middle(bytes).len() * 16 <= bytes.len()
-    }
-
+    /// Whether at least half of the bytes are those of the base.
     pub(super) fn is_half_of(&self, bytes: &[u8]) -> bool {
         self.middle(bytes).len() * 2 <= bytes.len()
     }
@@ -51,7 +47,7 @@ impl Overlap {
 }
 
 /// How many bytes two contents have in common at their start.
-pub(crate) fn common_start(bytes: &[u8], base: &[u8]) -> usize {
+fn common_start(bytes: &[u8], base: &[u8]) -> usize {
     same(bytes.chunks(PIECE).zip(base.chunks(PIECE)), |a, b| {
         a.iter().zip(b).take_while(|(a, b)| a == b).count()
     })

@@ -1,11 +1,8 @@
 //! Writing steps: what `append` does inside its transaction. Whoever calls it commits, or drops all.
 
-use std::collections::HashMap;
-
 use rusqlite::{Connection, params};
 use yard_core::{ContentHash, FileId, FileState, Timestamp, WsPath};
 
-use super::content::{Place, Places};
 use super::error::is_taken;
 use super::node::Stored;
 use super::value::{self, SamePath};
@@ -52,52 +49,33 @@ impl Tip {
     }
 }
 
-/// What an append came to, once it is committed.
-pub(super) struct Appended {
-    pub(super) head: Seq,
-    /// How many notes the audit chain has.
-    pub(super) notes: u64,
-    /// Where the contents of the batch are.
-    pub(super) contents: HashMap<ContentHash, Place>,
-}
-
+/// Appends a batch; the new head.
 pub(super) fn append(
     connection: &Connection,
     expected: Seq,
     batch: Batch<'_>,
-    places: &Places,
     blobs: &Blobs,
-) -> Result<Appended> {
+) -> Result<Seq> {
     let tip = Tip::read(connection)?;
     if tip.head != expected {
         return Err(StoreError::Moved { head: tip.head });
     }
-    places.renew(tip.notes);
-    let mut appender = Appender { connection, tip, places, contents: HashMap::new() };
     for prepared in batch.contents {
-        let place = content::store(connection, blobs, prepared, |hash| appender.place(hash))?;
-        appender.contents.insert(prepared.hash(), place);
+        content::store(connection, blobs, prepared)?;
     }
+    let mut appender = Appender { connection, tip };
     for step in batch.steps {
         appender.step(step)?;
     }
-    Ok(Appended { head: appender.tip.head, notes: appender.tip.notes, contents: appender.contents })
+    Ok(appender.tip.head)
 }
 
 struct Appender<'a> {
     connection: &'a Connection,
     tip: Tip,
-    places: &'a Places,
-    /// The contents that the batch brought.
-    contents: HashMap<ContentHash, Place>,
 }
 
 impl Appender<'_> {
-    /// Where a content is, as far as that is known without looking.
-    fn place(&self, hash: &ContentHash) -> Option<Place> {
-        self.contents.get(hash).copied().or_else(|| self.places.get(hash))
-    }
-
     fn step(&mut self, step: &NewStep) -> Result<()> {
         let first = self.tip.change;
         self.tip.head += 1;
@@ -110,8 +88,8 @@ impl Appender<'_> {
         for placement in &step.placements {
             placement::insert(self.connection, first, placement)?;
         }
-        let ride = |rider| event::ride(self.connection, self.tip.head, rider);
-        step.riders.iter().try_for_each(ride)
+        let ride = |side_effect| event::ride(self.connection, self.tip.head, side_effect);
+        step.side_effects.iter().try_for_each(ride)
     }
 
     fn insert_step(&self, step: &NewStep, first: i64) -> Result<()> {
@@ -194,10 +172,7 @@ impl Appender<'_> {
 
     fn content_row(&self, state: Option<&FileState>) -> Result<Option<i64>> {
         let Some(hash) = state.and_then(|state| state.content) else { return Ok(None) };
-        match self.place(&hash) {
-            Some(place) => Ok(Some(place.row)),
-            None => content::needed(self.connection, &hash).map(Some),
-        }
+        content::needed(self.connection, &hash).map(Some)
     }
 
     fn insert_file(&self, step: &NewStep, change: &NewChange) -> Result<i64> {

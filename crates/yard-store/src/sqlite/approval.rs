@@ -1,13 +1,15 @@
 //! Requests for approval and what persons allowed, one row each; and the policy, one row.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, RunId, StepId};
+use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, RunId, StepId, Timestamp};
 
+use super::connections::Flush;
+use super::event::{self, NewEvent};
 use super::value::{self, get, limit, moment, number};
-use super::{all, one};
+use super::{SqliteStore, all, append, chat, one};
 use crate::{
-    Approval, ApprovalFilter, ApprovalStatus, Decision, Grant, NewApproval, NewDecision, Request,
-    Result, Seq, StoreError,
+    Approval, ApprovalFilter, ApprovalStatus, ApprovalStore, AuditEntry, Decision, Grant,
+    NewApproval, NewDecision, NewTurn, Request, Result, Seq, StoreError,
 };
 
 macro_rules! approvals {
@@ -22,7 +24,115 @@ macro_rules! approvals {
     };
 }
 
-pub(super) fn insert(connection: &Connection, asked: &NewApproval) -> Result<()> {
+impl ApprovalStore for SqliteStore {
+    fn request(&self, asked: &NewApproval, turn: &NewTurn, audit: &AuditEntry) -> Result<()> {
+        self.db.write(Flush::Now, |connection| {
+            insert(connection, asked)?;
+            chat::add_turn(connection, asked.chat, turn)?;
+            event::add(connection, asked.at, &NewEvent::Requested(asked.chat, asked.id))?;
+            append::note(connection, audit)
+        })
+    }
+
+    fn decide(&self, made: &NewDecision<'_>, turn: &NewTurn, audit: &AuditEntry) -> Result<()> {
+        let (id, at) = (made.id, made.decision.at);
+        let status = match made.decision.approves {
+            true => ApprovalStatus::Approved,
+            false => ApprovalStatus::Denied,
+        };
+        self.db.write(Flush::Now, |connection| {
+            let chat = decide(connection, made)?;
+            made.grant.map_or(Ok(()), |grant| grant(connection, grant))?;
+            chat::add_turn(connection, chat, turn)?;
+            event::add(connection, at, &NewEvent::Decided(chat, id, status))?;
+            append::note(connection, audit)
+        })
+    }
+
+    fn claim(
+        &self,
+        id: ApprovalId,
+        before: Option<ProcessId>,
+        claimant: Option<ProcessId>,
+    ) -> Result<()> {
+        self.db.write(Flush::Now, |connection| claim(connection, id, before, claimant))
+    }
+
+    fn close(&self, id: ApprovalId, status: ApprovalStatus, audit: &AuditEntry) -> Result<()> {
+        self.db.write(Flush::Now, |connection| {
+            let chat = close(connection, id, status)?;
+            event::add(connection, audit.at, &NewEvent::Concluded(chat, id, status))?;
+            append::note(connection, audit)
+        })
+    }
+
+    fn renew(
+        &self,
+        id: ApprovalId,
+        request: &Request,
+        turn: &NewTurn,
+        audit: &AuditEntry,
+    ) -> Result<()> {
+        self.db.write(Flush::Now, |connection| {
+            let chat = renew(connection, id, request)?;
+            chat::add_turn(connection, chat, turn)?;
+            event::add(connection, turn.at, &NewEvent::Requested(chat, id))?;
+            append::note(connection, audit)
+        })
+    }
+
+    fn start(&self, id: ApprovalId, run: RunId) -> Result<()> {
+        self.db.write(Flush::Now, |connection| start(connection, id, run))
+    }
+
+    fn reword(&self, id: ApprovalId, reason: &str) -> Result<()> {
+        self.db.write(Flush::Later, |connection| reword(connection, id, reason))
+    }
+
+    fn conclude(
+        &self,
+        id: ApprovalId,
+        status: ApprovalStatus,
+        answer: &str,
+        at: Timestamp,
+    ) -> Result<()> {
+        self.db.write(Flush::Now, |connection| match conclude(connection, id, status, answer)? {
+            Some(chat) => event::add(connection, at, &NewEvent::Concluded(chat, id, status)),
+            None => Ok(()),
+        })
+    }
+
+    fn approval(&self, id: ApprovalId) -> Result<Option<Approval>> {
+        self.db.glance(|connection| by_id(connection, id))
+    }
+
+    fn approvals(
+        &self,
+        filter: &ApprovalFilter,
+        before: Option<ApprovalId>,
+        count: usize,
+    ) -> Result<Vec<Approval>> {
+        self.db.read(|connection| list(connection, filter, before, count))
+    }
+
+    fn grants(&self, chat: Option<ChatId>) -> Result<Vec<Grant>> {
+        self.db.read(|connection| grants(connection, chat))
+    }
+
+    fn policy(&self) -> Result<Option<String>> {
+        self.db.glance(policy)
+    }
+
+    fn set_policy(&self, text: &str, saved: Option<&[Grant]>, audit: &AuditEntry) -> Result<()> {
+        self.db.write(Flush::Now, |connection| {
+            set_policy(connection, text)?;
+            saved.map_or(Ok(()), |saved| replace_saved(connection, saved))?;
+            append::note(connection, audit)
+        })
+    }
+}
+
+fn insert(connection: &Connection, asked: &NewApproval) -> Result<()> {
     let sql = "INSERT INTO approval (uuid, chat, asked_by, at, toolset, tool, args, reason, effect, \
                diff, state, status, preset, run, root, asked_in) \
                SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16 \
@@ -54,7 +164,7 @@ pub(super) fn insert(connection: &Connection, asked: &NewApproval) -> Result<()>
 }
 
 /// Writes a decision where there is none yet; the request's chat.
-pub(super) fn decide(connection: &Connection, made: &NewDecision<'_>) -> Result<ChatId> {
+fn decide(connection: &Connection, made: &NewDecision<'_>) -> Result<ChatId> {
     let NewDecision { id, shown, decision, revision, claimed_by, .. } = made;
     let sql = "UPDATE approval SET status = ?2, approves = ?3, scope = ?4, word = ?5, \
                other_args = COALESCE(?6, other_args), decided_by = ?7, decided_at = ?8, \
@@ -88,7 +198,7 @@ pub(super) fn decide(connection: &Connection, made: &NewDecision<'_>) -> Result<
 
 /// Asks again: what was allowed would no longer be what happens. The request's chat. The arguments stay:
 /// those of the agent, and those that a person gave instead.
-pub(super) fn renew(connection: &Connection, id: ApprovalId, request: &Request) -> Result<ChatId> {
+fn renew(connection: &Connection, id: ApprovalId, request: &Request) -> Result<ChatId> {
     let sql = "UPDATE approval SET reason = ?2, effect = ?3, diff = ?4, state = ?5, status = ?6, \
                approves = NULL, scope = NULL, word = NULL, decided_by = NULL, decided_at = NULL, \
                claimed_by = NULL, started = NULL, run = ?8 WHERE uuid = ?1 AND status = ?7 \
@@ -108,7 +218,7 @@ pub(super) fn renew(connection: &Connection, id: ApprovalId, request: &Request) 
 }
 
 /// Says in other words why a request is made that waits.
-pub(super) fn reword(connection: &Connection, id: ApprovalId, reason: &str) -> Result<()> {
+fn reword(connection: &Connection, id: ApprovalId, reason: &str) -> Result<()> {
     let sql = "UPDATE approval SET reason = ?2 WHERE uuid = ?1 AND status = ?3";
     let pending = value::status_number(ApprovalStatus::Pending);
     connection.prepare_cached(sql)?.execute(params![id.as_bytes(), reason, pending])?;
@@ -116,7 +226,7 @@ pub(super) fn reword(connection: &Connection, id: ApprovalId, reason: &str) -> R
 }
 
 /// Makes `claimant` the one process that executes a request, in the place of `before`.
-pub(super) fn claim(
+fn claim(
     connection: &Connection,
     id: ApprovalId,
     before: Option<ProcessId>,
@@ -137,11 +247,7 @@ pub(super) fn claim(
 }
 
 /// Closes a request that was not executed and that no process executes now. The request's chat.
-pub(super) fn close(
-    connection: &Connection,
-    id: ApprovalId,
-    status: ApprovalStatus,
-) -> Result<ChatId> {
+fn close(connection: &Connection, id: ApprovalId, status: ApprovalStatus) -> Result<ChatId> {
     let sql = "UPDATE approval SET status = ?2 \
                WHERE uuid = ?1 AND (status = ?3 OR (status = ?4 AND claimed_by IS NULL)) \
                RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
@@ -171,7 +277,7 @@ pub(super) fn execute(connection: &Connection, head: Seq, id: ApprovalId) -> Res
 }
 
 /// Notes the run that a yes is used up by.
-pub(super) fn start(connection: &Connection, id: ApprovalId, run: RunId) -> Result<()> {
+fn start(connection: &Connection, id: ApprovalId, run: RunId) -> Result<()> {
     let sql = "UPDATE approval SET run = ?2, started = 1 \
                WHERE uuid = ?1 AND status = ?3 AND run IS NULL AND started IS NULL";
     let approved = value::status_number(ApprovalStatus::Approved);
@@ -188,7 +294,7 @@ pub(super) fn start(connection: &Connection, id: ApprovalId, run: RunId) -> Resu
 /// Keeps the answer of a call that was decided. One that happened in a step stays executed, one that was
 /// denied stays denied; one that changed nothing gets `status` now. The request's chat, if its status
 /// changed.
-pub(super) fn conclude(
+fn conclude(
     connection: &Connection,
     id: ApprovalId,
     status: ApprovalStatus,
@@ -209,18 +315,18 @@ pub(super) fn conclude(
     one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))
 }
 
-pub(super) fn by_id(connection: &Connection, id: ApprovalId) -> Result<Option<Approval>> {
+fn by_id(connection: &Connection, id: ApprovalId) -> Result<Option<Approval>> {
     one(connection, approvals!("WHERE a.uuid = ?1"), [id.as_bytes()], approval)
 }
 
-pub(super) fn list(
+fn list(
     connection: &Connection,
     filter: &ApprovalFilter,
     before: Option<ApprovalId>,
     count: usize,
 ) -> Result<Vec<Approval>> {
     let sql = approvals!(
-        "WHERE a.id < COALESCE((SELECT id FROM approval WHERE uuid = ?1), 9223372036854775807) \
+        "WHERE a.id < COALESCE((SELECT id FROM approval WHERE uuid = ?1), ?6) \
          AND (?2 IS NULL OR a.status = ?2) AND (?3 IS NULL OR a.asked_by = ?3) \
          AND (?4 IS NULL OR c.uuid = ?4) ORDER BY a.id DESC LIMIT ?5"
     );
@@ -230,6 +336,7 @@ pub(super) fn list(
         filter.asked_by,
         filter.chat.as_ref().map(ChatId::as_bytes),
         limit(count),
+        value::AFTER_NEWEST,
     ];
     all(connection, sql, wanted, approval)
 }
@@ -278,7 +385,7 @@ fn decision(row: &Row<'_>) -> Result<Option<Decision>> {
     }))
 }
 
-pub(super) fn grant(connection: &Connection, grant: &Grant) -> Result<()> {
+fn grant(connection: &Connection, grant: &Grant) -> Result<()> {
     let sql = "INSERT INTO allowed (chat, rule, by, at) VALUES (?1, ?2, ?3, ?4)";
     let chat = grant.chat.as_ref().map(ChatId::as_bytes);
     let values = params![chat, grant.rule, grant.by, grant.at.as_millis()];
@@ -287,7 +394,7 @@ pub(super) fn grant(connection: &Connection, grant: &Grant) -> Result<()> {
 }
 
 /// What is allowed for every chat, and for this one.
-pub(super) fn grants(connection: &Connection, chat: Option<ChatId>) -> Result<Vec<Grant>> {
+fn grants(connection: &Connection, chat: Option<ChatId>) -> Result<Vec<Grant>> {
     let sql = "SELECT chat, rule, by, at FROM allowed WHERE chat IS NULL OR chat = ?1 ORDER BY id";
     let chat = chat.as_ref().map(ChatId::as_bytes);
     all(connection, sql, [chat], |row| {
@@ -298,16 +405,16 @@ pub(super) fn grants(connection: &Connection, chat: Option<ChatId>) -> Result<Ve
 }
 
 /// Replaces what is allowed for every chat.
-pub(super) fn replace_saved(connection: &Connection, saved: &[Grant]) -> Result<()> {
+fn replace_saved(connection: &Connection, saved: &[Grant]) -> Result<()> {
     connection.prepare_cached("DELETE FROM allowed WHERE chat IS NULL")?.execute([])?;
     saved.iter().try_for_each(|saved| grant(connection, saved))
 }
 
-pub(super) fn policy(connection: &Connection) -> Result<Option<String>> {
+fn policy(connection: &Connection) -> Result<Option<String>> {
     one(connection, "SELECT text FROM policy", [], |row| get(row, 0))
 }
 
-pub(super) fn set_policy(connection: &Connection, text: &str) -> Result<()> {
+fn set_policy(connection: &Connection, text: &str) -> Result<()> {
     let sql = "INSERT INTO policy (id, text) VALUES (1, ?1) \
                ON CONFLICT (id) DO UPDATE SET text = excluded.text";
     connection.prepare_cached(sql)?.execute([text])?;

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::Options;
-use super::log;
 use super::schema::Schema;
 use crate::blobs::{fill_up, make_private};
 use crate::{Result, StoreError};
@@ -90,13 +89,15 @@ impl Connections {
         writer.flush(flush)?;
         writer.writes += 1;
         let writes = writer.writes;
-        let transaction = Transaction::begin(&writer.connection)?;
-        self.schema.check(&writer.connection)?;
+        // Dropped before it is committed, a transaction is rolled back.
+        let behavior = TransactionBehavior::Immediate;
+        let transaction = writer.connection.transaction_with_behavior(behavior)?;
+        self.schema.check(&transaction)?;
         if writes == WRITES_BEFORE_FILLING && self.options.flush {
             // Inside the transaction nobody else can make the log longer. Without it, it only grows.
             let _ = fill_up(&self.log(), LOG_BYTES.cast_unsigned());
         }
-        let done = work(&writer.connection)?;
+        let done = work(&transaction)?;
         transaction.commit()?;
         Ok(done)
     }
@@ -115,10 +116,7 @@ impl Connections {
     /// left of what was removed, however long ago and in whatever form it lay there.
     pub(super) fn scrub(&self) -> Result<()> {
         let mut writer = held(&self.writer);
-        writer
-            .connection
-            .execute_batch("VACUUM")
-            .inspect_err(|_| log::forget(&writer.connection))?;
+        writer.connection.execute_batch("VACUUM")?;
         let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
         let busy: bool = writer.connection.query_row(sql, [], |row| row.get(0))?;
         // The log is short again: it is filled up anew.
@@ -175,17 +173,14 @@ impl Connections {
 
 impl Writer {
     fn open(database: &Path, schema: &Schema) -> Result<Self> {
-        let mut connection = match log::vfs() {
-            Some(vfs) => Connection::open_with_flags_and_vfs(database, OpenFlags::default(), vfs)?,
-            None => Connection::open(database)?,
-        };
+        let mut connection = Connection::open(database)?;
         configure(&connection)?;
         // A step touches about nine pages by a few bytes each, and a commit writes whole pages.
         connection.pragma_update(None, "page_size", PAGE_BYTES)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "wal_autocheckpoint", LOG_BYTES / PAGE_BYTES)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
-        schema.migrate(&mut connection)?;
+        schema.migrate(&mut connection, database)?;
         Ok(Self { connection, flush: Flush::Now, writes: 0 })
     }
 
@@ -195,38 +190,6 @@ impl Writer {
             self.flush = flush;
         }
         Ok(())
-    }
-}
-
-/// A transaction that writes, by statements that are prepared once. Dropped before it is committed, it is
-/// taken back.
-struct Transaction<'a> {
-    connection: &'a Connection,
-    done: bool,
-}
-
-impl<'a> Transaction<'a> {
-    fn begin(connection: &'a Connection) -> Result<Self> {
-        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        Ok(Self { connection, done: false })
-    }
-
-    fn commit(mut self) -> Result<()> {
-        self.connection.prepare_cached("COMMIT")?.execute([])?;
-        self.done = true;
-        Ok(())
-    }
-}
-
-impl Drop for Transaction<'_> {
-    fn drop(&mut self) {
-        if self.done {
-            return;
-        }
-        if !self.connection.is_autocommit() {
-            let _ = self.connection.execute_batch("ROLLBACK");
-        }
-        log::forget(self.connection);
     }
 }
 

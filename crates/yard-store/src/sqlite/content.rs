@@ -1,204 +1,193 @@
 //! The table of contents: putting a prepared one in, and following a chain of deltas back to bytes.
 //! Which form a content takes is decided in `blobs/`.
 
-use std::collections::HashMap;
-use std::sync::Mutex;
-
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use yard_core::ContentHash;
 
-use super::connections::held;
 use super::error::corrupt;
 use super::value::{get, hash, limit, unsigned};
 use super::{all, one, purge};
-use crate::blobs::{
-    Blobs, MAX_CHAIN, common_start, expand, expand_against, unsplice, unsplice_in_place, verified,
-};
-use crate::prepared::{Form, How, TINY};
-use crate::{Located, Prepared, Result, StoreError};
+use crate::blobs::{Blobs, MAX_CHAIN, expand, unsplice, unsplice_in_place, verified};
+use crate::prepared::{Form, TINY};
+use crate::{KeptFile, Located, Prepared, Result, Retention, StoreError};
 
-const RAW: i64 = 0;
-const ZSTD: i64 = 1;
-const DELTA: i64 = 2;
-pub(super) const BLOB: i64 = 3;
-const KEPT: i64 = 4;
-const SPLICE: i64 = 5;
-const PURGED: i64 = 6;
-
-/// Where a stored content is. The row never changes and the depth only shrinks, so that both may be
-/// remembered until a purge.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    pub(super) row: i64,
-    pub(super) depth: u8,
+/// The form in which a content is stored. The numbers are those of the database: 2 was a form that
+/// `zstd_deltas.rs` re-encodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ContentForm {
+    /// Its bytes.
+    Raw = 0,
+    /// Its bytes, compressed.
+    Zstd = 1,
+    /// A compressed file in the store's folder.
+    Blob = 3,
+    /// A file of the kernel's that stays.
+    Kept = 4,
+    /// A splice of another content.
+    Splice = 5,
+    /// Nothing any more.
+    Purged = 6,
+    /// A file of the kernel's that may be evicted.
+    Evictable = 7,
+    /// A form that this program does not know: the row is damaged, or could not be re-encoded.
+    Unknown = -1,
 }
 
-/// The places of contents that were stored lately. What is not here is looked up.
-#[derive(Debug, Default)]
-pub(super) struct Places(Mutex<KnownPlaces>);
+impl ContentForm {
+    pub(super) const KNOWN: [Self; 7] = [
+        Self::Raw,
+        Self::Zstd,
+        Self::Blob,
+        Self::Kept,
+        Self::Splice,
+        Self::Purged,
+        Self::Evictable,
+    ];
 
-#[derive(Debug, Default)]
-struct KnownPlaces {
-    /// How many notes the audit chain had. A purge, of any process, leaves one: then no place that
-    /// was remembered before it can be trusted.
-    notes: u64,
-    by_hash: HashMap<ContentHash, Place>,
-}
-
-impl Places {
-    /// When there are more, all are forgotten.
-    const MOST: usize = 4_096;
-
-    pub(super) fn get(&self, hash: &ContentHash) -> Option<Place> {
-        held(&self.0).by_hash.get(hash).copied()
+    /// Whether the store itself has the bytes.
+    fn has_bytes(self) -> bool {
+        matches!(self, Self::Raw | Self::Zstd | Self::Blob | Self::Splice)
     }
 
-    /// Forgets everything if notes were written since. Inside a transaction none can come after.
-    pub(super) fn renew(&self, notes: u64) {
-        let mut known = held(&self.0);
-        if known.notes != notes {
-            *known = KnownPlaces { notes, by_hash: HashMap::new() };
+    /// The form of a content that is kept as a file.
+    fn of_kept(retention: Retention) -> Self {
+        match retention {
+            Retention::Keep => Self::Kept,
+            Retention::Evictable => Self::Evictable,
         }
     }
 
-    /// Only what was committed, when there were that many notes, may be remembered.
-    pub(super) fn remember(
-        &self,
-        notes: u64,
-        places: impl IntoIterator<Item = (ContentHash, Place)>,
-    ) {
-        let mut known = held(&self.0);
-        if known.notes != notes {
-            return;
+    /// How long the file of a kept content stays.
+    fn retention(self) -> Option<Retention> {
+        match self {
+            Self::Kept => Some(Retention::Keep),
+            Self::Evictable => Some(Retention::Evictable),
+            _ => None,
         }
-        if known.by_hash.len() >= Self::MOST {
-            known.by_hash.clear();
-        }
-        known.by_hash.extend(places);
     }
 }
 
-/// Stores a content unless its bytes are stored already; its place.
-pub(super) fn store(
-    connection: &Connection,
-    blobs: &Blobs,
-    prepared: &Prepared,
-    known: impl Fn(&ContentHash) -> Option<Place>,
-) -> Result<Place> {
+impl ToSql for ContentForm {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::from(*self as i64))
+    }
+}
+
+impl FromSql for ContentForm {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let number = value.as_i64()?;
+        let form = Self::KNOWN.into_iter().find(|form| *form as i64 == number);
+        Ok(form.unwrap_or(Self::Unknown))
+    }
+}
+
+/// The file that a row names whose form is in column `at` and whose data, if it is a name, is in the next one.
+pub(super) fn kept_file(row: &Row<'_>, at: usize) -> Result<Option<KeptFile>> {
+    let Some(retention) = get::<ContentForm>(row, at)?.retention() else { return Ok(None) };
+    let name = String::from_utf8(get(row, at + 1)?).map_err(corrupt)?;
+    Ok(Some(KeptFile { name, retention }))
+}
+
+/// Stores a content unless its bytes are stored already.
+pub(super) fn store(connection: &Connection, blobs: &Blobs, prepared: &Prepared) -> Result<()> {
     if matches!(prepared.form, Form::Blob) && !blobs.has(&prepared.hash) {
         return Err(misfit(&prepared.hash, "was purged while it was brought again"));
     }
-    if let Some(place) = insert(connection, prepared, &known, None)? {
-        return Ok(place);
+    if insert(connection, prepared, None)? {
+        return Ok(());
     }
-    let sql = "SELECT id, form, depth FROM content WHERE hash = ?1";
+    let sql = "SELECT id, form FROM content WHERE hash = ?1";
     let mut found = connection.prepare_cached(sql)?;
-    let (row, form, depth) = found.query_row([prepared.hash.as_bytes()], |row| {
-        Ok((row.get(0)?, row.get::<_, i64>(1)?, row.get(2)?))
+    let (row, form) = found.query_row([prepared.hash.as_bytes()], |row| {
+        Ok((row.get(0)?, row.get::<_, ContentForm>(1)?))
     })?;
-    match form {
-        // Somebody wrote the same bytes again.
-        PURGED => store_again(connection, row, &by_itself(connection, blobs, prepared)?, known),
-        KEPT => {
-            let kept = locate(connection, &prepared.hash)?.and_then(|located| located.kept);
-            if !prepared.is_better_than(kept.as_deref().unwrap_or_default()) {
-                return Ok(Place { row, depth });
-            }
-            purge::doom(connection, &prepared.hash, kept.as_deref())?;
-            store_again(connection, row, prepared, known)
-        }
-        _ => Ok(Place { row, depth }),
+    if form == ContentForm::Purged {
+        // The same bytes were written again after the purge.
+        return store_again(connection, row, prepared);
     }
-}
-
-/// Stores a content in the row that it had.
-fn store_again(
-    connection: &Connection,
-    row: i64,
-    prepared: &Prepared,
-    known: impl Fn(&ContentHash) -> Option<Place>,
-) -> Result<Place> {
-    connection.prepare_cached("DELETE FROM content WHERE id = ?1")?.execute([row])?;
-    let placed = insert(connection, prepared, known, Some(row))?;
-    placed.ok_or_else(|| corrupt("a content was stored twice"))
-}
-
-/// The same content without a base: the depth of a row must not grow again, because others remember it.
-fn by_itself(connection: &Connection, blobs: &Blobs, prepared: &Prepared) -> Result<Prepared> {
-    let Form::Delta { base, how, data, .. } = &prepared.form else { return Ok(prepared.clone()) };
-    let base = bytes(connection, blobs, base)?.ok_or_else(|| misfit(base, "is not stored"))?;
-    let bytes = match how {
-        How::Splice => unsplice(data, &base, prepared.size)?,
-        How::Zstd => expand_against(data, &base, prepared.size)?,
-    };
-    Ok(Prepared::raw(prepared.hash, &verified(&prepared.hash, bytes)?))
-}
-
-/// Gives a row a form that stands on no other.
-pub(super) fn stand_alone(connection: &Connection, row: i64, plain: &Prepared) -> Result<()> {
-    let (form, data) = match &plain.form {
-        Form::Raw(data) => (RAW, Some(data)),
-        Form::Zstd(data) => (ZSTD, Some(data)),
-        Form::Blob => (BLOB, None),
-        Form::Delta { .. } | Form::Kept(_) => {
-            return Err(misfit(&plain.hash, "does not stand by itself"));
-        }
-    };
-    let sql = "UPDATE content SET form = ?2, depth = 0, base = NULL, data = ?3 WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute(params![row, form, data])?;
+    if form.retention().is_some_and(|retention| prepared.is_better_than(retention)) {
+        let kept = locate(connection, &prepared.hash)?.and_then(|located| located.kept);
+        purge::add_pending_deletion(connection, &prepared.hash, kept.as_ref())?;
+        return store_again(connection, row, prepared);
+    }
     Ok(())
 }
 
-/// Inserts a content, as row `id` if it shall be that one; `None` if it is there already.
-fn insert(
-    connection: &Connection,
-    prepared: &Prepared,
-    known: impl Fn(&ContentHash) -> Option<Place>,
-    id: Option<i64>,
-) -> Result<Option<Place>> {
-    let (form, depth, base, data) = match &prepared.form {
-        Form::Raw(data) => (RAW, 0, None, Some(data.as_slice())),
-        Form::Zstd(data) => (ZSTD, 0, None, Some(data.as_slice())),
-        Form::Delta { base, depth, how, data } => {
-            let form = if *how == How::Splice { SPLICE } else { DELTA };
-            let base = match known(base) {
-                Some(place) => place.row,
-                None => needed_base(connection, base, *depth)?,
-            };
-            (form, *depth, Some(base), Some(data.as_slice()))
-        }
-        Form::Blob => (BLOB, 0, None, None),
-        Form::Kept(name) => (KEPT, 0, None, Some(name.as_bytes())),
-    };
+/// Stores a content in the row that it had.
+fn store_again(connection: &Connection, row: i64, prepared: &Prepared) -> Result<()> {
+    connection.prepare_cached("DELETE FROM content WHERE id = ?1")?.execute([row])?;
+    match insert(connection, prepared, Some(row))? {
+        true => Ok(()),
+        false => Err(corrupt("a content was stored twice")),
+    }
+}
+
+/// Stores the content of a row in another form. Its depth must not grow, because other rows are made from it.
+pub(super) fn replace_form(connection: &Connection, row: i64, prepared: &Prepared) -> Result<()> {
+    let Columns { form, depth, base, data } = columns(connection, prepared)?;
+    let sql = "UPDATE content SET form = ?2, depth = ?3, base = ?4, data = ?5 WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute(params![row, form, depth, base, data])?;
+    Ok(())
+}
+
+/// The columns of a content's form.
+struct Columns<'a> {
+    form: ContentForm,
+    depth: u8,
+    base: Option<i64>,
+    data: Option<&'a [u8]>,
+}
+
+fn columns<'a>(connection: &Connection, prepared: &'a Prepared) -> Result<Columns<'a>> {
+    let of = |form, data| Columns { form, depth: 0, base: None, data };
+    Ok(match &prepared.form {
+        Form::Raw(data) => of(ContentForm::Raw, Some(data.as_slice())),
+        Form::Zstd(data) => of(ContentForm::Zstd, Some(data.as_slice())),
+        Form::Splice { base, depth, data } => Columns {
+            depth: *depth,
+            base: Some(needed_base(connection, base, *depth)?),
+            ..of(ContentForm::Splice, Some(data.as_slice()))
+        },
+        Form::Blob => of(ContentForm::Blob, None),
+        Form::Kept(file) => of(ContentForm::of_kept(file.retention), Some(file.name.as_bytes())),
+    })
+}
+
+/// Inserts a content, as row `id` if one is given. Returns false if the content is in the table already.
+fn insert(connection: &Connection, prepared: &Prepared, id: Option<i64>) -> Result<bool> {
+    let Columns { form, depth, base, data } = columns(connection, prepared)?;
     let sql = "INSERT INTO content (id, hash, size, form, depth, base, data)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (hash) DO NOTHING";
     let size = i64::try_from(prepared.size).map_err(|_| misfit(&prepared.hash, "is too large"))?;
     let hash = prepared.hash.as_bytes();
     let mut statement = connection.prepare_cached(sql)?;
-    let inserted = statement.execute(params![id, hash, size, form, depth, base, data])? == 1;
-    Ok(inserted.then(|| Place { row: connection.last_insert_rowid(), depth }))
+    Ok(statement.execute(params![id, hash, size, form, depth, base, data])? == 1)
 }
 
 /// The row of a content that a step names.
 pub(super) fn needed(connection: &Connection, hash: &ContentHash) -> Result<i64> {
-    let sql = "SELECT id FROM content WHERE hash = ?1 AND form <> 6";
-    let row = connection.prepare_cached(sql)?.query_row([hash.as_bytes()], |row| row.get(0));
+    let sql = "SELECT id FROM content WHERE hash = ?1 AND form <> ?2";
+    let named = params![hash.as_bytes(), ContentForm::Purged];
+    let row = connection.prepare_cached(sql)?.query_row(named, |row| row.get(0));
     row.optional()?.ok_or_else(|| misfit(hash, "is not stored"))
 }
 
 /// The row of a content that another one is made from, which is going to be at `depth`.
 fn needed_base(connection: &Connection, hash: &ContentHash, depth: u8) -> Result<i64> {
-    let sql = "SELECT id FROM content WHERE hash = ?1 AND form NOT IN (4, 6) AND depth < ?2";
-    let found = connection
-        .prepare_cached(sql)?
-        .query_row(params![hash.as_bytes(), depth], |row| row.get(0));
-    found.optional()?.ok_or_else(|| misfit(hash, "is not stored as it was"))
+    let sql = "SELECT id, form FROM content WHERE hash = ?1 AND depth < ?2";
+    let found = one(connection, sql, params![hash.as_bytes(), depth], |row| {
+        Ok((get(row, 0)?, get::<ContentForm>(row, 1)?))
+    })?;
+    let base = found.filter(|(_, form)| form.has_bytes()).map(|(row, _)| row);
+    base.ok_or_else(|| misfit(hash, "is not stored as it was"))
 }
 
 /// Whether a content was purged.
 pub(super) fn is_purged(connection: &Connection, hash: &ContentHash) -> Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM content WHERE hash = ?1 AND form = 6)";
-    Ok(connection.prepare_cached(sql)?.query_row([hash.as_bytes()], |row| row.get(0))?)
+    let sql = "SELECT EXISTS (SELECT 1 FROM content WHERE hash = ?1 AND form = ?2)";
+    let named = params![hash.as_bytes(), ContentForm::Purged];
+    Ok(connection.prepare_cached(sql)?.query_row(named, |row| row.get(0))?)
 }
 
 fn misfit(hash: &ContentHash, why: &str) -> StoreError {
@@ -206,10 +195,11 @@ fn misfit(hash: &ContentHash, why: &str) -> StoreError {
 }
 
 pub(super) fn locate(connection: &Connection, hash: &ContentHash) -> Result<Option<Located>> {
-    let sql = "SELECT size, CASE form WHEN 4 THEN CAST(data AS TEXT) END FROM content
-         WHERE hash = ?1 AND form <> 6";
-    one(connection, sql, [hash.as_bytes()], |row| {
-        Ok(Located { size: unsigned(row, 0)?, kept: get(row, 1)? })
+    let sql = "SELECT size, form, CASE WHEN form IN (?3, ?4) THEN data END FROM content
+               WHERE hash = ?1 AND form <> ?2";
+    let (purged, kept) = (ContentForm::Purged, [ContentForm::Kept, ContentForm::Evictable]);
+    one(connection, sql, params![hash.as_bytes(), purged, kept[0], kept[1]], |row| {
+        Ok(Located { size: unsigned(row, 0)?, kept: kept_file(row, 1)? })
     })
 }
 
@@ -218,10 +208,10 @@ pub(super) fn list(
     after: Option<&ContentHash>,
     count: usize,
 ) -> Result<Vec<ContentHash>> {
-    let sql = "SELECT hash FROM content WHERE hash > ?1 AND form <> 6 ORDER BY hash LIMIT ?2";
+    let sql = "SELECT hash FROM content WHERE hash > ?1 AND form <> ?3 ORDER BY hash LIMIT ?2";
     // The empty blob sorts before every hash.
     let after = after.map_or(&[][..], |hash| hash.as_bytes());
-    all(connection, sql, params![after, limit(count)], |row| {
+    all(connection, sql, params![after, limit(count), ContentForm::Purged], |row| {
         hash(row, 0)?.ok_or_else(|| corrupt("a content has no hash"))
     })
 }
@@ -229,9 +219,10 @@ pub(super) fn list(
 /// The oldest contents that are stored as they came and that the packer has not seen: row and bytes.
 pub(super) fn unpacked(connection: &Connection, count: usize) -> Result<Vec<(i64, Vec<u8>)>> {
     let sql = "SELECT id, data FROM content
-               WHERE id > COALESCE((SELECT content FROM packed), 0) AND form = 0 AND size > ?1
+               WHERE id > COALESCE((SELECT content FROM packed), 0) AND form = ?3 AND size > ?1
                ORDER BY id LIMIT ?2";
-    all(connection, sql, params![TINY as i64, limit(count)], |row| Ok((get(row, 0)?, get(row, 1)?)))
+    let bounds = params![TINY as i64, limit(count), ContentForm::Raw];
+    all(connection, sql, bounds, |row| Ok((get(row, 0)?, get(row, 1)?)))
 }
 
 /// Puts the compressed form in the place of each content that has one, and notes how far it got.
@@ -240,11 +231,11 @@ pub(super) fn pack(
     packed: &[(i64, Option<Vec<u8>>)],
     last: i64,
 ) -> Result<()> {
-    let sql = "UPDATE content SET form = 1, data = ?2 WHERE id = ?1 AND form = 0";
+    let sql = "UPDATE content SET form = ?3, data = ?2 WHERE id = ?1 AND form = ?4";
     let mut statement = connection.prepare_cached(sql)?;
     for (row, data) in packed {
         if let Some(data) = data {
-            statement.execute(params![row, data])?;
+            statement.execute(params![row, data, ContentForm::Zstd, ContentForm::Raw])?;
         }
     }
     let sql = "INSERT INTO packed (id, content) VALUES (1, ?1)
@@ -257,20 +248,18 @@ pub(super) fn pack(
 pub(super) struct Stored {
     pub(super) hash: ContentHash,
     pub(super) size: u64,
-    form: i64,
+    form: ContentForm,
     pub(super) depth: u8,
     pub(super) base: Option<i64>,
     data: Option<Vec<u8>>,
 }
 
 impl Stored {
-    /// The name under which the kernel keeps it, if it does.
-    pub(super) fn kept_name(&self) -> Result<Option<String>> {
-        if self.form != KEPT {
-            return Ok(None);
-        }
-        let name = self.data.clone().unwrap_or_default();
-        String::from_utf8(name).map(Some).map_err(corrupt)
+    /// The file of the kernel's that holds it, if one does.
+    pub(super) fn kept_file(&self) -> Result<Option<KeptFile>> {
+        let Some(retention) = self.form.retention() else { return Ok(None) };
+        let name = String::from_utf8(self.data.clone().unwrap_or_default()).map_err(corrupt)?;
+        Ok(Some(KeptFile { name, retention }))
     }
 }
 
@@ -281,8 +270,9 @@ pub(super) fn rows_after(
     count: usize,
 ) -> Result<Vec<(i64, Stored)>> {
     let sql = "SELECT hash, size, form, depth, base, data, id FROM content
-               WHERE id > ?1 AND form <> 6 ORDER BY id LIMIT ?2";
-    all(connection, sql, params![after, limit(count)], |row| Ok((get(row, 6)?, stored(row)?)))
+               WHERE id > ?1 AND form <> ?3 ORDER BY id LIMIT ?2";
+    let bounds = params![after, limit(count), ContentForm::Purged];
+    all(connection, sql, bounds, |row| Ok((get(row, 6)?, stored(row)?)))
 }
 
 /// Makes the bytes of a row from those of its base, in their place; how many at the start are still the
@@ -290,14 +280,8 @@ pub(super) fn rows_after(
 pub(super) fn make_from_base(stored: &Stored, bytes: &mut Vec<u8>) -> Result<usize> {
     let data = stored.data.as_deref().unwrap_or_default();
     match stored.form {
-        SPLICE => unsplice_in_place(data, bytes, stored.size),
-        DELTA => {
-            let made = expand_against(data, bytes, stored.size)?;
-            let same = common_start(&made, bytes);
-            *bytes = made;
-            Ok(same)
-        }
-        form => Err(corrupt(format!("content {} has a base and form {form}", stored.hash))),
+        ContentForm::Splice => unsplice_in_place(data, bytes, stored.size),
+        form => Err(corrupt(format!("content {} has a base and form {form:?}", stored.hash))),
     }
 }
 
@@ -322,13 +306,6 @@ pub(super) enum Anchor {
     Foot(ContentHash, Vec<u8>),
 }
 
-impl Anchor {
-    /// For a version before that is known to be stored as bytes, if it is not at the end of its chain.
-    pub(super) fn at(place: Place) -> Option<Self> {
-        (place.depth + 1 < MAX_CHAIN).then_some(Self::Itself(place.depth))
-    }
-}
-
 pub(super) fn anchor(
     connection: &Connection,
     blobs: &Blobs,
@@ -336,12 +313,14 @@ pub(super) fn anchor(
 ) -> Result<Option<Anchor>> {
     let sql = "SELECT depth, form FROM content WHERE hash = ?1";
     let found = one(connection, sql, [hash.as_bytes()], |row| {
-        Ok((get::<u8>(row, 0)?, get::<i64>(row, 1)?))
+        Ok((get::<u8>(row, 0)?, get::<ContentForm>(row, 1)?))
     })?;
     match found {
-        None | Some((_, KEPT | PURGED)) => Ok(None),
-        Some((depth, _)) if depth + 1 < MAX_CHAIN => Ok(Some(Anchor::Itself(depth))),
-        Some(_) => foot(connection, blobs, hash).map(Some),
+        Some((depth, form)) if form.has_bytes() => match depth + 1 < MAX_CHAIN {
+            true => Ok(Some(Anchor::Itself(depth))),
+            false => foot(connection, blobs, hash).map(Some),
+        },
+        _ => Ok(None),
     }
 }
 
@@ -358,15 +337,15 @@ pub(super) fn bytes(
 ) -> Result<Option<Vec<u8>>> {
     let mut chain = chain(connection, hash)?;
     let Some(foot) = chain.pop() else { return Ok(None) };
-    if matches!(foot.form, KEPT | PURGED) {
+    if foot.form == ContentForm::Purged || foot.form.retention().is_some() {
         return Ok(None);
     }
     let mut bytes = plain(blobs, foot)?;
     for stored in chain.into_iter().rev() {
         let data = stored.data.as_deref().unwrap_or_default();
         bytes = match stored.form {
-            SPLICE => unsplice(data, &bytes, stored.size)?,
-            _ => expand_against(data, &bytes, stored.size)?,
+            ContentForm::Splice => unsplice(data, &bytes, stored.size)?,
+            form => return Err(corrupt(format!("content {} has form {form:?}", stored.hash))),
         };
     }
     verified(hash, bytes).map(Some)
@@ -375,7 +354,6 @@ pub(super) fn bytes(
 /// A content's row and those that it stands on, down to the one that stands by itself.
 fn chain(connection: &Connection, hash: &ContentHash) -> Result<Vec<Stored>> {
     let by_hash = "SELECT hash, size, form, depth, base, data FROM content WHERE hash = ?1";
-    let by_id = "SELECT hash, size, form, depth, base, data FROM content WHERE id = ?1";
     let mut chain: Vec<Stored> = Vec::new();
     let mut next = one(connection, by_hash, [hash.as_bytes()], stored)?;
     while let Some(stored_row) = next {
@@ -386,7 +364,7 @@ fn chain(connection: &Connection, hash: &ContentHash) -> Result<Vec<Stored>> {
             _ if !below => return Err(corrupt(format!("the chain of content {hash} is a loop"))),
             None => None,
             Some(base) => Some(
-                one(connection, by_id, [base], stored)?
+                by_row(connection, base)?
                     .ok_or_else(|| corrupt(format!("the chain of content {hash} is broken")))?,
             ),
         };
@@ -394,7 +372,12 @@ fn chain(connection: &Connection, hash: &ContentHash) -> Result<Vec<Stored>> {
     Ok(chain)
 }
 
-fn stored(row: &rusqlite::Row<'_>) -> Result<Stored> {
+fn by_row(connection: &Connection, row: i64) -> Result<Option<Stored>> {
+    let sql = "SELECT hash, size, form, depth, base, data FROM content WHERE id = ?1";
+    one(connection, sql, [row], stored)
+}
+
+fn stored(row: &Row<'_>) -> Result<Stored> {
     Ok(Stored {
         hash: hash(row, 0)?.ok_or_else(|| corrupt("a content has no hash"))?,
         size: unsigned(row, 1)?,
@@ -407,9 +390,9 @@ fn stored(row: &rusqlite::Row<'_>) -> Result<Stored> {
 
 pub(super) fn plain(blobs: &Blobs, stored: Stored) -> Result<Vec<u8>> {
     match stored.form {
-        RAW => Ok(stored.data.unwrap_or_default()),
-        ZSTD => expand(&stored.data.unwrap_or_default(), stored.size),
-        BLOB => blobs.read(&stored.hash, stored.size),
-        form => Err(corrupt(format!("content {} has form {form}", stored.hash))),
+        ContentForm::Raw => Ok(stored.data.unwrap_or_default()),
+        ContentForm::Zstd => expand(&stored.data.unwrap_or_default(), stored.size),
+        ContentForm::Blob => blobs.read(&stored.hash, stored.size),
+        form => Err(corrupt(format!("content {} has form {form:?}", stored.hash))),
     }
 }

@@ -5,12 +5,13 @@
 use rusqlite::{Connection, Row, params};
 use yard_core::{ApprovalId, ChatId, QuestionId, RunId, StepId, Timestamp, WsPath};
 
+use super::connections::Flush;
 use super::error::corrupt;
 use super::value::{self, get, limit, moment, number, unsigned};
-use super::{all, approval, desk, history, one, question};
+use super::{SqliteStore, all, approval, chat, history, one, question};
 use crate::{
-    ApprovalStatus, Change, ChangedFile, EVENT_PATHS, Event, EventRow, Mode, Result, Rider, Seq,
-    StepEvent, TerminalState,
+    ApprovalStatus, Change, ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, Mode, Result, Seq,
+    StepEvent, StepSideEffect, TerminalState,
 };
 
 const ASKED: i64 = 1;
@@ -31,7 +32,7 @@ const RUNNING: i64 = -1;
 const INTERRUPTED: i64 = -2;
 
 /// What happened that is no step.
-pub(super) enum Tidings<'a> {
+pub(super) enum NewEvent<'a> {
     Asked(ChatId, QuestionId),
     Answered(ChatId, QuestionId),
     Mode(ChatId, Mode),
@@ -57,7 +58,7 @@ struct Columns {
     paths: Option<Vec<u8>>,
 }
 
-impl Tidings<'_> {
+impl NewEvent<'_> {
     fn columns(&self) -> Columns {
         let of = |kind, chat| Columns { kind, chat: Some(chat), ..Columns::default() };
         match *self {
@@ -101,20 +102,20 @@ fn status_columns(of: Columns, id: ApprovalId, status: ApprovalStatus) -> Column
 }
 
 /// Adds an event after the newest step.
-pub(super) fn add(connection: &Connection, at: Timestamp, tidings: &Tidings<'_>) -> Result<()> {
-    add_after(connection, history::head(connection)?, at, tidings)
+pub(super) fn add(connection: &Connection, at: Timestamp, event: &NewEvent<'_>) -> Result<()> {
+    add_after(connection, history::head(connection)?, at, event)
 }
 
 fn add_after(
     connection: &Connection,
     head: Seq,
     at: Timestamp,
-    tidings: &Tidings<'_>,
+    event: &NewEvent<'_>,
 ) -> Result<()> {
     let nth = count(connection)? + 1;
     let sql = "INSERT INTO event (number, nth, at, kind, chat, question, value, paths) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    let columns = tidings.columns();
+    let columns = event.columns();
     connection.prepare_cached(sql)?.execute(params![
         number(head + nth),
         number(nth),
@@ -129,19 +130,48 @@ fn add_after(
 }
 
 /// Writes what rides with the step that was just inserted as number `head`.
-pub(super) fn ride(connection: &Connection, head: Seq, rider: &Rider) -> Result<()> {
-    match rider {
-        Rider::LeavePlan { chat, question, turn } => {
+pub(super) fn ride(connection: &Connection, head: Seq, side_effect: &StepSideEffect) -> Result<()> {
+    match side_effect {
+        StepSideEffect::LeavePlan { chat, question, turn } => {
             question::use_up(connection, *chat, *question)?;
-            desk::set_mode(connection, *chat, Mode::Build)?;
-            desk::add_turn(connection, *chat, turn)?;
-            add_after(connection, head, turn.at, &Tidings::Mode(*chat, Mode::Build))
+            chat::set_mode(connection, *chat, Mode::Build)?;
+            chat::add_turn(connection, *chat, turn)?;
+            add_after(connection, head, turn.at, &NewEvent::Mode(*chat, Mode::Build))
         }
-        Rider::Execute { approval, at } => {
+        StepSideEffect::Execute { approval, at } => {
             let chat = approval::execute(connection, head, *approval)?;
-            let done = Tidings::Concluded(chat, *approval, ApprovalStatus::Executed);
+            let done = NewEvent::Concluded(chat, *approval, ApprovalStatus::Executed);
             add_after(connection, head, *at, &done)
         }
+    }
+}
+
+impl EventLog for SqliteStore {
+    fn terminal_is(
+        &self,
+        at: Timestamp,
+        chat: ChatId,
+        run: RunId,
+        name: &str,
+        state: TerminalState,
+    ) -> Result<()> {
+        self.db.write(Flush::Later, |connection| {
+            add(connection, at, &NewEvent::Terminal(chat, run, name, state))
+        })
+    }
+
+    fn changed_outside(&self, at: Timestamp, paths: &[WsPath]) -> Result<()> {
+        self.db.write(Flush::Later, |connection| {
+            add(connection, at, &NewEvent::Outside(paths)).map(|_| ())
+        })
+    }
+
+    fn events(&self, after: u64, count: usize) -> Result<Vec<EventRow>> {
+        self.db.read_at_once(|connection| list(connection, after, count))
+    }
+
+    fn last_event(&self) -> Result<u64> {
+        self.db.glance(last)
     }
 }
 
@@ -150,11 +180,11 @@ fn count(connection: &Connection) -> Result<u64> {
     Ok(one(connection, sql, [], |row| unsigned(row, 0))?.unwrap_or(0))
 }
 
-pub(super) fn last(connection: &Connection) -> Result<u64> {
+fn last(connection: &Connection) -> Result<u64> {
     Ok(history::head(connection)? + count(connection)?)
 }
 
-pub(super) fn list(connection: &Connection, after: u64, count: usize) -> Result<Vec<EventRow>> {
+fn list(connection: &Connection, after: u64, count: usize) -> Result<Vec<EventRow>> {
     let sql = "SELECT nth FROM event WHERE number <= ?1 ORDER BY number DESC LIMIT 1";
     let before = one(connection, sql, [number(after)], |row| unsigned(row, 0))?.unwrap_or(0);
     let mut steps = steps(connection, after.saturating_sub(before), count)?.into_iter();

@@ -4,6 +4,7 @@
 
 use rusqlite::Connection;
 
+use super::content::ContentForm;
 use super::value::{get, unsigned};
 use super::{all, history, node};
 use crate::{Node, Result};
@@ -17,7 +18,9 @@ const PAGE: usize = 500;
 pub(super) fn inspect(connection: &Connection) -> Result<Vec<String>> {
     let mut problems = steps(connection)?;
     problems.extend(notes(connection)?);
-    for (sql, what) in CONTRADICTIONS {
+    let of_contents = content_contradictions();
+    let of_contents = of_contents.iter().map(|(sql, what)| (sql.as_str(), *what));
+    for (sql, what) in CONTRADICTIONS.into_iter().chain(of_contents) {
         let rows = all(connection, sql, [], |row| get::<String>(row, 0))?;
         problems.extend(rows.iter().take(TOLD).map(|row| format!("{what}: {row}")));
     }
@@ -26,7 +29,7 @@ pub(super) fn inspect(connection: &Connection) -> Result<Vec<String>> {
 }
 
 /// Queries that find nothing in a sound store, and what it means if they do. Each returns one text a row.
-const CONTRADICTIONS: [(&str, &str); 13] = [
+const CONTRADICTIONS: [(&str, &str); 10] = [
     (
         "SELECT 'change ' || c.id FROM change c LEFT JOIN step s ON s.seq = c.seq
          WHERE s.seq IS NULL OR c.id < s.first OR c.id >= s.first + s.files LIMIT 20",
@@ -82,27 +85,45 @@ const CONTRADICTIONS: [(&str, &str); 13] = [
          + (SELECT count(*) FROM file) + (SELECT count(*) FROM change WHERE version IS NOT NULL)",
         "there are names for nothing, or too few",
     ),
-    (
-        "SELECT 'content ' || k.id FROM content k LEFT JOIN content b ON b.id = k.base
-         WHERE k.form NOT BETWEEN 0 AND 6 OR (k.base IS NULL) = (k.form IN (2, 5))
-         OR (k.data IS NULL) <> (k.form IN (3, 6))
-         OR (k.base IS NOT NULL AND (b.id IS NULL OR b.depth >= k.depth)) LIMIT 20",
-        "a content is stored in no form that there is",
-    ),
-    // A purged file has no content left that only purged files name.
-    (
-        "SELECT 'file ' || f.id FROM file f JOIN change c ON c.file = f.id
-         JOIN content k ON k.id = c.content WHERE f.purged = 1 AND k.form <> 6
-         AND c.content NOT IN (SELECT o.content FROM change o JOIN file g ON g.id = o.file
-             WHERE g.purged IS NULL AND o.content IS NOT NULL) LIMIT 20",
-        "a purged file still has its content",
-    ),
-    (
-        "SELECT 'file ' || f.id FROM file f JOIN content k ON k.hash = f.content
-         WHERE f.purged IS NULL AND k.form = 6 LIMIT 20",
-        "a file that was not purged has lost its content",
-    ),
 ];
+
+/// The same about the forms of contents.
+fn content_contradictions() -> [(String, &'static str); 3] {
+    let numbers = |forms: &[ContentForm]| -> String {
+        forms.iter().map(|form| (*form as i64).to_string()).collect::<Vec<_>>().join(", ")
+    };
+    let known = numbers(&ContentForm::KNOWN);
+    let (splice, purged) = (ContentForm::Splice as i64, ContentForm::Purged as i64);
+    let without_data = numbers(&[ContentForm::Blob, ContentForm::Purged]);
+    [
+        (
+            format!(
+                "SELECT 'content ' || k.id FROM content k LEFT JOIN content b ON b.id = k.base
+                 WHERE k.form NOT IN ({known}) OR (k.base IS NULL) = (k.form = {splice})
+                 OR (k.data IS NULL) <> (k.form IN ({without_data}))
+                 OR (k.base IS NOT NULL AND (b.id IS NULL OR b.depth >= k.depth)) LIMIT 20"
+            ),
+            "a content is stored in no form that there is",
+        ),
+        // A purged file has no content left that only purged files name.
+        (
+            format!(
+                "SELECT 'file ' || f.id FROM file f JOIN change c ON c.file = f.id
+                 JOIN content k ON k.id = c.content WHERE f.purged = 1 AND k.form <> {purged}
+                 AND c.content NOT IN (SELECT o.content FROM change o JOIN file g ON g.id = o.file
+                     WHERE g.purged IS NULL AND o.content IS NOT NULL) LIMIT 20"
+            ),
+            "a purged file still has its content",
+        ),
+        (
+            format!(
+                "SELECT 'file ' || f.id FROM file f JOIN content k ON k.hash = f.content
+                 WHERE f.purged IS NULL AND k.form = {purged} LIMIT 20"
+            ),
+            "a file that was not purged has lost its content",
+        ),
+    ]
+}
 
 /// Steps are numbered without gaps, and their changes lie one after the other.
 fn steps(connection: &Connection) -> Result<Vec<String>> {

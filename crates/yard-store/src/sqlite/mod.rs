@@ -4,14 +4,14 @@
 
 mod append;
 mod approval;
+mod chat;
 mod connections;
 mod content;
-mod desk;
+mod display_name;
 mod error;
 mod event;
 mod history;
 mod inspect;
-mod log;
 mod node;
 mod packer;
 mod placement;
@@ -22,6 +22,7 @@ mod recheck;
 mod registry;
 mod schema;
 mod value;
+mod zstd_deltas;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -37,7 +38,7 @@ use crate::{
     StoreError, VersionRow,
 };
 use connections::{Connections, Flush};
-use content::{Anchor, Places};
+use content::Anchor;
 use packer::Packer;
 pub use registry::SqliteRegistry;
 
@@ -60,7 +61,6 @@ impl Default for Options {
 pub struct SqliteStore {
     db: Arc<Connections>,
     blobs: Blobs,
-    places: Places,
     packer: Packer,
 }
 
@@ -80,11 +80,11 @@ impl SqliteStore {
             Arc::new(Connections::open(dir.join("journal.db"), &schema::JOURNAL, options)?)
         };
         let packer = Packer::new(Arc::clone(&db));
-        let store = Self { packer, db, blobs, places: Places::default() };
+        let store = Self { packer, db, blobs };
         if store.db.read(history::is_unsealed)? {
             store.db.write(Flush::Now, append::seal)?;
         }
-        if store.db.read(purge::has_doomed_blobs)? {
+        if store.db.read(purge::has_pending_blobs)? {
             store.clear_blobs()?;
         }
         Ok(store)
@@ -141,18 +141,11 @@ impl Store for SqliteStore {
         if batch.steps.is_empty() && batch.contents.is_empty() {
             return self.head();
         }
-        let appended = self.db.write(Flush::Now, |connection| {
-            append::append(connection, expected, batch, &self.places, &self.blobs)
+        let head = self.db.write(Flush::Now, |connection| {
+            append::append(connection, expected, batch, &self.blobs)
         })?;
-        // A content that is only kept as a file serves nobody as a base.
-        let bytes = batch.contents.iter().filter(|prepared| prepared.kept_name().is_none());
-        let places = bytes.filter_map(|prepared| {
-            let hash = prepared.hash();
-            Some((hash, *appended.contents.get(&hash)?))
-        });
-        self.places.remember(appended.notes, places);
         self.packer.appended(batch.contents);
-        Ok(appended.head)
+        Ok(head)
     }
 
     fn prepare(
@@ -163,10 +156,7 @@ impl Store for SqliteStore {
         mut effort: Effort,
     ) -> Result<Prepared> {
         let Some(base) = base else { return self.blobs.prepare(hash, bytes, None, effort) };
-        let anchor = match self.places.get(&base.hash).and_then(Anchor::at) {
-            Some(anchor) => Some(anchor),
-            None => self.db.glance(|db| content::anchor(db, &self.blobs, &base.hash))?,
-        };
+        let anchor = self.db.glance(|db| content::anchor(db, &self.blobs, &base.hash))?;
         let against = match &anchor {
             None => None,
             Some(Anchor::Itself(depth)) => Some(Against { base, depth: *depth }),
@@ -309,15 +299,15 @@ impl Store for SqliteStore {
         self.db.glance(|connection| content::is_purged(connection, hash))
     }
 
-    fn doomed(&self) -> Result<Vec<String>> {
-        self.db.read(purge::doomed)
+    fn pending_deletions(&self) -> Result<Vec<String>> {
+        self.db.read(purge::pending_deletions)
     }
 
-    fn buried(&self, names: &[String]) -> Result<()> {
+    fn forget_deletions(&self, names: &[String]) -> Result<()> {
         if names.is_empty() {
             return Ok(());
         }
-        self.db.write(Flush::Later, |connection| purge::buried(connection, names))
+        self.db.write(Flush::Later, |connection| purge::forget_deletions(connection, names))
     }
 
     fn append_audit(&self, entry: &AuditEntry) -> Result<()> {

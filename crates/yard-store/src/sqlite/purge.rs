@@ -1,5 +1,5 @@
-//! Removing contents for good: what only purged files name is forgotten, and what stands on it is
-//! stored anew by itself first. Versions, steps and hashes stay, so that the audit chain still holds.
+//! Removing contents for good. The contents that only purged files name are erased; contents that are spliced
+//! from them are first stored by themselves. Versions, steps and hashes stay, so that the audit chain holds.
 //!
 //! A content's row stays too, without its bytes: steps name contents by row, and a row number that
 //! came to mean another content would change the past.
@@ -7,22 +7,23 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use yard_core::{ContentHash, FileId};
 
+use super::content::ContentForm;
 use super::error::corrupt;
 use super::value::{get, hash, unsigned};
 use super::{all, append, content, quotations};
 use crate::blobs::Blobs;
 use crate::traces::Traces;
-use crate::{AuditEntry, Effort, Purged, Result, StoreError};
+use crate::{AuditEntry, Effort, KeptFile, Purged, Result, StoreError};
 
-/// Bytes of contents that are looked through for what quotes them. Of more, every text that was kept goes.
+/// Most bytes of contents that are compared with kept texts. Above that, every kept text is removed.
 const LOOKED_THROUGH: u64 = 256 << 20;
 
-/// A content that no file which is left names.
-struct Condemned {
+/// A content that no remaining file names.
+struct UnreferencedContent {
     row: i64,
     hash: ContentHash,
     size: u64,
-    kept: Option<String>,
+    kept: Option<KeptFile>,
 }
 
 /// Purges removed files, and leaves the audit row of it.
@@ -33,16 +34,16 @@ pub(super) fn purge(
     entry: &AuditEntry,
 ) -> Result<Purged> {
     let rows = files.iter().map(|file| mark(connection, *file)).collect::<Result<Vec<i64>>>()?;
-    let condemned = condemned(connection, &rows)?;
-    let traces = traces(connection, blobs, &rows, &condemned)?;
-    release_dependents(connection, blobs, &condemned)?;
-    for content in &condemned {
+    let unreferenced = unreferenced_contents(connection, &rows)?;
+    let traces = traces(connection, blobs, &rows, &unreferenced)?;
+    release_dependents(connection, blobs, &unreferenced)?;
+    for content in &unreferenced {
         erase(connection, content)?;
     }
     quotations::forget(connection, &traces, entry)?;
     append::note(connection, entry)?;
-    let bytes = condemned.iter().map(|content| content.size).sum();
-    let mut contents: Vec<ContentHash> = condemned.iter().map(|content| content.hash).collect();
+    let bytes = unreferenced.iter().map(|content| content.size).sum();
+    let mut contents: Vec<ContentHash> = unreferenced.iter().map(|content| content.hash).collect();
     contents.sort_unstable();
     Ok(Purged { contents, bytes })
 }
@@ -57,39 +58,43 @@ fn mark(connection: &Connection, file: FileId) -> Result<i64> {
 }
 
 /// The contents of these files that only purged files name.
-fn condemned(connection: &Connection, files: &[i64]) -> Result<Vec<Condemned>> {
+fn unreferenced_contents(
+    connection: &Connection,
+    files: &[i64],
+) -> Result<Vec<UnreferencedContent>> {
     // One pass over all changes: there is no index by content, because a step would pay for it.
-    let sql = "SELECT k.id, k.hash, k.size, CASE k.form WHEN 4 THEN CAST(k.data AS TEXT) END
-               FROM content k WHERE k.form <> 6 AND k.id IN (
+    let sql = "SELECT k.id, k.hash, k.size, k.form, CASE WHEN k.form IN (?3, ?4) THEN k.data END
+               FROM content k WHERE k.form <> ?2 AND k.id IN (
                    SELECT c.content FROM change c WHERE c.file IN (SELECT value FROM json_each(?1))
                    EXCEPT
                    SELECT c.content FROM change c JOIN file f ON f.id = c.file
                    WHERE f.purged IS NULL AND c.content IS NOT NULL
                ) ORDER BY k.id";
-    all(connection, sql, [rows_as_json(files)], |row| {
-        Ok(Condemned {
+    let forms = [ContentForm::Purged, ContentForm::Kept, ContentForm::Evictable];
+    all(connection, sql, params![rows_as_json(files), forms[0], forms[1], forms[2]], |row| {
+        Ok(UnreferencedContent {
             row: get(row, 0)?,
             hash: hash(row, 1)?.ok_or_else(|| corrupt("a content has no hash"))?,
             size: unsigned(row, 2)?,
-            kept: get(row, 3)?,
+            kept: content::kept_file(row, 3)?,
         })
     })
 }
 
-/// What the contents that go, and the files that had them, are recognized by.
+/// The traces by which the purged contents, and the files that had them, are recognized in other texts.
 fn traces(
     connection: &Connection,
     blobs: &Blobs,
     files: &[i64],
-    condemned: &[Condemned],
+    unreferenced: &[UnreferencedContent],
 ) -> Result<Traces> {
     let mut traces = Traces::default();
     for path in paths(connection, files)? {
         traces.add_path(&path);
     }
-    let too_much = condemned.iter().map(|content| content.size).sum::<u64>() > LOOKED_THROUGH;
+    let too_much = unreferenced.iter().map(|content| content.size).sum::<u64>() > LOOKED_THROUGH;
     let mut before = Vec::new();
-    for content in condemned {
+    for content in unreferenced {
         if too_much || content.kept.is_some() {
             traces.add_unknown();
             break;
@@ -123,13 +128,13 @@ fn paths(connection: &Connection, files: &[i64]) -> Result<Vec<Vec<u8>>> {
     Ok(topmost)
 }
 
-/// Stores by themselves the contents that stay and are made from condemned ones.
+/// Stores by themselves the remaining contents that are spliced from unreferenced ones.
 fn release_dependents(
     connection: &Connection,
     blobs: &Blobs,
-    condemned: &[Condemned],
+    unreferenced: &[UnreferencedContent],
 ) -> Result<()> {
-    let rows: Vec<i64> = condemned.iter().map(|content| content.row).collect();
+    let rows: Vec<i64> = unreferenced.iter().map(|content| content.row).collect();
     let sql = "SELECT id, hash FROM content WHERE base IN (SELECT value FROM json_each(?1))
                AND id NOT IN (SELECT value FROM json_each(?1))";
     let dependents = all(connection, sql, [rows_as_json(&rows)], |row| {
@@ -140,42 +145,48 @@ fn release_dependents(
         let bytes = content::bytes(connection, blobs, &hash)?
             .ok_or_else(|| corrupt(format!("content {hash} stands on one that is not there")))?;
         let plain = blobs.prepare(hash, &bytes, None, Effort::Thorough)?;
-        content::stand_alone(connection, row, &plain)?;
+        content::replace_form(connection, row, &plain)?;
     }
     Ok(())
 }
 
-fn erase(connection: &Connection, content: &Condemned) -> Result<()> {
+fn erase(connection: &Connection, content: &UnreferencedContent) -> Result<()> {
     // Any large content may have left a blob, also one whose step never came.
     if Blobs::may_hold(content.size) {
-        doom(connection, &content.hash, None)?;
+        add_pending_deletion(connection, &content.hash, None)?;
     }
     if content.kept.is_some() {
-        doom(connection, &content.hash, content.kept.as_deref())?;
+        add_pending_deletion(connection, &content.hash, content.kept.as_ref())?;
     }
-    let sql = "UPDATE content SET form = 6, depth = 0, base = NULL, data = NULL WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute([content.row])?;
+    let sql = "UPDATE content SET form = ?2, depth = 0, base = NULL, data = NULL WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute(params![content.row, ContentForm::Purged])?;
     Ok(())
 }
 
-/// Notes that a file which held a content is to be removed: a blob, or one that the kernel keeps.
-pub(super) fn doom(connection: &Connection, hash: &ContentHash, kept: Option<&str>) -> Result<()> {
+/// Records that a file which held a content is to be deleted: a blob, or a file of the kernel's.
+pub(super) fn add_pending_deletion(
+    connection: &Connection,
+    hash: &ContentHash,
+    kept: Option<&KeptFile>,
+) -> Result<()> {
     let sql = "INSERT INTO doomed (hash, kept) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-    connection.prepare_cached(sql)?.execute(params![hash.as_bytes(), kept.unwrap_or_default()])?;
+    let name = kept.map_or("", |file| file.name.as_str());
+    connection.prepare_cached(sql)?.execute(params![hash.as_bytes(), name])?;
     Ok(())
 }
 
-/// Removes the blobs of purged contents, unless somebody has brought such a content again. In a
-/// transaction, so that nobody stores a content whose blob is just going.
+/// Deletes the blobs of purged contents, except of those that were stored again since. It runs in a write
+/// transaction, so that no append can store a content whose blob is being deleted.
 pub(super) fn clear_blobs(connection: &Connection, blobs: &Blobs) -> Result<()> {
     let sql = "SELECT d.hash, c.form FROM doomed d LEFT JOIN content c ON c.hash = d.hash
                WHERE d.kept = ''";
-    let doomed = all(connection, sql, [], |row| {
-        let hash = hash(row, 0)?.ok_or_else(|| corrupt("a doomed blob has no name"))?;
-        Ok((hash, get::<Option<i64>>(row, 1)?))
+    let pending = all(connection, sql, [], |row| {
+        let hash =
+            hash(row, 0)?.ok_or_else(|| corrupt("a blob that is to be deleted has no name"))?;
+        Ok((hash, get::<Option<ContentForm>>(row, 1)?))
     })?;
-    for (hash, form) in doomed {
-        if form != Some(content::BLOB) {
+    for (hash, form) in pending {
+        if form != Some(ContentForm::Blob) {
             blobs.remove(&hash)?;
         }
         let sql = "DELETE FROM doomed WHERE hash = ?1 AND kept = ''";
@@ -184,19 +195,19 @@ pub(super) fn clear_blobs(connection: &Connection, blobs: &Blobs) -> Result<()> 
     Ok(())
 }
 
-/// Whether blobs of purged contents are still to be removed: a crash may have come first.
-pub(super) fn has_doomed_blobs(connection: &Connection) -> Result<bool> {
+/// Whether blobs of purged contents are still to be deleted, as after a crash.
+pub(super) fn has_pending_blobs(connection: &Connection) -> Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM doomed WHERE kept = '')";
     Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
-/// The kernel's files that are to be removed.
-pub(super) fn doomed(connection: &Connection) -> Result<Vec<String>> {
+/// The kernel's files that are to be deleted.
+pub(super) fn pending_deletions(connection: &Connection) -> Result<Vec<String>> {
     all(connection, "SELECT kept FROM doomed WHERE kept <> '' ORDER BY kept", [], |row| get(row, 0))
 }
 
-/// Forgets files that the kernel removed.
-pub(super) fn buried(connection: &Connection, names: &[String]) -> Result<()> {
+/// Forgets files that the kernel has deleted.
+pub(super) fn forget_deletions(connection: &Connection, names: &[String]) -> Result<()> {
     let mut statement = connection.prepare_cached("DELETE FROM doomed WHERE kept = ?1")?;
     for name in names.iter().filter(|name| !name.is_empty()) {
         statement.execute([name])?;

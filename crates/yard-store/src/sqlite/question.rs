@@ -3,10 +3,15 @@
 use rusqlite::{Connection, Row, params};
 use yard_core::{ChatId, ContentHash, QuestionId, WsPath};
 
+use super::connections::Flush;
 use super::error::corrupt;
+use super::event::{self, NewEvent};
 use super::value::{self, get, limit, moment};
-use super::{all, one};
-use crate::{Given, NewQuestion, Question, QuestionFilter, Result, StoreError};
+use super::{SqliteStore, all, append, chat, one};
+use crate::{
+    AuditEntry, Given, NewQuestion, NewTurn, Question, QuestionFilter, QuestionStore, Result,
+    StoreError,
+};
 
 macro_rules! questions {
     ($rest:literal) => {
@@ -18,7 +23,46 @@ macro_rules! questions {
     };
 }
 
-pub(super) fn insert(connection: &Connection, asked: &NewQuestion) -> Result<()> {
+impl QuestionStore for SqliteStore {
+    fn ask(&self, asked: &NewQuestion, turn: &NewTurn, audit: &AuditEntry) -> Result<()> {
+        self.db.write(Flush::Now, |connection| {
+            insert(connection, asked)?;
+            chat::add_turn(connection, asked.chat, turn)?;
+            event::add(connection, asked.at, &NewEvent::Asked(asked.chat, asked.id))?;
+            append::note(connection, audit)
+        })
+    }
+
+    fn answer(
+        &self,
+        id: QuestionId,
+        given: &Given,
+        turn: &NewTurn,
+        audit: &AuditEntry,
+    ) -> Result<()> {
+        self.db.write(Flush::Now, |connection| {
+            let chat = give(connection, id, given)?;
+            chat::add_turn(connection, chat, turn)?;
+            event::add(connection, given.at, &NewEvent::Answered(chat, id))?;
+            append::note(connection, audit)
+        })
+    }
+
+    fn question(&self, id: QuestionId) -> Result<Option<Question>> {
+        self.db.glance(|connection| by_id(connection, id))
+    }
+
+    fn questions(
+        &self,
+        filter: &QuestionFilter,
+        before: Option<QuestionId>,
+        count: usize,
+    ) -> Result<Vec<Question>> {
+        self.db.read(|connection| list(connection, filter, before, count))
+    }
+}
+
+fn insert(connection: &Connection, asked: &NewQuestion) -> Result<()> {
     let sql = "INSERT INTO question (uuid, chat, asked_by, at, form, plans) \
                SELECT ?1, id, ?3, ?4, ?5, ?6 FROM chat WHERE uuid = ?2";
     let made = connection.prepare_cached(sql)?.execute(params![
@@ -36,7 +80,7 @@ pub(super) fn insert(connection: &Connection, asked: &NewQuestion) -> Result<()>
 }
 
 /// Writes an answer where there is none yet; the question's chat.
-pub(super) fn give(connection: &Connection, id: QuestionId, given: &Given) -> Result<ChatId> {
+fn give(connection: &Connection, id: QuestionId, given: &Given) -> Result<ChatId> {
     let sql = "UPDATE question SET answers = ?2, answered_by = ?3, via = ?4, answered_at = ?5 \
                WHERE uuid = ?1 AND answers IS NULL \
                RETURNING (SELECT uuid FROM chat WHERE chat.id = question.chat)";
@@ -61,18 +105,18 @@ pub(super) fn use_up(connection: &Connection, chat: ChatId, id: QuestionId) -> R
     }
 }
 
-pub(super) fn by_id(connection: &Connection, id: QuestionId) -> Result<Option<Question>> {
+fn by_id(connection: &Connection, id: QuestionId) -> Result<Option<Question>> {
     one(connection, questions!("WHERE q.uuid = ?1"), [id.as_bytes()], question)
 }
 
-pub(super) fn list(
+fn list(
     connection: &Connection,
     filter: &QuestionFilter,
     before: Option<QuestionId>,
     count: usize,
 ) -> Result<Vec<Question>> {
     let sql = questions!(
-        "WHERE q.id < COALESCE((SELECT id FROM question WHERE uuid = ?1), 9223372036854775807) \
+        "WHERE q.id < COALESCE((SELECT id FROM question WHERE uuid = ?1), ?6) \
          AND (?2 IS NULL OR (q.answers IS NOT NULL) = ?2) AND (?3 IS NULL OR q.asked_by = ?3) \
          AND (?4 IS NULL OR c.uuid = ?4) ORDER BY q.id DESC LIMIT ?5"
     );
@@ -82,6 +126,7 @@ pub(super) fn list(
         filter.asked_by,
         filter.chat.as_ref().map(ChatId::as_bytes),
         limit(count),
+        value::AFTER_NEWEST,
     ];
     all(connection, sql, wanted, question)
 }

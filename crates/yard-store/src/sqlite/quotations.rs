@@ -4,7 +4,7 @@
 use rusqlite::{Connection, params};
 use yard_core::{ApprovalId, ChatId};
 
-use super::event::{self, Tidings};
+use super::event::{self, NewEvent};
 use super::value::{self, get};
 use super::{all, one};
 use crate::traces::Traces;
@@ -96,7 +96,7 @@ fn deny(connection: &Connection, row: i64, entry: &AuditEntry) -> Result<()> {
     )?;
     match denied {
         Some((id, chat)) => {
-            event::add(connection, entry.at, &Tidings::Decided(chat, id, ApprovalStatus::Denied))
+            event::add(connection, entry.at, &NewEvent::Decided(chat, id, ApprovalStatus::Denied))
         }
         None => Ok(()),
     }

@@ -56,8 +56,8 @@ fn check(
     row: i64,
     stored: Stored,
 ) -> Result<ContentCheck> {
-    if let Some(name) = stored.kept_name()? {
-        return Ok(ContentCheck::Kept(name));
+    if let Some(file) = stored.kept_file()? {
+        return Ok(ContentCheck::Kept(file));
     }
     let (hash, size, depth) = (stored.hash, stored.size, stored.depth);
     let mut made = match stored.base {

@@ -5,21 +5,44 @@
 //! only the state after it (the one before is its predecessor's), and a step's audit row is part of
 //! the step's.
 
+use std::path::Path;
+
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::zstd_deltas;
 use crate::{Result, StoreError};
 
 /// How a database came to be: version n is what the first n of its migrations make of an empty one.
 #[derive(Debug)]
 pub(super) struct Schema {
-    migrations: &'static [&'static str],
+    migrations: &'static [Migration],
 }
+
+#[derive(Debug)]
+enum Migration {
+    Sql(&'static str),
+    /// Changes rows of the database in that folder. It uses the program's own queries, so it comes after every
+    /// migration that changes a table of theirs.
+    Rows(fn(&Connection, &Path) -> Result<()>),
+}
+use Migration::{Rows, Sql};
 
 /// A workspace's journal.
 pub(super) const JOURNAL: Schema = Schema {
     migrations: &[
-        FIRST, PURGING, DESK, APPROVALS, RUNS, TERMINALS, ROOTS, FORMULAS, PLACEMENTS, CLAIMS,
-        NAMES,
+        Sql(FIRST),
+        Sql(PURGING),
+        Sql(DESK),
+        Sql(APPROVALS),
+        Sql(RUNS),
+        Sql(TERMINALS),
+        Sql(ROOTS),
+        Sql(FORMULAS),
+        Sql(PLACEMENTS),
+        Sql(CLAIMS),
+        Sql(NAMES),
+        Sql(RETENTION),
+        Rows(zstd_deltas::re_encode),
     ],
 };
 /// Events of a kind that an older program takes for damage.
@@ -82,8 +105,14 @@ CREATE TABLE display_name (
 ) STRICT, WITHOUT ROWID;
 ";
 
+const RETENTION: &str = "
+-- Whether a kept file may be evicted is a form of its own (7). Before, only the file's name said it.
+UPDATE content SET form = 7 WHERE form = 4 AND instr(data, CAST('-output-' AS BLOB)) > 0;
+";
+
 /// The people of a server.
-pub(super) const PEOPLE: Schema = Schema { migrations: &[FIRST_PEOPLE, OWNERS_KEYS, KEY_TOOLSETS] };
+pub(super) const PEOPLE: Schema =
+    Schema { migrations: &[Sql(FIRST_PEOPLE), Sql(OWNERS_KEYS), Sql(KEY_TOOLSETS)] };
 
 const OWNERS_KEYS: &str = "
 -- Keys go with the owner who made them.
@@ -186,9 +215,9 @@ CREATE TABLE named (
     row INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- A content. `data` is by `form`: its bytes, compressed bytes, a delta against row `base`, nothing
--- (it is a blob), the name under which the kernel keeps it, a splice of row `base`, or nothing (it was
--- purged).
+-- A content. `data` is by `form`: its bytes, compressed bytes, bytes compressed against row `base` (not any
+-- more), nothing (it is a blob), the name under which the kernel keeps it, a splice of row `base`, or nothing
+-- (it was purged).
 CREATE TABLE content (
     id INTEGER PRIMARY KEY,
     hash BLOB NOT NULL,
@@ -336,7 +365,7 @@ const PURGING: &str = "
 -- Not NULL once a removed file was purged: it cannot come back.
 ALTER TABLE file ADD COLUMN purged INTEGER;
 
--- Files whose contents were purged and that are still to be removed: the blob of `hash` where `kept`
+-- Pending deletions: files whose contents were purged and that are still to be deleted: the blob of `hash` where `kept`
 -- is empty, else the file that the kernel keeps under that name.
 CREATE TABLE doomed (
     hash BLOB NOT NULL,
@@ -429,7 +458,7 @@ impl Schema {
 
     /// Brings a database, even an empty one, to this program's format. Only the process that holds
     /// the opening lock calls this.
-    pub(super) fn migrate(&self, connection: &mut Connection) -> Result<()> {
+    pub(super) fn migrate(&self, connection: &mut Connection, database: &Path) -> Result<()> {
         let (found, known) = (format(connection)?, self.format());
         if found > known {
             return Err(StoreError::Format { found, known });
@@ -439,7 +468,12 @@ impl Schema {
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for migration in self.migrations.iter().skip(found as usize) {
-            transaction.execute_batch(migration)?;
+            match migration {
+                Sql(statements) => transaction.execute_batch(statements)?,
+                Rows(change) => {
+                    change(&transaction, database.parent().unwrap_or(Path::new(".")))?;
+                }
+            }
         }
         transaction.pragma_update(None, "user_version", known)?;
         Ok(transaction.commit()?)

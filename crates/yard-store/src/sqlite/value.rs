@@ -10,6 +10,9 @@ use yard_core::{
 use super::error::corrupt;
 use crate::{ApprovalStatus, Formula, Mode, Result, Scope, TurnKind, Via};
 
+/// A row number above every one that there is.
+pub(super) const AFTER_NEWEST: i64 = i64::MAX;
+
 pub(super) const LIVING: i64 = 1;
 const JSON: i64 = 1 << 1;
 const SAME_PATH: i64 = 1 << 2;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 #![allow(clippy::disallowed_methods, reason = "tests look at files and at the clock")]
 
+mod older;
 mod tampered;
 
 use std::path::Path;
@@ -11,7 +12,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 use yard_core::{ContentHash, FileId, WsPath};
 use yard_store::sqlite::Options;
-use yard_store::{Batch, Desk, Effort, SqliteStore, Store, StoreError};
+use yard_store::{ApprovalStore, Batch, Effort, EventLog, SqliteStore, Store, StoreError};
 use yard_testkit::alike::assert_alike;
 use yard_testkit::{FakeWorld, Scribe, rival};
 

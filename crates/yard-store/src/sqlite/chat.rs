@@ -1,20 +1,16 @@
-//! The desk in the same database: chats and their turns. Questions are in `question.rs`, approvals in
-//! `approval.rs`, the sequence of events in `event.rs`.
+//! Chats and their turns.
 
 use rusqlite::{Connection, Row, params};
-use yard_core::{
-    ApprovalId, ChatId, FileId, Name, ProcessId, QuestionId, RunId, Timestamp, WsPath,
-};
+use yard_core::{ChatId, Name};
 
 use super::connections::Flush;
 use super::error::corrupt;
-use super::event::{self, Tidings};
+use super::event::{self, NewEvent};
 use super::value::{self, get, limit, moment, number, unsigned};
-use super::{SqliteStore, all, append, approval, one, question};
+use super::{SqliteStore, all, append, one};
 use crate::{
-    Approval, ApprovalFilter, ApprovalStatus, AuditEntry, Chat, Desk, EventRow, Given, Grant, Mode,
-    NewApproval, NewChat, NewDecision, NewQuestion, NewTurn, Question, QuestionFilter, Request,
-    Result, StoreError, TerminalState, Turn, TurnKind, chat_file_name,
+    ApprovalStatus, AuditEntry, Chat, ChatStore, Mode, NewChat, NewTurn, Result, StoreError, Turn,
+    TurnKind, chat_file_name,
 };
 
 macro_rules! chats {
@@ -26,7 +22,7 @@ macro_rules! chats {
     };
 }
 
-impl Desk for SqliteStore {
+impl ChatStore for SqliteStore {
     fn make_chat(&self, chat: &NewChat, audit: &AuditEntry) -> Result<Chat> {
         self.db.write(Flush::Now, |connection| make_chat(connection, chat, audit))
     }
@@ -39,7 +35,7 @@ impl Desk for SqliteStore {
             if connection.prepare_cached(sql)?.execute(values)? == 0 {
                 return Err(no_chat(id));
             }
-            event::add(connection, audit.at, &Tidings::Renamed(id))?;
+            event::add(connection, audit.at, &NewEvent::Renamed(id))?;
             append::note(connection, audit)
         })
     }
@@ -47,28 +43,7 @@ impl Desk for SqliteStore {
     fn remove_chat(&self, id: ChatId, audit: &AuditEntry) -> Result<()> {
         self.db.write(Flush::Now, |connection| {
             remove_chat(connection, id)?;
-            event::add(connection, audit.at, &Tidings::Removed(id))?;
-            append::note(connection, audit)
-        })
-    }
-
-    fn display_name(&self, file: FileId) -> Result<Option<String>> {
-        let sql = "SELECT name FROM display_name WHERE file = ?1";
-        self.db.glance(|connection| one(connection, sql, [file.as_bytes()], |row| get(row, 0)))
-    }
-
-    fn set_display_name(&self, file: FileId, name: Option<&str>, audit: &AuditEntry) -> Result<()> {
-        self.db.write(Flush::Now, |connection| {
-            match name {
-                Some(name) => {
-                    let sql = "INSERT OR REPLACE INTO display_name (file, name) VALUES (?1, ?2)";
-                    connection.prepare_cached(sql)?.execute(params![file.as_bytes(), name])?
-                }
-                None => {
-                    let sql = "DELETE FROM display_name WHERE file = ?1";
-                    connection.prepare_cached(sql)?.execute([file.as_bytes()])?
-                }
-            };
+            event::add(connection, audit.at, &NewEvent::Removed(id))?;
             append::note(connection, audit)
         })
     }
@@ -88,18 +63,19 @@ impl Desk for SqliteStore {
 
     fn chats(&self, before: Option<ChatId>, count: usize) -> Result<Vec<Chat>> {
         let sql = chats!(
-            "WHERE id < COALESCE((SELECT id FROM chat WHERE uuid = ?1), 9223372036854775807) \
+            "WHERE id < COALESCE((SELECT id FROM chat WHERE uuid = ?1), ?3) \
              ORDER BY id DESC LIMIT ?2"
         );
         let before = before.as_ref().map(ChatId::as_bytes);
-        self.db.read(|connection| all(connection, sql, params![before, limit(count)], chat))
+        let bounds = params![before, limit(count), value::AFTER_NEWEST];
+        self.db.read(|connection| all(connection, sql, bounds, chat))
     }
 
     fn set_mode(&self, chat: ChatId, mode: Mode, turn: &NewTurn, audit: &AuditEntry) -> Result<()> {
         self.db.write(Flush::Now, |connection| {
             set_mode(connection, chat, mode)?;
             add_turn(connection, chat, turn)?;
-            event::add(connection, turn.at, &Tidings::Mode(chat, mode))?;
+            event::add(connection, turn.at, &NewEvent::Mode(chat, mode))?;
             append::note(connection, audit)
         })
     }
@@ -107,7 +83,7 @@ impl Desk for SqliteStore {
     fn post(&self, chat: ChatId, turn: &NewTurn) -> Result<u64> {
         self.db.write(Flush::Now, |connection| {
             let posted = add_turn(connection, chat, turn)?;
-            event::add(connection, turn.at, &Tidings::Posted(chat, posted))?;
+            event::add(connection, turn.at, &NewEvent::Posted(chat, posted))?;
             Ok(posted)
         })
     }
@@ -134,178 +110,6 @@ impl Desk for SqliteStore {
     fn transcript(&self, chat: ChatId) -> Result<Option<String>> {
         self.db.read_at_once(|connection| transcript(connection, chat))
     }
-
-    fn ask(&self, asked: &NewQuestion, turn: &NewTurn, audit: &AuditEntry) -> Result<()> {
-        self.db.write(Flush::Now, |connection| {
-            question::insert(connection, asked)?;
-            add_turn(connection, asked.chat, turn)?;
-            event::add(connection, asked.at, &Tidings::Asked(asked.chat, asked.id))?;
-            append::note(connection, audit)
-        })
-    }
-
-    fn answer(
-        &self,
-        id: QuestionId,
-        given: &Given,
-        turn: &NewTurn,
-        audit: &AuditEntry,
-    ) -> Result<()> {
-        self.db.write(Flush::Now, |connection| {
-            let chat = question::give(connection, id, given)?;
-            add_turn(connection, chat, turn)?;
-            event::add(connection, given.at, &Tidings::Answered(chat, id))?;
-            append::note(connection, audit)
-        })
-    }
-
-    fn question(&self, id: QuestionId) -> Result<Option<Question>> {
-        self.db.glance(|connection| question::by_id(connection, id))
-    }
-
-    fn questions(
-        &self,
-        filter: &QuestionFilter,
-        before: Option<QuestionId>,
-        count: usize,
-    ) -> Result<Vec<Question>> {
-        self.db.read(|connection| question::list(connection, filter, before, count))
-    }
-
-    fn request(&self, asked: &NewApproval, turn: &NewTurn, audit: &AuditEntry) -> Result<()> {
-        self.db.write(Flush::Now, |connection| {
-            approval::insert(connection, asked)?;
-            add_turn(connection, asked.chat, turn)?;
-            event::add(connection, asked.at, &Tidings::Requested(asked.chat, asked.id))?;
-            append::note(connection, audit)
-        })
-    }
-
-    fn decide(&self, made: &NewDecision<'_>, turn: &NewTurn, audit: &AuditEntry) -> Result<()> {
-        let (id, at) = (made.id, made.decision.at);
-        let status = match made.decision.approves {
-            true => ApprovalStatus::Approved,
-            false => ApprovalStatus::Denied,
-        };
-        self.db.write(Flush::Now, |connection| {
-            let chat = approval::decide(connection, made)?;
-            made.grant.map_or(Ok(()), |grant| approval::grant(connection, grant))?;
-            add_turn(connection, chat, turn)?;
-            event::add(connection, at, &Tidings::Decided(chat, id, status))?;
-            append::note(connection, audit)
-        })
-    }
-
-    fn claim(
-        &self,
-        id: ApprovalId,
-        before: Option<ProcessId>,
-        claimant: Option<ProcessId>,
-    ) -> Result<()> {
-        self.db.write(Flush::Now, |connection| approval::claim(connection, id, before, claimant))
-    }
-
-    fn close(&self, id: ApprovalId, status: ApprovalStatus, audit: &AuditEntry) -> Result<()> {
-        self.db.write(Flush::Now, |connection| {
-            let chat = approval::close(connection, id, status)?;
-            event::add(connection, audit.at, &Tidings::Concluded(chat, id, status))?;
-            append::note(connection, audit)
-        })
-    }
-
-    fn renew(
-        &self,
-        id: ApprovalId,
-        request: &Request,
-        turn: &NewTurn,
-        audit: &AuditEntry,
-    ) -> Result<()> {
-        self.db.write(Flush::Now, |connection| {
-            let chat = approval::renew(connection, id, request)?;
-            add_turn(connection, chat, turn)?;
-            event::add(connection, turn.at, &Tidings::Requested(chat, id))?;
-            append::note(connection, audit)
-        })
-    }
-
-    fn start(&self, id: ApprovalId, run: RunId) -> Result<()> {
-        self.db.write(Flush::Now, |connection| approval::start(connection, id, run))
-    }
-
-    fn reword(&self, id: ApprovalId, reason: &str) -> Result<()> {
-        self.db.write(Flush::Later, |connection| approval::reword(connection, id, reason))
-    }
-
-    fn conclude(
-        &self,
-        id: ApprovalId,
-        status: ApprovalStatus,
-        answer: &str,
-        at: Timestamp,
-    ) -> Result<()> {
-        self.db.write(Flush::Now, |connection| {
-            match approval::conclude(connection, id, status, answer)? {
-                Some(chat) => event::add(connection, at, &Tidings::Concluded(chat, id, status)),
-                None => Ok(()),
-            }
-        })
-    }
-
-    fn approval(&self, id: ApprovalId) -> Result<Option<Approval>> {
-        self.db.glance(|connection| approval::by_id(connection, id))
-    }
-
-    fn approvals(
-        &self,
-        filter: &ApprovalFilter,
-        before: Option<ApprovalId>,
-        count: usize,
-    ) -> Result<Vec<Approval>> {
-        self.db.read(|connection| approval::list(connection, filter, before, count))
-    }
-
-    fn grants(&self, chat: Option<ChatId>) -> Result<Vec<Grant>> {
-        self.db.read(|connection| approval::grants(connection, chat))
-    }
-
-    fn policy(&self) -> Result<Option<String>> {
-        self.db.glance(approval::policy)
-    }
-
-    fn set_policy(&self, text: &str, saved: Option<&[Grant]>, audit: &AuditEntry) -> Result<()> {
-        self.db.write(Flush::Now, |connection| {
-            approval::set_policy(connection, text)?;
-            saved.map_or(Ok(()), |saved| approval::replace_saved(connection, saved))?;
-            append::note(connection, audit)
-        })
-    }
-
-    fn terminal_is(
-        &self,
-        at: Timestamp,
-        chat: ChatId,
-        run: RunId,
-        name: &str,
-        state: TerminalState,
-    ) -> Result<()> {
-        self.db.write(Flush::Later, |connection| {
-            event::add(connection, at, &Tidings::Terminal(chat, run, name, state))
-        })
-    }
-
-    fn changed_outside(&self, at: Timestamp, paths: &[WsPath]) -> Result<()> {
-        self.db.write(Flush::Later, |connection| {
-            event::add(connection, at, &Tidings::Outside(paths)).map(|_| ())
-        })
-    }
-
-    fn events(&self, after: u64, count: usize) -> Result<Vec<EventRow>> {
-        self.db.read_at_once(|connection| event::list(connection, after, count))
-    }
-
-    fn last_event(&self) -> Result<u64> {
-        self.db.glance(event::last)
-    }
 }
 
 fn make_chat(connection: &Connection, chat: &NewChat, audit: &AuditEntry) -> Result<Chat> {
@@ -328,7 +132,7 @@ fn make_chat(connection: &Connection, chat: &NewChat, audit: &AuditEntry) -> Res
         chat.header.len() as i64,
         chat.header,
     ])?;
-    event::add(connection, chat.at, &Tidings::Made(chat.id))?;
+    event::add(connection, chat.at, &NewEvent::Made(chat.id))?;
     append::note(connection, audit)?;
     by_id(connection, chat.id)?.ok_or_else(|| corrupt("a chat is gone as soon as it is made"))
 }

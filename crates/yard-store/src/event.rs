@@ -1,0 +1,197 @@
+//! What happened in a workspace, in one sequence: steps and everything else that clients are told of.
+
+use yard_core::op::ChangeSummary;
+use yard_core::{ApprovalId, Author, ChatId, FileId, QuestionId, RunId, StepId, Timestamp, WsPath};
+
+use crate::{ApprovalStatus, Mode, Result};
+
+/// Most changed paths that one event names; the step itself has them all.
+pub const EVENT_PATHS: usize = 50;
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventRow {
+    /// Its number: 1, 2, 3 and so on, steps and other events together, without gaps.
+    pub number: u64,
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub what: Event,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Files were changed by a step.
+    Step(StepEvent),
+    /// A person is asked.
+    Asked {
+        /// In this chat.
+        chat: ChatId,
+        /// This.
+        question: QuestionId,
+    },
+    /// A person answered.
+    Answered {
+        /// In this chat.
+        chat: ChatId,
+        /// This.
+        question: QuestionId,
+    },
+    /// A chat's mode changed.
+    ModeChanged {
+        /// The chat.
+        chat: ChatId,
+        /// What it is now.
+        mode: Mode,
+    },
+    /// A chat was made.
+    ChatMade {
+        /// The chat.
+        chat: ChatId,
+    },
+    /// A chat has another title.
+    ChatRenamed {
+        /// The chat.
+        chat: ChatId,
+    },
+    /// A chat was removed, with its transcript.
+    ChatRemoved {
+        /// The chat.
+        chat: ChatId,
+    },
+    /// A message was posted.
+    Posted {
+        /// In this chat.
+        chat: ChatId,
+        /// Its turn.
+        turn: u64,
+    },
+    /// A person is asked whether something may happen, or is asked again.
+    Requested {
+        /// In this chat.
+        chat: ChatId,
+        /// This.
+        approval: ApprovalId,
+    },
+    /// A person said yes or no.
+    Decided {
+        /// In this chat.
+        chat: ChatId,
+        /// To this.
+        approval: ApprovalId,
+        /// Approved or denied.
+        status: ApprovalStatus,
+    },
+    /// What was approved was done, or could not be.
+    Concluded {
+        /// In this chat.
+        chat: ChatId,
+        /// This.
+        approval: ApprovalId,
+        /// Executed or failed.
+        status: ApprovalStatus,
+    },
+    /// A terminal was opened, or is over.
+    Terminal {
+        /// In this chat.
+        chat: ChatId,
+        /// Its run.
+        run: RunId,
+        /// What its chat calls it.
+        name: String,
+        /// What became of it.
+        state: TerminalState,
+    },
+    /// Files changed on disk without us. Nothing was recorded yet.
+    ChangedOutside {
+        /// Some of them: at most [`EVENT_PATHS`].
+        paths: Vec<WsPath>,
+    },
+}
+
+/// What became of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TerminalState {
+    /// Its program runs.
+    Running,
+    /// Its program ended with this code: 128 and the signal's number if a signal ended it.
+    Ended(i32),
+    /// The server ended while its program ran.
+    Interrupted,
+}
+
+impl TerminalState {
+    /// One word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Ended(_) => "ended",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// What its program ended with.
+    pub fn exit_code(self) -> Option<i32> {
+        match self {
+            Self::Ended(code) => Some(code),
+            Self::Running | Self::Interrupted => None,
+        }
+    }
+}
+
+/// A step, as an event tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepEvent {
+    /// The step.
+    pub id: StepId,
+    /// Who, as history names them.
+    pub author: Author,
+    /// Who, as the audit chain names them.
+    pub actor: String,
+    /// The operation.
+    pub verb: String,
+    /// The step that it undid.
+    pub undoes: Option<StepId>,
+    /// How many files it changed.
+    pub files: u64,
+    /// The first of them: at most [`EVENT_PATHS`].
+    pub changes: Vec<ChangedFile>,
+}
+
+/// One file that a step changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// The file.
+    pub file: FileId,
+    /// Its path after the step; of a removed one, before.
+    pub path: WsPath,
+    /// What happened to it.
+    pub summary: ChangeSummary,
+}
+
+/// The events of one workspace, in the same database as its journal. Most are written by what they are about, in the
+/// same transaction.
+///
+/// **Crash notes.** `changed_outside` and `terminal_is` may lose their newest rows in a crash. Everything else reads,
+/// and returns at most `limit` rows.
+pub trait EventLog: Send + Sync {
+    /// Says that files changed on disk without us.
+    fn changed_outside(&self, at: Timestamp, paths: &[WsPath]) -> Result<()>;
+
+    /// Says what became of a terminal.
+    fn terminal_is(
+        &self,
+        at: Timestamp,
+        chat: ChatId,
+        run: RunId,
+        name: &str,
+        state: TerminalState,
+    ) -> Result<()>;
+
+    /// Events after number `after`, oldest first.
+    fn events(&self, after: u64, limit: usize) -> Result<Vec<EventRow>>;
+
+    /// The number of the newest event; 0 before the first.
+    fn last_event(&self) -> Result<u64>;
+}

@@ -1,0 +1,131 @@
+//! Questions to people, with their answers. JSON is text here, and who may answer is decided above.
+
+use yard_core::{ChatId, ContentHash, QuestionId, Timestamp, WsPath};
+
+use crate::{AuditEntry, NewTurn, Result};
+
+/// How an answer was given (W15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Via {
+    /// A choice was clicked.
+    Button,
+    /// It was typed.
+    Text,
+}
+
+impl Via {
+    /// Its spelling.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Button => "button",
+            Self::Text => "text",
+        }
+    }
+
+    /// The way of that spelling.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Button, Self::Text].into_iter().find(|via| via.word() == word)
+    }
+}
+
+/// A question about to be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewQuestion {
+    /// Its id.
+    pub id: QuestionId,
+    /// The chat that it belongs to.
+    pub chat: ChatId,
+    /// Who asks.
+    pub asked_by: String,
+    /// When.
+    pub at: Timestamp,
+    /// What is asked, as JSON.
+    pub form: String,
+    /// The plans as they were then, where the question can approve one (W16).
+    pub plans: Vec<(WsPath, ContentHash)>,
+}
+
+/// A question, answered or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// Its id.
+    pub id: QuestionId,
+    /// The chat that it belongs to.
+    pub chat: ChatId,
+    /// Who asked.
+    pub asked_by: String,
+    /// When.
+    pub at: Timestamp,
+    /// What is asked, as JSON.
+    pub form: String,
+    /// The plans as they were then, where the question can approve one.
+    pub plans: Vec<(WsPath, ContentHash)>,
+    /// What was answered, once it was.
+    pub given: Option<Given>,
+    /// The answer has opened build mode; it does so once.
+    pub used: bool,
+}
+
+/// What a person answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// The answers by name, as JSON.
+    pub answers: String,
+    /// Who.
+    pub by: String,
+    /// How.
+    pub via: Via,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Which questions are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QuestionFilter {
+    /// Only answered ones, or only those that wait.
+    pub answered: Option<bool>,
+    /// Only those that this actor asked.
+    pub asked_by: Option<String>,
+    /// Only those of this chat.
+    pub chat: Option<ChatId>,
+}
+
+/// The questions of one workspace, in the same database as its journal.
+///
+/// **Crash notes.** `ask` and `answer` return only after what they wrote is flushed: the row, its turn, its event and
+/// its audit row, all or nothing. Everything else reads, and returns at most `limit` rows.
+pub trait QuestionStore: Send + Sync {
+    /// Asks a question.
+    fn ask(&self, question: &NewQuestion, turn: &NewTurn, audit: &AuditEntry) -> Result<()>;
+
+    /// Answers a question; a misfit if it is not there, or was answered before.
+    fn answer(
+        &self,
+        question: QuestionId,
+        given: &Given,
+        turn: &NewTurn,
+        audit: &AuditEntry,
+    ) -> Result<()>;
+
+    /// A question by its id.
+    fn question(&self, id: QuestionId) -> Result<Option<Question>>;
+
+    /// Questions asked before `before` (or the newest), newest first.
+    fn questions(
+        &self,
+        filter: &QuestionFilter,
+        before: Option<QuestionId>,
+        limit: usize,
+    ) -> Result<Vec<Question>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_read_back() {
+        assert_eq!(Via::from_word(Via::Button.word()), Some(Via::Button));
+        assert_eq!(Via::from_word("voice"), None);
+    }
+}

@@ -13,7 +13,6 @@ mod disk;
 mod draft;
 mod flusher;
 mod git_says;
-mod glimpse;
 mod globs;
 mod journal;
 mod leftovers;

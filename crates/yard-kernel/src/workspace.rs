@@ -15,7 +15,6 @@ use crate::disk::{
     Caches, Disk, Homes, Locks, Probe, Processes, Resolution, Runs, Sockets, Spills, Spot, Stage,
 };
 use crate::flusher::Flusher;
-use crate::glimpse::Glimpses;
 use crate::journal::{Journal, Signed, Verdict};
 use crate::op::purge;
 use crate::recent::{InParts, Recent};
@@ -60,7 +59,6 @@ pub struct Workspace {
     pub(crate) journal: Journal,
     pub(crate) flusher: Flusher,
     pub(crate) recent: Recent,
-    pub(crate) glimpses: Glimpses,
     pub(crate) in_parts: InParts,
     pub(crate) others_seen: OthersSeen,
     pub(crate) pointers: Pointers,
@@ -100,7 +98,6 @@ impl Workspace {
             processes: Processes::new(&opening.state_dir),
             journal: Journal::default(),
             recent: Recent::default(),
-            glimpses: Glimpses::default(),
             in_parts: InParts::default(),
             others_seen: OthersSeen::default(),
             pointers: Pointers::default(),
@@ -211,7 +208,6 @@ impl Workspace {
         call: &Call,
     ) -> Result<Committed<A>> {
         self.check_root()?;
-        let _changing = self.glimpses.changing();
         self.land(proposal, signed, call)
     }
 

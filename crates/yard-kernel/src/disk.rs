@@ -7,7 +7,6 @@
 
 #![allow(clippy::disallowed_methods, reason = "the one place of the kernel that opens files")]
 
-mod apart;
 mod attributes;
 mod caches;
 mod capabilities;
@@ -15,7 +14,6 @@ mod capture;
 mod dropped;
 mod holes;
 mod homes;
-mod identity;
 mod layer;
 mod lock;
 mod opened;
@@ -24,6 +22,7 @@ mod resolve;
 mod sockets;
 mod spill;
 mod stage;
+mod stat;
 
 use std::fs::File;
 use std::io;
@@ -33,18 +32,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir, ResolveFlags, StatxFlags};
+use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir, ResolveFlags};
 use rustix::io::Errno;
-use yard_core::op::OnDisk;
 use yard_core::path::RESERVED_NAME;
-use yard_core::{Fault, FaultCode, FileKind, Name, Result, Subject, Timestamp, WsPath};
-use yard_store::{RootIdentity, Signature};
+use yard_core::{Fault, FaultCode, FileKind, Name, Result, Subject, WsPath};
+use yard_store::RootIdentity;
 
 pub(crate) use caches::{Added, Caches};
 pub(crate) use capture::{Capture, Excerpt};
 pub use capture::{Said, Whole};
 pub(crate) use homes::{Home, Homes};
-pub(crate) use identity::EntryStat;
 pub(crate) use layer::{Layer, RunFolder, Runs};
 pub(crate) use lock::{Locks, WorkspaceLock};
 pub(crate) use processes::Processes;
@@ -53,6 +50,7 @@ pub(crate) use sockets::{Bound, Sockets};
 pub use spill::Keeping;
 pub(crate) use spill::{Spill, Spills};
 pub(crate) use stage::{Displaced, Incoming, NewlyKept, Shape, Stage, Staged, Taking, looks_like};
+pub(crate) use stat::{EntryKind, Stat};
 
 /// Mode bits of a file that runs with the rights of its owner or its group.
 pub(crate) const SET_ID: u32 = 0o6000;
@@ -102,90 +100,6 @@ pub enum Resolution {
     Auto,
     /// Always component by component.
     ByComponent,
-}
-
-/// What an entry on disk is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EntryKind {
-    Known(FileKind),
-    /// A FIFO, a socket or a device, by name.
-    Special(&'static str),
-}
-
-impl EntryKind {
-    pub(crate) fn known(self) -> Option<FileKind> {
-        match self {
-            Self::Known(kind) => Some(kind),
-            Self::Special(_) => None,
-        }
-    }
-
-    fn of(raw: RawType) -> Self {
-        match raw {
-            RawType::RegularFile => Self::Known(FileKind::File),
-            RawType::Directory => Self::Known(FileKind::Folder),
-            RawType::Symlink => Self::Known(FileKind::Link),
-            RawType::Fifo => Self::Special("a FIFO"),
-            RawType::Socket => Self::Special("a socket"),
-            RawType::CharacterDevice | RawType::BlockDevice => Self::Special("a device"),
-            RawType::Unknown => Self::Special("an unknown kind of file"),
-        }
-    }
-}
-
-/// Metadata of one entry, links not followed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stat {
-    pub(crate) kind: EntryKind,
-    pub(crate) mode: u32,
-    /// When it was last read: no part of how it looks.
-    pub(crate) accessed: Timestamp,
-    pub(crate) owner: (u32, u32),
-    pub(crate) device: u64,
-    pub(crate) signature: Signature,
-}
-
-/// Two looks at what nobody changed are equal, whoever read it meanwhile.
-impl PartialEq for Stat {
-    fn eq(&self, other: &Self) -> bool {
-        let looks = |stat: &Self| (stat.kind, stat.mode, stat.owner, stat.device, stat.signature);
-        looks(self) == looks(other)
-    }
-}
-
-impl Stat {
-    pub(crate) fn size(&self) -> u64 {
-        self.signature.size
-    }
-
-    pub(crate) fn modified(&self) -> Timestamp {
-        Timestamp::from_nanos(self.signature.mtime)
-    }
-
-    pub(crate) fn is(&self, kind: FileKind) -> bool {
-        self.kind == EntryKind::Known(kind)
-    }
-
-    pub(crate) fn on_disk(&self) -> OnDisk {
-        OnDisk { mode: self.mode, size: self.size(), accessed_at: self.accessed }
-    }
-
-    fn of(raw: &rustix::fs::Stat) -> Self {
-        let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000) + nanos;
-        Self {
-            kind: EntryKind::of(RawType::from_raw_mode(raw.st_mode)),
-            mode: raw.st_mode & 0o7777,
-            accessed: Timestamp::from_nanos(nanos(raw.st_atime, raw.st_atime_nsec as i64)),
-            owner: (raw.st_uid, raw.st_gid),
-            device: raw.st_dev,
-            signature: Signature {
-                size: u64::try_from(raw.st_size).unwrap_or(0),
-                mtime: nanos(raw.st_mtime, raw.st_mtime_nsec as i64),
-                ctime: nanos(raw.st_ctime, raw.st_ctime_nsec as i64),
-                inode: raw.st_ino,
-            },
-        }
-    }
 }
 
 /// One name in a folder, with its kind if the file system told it for free.
@@ -280,21 +194,8 @@ impl Disk {
 
     /// Which folder the root is.
     pub(crate) fn root_identity(&self) -> Result<RootIdentity> {
-        let found = identity::root_identity(&self.root);
+        let found = stat::root_identity(&self.root);
         found.map_err(|errno| read_fault(errno, &WsPath::root()))
-    }
-
-    /// What is at a path that holds no links, with its identity; `None` if nothing is.
-    pub(crate) fn entry(&self, path: &WsPath) -> Result<Option<EntryStat>> {
-        self.probe(DiskCall::Stat).map_err(|errno| read_fault(errno, path))?;
-        let found = self
-            .open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)
-            .and_then(|handle| EntryStat::of(&handle));
-        match found {
-            Ok(stat) => Ok(Some(stat)),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-            Err(errno) => Err(read_fault(errno, path)),
-        }
     }
 
     /// Looks at many entries, folder by folder: the handle of a folder is opened once.
@@ -303,20 +204,7 @@ impl Disk {
     }
 
     fn stat_handle(&self, handle: &OwnedFd, path: &WsPath) -> Result<Stat> {
-        let raw = rustix::fs::fstat(handle).map_err(|errno| read_fault(errno, path))?;
-        Ok(Stat::of(&raw))
-    }
-
-    /// When the file came to be, where the file system knows (R11).
-    pub(crate) fn birth(&self, path: &WsPath) -> Result<Option<Timestamp>> {
-        let handle = self
-            .open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)
-            .map_err(|errno| read_fault(errno, path))?;
-        let stat = rustix::fs::statx(&handle, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME);
-        Ok(stat.ok().filter(|stat| stat.stx_mask & StatxFlags::BTIME.bits() != 0).map(|stat| {
-            let (seconds, nanos) = (stat.stx_btime.tv_sec, stat.stx_btime.tv_nsec);
-            Timestamp::from_nanos(seconds.saturating_mul(1_000_000_000) + i64::from(nanos))
-        }))
+        Stat::of(handle).map_err(|errno| read_fault(errno, path))
     }
 
     /// Opens the regular file that a path means, its links followed; with the path without links.
@@ -346,7 +234,7 @@ impl Disk {
     fn look(&self, path: &WsPath) -> std::result::Result<Stat, Errno> {
         self.probe(DiskCall::Open)?;
         let handle = self.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)?;
-        rustix::fs::fstat(&handle).map(|raw| Stat::of(&raw))
+        Stat::of(&handle)
     }
 
     /// Whether the root has an entry of that name, be it one that no path can name.
@@ -363,11 +251,6 @@ impl Disk {
             EntryKind::Known(FileKind::Link) => return Err(read_fault(Errno::LOOP, path)),
             EntryKind::Special(what) => return Err(special(path, what)),
         }
-        self.open_again(path)
-    }
-
-    /// Opens a file to be read that was a regular one when it was last looked at.
-    pub(crate) fn open_again(&self, path: &WsPath) -> Result<(File, Stat)> {
         let opened = self.open_listed(path)?;
         self.probe(DiskCall::Read).map_err(|errno| read_fault(errno, path))?;
         Ok(opened)
@@ -390,8 +273,7 @@ impl Disk {
 
     /// How an open file looks now.
     pub(crate) fn look_again(&self, file: &File, path: &WsPath) -> Result<Stat> {
-        let raw = rustix::fs::fstat(file).map_err(|errno| read_fault(errno, path))?;
-        Ok(Stat::of(&raw))
+        Stat::of(file).map_err(|errno| read_fault(errno, path))
     }
 
     /// The target of a link, as it is written.
@@ -579,8 +461,8 @@ impl Stats<'_> {
             }
         }
         let Some((_, handle)) = &self.folder else { return Ok(None) };
-        match rustix::fs::statat(handle, name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(raw) => Ok(Some(Stat::of(&raw))),
+        match Stat::at(handle, name.as_bytes()) {
+            Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(read_fault(errno, path)),
         }

@@ -205,7 +205,7 @@ fn place(
     } else {
         Some(stage.place_over(disk, &mut staged, to, change.file)?)
     };
-    let inode = staged.stat.inode;
+    let inode = staged.stat.signature.inode;
     Ok(match displaced {
         Some(displaced) => Done::Replaced(to.clone(), displaced, inode),
         None => Done::Placed(to.clone(), inode),

@@ -8,8 +8,8 @@ use yard_store::{Base, Effort, Prepared};
 use crate::content::hash_all;
 use crate::disk::{Disk, NewlyKept, Shape, Staged, write_fault};
 use crate::output;
+use crate::parallel;
 use crate::recent;
-use crate::spread;
 use crate::workspace::{Workspace, store_fault};
 
 /// A content, and the file or link that it is going to be.
@@ -95,7 +95,7 @@ pub(crate) fn make_all(
     effort: Effort,
     call: &Call,
 ) -> Result<Vec<Made>> {
-    spread::over_cores(wanted, call, |wanted| wanted.make(workspace, effort))
+    parallel::map(wanted, call, |wanted| wanted.make(workspace, effort))
 }
 
 /// The same for build output; all of it is durable when this returns.
@@ -104,9 +104,9 @@ pub(crate) fn make_outputs(
     wanted: &[WantedOutput<'_>],
     call: &Call,
 ) -> Result<Vec<Made>> {
-    let made = spread::over_cores(wanted, call, |wanted| wanted.make(workspace, call))?;
+    let made = parallel::map(wanted, call, |wanted| wanted.make(workspace, call))?;
     if !made.is_empty() {
-        workspace.stage.keeps_spares();
+        workspace.stage.note_spares();
         workspace.stage.flush()?;
     }
     Ok(made)

@@ -33,9 +33,3 @@ mod write;
 
 pub(crate) use grep::is_passing;
 pub(crate) use sync::is_settled;
-use yard_core::{Fault, FaultCode};
-
-/// A thread that helped with an answer is gone without a word.
-pub(crate) fn broke_off(what: &str) -> Fault {
-    Fault::new(FaultCode::Io, format!("the {what} broke off"))
-}

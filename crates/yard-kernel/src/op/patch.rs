@@ -15,7 +15,7 @@ use crate::disk::{Shape, Spot, Stat, not_found};
 use crate::draft::{Current, Planner, not_a_folder};
 use crate::making::{self, Made, Wanted};
 use crate::op::relocate::carry;
-use crate::spread;
+use crate::parallel;
 use crate::workspace::Workspace;
 use crate::{Execute, Planned};
 
@@ -36,7 +36,7 @@ impl Execute for ApplyPatch {
         let jobs = patch::jobs(&self.patch)?;
         tree.read_all(&jobs)?;
         let changes = call.bounding(workspace.limits().load_bytes, |bounds| {
-            spread::over_cores(&jobs, call, |job| job.apply(|text| tree.bytes(text), bounds))
+            parallel::map(&jobs, call, |job| job.apply(|text| tree.bytes(text), bounds))
         })?;
         let mut files = Vec::with_capacity(changes.len());
         // What goes away makes room for what comes.
@@ -99,7 +99,7 @@ impl<'a> Tree<'a> {
         let reads = jobs.iter().flat_map(Job::reads);
         let texts: Vec<&str> = reads.filter(|text| asked.insert(*text)).collect();
         let Planner { workspace, call, .. } = self.planner;
-        let sights = spread::over_cores(&texts, call, |text| Sight::of(workspace, text))?;
+        let sights = parallel::map(&texts, call, |text| Sight::of(workspace, text))?;
         for (text, sight) in texts.into_iter().zip(sights) {
             let Some(Sight { path, stat, bytes }) = sight else { continue };
             self.name(&path, text)?;

@@ -1,26 +1,20 @@
 //! Brings the index up to date with what is on disk: walks, compares signatures, reads what changed.
 //!
-//! One thread walks and another compares; the one that walks compares too when the other is behind. What
-//! changed is read on all cores. Every file
-//! that was read is taken in at once: a search that runs out of time leaves the next one less to do.
-
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::thread;
+//! Every file that was read is added to the index at once: a search that runs out of time leaves less to
+//! do for the next one.
 
 use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
 use yard_disk::{Disk, EntryKind, Stat, Stats};
+use yard_search::parallel::{self, Pipeline};
 use yard_search::{Flow, Listing, Rules, Walk, is_tolerable};
 
 use crate::code_index::{CodeIndex, Turn};
 use crate::index::{Index, MOST_FILES, Standing};
 use crate::read::{Look, Reader, Wanted};
 
-/// Paths that go to the comparing thread at once.
-const CHUNK: usize = 256;
-/// Chunks that wait for it, and readings that wait to be taken in.
-const AHEAD: usize = 4;
-/// Fewer files are read sooner than a thread starts.
+/// Paths that a comparing thread gets at a time.
+const COMPARED: usize = 256;
+/// Fewer files than this are read without another thread: to start one takes longer.
 const FEW: usize = 8;
 
 /// One look at a folder.
@@ -85,63 +79,50 @@ impl Refresh<'_> {
         beyond && others
     }
 
+    /// Compares what is on disk with the index.
     fn compare(&self, code: &CodeIndex) -> Result<Difference> {
-        let (sender, receiver) = sync_channel(AHEAD);
-        let index = code.read();
-        let (walked, compared) = thread::scope(|scope| {
-            let walking = scope.spawn(|| self.walk(&index, &sender));
-            let compared = self.compare_all(&index, receiver);
-            (walking.join().unwrap_or_else(|_| Err(broke_off())), compared)
-        });
-        let (mut comparison, other) = (compared?, walked?);
-        comparison.add(other);
-        Ok(comparison.finish(&index, self.folder))
+        let index = &*code.read();
+        let mut wanted = Vec::new();
+        // Which of the files in the index are on disk, by number.
+        let mut seen = vec![false; index.end()];
+        Pipeline { threads: parallel::cores(), batch: COMPARED }.run(
+            |compare| self.walk(compare),
+            || {
+                let mut stats = self.disk.stats();
+                move |path| compare(index, &mut stats, path)
+            },
+            |compared| {
+                match compared? {
+                    Compared::Unknown(path) => {
+                        // One file too many is read, and shows that the index is full.
+                        if index.len() + wanted.len() <= MOST_FILES {
+                            wanted.push(Wanted { path, young: None });
+                        }
+                    }
+                    Compared::Known(number, changed) => {
+                        seen[number as usize] = true;
+                        wanted.extend(changed);
+                    }
+                    Compared::Gone => {}
+                }
+                Ok(Flow::Continue(()))
+            },
+        )?;
+        let unseen = index.files().filter(|(number, _)| !seen[*number as usize]);
+        let gone = unseen.filter(|(_, file)| file.path.is_within(self.folder));
+        Ok(Difference { wanted, gone: gone.map(|(_, file)| file.path.clone()).collect() })
     }
 
-    /// Walks, and compares what the other thread does not get to: whoever has time does the rest.
-    fn walk<'a>(
-        &'a self,
-        index: &'a Index,
-        sender: &SyncSender<Option<Vec<WsPath>>>,
-    ) -> Result<Comparison<'a>> {
-        let _end = LastWord(sender);
+    fn walk(&self, compare: &mut dyn FnMut(WsPath) -> Flow) -> Result<()> {
         let rules = Rules { recursive: true, include_ignored: false };
         let mut walk = Walk::new(self.disk, self.call, rules).showing(self.listing);
-        let mut comparison = Comparison::new(self.disk, index);
-        let mut chunk = Vec::with_capacity(CHUNK);
         walk.run(self.folder, &mut |visit| {
             let is_file = visit.kind == EntryKind::Known(FileKind::File);
-            if !is_file {
-                return Ok(Flow::Continue(()));
-            }
-            chunk.push(visit.path);
-            if chunk.len() < CHUNK {
-                return Ok(Flow::Continue(()));
-            }
-            let full = std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK));
-            match sender.try_send(Some(full)) {
-                Ok(()) => Ok(Flow::Continue(())),
-                Err(TrySendError::Full(full)) => {
-                    comparison.compare(full.into_iter().flatten()).map(|()| Flow::Continue(()))
-                }
-                // Nobody listens any more only after a fault, and that is told.
-                Err(TrySendError::Disconnected(_)) => Ok(Flow::Break(())),
-            }
-        })?;
-        comparison.compare(chunk)?;
-        Ok(comparison)
-    }
-
-    fn compare_all<'a>(
-        &'a self,
-        index: &'a Index,
-        receiver: Receiver<Option<Vec<WsPath>>>,
-    ) -> Result<Comparison<'a>> {
-        let mut comparison = Comparison::new(self.disk, index);
-        while let Ok(Some(chunk)) = receiver.recv() {
-            comparison.compare(chunk)?;
-        }
-        Ok(comparison)
+            Ok(match is_file {
+                true => compare(visit.path),
+                false => Flow::Continue(()),
+            })
+        })
     }
 
     fn read_here(&self, code: &CodeIndex, wanted: &[Wanted]) -> Result<()> {
@@ -152,93 +133,44 @@ impl Refresh<'_> {
     }
 
     fn read_all(&self, code: &CodeIndex, wanted: &[Wanted]) -> Result<()> {
-        let (next, total) = (AtomicUsize::new(0), wanted.len());
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let (sender, receiver) = sync_channel(AHEAD);
-        let mut done = 0;
-        let read = thread::scope(|scope| {
-            for _ in 0..threads {
-                let (sender, next) = (sender.clone(), &next);
-                scope.spawn(move || self.read_some(wanted, next, &sender));
-            }
-            drop(sender);
-            for look in receiver {
+        let (mut done, total) = (0, wanted.len());
+        let read = Pipeline { threads: parallel::cores(), batch: 1 }.run(
+            |read| {
+                let _ = wanted.iter().try_for_each(read);
+                Ok(())
+            },
+            || {
+                let mut reader = Reader::new(self.disk, self.call);
+                move |wanted| reader.look(wanted)
+            },
+            |look| {
                 take_in(&mut code.write(), look?);
                 done += 1;
                 self.call.progress(done as u64, Some(total as u64));
-            }
-            Ok(())
-        });
+                Ok(Flow::Continue(()))
+            },
+        );
         read.map_err(|fault| unfinished(fault, done, total))
     }
-
-    fn read_some(&self, wanted: &[Wanted], next: &AtomicUsize, sender: &SyncSender<Result<Look>>) {
-        let mut reader = Reader::new(self.disk, self.call);
-        while let Some(wanted) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let look = reader.look(wanted);
-            let failed = look.is_err();
-            if sender.send(look).is_err() || failed {
-                return;
-            }
-        }
-    }
 }
 
-/// Tells the other thread that no more comes, however the walk ended.
-struct LastWord<'a>(&'a SyncSender<Option<Vec<WsPath>>>);
-
-impl Drop for LastWord<'_> {
-    fn drop(&mut self) {
-        let _ = self.0.send(None);
-    }
+/// A file on disk, beside what the index knows of it.
+enum Compared {
+    /// The index does not have it.
+    Unknown(WsPath),
+    /// The index has it under this number; what has to be read again of it.
+    Known(u32, Option<Wanted>),
+    /// It vanished, or may not be looked at.
+    Gone,
 }
 
-/// Files that one thread looked at, and how they differ from what is known of them.
-struct Comparison<'a> {
-    index: &'a Index,
-    stats: Stats<'a>,
-    /// Which known files are there, by number.
-    seen: Vec<bool>,
-    wanted: Vec<Wanted>,
-}
-
-impl<'a> Comparison<'a> {
-    fn new(disk: &'a Disk, index: &'a Index) -> Self {
-        let stats = disk.stats();
-        Self { index, stats, seen: vec![false; index.end()], wanted: Vec::new() }
-    }
-
-    fn compare(&mut self, paths: impl IntoIterator<Item = WsPath>) -> Result<()> {
-        for path in paths {
-            let Some(number) = self.index.number(&path) else {
-                // At the bound, one that finds no room shows that others would not either.
-                if self.index.len() + self.wanted.len() <= MOST_FILES {
-                    self.wanted.push(Wanted { path, young: None });
-                }
-                continue;
-            };
-            let stat = match self.stats.stat(&path) {
-                Ok(Some(stat)) => stat,
-                Ok(None) => continue,
-                Err(fault) if is_tolerable(fault.code()) => continue,
-                Err(fault) => return Err(fault),
-            };
-            self.seen[number as usize] = true;
-            self.wanted.extend(changed(self.index, number, path, &stat));
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, other: Self) {
-        self.wanted.extend(other.wanted);
-        self.seen.iter_mut().zip(other.seen).for_each(|(seen, also)| *seen |= also);
-    }
-
-    fn finish(self, index: &Index, folder: &WsPath) -> Difference {
-        let unseen = index.files().filter(|(number, _)| !self.seen[*number as usize]);
-        let gone = unseen.filter(|(_, file)| file.path.is_within(folder));
-        let gone = gone.map(|(_, file)| file.path.clone()).collect();
-        Difference { wanted: self.wanted, gone }
+fn compare(index: &Index, stats: &mut Stats<'_>, path: WsPath) -> Result<Compared> {
+    let Some(number) = index.number(&path) else { return Ok(Compared::Unknown(path)) };
+    match stats.stat(&path) {
+        Ok(Some(stat)) => Ok(Compared::Known(number, changed(index, number, path, &stat))),
+        Ok(None) => Ok(Compared::Gone),
+        Err(fault) if is_tolerable(fault.code()) => Ok(Compared::Gone),
+        Err(fault) => Err(fault),
     }
 }
 
@@ -261,10 +193,6 @@ fn take_in(index: &mut Index, look: Look) {
         Look::Same(path, young) => index.settle(&path, young),
         Look::Gone(path) => index.remove(&path),
     }
-}
-
-fn broke_off() -> Fault {
-    Fault::new(FaultCode::Io, "the walk broke off")
 }
 
 /// What was read is kept: a search that ran out of time says how it goes on.

@@ -15,7 +15,6 @@ pub mod git;
 pub mod git_index;
 pub mod hash;
 pub mod id;
-pub mod kept;
 pub mod limits;
 mod line_diff;
 pub mod lines;
@@ -41,7 +40,6 @@ pub use id::{
     ApprovalId, ChatId, FileId, KeyId, LoginId, ProcessId, QuestionId, RunId, StepId, UploadId,
     UserId, VersionId, WorkspaceId,
 };
-pub use kept::{KeptText, Text};
 pub use limits::Limits;
 pub use path::{Name, PathError, WsPath};
 pub use reading::Reading;

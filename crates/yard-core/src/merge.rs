@@ -7,6 +7,7 @@ use std::ops::Range;
 use memchr::{memchr, memchr_iter};
 use similar::{Algorithm, DiffOp};
 
+use crate::text::{Encoding, byte_order_mark, marked};
 use crate::{Bounds, line_diff, lines};
 
 /// A text with more lines is not merged by lines: that would take too much memory.
@@ -56,7 +57,7 @@ pub fn merge_within(
     let has_few_lines = |bytes: &&[u8]| memchr_iter(b'\n', bytes).count() <= MAX_LINES;
     let unit = Unit::of(versions).filter(|_| versions.iter().all(has_few_lines));
     let Some(unit) = unit else { return Ok(Err(Collision { ours_line: 1 })) };
-    let marked = u64::from(!mark(ours).is_empty());
+    let marked = u64::from(!byte_order_mark(ours).is_empty());
     let [base, ours, theirs] = versions.map(|bytes| unit.split(bytes));
     let our_hunks = hunks(&base, &ours, bounds)?;
     let their_hunks = hunks(&base, &theirs, bounds)?;
@@ -64,12 +65,6 @@ pub fn merge_within(
         ours_line: collision.ours_line.saturating_sub(marked).max(1),
     });
     Ok(merged.map(|merged| apply(&base, &merged)))
-}
-
-/// The byte order mark at the start of a text; empty where there is none.
-fn mark(bytes: &[u8]) -> &[u8] {
-    let marks: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
-    marks.into_iter().find(|mark| bytes.starts_with(mark)).unwrap_or_default()
 }
 
 /// How lines are told in the bytes of a text.
@@ -84,9 +79,9 @@ enum Unit {
 impl Unit {
     /// The unit that all versions share; none for binary content.
     fn of(versions: [&[u8]; 3]) -> Option<Self> {
-        let marks = [(b"\xff\xfe", [b'\n', 0]), (b"\xfe\xff", [0, b'\n'])];
-        for (mark, newline) in marks {
-            match versions.iter().filter(|bytes| bytes.starts_with(mark)).count() {
+        let wide = [(Encoding::Utf16Le, [b'\n', 0]), (Encoding::Utf16Be, [0, b'\n'])];
+        for (encoding, newline) in wide {
+            match versions.iter().filter(|bytes| marked(bytes) == Some(encoding)).count() {
                 3 => return Some(Self::Wide(newline)),
                 0 => {}
                 _ => return None,
@@ -99,7 +94,7 @@ impl Unit {
     /// The lines. A byte order mark is a piece of its own: it belongs to no line, and the first line
     /// can change without it.
     fn split(self, bytes: &[u8]) -> Vec<&[u8]> {
-        let (mark, body) = bytes.split_at(mark(bytes).len());
+        let (mark, body) = bytes.split_at(byte_order_mark(bytes).len());
         let mut pieces = match self {
             Self::Byte => lines::split(body).collect(),
             Self::Wide(newline) => split_wide(body, newline),
@@ -212,7 +207,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::text::{Encoding, Text};
+    use crate::text::Text;
 
     fn check(base: &str, ours: &str, theirs: &str) -> Result<String, u64> {
         let merged = merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes());

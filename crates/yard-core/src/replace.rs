@@ -12,7 +12,7 @@ use memchr::{memchr_iter, memmem};
 use crate::bounds::Steps;
 use crate::lines;
 use crate::op::EditAction;
-use crate::text::{LineEnding, NotText, Text, dominant_ending};
+use crate::text::{LineEnding, NotText, Text, dominant_ending, ending_of, ending_of_most};
 use crate::{Bounds, Fault, FaultCode, Result, Subject};
 
 pub use batch::{Batches, Done};
@@ -50,7 +50,7 @@ pub fn edit_within(bytes: &[u8], actions: &[EditAction], bounds: Bounds<'_>) -> 
     bounds.check()?;
     let mut places = Vec::with_capacity(actions.len());
     // What an edit leaves may have no line break to learn from: the file had.
-    let usual = file_ending(&text.body);
+    let usual = ending_of(text.body.as_bytes());
     let (mut batches, mut work) = (Batches::default(), 0);
     while places.len() < actions.len() {
         bounds.check()?;
@@ -82,7 +82,7 @@ pub fn first_edits(
     actions: &[EditAction],
     bounds: Bounds<'_>,
 ) -> Result<Option<Done>> {
-    batches.next(text, actions, file_ending(text), bounds)
+    batches.next(text, actions, ending_of(text.as_bytes()), bounds)
 }
 
 /// The edited text in the encoding of the file.
@@ -185,7 +185,7 @@ impl Replacement<'_> {
         }
         let place = search.place(&first);
         // A text without a line break has no use for the file's.
-        let file_ending = self.new.contains('\n').then(|| file_ending(body)).flatten();
+        let file_ending = self.new.contains('\n').then(|| ending_of(body.as_bytes())).flatten();
         let new = self.adapted(&body[place.clone()], file_ending);
         if new == body[place.clone()] {
             return Err(no_change());
@@ -199,7 +199,7 @@ impl Replacement<'_> {
     fn everywhere(&self, body: &str, bounds: Bounds<'_>) -> Result<(String, u64)> {
         let search = self.search(body)?;
         let steps = &mut bounds.steps();
-        let file_ending = file_ending(body);
+        let file_ending = ending_of(body.as_bytes());
         // What is found without a line break is always changed to the same text.
         let unbroken = (!self.old.contains('\n')).then(|| self.adapted(self.old, file_ending));
         let mut text = String::with_capacity(body.len());
@@ -235,7 +235,7 @@ impl Replacement<'_> {
     /// The new text with the line ending of the place: that of most lines there, else of the file. A
     /// text without line breaks has none to give.
     fn adapted(&self, place: &str, file_ending: Option<LineEnding>) -> String {
-        let ending = majority(place).or(file_ending).or(self.usual);
+        let ending = ending_of_most(place.as_bytes()).or(file_ending).or(self.usual);
         adapt(self.new, ending, self.old.contains("\r\n"))
     }
 
@@ -411,21 +411,6 @@ impl Folded {
     }
 }
 
-/// The ending of most lines of a text, if there is one.
-fn majority(text: &str) -> Option<LineEnding> {
-    let all = memchr_iter(b'\n', text.as_bytes()).count();
-    let crlf = memmem::find_iter(text.as_bytes(), b"\r\n").count();
-    match crlf.cmp(&(all - crlf)) {
-        std::cmp::Ordering::Less => Some(LineEnding::Lf),
-        std::cmp::Ordering::Equal => None,
-        std::cmp::Ordering::Greater => Some(LineEnding::CrLf),
-    }
-}
-
-fn file_ending(body: &str) -> Option<LineEnding> {
-    body.contains('\n').then(|| dominant_ending(body))
-}
-
 /// `new` with the given line ending; as it is when there is none. A caller that spelled out `\r\n`
 /// in the text to be found means it in the new one.
 fn adapt(new: &str, ending: Option<LineEnding>, spelled_out: bool) -> String {
@@ -460,9 +445,9 @@ fn insert(body: &str, line: u64, new: &str, usual: Option<LineEnding>) -> Result
         let message = "the text to be inserted is empty; send \"\\n\" for an empty line";
         return Err(Fault::new(FaultCode::BadArgument, message).about(Subject::Content));
     }
-    let ending = file_ending(body).or(usual);
+    let ending = ending_of(body.as_bytes()).or(usual);
     let mut lines = adapt(new, ending, false);
-    let ending = ending.unwrap_or_else(|| dominant_ending(new)).as_str();
+    let ending = ending.unwrap_or_else(|| dominant_ending(new.as_bytes())).as_str();
     if !lines.ends_with('\n') {
         lines.push_str(ending);
     }
@@ -504,7 +489,7 @@ mod tests {
     /// The slow and simple way: each edit alone, to what the one before left.
     pub(super) fn one_by_one(bytes: &[u8], actions: &[EditAction]) -> Result<Outcome> {
         let mut text = Text::parse(bytes).map_err(not_text)?;
-        let usual = file_ending(&text.body);
+        let usual = ending_of(text.body.as_bytes());
         let mut places = Vec::new();
         for (at, action) in actions.iter().enumerate() {
             let done = act(&text.body, action, usual, Bounds::NONE);

@@ -3,16 +3,13 @@
 //! they are, and bytes that could not be written back as they were do not become a [`Text`].
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{EncoderResult, UTF_16BE, UTF_16LE};
 use infer::MatcherType;
-use memchr::{memchr, memmem};
-
-const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
-const UTF16_LE_BOM: &[u8] = b"\xff\xfe";
-const UTF16_BE_BOM: &[u8] = b"\xfe\xff";
+use memchr::{memchr, memchr_iter, memmem};
 
 /// Magic numbers are near the start; more is not looked at.
 const MAGIC_BYTES: usize = 8192;
@@ -46,13 +43,13 @@ impl Encoding {
         }
     }
 
-    /// The mark at the start of a file in this encoding; empty where there is none.
-    fn bom(self) -> &'static [u8] {
+    /// The byte order mark at the start of a file in this encoding; empty where there is none.
+    pub fn byte_order_mark(self) -> &'static [u8] {
         match self {
             Self::Utf8 | Self::DamagedUtf8 | Self::Legacy(_) => b"",
-            Self::Utf8Bom => UTF8_BOM,
-            Self::Utf16Le => UTF16_LE_BOM,
-            Self::Utf16Be => UTF16_BE_BOM,
+            Self::Utf8Bom => b"\xef\xbb\xbf",
+            Self::Utf16Le => b"\xff\xfe",
+            Self::Utf16Be => b"\xfe\xff",
         }
     }
 }
@@ -115,11 +112,16 @@ pub fn detect(bytes: &[u8]) -> Result<Encoding, NotText> {
     legacy(bytes)
 }
 
-/// The encoding that a byte order mark names.
-fn marked(bytes: &[u8]) -> Option<Encoding> {
+/// The encoding that the byte order mark at the start of a file names.
+pub fn marked(bytes: &[u8]) -> Option<Encoding> {
     [Encoding::Utf8Bom, Encoding::Utf16Le, Encoding::Utf16Be]
         .into_iter()
-        .find(|encoding| bytes.starts_with(encoding.bom()))
+        .find(|encoding| bytes.starts_with(encoding.byte_order_mark()))
+}
+
+/// The byte order mark at the start of a file; empty where there is none.
+pub fn byte_order_mark(bytes: &[u8]) -> &'static [u8] {
+    marked(bytes).map_or(b"", Encoding::byte_order_mark)
 }
 
 /// A NUL character is as good a sign of binary data in UTF-16 as a NUL byte is elsewhere. UTF-32
@@ -127,7 +129,9 @@ fn marked(bytes: &[u8]) -> Option<Encoding> {
 fn refuse_wide_nul(bytes: &[u8]) -> Option<NotText> {
     let unit = bytes.chunks_exact(2).position(|unit| unit == [0, 0])?;
     let what = match unit {
-        1 if bytes.starts_with(UTF16_LE_BOM) => "UTF-32 text, which is not supported".to_owned(),
+        1 if bytes.starts_with(Encoding::Utf16Le.byte_order_mark()) => {
+            "UTF-32 text, which is not supported".to_owned()
+        }
         _ => format!("binary data (a NUL character at byte {})", unit * 2),
     };
     Some(NotText::Binary(what))
@@ -167,14 +171,16 @@ fn looks_written(bytes: &[u8]) -> bool {
         && !bytes.iter().fold(false, |stray, byte| stray | is_stray_byte(*byte))
 }
 
-/// Control characters that no text has: all but white space, bell, backspace and escape, which
-/// terminals' logs hold.
+/// Characters that no text has: those for private use, and control characters other than white space,
+/// bell, backspace and escape, which logs of terminals hold.
 fn is_stray(character: char) -> bool {
-    let known = matches!(character, '\u{7}'..='\r' | '\u{1b}');
-    (character.is_control() && !known) || matches!(character, '\u{e000}'..='\u{f8ff}')
+    match u8::try_from(character) {
+        Ok(byte) if byte.is_ascii() => is_stray_byte(byte),
+        _ => character.is_control() || matches!(character, '\u{e000}'..='\u{f8ff}'),
+    }
 }
 
-/// [`is_stray`] for ASCII, without a branch: it looks at every byte of every file that is read.
+/// [`is_stray`] for a byte of ASCII. It has no branch, because it looks at every byte of every file.
 fn is_stray_byte(byte: u8) -> bool {
     let known = (0x07..=0x0d).contains(&byte) | (byte == 0x1b);
     ((byte < 0x20) & !known) | (byte == 0x7f)
@@ -207,7 +213,7 @@ fn legacy(bytes: &[u8]) -> Result<Encoding, NotText> {
 /// Reads bytes, or a slice of whole characters from the middle of a file, as text without its byte
 /// order mark. Invalid sequences become U+FFFD. UTF-8 is borrowed.
 pub fn decode(bytes: &[u8], encoding: Encoding) -> Cow<'_, str> {
-    let body = bytes.strip_prefix(encoding.bom()).unwrap_or(bytes);
+    let body = bytes.strip_prefix(encoding.byte_order_mark()).unwrap_or(bytes);
     match encoding {
         // Checking first is many times faster than decoding with an eye on damage.
         Encoding::Utf8 | Encoding::Utf8Bom | Encoding::DamagedUtf8 => {
@@ -287,7 +293,7 @@ impl Text {
 
     /// Writes it in its encoding, byte order mark first.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Unencodable> {
-        let mut bytes = self.encoding.bom().to_vec();
+        let mut bytes = self.encoding.byte_order_mark().to_vec();
         let units = self.body.encode_utf16();
         match self.encoding {
             Encoding::Utf8 | Encoding::Utf8Bom => bytes.extend_from_slice(self.body.as_bytes()),
@@ -341,10 +347,35 @@ impl LineEnding {
 }
 
 /// The ending that most lines have; `\n` when none has any, or as many have one as the other.
-pub fn dominant_ending(text: &str) -> LineEnding {
-    let all = memchr::memchr_iter(b'\n', text.as_bytes()).count();
-    let crlf = memmem::find_iter(text.as_bytes(), b"\r\n").count();
-    if crlf > all - crlf { LineEnding::CrLf } else { LineEnding::Lf }
+pub fn dominant_ending(text: &[u8]) -> LineEnding {
+    ending_of_most(text).unwrap_or(LineEnding::Lf)
+}
+
+/// The ending that most lines have; none when no line has any, or as many have one as the other.
+pub(crate) fn ending_of_most(text: &[u8]) -> Option<LineEnding> {
+    let all = memchr_iter(b'\n', text).count();
+    let crlf = memmem::find_iter(text, b"\r\n").count();
+    match crlf.cmp(&(all - crlf)) {
+        Ordering::Less => Some(LineEnding::Lf),
+        Ordering::Equal => None,
+        Ordering::Greater => Some(LineEnding::CrLf),
+    }
+}
+
+/// The [`dominant_ending`] of a text that has a line ending.
+pub(crate) fn ending_of(text: &[u8]) -> Option<LineEnding> {
+    memchr(b'\n', text).map(|_| dominant_ending(text))
+}
+
+/// What people type for a typographic quote, dash or ellipsis, which editors and models put in its place.
+pub(crate) fn typed(character: char) -> Option<&'static str> {
+    match character {
+        '\u{2018}'..='\u{201b}' | '\u{2032}' => Some("'"),
+        '\u{201c}'..='\u{201f}' | '\u{2033}' => Some("\""),
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => Some("-"),
+        '\u{2026}' => Some("..."),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -467,15 +498,15 @@ mod tests {
             ("a\r\nb\r\nc\n", LineEnding::CrLf),
             ("a\rb", LineEnding::Lf),
         ] {
-            assert_eq!(dominant_ending(text), ending, "{text:?}");
+            assert_eq!(dominant_ending(text.as_bytes()), ending, "{text:?}");
         }
     }
 
     proptest! {
         #[test]
         fn r5_parsed_text_is_kept(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
-            for mark in [&b""[..], UTF8_BOM, UTF16_LE_BOM, UTF16_BE_BOM] {
-                let bytes = [mark, &bytes].concat();
+            for marked in [Encoding::Utf8, Encoding::Utf8Bom, Encoding::Utf16Le, Encoding::Utf16Be] {
+                let bytes = [marked.byte_order_mark(), &bytes].concat();
                 if let Ok(text) = Text::parse(&bytes) {
                     prop_assert_eq!(text.to_bytes(), Ok(bytes));
                 }

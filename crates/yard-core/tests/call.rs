@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, mpsc};
 
 use yard_core::{Afterwards, Call, Rest};
-use yard_testkit::FakeWorld;
+use yard_fixtures::FakeWorld;
 
 #[derive(Default)]
 struct Kept(Mutex<Vec<Rest>>);

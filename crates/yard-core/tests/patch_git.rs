@@ -27,7 +27,7 @@ use std::fs;
 use support::{Dice, Drifted, cases, drifted, has_bare_end, unified, without_lines};
 use yard_core::FaultCode;
 use yard_core::patch::{Action, Pass, Patch, Transfer, apply, apply_all, parse, reverse};
-use yard_testkit::trees::{File, Git, Tree, changed, commit, has_mixed_endings, tree};
+use yard_fixtures::trees::{File, Git, Tree, changed, commit, has_mixed_endings, tree};
 
 fn done(patch: &Patch, tree: &Tree) -> Tree {
     let read = |path: &str| Ok(tree.get(path).map(|file| file.text.clone().into_bytes()));

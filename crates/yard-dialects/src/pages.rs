@@ -154,7 +154,7 @@ pub(crate) fn read_bytes(
     })?;
     Ok(Piece {
         path: answer.path,
-        text: answer.text.into_string(),
+        text: answer.text,
         total_lines: answer.line_count.unwrap_or_default(),
         truncated: answer.truncated,
         next_byte: answer.cut_at_byte,
@@ -168,7 +168,7 @@ mod tests {
     fn answer(text: &str, first_line: u64) -> ReadAnswer {
         ReadAnswer {
             path: WsPath::root(),
-            text: text.to_owned().into(),
+            text: text.to_owned(),
             first_line,
             lines: text.split_inclusive('\n').count() as u64,
             truncated: false,

@@ -163,11 +163,6 @@ pub trait Tool: 'static {
     /// Does the work.
     fn run(args: Self::Args, context: &Context<'_>) -> Result<Self::Reply, Stop>;
 
-    /// The reply as JSON.
-    fn told(reply: Self::Reply) -> serde_json::Result<Json> {
-        Json::of(&reply)
-    }
-
     /// What a reply still waits for, if it does. The door may wait for it and then ask [`Tool::resume`];
     /// no thread does.
     fn pending(_reply: &Self::Reply) -> Option<Pending> {
@@ -473,7 +468,7 @@ fn resume<T: Tool>(pending: &Pending, context: &Context<'_>) -> Result<Replied, 
 
 fn replied<T: Tool>(reply: T::Reply) -> Result<Replied, Stop> {
     let pending = T::pending(&reply);
-    let reply = T::told(reply).map_err(|error| {
+    let reply = Json::of(&reply).map_err(|error| {
         Stop::Fault(Fault::new(
             FaultCode::Io,
             format!("the reply cannot be written as JSON: {error}"),

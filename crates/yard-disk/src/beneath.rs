@@ -15,18 +15,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir, ResolveFlags, StatxFlags};
+use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir, ResolveFlags};
 use rustix::io::Errno;
 use yard_core::path::RESERVED_NAME;
-use yard_core::{Fault, FaultCode, FileKind, Name, Result, Subject, Timestamp, WsPath};
+use yard_core::{Fault, FaultCode, FileKind, Name, Result, Subject, WsPath};
 use yard_store::RootIdentity;
 
 pub use resolve::Spot;
 
 use crate::faults::{is_folder, not_found, read_fault, special, write_fault};
 use crate::folders::rename_new;
-use crate::identity::{self, EntryStat};
-use crate::stat::{EntryKind, Stat};
+use crate::stat::{self, EntryKind, Stat};
 
 /// How often a call that raced with a rename is tried again before it is a fault.
 const RACES: usize = 64;
@@ -169,21 +168,8 @@ impl Disk {
 
     /// Which folder the root is.
     pub fn root_identity(&self) -> Result<RootIdentity> {
-        let found = identity::root_identity(&self.root);
+        let found = stat::root_identity(&self.root);
         found.map_err(|errno| read_fault(errno, &WsPath::root()))
-    }
-
-    /// What is at a path that holds no links, with its identity; `None` if nothing is.
-    pub fn entry(&self, path: &WsPath) -> Result<Option<EntryStat>> {
-        self.probe(DiskCall::Stat).map_err(|errno| read_fault(errno, path))?;
-        let found = self
-            .open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)
-            .and_then(|handle| EntryStat::of(&handle));
-        match found {
-            Ok(stat) => Ok(Some(stat)),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-            Err(errno) => Err(read_fault(errno, path)),
-        }
     }
 
     /// Looks at many entries, folder by folder: the handle of a folder is opened once.
@@ -192,20 +178,7 @@ impl Disk {
     }
 
     fn stat_handle(&self, handle: &OwnedFd, path: &WsPath) -> Result<Stat> {
-        let raw = rustix::fs::fstat(handle).map_err(|errno| read_fault(errno, path))?;
-        Ok(Stat::of(&raw))
-    }
-
-    /// When the file came to be, where the file system knows (R11).
-    pub fn birth(&self, path: &WsPath) -> Result<Option<Timestamp>> {
-        let handle = self
-            .open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)
-            .map_err(|errno| read_fault(errno, path))?;
-        let stat = rustix::fs::statx(&handle, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME);
-        Ok(stat.ok().filter(|stat| stat.stx_mask & StatxFlags::BTIME.bits() != 0).map(|stat| {
-            let (seconds, nanos) = (stat.stx_btime.tv_sec, stat.stx_btime.tv_nsec);
-            Timestamp::from_nanos(seconds.saturating_mul(1_000_000_000) + i64::from(nanos))
-        }))
+        Stat::of(handle).map_err(|errno| read_fault(errno, path))
     }
 
     /// Opens the regular file that a path means, its links followed; with the path without links.
@@ -235,7 +208,7 @@ impl Disk {
     fn look(&self, path: &WsPath) -> std::result::Result<Stat, Errno> {
         self.probe(DiskCall::Open)?;
         let handle = self.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)?;
-        rustix::fs::fstat(&handle).map(|raw| Stat::of(&raw))
+        Stat::of(&handle)
     }
 
     /// Whether the root has an entry of that name, be it one that no path can name.
@@ -252,11 +225,6 @@ impl Disk {
             EntryKind::Known(FileKind::Link) => return Err(read_fault(Errno::LOOP, path)),
             EntryKind::Special(what) => return Err(special(path, what)),
         }
-        self.open_again(path)
-    }
-
-    /// Opens a file to be read that was a regular one when it was last looked at.
-    pub fn open_again(&self, path: &WsPath) -> Result<(File, Stat)> {
         let opened = self.open_listed(path)?;
         self.probe(DiskCall::Read).map_err(|errno| read_fault(errno, path))?;
         Ok(opened)
@@ -279,8 +247,7 @@ impl Disk {
 
     /// How an open file looks now.
     pub fn look_again(&self, file: &File, path: &WsPath) -> Result<Stat> {
-        let raw = rustix::fs::fstat(file).map_err(|errno| read_fault(errno, path))?;
-        Ok(Stat::of(&raw))
+        Stat::of(file).map_err(|errno| read_fault(errno, path))
     }
 
     /// The target of a link, as it is written.
@@ -451,8 +418,8 @@ impl Stats<'_> {
             }
         }
         let Some((_, handle)) = &self.folder else { return Ok(None) };
-        match rustix::fs::statat(handle, name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(raw) => Ok(Some(Stat::of(&raw))),
+        match Stat::at(handle, name.as_bytes()) {
+            Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(read_fault(errno, path)),
         }

@@ -152,8 +152,7 @@ impl RunFolder {
 
     /// When the run began, by the clock of the file system, and after which step.
     pub fn began(&self) -> Result<(i64, Seq)> {
-        let raw = rustix::fs::statat(&self.folder, BEGAN, AtFlags::SYMLINK_NOFOLLOW);
-        let at = Stat::of(&raw.map_err(unusable)?).signature.mtime;
+        let at = Stat::at(&self.folder, BEGAN).map_err(unusable)?.signature.mtime;
         let head = self.kept(BEGAN)?.and_then(|text| String::from_utf8(text).ok());
         Ok((at, head.and_then(|text| text.parse().ok()).unwrap_or(0)))
     }
@@ -230,8 +229,7 @@ impl RunFolder {
     /// When a file beside the layer was written.
     pub fn written_at(&self, name: &str) -> Result<Option<Timestamp>> {
         let Some(file) = self.open(name)? else { return Ok(None) };
-        let stat = rustix::fs::fstat(&file).map_err(unusable)?;
-        Ok(Some(Stat::of(&stat).modified()))
+        Ok(Some(Stat::of(&file).map_err(unusable)?.modified()))
     }
 
     /// Makes everything of the run durable.

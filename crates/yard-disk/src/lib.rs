@@ -6,7 +6,6 @@
 
 #![allow(clippy::disallowed_methods, reason = "the crate that opens files")]
 
-mod apart;
 mod attributes;
 mod beneath;
 mod caches;
@@ -18,7 +17,6 @@ mod faults;
 mod folders;
 mod holes;
 mod homes;
-mod identity;
 pub mod kept_name;
 mod layer;
 mod lock;
@@ -36,7 +34,6 @@ pub use content::{each_piece, hash_all, io_fault, is_content, read_all, read_ran
 pub use dropped::Dropped;
 pub use faults::{is_folder, not_found, special, write_fault};
 pub use homes::{Home, Homes};
-pub use identity::EntryStat;
 pub use layer::{Layer, RunFolder, Runs};
 pub use lock::{Locks, WorkspaceLock};
 pub use processes::Processes;

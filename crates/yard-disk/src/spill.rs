@@ -219,8 +219,8 @@ impl Spills {
         let mut kept = Vec::new();
         for (name, _) in entries_in(&self.folder)? {
             // Another process may remove what is listed here.
-            let raw = rustix::fs::statat(&self.folder, &name[..], AtFlags::SYMLINK_NOFOLLOW);
-            kept.extend(raw.ok().map(|raw| Kept { name, stat: Stat::of(&raw) }));
+            let stat = Stat::at(&self.folder, &name[..]);
+            kept.extend(stat.ok().map(|stat| Kept { name, stat }));
         }
         Ok(kept)
     }

@@ -1,41 +1,37 @@
-//! Where changes are made ready and where displaced files go: a folder on the root's own file system,
-//! so that putting a file in its place is one rename. It is in the data folder when that is on the same
-//! file system, else under the reserved name inside the root.
+//! The staging folder, in which changes are prepared and to which displaced files go. It is on the root's
+//! own file system, so that putting a file in its place is one rename: in the data folder when that is on
+//! the same file system, else under the reserved name inside the root.
 
 mod aside;
+mod kept;
+mod placing;
 mod whole;
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write as _;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, StatxFlags, Uid};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, StatxFlags, Uid};
 use rustix::io::Errno;
 use yard_core::path::RESERVED_NAME;
-use yard_core::{
-    Call, ContentHash, Fault, FaultCode, FileId, FileKind, Result, StepId, Subject, WsPath,
-};
+use yard_core::{Fault, FaultCode, FileId, Result, StepId, Subject, WsPath};
 use yard_store::{Retention, Signature};
 
-use crate::apart::open_apart;
 use crate::beneath::{Disk, DiskCall};
-use crate::content::{hash_all, read_all};
-use crate::faults::{is_folder, special, stage_fault, write_fault};
+use crate::faults::{stage_fault, write_fault};
 use crate::folders::{names_in, open_folder, rename_new};
-use crate::identity::EntryStat;
 use crate::kept_name::retention_of;
-use crate::stat::{EntryKind, SET_ID, Stat};
+use crate::stat::{SET_ID, Stat};
 use crate::{capabilities, holes};
 
-/// Larger files are hashed in pieces.
-const WHOLE: u64 = 1 << 20;
+pub use kept::NewlyKept;
+pub use placing::{Displaced, looks_like};
 
-/// How the name of a file ends that takes another's place, or was taken out of its own.
-const SWAPPED: &str = ".swap";
+use placing::SWAPPED;
 
 /// The staging folder and, in it, the folder of whole files that are kept as versions.
 pub struct Stage {
@@ -44,15 +40,15 @@ pub struct Stage {
     device: (u32, u32),
     prefix: String,
     next: AtomicU64,
-    /// Something is kept that may go for room.
+    /// There are kept files that may be removed to make space.
     spares: AtomicBool,
-    /// Some of it came since somebody looked.
+    /// Some of them are new since [`Stage::take_new_spares`] was last called.
     new_spares: AtomicBool,
-    /// Entries that a crash left and that could not be put right.
+    /// Entries that a crash left and that recovery could not restore.
     aside: OwnedFd,
     /// The data folder is on the root's file system.
     beside_data: bool,
-    /// Kept files that were found to be whole, and how they looked.
+    /// Kept files that were found to be undamaged, with their signatures at that time.
     whole: Mutex<HashMap<String, Signature>>,
 }
 
@@ -61,35 +57,11 @@ pub struct Staged {
     stage: Arc<Stage>,
     name: String,
     /// How it looks.
-    pub stat: EntryStat,
+    pub stat: Stat,
     placed: bool,
 }
 
-/// What was taken out of its place: looked at, then removed or kept.
-pub struct Displaced {
-    /// Its name in the staging folder.
-    pub name: String,
-    /// How it looks.
-    pub stat: Stat,
-}
-
-impl Displaced {
-    /// Whose place it had.
-    pub fn file(&self) -> Option<FileId> {
-        self.part(1)?.parse().ok()
-    }
-
-    /// The step that it was staged for, if its name says so.
-    pub fn step(&self) -> Option<StepId> {
-        self.part(2)?.parse().ok()
-    }
-
-    fn part(&self, index: usize) -> Option<&str> {
-        self.name.strip_suffix(SWAPPED)?.split('.').nth(index)
-    }
-}
-
-/// The file whose place a staged one shall take, and the step that does it.
+/// The file that a staged one is going to replace, and the step that does it.
 #[derive(Clone, Copy, Debug)]
 pub struct Taking {
     /// The file.
@@ -105,19 +77,19 @@ pub struct Shape {
     pub mode: Option<u32>,
     /// Owner and group of the file that it replaces.
     pub owner: Option<(u32, u32)>,
-    /// Whose place it takes, where that is known: it then gets at once the name under which what it
-    /// displaces is found again after a crash.
+    /// The file that it replaces, where that is known: the staged file then gets at once the name under
+    /// which the displaced file is found again after a crash.
     pub taking: Option<Taking>,
 }
 
 impl Stage {
     /// Opens (or makes) the staging folder of a workspace.
     pub fn open(disk: &Disk, state: &Path, unique: u128) -> Result<Self> {
-        let told = |errno: Errno| {
+        let fault = |errno: Errno| {
             Fault::new(FaultCode::Io, format!("the staging folder cannot be used: {errno}"))
         };
-        let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(told)?;
-        let beside_data = same_mount(&data, &disk.root).map_err(told)?;
+        let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(fault)?;
+        let beside_data = same_mount(&data, &disk.root).map_err(fault)?;
         let home = if beside_data {
             data
         } else {
@@ -125,13 +97,13 @@ impl Stage {
                 // Nothing can be changed in such a root, and so nothing is staged for it: it can still
                 // be read.
                 Err(Errno::ROFS | Errno::ACCESS | Errno::PERM) => data,
-                opened => opened.map_err(told)?,
+                opened => opened.map_err(fault)?,
             }
         };
-        let folder = open_apart(home.as_fd(), "stage").map_err(told)?;
-        let kept = open_folder(home.as_fd(), "kept").map_err(told)?;
-        let aside = open_folder(home.as_fd(), "leftovers").map_err(told)?;
-        let device = EntryStat::of(&folder).map_err(told)?.device;
+        let folder = open_folder(home.as_fd(), "stage").map_err(fault)?;
+        let kept = open_folder(home.as_fd(), "kept").map_err(fault)?;
+        let aside = open_folder(home.as_fd(), "leftovers").map_err(fault)?;
+        let device = Stat::of(&folder).map_err(fault)?.device;
         let prefix = format!("{unique:032x}");
         let is_evictable = |name: &String| retention_of(name) == Retention::Evictable;
         let spares = names_in(&kept).unwrap_or_default().iter().any(is_evictable);
@@ -159,7 +131,7 @@ impl Stage {
 
     /// Whether a folder is on the stage's own file system.
     pub(super) fn is_beside(&self, folder: &OwnedFd) -> std::result::Result<bool, Errno> {
-        Ok(EntryStat::of(folder)?.device == self.device)
+        Ok(Stat::of(folder)?.device == self.device)
     }
 
     /// A fault if entries of that folder could not be changed by this process.
@@ -189,9 +161,9 @@ impl Stage {
         format!("{}.{file}{step}{SWAPPED}", self.fresh_name())
     }
 
-    /// Removes what crashed processes left. The caller made sure that no other process is alive.
+    /// Removes files that crashed processes left. The caller made sure that no other process is alive.
     pub fn sweep(&self) {
-        // What cannot be removed now is in nobody's way, and the next sweep tries again.
+        // A file that cannot be removed now does no harm, and the next sweep tries again.
         let _ = self.try_sweep();
     }
 
@@ -212,26 +184,26 @@ impl Stage {
         shape: &Shape,
         path: &WsPath,
     ) -> Result<Staged> {
-        let told = |errno| stage_fault(errno, path);
-        disk.probe(DiskCall::Stage).map_err(told)?;
+        let fault = |errno| stage_fault(errno, path);
+        disk.probe(DiskCall::Stage).map_err(fault)?;
         let name = match shape.taking {
             Some(Taking { file, step }) => self.swap_name(file, Some(step)),
             None => self.fresh_name(),
         };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let handle = rustix::fs::openat(&self.folder, &name, flags, Mode::from_raw_mode(0o666))
-            .map_err(told)?;
+            .map_err(fault)?;
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
         let mut file = File::from(handle);
-        file.write_all(bytes).map_err(|error| told(errno_of(&error)))?;
-        let stat = self.dress(&file, shape).map_err(told)?;
+        file.write_all(bytes).map_err(|error| fault(errno_of(&error)))?;
+        let stat = self.set_owner_and_mode(&file, shape).map_err(fault)?;
         Ok(guard.finish(stat))
     }
 
-    /// Gives a staged file its owner and mode, where it does not have them; how it looks then. No file
-    /// that we put in place runs as its owner or its group.
-    fn dress(&self, file: &File, shape: &Shape) -> std::result::Result<EntryStat, Errno> {
-        let stat = EntryStat::of(file)?;
+    /// Gives a staged file its owner and mode, where it does not have them, and returns its new stat. Set-id
+    /// bits are removed: no file that is put in place runs as its owner or its group.
+    fn set_owner_and_mode(&self, file: &File, shape: &Shape) -> std::result::Result<Stat, Errno> {
+        let stat = Stat::of(file)?;
         let chown = shape.owner.filter(|owner| *owner != stat.owner);
         if let Some((user, group)) = chown {
             let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
@@ -249,267 +221,36 @@ impl Stage {
         }
         match (chown, chmod) {
             (None, None) => Ok(stat),
-            _ => EntryStat::of(file),
+            _ => Stat::of(file),
         }
     }
 
-    /// Room for bytes that arrive piece by piece.
+    /// A staged file whose bytes arrive piece by piece.
     pub fn incoming(self: &Arc<Self>, disk: &Disk) -> Result<Incoming> {
-        let told = |errno| stage_fault(errno, &WsPath::root());
-        disk.probe(DiskCall::Stage).map_err(told)?;
+        let fault = |errno| stage_fault(errno, &WsPath::root());
+        disk.probe(DiskCall::Stage).map_err(fault)?;
         let name = self.fresh_name();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        // Nobody else reads what has no place yet.
+        // No other user may read a file that has no place yet.
         let handle = rustix::fs::openat(&self.folder, &name, flags, Mode::from_raw_mode(0o600))
-            .map_err(told)?;
+            .map_err(fault)?;
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
         Ok(Incoming { guard, file: File::from(handle) })
     }
 
     /// Makes a link that can be put in its place later.
     pub fn link(self: &Arc<Self>, disk: &Disk, target: &[u8], path: &WsPath) -> Result<Staged> {
-        let told = |errno| stage_fault(errno, path);
-        disk.probe(DiskCall::Stage).map_err(told)?;
+        let fault = |errno| stage_fault(errno, path);
+        disk.probe(DiskCall::Stage).map_err(fault)?;
         let name = self.fresh_name();
-        rustix::fs::symlinkat(target, &self.folder, &name).map_err(told)?;
+        rustix::fs::symlinkat(target, &self.folder, &name).map_err(fault)?;
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
-        let stat = EntryStat::at(&self.folder, guard.name().as_bytes()).map_err(told)?;
+        let stat = Stat::at(&self.folder, guard.name().as_bytes()).map_err(fault)?;
         Ok(guard.finish(stat))
     }
 
     pub(super) fn stat(&self, name: &str) -> std::result::Result<Stat, Errno> {
-        rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|raw| Stat::of(&raw))
-    }
-
-    /// Puts a staged file where nothing is. If something is there after all, the two change places and
-    /// what was there is returned.
-    pub fn place_new(
-        &self,
-        disk: &Disk,
-        staged: &mut Staged,
-        path: &WsPath,
-        file: FileId,
-    ) -> Result<Option<Displaced>> {
-        let told = |errno| write_fault(errno, path);
-        disk.probe(DiskCall::Place).map_err(told)?;
-        let (parent, name) = disk.parent_of(path).map_err(told)?;
-        match rename_new(
-            self.folder.as_fd(),
-            staged.name.as_bytes(),
-            parent.as_fd(),
-            name.as_bytes(),
-        ) {
-            Ok(()) => {
-                staged.placed = true;
-                Ok(None)
-            }
-            Err(Errno::EXIST) => self.place_over(disk, staged, path, file).map(Some),
-            Err(errno) => Err(told(errno)),
-        }
-    }
-
-    /// Puts a staged file where another is: the two change places, so that there is no moment without
-    /// a file and nobody's save is lost in between.
-    ///
-    /// The staged file has, or now gets, a name that says whose place it takes: what a crash leaves
-    /// under such a name may be somebody's save, and is looked at before it is swept away.
-    pub fn place_over(
-        &self,
-        disk: &Disk,
-        staged: &mut Staged,
-        path: &WsPath,
-        file: FileId,
-    ) -> Result<Displaced> {
-        let told = |errno| write_fault(errno, path);
-        disk.probe(DiskCall::Place).map_err(told)?;
-        let (parent, name) = disk.parent_of(path).map_err(told)?;
-        let name = name.as_bytes();
-        if !staged.name.ends_with(SWAPPED) {
-            let swap = self.swap_name(file, None);
-            rustix::fs::renameat(&self.folder, &staged.name, &self.folder, &swap).map_err(told)?;
-            staged.name = swap;
-        }
-        let exchange = RenameFlags::EXCHANGE;
-        match rustix::fs::renameat_with(&self.folder, &staged.name, &parent, name, exchange) {
-            Ok(()) => {}
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                return self.place_in_two(staged, parent.as_fd(), name, path, file);
-            }
-            Err(errno) => return Err(told(errno)),
-        }
-        let stat = match self.stat(&staged.name) {
-            Ok(stat) => stat,
-            // Nobody could look at what came out, so it goes back: a failure means that nothing happened.
-            Err(errno) => {
-                let back =
-                    rustix::fs::renameat_with(&self.folder, &staged.name, &parent, name, exchange);
-                staged.placed = back.is_err();
-                return Err(told(errno));
-            }
-        };
-        if !(stat.is(FileKind::File) || stat.is(FileKind::Link)) {
-            // A folder, or something that nobody may open, appeared there meanwhile: back with it.
-            rustix::fs::renameat_with(&self.folder, &staged.name, &parent, name, exchange)
-                .map_err(told)?;
-            return Err(match stat.kind {
-                EntryKind::Special(what) => special(path, what),
-                EntryKind::Known(_) => is_folder(path),
-            });
-        }
-        staged.placed = true;
-        Ok(Displaced { name: staged.name.clone(), stat })
-    }
-
-    /// Where the file system cannot exchange: out with the old, in with the new.
-    fn place_in_two(
-        &self,
-        staged: &mut Staged,
-        parent: BorrowedFd<'_>,
-        name: &[u8],
-        path: &WsPath,
-        file: FileId,
-    ) -> Result<Displaced> {
-        let told = |errno| write_fault(errno, path);
-        let aside = self.swap_name(file, None);
-        rustix::fs::renameat(parent, name, &self.folder, &aside).map_err(told)?;
-        let placed = rename_new(self.folder.as_fd(), staged.name.as_bytes(), parent, name);
-        if let Err(errno) = placed {
-            // Back to its place, unless somebody has taken that: then the next rescue keeps it.
-            let _ = rename_new(self.folder.as_fd(), aside.as_bytes(), parent, name);
-            return Err(told(errno));
-        }
-        staged.placed = true;
-        let stat = self.stat(&aside).map_err(told)?;
-        Ok(Displaced { name: aside, stat })
-    }
-
-    /// Takes a file or link out of its place.
-    pub fn displace(&self, disk: &Disk, path: &WsPath, file: FileId) -> Result<Displaced> {
-        let told = |errno| write_fault(errno, path);
-        disk.probe(DiskCall::Displace).map_err(told)?;
-        let (parent, name) = disk.parent_of(path).map_err(told)?;
-        let aside = self.swap_name(file, None);
-        rename_new(parent.as_fd(), name.as_bytes(), self.folder.as_fd(), aside.as_bytes())
-            .map_err(told)?;
-        match self.stat(&aside) {
-            Ok(stat) => Ok(Displaced { name: aside, stat }),
-            // As in `place_over`: a failure means that nothing happened.
-            Err(errno) => {
-                let (from, to) = (self.folder.as_fd(), parent.as_fd());
-                let _ = rename_new(from, aside.as_bytes(), to, name.as_bytes());
-                Err(told(errno))
-            }
-        }
-    }
-
-    /// Files that a crash left under a name that says whose place was being taken.
-    pub fn leftovers(&self) -> Vec<Displaced> {
-        let names = self.names().unwrap_or_default();
-        let swapped = names.into_iter().filter(|name| name.ends_with(SWAPPED));
-        swapped
-            .filter_map(|name| self.stat(&name).ok().map(|stat| Displaced { name, stat }))
-            .collect()
-    }
-
-    /// The names of all kept files; none where they cannot be listed.
-    pub fn kept_names(&self) -> Vec<String> {
-        names_in(&self.kept).unwrap_or_default()
-    }
-
-    fn names(&self) -> std::result::Result<Vec<String>, Errno> {
-        names_in(&self.folder)
-    }
-
-    /// Puts a displaced file back where it was, when the rest of its step failed; whether its place
-    /// was still free.
-    pub fn put_back(&self, disk: &Disk, displaced: &Displaced, path: &WsPath) -> Result<bool> {
-        let told = |errno| write_fault(errno, path);
-        let (parent, name) = disk.parent_of(path).map_err(told)?;
-        let (from, to) = (self.folder.as_fd(), parent.as_fd());
-        match rename_new(from, displaced.name.as_bytes(), to, name.as_bytes()) {
-            Ok(()) => Ok(true),
-            Err(Errno::EXIST) => Ok(false),
-            Err(errno) => Err(told(errno)),
-        }
-    }
-
-    /// Lets a displaced file and the one that took its place change places again; whether what comes
-    /// out is that one, which is then removed. If it is somebody's save, it stays where it was.
-    pub fn swap_back(
-        &self,
-        disk: &Disk,
-        displaced: &Displaced,
-        path: &WsPath,
-        placed: u64,
-    ) -> Result<bool> {
-        let told = |errno| write_fault(errno, path);
-        let (parent, name) = disk.parent_of(path).map_err(told)?;
-        let (from, to) = (displaced.name.as_str(), name.as_bytes());
-        let exchange = || {
-            let flags = RenameFlags::EXCHANGE;
-            rustix::fs::renameat_with(&self.folder, from, &parent, to, flags)
-        };
-        match exchange() {
-            Ok(()) => {}
-            // Ours, or a save of the last few microseconds: such a file system cannot tell.
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                let replaced = rustix::fs::renameat(&self.folder, from, &parent, to);
-                return replaced.map(|()| true).map_err(told);
-            }
-            Err(Errno::NOENT) => return self.put_back(disk, displaced, path),
-            Err(errno) => return Err(told(errno)),
-        }
-        if self.stat(&displaced.name).map_err(told)?.signature.inode == placed {
-            self.discard(displaced);
-            return Ok(true);
-        }
-        exchange().map(|()| false).map_err(told)
-    }
-
-    /// The bytes of a displaced file or the target of a displaced link.
-    pub fn displaced_bytes(&self, displaced: &Displaced, path: &WsPath) -> Result<Vec<u8>> {
-        let told = |errno| write_fault(errno, path);
-        if displaced.stat.is(FileKind::Link) {
-            let target = rustix::fs::readlinkat(&self.folder, &displaced.name, Vec::new());
-            return target.map(|target| target.into_bytes()).map_err(told);
-        }
-        let mut file = self.open_displaced(displaced).map_err(told)?;
-        read_all(&mut file, displaced.stat.size(), path)
-    }
-
-    /// Its hash, however large it is.
-    pub fn displaced_hash(&self, displaced: &Displaced, call: &Call) -> Result<ContentHash> {
-        let path = WsPath::root();
-        if displaced.stat.is(FileKind::Link) {
-            return self.displaced_bytes(displaced, &path).map(|target| ContentHash::of(&target));
-        }
-        if displaced.stat.size() <= WHOLE {
-            return self.displaced_bytes(displaced, &path).map(|bytes| ContentHash::of(&bytes));
-        }
-        let file = self.open_displaced(displaced);
-        hash_all(&mut file.map_err(|errno| write_fault(errno, &path))?, &path, call)
-    }
-
-    fn open_displaced(&self, displaced: &Displaced) -> std::result::Result<File, Errno> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        rustix::fs::openat(&self.folder, &displaced.name, flags, Mode::empty()).map(Into::into)
-    }
-
-    /// Removes a displaced file for good; its content is a version in the store.
-    pub fn discard(&self, displaced: &Displaced) {
-        // A leftover is removed by the next sweep.
-        let _ = rustix::fs::unlinkat(&self.folder, &displaced.name, AtFlags::empty());
-    }
-
-    /// Keeps a displaced file as the version itself, under `name`; durable when this returns.
-    pub fn keep(&self, displaced: &Displaced, name: &str) -> std::result::Result<(), Errno> {
-        rustix::fs::renameat(&self.folder, &displaced.name, &self.kept, name)?;
-        self.flush_kept()
-    }
-
-    /// Whether a kept file is there.
-    pub fn has_kept(&self, name: &str) -> bool {
-        rustix::fs::statat(&self.kept, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        Stat::at(&self.folder, name)
     }
 
     /// Makes everything that is staged and kept durable.
@@ -518,56 +259,8 @@ impl Stage {
         flush().map_err(|errno| write_fault(errno, &WsPath::root()))
     }
 
-    /// Whether anything is kept that may go for room.
-    pub fn has_spares(&self) -> bool {
-        self.spares.load(Ordering::Relaxed)
-    }
-
-    /// Something is kept now that may go for room.
-    pub fn keeps_spares(&self) {
-        self.spares.store(true, Ordering::Relaxed);
-        self.new_spares.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether some of that came since this was last asked.
-    pub fn has_new_spares(&self) -> bool {
-        self.new_spares.swap(false, Ordering::Relaxed)
-    }
-
-    /// The bytes of a kept file that nothing else needs; `None` if it is not there.
-    pub fn kept_alone(&self, name: &str) -> Option<u64> {
-        let raw = rustix::fs::statat(&self.kept, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        let size = u64::try_from(raw.st_size).unwrap_or(0);
-        Some(if raw.st_nlink > 1 { 0 } else { size })
-    }
-
-    /// Removes kept files for good; that they are gone is durable when this returns.
-    pub fn remove_kept(&self, names: &[String]) -> Result<()> {
-        let told = |errno| write_fault(errno, &WsPath::root());
-        for name in names {
-            match rustix::fs::unlinkat(&self.kept, name, AtFlags::empty()) {
-                Ok(()) | Err(Errno::NOENT) => {}
-                Err(errno) => return Err(told(errno)),
-            }
-        }
-        self.flush_kept().map_err(told)
-    }
-
-    /// Makes the names of kept files durable.
-    fn flush_kept(&self) -> std::result::Result<(), Errno> {
-        rustix::fs::fsync(opened(&self.kept)?)
-    }
-
-    /// Removes what was taken out of the places of these files and still lies here.
-    pub fn discard_displaced(&self, files: &[FileId]) {
-        let theirs = |displaced: &Displaced| displaced.file().is_some_and(|id| files.contains(&id));
-        self.leftovers().iter().filter(|left| theirs(left)).for_each(|left| self.discard(left));
-    }
-
-    /// Opens a kept file.
-    pub fn open_kept(&self, name: &str) -> std::result::Result<File, Errno> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(&self.kept, name, flags, Mode::empty()).map(File::from)
+    fn names(&self) -> std::result::Result<Vec<String>, Errno> {
+        names_in(&self.folder)
     }
 
     /// A file of a layer, staged to be put in its place: the file itself with its times, which its layer
@@ -579,10 +272,10 @@ impl Stage {
         shape: &Shape,
         path: &WsPath,
     ) -> Result<Staged> {
-        let told = |errno| write_fault(errno, path);
-        disk.probe(DiskCall::Stage).map_err(told)?;
+        let fault = |errno| write_fault(errno, path);
+        disk.probe(DiskCall::Stage).map_err(fault)?;
         let (source, _) = layer.open_listed(path)?;
-        let (parent, own) = layer.parent_of(path).map_err(told)?;
+        let (parent, own) = layer.parent_of(path).map_err(fault)?;
         let name = match shape.taking {
             Some(Taking { file, step }) => self.swap_name(file, Some(step)),
             None => self.fresh_name(),
@@ -593,24 +286,12 @@ impl Stage {
             Err(Errno::XDEV | Errno::MLINK | Errno::PERM) => {
                 return self.copy(disk, source, shape, path);
             }
-            Err(errno) => return Err(told(errno)),
+            Err(errno) => return Err(fault(errno)),
         }
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
-        capabilities::remove(&source).map_err(told)?;
-        let stat = self.dress(&source, shape).map_err(told)?;
+        capabilities::remove(&source).map_err(fault)?;
+        let stat = self.set_owner_and_mode(&source, shape).map_err(fault)?;
         Ok(guard.finish(stat))
-    }
-
-    /// A copy of a kept file, staged to be put in its place.
-    pub fn copy_of_kept(
-        self: &Arc<Self>,
-        disk: &Disk,
-        name: &str,
-        shape: &Shape,
-        path: &WsPath,
-    ) -> Result<Staged> {
-        let source = self.open_kept(name).map_err(|errno| write_fault(errno, path))?;
-        self.copy(disk, source, shape, path)
     }
 
     /// A copy of an open file, staged to be put in its place. File systems that can share the blocks.
@@ -621,16 +302,16 @@ impl Stage {
         shape: &Shape,
         path: &WsPath,
     ) -> Result<Staged> {
-        let told = |errno| write_fault(errno, path);
-        disk.probe(DiskCall::Stage).map_err(told)?;
+        let fault = |errno| write_fault(errno, path);
+        disk.probe(DiskCall::Stage).map_err(fault)?;
         let staged = self.fresh_name();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let handle = rustix::fs::openat(&self.folder, &staged, flags, Mode::from_raw_mode(0o666))
-            .map_err(told)?;
+            .map_err(fault)?;
         let guard = Unfinished { stage: Arc::clone(self), name: Some(staged) };
         let mut file = File::from(handle);
-        holes::copy(&source, &mut file).map_err(|error| told(errno_of(&error)))?;
-        let stat = self.dress(&file, shape).map_err(told)?;
+        holes::copy(&source, &mut file).map_err(|error| fault(errno_of(&error)))?;
+        let stat = self.set_owner_and_mode(&file, shape).map_err(fault)?;
         Ok(guard.finish(stat))
     }
 }
@@ -644,15 +325,15 @@ pub struct Incoming {
 impl Incoming {
     /// Takes the next bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        let told = |error: std::io::Error| write_fault(errno_of(&error), &WsPath::root());
-        self.file.write_all(bytes).map_err(told)
+        let fault = |error: std::io::Error| write_fault(errno_of(&error), &WsPath::root());
+        self.file.write_all(bytes).map_err(fault)
     }
 
     /// Flushes what arrived.
     pub fn finish(self) -> Result<Staged> {
-        let told = |errno| write_fault(errno, &WsPath::root());
-        rustix::fs::fsync(&self.file).map_err(told)?;
-        let stat = EntryStat::of(&self.file).map_err(told)?;
+        let fault = |errno| write_fault(errno, &WsPath::root());
+        rustix::fs::fsync(&self.file).map_err(fault)?;
+        let stat = Stat::of(&self.file).map_err(fault)?;
         Ok(self.guard.finish(stat))
     }
 }
@@ -668,47 +349,6 @@ impl Staged {
     /// Makes its bytes durable.
     pub fn flush(&self, path: &WsPath) -> Result<()> {
         rustix::fs::fsync(self.open(path)?).map_err(|errno| write_fault(errno, path))
-    }
-
-    /// Gives a flushed file a second name among the kept ones, durable when this returns.
-    pub fn keep_too(&self, name: &str, path: &WsPath) -> Result<NewlyKept> {
-        let newly = self.keep_unflushed(name).map_err(|errno| write_fault(errno, path))?;
-        self.stage.flush_kept().map_err(|errno| write_fault(errno, path))?;
-        Ok(newly)
-    }
-
-    /// Gives it a second name among the kept ones, which is durable once the stage is flushed.
-    pub fn keep_unflushed(&self, name: &str) -> std::result::Result<NewlyKept, Errno> {
-        let Stage { folder, kept, .. } = &*self.stage;
-        rustix::fs::linkat(folder, &self.name, kept, name, AtFlags::empty())?;
-        Ok(NewlyKept { stage: Arc::clone(&self.stage), name: name.to_owned(), stays: false })
-    }
-}
-
-/// A kept file whose step is not recorded yet. Dropped before it is known to stay, it is removed.
-pub struct NewlyKept {
-    stage: Arc<Stage>,
-    name: String,
-    stays: bool,
-}
-
-impl NewlyKept {
-    /// Its step is about to be recorded, or may be already.
-    pub fn stays(&mut self) {
-        self.stays = true;
-    }
-
-    /// Its step was not recorded.
-    pub fn goes(&mut self) {
-        self.stays = false;
-    }
-}
-
-impl Drop for NewlyKept {
-    fn drop(&mut self) {
-        if !self.stays {
-            let _ = rustix::fs::unlinkat(&self.stage.kept, &self.name, AtFlags::empty());
-        }
     }
 }
 
@@ -733,7 +373,7 @@ impl Unfinished {
         self.name.as_deref().unwrap_or_default()
     }
 
-    fn finish(mut self, stat: EntryStat) -> Staged {
+    fn finish(mut self, stat: Stat) -> Staged {
         let name = self.name.take().unwrap_or_default();
         Staged { stage: Arc::clone(&self.stage), name, stat, placed: false }
     }
@@ -762,10 +402,4 @@ fn same_mount(a: &OwnedFd, b: &OwnedFd) -> std::result::Result<bool, Errno> {
     let place =
         |stat: &rustix::fs::Statx| (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_mnt_id);
     Ok(place(&a) == place(&b))
-}
-
-/// Whether what was displaced is what the plan expected, as far as metadata can tell: a rename changes
-/// the change time, so that one is left out.
-pub fn looks_like(expected: &Signature, found: &Signature) -> bool {
-    (expected.size, expected.mtime, expected.inode) == (found.size, found.mtime, found.inode)
 }

@@ -1,12 +1,18 @@
-//! How an entry on disk looks. Nothing here opens or follows anything.
+//! What an entry on disk is: kind, metadata and identity. Recovery compares identities after a crash,
+//! and one root is told from another by them.
+//!
+//! This module only looks. What follows from two identities being equal is decided elsewhere.
 
-use rustix::fs::FileType as RawType;
+use rustix::fd::AsFd;
+use rustix::fs::{AtFlags, FileType as RawType, FsWord, StatxFlags, StatxTimestamp};
+use rustix::io::Errno;
+use rustix::path::Arg;
 use yard_core::op::OnDisk;
 use yard_core::{Call, FileKind, Timestamp};
-use yard_store::Signature;
+use yard_store::{FileIdentity, RootIdentity, Signature};
 
-/// Mode bits of a file that runs with the rights of its owner or its group.
-pub const SET_ID: u32 = 0o6000;
+/// File systems whose id is made from their UUID, so that it is the same after the next mount.
+const WITH_STABLE_ID: [FsWord; 2] = [0xEF53, 0x9123_683E];
 
 /// What an entry on disk is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,17 +52,18 @@ pub struct Stat {
     pub kind: EntryKind,
     /// Its mode bits.
     pub mode: u32,
-    /// When it was last read: no part of how it looks.
+    /// When it was last read. Two stats that differ only here are equal.
     pub accessed: Timestamp,
     /// Its owner and group.
     pub owner: (u32, u32),
-    /// The device of its file system.
-    pub device: u64,
+    /// The major and minor number of its file system's device.
+    pub device: (u32, u32),
     /// What tells whether its content may have changed.
     pub signature: Signature,
+    /// `None` where the file system does not know when the inode was made.
+    pub identity: Option<FileIdentity>,
 }
 
-/// Two looks at what nobody changed are equal, whoever read it meanwhile.
 impl PartialEq for Stat {
     fn eq(&self, other: &Self) -> bool {
         let looks = |stat: &Self| (stat.kind, stat.mode, stat.owner, stat.device, stat.signature);
@@ -65,6 +72,34 @@ impl PartialEq for Stat {
 }
 
 impl Stat {
+    /// The entry that a handle is open on.
+    pub(crate) fn of(handle: impl AsFd) -> Result<Self, Errno> {
+        Self::look(handle, "", AtFlags::EMPTY_PATH)
+    }
+
+    /// The entry called `name` in a folder.
+    pub(crate) fn at(folder: impl AsFd, name: impl Arg) -> Result<Self, Errno> {
+        Self::look(folder, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
+    }
+
+    fn look(at: impl AsFd, name: impl Arg, flags: AtFlags) -> Result<Self, Errno> {
+        let asked = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+        let raw = rustix::fs::statx(at, name, flags, asked)?;
+        let mode = u32::from(raw.stx_mode);
+        let (inode, mtime, ctime) = (raw.stx_ino, nanos(&raw.stx_mtime), nanos(&raw.stx_ctime));
+        let knows_birth = raw.stx_mask & StatxFlags::BTIME.bits() != 0;
+        let identity = FileIdentity { inode, birth: nanos(&raw.stx_btime), mtime, ctime };
+        Ok(Self {
+            kind: EntryKind::of(RawType::from_raw_mode(mode)),
+            mode: mode & 0o7777,
+            accessed: Timestamp::from_nanos(nanos(&raw.stx_atime)),
+            owner: (raw.stx_uid, raw.stx_gid),
+            device: (raw.stx_dev_major, raw.stx_dev_minor),
+            signature: Signature { size: raw.stx_size, mtime, ctime, inode },
+            identity: knows_birth.then_some(identity),
+        })
+    }
+
     /// Its size in bytes.
     pub fn size(&self) -> u64 {
         self.signature.size
@@ -73,6 +108,11 @@ impl Stat {
     /// When its content was last changed.
     pub fn modified(&self) -> Timestamp {
         Timestamp::from_nanos(self.signature.mtime)
+    }
+
+    /// When it was made; when it was last modified, where the file system does not know (R11).
+    pub fn created(&self) -> Timestamp {
+        self.identity.map_or_else(|| self.modified(), |file| Timestamp::from_nanos(file.birth))
     }
 
     /// Whether it is of that kind.
@@ -84,24 +124,24 @@ impl Stat {
     pub fn on_disk(&self) -> OnDisk {
         OnDisk { mode: self.mode, size: self.size(), accessed_at: self.accessed }
     }
-
-    pub(crate) fn of(raw: &rustix::fs::Stat) -> Self {
-        let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000) + nanos;
-        Self {
-            kind: EntryKind::of(RawType::from_raw_mode(raw.st_mode)),
-            mode: raw.st_mode & 0o7777,
-            accessed: Timestamp::from_nanos(nanos(raw.st_atime, raw.st_atime_nsec as i64)),
-            owner: (raw.st_uid, raw.st_gid),
-            device: raw.st_dev,
-            signature: Signature {
-                size: u64::try_from(raw.st_size).unwrap_or(0),
-                mtime: nanos(raw.st_mtime, raw.st_mtime_nsec as i64),
-                ctime: nanos(raw.st_ctime, raw.st_ctime_nsec as i64),
-                inode: raw.st_ino,
-            },
-        }
-    }
 }
+
+/// Which folder a handle is open on.
+pub(crate) fn root_identity(root: impl AsFd) -> Result<RootIdentity, Errno> {
+    let stat = Stat::of(&root)?;
+    let kind = rustix::fs::fstatfs(&root)?.f_type;
+    let id = rustix::fs::fstatvfs(&root)?.f_fsid;
+    let filesystem = WITH_STABLE_ID.contains(&kind).then_some(id);
+    let birth = stat.identity.map(|file| file.birth);
+    Ok(RootIdentity { filesystem, inode: stat.signature.inode, birth })
+}
+
+fn nanos(time: &StatxTimestamp) -> i64 {
+    time.tv_sec.saturating_mul(1_000_000_000) + i64::from(time.tv_nsec)
+}
+
+/// Mode bits of a file that runs with the rights of its owner or its group.
+pub const SET_ID: u32 = 0o6000;
 
 /// A file younger than this when it was looked at may have changed again within the same clock tick.
 pub const RACY_NANOS: i64 = 2_000_000_000;

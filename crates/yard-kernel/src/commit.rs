@@ -33,7 +33,6 @@ impl Workspace {
         call: &Call,
     ) -> Result<Committed<A>> {
         self.check_root()?;
-        let _changing = self.glimpses.changing();
         match proposal.deed {
             Deed::Step { draft, answer } => match submit(self, draft, signed, call)? {
                 Verdict::Done => Ok(Committed::Done(answer)),
@@ -300,7 +299,7 @@ fn placements_of(workspace: &Workspace, draft: &Draft) -> Vec<Placement> {
         }
         let displaced = change.from.as_ref().and_then(|from| {
             // What an earlier change of the step moved is not at its new path yet.
-            let found = || workspace.disk.entry(from).ok().flatten()?.identity;
+            let found = || workspace.disk.stat(from).ok().flatten()?.identity;
             moved.get(&change.file).copied().or_else(found)
         });
         if let Some(displaced) = displaced.filter(|_| changes_place) {
@@ -314,7 +313,7 @@ fn placements_of(workspace: &Workspace, draft: &Draft) -> Vec<Placement> {
 /// The file that a change touches, with the time that it is about to get. Its bytes may not be on disk yet.
 fn touched(workspace: &Workspace, draft: &Draft, change: u64, of: &NewChange) -> Option<Placement> {
     let mtime = *draft.touches.get(&of.file)?;
-    let found = workspace.disk.entry(of.to.as_ref()?).ok().flatten()?;
+    let found = workspace.disk.stat(of.to.as_ref()?).ok().flatten()?;
     let displaced = found.identity?;
     let placed = FileIdentity { mtime, ..displaced };
     Some(Placement { change, placed: Some(placed), displaced: Some(displaced) })

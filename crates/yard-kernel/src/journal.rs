@@ -2,13 +2,12 @@
 //! leads it; the others wait here. How a batch lands is in `commit.rs`.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use yard_core::{Call, ContentHash, Fault, FaultCode, Result};
 use yard_disk::Displaced;
-use yard_store::Seq;
 
 use crate::draft::Draft;
 use crate::signed::Signed;

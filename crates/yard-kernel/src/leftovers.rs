@@ -4,11 +4,12 @@
 //! Any other is somebody's save and becomes a version. What cannot be read, and what is no file, is set
 //! aside and reported: it never keeps a workspace from opening.
 
-use yard_core::{Author, Call, ContentHash, Fault, FileId, FileKind, Result, WsPath};
+use yard_core::{Author, Call, Fault, FileId, FileKind, Result, WsPath};
 use yard_disk::Displaced;
+use yard_disk::kept_name;
+use yard_store::Retention;
 use yard_store::{AuditEntry, Change, FileIdentity, Seq};
 
-use crate::output;
 use crate::projection::{Saved, record_intruder, retire_displaced};
 use crate::signed::Signed;
 use crate::store_fault::store_fault;

@@ -7,9 +7,9 @@ use yard_disk::{Disk, NewlyKept, Shape, Staged, hash_all, kept_name, write_fault
 use yard_store::{Base, Effort, Prepared};
 
 use crate::recent;
-use crate::spread;
 use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
+use yard_search::parallel;
 
 /// A content, and the file or link that it is going to be.
 pub(crate) struct Wanted<'a> {
@@ -97,7 +97,7 @@ pub(crate) fn make_all(
     effort: Effort,
     call: &Call,
 ) -> Result<Vec<Made>> {
-    spread::over_cores(wanted, call, |wanted| wanted.make(workspace, effort))
+    parallel::map(wanted, call, |wanted| wanted.make(workspace, effort))
 }
 
 /// The same for build output; all of it is durable when this returns.
@@ -106,9 +106,9 @@ pub(crate) fn make_outputs(
     wanted: &[WantedOutput<'_>],
     call: &Call,
 ) -> Result<Vec<Made>> {
-    let made = spread::over_cores(wanted, call, |wanted| wanted.make(workspace, call))?;
+    let made = parallel::map(wanted, call, |wanted| wanted.make(workspace, call))?;
     if !made.is_empty() {
-        workspace.stage.keeps_spares();
+        workspace.stage.note_spares();
         workspace.stage.flush()?;
     }
     Ok(made)

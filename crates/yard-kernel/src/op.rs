@@ -30,10 +30,3 @@ mod undo;
 mod verify;
 pub(crate) mod version;
 mod write;
-
-use yard_core::{Fault, FaultCode};
-
-/// A thread that helped with an answer is gone without a word.
-pub(crate) fn broke_off(what: &str) -> Fault {
-    Fault::new(FaultCode::Io, format!("the {what} broke off"))
-}

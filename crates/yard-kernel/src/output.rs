@@ -58,7 +58,7 @@ pub(crate) fn is_named_so(path: &WsPath) -> bool {
 /// Gives up the oldest of what is kept and not in the tree any more, until the rest fits. Where no output
 /// came since the last time there is nothing to look at.
 pub(crate) fn trim(workspace: &Workspace) -> Result<()> {
-    if !workspace.stage.has_new_spares() {
+    if !workspace.stage.take_new_spares() {
         return Ok(());
     }
     let room = workspace.keeping().builds_bytes;

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use yard_core::{Call, ContentHash, Fault, FileKind, FileState, Result, StepId, VersionId, WsPath};
-use yard_disk::{Displaced, RACY_NANOS, looks_like};
+use yard_disk::{Displaced, RACY_NANOS, kept_name, looks_like};
 use yard_store::{Batch, Effort, NewChange, NewStep, Prepared, Signature};
 
 use crate::draft::Draft;
@@ -203,7 +203,7 @@ fn place(
     } else {
         Some(stage.place_over(disk, &mut staged, to, change.file)?)
     };
-    let inode = staged.stat.inode;
+    let inode = staged.stat.signature.inode;
     Ok(match displaced {
         Some(displaced) => Done::Replaced(to.clone(), displaced, inode),
         None => Done::Placed(to.clone(), inode),

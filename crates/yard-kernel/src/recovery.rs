@@ -18,9 +18,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use yard_core::{Call, ContentHash, FileId, FileKind, FileState, Result, WsPath};
-use yard_store::{
-    AuditEntry, Change, FileIdentity, Mark, Node, Placement, Seq, StepRow,
-};
+use yard_store::{AuditEntry, Change, FileIdentity, Mark, Node, Placement, Seq, StepRow};
 
 use crate::applied::{advance, flush_to};
 use crate::image::image;
@@ -30,7 +28,7 @@ use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 use known::{Boot, Known, Newest, is_folder_as_before};
 use staying::{Moved, Staying, carried};
-use yard_disk::{EntryStat, Shape, Staged, read_all};
+use yard_disk::{Shape, Staged, Stat, read_all};
 
 /// Paths that a report names; the rest is counted.
 const NAMED_PATHS: usize = 20;
@@ -189,11 +187,11 @@ impl<'a> Recovery<'a> {
     }
 
     /// What is at a path, with the times that it had before recovery began.
-    fn look(&self, path: &WsPath) -> Result<Option<EntryStat>> {
-        let Some(mut stat) = self.workspace.disk.entry(path)? else { return Ok(None) };
+    fn look(&self, path: &WsPath) -> Result<Option<Stat>> {
+        let Some(mut stat) = self.workspace.disk.stat(path)? else { return Ok(None) };
         if let Some(identity) = stat.identity {
             let mut untouched = self.untouched.borrow_mut();
-            stat.identity = Some(*untouched.entry(stat.inode).or_insert(identity));
+            stat.identity = Some(*untouched.entry(stat.signature.inode).or_insert(identity));
         }
         Ok(Some(stat))
     }
@@ -268,7 +266,7 @@ impl<'a> Recovery<'a> {
             // The newest bytes come from the history.
             return self.take_away(from, change.file, before.content);
         }
-        let is_free = disk.entry(to)?.is_none();
+        let is_free = disk.stat(to)?.is_none();
         if is_free && has_way {
             return self.move_entry(change.file, before.content, from, to);
         }
@@ -306,8 +304,8 @@ impl<'a> Recovery<'a> {
                 *path = moved;
             }
         }
-        if let (Some(content), Some(found)) = (content, self.workspace.disk.entry(to)?) {
-            moved.insert(file, Moved { path: to.clone(), inode: found.inode, content });
+        if let (Some(content), Some(found)) = (content, self.workspace.disk.stat(to)?) {
+            moved.insert(file, Moved { path: to.clone(), inode: found.signature.inode, content });
         }
         Ok(())
     }
@@ -318,7 +316,7 @@ impl<'a> Recovery<'a> {
     fn make_way(&self, to: &WsPath, folder: Option<FileId>, step: Seq) -> Result<bool> {
         let Some(above) = to.parent() else { return Ok(true) };
         let (disk, store) = (&self.workspace.disk, self.workspace.store());
-        if let Some(found) = disk.entry(&above)? {
+        if let Some(found) = disk.stat(&above)? {
             return Ok(found.kind.known() == Some(FileKind::Folder));
         }
         let Some(folder) = folder else { return Ok(false) };
@@ -334,14 +332,14 @@ impl<'a> Recovery<'a> {
             return Ok(false);
         }
         make_folder(self.workspace, &above, self.workspace.folder_mode)?;
-        if let Some(made) = disk.entry(&above)? {
-            self.passing.borrow_mut().insert(made.inode, above);
+        if let Some(made) = disk.stat(&above)? {
+            self.passing.borrow_mut().insert(made.signature.inode, above);
         }
         Ok(true)
     }
 
-    fn is_passing(&self, found: &EntryStat) -> bool {
-        self.passing.borrow().contains_key(&found.inode)
+    fn is_passing(&self, found: &Stat) -> bool {
+        self.passing.borrow().contains_key(&found.signature.inode)
     }
 
     /// Removes the folders that were made only for the time of doing steps again. One that has come to where
@@ -351,7 +349,7 @@ impl<'a> Recovery<'a> {
         let mut paths: Vec<WsPath> = self.passing.borrow().values().cloned().collect();
         paths.sort_unstable();
         for path in paths.iter().rev() {
-            if !disk.entry(path)?.is_some_and(|found| self.is_passing(&found)) {
+            if !disk.stat(path)?.is_some_and(|found| self.is_passing(&found)) {
                 continue;
             }
             match store.lookup(path).map_err(store_fault)? {
@@ -412,7 +410,7 @@ impl<'a> Recovery<'a> {
         file: FileId,
         path: &WsPath,
         at: &WsPath,
-        found: &EntryStat,
+        found: &Stat,
         until: Seq,
     ) -> Result<bool> {
         let Some(identity) = found.identity else { return Ok(false) };
@@ -424,13 +422,7 @@ impl<'a> Recovery<'a> {
 
     /// Whether an entry is what lost writes of the steps up to `until` left of a file itself: it is as one of
     /// them found it, or as they staged it and without its bytes.
-    fn is_left_of(
-        &self,
-        file: FileId,
-        path: &WsPath,
-        found: &EntryStat,
-        until: Seq,
-    ) -> Result<bool> {
+    fn is_left_of(&self, file: FileId, path: &WsPath, found: &Stat, until: Seq) -> Result<bool> {
         let Some(identity) = found.identity else { return Ok(false) };
         if self.known.is_past(file, &identity, self.boot, until) {
             return Ok(true);
@@ -444,7 +436,7 @@ impl<'a> Recovery<'a> {
         &self,
         file: FileId,
         path: &WsPath,
-        found: &EntryStat,
+        found: &Stat,
         until: Seq,
     ) -> Result<bool> {
         let Some(identity) = found.identity.filter(|_| self.boot == Boot::Another) else {
@@ -539,7 +531,7 @@ impl<'a> Recovery<'a> {
         file: FileId,
         state: &FileState,
         path: &WsPath,
-        found: &EntryStat,
+        found: &Stat,
     ) -> Result<bool> {
         let Some(identity) = found.identity else { return Ok(false) };
         let (known, boot, any) = (&self.known, self.boot, Seq::MAX);
@@ -580,7 +572,7 @@ impl<'a> Recovery<'a> {
     fn provide_folder_of(&self, path: &WsPath) -> Result<bool> {
         let Some(above) = path.parent() else { return Ok(true) };
         let disk = &self.workspace.disk;
-        if let Some(found) = disk.entry(&above)? {
+        if let Some(found) = disk.stat(&above)? {
             return Ok(found.kind.known() == Some(FileKind::Folder));
         }
         let node = self.workspace.store().lookup(&above).map_err(store_fault)?;
@@ -602,7 +594,7 @@ impl<'a> Recovery<'a> {
         state: &FileState,
         path: &WsPath,
         newest: Newest,
-        over: Option<&EntryStat>,
+        over: Option<&Stat>,
     ) -> Result<Provided> {
         let Some(hash) = state.content else { return Ok(Provided::Nothing) };
         let owner = over.map(|stat| stat.owner);
@@ -649,7 +641,7 @@ impl<'a> Recovery<'a> {
         Ok(())
     }
 
-    fn content_on_disk(&self, path: &WsPath, found: &EntryStat) -> Result<Option<ContentHash>> {
+    fn content_on_disk(&self, path: &WsPath, found: &Stat) -> Result<Option<ContentHash>> {
         let disk = &self.workspace.disk;
         match found.kind.known() {
             Some(FileKind::Link) => {

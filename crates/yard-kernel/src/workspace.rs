@@ -15,7 +15,6 @@ use yard_store::{AuditEntry, Remembered, Signature, Store};
 use crate::belonging::check_root;
 use crate::boxed::Boxed;
 use crate::flusher::Flusher;
-use crate::glimpse::Glimpses;
 use crate::journal::Journal;
 use crate::opening::Opening;
 use crate::others_seen::OthersSeen;
@@ -40,7 +39,6 @@ pub struct Workspace {
     pub(crate) journal: Journal,
     pub(crate) flusher: Flusher,
     pub(crate) recent: Recent,
-    pub(crate) glimpses: Glimpses,
     pub(crate) in_parts: InParts,
     pub(crate) others_seen: OthersSeen,
     pub(crate) pointers: Pointers,
@@ -80,7 +78,6 @@ impl Workspace {
             processes: Processes::new(&opening.state_dir),
             journal: Journal::default(),
             recent: Recent::default(),
-            glimpses: Glimpses::default(),
             in_parts: InParts::default(),
             others_seen: OthersSeen::default(),
             pointers: Pointers::default(),

@@ -4,6 +4,7 @@
 //! who asks, and what it answers are not known here.
 
 mod globs;
+pub mod parallel;
 pub mod regex;
 mod walk;
 

@@ -12,7 +12,6 @@
 pub mod alike;
 pub mod contract;
 pub mod desk_contract;
-mod dice;
 pub mod failing;
 pub mod large_args;
 mod model;
@@ -23,13 +22,10 @@ pub mod replay;
 pub mod rival;
 mod scribe;
 mod transcripts;
-pub mod trees;
-mod world;
 mod yard;
 
-pub use dice::Dice;
 pub use model::ModelStore;
 pub use scribe::Scribe;
 pub use transcripts::Transcripts;
-pub use world::{FakeWorld, RealWorld};
 pub use yard::{Folders, Plan, Yard};
+pub use yard_fixtures::{Dice, FakeWorld, RealWorld, trees};

@@ -1,5 +1,4 @@
-//! A file that is read again is read again: what is remembered of the last look (`glimpse.rs`) is never
-//! told of a file that is another one by now.
+//! A file that is read a second time: the answer is always about the file that is on disk now.
 
 #![allow(
     clippy::unwrap_used,
@@ -52,7 +51,7 @@ fn every_look_answers_as_the_first_did() {
             args["path"] = json!("/a.txt");
             let first = yard.call("read", args.clone());
             for _ in 0..2 {
-                // A whole look in between, so that everything is remembered that can be.
+                // A read of the whole file in between makes no difference.
                 yard.call("read", json!({"path": "/a.txt", "limit": 0}));
                 assert_eq!(yard.call("read", args.clone()).body, first.body, "{text:?} {args}");
             }

@@ -43,6 +43,7 @@ const WORLDLY: [(&str, &[&str]); 12] = [
             "crates/yard-sandbox/",
             "crates/yard-cli/src/git_identity.rs",
             "crates/yard-cli/src/main.rs",
+            "crates/yard-fixtures/",
             "crates/yard-testkit/",
         ],
     ),
@@ -66,7 +67,7 @@ const WORLDLY: [(&str, &[&str]); 12] = [
         "std::env",
         &["crates/yard-cli/", "crates/yard-sandbox/src/filter.rs", "crates/yard-testkit/"],
     ),
-    ("SystemTime", &["crates/yard-cli/src/world.rs", "crates/yard-testkit/"]),
+    ("SystemTime", &["crates/yard-cli/src/world.rs", "crates/yard-fixtures/"]),
     // A stopwatch: how long something took, never what time it is.
     (
         "Instant::now",

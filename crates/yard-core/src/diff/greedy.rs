@@ -1,18 +1,18 @@
-//! Myers' greedy search for a smallest edit script, forwards, and of equals the one that went further in
-//! the old text, by removals first: which of several smallest diffs is shown is then that of the tools of
-//! JavaScript. It takes room by the square of the changes, and so gives up early.
+//! Myers' greedy algorithm for a smallest diff. Of several smallest diffs it finds the one that the
+//! JavaScript package `diff` finds: among paths of equal length it prefers the one that is further in the
+//! old text, and removals come first. It takes memory by the square of the changes, and so gives up early.
 
 use similar::DiffOp;
 
 use crate::bounds::Steps;
 use crate::{Bounds, Result};
 
-/// Steps that are kept at most: about a thousand changes.
+/// Most steps that are kept: about a thousand changes.
 const MAX_STEPS: usize = 1 << 20;
-/// Equal lines that are passed at most, each way counted.
+/// Most equal lines that all paths together may pass.
 const MAX_PASSED: usize = 1 << 24;
 
-/// A line that goes or comes, and what was decided before it.
+/// A line that is removed or added, and the step before it on its path.
 struct Step {
     before: Option<usize>,
     change: Change,
@@ -24,9 +24,9 @@ enum Change {
     Added(usize),
 }
 
-/// How far a way leads: so many old lines are behind it.
+/// A path through the two texts: how many old lines it has passed, and its last step.
 #[derive(Clone, Copy)]
-struct Way {
+struct Path {
     old: usize,
     last: Option<usize>,
 }
@@ -51,31 +51,32 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The last step of a smallest script; none inside if nothing differs.
+    /// The last step of a smallest diff; `Some(None)` if the texts are equal, `None` if it gave up.
     fn run(&mut self) -> Option<Option<usize>> {
         let (old, new) = (self.old.len() as isize, self.new.len() as isize);
-        // Diagonals are old lines less new lines; one more on each side is never reached.
+        // The number of a diagonal is that of old lines minus that of new lines. There is one more on each
+        // side, which no path reaches.
         let at = |diagonal: isize| (diagonal + new + 1) as usize;
-        let mut ways: Vec<Option<Way>> = vec![None; (old + new + 3) as usize];
-        let start = self.along(Way { old: 0, last: None }, 0);
+        let mut paths: Vec<Option<Path>> = vec![None; (old + new + 3) as usize];
+        let start = self.pass_equal_lines(Path { old: 0, last: None }, 0);
         if self.is_end(start, 0) {
             return Some(None);
         }
-        ways[at(0)] = Some(start);
+        paths[at(0)] = Some(start);
         let (mut lowest, mut highest) = (-new, old);
         for changes in 1..=old + new {
             let mut diagonal = lowest.max(-changes);
             while diagonal <= highest.min(changes) {
-                let (removing, adding) = (ways[at(diagonal - 1)].take(), ways[at(diagonal + 1)]);
-                ways[at(diagonal)] = self.step(removing, adding, diagonal)?;
-                if let Some(way) = ways[at(diagonal)] {
-                    if self.is_end(way, diagonal) {
-                        return Some(way.last);
+                let (removing, adding) = (paths[at(diagonal - 1)].take(), paths[at(diagonal + 1)]);
+                paths[at(diagonal)] = self.step(removing, adding, diagonal)?;
+                if let Some(path) = paths[at(diagonal)] {
+                    if self.is_end(path, diagonal) {
+                        return Some(path.last);
                     }
-                    if way.old == self.old.len() {
+                    if path.old == self.old.len() {
                         highest = highest.min(diagonal - 1);
                     }
-                    if way.old as isize - diagonal == new {
+                    if path.old as isize - diagonal == new {
                         lowest = lowest.max(diagonal + 1);
                     }
                 }
@@ -85,18 +86,18 @@ impl Search<'_> {
         None
     }
 
-    /// The better of two ways to a diagonal, and as far along it as lines are equal. The outer none is
-    /// that there are too many.
+    /// The better of two paths to a diagonal, continued as far as the lines are equal. The outer `None` says
+    /// that there are too many steps.
     fn step(
         &mut self,
-        removing: Option<Way>,
-        adding: Option<Way>,
+        removing: Option<Path>,
+        adding: Option<Path>,
         diagonal: isize,
-    ) -> Option<Option<Way>> {
-        let removing = removing.filter(|way| way.old < self.old.len());
-        let added = |way: &Way| usize::try_from(way.old as isize - diagonal - 1).ok();
+    ) -> Option<Option<Path>> {
+        let removing = removing.filter(|path| path.old < self.old.len());
+        let added = |path: &Path| usize::try_from(path.old as isize - diagonal - 1).ok();
         let adding = adding
-            .and_then(|way| Some((way, added(&way)?)))
+            .and_then(|path| Some((path, added(&path)?)))
             .filter(|(_, line)| *line < self.new.len());
         let (old, before, change) = match (removing, adding) {
             (Some(removing), Some((adding, _))) if removing.old >= adding.old => {
@@ -113,27 +114,27 @@ impl Search<'_> {
             return None;
         }
         self.steps.push(Step { before, change });
-        let way = Way { old, last: Some(self.steps.len() - 1) };
-        Some(Some(self.along(way, diagonal)))
+        let path = Path { old, last: Some(self.steps.len() - 1) };
+        Some(Some(self.pass_equal_lines(path, diagonal)))
     }
 
-    fn along(&mut self, mut way: Way, diagonal: isize) -> Way {
-        let start = way.old;
-        let new = |way: &Way| (way.old as isize - diagonal) as usize;
-        while way.old < self.old.len()
-            && self.new.get(new(&way)).is_some_and(|line| *line == self.old[way.old])
+    fn pass_equal_lines(&mut self, mut path: Path, diagonal: isize) -> Path {
+        let start = path.old;
+        let new = |path: &Path| (path.old as isize - diagonal) as usize;
+        while path.old < self.old.len()
+            && self.new.get(new(&path)).is_some_and(|line| *line == self.old[path.old])
         {
-            way.old += 1;
+            path.old += 1;
         }
-        self.passed += way.old - start;
-        way
+        self.passed += path.old - start;
+        path
     }
 
-    fn is_end(&self, way: Way, diagonal: isize) -> bool {
-        way.old == self.old.len() && way.old as isize - diagonal == self.new.len() as isize
+    fn is_end(&self, path: Path, diagonal: isize) -> bool {
+        path.old == self.old.len() && path.old as isize - diagonal == self.new.len() as isize
     }
 
-    /// What the steps up to `last` come to, in the order of the lines; removals before additions.
+    /// The operations of the steps up to `last`, in the order of the lines; removals before additions.
     fn operations(&self, last: Option<usize>) -> Vec<DiffOp> {
         let (mut removed, mut added) = (vec![false; self.old.len()], vec![false; self.new.len()]);
         let mut next = last;

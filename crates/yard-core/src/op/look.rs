@@ -1,6 +1,6 @@
 //! Looking at files and folders: read, stat, list.
 
-use crate::{ContentHash, FileId, FileKind, FileType, Text, Timestamp, WsPath};
+use crate::{ContentHash, FileId, FileKind, FileType, Timestamp, WsPath};
 
 /// Where a slice of lines begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub struct ReadAnswer {
     /// The file that was read, links resolved.
     pub path: WsPath,
     /// The slice, decoded; line terminators included (R4).
-    pub text: Text,
+    pub text: String,
     /// The number of the slice's first line, counted from 0.
     pub first_line: u64,
     /// How many lines the slice holds.

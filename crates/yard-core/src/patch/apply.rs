@@ -13,7 +13,7 @@ use std::cell::OnceCell;
 
 use crate::lines;
 use crate::replace::diagnosis::{self, Wording};
-use crate::text::{Encoding, LineEnding, NotText, Text};
+use crate::text::{Encoding, LineEnding, NotText, Text, byte_order_mark, ending_of};
 use crate::{Bounds, Fault, FaultCode, Result, Subject};
 
 use super::indent::Shift;
@@ -23,10 +23,6 @@ use super::{Action, FilePatch, Form, Hunk, Sign, Transfer};
 
 /// That many line numbers are named when a hunk stands in several places.
 const MAX_PLACES: usize = 100;
-
-const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
-/// What is left of a file with a byte order mark when all of its lines are gone.
-const MARKS: [&[u8]; 3] = [UTF8_BOM, b"\xff\xfe", b"\xfe\xff"];
 
 /// What a section made of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +82,8 @@ fn deleted(bytes: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied
         return Ok(Applied { content: Vec::new(), hunks: Vec::new() });
     }
     let applied = updated(bytes, file, bounds)?;
-    let is_gone = applied.content.is_empty() || MARKS.contains(&applied.content.as_slice());
+    // When all lines of a file with a byte order mark are gone, the mark is left.
+    let is_gone = byte_order_mark(&applied.content).len() == applied.content.len();
     if !is_gone && file.transfer != Some(Transfer::Copy) {
         let message = format!(
             "{}: the patch (line {}) deletes the file, but the file has lines that the patch does \
@@ -142,9 +139,9 @@ fn names_mark(file: &FilePatch) -> bool {
 }
 
 fn patched_after_bom(bytes: &[u8], file: &FilePatch, bounds: Bounds<'_>) -> Result<Applied> {
-    let body = bytes.strip_prefix(UTF8_BOM).unwrap_or(bytes);
+    let (mark, body) = bytes.split_at(byte_order_mark(bytes).len());
     let applied = patched(body, file, bounds)?;
-    Ok(Applied { content: [UTF8_BOM, &applied.content].concat(), hunks: applied.hunks })
+    Ok(Applied { content: [mark, &applied.content].concat(), hunks: applied.hunks })
 }
 
 /// The hunks done to a body whose `\n` is one byte.
@@ -262,21 +259,7 @@ impl Output<'_, '_> {
     }
 
     fn file_ending(&self) -> Option<LineEnding> {
-        *self.ending.get_or_init(|| majority(lines::split(self.page.body())))
-    }
-}
-
-/// The ending of most lines that have one.
-fn majority<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<LineEnding> {
-    let (mut lf, mut crlf) = (0usize, 0usize);
-    for line in lines {
-        crlf += usize::from(line.ends_with(b"\r\n"));
-        lf += usize::from(line.ends_with(b"\n") && !line.ends_with(b"\r\n"));
-    }
-    match (lf, crlf) {
-        (0, 0) => None,
-        (lf, crlf) if crlf > lf => Some(LineEnding::CrLf),
-        _ => Some(LineEnding::Lf),
+        *self.ending.get_or_init(|| ending_of(self.page.body()))
     }
 }
 
@@ -300,7 +283,7 @@ impl<'a> Style<'a> {
             raw.strip_suffix(b"\n").unwrap_or(raw) == text.as_bytes()
         };
         let count = old().count();
-        let here = majority((spot.start..spot.start + count).map(|at| page.raw(at)));
+        let here = ending_of(page.raw_lines(spot.start..spot.start + count));
         let ending = here.or_else(|| output.file_ending());
         // A last line without an ending spells out none.
         let spelled_out = ending.is_none() || here.is_some() && pairs().all(spelled);

@@ -4,22 +4,18 @@
 //! Changes nothing.
 
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::rc::Rc;
 
-use memchr::memmem;
-
 use super::place::{Missing, Regions};
 use super::runs::Runs;
 use crate::bounds::Steps;
-use crate::{Bounds, lines};
+use crate::{Bounds, lines, text};
 
-/// Lines that are looked for in the whole body before an index of it is built.
-const LOOKED_UP_LINES: usize = 16;
 /// As many lines as this are compared at places one by one before an index of runs is built.
 const FEW_COMPARED: usize = 1 << 10;
 
@@ -58,14 +54,14 @@ impl Fold {
             (Self::Trailing, Ok(text)) => Cow::Borrowed(text.trim_end().as_bytes()),
             (Self::Trailing, Err(())) => Cow::Borrowed(content.trim_ascii_end()),
             (Self::Surrounding, Ok(text)) => Cow::Borrowed(text.trim().as_bytes()),
-            (Self::Punctuation, Ok(text)) => typewritten(text),
+            (Self::Punctuation, Ok(text)) => plain(text),
             (_, Err(())) => Cow::Borrowed(content.trim_ascii()),
         }
     }
 }
 
-/// Trimmed, with what a typewriter has for typographic characters.
-fn typewritten(text: &str) -> Cow<'_, [u8]> {
+/// Trimmed, with plain characters in place of typographic ones.
+fn plain(text: &str) -> Cow<'_, [u8]> {
     let text = text.trim();
     if text.is_ascii() {
         return Cow::Borrowed(text.as_bytes());
@@ -73,14 +69,13 @@ fn typewritten(text: &str) -> Cow<'_, [u8]> {
     let mut plain = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
-            '\u{2018}'..='\u{201b}' | '\u{2032}' => plain.push('\''),
-            '\u{201c}'..='\u{201f}' | '\u{2033}' => plain.push('"'),
-            '\u{2010}'..='\u{2015}' | '\u{2212}' => plain.push('-'),
-            '\u{2026}' => plain.push_str("..."),
             '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => {
                 plain.push(' ');
             }
-            _ => plain.push(character),
+            _ => match text::typed(character) {
+                Some(typed) => plain.push_str(typed),
+                None => plain.push(character),
+            },
         }
     }
     // A folded space at an end is white space there.
@@ -93,8 +88,6 @@ pub(super) struct Page<'a> {
     /// Where each line begins, and the end of the body.
     starts: Vec<usize>,
     indexes: [OnceCell<Index>; 4],
-    /// How many more lines may be looked for in the whole body.
-    look_ups: Cell<usize>,
     /// Where the blocks below the lines end, once it was asked for.
     block_ends: OnceCell<Vec<u32>>,
     /// The blocks below what some `@@` lines name: many chunks may have the same ones.
@@ -131,10 +124,9 @@ impl<'a> Page<'a> {
             at += line.len();
             starts.push(at);
         }
-        let look_ups = Cell::new(LOOKED_UP_LINES);
         let (indexes, block_ends) = (Default::default(), OnceCell::new());
         let blocks = RefCell::default();
-        Ok(Self { body, starts, indexes, look_ups, block_ends, blocks, bounds })
+        Ok(Self { body, starts, indexes, block_ends, blocks, bounds })
     }
 
     /// Counts steps of work on this file.
@@ -192,7 +184,12 @@ impl<'a> Page<'a> {
 
     /// A line with its ending.
     pub(super) fn raw(&self, line: usize) -> &'a [u8] {
-        self.body.get(self.offset(line)..self.offset(line + 1)).unwrap_or_default()
+        self.raw_lines(line..line + 1)
+    }
+
+    /// Lines with their endings.
+    pub(super) fn raw_lines(&self, lines: Range<usize>) -> &'a [u8] {
+        self.body.get(self.offset(lines.start)..self.offset(lines.end)).unwrap_or_default()
     }
 
     /// A line without its ending.
@@ -211,34 +208,14 @@ impl<'a> Page<'a> {
         at + wanted.len() <= self.len() && wanted.iter().enumerate().all(fits)
     }
 
-    fn cell(&self, fold: Fold) -> &OnceCell<Index> {
+    fn index(&self, fold: Fold) -> Result<&Index, Missing> {
         let [exact, trailing, surrounding, punctuation] = &self.indexes;
-        match fold {
+        let cell = match fold {
             Fold::Exact => exact,
             Fold::Trailing => trailing,
             Fold::Surrounding => surrounding,
             Fold::Punctuation => punctuation,
-        }
-    }
-
-    /// Whether a look at the whole body shows that one of the lines is nowhere in it: then there is no
-    /// need for an index. Characters that are folded are left to the index.
-    fn lacks_any(&self, fold: Fold, wanted: &[&[u8]]) -> bool {
-        if fold == Fold::Punctuation && !self.body.is_ascii() {
-            return false;
-        }
-        let lacks = |line: &&[u8]| {
-            let text = std::str::from_utf8(line).ok().filter(|text| text.is_ascii());
-            text.is_some_and(|text| memmem::find(self.body, text.trim().as_bytes()).is_none())
         };
-        // Many hunks would read the body many times: then an index is better.
-        let left = self.look_ups.get();
-        self.look_ups.set(left.saturating_sub(wanted.len()));
-        wanted.iter().take(left).any(lacks)
-    }
-
-    fn index(&self, fold: Fold) -> Result<&Index, Missing> {
-        let cell = self.cell(fold);
         match cell.get() {
             Some(index) => Ok(index),
             None => {
@@ -254,9 +231,6 @@ impl<'a> Page<'a> {
     pub(super) fn places(&self, fold: Fold, wanted: &[&[u8]], region: &Range<usize>) -> Found {
         let last = region.end.min(self.len()).checked_sub(wanted.len());
         let Some(last) = last.filter(|last| *last >= region.start) else { return Ok(Vec::new()) };
-        if self.cell(fold).get().is_none() && self.lacks_any(fold, wanted) {
-            return Ok(Vec::new());
-        }
         let index = self.index(fold)?;
         let Some(numbers) = index.numbers_of(fold, wanted) else { return Ok(Vec::new()) };
         let found = index.places(&numbers, &(region.start..last + 1), &mut self.steps())?;
@@ -274,7 +248,7 @@ impl<'a> Page<'a> {
         line: &[u8],
         region: &Range<usize>,
     ) -> Result<Option<usize>, Missing> {
-        if region.is_empty() || self.cell(fold).get().is_none() && self.lacks_any(fold, &[line]) {
+        if region.is_empty() {
             return Ok(None);
         }
         let index = self.index(fold)?;

@@ -13,7 +13,7 @@ use icu_normalizer::ComposingNormalizerBorrowed;
 use memchr::memmem;
 use similar::{Algorithm, capture_diff_slices, diff_ratio};
 
-use crate::lines;
+use crate::{lines, text};
 
 /// What is shown of the place at most.
 const SHOWN_LINES: usize = 10;
@@ -267,7 +267,7 @@ fn fold_char(character: char, differences: &[Difference], folded: &mut String) {
     if has(Difference::Spacing) && (character.is_whitespace() || character == '\u{200b}') {
         return;
     }
-    match typewriter(character).filter(|_| has(Difference::Typography)) {
+    match typed(character).filter(|_| has(Difference::Typography)) {
         Some(plain) => folded.push_str(plain),
         None if has(Difference::Case) => folded.extend(character.to_lowercase()),
         None => folded.push(character),
@@ -301,14 +301,12 @@ const FOLDED: [u8; 256] = {
     table
 };
 
-/// What a typewriter has for a character that editors and models put in its stead.
-fn typewriter(character: char) -> Option<&'static str> {
+/// What may have been typed for a character: accents and angle quotes count as quotes here, too.
+fn typed(character: char) -> Option<&'static str> {
     match character {
-        '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{b4}' | '`' => Some("'"),
-        '\u{201c}'..='\u{201f}' | '\u{2033}' | '\u{ab}' | '\u{bb}' => Some("\""),
-        '\u{2010}'..='\u{2015}' | '\u{2212}' => Some("-"),
-        '\u{2026}' => Some("..."),
-        _ => None,
+        '\u{b4}' | '`' => Some("'"),
+        '\u{ab}' | '\u{bb}' => Some("\""),
+        _ => text::typed(character),
     }
 }
 

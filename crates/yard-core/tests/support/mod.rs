@@ -6,7 +6,7 @@ pub(crate) mod properties;
 
 pub(crate) use properties::without_lines;
 use yard_core::patch::{HunkLine, Patch, Sign};
-pub(crate) use yard_testkit::Dice;
+pub(crate) use yard_fixtures::Dice;
 
 const PLAIN: u64 = 200;
 const SOAK: u64 = 2_000;

@@ -176,7 +176,7 @@ fn text(path: &WsPath, context: &Context<'_>) -> Result<(String, u64), Stop> {
     if answer.truncated {
         return Err(too_large(&answer.path, answer.size, context));
     }
-    Ok((answer.text.into_string(), answer.size))
+    Ok((answer.text, answer.size))
 }
 
 fn bytes(path: &WsPath, context: &Context<'_>) -> Result<Vec<u8>, Stop> {

@@ -31,7 +31,6 @@ use serde::Serialize;
 
 use crate::catalog::Dialect;
 use crate::envelope;
-use crate::json::Json;
 use crate::tool::{AnyTool, Paths};
 
 /// How this dialect answers (F1).
@@ -71,13 +70,6 @@ pub(crate) fn tools() -> Vec<AnyTool> {
 pub(crate) struct Reply {
     /// The answer, as text.
     content: String,
-}
-
-impl Reply {
-    /// As JSON, for tools whose texts are long.
-    fn told(self) -> serde_json::Result<Json> {
-        Ok(Json::quoting(r#"{"content":"#, self.content, "}"))
-    }
 }
 
 impl From<String> for Reply {

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Reply, read_text_file};
-use crate::json::Json;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ReadFile;
@@ -29,9 +28,5 @@ impl Tool for ReadFile {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let Args { path, tail, head } = args;
         read_text_file::read(&read_text_file::Args { path, tail, head }, context).map(Reply::from)
-    }
-
-    fn told(reply: Reply) -> serde_json::Result<Json> {
-        reply.told()
     }
 }

@@ -5,7 +5,6 @@ use serde::Deserialize;
 use yard_core::{FaultCode, Subject};
 
 use super::{Reply, place, read_text_file};
-use crate::json::Json;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ReadMultipleFiles;
@@ -35,10 +34,6 @@ impl Tool for ReadMultipleFiles {
             parts.push(one(path, &mut left, context)?);
         }
         Ok(parts.join("\n---\n").into())
-    }
-
-    fn told(reply: Reply) -> serde_json::Result<Json> {
-        reply.told()
     }
 }
 

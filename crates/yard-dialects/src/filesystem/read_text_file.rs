@@ -6,7 +6,6 @@ use yard_core::op::{self, Fetch, LineStart, ReadAnswer, Slice, Want};
 use yard_core::{Fault, FaultCode, Subject, WsPath};
 
 use super::{Reply, fault, place};
-use crate::json::Json;
 use crate::tool::{Context, Stop, Tool, Work};
 
 pub(super) struct ReadTextFile;
@@ -35,10 +34,6 @@ impl Tool for ReadTextFile {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         read(&args, context).map(Reply::from)
     }
-
-    fn told(reply: Reply) -> serde_json::Result<Json> {
-        reply.told()
-    }
 }
 
 /// The text that the arguments ask for.
@@ -53,9 +48,7 @@ pub(super) fn read(args: &Args, context: &Context<'_>) -> Result<String, Stop> {
             Err(Stop::Fault(Fault::new(FaultCode::BadArgument, message)))
         }
         (Some(head), None) => first(context, path, head),
-        (None, Some(tail)) => {
-            Ok(slice(context, path, LineStart::FromEnd(tail), Some(tail))?.text.into_string())
-        }
+        (None, Some(tail)) => Ok(slice(context, path, LineStart::FromEnd(tail), Some(tail))?.text),
         (None, None) => whole(context, path, context.limits().load_bytes),
     }
 }
@@ -65,7 +58,7 @@ pub(super) fn whole(context: &Context<'_>, path: WsPath, max_bytes: u64) -> Resu
     let answer = bounded(context, path, LineStart::FromStart(0), None, max_bytes)?;
     match begins_with_mark(context, &answer)? {
         true => Ok(format!("{BYTE_ORDER_MARK}{}", answer.text)),
-        false => Ok(answer.text.into_string()),
+        false => Ok(answer.text),
     }
 }
 
@@ -81,7 +74,7 @@ fn begins_with_mark(context: &Context<'_>, answer: &ReadAnswer) -> Result<bool, 
 
 /// Lines without the end of the last one.
 fn first(context: &Context<'_>, path: WsPath, lines: u64) -> Result<String, Stop> {
-    let mut text = slice(context, path, LineStart::FromStart(0), Some(lines))?.text.into_string();
+    let mut text = slice(context, path, LineStart::FromStart(0), Some(lines))?.text;
     if text.ends_with('\n') {
         text.pop();
     }

@@ -216,7 +216,7 @@ mod tests {
         let lines = text.split_inclusive('\n').count() as u64;
         ReadAnswer {
             path: WsPath::root(),
-            text: text.to_owned().into(),
+            text: text.to_owned(),
             first_line: 10,
             lines,
             truncated: false,

@@ -1,17 +1,13 @@
 //! `read`: a file's lines (W5), its bytes where a line is too long (R4), or the JSON value it holds
 //! (W3).
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yard_core::op::{self, LineStart, ReadAnswer, Slice};
-use yard_core::{KeptText, Text};
 
 use super::content;
 use crate::args::Fields;
-use crate::json::{self, Hole, Json};
 use crate::paging;
 use crate::tool::{Context, Stop, Tool, Work};
 
@@ -85,24 +81,8 @@ const NOT_SUMMED: &str = "hash and total_lines are left out of a file above 8 Mi
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Content {
-    Text(#[serde(serialize_with = "as_str")] Text),
+    Text(String),
     Value(Value),
-    /// A text that was written already.
-    Written(Hole),
-}
-
-fn as_str<S: Serializer>(text: &Text, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(text)
-}
-
-impl Content {
-    /// The kept text that it is, if it is one.
-    fn kept(&self) -> Option<Arc<KeptText>> {
-        match self {
-            Self::Text(text) => text.kept().cloned(),
-            Self::Value(_) | Self::Written(_) => None,
-        }
-    }
 }
 
 impl Tool for Read {
@@ -130,13 +110,6 @@ impl Tool for Read {
             }
         }
         Ok(text_reply(answer, slice, args.limit, context))
-    }
-
-    /// What a kept text is as JSON is not worked out again.
-    fn told(reply: Reply) -> serde_json::Result<Json> {
-        let Some(kept) = reply.content.kept() else { return Json::of(&reply) };
-        let reply = Reply { content: Content::Written(Hole), ..reply };
-        Json::around(&reply, &kept.json(json::quoted))
     }
 }
 
@@ -230,38 +203,6 @@ mod tests {
             (i64::MAX, Some(u64::MAX), LineStart::FromStart(u64::MAX)),
         ] {
             assert_eq!(start(cursor, offset), expected, "{offset} {cursor:?}");
-        }
-    }
-
-    fn told(text: Text) -> String {
-        let reply = Reply {
-            path: "/a \"b\"".to_owned(),
-            content: Content::Text(text),
-            hash: Some("0".repeat(64)),
-            synced: Some(true),
-            total_lines: Some(3),
-            truncated: Some(false),
-            offset: Some(0),
-            limit: None,
-            cursor: None,
-            cut_at_byte: None,
-            message: None,
-        };
-        Read::told(reply).unwrap().as_str().to_owned()
-    }
-
-    #[test]
-    fn a_kept_text_is_told_as_any_other() {
-        let long = "fn main() {\n    println!(\"é\u{1}\\\");\n}\n".repeat(300);
-        for text in ["", "\"", "a\n", long.as_str()] {
-            let kept = Arc::new(KeptText::new(text.to_owned()));
-            let own = told(Text::from(text.to_owned()));
-            for _ in 0..2 {
-                assert_eq!(told(Text::from(Arc::clone(&kept))), own);
-            }
-            let value: Value = serde_json::from_str(&own).unwrap();
-            assert_eq!(value["content"], text);
-            assert_eq!(value["total_lines"], 3);
         }
     }
 

@@ -130,7 +130,7 @@ fn text_file(path: String, answer: ReadAnswer) -> File {
         truncated: Some(answer.truncated),
         cursor: read::next_line(&answer),
         cut_at_byte: answer.cut_at_byte,
-        content: Some(Value::String(answer.text.into_string())),
+        content: Some(Value::String(answer.text)),
     }
 }
 

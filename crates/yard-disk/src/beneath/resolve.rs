@@ -189,9 +189,8 @@ impl<'a> Walk<'a> {
         let names: Vec<&[u8]> = self.inside.iter().map(|(name, _)| name.as_slice()).collect();
         let path =
             WsPath::from_bytes(&names.join(&b'/')).map_err(|error| unusable(error, self.asked))?;
-        let raw =
-            rustix::fs::fstat(self.handle()).map_err(|errno| read_fault(errno, self.asked))?;
-        Ok(Spot::Present { path, stat: Stat::of(&raw) })
+        let stat = Stat::of(self.handle()).map_err(|errno| read_fault(errno, self.asked))?;
+        Ok(Spot::Present { path, stat })
     }
 }
 
@@ -230,7 +229,7 @@ pub(super) fn open_by_component(
         let within = at.as_ref().map_or(root, AsFd::as_fd);
         let step = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = rustix::fs::openat(within, folder.as_bytes(), step, Mode::empty())?;
-        match Stat::of(&rustix::fs::fstat(&handle)?) {
+        match Stat::of(&handle)? {
             stat if stat.is(FileKind::Folder) => at = Some(handle),
             stat if stat.is(FileKind::Link) => return Err(Errno::LOOP),
             _ => return Err(Errno::NOTDIR),
@@ -243,7 +242,7 @@ pub(super) fn open_by_component(
         Err(Errno::NOTDIR) => {
             let step = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let handle = rustix::fs::openat(within, name.as_bytes(), step, Mode::empty())?;
-            let is_link = Stat::of(&rustix::fs::fstat(&handle)?).is(FileKind::Link);
+            let is_link = Stat::of(&handle)?.is(FileKind::Link);
             Err(if is_link { Errno::LOOP } else { Errno::NOTDIR })
         }
         opened => opened,

@@ -5,19 +5,17 @@ use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::AsFd as _;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use yard_store::FileIdentity;
 
-use super::{Displaced, Stage, errno_of};
-use crate::folders::{names_in, rename_new};
-use crate::identity::EntryStat;
+use super::{Displaced, Stage, errno_of, names_in, rename_new};
 use crate::stat::Stat;
 
 impl Stage {
     /// Which file a displaced one is, where the file system tells.
     pub fn identity_of(&self, displaced: &Displaced) -> Option<FileIdentity> {
-        EntryStat::at(&self.folder, displaced.name.as_bytes()).ok()?.identity
+        Stat::at(&self.folder, displaced.name.as_bytes()).ok()?.identity
     }
 
     /// Sets aside what cannot be put right. It stays until a person removes it.
@@ -44,10 +42,7 @@ impl Stage {
     /// What was set aside.
     pub fn set_aside_entries(&self) -> Vec<Displaced> {
         let names = names_in(&self.aside).unwrap_or_default();
-        let look = |name: &String| {
-            rustix::fs::statat(&self.aside, name, AtFlags::SYMLINK_NOFOLLOW)
-                .map(|raw| Stat::of(&raw))
-        };
+        let look = |name: &String| Stat::at(&self.aside, name);
         let found = names.into_iter().filter_map(|name| look(&name).ok().map(|stat| (name, stat)));
         found.map(|(name, stat)| Displaced { name, stat }).collect()
     }

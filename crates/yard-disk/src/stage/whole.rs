@@ -2,7 +2,6 @@
 
 use std::sync::PoisonError;
 
-use rustix::fs::AtFlags;
 use yard_store::Signature;
 
 use super::Stage;
@@ -29,7 +28,6 @@ impl Stage {
     }
 
     fn kept_signature(&self, name: &str) -> Option<Signature> {
-        let raw = rustix::fs::statat(&self.kept, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some(Stat::of(&raw).signature)
+        Some(Stat::at(&self.kept, name).ok()?.signature)
     }
 }

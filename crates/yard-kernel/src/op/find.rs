@@ -2,27 +2,23 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
 
 use yard_core::op::{Find, FindBy, Found};
 use yard_core::{
     Call, Effect, EffectKind, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath,
 };
 use yard_disk::Stats;
+use yard_search::parallel::Pipeline;
 use yard_search::{Flow, Globs, GlobsBuilder, Rules, Visit, Walk};
 
-use crate::op::broke_off;
 use crate::op::list::{Lookup, as_folder, folder_at};
 use crate::proposal::{Execute, Planned};
 use crate::spilled;
 use crate::virtual_files::{Shown, names_their_folder};
 use crate::workspace::Workspace;
 
-/// Visits that go to the thread that looks at them at once; few, so that a small limit stops early.
-const CHUNK: usize = 64;
-/// Chunks that wait for it.
-const AHEAD: usize = 8;
+/// Visits that the thread that looks at them gets at a time.
+const VISITS: usize = 64;
 /// Bytes of all patterns of one search: making a set of longer ones ready takes seconds.
 const LONGEST_PATTERNS: usize = 64 << 10;
 
@@ -42,37 +38,28 @@ impl Execute for Find {
             FindBy::Any | FindBy::Name(_) => shown.hidden(&base),
         };
         let names = Names::new(&self.by, &base)?;
-        let mut search = Search {
-            find: self,
-            workspace,
-            call,
-            limit: self.limit.unwrap_or(workspace.limits().answer_entries),
-            lookup: Lookup::new(workspace),
-            stats: workspace.disk_of(&base).stats(),
-            shown: &shown,
-            found: Vec::new(),
-            truncated: false,
-        };
-        let (sender, receiver) = sync_channel::<Vec<Visit>>(AHEAD);
-        // One thread walks and looks at names, the other at what the names are.
-        let (ignored, withheld) = thread::scope(|scope| {
-            let walking = scope.spawn(|| {
-                let rules =
-                    Rules { recursive: self.recursive, include_ignored: self.include_ignored };
-                let listing = shown.listing();
-                let way = Walk::new(workspace.disk_of(&base), call, rules).showing(&listing);
-                walk(self, call, way, &base, &names, sender)
-            });
-            let searched = search.all(receiver);
-            let walked = walking.join().unwrap_or_else(|_| Err(broke_off("walk")));
-            searched.and(walked)
-        })?;
+        let limit = self.limit.unwrap_or(workspace.limits().answer_entries);
+        let (mut entries, mut truncated) = (Vec::new(), false);
+        // The order of the walk is also the order in which the store is asked: one thread is enough for it.
+        let (ignored, withheld) = Pipeline { threads: 1, batch: VISITS }.run(
+            |look| walk(self, workspace, call, &base, &shown, &names, look),
+            || {
+                let mut matcher = Matcher::new(self, workspace, call, &base, &shown);
+                move |visit| matcher.entry_of(visit)
+            },
+            |found| {
+                let Some(entry) = found? else { return Ok(Flow::Continue(())) };
+                truncated = entries.len() >= limit;
+                if truncated {
+                    return Ok(Flow::Break(()));
+                }
+                entries.push(entry);
+                Ok(Flow::Continue(()))
+            },
+        )?;
         let effect = Effect::one(EffectKind::List, base.clone()).with_contents();
-        let Search { found, truncated, .. } = search;
-        Ok(Planned::Answer {
-            effect,
-            answer: Found { path: base, entries: found, truncated, ignored, withheld },
-        })
+        let answer = Found { path: base, entries, truncated, ignored, withheld };
+        Ok(Planned::Answer { effect, answer })
     }
 }
 
@@ -81,18 +68,22 @@ pub(crate) fn names_chats(globs: &[String]) -> bool {
     globs.iter().any(|glob| names_their_folder(glob))
 }
 
-/// Walks in order and hands over what has the right name; how many entries were ignored, and how many of the
-/// right name the caller may not see.
+/// Walks in order and hands over the entries whose names match; how many entries ignore files excluded,
+/// and how many with a matching name the caller may not see.
 fn walk(
     find: &Find,
+    workspace: &Workspace,
     call: &Call,
-    mut way: Walk<'_>,
     base: &WsPath,
+    shown: &Shown,
     names: &Names,
-    sender: SyncSender<Vec<Visit>>,
+    look: &mut dyn FnMut(Visit) -> Flow,
 ) -> Result<(u64, u64)> {
-    let (mut chunk, mut withheld) = (Vec::new(), 0);
-    way.run(base, &mut |visit| {
+    let rules = Rules { recursive: find.recursive, include_ignored: find.include_ignored };
+    let listing = shown.listing();
+    let mut walk = Walk::new(workspace.disk_of(base), call, rules).showing(&listing);
+    let mut withheld = 0;
+    walk.run(base, &mut |visit| {
         if find.after.as_ref().is_some_and(|after| visit.path <= *after) || !names.hold(&visit) {
             return Ok(Flow::Continue(()));
         }
@@ -100,46 +91,35 @@ fn walk(
             withheld += 1;
             return Ok(Flow::Continue(()));
         }
-        chunk.push(visit);
-        if chunk.len() < CHUNK {
-            return Ok(Flow::Continue(()));
-        }
-        // Nobody listens any more once the answer is full.
-        let sent = sender.send(std::mem::take(&mut chunk));
-        Ok(if sent.is_ok() { Flow::Continue(()) } else { Flow::Break(()) })
+        Ok(look(visit))
     })?;
-    let _ = sender.send(chunk);
-    Ok((way.ignored(), withheld))
+    Ok((walk.ignored(), withheld))
 }
 
-struct Search<'a> {
+/// Looks at the metadata of entries whose names match.
+struct Matcher<'a> {
     find: &'a Find,
     workspace: &'a Workspace,
     call: &'a Call,
     lookup: Lookup<'a>,
     stats: Stats<'a>,
     shown: &'a Shown,
-    limit: usize,
-    found: Vec<yard_core::op::Entry>,
-    truncated: bool,
 }
 
-impl Search<'_> {
-    /// Takes what matches until the answer is full, and one more to know whether it was cut.
-    fn all(&mut self, receiver: Receiver<Vec<Visit>>) -> Result<()> {
-        for visit in receiver.into_iter().flatten() {
-            let Some(entry) = self.matching(visit)? else { continue };
-            if self.found.len() >= self.limit {
-                self.truncated = true;
-                return Ok(());
-            }
-            self.found.push(entry);
-        }
-        Ok(())
+impl<'a> Matcher<'a> {
+    fn new(
+        find: &'a Find,
+        workspace: &'a Workspace,
+        call: &'a Call,
+        base: &WsPath,
+        shown: &'a Shown,
+    ) -> Self {
+        let (lookup, stats) = (Lookup::new(workspace), workspace.disk_of(base).stats());
+        Self { find, workspace, call, lookup, stats, shown }
     }
 
     /// The entry, if its metadata is what is looked for too.
-    fn matching(&mut self, visit: Visit) -> Result<Option<yard_core::op::Entry>> {
+    fn entry_of(&mut self, visit: Visit) -> Result<Option<yard_core::op::Entry>> {
         let is_folder = self.workspace.is_folder(&visit)?;
         if self.find.size.is_set() && is_folder {
             return Ok(None);

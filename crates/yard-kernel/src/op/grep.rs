@@ -1,20 +1,16 @@
 //! grep: lines that match, in the order of path bytes and lines, always the first ones.
 //!
-//! One thread walks in order and numbers the files; the others search them on ripgrep's own libraries.
-//! Results are put together in that order, and everybody stops once the answer is full.
+//! One thread walks in order, and others search the files with ripgrep's own libraries. Their matches are
+//! put together in the order of the walk, and all threads stop once the answer is full.
 
 mod collect;
 mod filter;
 mod search;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
-
 use yard_core::op::{Grep, GrepAnswer};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, FileKind, Result, Subject, WsPath};
 use yard_disk::EntryKind;
+use yard_search::parallel::{self, Pipeline};
 use yard_search::{Flow, Rules, Walk, is_passing, regex};
 
 use crate::op::list::{Place, place_at};
@@ -26,12 +22,8 @@ use collect::Collected;
 use filter::Filter;
 use search::{FileMatches, Searcher};
 
-/// Files that are handed to a searching thread at once; fewer at first, so that a search with a small
-/// limit can stop early.
-const CHUNK: usize = 32;
-const FIRST_CHUNKS: usize = 8;
-/// Chunks that wait for a searching thread.
-const AHEAD: usize = 16;
+/// Files that a searching thread gets at a time.
+const FILES: usize = 32;
 
 impl Execute for Grep {
     fn asked(&self) -> Vec<WsPath> {
@@ -75,19 +67,6 @@ struct LeftOut {
     withheld: u64,
 }
 
-/// Files in the order of the walk.
-struct Chunk {
-    first: usize,
-    paths: Vec<WsPath>,
-}
-
-/// What the threads share.
-struct Shared {
-    collected: Mutex<Collected>,
-    enough: AtomicBool,
-    fault: Mutex<Option<Fault>>,
-}
-
 impl Run<'_> {
     fn collected(&self) -> Collected {
         Collected::new(self.limit, self.workspace.limits().answer_bytes)
@@ -99,45 +78,34 @@ impl Run<'_> {
 
     fn one(&self, path: &WsPath) -> Result<Collected> {
         let mut collected = self.collected();
-        let matches = self.searcher().file(path)?;
-        collected.add(0, matches);
+        let _ = collected.add(self.searcher().file(path)?);
         Ok(collected)
     }
 
     fn tree(&self, folder: &WsPath) -> Result<(Collected, LeftOut)> {
-        let shared = Shared {
-            collected: Mutex::new(self.collected()),
-            enough: AtomicBool::new(false),
-            fault: Mutex::new(None),
-        };
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let (sender, receiver) = sync_channel(AHEAD);
-        let receiver = Mutex::new(receiver);
-        let walked = thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| self.search_chunks(&receiver, &shared));
+        let mut collected = self.collected();
+        let searcher = || {
+            let mut searcher = self.searcher();
+            move |path: WsPath| match searcher.file(&path) {
+                Err(fault) if is_passing(fault.code()) => Ok(FileMatches::default()),
+                searched => searched,
             }
-            self.walk(folder, sender, &shared.enough)
-        });
-        if let Some(fault) = unlocked(shared.fault) {
-            return Err(fault);
-        }
-        Ok((unlocked(shared.collected), walked?))
+        };
+        let left_out = Pipeline { threads: parallel::cores(), batch: FILES }.run(
+            |search| self.walk(folder, search),
+            searcher,
+            |matches| Ok(collected.add(matches?)),
+        )?;
+        Ok((collected, left_out))
     }
 
     /// Walks in order and hands out files; what is left out.
-    fn walk(
-        &self,
-        folder: &WsPath,
-        sender: SyncSender<Chunk>,
-        enough: &AtomicBool,
-    ) -> Result<LeftOut> {
+    fn walk(&self, folder: &WsPath, search: &mut dyn FnMut(WsPath) -> Flow) -> Result<LeftOut> {
         let rules = Rules { recursive: true, include_ignored: self.grep.include_ignored };
         let disk = self.workspace.disk_of(folder);
         let listing = self.shown.listing();
         let mut walk = Walk::new(disk, self.call, rules).showing(&listing);
-        let mut chunk = Chunk { first: 0, paths: Vec::new() };
-        let (mut seen, mut withheld) = (0, 0);
+        let mut withheld = 0;
         walk.run(folder, &mut |visit| {
             if visit.kind != EntryKind::Known(FileKind::File) || !self.wanted(&visit.path) {
                 return Ok(Flow::Continue(()));
@@ -147,19 +115,8 @@ impl Run<'_> {
                 withheld += 1;
                 return Ok(Flow::Continue(()));
             }
-            chunk.paths.push(visit.path);
-            seen += 1;
-            let size = if seen <= FIRST_CHUNKS * FIRST_CHUNKS { FIRST_CHUNKS } else { CHUNK };
-            if chunk.paths.len() >= size {
-                let full = std::mem::replace(&mut chunk, Chunk { first: seen, paths: Vec::new() });
-                if sender.send(full).is_err() {
-                    return Ok(Flow::Break(()));
-                }
-            }
-            Ok(if enough.load(Ordering::Relaxed) { Flow::Break(()) } else { Flow::Continue(()) })
+            Ok(search(visit.path))
         })?;
-        // The searching threads are gone only if they have enough.
-        let _ = sender.send(chunk);
         Ok(LeftOut { ignored: walk.ignored(), withheld })
     }
 
@@ -167,44 +124,6 @@ impl Run<'_> {
         let passed = self.grep.cursor.as_ref().is_some_and(|cursor| *path < cursor.path);
         !passed && self.filter.holds(path)
     }
-
-    fn search_chunks(&self, receiver: &Mutex<Receiver<Chunk>>, shared: &Shared) {
-        let mut searcher = self.searcher();
-        loop {
-            let received = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(chunk) = received else { return };
-            for (offset, path) in chunk.paths.iter().enumerate() {
-                if shared.enough.load(Ordering::Relaxed) {
-                    break;
-                }
-                match searcher.file(path) {
-                    Ok(matches) => shared.add(chunk.first + offset, matches),
-                    Err(fault) if is_passing(fault.code()) => {
-                        shared.add(chunk.first + offset, FileMatches::default());
-                    }
-                    Err(fault) => shared.fail(fault),
-                }
-            }
-        }
-    }
-}
-
-impl Shared {
-    fn add(&self, number: usize, matches: FileMatches) {
-        let mut collected = self.collected.lock().unwrap_or_else(PoisonError::into_inner);
-        if collected.add(number, matches) {
-            self.enough.store(true, Ordering::Relaxed);
-        }
-    }
-
-    fn fail(&self, fault: Fault) {
-        self.enough.store(true, Ordering::Relaxed);
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
-    }
-}
-
-fn unlocked<T>(mutex: Mutex<T>) -> T {
-    mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The fault for a pattern that cannot be used.

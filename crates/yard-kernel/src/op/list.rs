@@ -2,17 +2,13 @@
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
-use std::thread;
 
 use yard_core::op::{Depth, Entry, List, ListOrder, Listing};
-use yard_core::{
-    Call, Effect, EffectKind, Fault, FileId, FileKind, FileType, Name, Result, WsPath,
-};
-use yard_disk::{EntryKind, Spot, Stat, not_found};
+use yard_core::{Call, Effect, EffectKind, FileId, FileKind, FileType, Name, Result, WsPath};
+use yard_disk::{EntryKind, Spot, not_found};
 use yard_search::{Flow, Rules, Visit, Walk, is_tolerable};
 use yard_store::Node;
 
-use crate::op::broke_off;
 use crate::planner::not_a_folder;
 use crate::proposal::{Execute, Planned};
 use crate::spilled;
@@ -50,9 +46,6 @@ impl Execute for List {
         Ok(Planned::Answer { effect, answer: Listing { path, entries, total, truncated } })
     }
 }
-
-/// From so many entries on, disk and store are looked at side by side.
-const MANY: usize = 512;
 
 /// What a path means to an operation that looks at files: on disk, a virtual file or their folder, or what
 /// a command said.
@@ -276,54 +269,27 @@ pub(crate) fn entries(
     shown: &Shown,
     call: &Call,
 ) -> Result<Vec<Entry>> {
-    let (stats, nodes) = if visits.len() < MANY {
-        (on_disk(workspace, &visits, shown, call)?, in_store(workspace, &visits, call)?)
-    } else {
-        thread::scope(|scope| {
-            let stats = scope.spawn(|| on_disk(workspace, &visits, shown, call));
-            let nodes = in_store(workspace, &visits, call)?;
-            let stats = stats.join().unwrap_or_else(|_| Err(broke_off("listing")))?;
-            Ok::<_, Fault>((stats, nodes))
-        })?
-    };
+    let Some(first) = visits.first() else { return Ok(Vec::new()) };
+    // The output of commands is listed on its own, so that all of them are on one disk.
+    let mut stats = workspace.disk_of(&first.path).stats();
+    let mut lookup = Lookup::new(workspace);
     let mut entries = Vec::with_capacity(visits.len());
-    for ((visit, stat), node) in visits.into_iter().zip(stats).zip(nodes) {
+    for Visit { path, .. } in visits {
         call.check()?;
-        if let Some(entry) = shown.entry(&visit.path, stat.as_ref()) {
+        let stat = if shown.holds(&path) { None } else { stats.stat(&path)? };
+        if let Some(entry) = shown.entry(&path, stat.as_ref()) {
             entries.push(entry);
             continue;
         }
         let Some(stat) = stat else { continue };
-        if visit.path.is_command_output() {
-            entries.push(spilled::entry(visit.path, &stat));
+        if path.is_command_output() {
+            entries.push(spilled::entry(path, &stat));
             continue;
         }
-        let known = workspace.judge(node, &visit.path, &stat, None, call)?;
-        entries.push(workspace.entry(visit.path, &stat, &known));
+        let known = workspace.judge(lookup.node(&path)?, &path, &stat, None, call)?;
+        entries.push(workspace.entry(path, &stat, &known));
     }
     Ok(entries)
-}
-
-fn on_disk(
-    workspace: &Workspace,
-    visits: &[Visit],
-    shown: &Shown,
-    call: &Call,
-) -> Result<Vec<Option<Stat>>> {
-    // What commands said is listed on its own.
-    let Some(first) = visits.first() else { return Ok(Vec::new()) };
-    let mut stats = workspace.disk_of(&first.path).stats();
-    let look = |visit: &Visit| {
-        call.check()?;
-        if shown.holds(&visit.path) { Ok(None) } else { stats.stat(&visit.path) }
-    };
-    visits.iter().map(look).collect()
-}
-
-fn in_store(workspace: &Workspace, visits: &[Visit], call: &Call) -> Result<Vec<Option<Node>>> {
-    let mut lookup = Lookup::new(workspace);
-    let look = |visit: &Visit| call.check().and_then(|()| lookup.node(&visit.path));
-    visits.iter().map(look).collect()
 }
 
 /// Looks up many nodes, a folder's children at once when more than a few of them are wanted.

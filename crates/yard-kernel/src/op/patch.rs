@@ -16,8 +16,8 @@ use crate::making::{self, Made, Wanted};
 use crate::op::relocate::carry;
 use crate::planner::{Current, Planner, not_a_folder};
 use crate::proposal::{Execute, Planned};
-use crate::spread;
 use crate::workspace::Workspace;
+use yard_search::parallel;
 
 /// The bits that git's mode 100755 sets and 100644 clears.
 const EXECUTABLE: u32 = 0o111;
@@ -36,7 +36,7 @@ impl Execute for ApplyPatch {
         let jobs = patch::jobs(&self.patch)?;
         tree.read_all(&jobs)?;
         let changes = call.bounding(workspace.limits().load_bytes, |bounds| {
-            spread::over_cores(&jobs, call, |job| job.apply(|text| tree.bytes(text), bounds))
+            parallel::map(&jobs, call, |job| job.apply(|text| tree.bytes(text), bounds))
         })?;
         let mut files = Vec::with_capacity(changes.len());
         // What goes away makes room for what comes.
@@ -99,7 +99,7 @@ impl<'a> Tree<'a> {
         let reads = jobs.iter().flat_map(Job::reads);
         let texts: Vec<&str> = reads.filter(|text| asked.insert(*text)).collect();
         let Planner { workspace, call, .. } = self.planner;
-        let sights = spread::over_cores(&texts, call, |text| Sight::of(workspace, text))?;
+        let sights = parallel::map(&texts, call, |text| Sight::of(workspace, text))?;
         for (text, sight) in texts.into_iter().zip(sights) {
             let Some(Sight { path, stat, bytes }) = sight else { continue };
             self.name(&path, text)?;

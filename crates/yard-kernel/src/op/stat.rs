@@ -35,10 +35,7 @@ impl Execute for Stat {
         let (hash, line_count) = content(self, workspace, &path, &stat, call)?;
         let known = workspace.known(&path, &stat, hash, call)?;
         let created = known.node.as_ref().map(|node| node.created_at);
-        let created_at = match created {
-            Some(at) => at,
-            None => workspace.disk.birth(&path)?.unwrap_or_else(|| stat.modified()),
-        };
+        let created_at = created.unwrap_or_else(|| stat.created());
         let effect = looked_at(self, &path);
         let entry = workspace.entry(path, &stat, &known);
         let on_disk = Some(stat.on_disk());
@@ -77,8 +74,7 @@ fn spilled_answer(
 ) -> Result<StatAnswer> {
     let stat = workspace.spilled(path)?;
     let (hash, line_count) = content(ask, workspace, path, &stat, call)?;
-    let born = workspace.disk_of(path).birth(path)?;
-    let created_at = born.unwrap_or_else(|| stat.modified());
+    let created_at = stat.created();
     let entry = spilled::entry(path.clone(), &stat);
     Ok(StatAnswer { entry, created_at, line_count, hash, on_disk: Some(stat.on_disk()) })
 }

@@ -80,11 +80,11 @@ impl Recovery<'_> {
                 continue;
             };
             let Ok(place) = self.on_disk(&above).join(&name) else { continue };
-            let is_there = self.workspace.disk.entry(&entry.on_disk)?.is_some();
+            let is_there = self.workspace.disk.stat(&entry.on_disk)?.is_some();
             if entry.is_touched || !is_there || place.is_within(&entry.on_disk) {
                 continue;
             }
-            if self.workspace.disk.entry(&place)?.is_none() && self.provide_folder_of(&place)? {
+            if self.workspace.disk.stat(&place)?.is_none() && self.provide_folder_of(&place)? {
                 self.move_entry(file, entry.content, &entry.on_disk, &place)?;
             } else if entry.content.is_some() && self.is_anothers(&entry.on_disk, file)? {
                 self.take_away(&entry.on_disk, file, entry.content)?;
@@ -105,7 +105,8 @@ impl Recovery<'_> {
                 Some(place) => self.is_missing(file) && self.provide_folder_of(&place)?,
                 None => true,
             };
-            let is_there = self.workspace.disk.entry(&path)?.is_some_and(|now| now.inode == inode);
+            let is_there =
+                self.workspace.disk.stat(&path)?.is_some_and(|now| now.signature.inode == inode);
             if comes_again && is_there {
                 self.take_away(&path, file, Some(content))?;
             }

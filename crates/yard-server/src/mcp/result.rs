@@ -18,15 +18,9 @@ const ANSWER: &str = "toolyard/answer";
 const MOST_DETAILS: usize = 4 << 10;
 
 /// The result of a call that waits for nobody.
-pub(super) fn of(speech: Speech, mut answer: Answer) -> CallToolResult {
+pub(super) fn of(speech: Speech, answer: Answer) -> CallToolResult {
     let ok = answer.ok;
     let words = if ok { String::new() } else { answer.failure_words() };
-    if ok
-        && speech == Speech::Text
-        && let Some(text) = answer.body.take_quoted()
-    {
-        return CallToolResult::success(vec![ContentBlock::text(text)]);
-    }
     let mut body = answer.body.into_value();
     let changed = body.get_mut(CHANGED_BY_PERSON).map(Value::take).unwrap_or_default();
     let mut result = match ok {

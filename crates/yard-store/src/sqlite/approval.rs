@@ -42,7 +42,7 @@ impl ApprovalStore for SqliteStore {
         };
         self.db.write(Flush::Now, |connection| {
             let chat = decide(connection, made)?;
-            made.grant.map_or(Ok(()), |grant| grant(connection, grant))?;
+            made.grant.map_or(Ok(()), |given| grant(connection, given))?;
             chat::add_turn(connection, chat, turn)?;
             event::add(connection, at, &NewEvent::Decided(chat, id, status))?;
             append::note(connection, audit)

@@ -1,59 +1,36 @@
-//! Puts the matches of many files together in the order of the walk, and knows when there are enough:
-//! that is when the files up to some point are all searched and hold more than the answer may.
-
-use std::collections::BTreeMap;
+//! Collects the matches of files, in the order of the walk, until the answer is full.
 
 use yard_core::op::GrepMatch;
 
 use super::search::FileMatches;
+use yard_search::Flow;
 
 pub(super) struct Collected {
     limit: usize,
     bytes_left: u64,
-    next: usize,
-    waiting: BTreeMap<usize, FileMatches>,
     matches: Vec<GrepMatch>,
     truncated: bool,
 }
 
 impl Collected {
     pub(super) fn new(limit: usize, max_bytes: u64) -> Self {
-        Self {
-            limit,
-            bytes_left: max_bytes,
-            next: 0,
-            waiting: BTreeMap::new(),
-            matches: Vec::new(),
-            truncated: false,
-        }
+        Self { limit, bytes_left: max_bytes, matches: Vec::new(), truncated: false }
     }
 
-    /// Takes the matches of file `number`; whether there are enough now.
-    pub(super) fn add(&mut self, number: usize, file: FileMatches) -> bool {
-        self.waiting.insert(number, file);
-        while let Some(file) = self.waiting.remove(&self.next) {
-            self.next += 1;
-            self.append(file);
-        }
-        self.truncated
-    }
-
-    fn append(&mut self, file: FileMatches) {
+    /// Takes the matches of the next file; breaks once the answer is full and more was found.
+    pub(super) fn add(&mut self, file: FileMatches) -> Flow {
         for found in file.matches {
-            if self.truncated {
-                return;
-            }
             let cost = cost(&found);
-            if self.matches.len() >= self.limit
-                || (cost > self.bytes_left && !self.matches.is_empty())
-            {
+            let fits = cost <= self.bytes_left || self.matches.is_empty();
+            if self.matches.len() >= self.limit || !fits {
                 self.truncated = true;
-                return;
+                return Flow::Break(());
             }
             self.bytes_left = self.bytes_left.saturating_sub(cost);
             self.matches.push(found);
         }
-        self.truncated |= file.more;
+        self.truncated = file.more;
+        if self.truncated { Flow::Break(()) } else { Flow::Continue(()) }
     }
 
     pub(super) fn into_matches(self) -> (Vec<GrepMatch>, bool) {

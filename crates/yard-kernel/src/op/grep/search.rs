@@ -110,13 +110,12 @@ impl<'a> Searcher<'a> {
 
     /// Searches bytes as they are when they are UTF-8, else decoded.
     fn bytes(&mut self, bytes: &[u8], taken: &mut Taken<'_>) -> Result<()> {
-        let wide = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+        let wide = matches!(text::marked(bytes), Some(Encoding::Utf16Le | Encoding::Utf16Be));
         if !wide && memchr::memchr(0, bytes).is_some() {
             return Ok(());
         }
         if !wide && std::str::from_utf8(bytes).is_ok() {
-            let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-            return self.text(body, taken);
+            return self.text(&bytes[text::byte_order_mark(bytes).len()..], taken);
         }
         let Ok(encoding) = text::detect(bytes) else { return Ok(()) };
         let decoded = match encoding {

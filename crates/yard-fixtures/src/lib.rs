@@ -1,0 +1,18 @@
+//! What tests of every crate start from: random numbers that are the same on every machine, generated
+//! trees, and a clock that tests set. It needs `yard-core` alone, so that the tests of that crate build
+//! little else. Nothing here is part of the product.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a crate of tests"
+)]
+
+mod dice;
+pub mod trees;
+mod world;
+
+pub use dice::Dice;
+pub use world::{FakeWorld, RealWorld};

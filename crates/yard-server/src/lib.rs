@@ -5,7 +5,6 @@
 //! what (the route table says which role a route needs, the gate whether the caller has it) and reads
 //! neither clock nor environment.
 
-mod hearing;
 pub mod http;
 mod listen;
 pub mod mcp;

@@ -46,7 +46,7 @@ impl Drop for Left {
 /// The bytes of an answer, which take `rest` with them when the socket has taken them. Large ones, that a
 /// client may leave there for as long as it likes, do not wait for that.
 pub(super) fn answer_first<T: Send + 'static>(bytes: Bytes, rest: T) -> Bytes {
-    if bytes.len() > body::SMALL { bytes } else { Bytes::from_owner(LastWord { bytes, rest }) }
+    if bytes.len() > body::SMALL_BYTES { bytes } else { Bytes::from_owner(LastWord { bytes, rest }) }
 }
 
 struct LastWord<T> {
@@ -131,8 +131,8 @@ mod tests {
         let (to, said) = mpsc::channel();
         let left = left();
         left.leave(says("before", &to));
-        let bytes = answer_first(vec![0; body::SMALL + 1].into(), left);
+        let bytes = answer_first(vec![0; body::SMALL_BYTES + 1].into(), left);
         assert_eq!(said.try_iter().collect::<Vec<_>>(), [mine("before")]);
-        assert_eq!(bytes.len(), body::SMALL + 1);
+        assert_eq!(bytes.len(), body::SMALL_BYTES + 1);
     }
 }

@@ -25,7 +25,7 @@ use yard_gate::LOG_TARGET;
 use super::afterwards::{Left, answer_first};
 use super::app::App;
 use super::ask::{Ask, Caller, Sent, no_token};
-use super::body::{self, Reading};
+use super::body::{self, BodyReader};
 use super::problem::Problem;
 use super::reply::{Content, Raw, Reply};
 use super::route::{Access, BodyShape, Route};
@@ -75,7 +75,7 @@ pub(crate) async fn respond(
         }
     };
     if comes && !body.is_end_stream() {
-        Box::pin(body::hear_out(&mut body)).await;
+        Box::pin(body::drain(&mut body)).await;
     }
     response
 }
@@ -192,14 +192,14 @@ async fn run(
         let (done, ()) = Box::pin(both).await;
         return done.map(|(reply, ask)| (reply, Some(Alive { ask, stop })));
     }
-    let reading = Reading::begin(&ask.headers, body, route.most_bytes).await?;
+    let reading = BodyReader::begin(&ask.headers, body, route.most_bytes).await?;
     if reading.is_large() {
         ask = let_in_early(app, ask).await?;
     }
-    let (bytes, _room) = reading.finish(&ask.headers, &app.room).await?;
+    let (bytes, _room) = reading.finish(&ask.headers, &app.body_budget).await?;
     check_shape(route, &ask.headers, &bytes)?;
     ask.body = match &route.body {
-        BodyShape::Json(_) if bytes.len() > body::SMALL => Sent::raw(bytes),
+        BodyShape::Json(_) if bytes.len() > body::SMALL_BYTES => Sent::raw(bytes),
         BodyShape::Json(_) if tools::is_call(route) => Sent::call(bytes)?,
         BodyShape::Json(_) => Sent::json(bytes)?,
         _ => Sent::raw(bytes),

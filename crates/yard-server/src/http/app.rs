@@ -11,7 +11,7 @@ use yard_dialects::Catalog;
 use yard_gate::Level;
 use yard_gate::admin::House;
 
-use super::body::Room;
+use super::body::BodyBudget;
 use super::forwarded::Network;
 use super::idempotency::UnderWay;
 use super::metrics::Metrics;
@@ -57,9 +57,10 @@ pub struct App {
     pub(super) mcp: Streamable,
     pub(super) metrics: Metrics,
     pub(super) under_way: UnderWay,
-    pub(super) room: Room,
-    closing: AtomicBool,
-    pub(super) closed: Notify,
+    pub(super) body_budget: BodyBudget,
+    shutting_down: AtomicBool,
+    /// Wakes the tasks that wait for the shutdown to begin.
+    pub(super) shutdown: Notify,
 }
 
 impl App {
@@ -95,20 +96,20 @@ impl App {
             mcp: Streamable::new(door, extras),
             metrics: Metrics::new(),
             under_way: UnderWay::default(),
-            room: Room::default(),
-            closing: AtomicBool::new(false),
-            closed: Notify::new(),
+            body_budget: BodyBudget::default(),
+            shutting_down: AtomicBool::new(false),
+            shutdown: Notify::new(),
         })
     }
 
-    /// What never ends by itself (an event stream) shall end now.
-    pub(crate) fn is_closing(&self) {
-        self.closing.store(true, Ordering::Relaxed);
-        self.closed.notify_waiters();
+    /// Ends every answer that does not end by itself, such as an event stream.
+    pub(crate) fn begin_shutdown(&self) {
+        self.shutting_down.store(true, Ordering::Relaxed);
+        self.shutdown.notify_waiters();
     }
 
     /// Whether the server was told to stop.
-    pub(super) fn closes(&self) -> bool {
-        self.closing.load(Ordering::Relaxed)
+    pub(super) fn is_shutting_down(&self) -> bool {
+        self.shutting_down.load(Ordering::Relaxed)
     }
 }

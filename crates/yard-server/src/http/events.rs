@@ -118,7 +118,7 @@ impl Reader {
             return Some("retry: 2000\n\n".to_owned());
         }
         loop {
-            if self.ask.app.closes() {
+            if self.ask.app.is_shutting_down() {
                 return None;
             }
             let (text, cursor) = self.look().await?;
@@ -139,7 +139,7 @@ impl Reader {
         let app = Arc::clone(&self.ask.app);
         tokio::select! {
             () = self.rung.notified() => {}
-            () = app.closed.notified() => {}
+            () = app.shutdown.notified() => {}
             () = tokio::time::sleep(GLANCE) => self.quiet += GLANCE,
         }
     }

@@ -18,7 +18,7 @@ use yard_gate::{Awaited, Session};
 use super::answer::{credentials, told_problem};
 use super::app::App;
 use super::ask::no_token;
-use super::body::{Reading, WholeBody};
+use super::body::{BodyReader, WholeBody};
 use super::problem::Problem;
 use super::stream::{self, Body};
 use super::{body, decide, guard};
@@ -70,7 +70,7 @@ pub(super) async fn respond(
         Err(problem) => {
             // Who is refused while it still sends would find the connection closed, and no answer.
             if !parts.headers.contains_key(EXPECT) && !body.is_end_stream() {
-                body::hear_out(&mut body).await;
+                body::drain(&mut body).await;
             }
             refused(&app, &parts, problem)
         }
@@ -83,8 +83,8 @@ pub(super) async fn respond(
 
 /// All of a body, as much as any request may bring (R12), with the memory that was set aside for it.
 async fn whole(app: &App, parts: &Parts, body: &mut Incoming) -> Result<WholeBody, Problem> {
-    let reading = Reading::begin(&parts.headers, body, MOST_BYTES).await?;
-    reading.finish(&parts.headers, &app.room).await
+    let reading = BodyReader::begin(&parts.headers, body, MOST_BYTES).await?;
+    reading.finish(&parts.headers, &app.body_budget).await
 }
 
 /// Finds out who is calling, and whether they may speak in this workspace.
@@ -144,8 +144,8 @@ impl Alive {
     async fn ends(self) {
         loop {
             // Asked for before it is looked at: nothing that happens in between is missed.
-            let closed = self.app.closed.notified();
-            if self.app.closes() {
+            let closed = self.app.shutdown.notified();
+            if self.app.is_shutting_down() {
                 return;
             }
             tokio::select! {

@@ -41,7 +41,7 @@ pub(super) async fn answered(ask: &Arc<Ask>, waiting: Waiting) -> Option<Reply> 
     let waiting = Arc::new(waiting);
     let mut gone = WithdrawnIfDropped::new(ask, &waiting);
     let resume = || resumed(ask, &waiting);
-    let stop = ask.app.closed.notified();
+    let stop = ask.app.shutdown.notified();
     let answer = settled(&waiting.session, waiting.patience(), stop, resume).await;
     gone.stays();
     let answer = answer?;
@@ -74,7 +74,7 @@ impl Drop for WithdrawnIfDropped {
     fn drop(&mut self) {
         let Some((id, waiter)) = self.waiter.take() else { return };
         // A server that stops drops every answer, and no client has gone away.
-        if self.ask.app.closes() || !waiter.is_last() {
+        if self.ask.app.is_shutting_down() || !waiter.is_last() {
             return;
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };

@@ -43,7 +43,6 @@ impl Listening {
     pub fn at(address: SocketAddr) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
-            .worker_threads(Pools::workers())
             .max_blocking_threads(Pools::THREADS + 8)
             .thread_name("toolyard")
             .build()?;
@@ -59,14 +58,12 @@ where
     S: Future<Output = ()>,
 {
     let Listening { runtime, listener, .. } = listening;
-    let resting = app.pools.rest_one(&runtime);
     runtime.block_on(async {
         let stop = stop();
         accept(listener, Arc::new(table(&app)), stop, &app).await;
     });
-    drop(resting);
     app.house.end_all_terminals();
-    // A tool that is still running is cut off: nothing of it is half done.
+    // A tool that still runs is cut off. The journal finishes or undoes its change when the workspace is opened again.
     runtime.shutdown_timeout(Duration::from_secs(2));
 }
 

@@ -32,7 +32,7 @@ use super::route::{Access, BodyShape, Route};
 use super::stream::{self, Body, Chunks};
 use super::table::{Meant, Table};
 use super::{cookie, decide, events, forwarded, guard, idempotency, mcp, routes, tools, waiting};
-use crate::pool::Work;
+use crate::pool::WorkKind;
 use crate::request_id::RequestId;
 
 /// No script, nothing from elsewhere, no frame of another page, no form that leads away.
@@ -227,7 +227,7 @@ struct Alive {
 async fn handle(
     app: &Arc<App>,
     mut ask: Box<Ask>,
-    work: Work,
+    work: WorkKind,
 ) -> Result<(Reply, Box<Ask>), Problem> {
     let whose = ask.whose();
     let done = app.pools.try_run(&whose, work, move || {
@@ -289,7 +289,7 @@ fn check_shape(route: &Route, headers: &HeaderMap, bytes: &[u8]) -> Result<(), P
 async fn let_in_early(app: &Arc<App>, mut ask: Box<Ask>) -> Result<Box<Ask>, Problem> {
     let whose = ask.whose();
     let let_in = move || ask.let_in().map(|()| ask);
-    app.pools.run(&whose, Work::Look, let_in).await.unwrap_or_else(|| Err(Problem::internal()))
+    app.pools.run(&whose, WorkKind::Look, let_in).await.unwrap_or_else(|| Err(Problem::internal()))
 }
 
 /// The answer as it goes over the wire; what is refused at the path of a `page`, as a page.

@@ -17,7 +17,7 @@ use super::problem::Problem;
 use super::route::{Access, BodyShape, Route};
 use super::stream::Chunks;
 use super::tools::Envelope;
-use crate::pool::NOBODY;
+use crate::pool::NO_WORKSPACE;
 
 /// One request.
 pub(crate) struct Ask {
@@ -194,7 +194,7 @@ impl Ask {
     /// Whose work the request is: the workspace that the path names, in one spelling.
     pub(crate) fn whose(&self) -> String {
         let id = self.param("id").parse::<WorkspaceId>();
-        id.map_or_else(|_| NOBODY.to_owned(), |id| id.to_string())
+        id.map_or_else(|_| NO_WORKSPACE.to_owned(), |id| id.to_string())
     }
 
     /// An id in the path; what is none names nothing.

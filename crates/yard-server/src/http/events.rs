@@ -20,7 +20,7 @@ use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::{Content, Reply};
 use super::stream::{Body, pieces};
-use crate::pool::Work;
+use crate::pool::WorkKind;
 
 /// How often a quiet stream says that it is alive.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -161,7 +161,7 @@ impl Reader {
             let after = rows.last().map_or(cursor, |row| row.number);
             Ok((rows.iter().map(|row| told(row, &session)).collect(), after))
         };
-        self.ask.app.pools.run(&self.ask.whose(), Work::Look, look).await?.ok()
+        self.ask.app.pools.run(&self.ask.whose(), WorkKind::Look, look).await?.ok()
     }
 }
 

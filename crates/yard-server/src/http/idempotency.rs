@@ -15,7 +15,7 @@ use super::ask::{Ask, Caller};
 use super::problem::Problem;
 use super::reply::{Content, Reply};
 use super::route::Handler;
-use crate::pool::Work;
+use crate::pool::WorkKind;
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const LONGEST_KEY: usize = 255;
@@ -30,9 +30,9 @@ const SECRETS: [&str; 3] = ["password", "confirm_password", "refresh_token"];
 pub(crate) struct UnderWay(Mutex<HashSet<(String, String)>>);
 
 /// What a request is like, once its key is counted in: keeping an answer is a change.
-pub(super) fn work(ask: &Ask, work: Work) -> Work {
-    let kept = work == Work::Look && ask.route.changes() && ask.headers.contains_key(HEADER);
-    if kept { Work::Change } else { work }
+pub(super) fn work(ask: &Ask, work: WorkKind) -> WorkKind {
+    let kept = work == WorkKind::Look && ask.route.changes() && ask.headers.contains_key(HEADER);
+    if kept { WorkKind::Change } else { work }
 }
 
 /// Answers a request, once for its key.

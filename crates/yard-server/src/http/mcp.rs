@@ -23,7 +23,7 @@ use super::problem::Problem;
 use super::stream::{self, Body};
 use super::{body, decide, guard};
 use crate::mcp::Guest;
-use crate::pool::Work;
+use crate::pool::WorkKind;
 
 const PREFIX: &str = "/mcp/";
 const ROUTE: &str = "/mcp/{workspace_id}";
@@ -102,7 +102,7 @@ async fn let_in(
     let id = workspace.parse().unwrap_or(WorkspaceId::from_bytes([0; 16]));
     let (house, sent) = (Arc::clone(app), token.clone());
     let entered =
-        app.pools.run(&id.to_string(), Work::Look, move || session(&house, &sent, id)).await;
+        app.pools.run(&id.to_string(), WorkKind::Look, move || session(&house, &sent, id)).await;
     let session = entered.ok_or_else(Problem::internal)??;
     session.check_toolset(&toolset)?;
     let address = guard::address(&app.settings, &parts.uri, &parts.headers)?;
@@ -154,7 +154,7 @@ impl Alive {
             }
             let (app, token, id) = (Arc::clone(&self.app), self.token.clone(), self.id);
             let look = move || session(&app, &token, id);
-            let still = self.app.pools.run(&id.to_string(), Work::Look, look).await;
+            let still = self.app.pools.run(&id.to_string(), WorkKind::Look, look).await;
             if !matches!(still, Some(Ok(_))) {
                 return;
             }

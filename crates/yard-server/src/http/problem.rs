@@ -5,7 +5,7 @@ use yard_core::{Fault, FaultCode};
 use yard_dialects::{Answer, Fields, Stop, failure_words, workspace};
 use yard_gate::admin::Refusal;
 
-use crate::pool::TooMany;
+use crate::pool::Overloaded;
 
 /// A failure with its HTTP status.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,8 +95,8 @@ impl From<Fault> for Problem {
     }
 }
 
-impl From<TooMany> for Problem {
-    fn from(TooMany(seconds): TooMany) -> Self {
+impl From<Overloaded> for Problem {
+    fn from(Overloaded(seconds): Overloaded) -> Self {
         let message = format!(
             "this workspace has as much under way as it may, and much more waits; try again in {seconds} s"
         );

@@ -9,7 +9,7 @@ use yard_dialects::form::{self, Form};
 use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::Reply;
-use crate::pool::Work;
+use crate::pool::WorkKind;
 
 /// Who may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub struct Route {
     pub secret: bool,
     /// Most bytes of its body.
     pub most_bytes: u64,
-    pub(super) work: Work,
+    pub(super) work: WorkKind,
     pub(super) handler: Handler,
 }
 
@@ -116,7 +116,7 @@ impl Route {
             reply: ReplyShape::Empty,
             secret: false,
             most_bytes: 1 << 20,
-            work: Work::Look,
+            work: WorkKind::Look,
             handler,
         }
     }
@@ -126,19 +126,19 @@ impl Route {
     }
 
     pub(super) fn post(path: &'static str, handler: Handler) -> Self {
-        Self::new(Method::POST, path, handler).doing(Work::Change)
+        Self::new(Method::POST, path, handler).doing(WorkKind::Change)
     }
 
     pub(super) fn put(path: &'static str, handler: Handler) -> Self {
-        Self::new(Method::PUT, path, handler).doing(Work::Change)
+        Self::new(Method::PUT, path, handler).doing(WorkKind::Change)
     }
 
     pub(super) fn patch(path: &'static str, handler: Handler) -> Self {
-        Self::new(Method::PATCH, path, handler).doing(Work::Change)
+        Self::new(Method::PATCH, path, handler).doing(WorkKind::Change)
     }
 
     pub(super) fn delete(path: &'static str, handler: Handler) -> Self {
-        Self { status: 204, ..Self::new(Method::DELETE, path, handler).doing(Work::Change) }
+        Self { status: 204, ..Self::new(Method::DELETE, path, handler).doing(WorkKind::Change) }
     }
 
     pub(super) fn about(self, about: &'static str) -> Self {
@@ -149,7 +149,7 @@ impl Route {
         Self { access, ..self }
     }
 
-    pub(super) fn doing(self, work: Work) -> Self {
+    pub(super) fn doing(self, work: WorkKind) -> Self {
         Self { work, ..self }
     }
 

@@ -9,7 +9,7 @@ use super::{
     approvals, auth, chats, content, decide, events, files, health, keys, members, openapi, policy,
     questions, steps, terminals, tools, welcome, workspaces,
 };
-use crate::pool::Work;
+use crate::pool::WorkKind;
 
 /// A person who manages a workspace.
 const OWNER: Access = Access::PersonInside(Role::Owner);
@@ -36,7 +36,7 @@ fn pages() -> Vec<Route> {
     vec![
         Route::post("/decide/login", decide::login)
             .about("Logs in and leads back to the page")
-            .doing(Work::Password)
+            .doing(WorkKind::Password)
             .form()
             .page(),
         Route::get("/decide/{id}/approvals/{approval_id}", decide::approval)
@@ -85,12 +85,12 @@ fn people() -> Vec<Route> {
     vec![
         Route::post("/api/v1/auth/register", auth::register)
             .about("Makes an account")
-            .doing(Work::Password)
+            .doing(WorkKind::Password)
             .body::<auth::Register>()
             .replies::<auth::OneUser>(201),
         Route::post("/api/v1/auth/login", auth::login)
             .about("Logs in: an access token for minutes, a refresh token for days")
-            .doing(Work::Password)
+            .doing(WorkKind::Password)
             .secret()
             .body::<auth::Login>()
             .replies::<auth::Session>(200),

@@ -17,7 +17,7 @@ use super::answer::StopWhenDropped;
 use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::Raw;
-use crate::pool::Work;
+use crate::pool::WorkKind;
 
 /// Pieces of an upload that wait to be written; then its sender waits.
 const WAITING: usize = 8;
@@ -50,7 +50,7 @@ pub(super) fn outgoing(ask: Arc<Ask>, raw: Raw, stop: StopWhenDropped) -> Body {
                 return None;
             }
             let (app, whose) = (Arc::clone(&ask.app), ask.whose());
-            let piece = app.pools.run(&whose, Work::Look, move || next(&ask, offset)).await;
+            let piece = app.pools.run(&whose, WorkKind::Look, move || next(&ask, offset)).await;
             match piece {
                 Some(Ok(bytes)) if !bytes.is_empty() => {
                     let after = offset + bytes.len() as u64;

@@ -12,7 +12,7 @@ use super::problem::Problem;
 use super::reply::{Content, Reply};
 use super::route::{Access, Route};
 use super::waiting::Waiting;
-use crate::pool::Work;
+use crate::pool::WorkKind;
 
 pub(super) const PATH: &str = "/api/v1/workspaces/{id}/tools";
 const TOOLSET: &str = "workspace";
@@ -140,7 +140,7 @@ pub(super) fn is_call(route: &Route) -> bool {
 }
 
 /// What a tool's call is like, so that a search does not keep a read waiting.
-pub(super) fn work(ask: &Ask) -> Option<Work> {
+pub(super) fn work(ask: &Ask) -> Option<WorkKind> {
     if !is_call(&ask.route) {
         return None;
     }
@@ -154,7 +154,7 @@ pub(super) fn work(ask: &Ask) -> Option<Work> {
         };
         tool.and_then(|tool| ask.app.catalog.get(toolset.unwrap_or(TOOLSET), tool))
     });
-    Some(tool.flatten().map_or(Work::Change, |tool| tool.work().into()))
+    Some(tool.flatten().map_or(WorkKind::Change, |tool| tool.work().into()))
 }
 
 pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {

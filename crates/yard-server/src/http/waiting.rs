@@ -9,7 +9,7 @@ use yard_gate::{ApprovalStatus, Awaited, Pending, Session, Waiter};
 
 use super::ask::Ask;
 use super::reply::Reply;
-use crate::pool::Work;
+use crate::pool::WorkKind;
 use crate::waiting::settled;
 
 /// How long a call waits for a person unless it says otherwise.
@@ -85,7 +85,7 @@ impl Drop for WithdrawnIfDropped {
         runtime.spawn(async move {
             let withdraw =
                 move || waiting.session.approvals().close(&call, id, ApprovalStatus::Withdrawn);
-            if let Some(Err(fault)) = pools.run(&whose, Work::Change, withdraw).await {
+            if let Some(Err(fault)) = pools.run(&whose, WorkKind::Change, withdraw).await {
                 tracing::warn!("the request of a client that is gone still waits: {fault}");
             }
         });
@@ -103,6 +103,6 @@ async fn resumed(ask: &Arc<Ask>, waiting: &Arc<Waiting>) -> Option<Answer> {
         Some(ask.app.catalog.resume(toolset, tool, pending, session, &ask.call))
     };
     // What was approved may be left to be done by who waits for it.
-    let work = if changes { Work::Change } else { Work::Look };
+    let work = if changes { WorkKind::Change } else { WorkKind::Look };
     app.pools.run(&whose, work, resume).await.flatten()
 }

@@ -30,7 +30,7 @@ use super::result;
 use super::seat::{Elsewhere, Seat};
 use super::stdio::Company;
 use super::tools::Speech;
-use crate::pool::{self, TooMany, Work};
+use crate::pool::{self, Overloaded, WorkKind};
 use crate::waiting;
 
 /// How often a long call tells that it goes on.
@@ -113,7 +113,7 @@ impl Calling<'_> {
         let millis = known.map_or(limits.call_millis, |tool| tool.millis(limits));
         let saves = known.is_some_and(|tool| tool.work() == yard_dialects::Work::Save);
         let runs = known.is_some_and(|tool| tool.work() == yard_dialects::Work::Run);
-        let work = known.map_or(Work::Look, |tool| tool.work().into());
+        let work = known.map_or(WorkKind::Look, |tool| tool.work().into());
         let call = self.door.surroundings().within_millis(millis);
         let cancel = call.cancel_flag();
         let calling =
@@ -121,7 +121,7 @@ impl Calling<'_> {
         if saves && self.is_alone() && self.seat.session.is_free() {
             // Waking another thread and being woken by it takes as long as a flush. Whatever the client
             // sends meanwhile is read right after.
-            return pool::here(calling).ok_or_else(broke_off);
+            return pool::catch_panic(calling).ok_or_else(broke_off);
         }
         let whose = self.whose();
         let running = self.door.pools().try_run(&whose, work, calling);
@@ -201,7 +201,7 @@ impl Calling<'_> {
     async fn withdraw(&self, id: ApprovalId) {
         let (session, call) = (self.seat.session.clone(), self.door.patient());
         let withdraw = move || session.approvals().close(&call, id, ApprovalStatus::Withdrawn);
-        if let Some(Err(fault)) = self.door.pools().run(&self.whose(), Work::Change, withdraw).await
+        if let Some(Err(fault)) = self.door.pools().run(&self.whose(), WorkKind::Change, withdraw).await
         {
             tracing::warn!("the request of a cancelled call still waits: {fault}");
         }
@@ -350,7 +350,7 @@ impl Calling<'_> {
         };
         let (catalog, call) = (self.door.catalog(), self.door.patient());
         let (waited, whose) = (pending.clone(), self.whose());
-        let done = self.door.pools().run(&whose, Work::Change, move || {
+        let done = self.door.pools().run(&whose, WorkKind::Change, move || {
             asked::settle(&catalog, &person, &call, &waited, shown, &said)
         });
         let word = done.await.ok_or_else(broke_off)?;
@@ -380,7 +380,7 @@ impl Calling<'_> {
             (self.seat.toolset.clone(), self.tool.clone(), pending.clone());
         // What was approved may be left to be done by who waits for it.
         let resume = move || catalog.resume(&toolset, &tool, &pending, &session, &call);
-        self.door.pools().run(&self.whose(), Work::Change, resume).await.ok_or_else(broke_off)
+        self.door.pools().run(&self.whose(), WorkKind::Change, resume).await.ok_or_else(broke_off)
     }
 
     /// Waits a while for a person elsewhere, who cannot be asked through the client.
@@ -415,7 +415,7 @@ impl Calling<'_> {
         let Some(person) = self.seat.person.clone() else { return Ok(None) };
         let pending = pending.clone();
         let form = move || asked::form(&pending, &person);
-        let form = self.door.pools().run(&self.whose(), Work::Look, form).await;
+        let form = self.door.pools().run(&self.whose(), WorkKind::Look, form).await;
         form.ok_or_else(broke_off)?.map_err(|fault| internal(&fault))
     }
 
@@ -499,7 +499,7 @@ pub(super) fn internal(fault: &Fault) -> ErrorData {
 }
 
 /// A call that panicked has changed nothing, or is finished when the workspace is opened again.
-fn too_many(TooMany(seconds): TooMany) -> ErrorData {
+fn too_many(Overloaded(seconds): Overloaded) -> ErrorData {
     let message = format!(
         "this workspace has as much under way as it may, and much more waits; call again in {seconds} s"
     );

@@ -14,7 +14,7 @@ use yard_gate::{ApprovalFilter, ApprovalStatus, Awaited, Pending, Session, Waite
 
 use super::asked::{self, Form};
 use super::call::{Calling, PATIENCE};
-use crate::pool::{Pools, Work};
+use crate::pool::{Pools, WorkKind};
 
 /// Requests of a chat that are looked through.
 const MOST_LOOKED_AT: usize = 100;
@@ -76,7 +76,7 @@ impl Calling<'_> {
             let waiting = hosts.map(|row| (row.id, approvals.wait_for(row.id)));
             waiting.filter(|(_, waiter)| waiter.is_last()).collect()
         };
-        self.door.pools().run(&self.whose(), Work::Look, look).await.unwrap_or_default()
+        self.door.pools().run(&self.whose(), WorkKind::Look, look).await.unwrap_or_default()
     }
 }
 
@@ -93,14 +93,14 @@ impl Asker {
         let pending = Pending { awaited: Awaited::Approval(id), wait_ms: None };
         let (asked, person) = (pending.clone(), self.person.clone());
         let form = move || asked::form(&asked, &person);
-        let form = self.pools.run(&self.whose, Work::Look, form).await.transpose()?.flatten();
+        let form = self.pools.run(&self.whose, WorkKind::Look, form).await.transpose()?.flatten();
         let Some(Form { params, shown }) = form else { return Ok(()) };
         let said = self.peer.create_elicitation_with_timeout(params, Some(PATIENCE)).await;
         let Ok(said) = said else { return Ok(()) };
         let (catalog, person, call) =
             (Arc::clone(&self.catalog), self.person.clone(), self.call.clone());
         let settle = move || asked::settle(&catalog, &person, &call, &pending, shown, &said);
-        let settled = self.pools.run(&self.whose, Work::Change, settle).await;
+        let settled = self.pools.run(&self.whose, WorkKind::Change, settle).await;
         settled.transpose().map(|_| ())
     }
 }

@@ -31,7 +31,7 @@ use super::seat::{Room, Seats};
 use super::tools::Speech;
 use super::watching::{Changed, Since, Watcher};
 use super::{completion, prompts, resources, result};
-use crate::pool::Work;
+use crate::pool::WorkKind;
 
 /// How long clients may take a list to be as it was: it changes with the program only.
 const LIST_MILLIS: u64 = 3_600_000;
@@ -176,7 +176,7 @@ impl<S: Seats> Service<S> {
     async fn looking<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
-        work: Work,
+        work: WorkKind,
         look: impl FnOnce(&[Room], &Call) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let Ready { door, seats } = self.ready().await?;
@@ -221,7 +221,7 @@ fn whose(rooms: &[Room]) -> String {
 async fn watchers(door: &Door, rooms: Vec<Room>, from: Since) -> Result<Vec<Watcher>, ErrorData> {
     let (call, whose) = (door.surroundings(), whose(&rooms));
     let watch = move || rooms.into_iter().map(|room| Watcher::new(room, from, &call)).collect();
-    let made: Option<yard_core::Result<Vec<_>>> = door.pools().run(&whose, Work::Walk, watch).await;
+    let made: Option<yard_core::Result<Vec<_>>> = door.pools().run(&whose, WorkKind::Walk, watch).await;
     made.ok_or_else(broke_off)?.map_err(|fault| internal(&fault))
 }
 
@@ -368,7 +368,7 @@ impl<S: Seats> ServerHandler for Service<S> {
         let is_first = cursor.is_none();
         let list =
             move |rooms: &[Room], call: &Call| resources::list(rooms, cursor.as_deref(), call);
-        let mut page = self.looking(&context, Work::Walk, list).await?;
+        let mut page = self.looking(&context, WorkKind::Walk, list).await?;
         self.tell_of_list(&context).await;
         if is_first && let Some(extras) = self.extras(&context).await? {
             page.resources.splice(0..0, extras.resources());
@@ -400,7 +400,7 @@ impl<S: Seats> ServerHandler for Service<S> {
             return answering.await;
         }
         let read = move |rooms: &[Room], call: &Call| resources::read(rooms, &params.uri, call);
-        self.looking(&context, Work::Look, read).await.map(Into::into)
+        self.looking(&context, WorkKind::Look, read).await.map(Into::into)
     }
 
     async fn subscribe(
@@ -488,7 +488,7 @@ impl<S: Seats> ServerHandler for Service<S> {
         let get = move |rooms: &[Room], call: &Call| {
             prompts::get(rooms, &params.name, params.arguments.as_ref(), call)
         };
-        self.looking(&context, Work::Walk, get).await.map(Into::into)
+        self.looking(&context, WorkKind::Walk, get).await.map(Into::into)
     }
 
     async fn complete(
@@ -497,7 +497,7 @@ impl<S: Seats> ServerHandler for Service<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let complete = move |rooms: &[Room], call: &Call| completion::of(rooms, &params, call);
-        self.looking(&context, Work::Look, complete).await
+        self.looking(&context, WorkKind::Look, complete).await
     }
 
     #[expect(deprecated, reason = "clients of 2025-11-25 and before set the level in this way")]

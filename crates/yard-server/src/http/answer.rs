@@ -22,7 +22,6 @@ use tracing::{Instrument as _, Span, field};
 use yard_core::Call;
 use yard_gate::LOG_TARGET;
 
-use super::afterwards::{Left, answer_first};
 use super::app::App;
 use super::ask::{Ask, Caller, Sent, no_token};
 use super::body::{self, BodyReader};
@@ -107,8 +106,7 @@ async fn answer(
     let id = request_id(&app, &parts.headers);
     let span = request_span(&app, &route, &id, &parts.headers);
     let page = route.is_page().then(|| parts.uri.path().to_owned());
-    let left = Arc::new(Left::by(&id));
-    let work = pin!(run(&app, &route, left, params, peer, parts, body));
+    let work = pin!(run(&app, &route, params, peer, parts, body));
     let result = id.within(work).instrument(span.clone()).await;
     let status = result.as_ref().map_or_else(|problem| problem.status, |(reply, _)| reply.status);
     let took = began.elapsed();
@@ -157,7 +155,6 @@ fn request_id(app: &App, headers: &HeaderMap) -> RequestId {
 async fn run(
     app: &Arc<App>,
     route: &Arc<Route>,
-    left: Arc<Left>,
     params: Vec<(String, String)>,
     peer: IpAddr,
     parts: Parts,
@@ -169,7 +166,7 @@ async fn run(
     if route.access != Access::Anyone && token.is_none() {
         return Err(no_token());
     }
-    let call = Call::new(Arc::clone(app.house.world())).leaving_to(Arc::<Left>::clone(&left));
+    let call = Call::new(Arc::clone(app.house.world()));
     let stop = StopWhenDropped(call.cancel_flag());
     let mut ask = Box::new(Ask {
         app: Arc::clone(app),
@@ -208,7 +205,6 @@ async fn run(
     let (reply, ask) = handle(app, ask, work).await?;
     match reply.content {
         Content::Waiting(now, waiting) => {
-            left.catch_up();
             let answered = Box::pin(waiting::answered(&Arc::from(ask), *waiting)).await;
             let reply = answered.unwrap_or(Reply { content: Content::Json(now), ..reply });
             Ok((reply, None))
@@ -322,12 +318,7 @@ fn told(
         }
     }
     let body = match (content, alive) {
-        (Content::Json(bytes), Some(mut alive)) => {
-            // Whoever takes an answer slowly keeps no memory that others wait for.
-            alive.ask.body = Sent::default();
-            typed(&mut headers, "application/json", answer_first(bytes, alive))
-        }
-        (Content::Json(bytes), None) => typed(&mut headers, "application/json", bytes),
+        (Content::Json(bytes), _) => typed(&mut headers, "application/json", bytes),
         (Content::Text(media, text), _) => typed(&mut headers, media, text),
         (Content::Page(page), _) => {
             headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
@@ -382,21 +373,5 @@ fn describe(headers: &mut HeaderMap, status: u16, raw: &Raw) {
 fn set(headers: &mut HeaderMap, name: HeaderName, text: Option<impl AsRef<str>>) {
     if let Some(value) = text.and_then(|text| HeaderValue::from_str(text.as_ref()).ok()) {
         headers.insert(name, value);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn bytes_of<A, B, C, D, F>(_: impl Fn(A, B, C, D) -> F) -> usize {
-        size_of::<F>()
-    }
-
-    #[test]
-    fn what_is_kept_of_a_request_while_it_waits_is_small() {
-        let bytes = bytes_of(respond);
-        // It is moved at every request, with the room for whatever it may come to wait for.
-        assert!(bytes <= 3_072, "{bytes}");
     }
 }

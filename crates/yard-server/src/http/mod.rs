@@ -2,7 +2,6 @@
 //! and the tests' list of everything that can be asked are made. `answer.rs` is the one way that every
 //! request takes: checked, known, let in, done, told.
 
-mod afterwards;
 mod answer;
 mod app;
 mod approvals;

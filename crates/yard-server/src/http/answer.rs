@@ -23,7 +23,7 @@ use yard_core::Call;
 use yard_gate::LOG_TARGET;
 
 use super::app::App;
-use super::ask::{Ask, Caller, Sent, no_token};
+use super::ask::{Ask, Caller, RequestBody, no_token};
 use super::body::{self, BodyReader};
 use super::problem::Problem;
 use super::reply::{Content, Raw, Reply};
@@ -175,7 +175,7 @@ async fn run(
         query: query_of(parts.uri.query().unwrap_or_default()),
         params,
         token,
-        body: Sent::default(),
+        body: RequestBody::default(),
         caller: Caller::Unasked,
         chunks: Chunks::default(),
         call,
@@ -196,10 +196,8 @@ async fn run(
     let (bytes, _room) = reading.finish(&ask.headers, &app.body_budget).await?;
     check_shape(route, &ask.headers, &bytes)?;
     ask.body = match &route.body {
-        BodyShape::Json(_) if bytes.len() > body::SMALL_BYTES => Sent::raw(bytes),
-        BodyShape::Json(_) if tools::is_call(route) => Sent::call(bytes)?,
-        BodyShape::Json(_) => Sent::json(bytes)?,
-        _ => Sent::raw(bytes),
+        BodyShape::Json(_) if bytes.len() <= body::SMALL_BYTES => RequestBody::json(bytes)?,
+        _ => RequestBody::raw(bytes),
     };
     let work = idempotency::work(&ask, tools::work(&ask).unwrap_or(route.work));
     let (reply, ask) = handle(app, ask, work).await?;

@@ -16,7 +16,6 @@ use super::app::App;
 use super::problem::Problem;
 use super::route::{Access, BodyShape, Route};
 use super::stream::Chunks;
-use super::tools::Envelope;
 use crate::pool::NO_WORKSPACE;
 
 /// One request.
@@ -29,7 +28,7 @@ pub(crate) struct Ask {
     pub(crate) params: Vec<(String, String)>,
     /// The query as an object of strings.
     pub(crate) query: Value,
-    pub(crate) body: Sent,
+    pub(crate) body: RequestBody,
     /// The token or key that came with it.
     pub(crate) token: Option<String>,
     pub(crate) caller: Caller,
@@ -38,74 +37,45 @@ pub(crate) struct Ask {
     pub(crate) call: Call,
 }
 
-/// What came in the body.
+/// The body of a request.
 #[derive(Default)]
-pub(crate) struct Sent {
+pub(crate) struct RequestBody {
     bytes: Bytes,
-    /// What was read of it already, until somebody takes it.
-    read: Mutex<Option<Read>>,
+    /// The body as JSON, if it was parsed before the handler runs, until the handler takes it.
+    json: Mutex<Option<Value>>,
 }
 
-/// A body that was read.
-pub(crate) enum Read {
-    /// JSON.
-    Json(Value),
-    /// A call, written exactly as its form has it.
-    Call(Box<Envelope>),
-}
-
-impl Sent {
-    /// A body that nobody has looked at.
+impl RequestBody {
+    /// A body that is not parsed yet.
     pub(crate) fn raw(bytes: Bytes) -> Self {
-        Self { bytes, read: Mutex::default() }
+        Self { bytes, json: Mutex::default() }
     }
 
-    /// A body that is JSON.
+    /// A body that is JSON, parsed now.
     pub(crate) fn json(bytes: Bytes) -> Result<Self, Problem> {
-        let read = Mutex::new(Some(Read::Json(parse(&bytes)?)));
-        Ok(Self { bytes, read })
+        let json = Mutex::new(Some(parse(&bytes)?));
+        Ok(Self { bytes, json })
     }
 
-    /// A body that is the call of a tool.
-    pub(crate) fn call(bytes: Bytes) -> Result<Self, Problem> {
-        match Envelope::exact(&bytes) {
-            Some(call) => Ok(Self { read: Mutex::new(Some(Read::Call(Box::new(call)))), bytes }),
-            None => Self::json(bytes),
-        }
+    /// A member of a parsed body that is a text.
+    pub(crate) fn text_member(&self, name: &str) -> Option<String> {
+        Some(self.parsed().as_ref()?.get(name)?.as_str()?.to_owned())
     }
 
-    /// What `look` sees in a body that was read already.
-    pub(crate) fn peek<T>(&self, look: impl FnOnce(&Read) -> T) -> Option<T> {
-        self.held().as_ref().map(look)
-    }
-
-    /// The body as it is compared with another: JSON that was read already, without its spaces.
+    /// The body as it is compared with another one: JSON that was parsed, without its spaces.
     pub(crate) fn to_compare(&self) -> Vec<u8> {
-        let compact = match &*self.held() {
-            Some(Read::Json(value)) => Some(value.to_string()),
-            Some(Read::Call(_)) => parse(&self.bytes).ok().map(|value| value.to_string()),
-            None => None,
-        };
+        let compact = self.parsed().as_ref().map(Value::to_string);
         compact.map_or_else(|| self.bytes.to_vec(), String::into_bytes)
     }
 
-    /// Takes the call, if the body was read as one.
-    pub(crate) fn take_call(&self) -> Option<Envelope> {
-        match self.held().take_if(|read| matches!(read, Read::Call(_)))? {
-            Read::Call(call) => Some(*call),
-            Read::Json(_) => None,
-        }
+    /// The body as JSON, which is parsed only once.
+    fn take_json(&self) -> Result<Value, Problem> {
+        let parsed = self.parsed().take();
+        parsed.map_or_else(|| parse(&self.bytes), Ok)
     }
 
-    fn value(&self) -> Result<Value, Problem> {
-        match self.held().take() {
-            Some(Read::Json(value)) => Ok(value),
-            _ => parse(&self.bytes),
-        }
-    }
-
-    fn held(&self) -> MutexGuard<'_, Option<Read>> {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    fn parsed(&self) -> MutexGuard<'_, Option<Value>> {
+        self.json.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -211,9 +181,9 @@ impl Ask {
     /// The body, as the route's schema has it.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         match &self.route.body {
-            BodyShape::Json(form) => Ok(form.read(self.body.value()?)?),
+            BodyShape::Json(form) => Ok(form.read(self.body.take_json()?)?),
             BodyShape::OptionalJson(form) if !self.body.bytes.is_empty() => {
-                Ok(form.read(self.body.value()?)?)
+                Ok(form.read(self.body.take_json()?)?)
             }
             BodyShape::OptionalJson(form) => Ok(form.read(Value::Object(serde_json::Map::new()))?),
             BodyShape::None | BodyShape::Bytes | BodyShape::Form => Err(Problem::internal()),
@@ -226,7 +196,7 @@ impl Ask {
         name: &str,
     ) -> Result<(T, Value), Problem> {
         match &self.route.body {
-            BodyShape::Json(form) => Ok(form.read_around(name, self.body.value()?)?),
+            BodyShape::Json(form) => Ok(form.read_around(name, self.body.take_json()?)?),
             _ => Err(Problem::internal()),
         }
     }

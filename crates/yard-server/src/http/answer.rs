@@ -3,7 +3,6 @@
 
 use std::net::IpAddr;
 use std::ops::Range;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -106,8 +105,8 @@ async fn answer(
     let id = request_id(&app, &parts.headers);
     let span = request_span(&app, &route, &id, &parts.headers);
     let page = route.is_page().then(|| parts.uri.path().to_owned());
-    let work = pin!(run(&app, &route, params, peer, parts, body));
-    let result = id.within(work).instrument(span.clone()).await;
+    let work = run(&app, &route, params, peer, parts, body);
+    let result = id.scope(work).instrument(span.clone()).await;
     let status = result.as_ref().map_or_else(|problem| problem.status, |(reply, _)| reply.status);
     let took = began.elapsed();
     app.metrics.answered(&route, status, took);
@@ -148,7 +147,7 @@ fn request_id(app: &App, headers: &HeaderMap) -> RequestId {
     let sent = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
     match sent {
         Some(id) if (1..=64).contains(&id.len()) && id.bytes().all(plain) => RequestId::new(id),
-        _ => RequestId::fresh(app.house.world().as_ref()),
+        _ => RequestId::generate(app.house.world().as_ref()),
     }
 }
 

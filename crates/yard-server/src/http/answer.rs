@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::header::{
     ACCEPT_RANGES, ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH,
     CONTENT_RANGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, EXPECT, HeaderName, HeaderValue,
-    LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+    LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::request::Parts;
 use http::{HeaderMap, Request, Response, StatusCode};
@@ -53,9 +53,6 @@ pub(crate) async fn respond(
     request: Request<Incoming>,
 ) -> Response<Body> {
     let (parts, mut body) = request.into_parts();
-    if let Some(workspace) = mcp::workspace_of(parts.uri.path()).map(str::to_owned) {
-        return Box::pin(mcp::respond(app, &workspace, parts, body)).await;
-    }
     // Who asks first whether to send the body has not sent it.
     let comes = !parts.headers.contains_key(EXPECT);
     let response = match table.find(&parts.method, parts.uri.path()) {
@@ -76,11 +73,6 @@ pub(crate) async fn respond(
         Box::pin(body::drain(&mut body)).await;
     }
     response
-}
-
-/// A request that went no further than this.
-pub(super) fn told_problem(app: &App, parts: &Parts, problem: Problem) -> Response<Body> {
-    told(app, &request_id(app, &parts.headers), Err(problem), None)
 }
 
 /// What no route answers.
@@ -178,7 +170,7 @@ async fn run(
         caller: Caller::Unasked,
         chunks: Chunks::default(),
         call,
-        headers: parts.headers,
+        head: parts,
     });
     if matches!(route.body, BodyShape::Bytes) {
         ask = let_in_early(app, ask).await?;
@@ -188,12 +180,12 @@ async fn run(
         let (done, ()) = Box::pin(both).await;
         return done.map(|(reply, ask)| (reply, Some(Alive { ask, stop })));
     }
-    let reading = BodyReader::begin(&ask.headers, body, route.most_bytes).await?;
+    let reading = BodyReader::begin(ask.headers(), body, route.most_bytes).await?;
     if reading.is_large() {
         ask = let_in_early(app, ask).await?;
     }
-    let (bytes, _room) = reading.finish(&ask.headers, &app.body_budget).await?;
-    check_shape(route, &ask.headers, &bytes)?;
+    let (bytes, _room) = reading.finish(ask.headers(), &app.body_budget).await?;
+    check_shape(route, ask.headers(), &bytes)?;
     ask.body = match &route.body {
         BodyShape::Json(_) if bytes.len() <= body::SMALL_BYTES => RequestBody::json(bytes)?,
         _ => RequestBody::raw(bytes),
@@ -206,6 +198,7 @@ async fn run(
             let reply = answered.unwrap_or(Reply { content: Content::Json(now), ..reply });
             Ok((reply, None))
         }
+        Content::Mcp(caller) => Ok((Box::pin(mcp::answer(ask, *caller)).await, None)),
         content => Ok((Reply { content, ..reply }, Some(Alive { ask, stop }))),
     }
 }
@@ -296,6 +289,9 @@ fn told(
     let (reply, alive) = match result {
         Ok((reply, alive)) => (reply, alive),
         Err(problem) => {
+            if problem.status == 401 {
+                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
             set(&mut headers, RETRY_AFTER, problem.retry_after.map(|seconds| seconds.to_string()));
             set(&mut headers, CONTENT_RANGE, problem.size.map(|size| format!("bytes */{size}")));
             (
@@ -335,8 +331,16 @@ fn told(
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
             events::body(alive.ask.into(), cursor, alive.stop)
         }
+        (Content::Response(response), _) => {
+            let (head, body) = response.into_parts();
+            // The other protocol's own headers count.
+            headers.extend(head.headers);
+            body
+        }
         (Content::Waiting(bytes, _), _) => typed(&mut headers, "application/json", bytes),
-        (Content::Empty | Content::Raw(_) | Content::Events(_), _) => stream::whole(Bytes::new()),
+        (Content::Empty | Content::Raw(_) | Content::Events(_) | Content::Mcp(_), _) => {
+            stream::whole(Bytes::new())
+        }
     };
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);

@@ -1,11 +1,13 @@
 //! A request as a handler sees it: known, let in, and read.
 
+use std::mem;
 use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use http::HeaderMap;
+use http::request::Parts;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use yard_core::{Call, Role, WorkspaceId};
@@ -23,7 +25,8 @@ pub(crate) struct Ask {
     pub(crate) app: Arc<App>,
     pub(crate) route: Arc<Route>,
     pub(crate) peer: IpAddr,
-    pub(crate) headers: HeaderMap,
+    /// Method, address and headers.
+    pub(crate) head: Parts,
     /// The names of the path, with their values.
     pub(crate) params: Vec<(String, String)>,
     /// The query as an object of strings.
@@ -55,6 +58,11 @@ impl RequestBody {
     pub(crate) fn json(bytes: Bytes) -> Result<Self, Problem> {
         let json = Mutex::new(Some(parse(&bytes)?));
         Ok(Self { bytes, json })
+    }
+
+    /// Takes the bytes of a body.
+    pub(crate) fn take_bytes(&mut self) -> Bytes {
+        mem::take(self).bytes
     }
 
     /// A member of a parsed body that is a text.
@@ -113,6 +121,11 @@ impl Ask {
             return Err(Problem::forbidden("an agent's key cannot do this; a person can"));
         }
         Ok(())
+    }
+
+    /// The headers.
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.head.headers
     }
 
     /// A fault once the caller would not be let in any more.
@@ -186,7 +199,7 @@ impl Ask {
                 Ok(form.read(self.body.take_json()?)?)
             }
             BodyShape::OptionalJson(form) => Ok(form.read(Value::Object(serde_json::Map::new()))?),
-            BodyShape::None | BodyShape::Bytes | BodyShape::Form => Err(Problem::internal()),
+            BodyShape::None | BodyShape::Bytes | BodyShape::Form | BodyShape::Message => Err(Problem::internal()),
         }
     }
 

@@ -93,7 +93,7 @@ pub(super) fn login(ask: &Ask) -> Result<Reply, Problem> {
 
 pub(super) fn refresh(ask: &Ask) -> Result<Reply, Problem> {
     let sent: Refresh = ask.json()?;
-    let token = sent.refresh_token.as_deref().or(cookie::sent(&ask.headers, cookie::REFRESH));
+    let token = sent.refresh_token.as_deref().or(cookie::sent(ask.headers(), cookie::REFRESH));
     let token = token.ok_or_else(|| {
         Problem::unknown_caller("send refresh_token in the body, or the cookie that login set")
     })?;
@@ -102,7 +102,7 @@ pub(super) fn refresh(ask: &Ask) -> Result<Reply, Problem> {
 
 pub(super) fn logout(ask: &Ask) -> Result<Reply, Problem> {
     let sent: Refresh = ask.json()?;
-    let token = sent.refresh_token.as_deref().or(cookie::sent(&ask.headers, cookie::REFRESH));
+    let token = sent.refresh_token.as_deref().or(cookie::sent(ask.headers(), cookie::REFRESH));
     ask.app.house.log_out(ask.whoever().as_ref(), token)?;
     let gone = |name, path| Cookie { name, value: String::new(), path, max_age: 0 };
     let cookies = vec![gone(cookie::ACCESS, "/"), gone(cookie::REFRESH, REFRESH_PATH)];

@@ -46,7 +46,7 @@ pub(super) fn read_version(ask: &Ask) -> Result<Reply, Problem> {
 
 pub(super) fn write(ask: &Ask) -> Result<Reply, Problem> {
     let path = living(ask)?;
-    let expected = if_match(&ask.headers)?;
+    let expected = if_match(ask.headers())?;
     let reply = place(ask, path, OnExisting::Replace, expected)?;
     Reply::ok(&reply)
 }
@@ -108,13 +108,13 @@ fn raw(
 ) -> Result<Reply, Problem> {
     let etag = format!("\"{hash}\"");
     let has_it =
-        ask.headers.get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).is_some_and(|tags| {
+        ask.headers().get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).is_some_and(|tags| {
             tags.split(',').any(|tag| unquoted(tag) == unquoted(&etag) || tag.trim() == "*")
         });
     if has_it {
         return Ok(Reply::raw(304, Raw { etag, size, range: 0..0, next: None }));
     }
-    let asked = ask.headers.get(RANGE).and_then(|range| range.to_str().ok());
+    let asked = ask.headers().get(RANGE).and_then(|range| range.to_str().ok());
     let (status, range) = match asked.map(|text| range_of(text, size)) {
         None | Some(Asked::Whole) => (200, 0..size),
         Some(Asked::Part(range)) => (206, range),

@@ -39,7 +39,7 @@ pub(super) struct From {
 /// Begins a stream.
 pub(super) fn open(ask: &Ask) -> Result<Reply, Problem> {
     let From { after } = ask.query()?;
-    let header = ask.headers.get("last-event-id").and_then(|id| id.to_str().ok());
+    let header = ask.headers().get("last-event-id").and_then(|id| id.to_str().ok());
     let header = header.map(|id| id.trim().parse::<u64>()).transpose();
     let header =
         header.map_err(|_| Problem::invalid("Last-Event-ID", "expected an event's number"))?;

@@ -31,13 +31,13 @@ pub(crate) struct UnderWay(Mutex<HashSet<(String, String)>>);
 
 /// What a request is like, once its key is counted in: keeping an answer is a change.
 pub(super) fn work(ask: &Ask, work: WorkKind) -> WorkKind {
-    let kept = work == WorkKind::Look && ask.route.changes() && ask.headers.contains_key(HEADER);
+    let kept = work == WorkKind::Look && ask.route.changes() && ask.headers().contains_key(HEADER);
     if kept { WorkKind::Change } else { work }
 }
 
 /// Answers a request, once for its key.
 pub(super) fn once(ask: &Ask, handler: Handler) -> Result<Reply, Problem> {
-    let Some(key) = ask.headers.get(HEADER) else { return handler(ask) };
+    let Some(key) = ask.headers().get(HEADER) else { return handler(ask) };
     if !ask.route.changes() || ask.route.secret {
         return handler(ask);
     }
@@ -198,7 +198,7 @@ fn fingerprint(ask: &Ask) -> [u8; 32] {
         Caller::Known(_) | Caller::Inside(_) => {
             // The bytes of an upload are not known before they came; their number is.
             let length =
-                ask.headers.get("content-length").map_or(&b""[..], |length| length.as_bytes());
+                ask.headers().get("content-length").map_or(&b""[..], |length| length.as_bytes());
             part(length);
             part(&ask.body.to_compare());
         }

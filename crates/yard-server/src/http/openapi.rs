@@ -22,7 +22,7 @@ pub(super) fn page(ask: &Ask) -> Result<Reply, Problem> {
 /// The document.
 pub fn document(catalog: &Catalog) -> Value {
     let mut paths = Map::new();
-    for route in routes(catalog).into_iter().filter(|route| !route.is_page()) {
+    for route in routes(catalog).into_iter().filter(|route| !route.is_page() && !route.is_protocol()) {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method.as_str().to_lowercase()] = operation(&route);
     }
@@ -94,7 +94,7 @@ fn operation(route: &Route) -> Value {
             let content = json!({"application/octet-stream": {"schema": {}}});
             operation["requestBody"] = json!({"required": true, "content": content});
         }
-        (None, BodyShape::None | BodyShape::Form) => {}
+        (None, BodyShape::None | BodyShape::Form | BodyShape::Message) => {}
     }
     show_examples(&mut operation, examples::of(route));
     operation
@@ -165,6 +165,7 @@ fn success(route: &Route) -> Value {
         ReplyShape::Text(media) => {
             json!({"description": "Done.", "content": {*media: {"schema": {}}}})
         }
+        ReplyShape::Protocol => json!({"description": "What the protocol answers."}),
         ReplyShape::Bytes => {
             json!({"description": "The bytes.", "content": {"application/octet-stream": {"schema": {}}}})
         }

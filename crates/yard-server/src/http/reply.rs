@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::Response;
 use serde::Serialize;
 use serde_json::Value;
 use yard_dialects::Json;
@@ -11,7 +12,9 @@ use yard_dialects::Json;
 use super::ask::Ask;
 use super::cookie::Cookie;
 use super::problem::Problem;
+use super::stream::Body;
 use super::waiting::Waiting;
+use crate::mcp::McpCaller;
 
 /// An answer.
 pub(crate) struct Reply {
@@ -38,6 +41,10 @@ pub(crate) enum Content {
     SeeOther(String),
     /// JSON as it stands, unless a person speaks in time.
     Waiting(Bytes, Box<Waiting>),
+    /// Nothing yet: the request goes on to the MCP server, in the name of this caller.
+    Mcp(Box<McpCaller>),
+    /// A response that another protocol made.
+    Response(Box<Response<Body>>),
 }
 
 /// Bytes of a file.
@@ -107,6 +114,16 @@ impl Reply {
     /// Bytes of a file.
     pub(crate) fn raw(status: u16, raw: Raw) -> Self {
         Self::new(status, Content::Raw(raw))
+    }
+
+    /// A request that goes on to the MCP server.
+    pub(crate) fn mcp(caller: McpCaller) -> Self {
+        Self::new(200, Content::Mcp(Box::new(caller)))
+    }
+
+    /// A response that another protocol made.
+    pub(crate) fn response(response: Response<Body>) -> Self {
+        Self::new(response.status().as_u16(), Content::Response(Box::new(response)))
     }
 
     /// The same, setting cookies.

@@ -54,6 +54,8 @@ pub enum BodyShape {
     Bytes,
     /// What a form of a page sends.
     Form,
+    /// A message of another protocol, which parses it itself.
+    Message,
 }
 
 /// What an answer is made of.
@@ -69,6 +71,8 @@ pub enum ReplyShape {
     Bytes,
     /// A page for a person. Its refusals are pages too, and the documents for programs leave it out.
     Page,
+    /// What another protocol answers. The documents of that protocol describe it.
+    Protocol,
 }
 
 pub(super) type Handler = fn(&Ask) -> Result<Reply, Problem>;
@@ -190,6 +194,17 @@ impl Route {
         Self { body: BodyShape::Form, ..self }.secret().at_most(64 << 10)
     }
 
+    /// Carries messages of another protocol, which are never kept for a retry.
+    pub(super) fn protocol(self) -> Self {
+        let route = self.doing(WorkKind::Look).secret();
+        Self { body: BodyShape::Message, reply: ReplyShape::Protocol, ..route }
+    }
+
+    /// Whether it carries another protocol.
+    pub fn is_protocol(&self) -> bool {
+        matches!(self.reply, ReplyShape::Protocol)
+    }
+
     /// Whether it is for people who look at a page.
     pub fn is_page(&self) -> bool {
         matches!(self.reply, ReplyShape::Page)
@@ -211,7 +226,11 @@ impl Route {
     /// What it is about: the word under which the documents list it.
     pub fn tag(&self) -> &'static str {
         let Some(path) = self.path.strip_prefix("/api/v1/") else {
-            return if self.path.starts_with("/decide/") { "decide" } else { "server" };
+            return match self.path.split('/').nth(1) {
+                Some("decide") => "decide",
+                Some("mcp") => "mcp",
+                _ => "server",
+            };
         };
         let path = path.strip_prefix("workspaces/{id}/").unwrap_or(path);
         path.split('/').next().unwrap_or(path)

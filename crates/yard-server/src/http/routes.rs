@@ -6,7 +6,7 @@ use yard_dialects::Catalog;
 use super::paging::Paging;
 use super::route::{Access, Route};
 use super::{
-    approvals, auth, chats, content, decide, events, files, health, keys, members, openapi, policy,
+    approvals, auth, chats, content, decide, events, files, health, keys, mcp, members, openapi, policy,
     questions, steps, terminals, tools, welcome, workspaces,
 };
 use crate::pool::WorkKind;
@@ -28,7 +28,27 @@ pub fn routes(catalog: &Catalog) -> Vec<Route> {
     all.extend(past());
     all.extend(talk());
     all.extend(pages());
+    all.extend(protocol());
     all
+}
+
+/// MCP, for the clients that agents run in.
+fn protocol() -> Vec<Route> {
+    vec![
+        Route::post(mcp::PATH, mcp::open)
+            .about("Takes a message of MCP, such as a call of a tool")
+            .access(VIEWER)
+            .at_most(mcp::MOST_BYTES)
+            .protocol(),
+        Route::get(mcp::PATH, mcp::open)
+            .about("Streams what the server sends in a session (revision 2025-11-25 and before)")
+            .access(VIEWER)
+            .protocol(),
+        Route::delete(mcp::PATH, mcp::open)
+            .about("Ends a session (revision 2025-11-25 and before)")
+            .access(VIEWER)
+            .protocol(),
+    ]
 }
 
 /// Where a person decides what an agent's client cannot ask them itself.

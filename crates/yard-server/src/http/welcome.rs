@@ -48,7 +48,7 @@ const MCP: &str = "<p>With it as <code>Authorization: Bearer</code>, it calls to
 
 /// The page.
 pub(super) fn page(ask: &Ask) -> Result<Reply, Problem> {
-    let address = guard::address(&ask.app.settings, &Uri::default(), &ask.headers);
+    let address = guard::address(&ask.app.settings, &Uri::default(), ask.headers());
     let server = address.unwrap_or_else(|_| "http://127.0.0.1:3000".to_owned());
     let steps = escaped(&format!("SERVER={server}\n{STEPS}"));
     let page = format!("{WHAT}<pre>{steps}</pre>{AGENTS}<pre>{}</pre>{MCP}", escaped(KEY));

@@ -34,5 +34,5 @@ pub use local::{Local, Resolve, Root};
 pub use rmcp;
 pub use stdio::serve as serve_stdio;
 
-pub(crate) use remote::Guest;
+pub(crate) use remote::McpCaller;
 pub(crate) use streamable::Streamable;

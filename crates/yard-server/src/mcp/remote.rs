@@ -11,7 +11,7 @@ use super::seat::{Elsewhere, PageOf, Room, Seat, Seats};
 
 /// Who sends a request, as its transport found out.
 #[derive(Clone)]
-pub(crate) struct Guest {
+pub(crate) struct McpCaller {
     /// The caller in the workspace of the path.
     pub(crate) session: Session,
     /// The dialect that is asked for.
@@ -24,10 +24,10 @@ pub(crate) struct Guest {
 pub(crate) struct Remote;
 
 impl Remote {
-    fn guest(context: &RequestContext<RoleServer>) -> Result<&Guest, ErrorData> {
+    fn caller(context: &RequestContext<RoleServer>) -> Result<&McpCaller, ErrorData> {
         let parts = context.extensions.get::<Parts>();
-        let guest = parts.and_then(|parts| parts.extensions.get::<Guest>());
-        guest.ok_or_else(|| ErrorData::internal_error("nobody is known to have sent this", None))
+        let caller = parts.and_then(|parts| parts.extensions.get::<McpCaller>());
+        caller.ok_or_else(|| ErrorData::internal_error("nobody is known to have sent this", None))
     }
 }
 
@@ -39,9 +39,9 @@ impl Seats for Remote {
         context: &RequestContext<RoleServer>,
         _: &Map<String, Value>,
     ) -> yard_core::Result<Seat> {
-        let guest = Self::guest(context);
-        let Guest { session, toolset, pages } =
-            guest.map_err(|error| Fault::new(FaultCode::Io, error.message.into_owned()))?.clone();
+        let caller = Self::caller(context);
+        let McpCaller { session, toolset, pages } =
+            caller.map_err(|error| Fault::new(FaultCode::Io, error.message.into_owned()))?.clone();
         // What a client says that a person said is a person's word only where the token is that person's.
         let person = session.actor().is_person().then(|| session.clone());
         Ok(Seat { session, person, toolset, elsewhere: Elsewhere::Pages(pages), scribe: None })
@@ -52,11 +52,11 @@ impl Seats for Remote {
     }
 
     fn toolset(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
-        Ok(Self::guest(context)?.toolset.clone())
+        Ok(Self::caller(context)?.toolset.clone())
     }
 
     fn rooms(&self, context: &RequestContext<RoleServer>) -> Result<Vec<Room>, ErrorData> {
-        let session = Self::guest(context)?.session.clone();
+        let session = Self::caller(context)?.session.clone();
         Ok(vec![Room { name: None, session }])
     }
 

@@ -12,6 +12,6 @@ mod pool;
 mod request_id;
 mod waiting;
 
-pub use http::{App, ContinueTrace, Network, NotANetwork, REQUEST_SPAN, Settings};
-pub use listen::{Listening, serve};
+pub use http::{App, ContinueTrace, InvalidNetwork, ProxyNetwork, REQUEST_SPAN, ServerSettings};
+pub use listen::{BoundServer, serve};
 pub use request_id::RequestId;

@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
-use crate::http::{App, Table, respond, table};
+use crate::http::{App, RouteTable, respond, table};
 use crate::pool::Pools;
 
 /// Most connections at once; the next ones wait to be accepted.
@@ -31,14 +31,14 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A server that has bound its address and does not accept connections yet.
-pub struct Listening {
+pub struct BoundServer {
     runtime: Runtime,
     listener: TcpListener,
     /// The address that it is bound to.
     pub address: SocketAddr,
 }
 
-impl Listening {
+impl BoundServer {
     /// Binds the address.
     pub fn at(address: SocketAddr) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -53,11 +53,11 @@ impl Listening {
 }
 
 /// Serves until `stop` is done. `stop` is made inside the runtime, where signals can be waited for.
-pub fn serve<S>(listening: Listening, app: Arc<App>, stop: impl FnOnce() -> S)
+pub fn serve<S>(server: BoundServer, app: Arc<App>, stop: impl FnOnce() -> S)
 where
     S: Future<Output = ()>,
 {
-    let Listening { runtime, listener, .. } = listening;
+    let BoundServer { runtime, listener, .. } = server;
     runtime.block_on(async {
         let stop = stop();
         accept(listener, Arc::new(table(&app)), stop, &app).await;
@@ -69,7 +69,7 @@ where
 
 async fn accept(
     listener: TcpListener,
-    table: Arc<Table>,
+    table: Arc<RouteTable>,
     stop: impl Future<Output = ()>,
     app: &Arc<App>,
 ) {

@@ -12,10 +12,10 @@ use yard_gate::Level;
 use yard_gate::admin::House;
 
 use super::body::BodyBudget;
-use super::forwarded::Network;
-use super::idempotency::UnderWay;
+use super::idempotency::InFlight;
 use super::metrics::Metrics;
-use crate::mcp::{Extras, McpDoor, Streamable};
+use super::trusted_proxies::ProxyNetwork;
+use crate::mcp::{Extras, McpServer, Streamable};
 use crate::pool::Pools;
 
 /// What a key is for that signs what clients of MCP bring back.
@@ -25,7 +25,7 @@ const WAIT: Duration = Duration::from_secs(30);
 
 /// What the operator decided about this door.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct ServerSettings {
     /// Names under which the server may be asked for, beside loopback and addresses.
     pub hosts: Vec<String>,
     /// Origins of other sites whose pages may call, as `https://example.com`.
@@ -33,7 +33,7 @@ pub struct Settings {
     /// Cookies are sent over TLS only.
     pub secure_cookies: bool,
     /// Proxies whose word about who asks is believed.
-    pub trusted_proxies: Vec<Network>,
+    pub trusted_proxies: Vec<ProxyNetwork>,
     /// `/metrics` answers others than this machine.
     pub public_metrics: bool,
     /// How much holds commands.
@@ -51,12 +51,12 @@ pub type ContinueTrace = fn(&Span, &HeaderMap);
 pub struct App {
     pub(crate) house: House,
     pub(super) catalog: Catalog,
-    pub(crate) settings: Settings,
+    pub(crate) settings: ServerSettings,
     pub(crate) pools: Arc<Pools>,
     /// The MCP door.
     pub(super) mcp: Streamable,
     pub(super) metrics: Metrics,
-    pub(super) under_way: UnderWay,
+    pub(super) in_flight: InFlight,
     pub(super) body_budget: BodyBudget,
     shutting_down: AtomicBool,
     /// Wakes the tasks that wait for the shutdown to begin.
@@ -65,7 +65,7 @@ pub struct App {
 
 impl App {
     /// A server over a house and a catalog.
-    pub fn new(house: House, catalog: Catalog, settings: Settings) -> Arc<Self> {
+    pub fn new(house: House, catalog: Catalog, settings: ServerSettings) -> Arc<Self> {
         Self::built(house, catalog, settings, None)
     }
 
@@ -73,7 +73,7 @@ impl App {
     pub fn with_extras(
         house: House,
         catalog: Catalog,
-        settings: Settings,
+        settings: ServerSettings,
         extras: Arc<dyn Extras>,
     ) -> Arc<Self> {
         Self::built(house, catalog, settings, Some(extras))
@@ -82,20 +82,21 @@ impl App {
     fn built(
         house: House,
         catalog: Catalog,
-        settings: Settings,
+        settings: ServerSettings,
         extras: Option<Arc<dyn Extras>>,
     ) -> Arc<Self> {
         let pools = Arc::new(Pools::new());
         let (world, secret) = (Arc::clone(house.world()), house.secret_for(MCP_STATE));
-        let door = McpDoor::with_pools(catalog.clone(), world, secret, WAIT, Arc::clone(&pools));
+        let server =
+            McpServer::with_pools(catalog.clone(), world, secret, WAIT, Arc::clone(&pools));
         Arc::new(Self {
             house,
             catalog,
             settings,
             pools,
-            mcp: Streamable::new(door, extras),
+            mcp: Streamable::new(server, extras),
             metrics: Metrics::new(),
-            under_way: UnderWay::default(),
+            in_flight: InFlight::default(),
             body_budget: BodyBudget::default(),
             shutting_down: AtomicBool::new(false),
             shutdown: Notify::new(),

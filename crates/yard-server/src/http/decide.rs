@@ -12,9 +12,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use yard_gate::{Awaited, Item, Question, Ruling, Scope, Via};
 
-use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 use super::{approvals, auth};
 
 /// Where the pages are; a login leads nowhere else.
@@ -41,11 +41,11 @@ pub(super) fn refused(problem: &Problem, path: &str) -> Reply {
 }
 
 /// Logs in and leads back.
-pub(super) fn login(ask: &Ask) -> Result<Reply, Problem> {
-    let sent = ask.pairs()?;
+pub(super) fn login(request: &HttpRequest) -> Result<Reply, Problem> {
+    let sent = request.pairs()?;
     let field = |name| one(&sent, name).unwrap_or_default();
     let next = Some(field("next")).filter(|next| is_ours(next));
-    match auth::log_in(ask, field("email"), field("password")) {
+    match auth::log_in(request, field("email"), field("password")) {
         Ok(cookies) => {
             let reply = match next {
                 Some(next) => Reply::see_other(next.to_owned()),
@@ -76,13 +76,13 @@ pub(super) struct Part {
     from: Option<usize>,
 }
 
-pub(super) fn approval(ask: &Ask) -> Result<Reply, Problem> {
-    let Part { from } = ask.query()?;
-    Ok(Reply::page(200, page::approval(&approvals::named(ask)?, from.unwrap_or(0))))
+pub(super) fn approval(request: &HttpRequest) -> Result<Reply, Problem> {
+    let Part { from } = request.query()?;
+    Ok(Reply::page(200, page::approval(&approvals::named(request)?, from.unwrap_or(0))))
 }
 
-pub(super) fn rule(ask: &Ask) -> Result<Reply, Problem> {
-    let sent = ask.pairs()?;
+pub(super) fn rule(request: &HttpRequest) -> Result<Reply, Problem> {
+    let sent = request.pairs()?;
     let (approves, scope) = match one(&sent, "decision") {
         Some("once") => (true, Scope::Once),
         Some("chat") => (true, Scope::Chat),
@@ -95,22 +95,22 @@ pub(super) fn rule(ask: &Ask) -> Result<Reply, Problem> {
         state.ok_or_else(|| Problem::invalid("state_hash", "expected what the page has"))?;
     let reason = one(&sent, "reason").filter(|text| !text.is_empty()).map(str::to_owned);
     let ruling = Ruling { approves, scope, reason, args: None, state };
-    let decided = approvals::rule(ask, &ruling)?;
-    Ok(Reply::see_other(path(ask.param("id"), &Awaited::Approval(decided.id))))
+    let decided = approvals::rule(request, &ruling)?;
+    Ok(Reply::see_other(path(request.param("id"), &Awaited::Approval(decided.id))))
 }
 
-pub(super) fn question(ask: &Ask) -> Result<Reply, Problem> {
-    let question = ask.session()?.questions().get(ask.id("question_id", "question")?)?;
+pub(super) fn question(request: &HttpRequest) -> Result<Reply, Problem> {
+    let question = request.session()?.questions().get(request.id("question_id", "question")?)?;
     Ok(Reply::page(200, page::question(&question)))
 }
 
-pub(super) fn answer(ask: &Ask) -> Result<Reply, Problem> {
-    let id = ask.id("question_id", "question")?;
-    let session = ask.session()?;
+pub(super) fn answer(request: &HttpRequest) -> Result<Reply, Problem> {
+    let id = request.id("question_id", "question")?;
+    let session = request.session()?;
     let question: Question = session.questions().get(id)?;
-    let (answers, via) = answers(question.form.items(), &ask.pairs()?);
-    session.questions().answer(&ask.call, id, &answers, via)?;
-    Ok(Reply::see_other(path(ask.param("id"), &Awaited::Question(id))))
+    let (answers, via) = answers(question.form.items(), &request.pairs()?);
+    session.questions().answer(&request.call, id, &answers, via)?;
+    Ok(Reply::see_other(path(request.param("id"), &Awaited::Question(id))))
 }
 
 /// What a form says to the questions, and whether all of it was clicked. What is not answered is left out:

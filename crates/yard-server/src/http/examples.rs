@@ -11,7 +11,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::route::{Access, Route};
+use super::route::{Route, RouteAccess};
 
 /// One file for each tag.
 const FILES: [&str; 16] = [
@@ -87,11 +87,11 @@ pub(super) fn of(route: &Route) -> &'static [Example] {
 impl Example {
     /// The command that sends it. `$SERVER` is the server's address, `$TOKEN` an access token or a key, and `$ID` the
     /// id of the workspace.
-    pub(super) fn curl(&self, access: Access) -> String {
+    pub(super) fn curl(&self, access: RouteAccess) -> String {
         let (method, path) = self.route.split_once(' ').unwrap_or(("GET", &self.route));
         let mut words =
             vec![format!("curl -s{} \"$SERVER{}\"", self.method(method), self.address(path))];
-        if access != Access::Anyone {
+        if access != RouteAccess::Anyone {
             words.push("-H \"Authorization: Bearer $TOKEN\"".to_owned());
         }
         for (name, value) in &self.headers {
@@ -225,7 +225,7 @@ mod tests {
         let expected = "curl -s -X PUT \"$SERVER/api/v1/workspaces/$ID/files/f?path=/a%20b&limit=2\" \\\n  \
             -H \"Authorization: Bearer $TOKEN\" \\\n  -H 'If-Match: \"x\"' \\\n  \
             -H 'Content-Type: application/json' \\\n  -d '{\"name\": \"Ada'\\''s\"}'";
-        assert_eq!(example.curl(Access::Caller), expected);
+        assert_eq!(example.curl(RouteAccess::Caller), expected);
     }
 
     #[test]

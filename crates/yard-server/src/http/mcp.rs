@@ -11,9 +11,9 @@ use http_body_util::BodyStream;
 use serde_json::Value;
 use yard_gate::Awaited;
 
-use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 use super::stream::{self, Body};
 use super::{decide, guard};
 use crate::mcp::McpCaller;
@@ -28,62 +28,63 @@ pub(super) const MOST_BYTES: u64 = 64 << 20;
 const RECHECK: Duration = Duration::from_secs(5);
 
 /// Finds out in whose name, and in which dialect, the request is made.
-pub(super) fn open(ask: &Ask) -> Result<Reply, Problem> {
-    let toolset = option(ask, "toolset").unwrap_or(TOOLSET);
-    if !ask.app.mcp.speaks(toolset) {
+pub(super) fn open(request: &HttpRequest) -> Result<Reply, Problem> {
+    let toolset = option(request, "toolset").unwrap_or(TOOLSET);
+    if !request.app.mcp.speaks(toolset) {
         return Err(Problem::invalid("toolset", "there is no such toolset"));
     }
-    let session = ask.session()?;
+    let session = request.session()?;
     session.check_toolset(toolset)?;
-    let workspace = ask.whose();
-    let address = guard::address(&ask.app.settings, &ask.head.uri, ask.headers())?;
+    let workspace = request.workspace_key();
+    let address = guard::address(&request.app.settings, &request.head.uri, request.headers())?;
     let pages = move |awaited: &Awaited| address.clone() + &decide::path(&workspace, awaited);
     Ok(Reply::mcp(McpCaller { session, toolset: toolset.to_owned(), pages: Arc::new(pages) }))
 }
 
 /// The answer of the MCP server.
-pub(super) async fn answer(mut ask: Box<Ask>, caller: McpCaller) -> Reply {
-    let name = format!("{} {}", ask.whose(), caller.session.actor().name());
-    let history = option(&ask, "history").is_some_and(|value| value != "false");
-    let mut head = ask.head.clone();
+pub(super) async fn answer(mut request: Box<HttpRequest>, caller: McpCaller) -> Reply {
+    let name = format!("{} {}", request.workspace_key(), caller.session.actor().name());
+    let history = option(&request, "history").is_some_and(|value| value != "false");
+    let mut head = request.head.clone();
     head.extensions.insert(caller);
-    let request = Request::from_parts(head, ask.body.take_bytes());
-    let mut answer = ask.app.mcp.respond(name, history, request).await;
+    let message = Request::from_parts(head, request.body.take_bytes());
+    let mut answer = request.app.mcp.respond(name, history, message).await;
     // The SDK answers 202 to the end of a session, which has ended by now. Clients expect 204.
-    if ask.head.method == Method::DELETE && answer.status() == StatusCode::ACCEPTED {
+    if request.head.method == Method::DELETE && answer.status() == StatusCode::ACCEPTED {
         *answer.status_mut() = StatusCode::NO_CONTENT;
     }
-    Reply::response(answer.map(|body| until_access_ends(body, ask.into())))
+    Reply::response(answer.map(|body| until_access_ends(body, request.into())))
 }
 
 /// An option in the query.
-fn option<'a>(ask: &'a Ask, name: &str) -> Option<&'a str> {
-    ask.query.get(name).and_then(Value::as_str)
+fn option<'a>(request: &'a HttpRequest, name: &str) -> Option<&'a str> {
+    request.query.get(name).and_then(Value::as_str)
 }
 
 /// The body as it is sent. A stream ends when its reader loses access, or when the server shuts down.
 fn until_access_ends(
     body: http_body_util::combinators::BoxBody<bytes::Bytes, std::convert::Infallible>,
-    ask: Arc<Ask>,
+    request: Arc<HttpRequest>,
 ) -> Body {
     let frames =
         BodyStream::new(body).map(|frame| frame.map_err(|never| -> io::Error { match never {} }));
-    stream::pieces(frames.take_until(access_ends(ask).boxed()))
+    stream::pieces(frames.take_until(access_ends(request).boxed()))
 }
 
-async fn access_ends(ask: Arc<Ask>) {
+async fn access_ends(request: Arc<HttpRequest>) {
     loop {
         // Registered before the flag is read, so that a shutdown in between is not missed.
-        let shutdown = ask.app.shutdown.notified();
-        if ask.app.is_shutting_down() {
+        let shutdown = request.app.shutdown.notified();
+        if request.app.is_shutting_down() {
             return;
         }
         tokio::select! {
             () = tokio::time::sleep(RECHECK) => {}
             () = shutdown => return,
         }
-        let (app, workspace, checked) = (Arc::clone(&ask.app), ask.whose(), Arc::clone(&ask));
-        let check = move || checked.is_still_in();
+        let (app, workspace, checked) =
+            (Arc::clone(&request.app), request.workspace_key(), Arc::clone(&request));
+        let check = move || checked.recheck_access();
         if !matches!(app.pools.run(&workspace, WorkKind::Look, check).await, Some(Ok(()))) {
             return;
         }

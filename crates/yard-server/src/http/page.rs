@@ -9,7 +9,7 @@ use yard_dialects::{Catalog, Dialect};
 use super::examples::{self, Example, laid_out};
 use super::fields::{self, marked_up};
 use super::html::{escaped, frame};
-use super::route::{Access, BodyShape, ReplyShape, Route};
+use super::route::{BodyShape, ReplyShape, Route, RouteAccess};
 use super::{routes, tools};
 
 /// The parts of the page, by the tags of their routes.
@@ -165,7 +165,7 @@ fn toolset(page: &mut String, catalog: &Catalog, dialect: &Dialect) {
 }
 
 /// The commands that send some examples, each with its answer.
-fn show(page: &mut String, examples: &[Example], access: Access) {
+fn show(page: &mut String, examples: &[Example], access: RouteAccess) {
     for example in examples {
         let title = example.title.as_deref().unwrap_or("Example");
         add(

@@ -9,11 +9,11 @@ use serde::Serialize;
 use serde_json::Value;
 use yard_dialects::Json;
 
-use super::ask::Ask;
 use super::cookie::Cookie;
 use super::problem::Problem;
+use super::request::HttpRequest;
 use super::stream::Body;
-use super::waiting::Waiting;
+use super::waiting::PendingCall;
 use crate::mcp::McpCaller;
 
 /// An answer.
@@ -40,7 +40,7 @@ pub(crate) enum Content {
     /// Nothing here: the browser goes to this path.
     SeeOther(String),
     /// JSON as it stands, unless a person speaks in time.
-    Waiting(Bytes, Box<Waiting>),
+    Waiting(Bytes, Box<PendingCall>),
     /// Nothing yet: the request goes on to the MCP server, in the name of this caller.
     Mcp(Box<McpCaller>),
     /// A response that another protocol made.
@@ -60,7 +60,7 @@ pub(crate) struct Raw {
 }
 
 /// Reads some bytes from an offset on, at least one.
-pub(crate) type Piece = Arc<dyn Fn(&Ask, u64) -> Result<Vec<u8>, Problem> + Send + Sync>;
+pub(crate) type Piece = Arc<dyn Fn(&HttpRequest, u64) -> Result<Vec<u8>, Problem> + Send + Sync>;
 
 impl Reply {
     fn new(status: u16, content: Content) -> Self {

@@ -6,14 +6,14 @@ use serde_json::Value;
 use yard_core::Role;
 use yard_dialects::form::{self, Form};
 
-use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 use crate::pool::WorkKind;
 
 /// Who may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum RouteAccess {
     /// Anybody.
     Anyone,
     /// A person who logged in, or an agent with a key.
@@ -26,7 +26,7 @@ pub enum Access {
     PersonInside(Role),
 }
 
-impl Access {
+impl RouteAccess {
     /// In words, for the documents.
     pub(super) fn who(self) -> String {
         match self {
@@ -75,7 +75,7 @@ pub enum ReplyShape {
     Protocol,
 }
 
-pub(super) type Handler = fn(&Ask) -> Result<Reply, Problem>;
+pub(super) type Handler = fn(&HttpRequest) -> Result<Reply, Problem>;
 
 /// One route.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ pub struct Route {
     /// What it does, in one sentence.
     pub about: &'static str,
     /// Who may ask.
-    pub access: Access,
+    pub access: RouteAccess,
     /// The form of the query, an object.
     pub query: Option<Form>,
     /// The body.
@@ -112,7 +112,7 @@ impl Route {
             method,
             path,
             about: "",
-            access: Access::Anyone,
+            access: RouteAccess::Anyone,
             query: None,
             body: BodyShape::None,
             shown_body: None,
@@ -149,7 +149,7 @@ impl Route {
         Self { about, ..self }
     }
 
-    pub(super) fn access(self, access: Access) -> Self {
+    pub(super) fn access(self, access: RouteAccess) -> Self {
         Self { access, ..self }
     }
 

@@ -7,11 +7,11 @@ use yard_core::{ChatId, Fault, FaultCode, Role};
 use yard_dialects::{Answer, AnyTool, Catalog, Dialect, Format, Stop, form};
 use yard_gate::Session;
 
-use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::{Content, Reply};
-use super::route::{Access, Route};
-use super::waiting::Waiting;
+use super::request::HttpRequest;
+use super::route::{Route, RouteAccess};
+use super::waiting::PendingCall;
 use crate::pool::WorkKind;
 
 pub(super) const PATH: &str = "/api/v1/workspaces/{id}/tools";
@@ -63,7 +63,7 @@ pub(super) fn route(catalog: &Catalog) -> Route {
         .collect::<Vec<_>>()});
     Route::post(PATH, call)
         .about("Calls a tool")
-        .access(Access::Inside(Role::Viewer))
+        .access(RouteAccess::Inside(Role::Viewer))
         .body::<Envelope>()
         .at_most(MOST_BYTES)
         .showing(json!({"anyOf": bodies}), reply)
@@ -117,41 +117,42 @@ pub(super) fn is_call(route: &Route) -> bool {
 }
 
 /// The kind of work of the tool that a request calls, so that a read does not wait behind searches.
-pub(super) fn work(ask: &Ask) -> Option<WorkKind> {
-    if !is_call(&ask.route) {
+pub(super) fn work(request: &HttpRequest) -> Option<WorkKind> {
+    if !is_call(&request.route) {
         return None;
     }
-    let toolset = ask.body.text_member("toolset");
-    let tool = ask.body.text_member("tool").and_then(|tool| {
-        ask.app.catalog.get(toolset.as_deref().unwrap_or(TOOLSET), &tool)
-    });
+    let toolset = request.body.text_member("toolset");
+    let tool = request
+        .body
+        .text_member("tool")
+        .and_then(|tool| request.app.catalog.get(toolset.as_deref().unwrap_or(TOOLSET), &tool));
     Some(tool.map_or(WorkKind::Change, |tool| tool.work().into()))
 }
 
-pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {
-    let (envelope, args) = ask.json_around("args")?;
-    let Envelope { tool, toolset, chat_id, wait_ms, .. } = envelope;
+pub(super) fn call(request: &HttpRequest) -> Result<Reply, Problem> {
+    let (envelope, args) = request.json_around("args")?;
+    let Envelope { tool, args, toolset, chat_id, wait_ms } = Envelope { args, ..envelope };
     let named = toolset.as_deref().unwrap_or(TOOLSET);
-    let session = session(ask, chat_id.as_deref())?;
-    let known = ask.app.catalog.get(named, &tool);
+    let session = session(request, chat_id.as_deref())?;
+    let known = request.app.catalog.get(named, &tool);
     let limits = session.limits();
     let millis = known.map_or(limits.call_millis, |tool| tool.millis(limits));
-    let call = ask.call.clone().within_millis(millis);
-    let answer = ask.app.catalog.call(named, &tool, args, &session, &call);
-    let dialect = ask.app.catalog.dialects().find(|dialect| dialect.name == named);
+    let call = request.call.clone().within_millis(millis);
+    let answer = request.app.catalog.call(named, &tool, args, &session, &call);
+    let dialect = request.app.catalog.dialects().find(|dialect| dialect.name == named);
     if let (Some(dialect), Some(known)) = (dialect, known) {
-        ask.app.metrics.called(dialect.name, known.name(), answer.ok);
+        request.app.metrics.called(dialect.name, known.name(), answer.ok);
     }
     let Answer { status, body, pending, .. } = answer;
     let Some(pending) = pending else { return Ok(Reply::written(status, body)) };
-    let waiting = Waiting { session, toolset: named.to_owned(), tool, pending, wait_ms };
+    let waiting = PendingCall { session, toolset: named.to_owned(), tool, pending, wait_ms };
     let content = Content::Waiting(body.into_bytes(), Box::new(waiting));
     Ok(Reply { status, content, cookies: Vec::new() })
 }
 
 /// The caller's session in the chat that it names, or in its default one.
-fn session(ask: &Ask, chat: Option<&str>) -> Result<Session, Problem> {
-    let session = ask.session()?;
+fn session(request: &HttpRequest, chat: Option<&str>) -> Result<Session, Problem> {
+    let session = request.session()?;
     let Some(chat) = chat else { return Ok(session) };
     let wrong = || Problem::invalid("chat_id", "expected a chat's id");
     let chat: ChatId = chat.parse().map_err(|_| wrong())?;
@@ -164,11 +165,11 @@ fn session(ask: &Ask, chat: Option<&str>) -> Result<Session, Problem> {
     }
 }
 
-pub(super) fn definitions(ask: &Ask) -> Result<Reply, Problem> {
-    let Which { toolset, format } = ask.query()?;
+pub(super) fn definitions(request: &HttpRequest) -> Result<Reply, Problem> {
+    let Which { toolset, format } = request.query()?;
     let toolset = toolset.unwrap_or_else(|| TOOLSET.to_owned());
-    if !ask.app.catalog.dialects().any(|dialect| dialect.name == toolset) {
-        let known: Vec<_> = ask.app.catalog.dialects().map(|dialect| dialect.name).collect();
+    if !request.app.catalog.dialects().any(|dialect| dialect.name == toolset) {
+        let known: Vec<_> = request.app.catalog.dialects().map(|dialect| dialect.name).collect();
         return Err(Problem::not_found(format!("no such toolset; known: {}", known.join(", "))));
     }
     let format = format.as_deref().unwrap_or("json");
@@ -176,6 +177,6 @@ pub(super) fn definitions(ask: &Ask) -> Result<Reply, Problem> {
         let known = Format::WORDS.map(|(_, word)| word).join(", ");
         Problem::invalid("format", format!("expected one of {known}"))
     })?;
-    let tools = ask.app.catalog.definitions(&toolset, format);
+    let tools = request.app.catalog.definitions(&toolset, format);
     Reply::ok(&Definitions { toolset, tools })
 }

@@ -7,7 +7,7 @@ use yard_core::Fault;
 use yard_dialects::{Answer, CHANGED_BY_PERSON};
 use yard_gate::{Awaited, Pending};
 
-use super::seat::Elsewhere;
+use super::callers::DecisionChannel;
 use super::text;
 use super::tools::Speech;
 
@@ -118,25 +118,29 @@ fn unsuccessful(message: String, answer: Value) -> CallToolResult {
 
 /// The result of a call that a person has to decide or to answer first. It is no success: what was asked
 /// for has not happened.
-pub(super) fn waiting(pending: &Pending, elsewhere: &Elsewhere, body: &Value) -> CallToolResult {
-    let text = match (&pending.awaited, elsewhere) {
-        (Awaited::Approval(id), Elsewhere::CommandLine(folder)) => format!(
+pub(super) fn waiting(
+    pending: &Pending,
+    channel: &DecisionChannel,
+    body: &Value,
+) -> CallToolResult {
+    let text = match (&pending.awaited, channel) {
+        (Awaited::Approval(id), DecisionChannel::CommandLine(folder)) => format!(
             "Not done yet: a person has to approve this call, which they do with `toolyard approve {id}` in \
              a terminal, in the folder {folder}. Once they do, it happens without another call: look at the \
              files before you go on. Only a terminal is opened by the same call, made again."
         ),
-        (Awaited::Approval(id), Elsewhere::Pages(page_of)) => format!(
+        (Awaited::Approval(id), DecisionChannel::Pages(page_of)) => format!(
             "Not done yet: a person has to approve this call (approval {id}, in the workspace's list of \
              approvals). Once they do, it happens without another call: look at the files before you go on. \
              Only a terminal is opened by the same call, made again. A person does it at {}",
             page_of(&pending.awaited)
         ),
-        (Awaited::Question(id), Elsewhere::CommandLine(folder)) => format!(
+        (Awaited::Question(id), DecisionChannel::CommandLine(folder)) => format!(
             "Not answered yet: a person answers with `toolyard answer {id}` in a terminal, in the folder \
              {folder}. Go on with what does not depend on it.{}",
             sentence(&body["result"]["message"])
         ),
-        (Awaited::Question(id), Elsewhere::Pages(page_of)) => format!(
+        (Awaited::Question(id), DecisionChannel::Pages(page_of)) => format!(
             "Not answered yet: question {id} is in the workspace's list of questions. Go on with what does \
              not depend on it. A person does it at {}.{}",
             page_of(&pending.awaited),

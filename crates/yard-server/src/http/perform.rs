@@ -6,13 +6,13 @@ use serde::Serialize;
 use yard_core::op::{HistoryEntry, Operation};
 use yard_gate::{Asks, Execute, Origin, Outcome};
 
-use super::ask::Ask;
 use super::problem::Problem;
+use super::request::HttpRequest;
 
 /// How audit rows name this door.
 const DOOR: &str = "http";
 
-impl Ask {
+impl HttpRequest {
     /// Performs one operation as the caller.
     pub(super) fn perform<O: Execute>(&self, op: O) -> Result<<O as Operation>::Answer, Problem> {
         let session = self.session()?;

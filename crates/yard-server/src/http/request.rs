@@ -16,12 +16,12 @@ use yard_gate::admin::{Entered, Identity};
 
 use super::app::App;
 use super::problem::Problem;
-use super::route::{Access, BodyShape, Route};
+use super::route::{BodyShape, Route, RouteAccess};
 use super::stream::Chunks;
 use crate::pool::NO_WORKSPACE;
 
 /// One request.
-pub(crate) struct Ask {
+pub(crate) struct HttpRequest {
     pub(crate) app: Arc<App>,
     pub(crate) route: Arc<Route>,
     pub(crate) peer: IpAddr,
@@ -90,22 +90,22 @@ impl RequestBody {
 /// Who is calling, as far as the route wants to know.
 pub(crate) enum Caller {
     /// Nobody asked.
-    Unasked,
+    Anonymous,
     /// Somebody with a good token or key.
     Known(Identity),
     /// Somebody inside the workspace that the path names.
     Inside(Entered),
 }
 
-impl Ask {
+impl HttpRequest {
     /// Finds out who is calling and whether that caller may ask this.
-    pub(crate) fn let_in(&mut self) -> Result<(), Problem> {
+    pub(crate) fn authorize(&mut self) -> Result<(), Problem> {
         let (least, people_only) = match self.route.access {
-            Access::Anyone => return Ok(()),
-            Access::Caller => (None, false),
-            Access::Person => (None, true),
-            Access::Inside(least) => (Some(least), false),
-            Access::PersonInside(least) => (Some(least), true),
+            RouteAccess::Anyone => return Ok(()),
+            RouteAccess::Caller => (None, false),
+            RouteAccess::Person => (None, true),
+            RouteAccess::Inside(least) => (Some(least), false),
+            RouteAccess::PersonInside(least) => (Some(least), true),
         };
         let identity = self.identify()?;
         let is_agent = matches!(identity, Identity::Agent(_));
@@ -129,7 +129,7 @@ impl Ask {
     }
 
     /// A fault once the caller would not be let in any more.
-    pub(crate) fn is_still_in(&self) -> Result<(), Problem> {
+    pub(crate) fn recheck_access(&self) -> Result<(), Problem> {
         let Caller::Inside(entered) = &self.caller else { return Ok(()) };
         let identity = self.identify()?;
         self.app.house.enter(identity, entered.workspace, Role::Viewer)?;
@@ -142,7 +142,7 @@ impl Ask {
     }
 
     /// Who is calling, where anybody may.
-    pub(crate) fn whoever(&self) -> Option<Identity> {
+    pub(crate) fn optional_identity(&self) -> Option<Identity> {
         self.identify().ok()
     }
 
@@ -151,7 +151,7 @@ impl Ask {
         match &self.caller {
             Caller::Known(identity) => Ok(identity),
             Caller::Inside(entered) => Ok(&entered.identity),
-            Caller::Unasked => Err(no_token()),
+            Caller::Anonymous => Err(no_token()),
         }
     }
 
@@ -175,7 +175,7 @@ impl Ask {
     }
 
     /// Whose work the request is: the workspace that the path names, in one spelling.
-    pub(crate) fn whose(&self) -> String {
+    pub(crate) fn workspace_key(&self) -> String {
         let id = self.param("id").parse::<WorkspaceId>();
         id.map_or_else(|_| NO_WORKSPACE.to_owned(), |id| id.to_string())
     }
@@ -199,7 +199,9 @@ impl Ask {
                 Ok(form.read(self.body.take_json()?)?)
             }
             BodyShape::OptionalJson(form) => Ok(form.read(Value::Object(serde_json::Map::new()))?),
-            BodyShape::None | BodyShape::Bytes | BodyShape::Form | BodyShape::Message => Err(Problem::internal()),
+            BodyShape::None | BodyShape::Bytes | BodyShape::Form | BodyShape::Message => {
+                Err(Problem::internal())
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! The network doors over the same catalog and the same gate.
+//! The servers: HTTP and MCP, over the same catalog and the same gate.
 //!
 //! `http` serves REST, events and the documents that describe them. A handler turns a request into one
 //! question to the gate and the answer into JSON; it opens no file, decides nothing about who may do

@@ -94,7 +94,7 @@ async fn accept(
         });
         let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
-            // An error means that the client closed the connection or was too slow: nobody can be answered.
+            // An error means that the client closed the connection or was too slow: there is no answer to send.
             let _ = connection.await;
             drop(permit);
         });

@@ -18,12 +18,12 @@ use super::trusted_proxies::ProxyNetwork;
 use crate::mcp::{Extras, McpServer, Streamable};
 use crate::pool::Pools;
 
-/// What a key is for that signs what clients of MCP bring back.
+/// The purpose of the key that signs the states of MCP clients.
 const MCP_STATE: &str = "mcp request state";
 /// How long a call over MCP waits for a person whom its client cannot ask (R16).
 const WAIT: Duration = Duration::from_secs(30);
 
-/// What the operator decided about this door.
+/// The operator's settings of the HTTP server.
 #[derive(Clone, Debug, Default)]
 pub struct ServerSettings {
     /// Names under which the server may be asked for, beside loopback and addresses.
@@ -32,15 +32,15 @@ pub struct ServerSettings {
     pub origins: Vec<String>,
     /// Cookies are sent over TLS only.
     pub secure_cookies: bool,
-    /// Proxies whose word about who asks is believed.
+    /// Proxies whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<ProxyNetwork>,
     /// `/metrics` answers others than this machine.
     pub public_metrics: bool,
-    /// How much holds commands.
+    /// How commands are confined.
     pub commands: Level,
-    /// Most connections at once, where this machine allows fewer open files than there may be.
+    /// Most connections at once, where the machine's limit of open files is low.
     pub connections: Option<usize>,
-    /// Tells the span of a request which trace it continues, where traces are exported.
+    /// Links the span of a request to the trace that its headers name, where traces are exported.
     pub continue_trace: Option<ContinueTrace>,
 }
 
@@ -53,7 +53,7 @@ pub struct App {
     pub(super) catalog: Catalog,
     pub(crate) settings: ServerSettings,
     pub(crate) pools: Arc<Pools>,
-    /// The MCP door.
+    /// The MCP server.
     pub(super) mcp: Streamable,
     pub(super) metrics: Metrics,
     pub(super) in_flight: InFlight,
@@ -64,12 +64,12 @@ pub struct App {
 }
 
 impl App {
-    /// A server over a house and a catalog.
+    /// A server for the workspaces of a house and the tools of a catalog.
     pub fn new(house: House, catalog: Catalog, settings: ServerSettings) -> Arc<Self> {
         Self::built(house, catalog, settings, None)
     }
 
-    /// The same, which offers more over MCP than a catalog can say.
+    /// The same, with more over MCP than the catalog has.
     pub fn with_extras(
         house: House,
         catalog: Catalog,

@@ -1,5 +1,5 @@
 //! The pages on which a person decides what an agent may not: an approval, or the answers to a question.
-//! An agent's client is given their address (MCP's URL mode); who opens it logs in first.
+//! An agent's client is given their address (MCP's URL mode); whoever is not logged in does that first.
 //!
 //! They are forms without a script. A form is the one body that another site's page can send as well, so
 //! these routes stand on the checks that all share (Host, Origin, the fetch site) and on cookies that no
@@ -28,7 +28,7 @@ pub(super) fn path(workspace: &str, awaited: &Awaited) -> String {
     }
 }
 
-/// The page of a request that was refused: who is not known can say so there.
+/// The page of a request that was refused. Without a login, it is the login form.
 pub(super) fn refused(problem: &Problem, path: &str) -> Reply {
     let why = &problem.words();
     let page = match problem.status {

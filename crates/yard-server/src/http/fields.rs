@@ -35,7 +35,7 @@ fn add_rows(rows: &mut String, schema: &Value, above: &str) {
     }
 }
 
-/// The words that a value may be, where the schema lists them.
+/// The values that the schema allows, where it lists them.
 fn words(property: &Value) -> impl Iterator<Item = &str> {
     property["enum"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }

@@ -1,6 +1,6 @@
-//! Which requests are looked at at all. A page of another site can make a browser call this server, also
-//! under a name that was rebound to its address: Host, Origin and Content-Type are checked on every
-//! route, before anybody is asked who is calling.
+//! Refuses requests that a page of another site may have made a browser send, also under a name that was
+//! rebound to this server's address: Host, Origin and Content-Type are checked on every route, before the
+//! caller is authorized.
 
 use std::net::IpAddr;
 

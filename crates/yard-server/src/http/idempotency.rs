@@ -25,11 +25,11 @@ const KEPT_MILLIS: i64 = 24 * 3_600_000;
 /// Members of a body that no fingerprint covers.
 const SECRETS: [&str; 3] = ["password", "confirm_password", "refresh_token"];
 
-/// Requests of this process that were begun and not answered.
+/// Requests of this process that have a key and are not answered yet.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight(Mutex<HashSet<(String, String)>>);
 
-/// What a request is like, once its key is counted in: keeping an answer is a change.
+/// The kind of work of a request, with its key counted in: storing an answer is a change.
 pub(super) fn work(request: &HttpRequest, work: WorkKind) -> WorkKind {
     let kept =
         work == WorkKind::Look && request.route.changes() && request.headers().contains_key(HEADER);
@@ -92,7 +92,7 @@ fn answer_claimed(
         }
         Claim::New => {}
     }
-    // Of before the answer: what is withheld meanwhile is no part of it.
+    // Read before the handler runs: the answer shows nothing that is withheld meanwhile.
     let note = note(request)?;
     let result = handler(request);
     let reply = match &result {
@@ -123,10 +123,10 @@ fn note(request: &HttpRequest) -> Result<Option<String>, Problem> {
     }
 }
 
-/// Stands before the note of an answer that is kept: no answer begins with it.
+/// The first byte of a stored answer with a note: no body begins with it.
 const NOTED: u8 = 1;
 
-/// An answer as it is kept: after a line that says what its caller could read.
+/// The stored form of an answer: a line that says what its caller could read, and the body.
 fn with_reading_note(note: Option<String>, body: &[u8]) -> Vec<u8> {
     match note {
         Some(note) => [&[NOTED], note.as_bytes(), b"\n", body].concat(),
@@ -134,7 +134,7 @@ fn with_reading_note(note: Option<String>, body: &[u8]) -> Vec<u8> {
     }
 }
 
-/// An answer that was kept, if its caller may read now what it could then.
+/// A stored answer, if its caller may still read all that it could read then.
 fn replay(request: &HttpRequest, kept: Vec<u8>) -> Result<Vec<u8>, Problem> {
     let Caller::Inside(_) = &request.caller else { return Ok(kept) };
     let noted = kept.strip_prefix(&[NOTED]).and_then(|rest| {
@@ -151,8 +151,8 @@ fn replay(request: &HttpRequest, kept: Vec<u8>) -> Result<Vec<u8>, Problem> {
     ))
 }
 
-/// Whether a failure is what a retry is told, too. After most it is not known whether part of the change
-/// happened, and a retry must not find out by doing it again; only who was not let try may try again.
+/// Whether a retry gets the same failure. After most failures part of the change may have happened, and a retry
+/// must not do it again; only a request that was refused before it began may be tried again.
 fn is_kept(status: u16) -> bool {
     !matches!(status, 429 | 503)
 }
@@ -200,7 +200,7 @@ fn fingerprint(request: &HttpRequest) -> [u8; 32] {
     }
     part(request.query.to_string().as_bytes());
     match request.caller {
-        // Only who has no login yet sends a secret as a member of the body; its length tells of it, too.
+        // Only requests without a login have secrets in their bodies. The length would reveal theirs, too.
         Caller::Anonymous => part(&without_secrets(&request.body.to_compare())),
         Caller::Known(_) | Caller::Inside(_) => {
             // The bytes of an upload are not known before they came; their number is.
@@ -228,7 +228,7 @@ fn without_secrets(body: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A request that is under way, until this is dropped.
+/// Marks a request as in flight until this is dropped.
 struct InFlightMark<'a> {
     all: &'a InFlight,
     own: (String, String),

@@ -1,4 +1,4 @@
-//! What Prometheus reads: counts and times by route and by tool, never a name, an id or a path of anybody.
+//! Metrics for Prometheus: counts and times by route and by tool, never a name, an id or a path of a workspace.
 
 use std::time::Duration;
 

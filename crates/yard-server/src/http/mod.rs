@@ -1,6 +1,5 @@
-//! REST over the gate: one table of routes (`routes.rs`), from which the table that finds them, the OpenAPI document
-//! and the tests' list of everything that can be asked are made. `answer.rs` is the one way that every
-//! request takes: checked, known, let in, done, told.
+//! HTTP over the gate: one table of routes (`routes.rs`), from which the router, the OpenAPI document and the
+//! tests' list of routes are made. `answer.rs` is the one way of every request, MCP's included.
 
 mod answer;
 mod app;

@@ -56,7 +56,7 @@ fn operation(route: &Route) -> Value {
     let mut operation = json!({
         "operationId": operation_id(route),
         "summary": route.about,
-        "description": route.access.who(),
+        "description": route.access.describe(),
         "tags": [route.tag()],
         "parameters": parameters(route),
         "responses": {

@@ -105,7 +105,7 @@ fn describe(page: &mut String, route: &Route, catalog: &Catalog) {
              <span>{}</span></summary><p>{}</p>",
             escaped(path),
             escaped(about),
-            route.access.who()
+            route.access.describe()
         ),
     );
     if let Some(query) = &route.query {
@@ -190,7 +190,7 @@ fn show(page: &mut String, examples: &[Example], access: RouteAccess) {
 mod tests {
     use super::*;
 
-    /// As much as the page may grow to without somebody who looks at it.
+    /// The largest size of the page: when it grows beyond this, shorten it or raise this on purpose.
     const MOST_BYTES: usize = 256 << 10;
 
     #[test]

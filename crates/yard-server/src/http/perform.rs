@@ -1,5 +1,5 @@
-//! What handlers of files and history share: one operation through the gate, and the words in which its
-//! answers name times, people and files.
+//! What handlers of files and history share: performing one operation through the gate, and the JSON of
+//! a step.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use yard_gate::{Asks, Execute, Origin, Outcome};
 use super::problem::Problem;
 use super::request::HttpRequest;
 
-/// How audit rows name this door.
+/// The toolset that audit rows name for operations of the HTTP API.
 const DOOR: &str = "http";
 
 impl HttpRequest {

@@ -14,7 +14,7 @@ pub(crate) struct Problem {
     pub(crate) body: Value,
     /// After how many seconds it is worth trying again.
     pub(crate) retry_after: Option<u32>,
-    /// How many bytes there are, for who asked for others.
+    /// The size of the file, where the client asked for bytes outside of it.
     pub(crate) size: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! A request as a handler sees it: known, let in, and read.
+//! A request as a handler sees it: its caller is authorized and its body is read.
 
 use std::mem;
 use std::net::IpAddr;
@@ -32,10 +32,10 @@ pub(crate) struct HttpRequest {
     /// The query as an object of strings.
     pub(crate) query: Value,
     pub(crate) body: RequestBody,
-    /// The token or key that came with it.
+    /// The token or key that the client sent.
     pub(crate) token: Option<String>,
     pub(crate) caller: Caller,
-    /// The pieces of a body that is not held whole.
+    /// The pieces of an upload.
     pub(crate) chunks: Chunks,
     pub(crate) call: Call,
 }
@@ -87,18 +87,18 @@ impl RequestBody {
     }
 }
 
-/// Who is calling, as far as the route wants to know.
+/// The caller, as far as the route needs one.
 pub(crate) enum Caller {
-    /// Nobody asked.
+    /// Not authorized: the route needs no caller, or it has not been checked yet.
     Anonymous,
-    /// Somebody with a good token or key.
+    /// A caller with a valid token or key.
     Known(Identity),
-    /// Somebody inside the workspace that the path names.
+    /// A caller with access to the workspace that the path names.
     Inside(Entered),
 }
 
 impl HttpRequest {
-    /// Finds out who is calling and whether that caller may ask this.
+    /// Finds out who is calling, and refuses a caller that may not use the route.
     pub(crate) fn authorize(&mut self) -> Result<(), Problem> {
         let (least, people_only) = match self.route.access {
             RouteAccess::Anyone => return Ok(()),
@@ -128,7 +128,7 @@ impl HttpRequest {
         &self.head.headers
     }
 
-    /// A fault once the caller would not be let in any more.
+    /// Fails once the caller has lost access to the workspace.
     pub(crate) fn recheck_access(&self) -> Result<(), Problem> {
         let Caller::Inside(entered) = &self.caller else { return Ok(()) };
         let identity = self.identify()?;
@@ -141,12 +141,12 @@ impl HttpRequest {
         Ok(self.app.house.identify(token)?)
     }
 
-    /// Who is calling, where anybody may.
+    /// The caller, if there is one, of a route that anyone may use.
     pub(crate) fn optional_identity(&self) -> Option<Identity> {
         self.identify().ok()
     }
 
-    /// The caller of a route that wants to know.
+    /// The caller of a route that needs one.
     pub(crate) fn identity(&self) -> Result<&Identity, Problem> {
         match &self.caller {
             Caller::Known(identity) => Ok(identity),
@@ -163,7 +163,7 @@ impl HttpRequest {
         }
     }
 
-    /// The caller's way into the workspace.
+    /// The caller's session in the workspace.
     pub(crate) fn session(&self) -> Result<Session, Problem> {
         Ok(self.app.house.session(self.entered()?)?)
     }
@@ -174,7 +174,7 @@ impl HttpRequest {
         found.map_or("", |(_, value)| value.as_str())
     }
 
-    /// Whose work the request is: the workspace that the path names, in one spelling.
+    /// The workspace that the work of the request is counted for: the one that the path names, in one spelling.
     pub(crate) fn workspace_key(&self) -> String {
         let id = self.param("id").parse::<WorkspaceId>();
         id.map_or_else(|_| NO_WORKSPACE.to_owned(), |id| id.to_string())

@@ -1,4 +1,4 @@
-//! One row of the table of routes: what is asked, who may ask, what goes in and what comes out.
+//! One row of the table of routes: method and path, who has access, what goes in and what comes out.
 
 use http::Method;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use super::reply::Reply;
 use super::request::HttpRequest;
 use crate::pool::WorkKind;
 
-/// Who may ask.
+/// Who may use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteAccess {
     /// Anybody.
@@ -20,15 +20,15 @@ pub enum RouteAccess {
     Caller,
     /// A person who logged in.
     Person,
-    /// Who is at least this in the workspace that the path names, person or agent.
+    /// A person or agent with at least this role in the workspace that the path names.
     Inside(Role),
-    /// A person who is at least this there: no agent's key ever.
+    /// A person with at least this role there; never an agent's key.
     PersonInside(Role),
 }
 
 impl RouteAccess {
-    /// In words, for the documents.
-    pub(super) fn who(self) -> String {
+    /// A sentence for the documents.
+    pub(super) fn describe(self) -> String {
         match self {
             Self::Anyone => "For anybody.".to_owned(),
             Self::Caller => "For people and agents.".to_owned(),
@@ -86,7 +86,7 @@ pub struct Route {
     pub path: &'static str,
     /// What it does, in one sentence.
     pub about: &'static str,
-    /// Who may ask.
+    /// Who may use it.
     pub access: RouteAccess,
     /// The form of the query, an object.
     pub query: Option<Form>,
@@ -223,7 +223,7 @@ impl Route {
         Self { secret: true, ..self }
     }
 
-    /// What it is about: the word under which the documents list it.
+    /// The part of the documents that lists it.
     pub fn tag(&self) -> &'static str {
         let Some(path) = self.path.strip_prefix("/api/v1/") else {
             return match self.path.split('/').nth(1) {

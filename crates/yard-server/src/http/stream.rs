@@ -19,9 +19,9 @@ use super::response::CancelOnDrop;
 use crate::pool::WorkKind;
 
 /// Pieces of an upload that wait to be written; then the client has to wait.
-const WAITING: usize = 8;
+const UPLOAD_QUEUE: usize = 8;
 /// How long a sender may pause.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_secs(60);
 
 /// The body of an answer: whole, or in pieces as they come.
 pub(crate) type Body = Either<Full<Bytes>, UnsyncBoxBody<Bytes, io::Error>>;
@@ -84,13 +84,13 @@ impl Chunks {
 
 /// A channel for the pieces of an upload, and the future that sends them.
 pub(super) fn incoming(body: &mut Incoming) -> (Chunks, impl Future<Output = ()>) {
-    let (sender, receiver) = mpsc::channel(WAITING);
+    let (sender, receiver) = mpsc::channel(UPLOAD_QUEUE);
     (Chunks(Mutex::new(Some(receiver))), pump(body, sender))
 }
 
 async fn pump(body: &mut Incoming, sender: mpsc::Sender<Result<Bytes, Problem>>) {
     loop {
-        let piece = match timeout(PATIENCE, body.frame()).await {
+        let piece = match timeout(PAUSE, body.frame()).await {
             Ok(None) => return,
             Ok(Some(Ok(frame))) => match frame.into_data() {
                 Ok(data) => Ok(data),

@@ -1,4 +1,4 @@
-//! Whom a request comes from, where a proxy hands it on. `X-Forwarded-For` is anybody's to send, so it
+//! The address of a request's client, also behind a proxy. Any client can send `X-Forwarded-For`, so it
 //! is read only from proxies that the operator named, and only as far as they wrote it.
 
 use std::fmt;
@@ -61,7 +61,7 @@ impl ProxyNetwork {
     }
 }
 
-/// Who asks: the nearest address that is no trusted proxy's. `peer` is who is connected.
+/// The client: the nearest address that is not a trusted proxy's. `peer` is the address of the connection.
 pub(super) fn client(proxies: &[ProxyNetwork], peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     let is_trusted = |address: IpAddr| proxies.iter().any(|proxy| proxy.holds(address));
     let mut client = peer;

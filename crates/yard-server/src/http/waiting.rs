@@ -105,7 +105,7 @@ async fn resume_call(request: &Arc<HttpRequest>, waiting: &Arc<PendingCall>) -> 
         let PendingCall { session, toolset, tool, pending, .. } = &*waiting;
         Some(request.app.catalog.resume(toolset, tool, pending, session, &request.call))
     };
-    // What was approved may be left to be done by who waits for it.
+    // Resuming may execute what was approved.
     let work = if changes { WorkKind::Change } else { WorkKind::Look };
     app.pools.run(&workspace_key, work, resume).await.flatten()
 }

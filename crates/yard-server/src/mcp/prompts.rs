@@ -13,7 +13,7 @@ use super::resources::perform;
 const PLAN: &str = "plan";
 const REVIEW: &str = "review";
 
-/// Steps that a review looks at unless it is told otherwise, and at most.
+/// Steps that a review reads by default, and at most.
 const STEPS: usize = 5;
 const MOST_STEPS: usize = 50;
 /// Bytes of diff in a review.

@@ -17,7 +17,7 @@ use yard_gate::{Asks, Execute, Origin, Outcome, Session};
 use super::address::{Address, TEMPLATES};
 use super::callers::WorkspaceView;
 
-/// How audit rows name this door.
+/// The toolset that audit rows name for operations of the MCP server.
 const ORIGIN: &str = "mcp";
 /// Files of one page.
 const PAGE: usize = 200;
@@ -28,7 +28,7 @@ const DIFF_BYTES: u64 = 256 << 10;
 /// Longest file that is read whole.
 const FILE_BYTES: u64 = 8 << 20;
 
-/// Performs one operation as the caller, who is not there to be asked.
+/// Performs one operation as the caller. There is no way to ask a person meanwhile.
 pub(super) fn perform<O: Execute>(
     session: &Session,
     call: &Call,

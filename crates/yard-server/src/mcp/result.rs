@@ -17,7 +17,7 @@ const ANSWER: &str = "toolyard/answer";
 /// Bytes of details that a failure tells.
 const MOST_DETAILS: usize = 4 << 10;
 
-/// The result of a call that waits for nobody.
+/// The result of a call that does not wait for a person.
 pub(super) fn of(speech: Speech, mut answer: Answer) -> CallToolResult {
     let ok = answer.ok;
     let words = if ok { String::new() } else { answer.failure_words() };
@@ -64,8 +64,8 @@ fn succeeded(speech: Speech, body: &mut Value) -> CallToolResult {
     }
 }
 
-/// The words, the code and the details are for the model, which is shown no more; the answer itself is for programs.
-/// A tool whose reply is a text fails with its words alone, as the server does that it stands in for.
+/// The message, the code and the details are for the model; the answer itself is for programs. A tool whose reply
+/// is a text fails with the message alone, as the server does that it replaces.
 fn failed(speech: Speech, words: String, body: &mut Value) -> CallToolResult {
     let answer = match body["result"].take() {
         Value::Null => body.take(),
@@ -85,7 +85,7 @@ fn with_code(words: &str, answer: &Value) -> String {
     let code = code.filter(|code| *code != words);
     let mut text = code.map_or_else(|| words.to_owned(), |code| format!("{code}: {words}"));
     let Some(details) = error["details"].as_object() else { return text };
-    // The words name every wrong argument already.
+    // The message names every wrong argument already.
     let told = details.iter().filter(|(name, _)| *name != "fields");
     let told: Map<String, Value> =
         told.map(|(name, value)| (name.clone(), value.clone())).collect();

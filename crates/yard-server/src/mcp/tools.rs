@@ -6,7 +6,7 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 use yard_dialects::{AnyTool, Catalog, Dialect};
 
-/// How a tool's reply is told.
+/// The form of a tool's reply in MCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Speech {
     /// It is a text and nothing else: it is sent once.

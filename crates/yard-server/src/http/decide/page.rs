@@ -15,7 +15,7 @@ pub(super) fn field(name: &str) -> String {
     format!("answer.{name}")
 }
 
-/// Asks who is there, then leads to `next`.
+/// The login form, which leads to `next`.
 pub(super) fn login(next: &str, why: Option<&str>) -> String {
     let why = why.map_or_else(String::new, |why| format!("<p class=\"no\">{}</p>", escaped(why)));
     let body = format!(

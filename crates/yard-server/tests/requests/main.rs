@@ -1,0 +1,8 @@
+//! Requests to a real server on loopback, in process: bodies that are malformed, too large or slow, and calls
+//! over MCP against the standard catalog. They need neither the binary nor another program.
+
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+
+mod bodies;
+mod harness;
+mod mcp;

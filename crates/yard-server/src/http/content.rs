@@ -24,7 +24,7 @@ pub(super) struct Where {
 }
 
 pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
-    let path = living(request)?;
+    let path = current_path(request)?;
     let found = request.perform(Fingerprint { path })?;
     let (path, seen) = (found.path, Some(found.seen));
     raw(request, found.hash, found.size, move |request, offset, length| {
@@ -45,21 +45,21 @@ pub(super) fn read_version(request: &HttpRequest) -> Result<Reply, Problem> {
 }
 
 pub(super) fn write(request: &HttpRequest) -> Result<Reply, Problem> {
-    let path = living(request)?;
+    let path = current_path(request)?;
     let expected = if_match(request.headers())?;
-    let reply = place(request, path, OnExisting::Replace, expected)?;
+    let reply = store_upload(request, path, OnExisting::Replace, expected)?;
     Reply::ok(&reply)
 }
 
 pub(super) fn create(request: &HttpRequest) -> Result<Reply, Problem> {
     let Where { path } = request.query()?;
     let path = WsPath::parse(&path).map_err(|error| Problem::invalid("path", error.to_string()))?;
-    let reply = place(request, path, OnExisting::Refuse, None)?;
+    let reply = store_upload(request, path, OnExisting::Refuse, None)?;
     Reply::created(&reply)
 }
 
 /// Receives the body and makes it a file.
-fn place(
+fn store_upload(
     request: &HttpRequest,
     path: WsPath,
     on_existing: OnExisting,
@@ -75,7 +75,7 @@ fn place(
 }
 
 /// Where the file of the path is now.
-fn living(request: &HttpRequest) -> Result<WsPath, Problem> {
+fn current_path(request: &HttpRequest) -> Result<WsPath, Problem> {
     let found = request.perform(Locate { file: file_of(request)? })?;
     found
         .path
@@ -116,9 +116,9 @@ fn raw(
     }
     let asked = request.headers().get(RANGE).and_then(|range| range.to_str().ok());
     let (status, range) = match asked.map(|text| range_of(text, size)) {
-        None | Some(Asked::Whole) => (200, 0..size),
-        Some(Asked::Part(range)) => (206, range),
-        Some(Asked::Outside) => {
+        None | Some(RequestedRange::Whole) => (200, 0..size),
+        Some(RequestedRange::Part(range)) => (206, range),
+        Some(RequestedRange::Outside) => {
             let message = format!("the file has {size} bytes");
             let problem = Problem::new(416, "RANGE_NOT_SATISFIABLE", message);
             return Err(problem.content_range(size));
@@ -133,24 +133,24 @@ fn raw(
 
 /// What a `Range` header asks for.
 #[derive(Debug, PartialEq, Eq)]
-enum Asked {
+enum RequestedRange {
     Whole,
     Part(std::ops::Range<u64>),
     Outside,
 }
 
 /// One range of bytes; what is several, or no range of bytes, is the whole.
-fn range_of(text: &str, size: u64) -> Asked {
-    let Some(spec) = text.trim().strip_prefix("bytes=") else { return Asked::Whole };
-    let Some((first, last)) = spec.split_once('-') else { return Asked::Whole };
+fn range_of(text: &str, size: u64) -> RequestedRange {
+    let Some(spec) = text.trim().strip_prefix("bytes=") else { return RequestedRange::Whole };
+    let Some((first, last)) = spec.split_once('-') else { return RequestedRange::Whole };
     let (first, last) = (first.trim(), last.trim());
     let range = match (first.parse::<u64>(), last.parse::<u64>()) {
         (Ok(first), Ok(last)) if first <= last => first..last.saturating_add(1).min(size),
         (Ok(first), Err(_)) if last.is_empty() => first..size,
         (Err(_), Ok(count)) if first.is_empty() => size.saturating_sub(count)..size,
-        _ => return Asked::Whole,
+        _ => return RequestedRange::Whole,
     };
-    if range.is_empty() { Asked::Outside } else { Asked::Part(range) }
+    if range.is_empty() { RequestedRange::Outside } else { RequestedRange::Part(range) }
 }
 
 #[cfg(test)]
@@ -159,16 +159,16 @@ mod tests {
 
     #[test]
     fn ranges_are_read_as_http_means_them() {
-        assert_eq!(range_of("bytes=0-0", 10), Asked::Part(0..1));
-        assert_eq!(range_of("bytes=2-", 10), Asked::Part(2..10));
-        assert_eq!(range_of("bytes=-3", 10), Asked::Part(7..10));
-        assert_eq!(range_of("bytes=-30", 10), Asked::Part(0..10));
-        assert_eq!(range_of("bytes=5-100", 10), Asked::Part(5..10));
-        assert_eq!(range_of("bytes=10-", 10), Asked::Outside);
-        assert_eq!(range_of("bytes=-0", 10), Asked::Outside);
-        assert_eq!(range_of("bytes=0-", 0), Asked::Outside);
+        assert_eq!(range_of("bytes=0-0", 10), RequestedRange::Part(0..1));
+        assert_eq!(range_of("bytes=2-", 10), RequestedRange::Part(2..10));
+        assert_eq!(range_of("bytes=-3", 10), RequestedRange::Part(7..10));
+        assert_eq!(range_of("bytes=-30", 10), RequestedRange::Part(0..10));
+        assert_eq!(range_of("bytes=5-100", 10), RequestedRange::Part(5..10));
+        assert_eq!(range_of("bytes=10-", 10), RequestedRange::Outside);
+        assert_eq!(range_of("bytes=-0", 10), RequestedRange::Outside);
+        assert_eq!(range_of("bytes=0-", 0), RequestedRange::Outside);
         for whole in ["", "lines=1-2", "bytes=1-2,4-5", "bytes=5-2", "bytes=x-y", "bytes=-"] {
-            assert_eq!(range_of(whole, 10), Asked::Whole, "{whole}");
+            assert_eq!(range_of(whole, 10), RequestedRange::Whole, "{whole}");
         }
     }
 }

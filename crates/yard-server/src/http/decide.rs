@@ -30,7 +30,7 @@ pub(super) fn path(workspace: &str, awaited: &Awaited) -> String {
 
 /// The page of a request that was refused. Without a login, it is the login form.
 pub(super) fn refused(problem: &Problem, path: &str) -> Reply {
-    let why = &problem.words();
+    let why = &problem.message();
     let page = match problem.status {
         401 => page::login(path, None),
         // Perhaps another account may.
@@ -43,7 +43,7 @@ pub(super) fn refused(problem: &Problem, path: &str) -> Reply {
 /// Logs in and leads back.
 pub(super) fn login(request: &HttpRequest) -> Result<Reply, Problem> {
     let sent = request.pairs()?;
-    let field = |name| one(&sent, name).unwrap_or_default();
+    let field = |name| field(&sent, name).unwrap_or_default();
     let next = Some(field("next")).filter(|next| is_ours(next));
     match auth::log_in(request, field("email"), field("password")) {
         Ok(cookies) => {
@@ -54,7 +54,7 @@ pub(super) fn login(request: &HttpRequest) -> Result<Reply, Problem> {
             Ok(reply.with_cookies(cookies))
         }
         Err(problem) => {
-            let why = problem.words();
+            let why = problem.message();
             Ok(Reply::page(problem.status, page::login(next.unwrap_or_default(), Some(&why))))
         }
     }
@@ -83,17 +83,17 @@ pub(super) fn approval(request: &HttpRequest) -> Result<Reply, Problem> {
 
 pub(super) fn rule(request: &HttpRequest) -> Result<Reply, Problem> {
     let sent = request.pairs()?;
-    let (approves, scope) = match one(&sent, "decision") {
+    let (approves, scope) = match field(&sent, "decision") {
         Some("once") => (true, Scope::Once),
         Some("chat") => (true, Scope::Chat),
         Some("deny") => (false, Scope::Once),
         _ => return Err(Problem::invalid("decision", "expected once, chat or deny")),
     };
     // What is decided is what was shown.
-    let state = one(&sent, "state_hash").and_then(|hash| hash.parse().ok());
+    let state = field(&sent, "state_hash").and_then(|hash| hash.parse().ok());
     let state =
         state.ok_or_else(|| Problem::invalid("state_hash", "expected what the page has"))?;
-    let reason = one(&sent, "reason").filter(|text| !text.is_empty()).map(str::to_owned);
+    let reason = field(&sent, "reason").filter(|text| !text.is_empty()).map(str::to_owned);
     let ruling = Ruling { approves, scope, reason, args: None, state };
     let decided = approvals::rule(request, &ruling)?;
     Ok(Reply::see_other(path(request.param("id"), &Awaited::Approval(decided.id))))
@@ -134,7 +134,7 @@ fn answers(items: &[Item], sent: &[(String, String)]) -> (Map<String, Value>, Vi
 }
 
 /// The first of that name.
-fn one<'a>(sent: &'a [(String, String)], name: &str) -> Option<&'a str> {
+fn field<'a>(sent: &'a [(String, String)], name: &str) -> Option<&'a str> {
     sent.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
 }
 

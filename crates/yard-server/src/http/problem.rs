@@ -56,7 +56,7 @@ impl Problem {
     }
 
     /// All that it says, for a page.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         failure_words(&self.body["error"], &self.body["fields"])
     }
 

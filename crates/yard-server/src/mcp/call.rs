@@ -29,7 +29,7 @@ use super::elicitation::{self, Asking, Form, PersonAnswer};
 use super::result;
 use super::server::McpServer;
 use super::stdio::ConnectionLoad;
-use super::tools::Speech;
+use super::tools::ReplyForm;
 use crate::pool::{self, Overloaded, WorkKind};
 use crate::waiting;
 
@@ -70,7 +70,7 @@ pub(super) struct ToolCall<'a> {
     pub(super) caller: ToolCaller,
     pub(super) context: &'a RequestContext<RoleServer>,
     pub(super) tool: String,
-    pub(super) speech: Speech,
+    pub(super) reply_form: ReplyForm,
     /// The same caller in another root, where there are several.
     pub(super) caller_in: &'a (dyn Fn(&str) -> yard_core::Result<ToolCaller> + Send + Sync),
 }
@@ -179,7 +179,7 @@ impl ToolCall<'_> {
     /// meanwhile, the request for approval is withdrawn.
     async fn finish(&self, answer: Answer, bound: &[u8]) -> Result<CallToolResponse, ErrorData> {
         let Some(pending) = answer.pending.clone() else {
-            return Ok(result::of(self.speech, answer).into());
+            return Ok(result::from_answer(self.reply_form, answer).into());
         };
         let waiter = match pending.awaited {
             Awaited::Approval(id) => Some((id, self.caller.session.approvals().wait_for(id))),
@@ -283,7 +283,7 @@ impl ToolCall<'_> {
     fn current_result(&self, answer: Answer) -> CallToolResult {
         match &answer.pending {
             Some(pending) => result::waiting(pending, &self.caller.decision_channel, &answer.body),
-            None => result::of(self.speech, answer),
+            None => result::from_answer(self.reply_form, answer),
         }
     }
 
@@ -405,7 +405,7 @@ impl ToolCall<'_> {
         let stop = self.context.ct.cancelled();
         let now = waiting::wait_until_settled(&self.caller.session, patience, stop, resume).await;
         match now {
-            Some(answer) => result::of(self.speech, answer),
+            Some(answer) => result::from_answer(self.reply_form, answer),
             None => result::waiting(pending, &self.caller.decision_channel, &answer.body),
         }
     }

@@ -10,7 +10,7 @@ use super::callers::WorkspaceView;
 use super::resources::{locate, perform};
 
 /// What the argument can go on as. What cannot be looked at completes to nothing.
-pub(super) fn of(
+pub(super) fn complete(
     workspaces: &[WorkspaceView],
     params: &CompleteRequestParams,
     call: &Call,
@@ -40,7 +40,7 @@ fn paths(workspaces: &[WorkspaceView], typed: &str, call: &Call) -> Vec<String> 
             .collect();
     }
     let before = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-    let Ok((workspace, path)) = place(workspaces, folder) else { return Vec::new() };
+    let Ok((workspace, path)) = target(workspaces, folder) else { return Vec::new() };
     let names = Names { path, for_tree: false };
     let Ok(found) = perform(&workspace.session, call, names) else { return Vec::new() };
     let named = found.entries.iter().filter_map(|entry| {
@@ -51,7 +51,7 @@ fn paths(workspaces: &[WorkspaceView], typed: &str, call: &Call) -> Vec<String> 
     named.collect()
 }
 
-fn place<'a>(
+fn target<'a>(
     workspaces: &'a [WorkspaceView],
     folder: &str,
 ) -> yard_core::Result<(&'a WorkspaceView, WsPath)> {

@@ -9,7 +9,7 @@ use yard_gate::{Awaited, Pending};
 
 use super::callers::DecisionChannel;
 use super::text;
-use super::tools::Speech;
+use super::tools::ReplyForm;
 
 /// Where a result that is none has the dialect's own answer, among what is said about it.
 const ANSWER: &str = "toolyard/answer";
@@ -18,11 +18,11 @@ const ANSWER: &str = "toolyard/answer";
 const MOST_DETAILS: usize = 4 << 10;
 
 /// The result of a call that does not wait for a person.
-pub(super) fn of(speech: Speech, mut answer: Answer) -> CallToolResult {
+pub(super) fn from_answer(reply_form: ReplyForm, mut answer: Answer) -> CallToolResult {
     let ok = answer.ok;
     let words = if ok { String::new() } else { answer.failure_words() };
     if ok
-        && speech == Speech::Text
+        && reply_form == ReplyForm::Text
         && let Some(text) = answer.body.take_quoted()
     {
         return CallToolResult::success(vec![ContentBlock::text(text)]);
@@ -30,8 +30,8 @@ pub(super) fn of(speech: Speech, mut answer: Answer) -> CallToolResult {
     let mut body = answer.body.into_value();
     let changed = body.get_mut(CHANGED_BY_PERSON).map(Value::take).unwrap_or_default();
     let mut result = match ok {
-        true => succeeded(speech, &mut body),
-        false => failed(speech, words, &mut body),
+        true => succeeded(reply_form, &mut body),
+        false => failed(reply_form, words, &mut body),
     };
     if let Some(message) = changed["message"].as_str() {
         let text = format!("Note: {message}. They are now: {}", changed["args"]);
@@ -40,24 +40,25 @@ pub(super) fn of(speech: Speech, mut answer: Answer) -> CallToolResult {
     result
 }
 
-fn succeeded(speech: Speech, body: &mut Value) -> CallToolResult {
+fn succeeded(reply_form: ReplyForm, body: &mut Value) -> CallToolResult {
     let mut reply = body["result"].take();
-    match speech {
-        Speech::Text => {
+    match reply_form {
+        ReplyForm::Text => {
             let text = match reply["content"].take() {
                 Value::String(text) => text,
-                other => text::of(&other),
+                other => text::render(&other),
             };
             CallToolResult::success(vec![ContentBlock::text(text)])
         }
-        Speech::Blocks => match serde_json::from_value(reply["content"].take()) {
+        ReplyForm::Blocks => match serde_json::from_value(reply["content"].take()) {
             Ok(blocks) => CallToolResult::success(blocks),
             Err(error) => CallToolResult::error(vec![ContentBlock::text(format!(
                 "the answer is made of no known blocks: {error}"
             ))]),
         },
-        Speech::Data => {
-            let mut result = CallToolResult::success(vec![ContentBlock::text(text::of(&reply))]);
+        ReplyForm::Data => {
+            let mut result =
+                CallToolResult::success(vec![ContentBlock::text(text::render(&reply))]);
             result.structured_content = Some(reply);
             result
         }
@@ -66,14 +67,14 @@ fn succeeded(speech: Speech, body: &mut Value) -> CallToolResult {
 
 /// The message, the code and the details are for the model; the answer itself is for programs. A tool whose reply
 /// is a text fails with the message alone, as the server does that it replaces.
-fn failed(speech: Speech, words: String, body: &mut Value) -> CallToolResult {
+fn failed(reply_form: ReplyForm, words: String, body: &mut Value) -> CallToolResult {
     let answer = match body["result"].take() {
         Value::Null => body.take(),
         reply => reply,
     };
-    let text = match speech {
-        Speech::Data => with_code(&words, &answer),
-        Speech::Text | Speech::Blocks => words,
+    let text = match reply_form {
+        ReplyForm::Data => with_code(&words, &answer),
+        ReplyForm::Text | ReplyForm::Blocks => words,
     };
     unsuccessful(text, answer)
 }
@@ -90,7 +91,7 @@ fn with_code(words: &str, answer: &Value) -> String {
     let told: Map<String, Value> =
         told.map(|(name, value)| (name.clone(), value.clone())).collect();
     if !told.is_empty() {
-        text.push_str(&format!("\n{}", shortened(&text::of(&Value::Object(told)))));
+        text.push_str(&format!("\n{}", shortened(&text::render(&Value::Object(told)))));
     }
     text
 }
@@ -173,7 +174,7 @@ mod tests {
         let catalog = Catalog::standard();
         let dialect = catalog.dialects().find(|dialect| dialect.name == toolset).unwrap();
         let answer = (dialect.stopped)(tool, stop);
-        let result = of(Speech::of(catalog.get(toolset, tool).unwrap()), answer);
+        let result = of(ReplyForm::of(catalog.get(toolset, tool).unwrap()), answer);
         assert_eq!(result.is_error, Some(true));
         result.content[0].as_text().unwrap().text.clone()
     }

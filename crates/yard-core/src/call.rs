@@ -30,15 +30,6 @@ pub trait Progress: Send + Sync {
     fn report(&self, done: u64, total: Option<u64>);
 }
 
-/// Work that no answer needs, and that may be lost in a crash.
-pub type Rest = Box<dyn FnOnce() + Send>;
-
-/// Does what a call leaves, once its caller has the answer.
-pub trait Afterwards: Send + Sync {
-    /// Takes one piece of it, which comes after those before.
-    fn leave(&self, rest: Rest);
-}
-
 /// One call's surroundings.
 #[derive(Clone)]
 pub struct Call {
@@ -46,7 +37,6 @@ pub struct Call {
     deadline: Option<Timestamp>,
     cancelled: Arc<AtomicBool>,
     progress: Option<Arc<dyn Progress>>,
-    afterwards: Option<Arc<dyn Afterwards>>,
     reading: Option<Arc<dyn Reading>>,
 }
 
@@ -54,7 +44,7 @@ impl Call {
     /// A call without a deadline.
     pub fn new(world: Arc<dyn World>) -> Self {
         let cancelled = Arc::default();
-        Self { world, deadline: None, cancelled, progress: None, afterwards: None, reading: None }
+        Self { world, deadline: None, cancelled, progress: None, reading: None }
     }
 
     /// The same call, for a caller who may read only some of the files.
@@ -90,13 +80,6 @@ impl Call {
     #[must_use]
     pub fn reporting_to(mut self, progress: Arc<dyn Progress>) -> Self {
         self.progress = Some(progress);
-        self
-    }
-
-    /// The same call for a door that answers first and does what can wait afterwards.
-    #[must_use]
-    pub fn leaving_to(mut self, afterwards: Arc<dyn Afterwards>) -> Self {
-        self.afterwards = Some(afterwards);
         self
     }
 
@@ -136,14 +119,6 @@ impl Call {
                 "the call ran out of time; nothing was changed. Narrow it (a deeper path, a smaller limit) and call again",
             )),
             _ => Ok(()),
-        }
-    }
-
-    /// Leaves work for the time after the answer; it is done at once where the door knows no such time.
-    pub fn afterwards(&self, rest: impl FnOnce() + Send + 'static) {
-        match &self.afterwards {
-            Some(afterwards) => afterwards.leave(Box::new(rest)),
-            None => rest(),
         }
     }
 

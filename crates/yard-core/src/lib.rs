@@ -31,7 +31,7 @@ pub mod text;
 pub mod time;
 
 pub use bounds::Bounds;
-pub use call::{Afterwards, Call, Progress, Rest, World};
+pub use call::{Call, Progress, World};
 pub use effect::{Dial, Effect, EffectKind, PathEffect, Whose};
 pub use fast_map::FastMap;
 pub use fault::{Fault, FaultCode, Subject};

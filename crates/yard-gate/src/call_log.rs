@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tracing::{Level, Span, field};
-use yard_core::{Call, ChatId};
+use yard_core::Call;
 
-use crate::{Actor, Origin, Session, redaction};
+use crate::{Origin, Session, redaction};
 
 /// The target of everything that is logged about calls.
 pub const LOG_TARGET: &str = "session";
@@ -104,64 +104,29 @@ impl<'a> CallLog<'a> {
         self.span.in_scope(work)
     }
 
-    /// Writes the lines: how it ended, in one word, and what it answered. They wait for the answer to be
-    /// out, unless a trace measures the span around them.
+    /// Writes the lines: how the call ended, in one word, and an outline of what it answered.
     pub fn end<'v>(self, outcome: &str, answer: impl FnOnce() -> &'v Value) {
         let Some(line) = self.line else { return };
         let took = self.call.world().elapsed().saturating_sub(line.began);
-        let is_answer_heard = tracing::event_enabled!(target: LOG_TARGET, Level::DEBUG);
-        let ended = Ended {
-            actor: self.session.actor(),
-            chat: self.session.chat(),
-            toolset: self.origin.toolset.to_owned(),
-            tool: self.origin.tool.to_owned(),
-            outcome: outcome.to_owned(),
-            answer: is_answer_heard.then(|| redaction::outline(answer())),
-            took,
-            line,
-        };
-        if self.span.is_disabled() {
-            self.call.afterwards(move || ended.write(&Span::none()));
-        } else {
-            ended.write(&self.span);
-        }
-    }
-}
-
-/// A call that has ended, with all that is said of it.
-struct Ended {
-    actor: Actor,
-    chat: Option<ChatId>,
-    toolset: String,
-    tool: String,
-    outcome: String,
-    /// An outline of it, where somebody listens.
-    answer: Option<String>,
-    took: Duration,
-    line: Line,
-}
-
-impl Ended {
-    fn write(self, span: &Span) {
-        let Self { actor, chat, toolset, tool, outcome, answer, took, line } = self;
-        let (actor, effect) = (actor.name(), line.effects.told());
-        let chat = chat.map(|chat| chat.to_string());
-        let chat = chat.as_deref();
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let args = line.args;
-        span.in_scope(|| {
+        let (actor, effect) = (self.session.actor().name(), line.effects.told());
+        let chat = self.session.chat().map(|chat| chat.to_string());
+        let (chat, args) = (chat.as_deref(), line.args);
+        let Origin { toolset, tool, .. } = self.origin;
+        self.span.in_scope(|| {
             tracing::info!(
                 target: LOG_TARGET,
                 toolset, tool, chat, actor, effect, outcome, micros, args, "call"
             );
-            if let Some(answer) = answer {
+            if tracing::event_enabled!(target: LOG_TARGET, Level::DEBUG) {
+                let answer = redaction::outline(answer());
                 tracing::debug!(target: LOG_TARGET, toolset, tool, answer, "answer");
             }
         });
-        // After the lines, which have them already: these are for traces.
-        span.record("actor", actor).record("effect", effect).record("outcome", outcome);
+        // The fields of the span are for traces. They follow the lines, which would repeat them otherwise.
+        self.span.record("actor", actor).record("effect", effect).record("outcome", outcome);
         if let Some(chat) = chat {
-            span.record("chat", chat);
+            self.span.record("chat", chat);
         }
     }
 }

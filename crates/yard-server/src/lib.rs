@@ -1,11 +1,10 @@
-//! The network doors over the same catalog and the same gate.
+//! The servers: HTTP and MCP, over the same catalog and the same gate.
 //!
 //! `http` serves REST, events and the documents that describe them. A handler turns a request into one
 //! question to the gate and the answer into JSON; it opens no file, decides nothing about who may do
 //! what (the route table says which role a route needs, the gate whether the caller has it) and reads
 //! neither clock nor environment.
 
-mod hearing;
 pub mod http;
 mod listen;
 pub mod mcp;
@@ -13,6 +12,6 @@ mod pool;
 mod request_id;
 mod waiting;
 
-pub use http::{App, ContinueTrace, Network, NotANetwork, REQUEST_SPAN, Settings};
-pub use listen::{Listening, serve};
+pub use http::{App, ContinueTrace, InvalidNetwork, ProxyNetwork, REQUEST_SPAN, ServerSettings};
+pub use listen::{BoundServer, serve};
 pub use request_id::RequestId;

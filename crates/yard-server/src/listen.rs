@@ -1,11 +1,8 @@
-//! Accepts connections, hands their requests on, and goes in order: when told to stop it takes no new
-//! ones, lets what is under way finish, and gives up after a while. The only place that listens.
+//! Accepts connections and serves HTTP/1 on them. When the server is told to stop, it accepts no new
+//! connection, waits for the requests that are under way, and closes what is left after [`GRACE`]. No
+//! other module opens a listening socket.
 
 #![allow(clippy::disallowed_methods, reason = "the server is what listens (invariant 2)")]
-
-mod at_once;
-mod attentive;
-mod patience;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -17,40 +14,35 @@ use std::time::Duration;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
-use at_once::{AtOnce, Turns};
-use attentive::{Attentive, Turn};
-use patience::Patience;
-
-use crate::http::{App, Table, respond, table};
+use crate::http::{App, RouteTable, respond, table};
 use crate::pool::Pools;
 
 /// Most connections at once; the next ones wait to be accepted.
-const CONNECTIONS: usize = 4_096;
-/// How long a client may take to send the head of a request. Because there is such a time, hyper wants to read as soon
-/// as it has answered, which is when [`Attentive`] listens.
-const HEAD: Duration = Duration::from_secs(10);
-/// How long what is under way may take once the server was told to stop.
+const MAX_CONNECTIONS: usize = 4_096;
+/// How long a client may take to send the head of a request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long requests may still run once the server was told to stop.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// A server that has its address and does not serve yet.
-pub struct Listening {
+/// A server that has bound its address and does not accept connections yet.
+pub struct BoundServer {
     runtime: Runtime,
     listener: TcpListener,
-    /// Where it listens.
+    /// The address that it is bound to.
     pub address: SocketAddr,
 }
 
-impl Listening {
-    /// Takes the address.
+impl BoundServer {
+    /// Binds the address.
     pub fn at(address: SocketAddr) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
-            .worker_threads(Pools::workers())
             .max_blocking_threads(Pools::THREADS + 8)
             .thread_name("toolyard")
             .build()?;
@@ -61,62 +53,54 @@ impl Listening {
 }
 
 /// Serves until `stop` is done. `stop` is made inside the runtime, where signals can be waited for.
-pub fn serve<S>(listening: Listening, app: Arc<App>, stop: impl FnOnce() -> S)
+pub fn serve<S>(server: BoundServer, app: Arc<App>, stop: impl FnOnce() -> S)
 where
     S: Future<Output = ()>,
 {
-    let Listening { runtime, listener, .. } = listening;
-    let resting = app.pools.rest_one(&runtime);
+    let BoundServer { runtime, listener, .. } = server;
     runtime.block_on(async {
         let stop = stop();
         accept(listener, Arc::new(table(&app)), stop, &app).await;
     });
-    drop(resting);
     app.house.end_all_terminals();
-    // A tool that is still running is cut off: nothing of it is half done.
+    // A tool that still runs is cut off. The journal finishes or undoes its change when the workspace is opened again.
     runtime.shutdown_timeout(Duration::from_secs(2));
 }
 
 async fn accept(
     listener: TcpListener,
-    table: Arc<Table>,
+    table: Arc<RouteTable>,
     stop: impl Future<Output = ()>,
     app: &Arc<App>,
 ) {
     let graceful = GracefulShutdown::new();
     let mut http = hyper::server::conn::http1::Builder::new();
-    http.header_read_timeout(HEAD);
-    let most = app.settings.connections.unwrap_or(CONNECTIONS).clamp(1, CONNECTIONS);
-    let room = Arc::new(Semaphore::new(most));
-    let turns = Turns::default();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    let most = app.settings.connections.unwrap_or(MAX_CONNECTIONS).clamp(1, MAX_CONNECTIONS);
+    let permits = Arc::new(Semaphore::new(most));
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {
             () = &mut stop => break,
-            accepted = next(&listener, &room) => accepted,
+            accepted = next_connection(&listener, &permits) => accepted,
         };
         let Some((stream, peer, permit)) = accepted else { continue };
-        // Answers are small: none waits for the next one to fill a packet.
+        // Answers are small, and Nagle's algorithm would delay them.
         let _ = stream.set_nodelay(true);
         let (app, table) = (Arc::clone(app), Arc::clone(&table));
         let service = service_fn(move |request: Request<Incoming>| {
             let answer = respond(Arc::clone(&app), Arc::clone(&table), peer.ip(), request);
             async move { Ok::<_, Infallible>(answer.await) }
         });
-        let mut http = http.clone();
-        let http = http.timer(Patience::default());
-        let turn = Turn::default();
-        let stream = Attentive::new(stream, turn.clone());
-        let watched = graceful.watch(http.serve_connection(stream, service));
-        let connection = AtOnce::new(watched, turns.clone(), turn);
+        let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
-            // A client that went away is no news.
+            // An error means that the client closed the connection or was too slow: there is no answer to send.
             let _ = connection.await;
             drop(permit);
         });
     }
     drop(listener);
-    app.is_closing();
+    app.begin_shutdown();
     tokio::select! {
         () = graceful.shutdown() => {}
         () = tokio::time::sleep(GRACE) => tracing::warn!("some requests were cut off"),
@@ -125,12 +109,12 @@ async fn accept(
 
 type Accepted = (TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
 
-async fn next(listener: &TcpListener, room: &Arc<Semaphore>) -> Option<Accepted> {
-    let permit = Arc::clone(room).acquire_owned().await.ok()?;
+async fn next_connection(listener: &TcpListener, permits: &Arc<Semaphore>) -> Option<Accepted> {
+    let permit = Arc::clone(permits).acquire_owned().await.ok()?;
     match listener.accept().await {
         Ok((stream, peer)) => Some((stream, peer, permit)),
         Err(error) => {
-            // Out of file handles, mostly: what is open has to end first.
+            // Mostly the process is out of file descriptors: open connections have to end first.
             tracing::warn!(%error, "a connection could not be accepted");
             tokio::time::sleep(Duration::from_millis(50)).await;
             None

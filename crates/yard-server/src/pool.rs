@@ -1,47 +1,38 @@
-//! Where work that may block is done: bounded pools of threads, one a kind of work, so that a burst of
-//! one never starves another; and each shared out by workspace (`lanes`), so that none starves another.
+//! Runs work that may block: a bounded number of threads for each kind of work, so that a burst of one kind
+//! never delays another, and a fair share of each for every workspace (`slots`).
 //!
-//! A look is done in place where it can be: it mostly takes less time than waking another thread, and it
-//! is nearly all that agents ask for. At most all but one of the runtime's threads look at the same
-//! time, so that one is always left for the network, however long a disk takes; it sleeps until it is
-//! needed. The next look waits a moment for its turn before it goes to another thread.
+//! A short look at a row or a file runs on the thread that serves the request, through tokio's
+//! `block_in_place`; everything else runs on a thread of tokio's blocking pool.
 
-mod lanes;
-mod spare;
+mod slots;
 
-use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::available_parallelism;
-use std::time::Duration;
 
-use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::timeout;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tracing::Span;
 
-pub(crate) use lanes::TooMany;
-use lanes::{Bounds, Lanes};
-use spare::Spare;
+pub(crate) use slots::Overloaded;
+use slots::{Bounds, FairSlots};
 
 use crate::request_id::RequestId;
 
-/// What a piece of work is like.
+/// The kind of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Work {
+pub(crate) enum WorkKind {
     /// Looks at a row or a file.
     Look,
     /// Walks a tree.
     Walk,
     /// Changes something, and waits for the disk.
     Change,
-    /// Hashes a password: much memory, much processor.
+    /// Hashes a password: much memory, much processor time.
     Password,
     /// Waits for a command.
     Run,
 }
 
-impl From<yard_dialects::Work> for Work {
+impl From<yard_dialects::Work> for WorkKind {
     fn from(work: yard_dialects::Work) -> Self {
         match work {
             yard_dialects::Work::Look => Self::Look,
@@ -52,28 +43,26 @@ impl From<yard_dialects::Work> for Work {
     }
 }
 
-/// The pools.
+/// The slots for each kind of work.
 #[derive(Debug)]
 pub(crate) struct Pools {
-    in_place: Semaphore,
-    spare: Arc<Spare>,
-    look: Arc<Lanes>,
-    walk: Arc<Lanes>,
-    change: Arc<Lanes>,
-    password: Arc<Lanes>,
-    run: Arc<Lanes>,
+    look: Arc<FairSlots>,
+    walk: Arc<FairSlots>,
+    change: Arc<FairSlots>,
+    password: Arc<FairSlots>,
+    run: Arc<FairSlots>,
 }
 
-/// Work that belongs to no workspace.
-pub(crate) const NOBODY: &str = "";
+/// The owner of work that belongs to no workspace.
+pub(crate) const NO_WORKSPACE: &str = "";
 
 impl Pools {
-    /// How many blocking threads all of them can use together. A workspace gets a place of each kind even
-    /// where the others have taken all: there is a thread for that too.
+    /// How many blocking threads all pools can use together. A workspace gets one slot of each kind even
+    /// where the others have taken all: there is a thread for that too. tokio's own workers are among them.
     pub(crate) const THREADS: usize =
         Self::LOOK + Self::WALK + Self::CHANGE + Self::PASSWORD + Self::RUN + 4 * Self::WORKSPACES;
 
-    /// Workspaces that are busy at a time and find a thread at once.
+    /// Workspaces that are busy at the same time and find a thread at once.
     const WORKSPACES: usize = 64;
 
     const LOOK: usize = 32;
@@ -81,82 +70,53 @@ impl Pools {
     /// Writers of one workspace share a flush, so more of them at once are faster, not slower.
     const CHANGE: usize = 64;
     const PASSWORD: usize = 2;
-    /// Commands share the machine, each with its own limits: the next ones wait for their turn.
+    /// Commands share the machine, each with its own limits: the next ones wait.
     const RUN: usize = 16;
-    /// How long a look waits for those that are done in place: each takes some microseconds, unless a
-    /// disk is slow.
-    const TURN: Duration = Duration::from_millis(20);
-
-    /// How many threads the runtime has: one for each processor, of which all may look at a time, and
-    /// one for the network.
-    pub(crate) fn workers() -> usize {
-        available_parallelism().map_or(1, NonZero::get).max(2) + 1
-    }
 
     pub(crate) fn new() -> Self {
         Self {
-            in_place: Semaphore::new(Self::workers() - 1),
-            spare: Arc::new(Spare::new()),
-            look: shared(Self::LOOK, Self::LOOK / 2, 1_024, 1),
-            walk: shared(Self::WALK, Self::WALK / 2, 512, 2),
-            change: shared(Self::CHANGE, Self::CHANGE / 2, 512, 1),
-            password: shared(Self::PASSWORD, Self::PASSWORD, 1_024, 1),
-            run: shared(Self::RUN, Self::RUN / 2, 64, 5),
+            look: slots(Self::LOOK, Self::LOOK / 2, 1_024, 1),
+            walk: slots(Self::WALK, Self::WALK / 2, 512, 2),
+            change: slots(Self::CHANGE, Self::CHANGE / 2, 512, 1),
+            password: slots(Self::PASSWORD, Self::PASSWORD, 1_024, 1),
+            run: slots(Self::RUN, Self::RUN / 2, 64, 5),
         }
     }
 
-    /// Lets one thread of a runtime, which has [`Pools::workers`], sleep until it is needed, or until what
-    /// is returned is dropped: a runtime that ends waits for its threads.
-    pub(crate) fn rest_one(&self, runtime: &Runtime) -> Resting {
-        runtime.spawn(Arc::clone(&self.spare).rest());
-        Resting(Arc::clone(&self.spare))
-    }
-
-    /// A turn to look in place; `None` if it did not come soon.
-    async fn turn(&self) -> Option<SemaphorePermit<'_>> {
-        match self.in_place.try_acquire() {
-            Ok(permit) => Some(permit),
-            Err(_) => timeout(Self::TURN, self.in_place.acquire()).await.ok()?.ok(),
-        }
-    }
-
-    /// As [`Pools::try_run`]; what is too much has no answer either.
+    /// As [`Pools::try_run`], with `None` also where too much work waits.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        whose: &str,
-        kind: Work,
+        workspace: &str,
+        kind: WorkKind,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        self.try_run(whose, kind, work).await.ok().flatten()
+        self.try_run(workspace, kind, work).await.ok().flatten()
     }
 
-    /// Does `work` of a workspace where it may block, for the request and in the span of who asks; nothing
-    /// if it panicked or the runtime is going down.
+    /// Runs `work` of a workspace where it may block, under the caller's request id and in its span. `None`
+    /// if the work panicked or the runtime is shutting down.
     pub(crate) async fn try_run<T: Send + 'static>(
         &self,
-        whose: &str,
-        kind: Work,
+        workspace: &str,
+        kind: WorkKind,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<Option<T>, TooMany> {
-        let lanes = match kind {
-            Work::Look => &self.look,
-            Work::Walk => &self.walk,
-            Work::Change => &self.change,
-            Work::Password => &self.password,
-            Work::Run => &self.run,
+    ) -> Result<Option<T>, Overloaded> {
+        let slots = match kind {
+            WorkKind::Look => &self.look,
+            WorkKind::Walk => &self.walk,
+            WorkKind::Change => &self.change,
+            WorkKind::Password => &self.password,
+            WorkKind::Run => &self.run,
         };
-        if kind == Work::Look
-            && let Some(_permit) = self.turn().await
-        {
-            let _looking = self.spare.looking();
-            return Ok(here(work));
+        let slot = slots.acquire(workspace).await?;
+        if kind == WorkKind::Look {
+            return Ok(run_in_place(work));
         }
-        let place = lanes.place(whose).await?;
         let (span, request) = (Span::current(), RequestId::current());
         let work = move || span.in_scope(work);
         let within = move || {
-            // The place is taken for as long as the thread is, also if the caller goes away meanwhile.
-            let _place = place;
+            // The slot is taken for as long as the thread is, also if the caller goes away meanwhile.
+            let _slot = slot;
             match request {
                 Some(request) => request.in_scope(work),
                 None => work(),
@@ -166,143 +126,102 @@ impl Pools {
     }
 }
 
-fn shared(places: usize, share: usize, waiting: usize, retry_seconds: u32) -> Arc<Lanes> {
-    Lanes::new(Bounds { places, share, waiting, retry_seconds })
+fn slots(all: usize, share: usize, waiting: usize, retry_seconds: u32) -> Arc<FairSlots> {
+    FairSlots::new(Bounds { all, share, waiting, retry_seconds })
 }
 
-/// A thread that sleeps.
-pub(crate) struct Resting(Arc<Spare>);
-
-impl Drop for Resting {
-    fn drop(&mut self) {
-        self.0.close();
+/// Runs `work` on this thread while another one takes over the runtime's other tasks. On a runtime with a
+/// single thread the other tasks wait.
+fn run_in_place<T>(work: impl FnOnce() -> T) -> Option<T> {
+    match Handle::current().runtime_flavor() {
+        RuntimeFlavor::MultiThread => tokio::task::block_in_place(|| catch_panic(work)),
+        _ => catch_panic(work),
     }
 }
 
-/// Does `work` in place, as on a thread of a pool: what panics answers nothing and ends nothing else.
-pub(crate) fn here<T>(work: impl FnOnce() -> T) -> Option<T> {
+/// Runs `work` on this thread; `None` if it panicked.
+pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Barrier;
+    use std::time::Duration;
 
     use super::*;
 
-    /// As a server has it: one thread sleeps.
     fn with_pools(work: impl AsyncFnOnce(Arc<Pools>)) {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
-        let runtime = builder.worker_threads(Pools::workers()).enable_all().build().unwrap();
-        let pools = Arc::new(Pools::new());
-        let _resting = pools.rest_one(&runtime);
-        runtime.block_on(work(Arc::clone(&pools)));
-        assert_eq!(pools.in_place.available_permits(), Pools::workers() - 1);
+        let runtime = builder.worker_threads(2).enable_all().build().unwrap();
+        runtime.block_on(work(Arc::new(Pools::new())));
     }
 
     #[test]
-    fn looks_that_wait_leave_a_thread_for_the_network() {
-        let looks = Pools::workers() + 4;
-        // Each look waits until all are under way and the network's turn has come.
-        let (stuck, rest) = (Arc::new(Barrier::new(looks + 1)), Arc::new(Barrier::new(looks + 1)));
+    fn looks_that_block_leave_a_thread_for_the_network() {
+        const LOOKS: usize = 12;
+        // Each look waits until all are under way and the network task has run.
+        let all = || Arc::new(Barrier::new(LOOKS + 1));
+        let (begun, end) = (all(), all());
         with_pools(async |pools| {
             let mut under_way = Vec::new();
-            for _ in 0..looks {
-                let (pools, stuck, rest) = (Arc::clone(&pools), stuck.clone(), rest.clone());
+            for _ in 0..LOOKS {
+                let (pools, begun, end) = (Arc::clone(&pools), begun.clone(), end.clone());
                 under_way.push(tokio::spawn(async move {
                     let look = move || {
-                        stuck.wait();
-                        rest.wait();
+                        begun.wait();
+                        end.wait();
                     };
-                    pools.run(NOBODY, Work::Look, look).await
+                    pools.run(NO_WORKSPACE, WorkKind::Look, look).await
                 }));
             }
-            stuck.wait();
+            begun.wait();
             let network = tokio::spawn(async {
-                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                tokio::time::sleep(Duration::from_millis(1)).await;
                 "alive"
             });
             assert_eq!(network.await.unwrap(), "alive");
-            rest.wait();
+            end.wait();
             for look in under_way {
                 assert_eq!(look.await.unwrap(), Some(()));
             }
         });
     }
 
-    /// On a runtime that is idle otherwise the thread that looks is often the one that listened for all.
+    /// On an idle runtime the thread that runs the look is often the one that waited for events of all tasks.
     #[test]
-    fn a_single_look_that_waits_does_not_stop_the_network() {
+    fn one_look_that_blocks_does_not_stop_the_timers() {
         with_pools(async |pools| {
-            let (told, tell) = std::sync::mpsc::channel();
+            let (send, receive) = std::sync::mpsc::channel();
             let look = tokio::spawn(async move {
-                // Woken by the timer, on the thread that listens.
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                pools.run(NOBODY, Work::Look, move || tell.recv().unwrap()).await
+                // The timer wakes this task on the thread that waited for events.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                pools.run(NO_WORKSPACE, WorkKind::Look, move || receive.recv().unwrap()).await
             });
             for _ in 0..20 {
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            told.send(7).unwrap();
+            send.send(7).unwrap();
             assert_eq!(look.await.unwrap(), Some(7));
         });
     }
 
-    /// While it is up nobody watches: the thread that listened must not be stuck in a look either.
     #[test]
-    fn a_look_that_waits_while_nobody_watches_does_not_stop_the_network() {
-        with_pools(async |pools| {
-            let slow = || std::thread::sleep(Duration::from_millis(60));
-            pools.run(NOBODY, Work::Look, slow).await.unwrap();
-            for _ in 0..4 {
-                let (told, tell) = std::sync::mpsc::channel();
-                let pools = Arc::clone(&pools);
-                let look = tokio::spawn(async move {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    let soon = Duration::from_secs(10);
-                    pools.run(NOBODY, Work::Look, move || tell.recv_timeout(soon).ok()).await
-                });
-                tokio::spawn(async move {
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                    told.send(7).unwrap();
-                });
-                assert_eq!(look.await.unwrap(), Some(Some(7)));
-            }
-        });
-    }
-
-    /// It sleeps again after a while: then another thread has to listen to the network.
-    #[test]
-    fn the_network_is_alive_when_the_spare_thread_sleeps_again() {
-        with_pools(async |pools| {
-            for _ in 0..3 {
-                let slow = || std::thread::sleep(Duration::from_millis(60));
-                pools.run(NOBODY, Work::Look, slow).await.unwrap();
-                // Long enough for it to be awake, to sleep again and to stop to watch.
-                for pause in [900, 200, 400, 1_500] {
-                    let asleep = tokio::time::sleep(Duration::from_millis(pause));
-                    let on_a_thread = tokio::spawn(asleep);
-                    let soon = Duration::from_secs(20);
-                    let (done, late) = std::sync::mpsc::channel();
-                    tokio::spawn(async move {
-                        on_a_thread.await.unwrap();
-                        done.send(()).unwrap();
-                    });
-                    // A clock of its own: the runtime's may have stopped.
-                    late.recv_timeout(soon).expect("the runtime's clock goes on");
-                }
-            }
-        });
+    fn a_runtime_with_one_thread_looks_too() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let look = runtime.block_on(Pools::new().run(NO_WORKSPACE, WorkKind::Look, || 7));
+        assert_eq!(look, Some(7));
     }
 
     #[test]
-    fn work_that_panics_answers_nothing_and_leaves_its_place_to_the_next() {
+    fn work_that_panics_answers_nothing_and_frees_its_slot() {
         with_pools(async |pools| {
-            for kind in [Work::Look, Work::Change] {
-                for _ in 0..Pools::workers() + 1 {
-                    assert_eq!(pools.run(NOBODY, kind, || panic!("on purpose")).await, None::<()>);
+            for kind in [WorkKind::Look, WorkKind::Change] {
+                for _ in 0..Pools::CHANGE + 1 {
+                    let panics = || panic!("on purpose");
+                    assert_eq!(pools.run(NO_WORKSPACE, kind, panics).await, None::<()>);
                 }
-                assert_eq!(pools.run(NOBODY, kind, || 7).await, Some(7));
+                assert_eq!(pools.run(NO_WORKSPACE, kind, || 7).await, Some(7));
             }
         });
     }

@@ -1,17 +1,15 @@
-//! Which request a thread is working for, so that every line that it logs can say so. A span would carry
-//! the same and a good deal more, at a price that every request would pay; spans are for traces.
+//! The id of the request that a task or thread works for, so that log lines can name it. It is no field of a
+//! span: spans are made for traces only, and log lines do not repeat them.
 
-use std::cell::RefCell;
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
 use std::sync::Arc;
 
-use yard_core::{StepId, World};
+use uuid::Uuid;
+use yard_core::World;
 
-thread_local!(static CURRENT: RefCell<Option<RequestId>> = const { RefCell::new(None) });
+tokio::task_local!(static CURRENT: RequestId);
 
-/// The name of a request: the caller's for it, or one that was made up.
+/// The id of a request: the caller's, or one that was made up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestId(Arc<str>);
 
@@ -22,21 +20,22 @@ impl fmt::Display for RequestId {
 }
 
 impl RequestId {
-    /// The request of that name.
-    pub(crate) fn new(name: impl Into<Arc<str>>) -> Self {
-        Self(name.into())
+    /// The id that the caller gave.
+    pub(crate) fn new(id: &str) -> Self {
+        Self(id.into())
     }
 
-    /// A request that its caller gave no name.
-    pub(crate) fn fresh(world: &dyn World) -> Self {
-        let mut name = String::with_capacity(36);
-        StepId::new(world).push_onto(&mut name);
-        Self::new(name)
+    /// A new UUID of version 7, for a request whose caller gave no id.
+    pub(crate) fn generate(world: &dyn World) -> Self {
+        let millis = u64::try_from(world.now().as_millis()).unwrap_or(0);
+        let [tail @ .., _, _, _, _, _, _] = world.random().to_le_bytes();
+        let id: Uuid = uuid::Builder::from_unix_timestamp_millis(millis, &tail).into_uuid();
+        Self(id.to_string().into())
     }
 
-    /// The request that this thread works for now, if it does for one.
+    /// The id of the request that this task or thread works for, if it works for one.
     pub fn current() -> Option<Self> {
-        CURRENT.try_with(|current| current.borrow().clone()).ok().flatten()
+        CURRENT.try_with(Self::clone).ok()
     }
 
     /// Its text.
@@ -44,56 +43,27 @@ impl RequestId {
         &self.0
     }
 
-    /// Does the work of this request.
+    /// Runs work of this request on this thread.
     pub(crate) fn in_scope<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _before = Before(CURRENT.replace(Some(self.clone())));
-        work()
+        CURRENT.sync_scope(self.clone(), work)
     }
 
-    /// The same for work that waits, on whichever threads it goes on.
-    pub(crate) fn within<F: Future>(
-        &self,
-        mut work: Pin<&mut F>,
-    ) -> impl Future<Output = F::Output> {
-        poll_fn(move |context| self.in_scope(|| work.as_mut().poll(context)))
-    }
-}
-
-/// What the thread was working for before, which it goes back to.
-struct Before(Option<RequestId>);
-
-impl Drop for Before {
-    fn drop(&mut self) {
-        CURRENT.set(self.0.take());
+    /// Runs a future of this request.
+    pub(crate) async fn scope<F: Future>(&self, work: F) -> F::Output {
+        CURRENT.scope(self.clone(), work).await
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::pin::pin;
-
     use super::*;
 
     fn current() -> Option<String> {
         RequestId::current().map(|id| id.to_string())
     }
 
-    #[test]
-    fn a_thread_goes_back_to_what_it_worked_for_also_when_work_panics() {
-        let (outer, inner) = (RequestId::new("outer"), RequestId::new("inner"));
-        assert_eq!(current(), None);
-        outer.in_scope(|| {
-            inner.in_scope(|| assert_eq!(current().as_deref(), Some("inner")));
-            let panics = || inner.in_scope(|| panic!("on purpose"));
-            assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
-            assert_eq!(current().as_deref(), Some("outer"));
-        });
-        assert_eq!(current(), None);
-    }
-
     #[tokio::test]
-    async fn work_that_waits_is_its_own_requests_whenever_it_goes_on() {
+    async fn each_future_and_its_blocking_work_have_their_own_request() {
         let named = |name: &'static str| async move {
             let work = async {
                 for _ in 0..3 {
@@ -101,9 +71,18 @@ mod tests {
                     tokio::task::yield_now().await;
                 }
             };
-            RequestId::new(name).within(pin!(work)).await;
+            RequestId::new(name).scope(work).await;
         };
         tokio::join!(named("one"), named("other"));
+        RequestId::new("a thread").in_scope(|| assert_eq!(current().as_deref(), Some("a thread")));
         assert_eq!(current(), None);
+    }
+
+    #[test]
+    fn a_generated_id_is_a_uuid_of_version_7() {
+        let world = yard_testkit::FakeWorld::new(1);
+        let id: Uuid = RequestId::generate(&world).as_str().parse().unwrap();
+        assert_eq!(id.get_version_num(), 7);
+        assert_ne!(RequestId::generate(&world), RequestId::generate(&world));
     }
 }

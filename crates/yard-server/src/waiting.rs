@@ -1,5 +1,5 @@
-//! Waits for people, without holding a thread: a call that asked somebody is answered again when the bell
-//! of its workspace rings and the answer is there, or as it stands when its time is over (R16).
+//! Waits for a person's decision without holding a thread. A call that waits is resumed when its workspace
+//! notifies its listeners and the decision is there; when its time is over, it keeps its answer so far (R16).
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,29 +10,29 @@ use tokio::time::{Instant, sleep, sleep_until};
 use yard_dialects::Answer;
 use yard_gate::Session;
 
-/// Longest that anybody waits.
-const LONGEST: Duration = Duration::from_secs(600);
-/// How often the store is looked at although no bell rang: another process may have written.
-const GLANCE: Duration = Duration::from_secs(1);
+/// The longest wait.
+const MAX_WAIT: Duration = Duration::from_secs(600);
+/// How often the call is resumed without a notification: another process may have written to the store.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The answer once it is there; `None` if the time was over, or `stop` done, first. `resume` answers as it
-/// stands, and `None` if nobody is to be answered any more.
-pub(crate) async fn settled<R>(
+/// Waits until a call needs no person any more, and returns its answer; `None` if the time was over, or `stop`
+/// done, first. `resume` gives the current answer, or `None` if the caller has lost access.
+pub(crate) async fn wait_until_settled<R>(
     session: &Session,
-    patience: Duration,
+    wait_time: Duration,
     stop: impl Future<Output = ()>,
     resume: impl Fn() -> R,
 ) -> Option<Answer>
 where
     R: Future<Output = Option<Answer>>,
 {
-    if patience.is_zero() {
+    if wait_time.is_zero() {
         return None;
     }
-    let end = Instant::now() + patience.min(LONGEST);
-    let rung = Arc::new(Notify::new());
-    let ear = Arc::clone(&rung);
-    let _listening = session.listen(Arc::new(move || ear.notify_one()));
+    let end = Instant::now() + wait_time.min(MAX_WAIT);
+    let notify = Arc::new(Notify::new());
+    let waker = Arc::clone(&notify);
+    let _listening = session.listen(Arc::new(move || waker.notify_one()));
     let mut stop = std::pin::pin!(stop);
     loop {
         let answer = resume().await?;
@@ -40,9 +40,9 @@ where
             return Some(answer);
         }
         tokio::select! {
-            () = rung.notified() => {}
+            () = notify.notified() => {}
             () = &mut stop => return None,
-            () = sleep(GLANCE) => {}
+            () = sleep(POLL_INTERVAL) => {}
             () = sleep_until(end) => return None,
         }
     }

@@ -75,8 +75,6 @@ const WORLDLY: [(&str, &[&str]); 12] = [
             "crates/yard-testkit/",
             "crates/yard-sandbox/",
             "crates/yard-server/src/http/answer.rs",
-            "crates/yard-server/src/http/mcp.rs",
-            "crates/yard-server/src/listen/attentive.rs",
             "crates/yard-server/src/mcp/call.rs",
             "crates/yard-server/src/waiting.rs",
             "crates/yard-cli/src/telemetry.rs",

@@ -7,7 +7,7 @@ use std::time::Duration;
 use yard_core::{Call, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::{Actor, Policy, Preset, Session};
-use yard_server::mcp::{Local, McpDoor, Root, serve_stdio};
+use yard_server::mcp::{LocalCallers, LocalRoot, McpServer, serve_stdio};
 
 use super::clients;
 use super::serve::stop_signal;
@@ -97,9 +97,9 @@ impl Options {
         door: &Door,
         roots: &[PathBuf],
         policy: Policy,
-    ) -> Result<(McpDoor, Local), Failure> {
+    ) -> Result<(McpServer, LocalCallers), Failure> {
         let links: Vec<_> = roots.iter().filter_map(|root| place::given_by_link(root)).collect();
-        let mut roots: Vec<Root> =
+        let mut roots: Vec<LocalRoot> =
             roots.iter().map(|root| self.open(door, root, policy)).collect::<Result<_, _>>()?;
         for root in &mut roots {
             root.agent = root.agent.given_as(links.clone());
@@ -114,19 +114,19 @@ impl Options {
         let call = Call::new(Arc::clone(&world));
         let dialect = catalog.dialects().find(|dialect| dialect.name == self.toolset);
         let dialect = dialect.ok_or_else(|| self.no_toolset())?;
-        let seats = Local::new(roots, dialect, !self.no_elicitation, call, place::resolved);
-        let door = McpDoor::new(catalog, world, secret, Duration::from_secs(self.wait));
+        let seats = LocalCallers::new(roots, dialect, !self.no_elicitation, call, place::resolved);
+        let door = McpServer::new(catalog, world, secret, Duration::from_secs(self.wait));
         Ok((door, seats))
     }
 
     /// The workspace at one root, as its agent and its person reach it.
-    fn open(&self, door: &Door, root: &Path, policy: Policy) -> Result<Root, Failure> {
+    fn open(&self, door: &Door, root: &Path, policy: Policy) -> Result<LocalRoot, Failure> {
         let (open, _) = door.workspace(root)?;
         let agent = Session::new(Arc::clone(&open), Actor::LocalAgent, policy).showing_host_paths();
         let agent = if self.no_person { agent.without_person() } else { agent };
         // What the person approves is done in this session's stead, and answered in the agent's words.
         let person = Session::new(open, Actor::LocalPerson, Policy::Open).showing_host_paths();
-        Ok(Root { agent, person })
+        Ok(LocalRoot { agent, person })
     }
 
     /// What to write into the configuration of a client, to have it start this with the same options.

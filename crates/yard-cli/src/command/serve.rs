@@ -11,7 +11,7 @@ use yard_core::{ContentHash, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::admin::{House, Refusal, Rules};
 use yard_sandbox::Level;
-use yard_server::{App, Listening, Settings};
+use yard_server::{App, BoundServer, ServerSettings};
 use yard_store::SqliteRegistry;
 
 use crate::boxes;
@@ -79,7 +79,7 @@ impl Options {
         let exporter = Exporter::start(&config.otel)?;
         let _log = log::start(&config.log, exporter.as_ref())?;
         let files = raise_open_files();
-        let listening = Listening::at(self.address(&config)?).map_err(|error| {
+        let listening = BoundServer::at(self.address(&config)?).map_err(|error| {
             Failure::io("the address cannot be listened on", &error)
                 .hinting("choose another with --listen, as in --listen 127.0.0.1:3001")
         })?;
@@ -146,7 +146,7 @@ fn app(
             Failure::misuse(FaultCode::BadArgument, format!("the token secret {why}"))
                 .hinting("it is jwt.secret in the data folder, or TOOLYARD__JWT__SECRET")
         })?;
-    let settings = Settings {
+    let settings = ServerSettings {
         trusted_proxies: config.server.proxies()?,
         hosts: config.server.hosts,
         origins: config.server.origins,

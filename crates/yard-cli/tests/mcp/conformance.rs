@@ -18,7 +18,7 @@ use yard_gate::admin::{House, NewPerson, NewWorkspace, Opener, Rules};
 use yard_gate::registry::WorkspaceRow;
 use yard_gate::{OpenWorkspace, Transcripts};
 use yard_kernel::{Opening, Workspace};
-use yard_server::{App, Listening, Settings};
+use yard_server::{App, BoundServer, ServerSettings};
 use yard_store::{SqliteRegistry, SqliteStore};
 use yard_testkit::RealWorld;
 
@@ -81,8 +81,8 @@ fn served(home: &Path) -> (SocketAddr, String, String) {
     let wanted = NewWorkspace { name: "Work".to_owned(), folder: None };
     let workspace = house.add_workspace(&identity, &wanted).unwrap();
 
-    let app = App::with_extras(house, catalog(), Settings::default(), Arc::new(Fixture));
-    let listening = Listening::at(([127, 0, 0, 1], 0).into()).unwrap();
+    let app = App::with_extras(house, catalog(), ServerSettings::default(), Arc::new(Fixture));
+    let listening = BoundServer::at(([127, 0, 0, 1], 0).into()).unwrap();
     let address = listening.address;
     thread::spawn(move || yard_server::serve(listening, app, std::future::pending::<()>));
     (address, workspace.id.to_string(), login.access_token)

@@ -11,36 +11,36 @@ use yard_dialects::Catalog;
 use yard_gate::Level;
 use yard_gate::admin::House;
 
-use super::body::Room;
-use super::forwarded::Network;
-use super::idempotency::UnderWay;
+use super::body::BodyBudget;
+use super::idempotency::InFlight;
 use super::metrics::Metrics;
-use crate::mcp::{Extras, McpDoor, Streamable};
+use super::trusted_proxies::ProxyNetwork;
+use crate::mcp::{Extras, McpServer, Streamable};
 use crate::pool::Pools;
 
-/// What a key is for that signs what clients of MCP bring back.
+/// The purpose of the key that signs the states of MCP clients.
 const MCP_STATE: &str = "mcp request state";
 /// How long a call over MCP waits for a person whom its client cannot ask (R16).
 const WAIT: Duration = Duration::from_secs(30);
 
-/// What the operator decided about this door.
+/// The operator's settings of the HTTP server.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct ServerSettings {
     /// Names under which the server may be asked for, beside loopback and addresses.
     pub hosts: Vec<String>,
     /// Origins of other sites whose pages may call, as `https://example.com`.
     pub origins: Vec<String>,
     /// Cookies are sent over TLS only.
     pub secure_cookies: bool,
-    /// Proxies whose word about who asks is believed.
-    pub trusted_proxies: Vec<Network>,
+    /// Proxies whose `X-Forwarded-For` header is trusted.
+    pub trusted_proxies: Vec<ProxyNetwork>,
     /// `/metrics` answers others than this machine.
     pub public_metrics: bool,
-    /// How much holds commands.
+    /// How commands are confined.
     pub commands: Level,
-    /// Most connections at once, where this machine allows fewer open files than there may be.
+    /// Most connections at once, where the machine's limit of open files is low.
     pub connections: Option<usize>,
-    /// Tells the span of a request which trace it continues, where traces are exported.
+    /// Links the span of a request to the trace that its headers name, where traces are exported.
     pub continue_trace: Option<ContinueTrace>,
 }
 
@@ -51,28 +51,29 @@ pub type ContinueTrace = fn(&Span, &HeaderMap);
 pub struct App {
     pub(crate) house: House,
     pub(super) catalog: Catalog,
-    pub(crate) settings: Settings,
+    pub(crate) settings: ServerSettings,
     pub(crate) pools: Arc<Pools>,
-    /// The MCP door.
+    /// The MCP server.
     pub(super) mcp: Streamable,
     pub(super) metrics: Metrics,
-    pub(super) under_way: UnderWay,
-    pub(super) room: Room,
-    closing: AtomicBool,
-    pub(super) closed: Notify,
+    pub(super) in_flight: InFlight,
+    pub(super) body_budget: BodyBudget,
+    shutting_down: AtomicBool,
+    /// Wakes the tasks that wait for the shutdown to begin.
+    pub(super) shutdown: Notify,
 }
 
 impl App {
-    /// A server over a house and a catalog.
-    pub fn new(house: House, catalog: Catalog, settings: Settings) -> Arc<Self> {
+    /// A server for the workspaces of a house and the tools of a catalog.
+    pub fn new(house: House, catalog: Catalog, settings: ServerSettings) -> Arc<Self> {
         Self::built(house, catalog, settings, None)
     }
 
-    /// The same, which offers more over MCP than a catalog can say.
+    /// The same, with more over MCP than the catalog has.
     pub fn with_extras(
         house: House,
         catalog: Catalog,
-        settings: Settings,
+        settings: ServerSettings,
         extras: Arc<dyn Extras>,
     ) -> Arc<Self> {
         Self::built(house, catalog, settings, Some(extras))
@@ -81,34 +82,35 @@ impl App {
     fn built(
         house: House,
         catalog: Catalog,
-        settings: Settings,
+        settings: ServerSettings,
         extras: Option<Arc<dyn Extras>>,
     ) -> Arc<Self> {
         let pools = Arc::new(Pools::new());
         let (world, secret) = (Arc::clone(house.world()), house.secret_for(MCP_STATE));
-        let door = McpDoor::with_pools(catalog.clone(), world, secret, WAIT, Arc::clone(&pools));
+        let server =
+            McpServer::with_pools(catalog.clone(), world, secret, WAIT, Arc::clone(&pools));
         Arc::new(Self {
             house,
             catalog,
             settings,
             pools,
-            mcp: Streamable::new(door, extras),
+            mcp: Streamable::new(server, extras),
             metrics: Metrics::new(),
-            under_way: UnderWay::default(),
-            room: Room::default(),
-            closing: AtomicBool::new(false),
-            closed: Notify::new(),
+            in_flight: InFlight::default(),
+            body_budget: BodyBudget::default(),
+            shutting_down: AtomicBool::new(false),
+            shutdown: Notify::new(),
         })
     }
 
-    /// What never ends by itself (an event stream) shall end now.
-    pub(crate) fn is_closing(&self) {
-        self.closing.store(true, Ordering::Relaxed);
-        self.closed.notify_waiters();
+    /// Ends every answer that does not end by itself, such as an event stream.
+    pub(crate) fn begin_shutdown(&self) {
+        self.shutting_down.store(true, Ordering::Relaxed);
+        self.shutdown.notify_waiters();
     }
 
     /// Whether the server was told to stop.
-    pub(super) fn closes(&self) -> bool {
-        self.closing.load(Ordering::Relaxed)
+    pub(super) fn is_shutting_down(&self) -> bool {
+        self.shutting_down.load(Ordering::Relaxed)
     }
 }

@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use yard_core::ChatId;
 use yard_gate::{Approval, ApprovalFilter, ApprovalStatus, MOST_ROWS, Ruling, Scope, effect_told};
 
-use super::ask::Ask;
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 
 /// Bytes of a diff, of arguments and of a result that a list shows.
 const BRIEF_BYTES: usize = 4 << 10;
@@ -172,7 +172,7 @@ pub(super) struct ApprovalRow {
 impl From<&Approval> for ApprovalRow {
     fn from(approval: &Approval) -> Self {
         let said = approval.decision.as_ref();
-        let request = &approval.request;
+        let asked = &approval.request;
         let json = |text: &str| serde_json::from_str(text).unwrap_or_default();
         Self {
             id: approval.id.to_string(),
@@ -180,14 +180,14 @@ impl From<&Approval> for ApprovalRow {
             status: approval.status.word(),
             asked_by: approval.asked_by.clone(),
             asked_at: approval.at.to_string(),
-            toolset: request.toolset.clone(),
-            tool: request.tool.clone(),
-            args: json(&request.args),
-            reason: request.reason.clone(),
+            toolset: asked.toolset.clone(),
+            tool: asked.tool.clone(),
+            args: json(&asked.args),
+            reason: asked.reason.clone(),
             effect: effect_told(approval),
-            diff: request.diff.clone(),
-            diff_bytes: request.diff.len(),
-            state_hash: Some(request.state.to_string()),
+            diff: asked.diff.clone(),
+            diff_bytes: asked.diff.len(),
+            state_hash: Some(asked.state.to_string()),
             decision: said.map(|said| if said.approves { "approve" } else { "deny" }),
             scope: said.map(|said| said.scope.word()),
             decision_reason: said.and_then(|said| said.reason.clone()),
@@ -244,8 +244,8 @@ pub(super) struct ApprovalList {
     next: Option<String>,
 }
 
-pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
-    let Which { status, chat_id, limit, cursor } = ask.query()?;
+pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
+    let Which { status, chat_id, limit, cursor } = request.query()?;
     let paging = Paging { limit, cursor };
     let chat = chat_id.map(|id| id.parse::<ChatId>()).transpose();
     let filter = ApprovalFilter {
@@ -254,7 +254,7 @@ pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
         chat: chat.map_err(|_| Problem::invalid("chat_id", "expected a chat's id"))?,
     };
     let limit = paging.limit()?.min(MOST_ROWS);
-    let page = ask.session()?.approvals().list(filter, paging.cursor()?, limit)?;
+    let page = request.session()?.approvals().list(filter, paging.cursor()?, limit)?;
     let next = page.rows.last().filter(|_| page.truncated).map(|row| row.id.to_string());
     Reply::ok(&ApprovalList { approvals: page.rows.iter().map(brief).collect(), next })
 }
@@ -273,14 +273,14 @@ fn brief(approval: &Approval) -> ApprovalRow {
     row
 }
 
-pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
-    Reply::ok(&OneApproval::from(&named(ask)?))
+pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
+    Reply::ok(&OneApproval::from(&named(request)?))
 }
 
 /// A part of the diff of the request that the path names.
-pub(super) fn diff(ask: &Ask) -> Result<Reply, Problem> {
-    let Part { from } = ask.query()?;
-    let approval = named(ask)?;
+pub(super) fn diff(request: &HttpRequest) -> Result<Reply, Problem> {
+    let Part { from } = request.query()?;
+    let approval = named(request)?;
     let whole = approval.request.diff.as_str();
     let from = whole.floor_char_boundary(from.unwrap_or(0));
     let end = whole.floor_char_boundary(from.saturating_add(PAGE_BYTES));
@@ -291,21 +291,21 @@ pub(super) fn diff(ask: &Ask) -> Result<Reply, Problem> {
 }
 
 /// The request that the path names.
-pub(super) fn named(ask: &Ask) -> Result<Approval, Problem> {
-    let id = ask.id("approval_id", "approval")?;
-    Ok(ask.session()?.approvals().get(id)?)
+pub(super) fn named(request: &HttpRequest) -> Result<Approval, Problem> {
+    let id = request.id("approval_id", "approval")?;
+    Ok(request.session()?.approvals().get(id)?)
 }
 
 /// Decides on the request that the path names.
-pub(super) fn rule(ask: &Ask, ruling: &Ruling) -> Result<Approval, Problem> {
-    let id = ask.id("approval_id", "approval")?;
-    let session = ask.session()?;
-    let call = ask.call.clone().within_millis(session.limits().call_millis);
-    Ok(ask.app.catalog.decide(id, ruling, &session, &call)?)
+pub(super) fn rule(request: &HttpRequest, ruling: &Ruling) -> Result<Approval, Problem> {
+    let id = request.id("approval_id", "approval")?;
+    let session = request.session()?;
+    let call = request.call.clone().within_millis(session.limits().call_millis);
+    Ok(request.app.catalog.decide(id, ruling, &session, &call)?)
 }
 
-pub(super) fn decide(ask: &Ask) -> Result<Reply, Problem> {
-    let NewDecision { decision, scope, args, reason, state_hash } = ask.json()?;
+pub(super) fn decide(request: &HttpRequest) -> Result<Reply, Problem> {
+    let NewDecision { decision, scope, args, reason, state_hash } = request.json()?;
     let state = state_hash.parse();
     let state = state.map_err(|_| {
         Problem::invalid("state_hash", "expected the `state_hash` of the request as it was shown")
@@ -321,5 +321,5 @@ pub(super) fn decide(ask: &Ask) -> Result<Reply, Problem> {
         args: args.map(Value::Object),
         state,
     };
-    Reply::ok(&OneApproval::from(&rule(ask, &ruling)?))
+    Reply::ok(&OneApproval::from(&rule(request, &ruling)?))
 }

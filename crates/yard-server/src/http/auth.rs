@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use yard_core::Timestamp;
 use yard_gate::admin::{Identity, LoggedIn, NewPerson, Person};
 
-use super::ask::Ask;
 use super::cookie::{self, Cookie};
-use super::forwarded;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
+use super::trusted_proxies;
 
 /// The auth routes, and nothing else, see the refresh token's cookie.
 const REFRESH_PATH: &str = "/api/v1/auth";
@@ -79,50 +79,60 @@ pub(super) struct Session {
     refresh_token_expires_at: String,
 }
 
-pub(super) fn register(ask: &Ask) -> Result<Reply, Problem> {
-    let Register { email, password, confirm_password, full_name } = ask.json()?;
+pub(super) fn register(request: &HttpRequest) -> Result<Reply, Problem> {
+    let Register { email, password, confirm_password, full_name } = request.json()?;
     let new = NewPerson { email, password, confirm_password, full_name };
-    let person = ask.app.house.register(&new, &forwarded::network(ask.peer))?;
+    let person = request.app.house.register(&new, &trusted_proxies::network(request.peer))?;
     Reply::created(&OneUser { user: User::from(&person) })
 }
 
-pub(super) fn login(ask: &Ask) -> Result<Reply, Problem> {
-    let Login { email, password } = ask.json()?;
-    logged_in(ask, &ask.app.house.log_in(&email, &password, &forwarded::network(ask.peer))?)
+pub(super) fn login(request: &HttpRequest) -> Result<Reply, Problem> {
+    let Login { email, password } = request.json()?;
+    logged_in(
+        request,
+        &request.app.house.log_in(&email, &password, &trusted_proxies::network(request.peer))?,
+    )
 }
 
-pub(super) fn refresh(ask: &Ask) -> Result<Reply, Problem> {
-    let sent: Refresh = ask.json()?;
-    let token = sent.refresh_token.as_deref().or(cookie::sent(&ask.headers, cookie::REFRESH));
+pub(super) fn refresh(request: &HttpRequest) -> Result<Reply, Problem> {
+    let sent: Refresh = request.json()?;
+    let token = sent.refresh_token.as_deref().or(cookie::sent(request.headers(), cookie::REFRESH));
     let token = token.ok_or_else(|| {
         Problem::unknown_caller("send refresh_token in the body, or the cookie that login set")
     })?;
-    logged_in(ask, &ask.app.house.refresh(token)?)
+    logged_in(request, &request.app.house.refresh(token)?)
 }
 
-pub(super) fn logout(ask: &Ask) -> Result<Reply, Problem> {
-    let sent: Refresh = ask.json()?;
-    let token = sent.refresh_token.as_deref().or(cookie::sent(&ask.headers, cookie::REFRESH));
-    ask.app.house.log_out(ask.whoever().as_ref(), token)?;
+pub(super) fn logout(request: &HttpRequest) -> Result<Reply, Problem> {
+    let sent: Refresh = request.json()?;
+    let token = sent.refresh_token.as_deref().or(cookie::sent(request.headers(), cookie::REFRESH));
+    request.app.house.log_out(request.optional_identity().as_ref(), token)?;
     let gone = |name, path| Cookie { name, value: String::new(), path, max_age: 0 };
     let cookies = vec![gone(cookie::ACCESS, "/"), gone(cookie::REFRESH, REFRESH_PATH)];
     Ok(Reply::empty().with_cookies(cookies))
 }
 
-pub(super) fn me(ask: &Ask) -> Result<Reply, Problem> {
-    match ask.identity()? {
+pub(super) fn me(request: &HttpRequest) -> Result<Reply, Problem> {
+    match request.identity()? {
         Identity::Person { person, .. } => Reply::ok(&OneUser { user: User::from(person) }),
         Identity::Agent(_) => Err(Problem::forbidden("an agent's key is no person")),
     }
 }
 
 /// Logs a browser in: the cookies to set.
-pub(super) fn log_in(ask: &Ask, email: &str, password: &str) -> Result<Vec<Cookie>, Problem> {
-    Ok(cookies(ask, &ask.app.house.log_in(email, password, &forwarded::network(ask.peer))?))
+pub(super) fn log_in(
+    request: &HttpRequest,
+    email: &str,
+    password: &str,
+) -> Result<Vec<Cookie>, Problem> {
+    Ok(cookies(
+        request,
+        &request.app.house.log_in(email, password, &trusted_proxies::network(request.peer))?,
+    ))
 }
 
-fn cookies(ask: &Ask, login: &LoggedIn) -> Vec<Cookie> {
-    let now = ask.app.house.world().now();
+fn cookies(request: &HttpRequest, login: &LoggedIn) -> Vec<Cookie> {
+    let now = request.app.house.world().now();
     let cookie = |name, value: &str, path, until: Timestamp| Cookie {
         name,
         value: value.to_owned(),
@@ -136,7 +146,7 @@ fn cookies(ask: &Ask, login: &LoggedIn) -> Vec<Cookie> {
     ]
 }
 
-fn logged_in(ask: &Ask, login: &LoggedIn) -> Result<Reply, Problem> {
+fn logged_in(request: &HttpRequest, login: &LoggedIn) -> Result<Reply, Problem> {
     let LoggedIn { access_token, refresh_token, access_expires_at, refresh_expires_at, .. } = login;
     let session = Session {
         user: User::from(&login.person),
@@ -145,5 +155,5 @@ fn logged_in(ask: &Ask, login: &LoggedIn) -> Result<Reply, Problem> {
         access_token_expires_at: access_expires_at.to_string(),
         refresh_token_expires_at: refresh_expires_at.to_string(),
     };
-    Ok(Reply::ok(&session)?.with_cookies(cookies(ask, login)))
+    Ok(Reply::ok(&session)?.with_cookies(cookies(request, login)))
 }

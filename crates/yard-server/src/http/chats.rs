@@ -6,10 +6,10 @@ use serde_json::Value;
 use yard_core::ChatId;
 use yard_gate::{Chat, MOST_ROWS, Mode, Role, Turn};
 
-use super::ask::Ask;
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 
 /// What may change in a chat.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -177,58 +177,59 @@ pub(super) struct PostedMessage {
     number: u64,
 }
 
-fn chat_of(ask: &Ask) -> Result<ChatId, Problem> {
-    ask.id("chat_id", "chat")
+fn chat_of(request: &HttpRequest) -> Result<ChatId, Problem> {
+    request.id("chat_id", "chat")
 }
 
-pub(super) fn create(ask: &Ask) -> Result<Reply, Problem> {
-    let NewChat { title, mode } = ask.json()?;
-    let chat = ask.session()?.chats().make(&ask.call, &title, mode.map(Mode::from))?;
+pub(super) fn create(request: &HttpRequest) -> Result<Reply, Problem> {
+    let NewChat { title, mode } = request.json()?;
+    let chat = request.session()?.chats().make(&request.call, &title, mode.map(Mode::from))?;
     Reply::created(&OneChat { chat: ChatRow::from(&chat) })
 }
 
-pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
-    let paging: Paging = ask.query()?;
-    let session = ask.session()?;
+pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
+    let paging: Paging = request.query()?;
+    let session = request.session()?;
     let page = session.chats().list(paging.cursor()?, paging.limit()?.min(MOST_ROWS))?;
     let next = page.rows.last().filter(|_| page.truncated).map(|chat| chat.id.to_string());
     Reply::ok(&ChatList { chats: page.rows.iter().map(ChatRow::from).collect(), next })
 }
 
-pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
-    let paging: Paging = ask.query()?;
-    let (session, id) = (ask.session()?, chat_of(ask)?);
+pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
+    let paging: Paging = request.query()?;
+    let (session, id) = (request.session()?, chat_of(request)?);
     let chat = session.chats().get(id)?;
     let after = paging.cursor::<u64>()?.unwrap_or(0);
-    let page = session.chats().turns(&ask.call, id, None, after, paging.limit()?.min(MOST_ROWS))?;
+    let page =
+        session.chats().turns(&request.call, id, None, after, paging.limit()?.min(MOST_ROWS))?;
     let next = page.rows.last().filter(|_| page.truncated).map(|turn| turn.number.to_string());
     let messages = page.rows.iter().map(Message::from).collect();
     Reply::ok(&Transcript { chat: ChatRow::from(&chat), messages, next })
 }
 
-pub(super) fn change(ask: &Ask) -> Result<Reply, Problem> {
-    let ChangedChat { mode, title } = ask.json()?;
+pub(super) fn change(request: &HttpRequest) -> Result<Reply, Problem> {
+    let ChangedChat { mode, title } = request.json()?;
     if mode.is_none() && title.is_none() {
         return Err(Problem::invalid("mode", "missing; expected `mode`, `title` or both"));
     }
-    let (session, id) = (ask.session()?, chat_of(ask)?);
+    let (session, id) = (request.session()?, chat_of(request)?);
     if let Some(title) = title {
-        session.chats().rename(&ask.call, id, &title)?;
+        session.chats().rename(&request.call, id, &title)?;
     }
     if let Some(mode) = mode {
-        session.chats().set_mode(&ask.call, id, mode.into())?;
+        session.chats().set_mode(&request.call, id, mode.into())?;
     }
     Reply::ok(&OneChat { chat: ChatRow::from(&session.chats().get(id)?) })
 }
 
-pub(super) fn remove(ask: &Ask) -> Result<Reply, Problem> {
-    ask.session()?.chats().remove(&ask.call, chat_of(ask)?)?;
+pub(super) fn remove(request: &HttpRequest) -> Result<Reply, Problem> {
+    request.session()?.chats().remove(&request.call, chat_of(request)?)?;
     Ok(Reply::empty())
 }
 
-pub(super) fn post(ask: &Ask) -> Result<Reply, Problem> {
-    let NewMessage { role, content } = ask.json()?;
-    let id = chat_of(ask)?;
-    let number = ask.session()?.chats().post(&ask.call, id, role.into(), &content)?;
+pub(super) fn post(request: &HttpRequest) -> Result<Reply, Problem> {
+    let NewMessage { role, content } = request.json()?;
+    let id = chat_of(request)?;
+    let number = request.session()?.chats().post(&request.call, id, role.into(), &content)?;
     Reply::created(&Posted { message: PostedMessage { chat_id: id.to_string(), number } })
 }

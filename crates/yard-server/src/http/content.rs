@@ -11,10 +11,10 @@ use yard_core::op::{
 };
 use yard_core::{ContentHash, WsPath};
 
-use super::ask::Ask;
 use super::files::{File, OneFile, file_of};
 use super::problem::Problem;
 use super::reply::{Piece, Raw, Reply};
+use super::request::HttpRequest;
 
 /// Where a new file goes.
 #[derive(Deserialize, JsonSchema)]
@@ -23,60 +23,60 @@ pub(super) struct Where {
     path: String,
 }
 
-pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
-    let path = living(ask)?;
-    let found = ask.perform(Fingerprint { path })?;
+pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
+    let path = current_path(request)?;
+    let found = request.perform(Fingerprint { path })?;
     let (path, seen) = (found.path, Some(found.seen));
-    raw(ask, found.hash, found.size, move |ask, offset, length| {
+    raw(request, found.hash, found.size, move |request, offset, length| {
         let fetch = Fetch { path: path.clone(), offset, length, seen };
-        Ok(ask.perform(fetch)?.bytes)
+        Ok(request.perform(fetch)?.bytes)
     })
 }
 
-pub(super) fn read_version(ask: &Ask) -> Result<Reply, Problem> {
-    let (version, of) = (ask.id("version_id", "version")?, Some(file_of(ask)?));
-    let shown = ask.perform(ShowVersion { version, of, max_bytes: 0 })?;
+pub(super) fn read_version(request: &HttpRequest) -> Result<Reply, Problem> {
+    let (version, of) = (request.id("version_id", "version")?, Some(file_of(request)?));
+    let shown = request.perform(ShowVersion { version, of, max_bytes: 0 })?;
     if shown.purged {
         return Err(Problem::not_found("the content of this version was purged"));
     }
-    raw(ask, shown.hash, shown.size, move |ask, offset, length| {
-        Ok(ask.perform(FetchVersion { version, of, offset, length })?.bytes)
+    raw(request, shown.hash, shown.size, move |request, offset, length| {
+        Ok(request.perform(FetchVersion { version, of, offset, length })?.bytes)
     })
 }
 
-pub(super) fn write(ask: &Ask) -> Result<Reply, Problem> {
-    let path = living(ask)?;
-    let expected = if_match(&ask.headers)?;
-    let reply = place(ask, path, OnExisting::Replace, expected)?;
+pub(super) fn write(request: &HttpRequest) -> Result<Reply, Problem> {
+    let path = current_path(request)?;
+    let expected = if_match(request.headers())?;
+    let reply = store_upload(request, path, OnExisting::Replace, expected)?;
     Reply::ok(&reply)
 }
 
-pub(super) fn create(ask: &Ask) -> Result<Reply, Problem> {
-    let Where { path } = ask.query()?;
+pub(super) fn create(request: &HttpRequest) -> Result<Reply, Problem> {
+    let Where { path } = request.query()?;
     let path = WsPath::parse(&path).map_err(|error| Problem::invalid("path", error.to_string()))?;
-    let reply = place(ask, path, OnExisting::Refuse, None)?;
+    let reply = store_upload(request, path, OnExisting::Refuse, None)?;
     Reply::created(&reply)
 }
 
 /// Receives the body and makes it a file.
-fn place(
-    ask: &Ask,
+fn store_upload(
+    request: &HttpRequest,
     path: WsPath,
     on_existing: OnExisting,
     expected: Option<ContentHash>,
 ) -> Result<OneFile, Problem> {
-    let session = ask.session()?;
-    let mut upload = session.upload(&ask.call)?;
-    ask.chunks.each(|chunk| Ok(upload.write(chunk)?))?;
+    let session = request.session()?;
+    let mut upload = session.upload(&request.call)?;
+    request.chunks.each(|chunk| Ok(upload.write(chunk)?))?;
     let uploaded = upload.finish()?;
     let place = Place { path, upload: uploaded.id(), file_type: None, on_existing, expected };
-    let placed = ask.perform(place)?;
-    Ok(OneFile { file: File::of(&ask.perform(Locate { file: placed.file })?, ask)? })
+    let placed = request.perform(place)?;
+    Ok(OneFile { file: File::of(&request.perform(Locate { file: placed.file })?, request)? })
 }
 
 /// Where the file of the path is now.
-fn living(ask: &Ask) -> Result<WsPath, Problem> {
-    let found = ask.perform(Locate { file: file_of(ask)? })?;
+fn current_path(request: &HttpRequest) -> Result<WsPath, Problem> {
+    let found = request.perform(Locate { file: file_of(request)? })?;
     found
         .path
         .ok_or_else(|| Problem::not_found("this file was removed; POST .../restore brings it back"))
@@ -101,55 +101,56 @@ fn unquoted(tag: &str) -> &str {
 
 /// An answer of raw bytes: the whole, a range of it, or nothing if the caller has it already.
 fn raw(
-    ask: &Ask,
+    request: &HttpRequest,
     hash: ContentHash,
     size: u64,
-    read: impl Fn(&Ask, u64, u64) -> Result<Vec<u8>, Problem> + Send + Sync + 'static,
+    read: impl Fn(&HttpRequest, u64, u64) -> Result<Vec<u8>, Problem> + Send + Sync + 'static,
 ) -> Result<Reply, Problem> {
     let etag = format!("\"{hash}\"");
     let has_it =
-        ask.headers.get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).is_some_and(|tags| {
-            tags.split(',').any(|tag| unquoted(tag) == unquoted(&etag) || tag.trim() == "*")
-        });
+        request.headers().get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).is_some_and(
+            |tags| tags.split(',').any(|tag| unquoted(tag) == unquoted(&etag) || tag.trim() == "*"),
+        );
     if has_it {
         return Ok(Reply::raw(304, Raw { etag, size, range: 0..0, next: None }));
     }
-    let asked = ask.headers.get(RANGE).and_then(|range| range.to_str().ok());
+    let asked = request.headers().get(RANGE).and_then(|range| range.to_str().ok());
     let (status, range) = match asked.map(|text| range_of(text, size)) {
-        None | Some(Asked::Whole) => (200, 0..size),
-        Some(Asked::Part(range)) => (206, range),
-        Some(Asked::Outside) => {
+        None | Some(RequestedRange::Whole) => (200, 0..size),
+        Some(RequestedRange::Part(range)) => (206, range),
+        Some(RequestedRange::Outside) => {
             let message = format!("the file has {size} bytes");
             let problem = Problem::new(416, "RANGE_NOT_SATISFIABLE", message);
             return Err(problem.content_range(size));
         }
     };
     let end = range.end;
-    let next: Piece =
-        Arc::new(move |ask: &Ask, offset: u64| read(ask, offset, (end - offset).min(FETCH_BYTES)));
+    let next: Piece = Arc::new(move |request: &HttpRequest, offset: u64| {
+        read(request, offset, (end - offset).min(FETCH_BYTES))
+    });
     Ok(Reply::raw(status, Raw { etag, size, range, next: Some(next) }))
 }
 
 /// What a `Range` header asks for.
 #[derive(Debug, PartialEq, Eq)]
-enum Asked {
+enum RequestedRange {
     Whole,
     Part(std::ops::Range<u64>),
     Outside,
 }
 
 /// One range of bytes; what is several, or no range of bytes, is the whole.
-fn range_of(text: &str, size: u64) -> Asked {
-    let Some(spec) = text.trim().strip_prefix("bytes=") else { return Asked::Whole };
-    let Some((first, last)) = spec.split_once('-') else { return Asked::Whole };
+fn range_of(text: &str, size: u64) -> RequestedRange {
+    let Some(spec) = text.trim().strip_prefix("bytes=") else { return RequestedRange::Whole };
+    let Some((first, last)) = spec.split_once('-') else { return RequestedRange::Whole };
     let (first, last) = (first.trim(), last.trim());
     let range = match (first.parse::<u64>(), last.parse::<u64>()) {
         (Ok(first), Ok(last)) if first <= last => first..last.saturating_add(1).min(size),
         (Ok(first), Err(_)) if last.is_empty() => first..size,
         (Err(_), Ok(count)) if first.is_empty() => size.saturating_sub(count)..size,
-        _ => return Asked::Whole,
+        _ => return RequestedRange::Whole,
     };
-    if range.is_empty() { Asked::Outside } else { Asked::Part(range) }
+    if range.is_empty() { RequestedRange::Outside } else { RequestedRange::Part(range) }
 }
 
 #[cfg(test)]
@@ -158,16 +159,16 @@ mod tests {
 
     #[test]
     fn ranges_are_read_as_http_means_them() {
-        assert_eq!(range_of("bytes=0-0", 10), Asked::Part(0..1));
-        assert_eq!(range_of("bytes=2-", 10), Asked::Part(2..10));
-        assert_eq!(range_of("bytes=-3", 10), Asked::Part(7..10));
-        assert_eq!(range_of("bytes=-30", 10), Asked::Part(0..10));
-        assert_eq!(range_of("bytes=5-100", 10), Asked::Part(5..10));
-        assert_eq!(range_of("bytes=10-", 10), Asked::Outside);
-        assert_eq!(range_of("bytes=-0", 10), Asked::Outside);
-        assert_eq!(range_of("bytes=0-", 0), Asked::Outside);
+        assert_eq!(range_of("bytes=0-0", 10), RequestedRange::Part(0..1));
+        assert_eq!(range_of("bytes=2-", 10), RequestedRange::Part(2..10));
+        assert_eq!(range_of("bytes=-3", 10), RequestedRange::Part(7..10));
+        assert_eq!(range_of("bytes=-30", 10), RequestedRange::Part(0..10));
+        assert_eq!(range_of("bytes=5-100", 10), RequestedRange::Part(5..10));
+        assert_eq!(range_of("bytes=10-", 10), RequestedRange::Outside);
+        assert_eq!(range_of("bytes=-0", 10), RequestedRange::Outside);
+        assert_eq!(range_of("bytes=0-", 0), RequestedRange::Outside);
         for whole in ["", "lines=1-2", "bytes=1-2,4-5", "bytes=5-2", "bytes=x-y", "bytes=-"] {
-            assert_eq!(range_of(whole, 10), Asked::Whole, "{whole}");
+            assert_eq!(range_of(whole, 10), RequestedRange::Whole, "{whole}");
         }
     }
 }

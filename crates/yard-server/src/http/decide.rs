@@ -1,5 +1,5 @@
 //! The pages on which a person decides what an agent may not: an approval, or the answers to a question.
-//! An agent's client is given their address (MCP's URL mode); who opens it logs in first.
+//! An agent's client is given their address (MCP's URL mode); whoever is not logged in does that first.
 //!
 //! They are forms without a script. A form is the one body that another site's page can send as well, so
 //! these routes stand on the checks that all share (Host, Origin, the fetch site) and on cookies that no
@@ -12,9 +12,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use yard_gate::{Awaited, Item, Question, Ruling, Scope, Via};
 
-use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 use super::{approvals, auth};
 
 /// Where the pages are; a login leads nowhere else.
@@ -28,9 +28,9 @@ pub(super) fn path(workspace: &str, awaited: &Awaited) -> String {
     }
 }
 
-/// The page of a request that was refused: who is not known can say so there.
+/// The page of a request that was refused. Without a login, it is the login form.
 pub(super) fn refused(problem: &Problem, path: &str) -> Reply {
-    let why = &problem.words();
+    let why = &problem.message();
     let page = match problem.status {
         401 => page::login(path, None),
         // Perhaps another account may.
@@ -41,11 +41,11 @@ pub(super) fn refused(problem: &Problem, path: &str) -> Reply {
 }
 
 /// Logs in and leads back.
-pub(super) fn login(ask: &Ask) -> Result<Reply, Problem> {
-    let sent = ask.pairs()?;
-    let field = |name| one(&sent, name).unwrap_or_default();
+pub(super) fn login(request: &HttpRequest) -> Result<Reply, Problem> {
+    let sent = request.pairs()?;
+    let field = |name| field(&sent, name).unwrap_or_default();
     let next = Some(field("next")).filter(|next| is_ours(next));
-    match auth::log_in(ask, field("email"), field("password")) {
+    match auth::log_in(request, field("email"), field("password")) {
         Ok(cookies) => {
             let reply = match next {
                 Some(next) => Reply::see_other(next.to_owned()),
@@ -54,7 +54,7 @@ pub(super) fn login(ask: &Ask) -> Result<Reply, Problem> {
             Ok(reply.with_cookies(cookies))
         }
         Err(problem) => {
-            let why = problem.words();
+            let why = problem.message();
             Ok(Reply::page(problem.status, page::login(next.unwrap_or_default(), Some(&why))))
         }
     }
@@ -76,41 +76,41 @@ pub(super) struct Part {
     from: Option<usize>,
 }
 
-pub(super) fn approval(ask: &Ask) -> Result<Reply, Problem> {
-    let Part { from } = ask.query()?;
-    Ok(Reply::page(200, page::approval(&approvals::named(ask)?, from.unwrap_or(0))))
+pub(super) fn approval(request: &HttpRequest) -> Result<Reply, Problem> {
+    let Part { from } = request.query()?;
+    Ok(Reply::page(200, page::approval(&approvals::named(request)?, from.unwrap_or(0))))
 }
 
-pub(super) fn rule(ask: &Ask) -> Result<Reply, Problem> {
-    let sent = ask.pairs()?;
-    let (approves, scope) = match one(&sent, "decision") {
+pub(super) fn rule(request: &HttpRequest) -> Result<Reply, Problem> {
+    let sent = request.pairs()?;
+    let (approves, scope) = match field(&sent, "decision") {
         Some("once") => (true, Scope::Once),
         Some("chat") => (true, Scope::Chat),
         Some("deny") => (false, Scope::Once),
         _ => return Err(Problem::invalid("decision", "expected once, chat or deny")),
     };
     // What is decided is what was shown.
-    let state = one(&sent, "state_hash").and_then(|hash| hash.parse().ok());
+    let state = field(&sent, "state_hash").and_then(|hash| hash.parse().ok());
     let state =
         state.ok_or_else(|| Problem::invalid("state_hash", "expected what the page has"))?;
-    let reason = one(&sent, "reason").filter(|text| !text.is_empty()).map(str::to_owned);
+    let reason = field(&sent, "reason").filter(|text| !text.is_empty()).map(str::to_owned);
     let ruling = Ruling { approves, scope, reason, args: None, state };
-    let decided = approvals::rule(ask, &ruling)?;
-    Ok(Reply::see_other(path(ask.param("id"), &Awaited::Approval(decided.id))))
+    let decided = approvals::rule(request, &ruling)?;
+    Ok(Reply::see_other(path(request.param("id"), &Awaited::Approval(decided.id))))
 }
 
-pub(super) fn question(ask: &Ask) -> Result<Reply, Problem> {
-    let question = ask.session()?.questions().get(ask.id("question_id", "question")?)?;
+pub(super) fn question(request: &HttpRequest) -> Result<Reply, Problem> {
+    let question = request.session()?.questions().get(request.id("question_id", "question")?)?;
     Ok(Reply::page(200, page::question(&question)))
 }
 
-pub(super) fn answer(ask: &Ask) -> Result<Reply, Problem> {
-    let id = ask.id("question_id", "question")?;
-    let session = ask.session()?;
+pub(super) fn answer(request: &HttpRequest) -> Result<Reply, Problem> {
+    let id = request.id("question_id", "question")?;
+    let session = request.session()?;
     let question: Question = session.questions().get(id)?;
-    let (answers, via) = answers(question.form.items(), &ask.pairs()?);
-    session.questions().answer(&ask.call, id, &answers, via)?;
-    Ok(Reply::see_other(path(ask.param("id"), &Awaited::Question(id))))
+    let (answers, via) = answers(question.form.items(), &request.pairs()?);
+    session.questions().answer(&request.call, id, &answers, via)?;
+    Ok(Reply::see_other(path(request.param("id"), &Awaited::Question(id))))
 }
 
 /// What a form says to the questions, and whether all of it was clicked. What is not answered is left out:
@@ -134,7 +134,7 @@ fn answers(items: &[Item], sent: &[(String, String)]) -> (Map<String, Value>, Vi
 }
 
 /// The first of that name.
-fn one<'a>(sent: &'a [(String, String)], name: &str) -> Option<&'a str> {
+fn field<'a>(sent: &'a [(String, String)], name: &str) -> Option<&'a str> {
     sent.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
 }
 

@@ -1,6 +1,6 @@
-//! The event stream (SSE): what happens in a workspace, told from any number on. Events are read from the
-//! store at the reader's own pace, so a slow one never slows a writer; one that is hopelessly behind is
-//! told what it lost and where to read it.
+//! The event stream (SSE) of a workspace, from any event's number on. Events are read from the store at the
+//! reader's own pace, so a slow reader never slows a writer. A reader that is too far behind gets an event that
+//! says what it lost and where to read it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,18 +15,18 @@ use tokio::sync::Notify;
 use yard_core::{ApprovalId, ChatId};
 use yard_gate::{ApprovalStatus, Event, EventRow, Listening, MOST_EVENTS, Session, StepEvent};
 
-use super::answer::StopWhenDropped;
-use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::{Content, Reply};
+use super::request::HttpRequest;
+use super::response::CancelOnDrop;
 use super::stream::{Body, pieces};
-use crate::pool::Work;
+use crate::pool::WorkKind;
 
-/// How often a quiet stream says that it is alive.
+/// How often a stream without events sends a comment.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How often the store is looked at although no bell rang: another process may have written.
-const GLANCE: Duration = Duration::from_secs(1);
-/// A reader that is further behind than this is told so instead.
+/// How often the store is read without a notification: another process may have written to it.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// A reader that is further behind than this gets one event about that instead.
 const BEHIND: u64 = 10_000;
 
 /// Where to begin.
@@ -37,15 +37,15 @@ pub(super) struct From {
 }
 
 /// Begins a stream.
-pub(super) fn open(ask: &Ask) -> Result<Reply, Problem> {
-    let From { after } = ask.query()?;
-    let header = ask.headers.get("last-event-id").and_then(|id| id.to_str().ok());
+pub(super) fn open(request: &HttpRequest) -> Result<Reply, Problem> {
+    let From { after } = request.query()?;
+    let header = request.headers().get("last-event-id").and_then(|id| id.to_str().ok());
     let header = header.map(|id| id.trim().parse::<u64>()).transpose();
     let header =
         header.map_err(|_| Problem::invalid("Last-Event-ID", "expected an event's number"))?;
-    let session = ask.session()?;
-    if let Err(fault) = session.watch(&ask.call) {
-        // Steps and questions are told all the same.
+    let session = request.session()?;
+    if let Err(fault) = session.watch(&request.call) {
+        // Steps and questions still become events.
         tracing::warn!(fault = fault.message(), "what others change on disk is not watched");
     }
     let last = session.last_event()?;
@@ -54,11 +54,18 @@ pub(super) fn open(ask: &Ask) -> Result<Reply, Problem> {
 }
 
 /// The stream, from the event after `cursor` on.
-pub(super) fn body(ask: Arc<Ask>, cursor: u64, stop: StopWhenDropped) -> Body {
-    let rung = Arc::new(Notify::new());
-    let open = OpenStream::new(&ask, &rung);
-    let reader =
-        Reader { ask, rung, cursor, quiet: Duration::ZERO, greeted: false, open, _stop: stop };
+pub(super) fn body(request: Arc<HttpRequest>, cursor: u64, stop: CancelOnDrop) -> Body {
+    let notify = Arc::new(Notify::new());
+    let open = OpenStream::new(&request, &notify);
+    let reader = Reader {
+        request,
+        notify,
+        cursor,
+        silence: Duration::ZERO,
+        greeted: false,
+        open,
+        _stop: stop,
+    };
     pieces(stream::unfold(reader, |mut reader| async move {
         let text = reader.next().await?;
         Some((Ok(Frame::data(Bytes::from(text))), reader))
@@ -67,122 +74,127 @@ pub(super) fn body(ask: Arc<Ask>, cursor: u64, stop: StopWhenDropped) -> Body {
 
 /// One reader of the stream.
 struct Reader {
-    ask: Arc<Ask>,
-    rung: Arc<Notify>,
+    request: Arc<HttpRequest>,
+    notify: Arc<Notify>,
     cursor: u64,
-    /// How long nothing was said.
-    quiet: Duration,
+    /// How long nothing was sent.
+    silence: Duration,
     greeted: bool,
     open: Option<OpenStream>,
-    _stop: StopWhenDropped,
+    _stop: CancelOnDrop,
 }
 
-/// The caller's session and the ear at its bell, for as long as the stream is open.
+/// The caller's session and its listener, for as long as the stream is open.
 struct OpenStream {
     session: Session,
     _listening: Listening,
-    _counted: Counted,
+    _counted: StreamCount,
 }
 
 impl OpenStream {
-    fn new(ask: &Arc<Ask>, rung: &Arc<Notify>) -> Option<Self> {
-        let session = ask.session().ok()?;
-        let ear = Arc::clone(rung);
-        // A permit is kept where nobody waits yet, so that no ring is missed between two looks.
-        let listening = session.listen(Arc::new(move || ear.notify_one()));
-        Some(Self { session, _listening: listening, _counted: Counted::new(ask) })
+    fn new(request: &Arc<HttpRequest>, notify: &Arc<Notify>) -> Option<Self> {
+        let session = request.session().ok()?;
+        let waker = Arc::clone(notify);
+        // `notify_one` keeps a permit if no task waits, so that no notification is missed between two reads.
+        let listening = session.listen(Arc::new(move || waker.notify_one()));
+        Some(Self { session, _listening: listening, _counted: StreamCount::new(request) })
     }
 }
 
 /// Counts an open stream.
-struct Counted(Arc<Ask>);
+struct StreamCount(Arc<HttpRequest>);
 
-impl Counted {
-    fn new(ask: &Arc<Ask>) -> Self {
-        ask.app.metrics.streams.inc();
-        Self(Arc::clone(ask))
+impl StreamCount {
+    fn new(request: &Arc<HttpRequest>) -> Self {
+        request.app.metrics.streams.inc();
+        Self(Arc::clone(request))
     }
 }
 
-impl Drop for Counted {
+impl Drop for StreamCount {
     fn drop(&mut self) {
         self.0.app.metrics.streams.dec();
     }
 }
 
 impl Reader {
-    /// The next words; `None` ends the stream.
+    /// The next piece of the stream; `None` ends it.
     async fn next(&mut self) -> Option<String> {
         if !self.greeted {
             self.greeted = true;
             return Some("retry: 2000\n\n".to_owned());
         }
         loop {
-            if self.ask.app.closes() {
+            if self.request.app.is_shutting_down() {
                 return None;
             }
-            let (text, cursor) = self.look().await?;
+            let (text, cursor) = self.read_events().await?;
             self.cursor = cursor;
             if !text.is_empty() {
-                self.quiet = Duration::ZERO;
+                self.silence = Duration::ZERO;
                 return Some(text);
             }
             self.wait().await;
-            if self.quiet >= HEARTBEAT {
-                self.quiet = Duration::ZERO;
+            if self.silence >= HEARTBEAT {
+                self.silence = Duration::ZERO;
                 return Some(": still here\n\n".to_owned());
             }
         }
     }
 
     async fn wait(&mut self) {
-        let app = Arc::clone(&self.ask.app);
+        let app = Arc::clone(&self.request.app);
         tokio::select! {
-            () = self.rung.notified() => {}
-            () = app.closed.notified() => {}
-            () = tokio::time::sleep(GLANCE) => self.quiet += GLANCE,
+            () = self.notify.notified() => {}
+            () = app.shutdown.notified() => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => self.silence += POLL_INTERVAL,
         }
     }
 
-    /// What came since, and up to which number; `None` if the caller may not look any more.
-    async fn look(&self) -> Option<(String, u64)> {
+    /// The events since the cursor, and the new cursor; `None` if the caller has lost access.
+    async fn read_events(&self) -> Option<(String, u64)> {
         let session = self.open.as_ref()?.session.clone();
-        let (ask, cursor) = (Arc::clone(&self.ask), self.cursor);
-        let look = move || -> Result<(String, u64), Problem> {
-            ask.is_still_in()?;
+        let (request, cursor) = (Arc::clone(&self.request), self.cursor);
+        let read_events = move || -> Result<(String, u64), Problem> {
+            request.recheck_access()?;
             let last = session.last_event()?;
             if cursor > last || last - cursor > BEHIND {
-                return Ok((lost(cursor, last), last));
+                return Ok((lost_event(cursor, last), last));
             }
             if cursor == last {
                 return Ok((String::new(), cursor));
             }
             let rows = session.events(cursor, MOST_EVENTS)?;
             let after = rows.last().map_or(cursor, |row| row.number);
-            Ok((rows.iter().map(|row| told(row, &session)).collect(), after))
+            Ok((rows.iter().map(|row| render_event(row, &session)).collect(), after))
         };
-        self.ask.app.pools.run(&self.ask.whose(), Work::Look, look).await?.ok()
+        self.request
+            .app
+            .pools
+            .run(&self.request.workspace_key(), WorkKind::Look, read_events)
+            .await?
+            .ok()
     }
 }
 
-/// One event on the wire.
-fn on_wire(number: u64, name: &str, data: &Value) -> String {
+/// One event in the format of SSE.
+fn to_wire(number: u64, name: &str, data: &Value) -> String {
     format!("id: {number}\nevent: {name}\ndata: {data}\n\n")
 }
 
-/// The reader is behind by more than is told one by one, or ahead of a history that was put back.
-fn lost(cursor: u64, last: u64) -> String {
+/// The event for a reader that is too far behind, or ahead of a store that was restored from a backup.
+fn lost_event(cursor: u64, last: u64) -> String {
     let data = json!({
         "after": cursor,
         "to": last,
         "message": "events were lost: read GET .../steps, .../questions and .../approvals, the stream goes on from here",
     });
-    on_wire(last, "lost", &data)
+    to_wire(last, "lost", &data)
 }
 
-fn told(row: &EventRow, session: &Session) -> String {
-    let (name, mut data) = described(&row.what);
-    // What is asked is shown to whoever may read the question; an agent reads its own.
+fn render_event(row: &EventRow, session: &Session) -> String {
+    let (name, mut data) = name_and_data(&row.what);
+    // Only callers that may read the question see it; an agent may read its own.
     if let Event::Asked { question, .. } = &row.what
         && let Ok(asked) = session.questions().get(*question)
     {
@@ -191,10 +203,10 @@ fn told(row: &EventRow, session: &Session) -> String {
         data["questions"] = items.filter_map(|item| serde_json::to_value(item).ok()).collect();
     }
     data["at"] = row.at.to_string().into();
-    on_wire(row.number, name, &data)
+    to_wire(row.number, name, &data)
 }
 
-fn described(event: &Event) -> (&'static str, Value) {
+fn name_and_data(event: &Event) -> (&'static str, Value) {
     let question = |chat: &ChatId, question: &yard_core::QuestionId| json!({"chat_id": chat.to_string(), "question_id": question.to_string()});
     match event {
         Event::Step(step) => ("step", step_data(step)),
@@ -231,7 +243,7 @@ fn described(event: &Event) -> (&'static str, Value) {
         ),
         Event::ChangedOutside { paths } => {
             let shown: Vec<String> = paths.iter().map(ToString::to_string).collect();
-            // Without paths, more changed than was counted.
+            // Without paths, more files changed than were counted.
             (
                 "files.changed",
                 json!({"source": "external", "paths": shown, "more": paths.is_empty()}),

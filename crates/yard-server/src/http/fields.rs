@@ -35,13 +35,13 @@ fn add_rows(rows: &mut String, schema: &Value, above: &str) {
     }
 }
 
-/// The words that a value may be, where the schema lists them.
-fn words(property: &Value) -> impl Iterator<Item = &str> {
+/// The values that the schema allows, where it lists them.
+fn allowed_values(property: &Value) -> impl Iterator<Item = &str> {
     property["enum"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
 fn type_of(property: &Value) -> String {
-    let all: Vec<&str> = words(property).collect();
+    let all: Vec<&str> = allowed_values(property).collect();
     if !all.is_empty() {
         return all.join(", ");
     }

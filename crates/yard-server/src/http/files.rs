@@ -9,10 +9,10 @@ use yard_core::op::{
 };
 use yard_core::{FileId, FileKind, VersionId};
 
-use super::ask::Ask;
 use super::paging::{Paging, cut};
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 use super::steps::DIFF_BYTES;
 
 /// What is known of a file.
@@ -41,13 +41,13 @@ pub(super) struct File {
 }
 
 impl File {
-    pub(super) fn of(found: &Whereabouts, ask: &Ask) -> Result<Self, Problem> {
+    pub(super) fn of(found: &Whereabouts, request: &HttpRequest) -> Result<Self, Problem> {
         let own = || found.last_path.name().map_or_else(|| "/".to_owned(), |name| name.to_string());
         Ok(Self {
             id: found.file.to_string(),
             path: found.path.as_ref().map(ToString::to_string),
             last_path: found.last_path.to_string(),
-            display_name: ask.session()?.display_name(found.file)?.unwrap_or_else(own),
+            display_name: request.session()?.display_name(found.file)?.unwrap_or_else(own),
             kind: kind(found.kind),
             file_type: found.file_type.word(),
             size: found.size,
@@ -207,29 +207,30 @@ pub(super) struct Purged {
 }
 
 /// The file that the path names.
-pub(super) fn file_of(ask: &Ask) -> Result<FileId, Problem> {
-    ask.id("file_id", "file")
+pub(super) fn file_of(request: &HttpRequest) -> Result<FileId, Problem> {
+    request.id("file_id", "file")
 }
 
-pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
-    let found = ask.perform(Locate { file: file_of(ask)? })?;
-    Reply::ok(&OneFile { file: File::of(&found, ask)? })
+pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
+    let found = request.perform(Locate { file: file_of(request)? })?;
+    Reply::ok(&OneFile { file: File::of(&found, request)? })
 }
 
-pub(super) fn rename(ask: &Ask) -> Result<Reply, Problem> {
-    let NewName { display_name } = ask.json()?;
-    let found = ask.perform(Locate { file: file_of(ask)? })?;
-    ask.session()?.set_display_name(&ask.call, found.file, display_name.as_deref())?;
-    Reply::ok(&OneFile { file: File::of(&found, ask)? })
+pub(super) fn rename(request: &HttpRequest) -> Result<Reply, Problem> {
+    let NewName { display_name } = request.json()?;
+    let found = request.perform(Locate { file: file_of(request)? })?;
+    request.session()?.set_display_name(&request.call, found.file, display_name.as_deref())?;
+    Reply::ok(&OneFile { file: File::of(&found, request)? })
 }
 
-pub(super) fn versions(ask: &Ask) -> Result<Reply, Problem> {
-    let paging: Paging = ask.query()?;
-    let file = file_of(ask)?;
-    ask.perform(Locate { file })?;
+pub(super) fn versions(request: &HttpRequest) -> Result<Reply, Problem> {
+    let paging: Paging = request.query()?;
+    let file = file_of(request)?;
+    request.perform(Locate { file })?;
     let limit = paging.limit()? + 1;
     let history = History { of: HistoryOf::File(file), limit, before: paging.cursor()? };
-    let (entries, next) = cut(ask.perform(history)?.steps, &paging, |entry| entry.id.to_string());
+    let (entries, next) =
+        cut(request.perform(history)?.steps, &paging, |entry| entry.id.to_string());
     Reply::ok(&Versions { versions: entries.iter().filter_map(line_of).collect(), next })
 }
 
@@ -248,10 +249,10 @@ fn line_of(entry: &HistoryEntry) -> Option<VersionLine> {
     })
 }
 
-pub(super) fn version(ask: &Ask) -> Result<Reply, Problem> {
-    let (version, of) = (ask.id("version_id", "version")?, Some(file_of(ask)?));
-    let shown = ask.perform(ShowVersion { version, of, max_bytes: DIFF_BYTES })?;
-    let (content, content_truncated) = text_of(ask, &shown)?;
+pub(super) fn version(request: &HttpRequest) -> Result<Reply, Problem> {
+    let (version, of) = (request.id("version_id", "version")?, Some(file_of(request)?));
+    let shown = request.perform(ShowVersion { version, of, max_bytes: DIFF_BYTES })?;
+    let (content, content_truncated) = text_of(request, &shown)?;
     Reply::ok(&OneVersion {
         version: Version {
             line: VersionLine {
@@ -277,12 +278,12 @@ pub(super) fn version(ask: &Ask) -> Result<Reply, Problem> {
 }
 
 /// A version's text, as far as one answer holds it, and whether more remains.
-fn text_of(ask: &Ask, shown: &ShownVersion) -> Result<(Option<String>, bool), Problem> {
+fn text_of(request: &HttpRequest, shown: &ShownVersion) -> Result<(Option<String>, bool), Problem> {
     if shown.purged {
         return Ok((None, false));
     }
     let fetch = FetchVersion { version: shown.version, of: None, offset: 0, length: FETCH_BYTES };
-    let fetched = ask.perform(fetch)?;
+    let fetched = request.perform(fetch)?;
     let truncated = (fetched.bytes.len() as u64) < fetched.size;
     let text = match String::from_utf8(fetched.bytes) {
         Ok(text) => Some(text),
@@ -298,31 +299,31 @@ fn text_of(ask: &Ask, shown: &ShownVersion) -> Result<(Option<String>, bool), Pr
     Ok((text, truncated))
 }
 
-pub(super) fn revert(ask: &Ask) -> Result<Reply, Problem> {
-    let Revert { version_id } = ask.json()?;
+pub(super) fn revert(request: &HttpRequest) -> Result<Reply, Problem> {
+    let Revert { version_id } = request.json()?;
     let version: VersionId = version_id
         .parse()
         .map_err(|_| Problem::invalid("version_id", "expected the id of a version of this file"))?;
-    ask.perform(ShowVersion { version, of: Some(file_of(ask)?), max_bytes: 0 })?;
-    Reply::ok(&Back::from(&ask.perform(Restore::Version(version))?))
+    request.perform(ShowVersion { version, of: Some(file_of(request)?), max_bytes: 0 })?;
+    Reply::ok(&Back::from(&request.perform(Restore::Version(version))?))
 }
 
-pub(super) fn trash(ask: &Ask) -> Result<Reply, Problem> {
-    let paging: Paging = ask.query()?;
+pub(super) fn trash(request: &HttpRequest) -> Result<Reply, Problem> {
+    let paging: Paging = request.query()?;
     let (limit, skip) = (paging.limit()?, paging.cursor::<usize>()?.unwrap_or(0));
-    let found = ask.perform(Trash { limit, skip })?;
+    let found = request.perform(Trash { limit, skip })?;
     let next = found.truncated.then(|| (skip + found.entries.len()).to_string());
     Reply::ok(&TrashList { files: found.entries.iter().map(TrashedFile::from).collect(), next })
 }
 
-pub(super) fn restore(ask: &Ask) -> Result<Reply, Problem> {
-    Reply::ok(&Back::from(&ask.perform(Restore::Removed(file_of(ask)?))?))
+pub(super) fn restore(request: &HttpRequest) -> Result<Reply, Problem> {
+    Reply::ok(&Back::from(&request.perform(Restore::Removed(file_of(request)?))?))
 }
 
-pub(super) fn purge(ask: &Ask) -> Result<Reply, Problem> {
-    let gone = ask.perform(Purge { file: file_of(ask)? })?;
+pub(super) fn purge(request: &HttpRequest) -> Result<Reply, Problem> {
+    let gone = request.perform(Purge { file: file_of(request)? })?;
     // What was answered to requests here may hold what is gone.
-    let forgotten = ask.app.house.registry().forget_answers(ask.entered()?.workspace);
+    let forgotten = request.app.house.registry().forget_answers(request.entered()?.workspace);
     forgotten.map_err(|error| {
         tracing::error!(%error, "answers that a purge removes could not be forgotten");
         let why = "the contents are gone, but answers that were kept for retries may still hold \

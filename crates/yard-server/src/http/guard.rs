@@ -1,19 +1,23 @@
-//! Which requests are looked at at all. A page of another site can make a browser call this server, also
-//! under a name that was rebound to its address: Host, Origin and Content-Type are checked on every
-//! route, before anybody is asked who is calling.
+//! Refuses requests that a page of another site may have made a browser send, also under a name that was
+//! rebound to this server's address: Host, Origin and Content-Type are checked on every route, before the
+//! caller is authorized.
 
 use std::net::IpAddr;
 
 use http::header::{CONTENT_TYPE, HOST, HeaderName, ORIGIN};
 use http::{HeaderMap, Method, Uri};
 
-use super::app::Settings;
+use super::app::ServerSettings;
 use super::problem::Problem;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Refuses a request for a host that is not ours, or from a page that is not.
-pub(crate) fn check(settings: &Settings, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+pub(crate) fn check(
+    settings: &ServerSettings,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<(), Problem> {
     let host = host_of(uri, headers)?;
     if !is_our_host(settings, host) {
         return Err(Problem::forbidden(
@@ -33,7 +37,7 @@ pub(crate) fn check(settings: &Settings, uri: &Uri, headers: &HeaderMap) -> Resu
 
 /// The address under which the server was asked for. It is known to be one of its own.
 pub(crate) fn address(
-    settings: &Settings,
+    settings: &ServerSettings,
     uri: &Uri,
     headers: &HeaderMap,
 ) -> Result<String, Problem> {
@@ -92,7 +96,7 @@ fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Result<&'a str, Problem>
 }
 
 /// Loopback names, names that the operator gave, and addresses: a name can be rebound, an address not.
-fn is_our_host(settings: &Settings, host: &str) -> bool {
+fn is_our_host(settings: &ServerSettings, host: &str) -> bool {
     let name = without_port(host);
     let is_port = |rest: &str| {
         rest.strip_prefix(':').is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()))
@@ -114,7 +118,7 @@ fn without_port(host: &str) -> &str {
 }
 
 /// A page of this very host, or one that the operator allowed.
-fn is_our_origin(settings: &Settings, origin: &str, host: &str) -> bool {
+fn is_our_origin(settings: &ServerSettings, origin: &str, host: &str) -> bool {
     let origin = origin.to_ascii_lowercase();
     let own = origin.split_once("://").is_some_and(|(scheme, rest)| {
         matches!(scheme, "http" | "https") && rest.eq_ignore_ascii_case(host)
@@ -126,7 +130,7 @@ fn is_our_origin(settings: &Settings, origin: &str, host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn judged(settings: &Settings, pairs: &[(&str, &str)]) -> Result<(), u16> {
+    fn judged(settings: &ServerSettings, pairs: &[(&str, &str)]) -> Result<(), u16> {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
             let name: HeaderName = name.parse().unwrap();
@@ -137,7 +141,8 @@ mod tests {
 
     #[test]
     fn hosts_that_can_be_rebound_are_refused() {
-        let settings = Settings { hosts: vec!["yard.example".to_owned()], ..Settings::default() };
+        let settings =
+            ServerSettings { hosts: vec!["yard.example".to_owned()], ..ServerSettings::default() };
         for host in
             ["localhost", "LOCALHOST:3000", "127.0.0.1:3000", "[::1]:3000", "yard.example:1"]
         {
@@ -161,7 +166,7 @@ mod tests {
     #[test]
     fn pages_of_other_origins_are_refused() {
         let allowed = "https://app.example".to_owned();
-        let settings = Settings { origins: vec![allowed], ..Settings::default() };
+        let settings = ServerSettings { origins: vec![allowed], ..ServerSettings::default() };
         let from = |origin| judged(&settings, &[("host", "localhost:3000"), ("origin", origin)]);
         assert_eq!(from("http://localhost:3000"), Ok(()));
         assert_eq!(from("https://app.example"), Ok(()));

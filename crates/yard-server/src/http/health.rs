@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 
 /// The server is ready.
 #[derive(Serialize, JsonSchema)]
@@ -18,17 +18,17 @@ pub(super) struct Health {
     commands: &'static str,
 }
 
-pub(super) fn health(ask: &Ask) -> Result<Reply, Problem> {
-    let commands = ask.app.settings.commands.name();
+pub(super) fn health(request: &HttpRequest) -> Result<Reply, Problem> {
+    let commands = request.app.settings.commands.name();
     Reply::ok(&Health { status: "ok", version: env!("CARGO_PKG_VERSION"), commands })
 }
 
-pub(super) fn metrics(ask: &Ask) -> Result<Reply, Problem> {
-    if !ask.peer.is_loopback() && !ask.app.settings.public_metrics {
+pub(super) fn metrics(request: &HttpRequest) -> Result<Reply, Problem> {
+    if !request.peer.is_loopback() && !request.app.settings.public_metrics {
         return Err(Problem::forbidden(
             "metrics are for this machine; its operator can open them (server.public_metrics)",
         ));
     }
     let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok(Reply::text(media, ask.app.metrics.text()))
+    Ok(Reply::text(media, request.app.metrics.text()))
 }

@@ -1,7 +1,7 @@
 //! What the pages for people have in common: one frame, without a script and without anything from
 //! elsewhere, and text that stays text.
 
-/// A page. `body` is markup: whoever makes it has escaped what others said.
+/// A page. `body` is markup: its maker has escaped texts of others.
 pub(super) fn frame(title: &str, body: &str) -> String {
     format!("{HEAD}<title>{}</title>{STYLE}{body}", escaped(title))
 }
@@ -38,7 +38,7 @@ pub(super) fn escaped(text: &str) -> String {
             // What turns the direction of a text around would show another one than there is.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => safe.push('\u{fffd}'),
             '\n' | '\t' => safe.push(char),
-            // Neither may what moves a cursor, or ends a line where nobody sees it: its picture is shown.
+            // Control characters could move the cursor or hide a line: their visible symbols are shown.
             '\u{7f}' => safe.push('\u{2421}'),
             '\0'..='\u{1f}' => safe.push(picture(char)),
             '\u{80}'..='\u{9f}' => safe.push('\u{fffd}'),

@@ -11,11 +11,11 @@ use yard_core::Timestamp;
 use yard_core::hash::ContentHasher;
 use yard_gate::registry::{Claim, Retry};
 
-use super::ask::{Ask, Caller};
 use super::problem::Problem;
 use super::reply::{Content, Reply};
+use super::request::{Caller, HttpRequest};
 use super::route::Handler;
-use crate::pool::Work;
+use crate::pool::WorkKind;
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const LONGEST_KEY: usize = 255;
@@ -25,21 +25,22 @@ const KEPT_MILLIS: i64 = 24 * 3_600_000;
 /// Members of a body that no fingerprint covers.
 const SECRETS: [&str; 3] = ["password", "confirm_password", "refresh_token"];
 
-/// Requests of this process that were begun and not answered.
+/// Requests of this process that have a key and are not answered yet.
 #[derive(Debug, Default)]
-pub(crate) struct UnderWay(Mutex<HashSet<(String, String)>>);
+pub(crate) struct InFlight(Mutex<HashSet<(String, String)>>);
 
-/// What a request is like, once its key is counted in: keeping an answer is a change.
-pub(super) fn work(ask: &Ask, work: Work) -> Work {
-    let kept = work == Work::Look && ask.route.changes() && ask.headers.contains_key(HEADER);
-    if kept { Work::Change } else { work }
+/// The kind of work of a request, with its key counted in: storing an answer is a change.
+pub(super) fn work(request: &HttpRequest, work: WorkKind) -> WorkKind {
+    let kept =
+        work == WorkKind::Look && request.route.changes() && request.headers().contains_key(HEADER);
+    if kept { WorkKind::Change } else { work }
 }
 
 /// Answers a request, once for its key.
-pub(super) fn once(ask: &Ask, handler: Handler) -> Result<Reply, Problem> {
-    let Some(key) = ask.headers.get(HEADER) else { return handler(ask) };
-    if !ask.route.changes() || ask.route.secret {
-        return handler(ask);
+pub(super) fn once(request: &HttpRequest, handler: Handler) -> Result<Reply, Problem> {
+    let Some(key) = request.headers().get(HEADER) else { return handler(request) };
+    if !request.route.changes() || request.route.secret {
+        return handler(request);
     }
     let key = key.to_str().ok().filter(|key| (1..=LONGEST_KEY).contains(&key.len()));
     let key = key.ok_or_else(|| {
@@ -48,23 +49,27 @@ pub(super) fn once(ask: &Ask, handler: Handler) -> Result<Reply, Problem> {
             format!("expected 1 to {LONGEST_KEY} visible characters"),
         )
     })?;
-    let actor = actor(ask);
-    let workspace = match &ask.caller {
+    let actor = actor(request);
+    let workspace = match &request.caller {
         Caller::Inside(entered) => Some(entered.workspace),
-        Caller::Unasked | Caller::Known(_) => None,
+        Caller::Anonymous | Caller::Known(_) => None,
     };
-    let retry = Retry { actor: &actor, key, fingerprint: fingerprint(ask), workspace };
-    let _mark = Mark::of(&ask.app.under_way, &actor, key).ok_or_else(still_running)?;
-    claimed(ask, retry, handler)
+    let retry = Retry { actor: &actor, key, fingerprint: fingerprint(request), workspace };
+    let _mark = InFlightMark::of(&request.app.in_flight, &actor, key).ok_or_else(still_running)?;
+    answer_claimed(request, retry, handler)
 }
 
-fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Problem> {
-    let now = ask.app.house.world().now();
+fn answer_claimed(
+    request: &HttpRequest,
+    retry: Retry<'_>,
+    handler: Handler,
+) -> Result<Reply, Problem> {
+    let now = request.app.house.world().now();
     let forget_before = Timestamp::from_millis(now.as_millis() - KEPT_MILLIS);
-    let registry = ask.app.house.registry();
+    let registry = request.app.house.registry();
     match registry.claim(retry, now, forget_before).map_err(failed)? {
         Claim::Answered { status, body } => {
-            let body = shown_again(ask, body)?;
+            let body = replay(request, body)?;
             let content = if body.is_empty() { Content::Empty } else { Content::Json(body.into()) };
             return Ok(Reply { status, content, cookies: Vec::new() });
         }
@@ -87,9 +92,9 @@ fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Probl
         }
         Claim::New => {}
     }
-    // Of before the answer: what is withheld meanwhile is no part of it.
-    let note = note(ask)?;
-    let result = handler(ask);
+    // Read before the handler runs: the answer shows nothing that is withheld meanwhile.
+    let note = note(request)?;
+    let result = handler(request);
     let reply = match &result {
         Ok(reply) => Some((reply.status, bytes(&reply.content))),
         Err(problem) if is_kept(problem.status) => {
@@ -99,7 +104,9 @@ fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Probl
     };
     // A failure to keep the answer is no reason to hide that it happened.
     let kept = match reply {
-        Some((status, body)) => registry.answer_claim(retry, status, &kept_as(note, &body)),
+        Some((status, body)) => {
+            registry.answer_claim(retry, status, &with_reading_note(note, &body))
+        }
         None => registry.drop_claim(retry),
     };
     if let Err(error) = kept {
@@ -109,33 +116,33 @@ fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Probl
 }
 
 /// What the caller may read in the workspace that it asks, if it asks one.
-fn note(ask: &Ask) -> Result<Option<String>, Problem> {
-    match &ask.caller {
-        Caller::Inside(_) => Ok(Some(ask.session()?.reading_note(&ask.call)?)),
-        Caller::Unasked | Caller::Known(_) => Ok(None),
+fn note(request: &HttpRequest) -> Result<Option<String>, Problem> {
+    match &request.caller {
+        Caller::Inside(_) => Ok(Some(request.session()?.reading_note(&request.call)?)),
+        Caller::Anonymous | Caller::Known(_) => Ok(None),
     }
 }
 
-/// Stands before the note of an answer that is kept: no answer begins with it.
+/// The first byte of a stored answer with a note: no body begins with it.
 const NOTED: u8 = 1;
 
-/// An answer as it is kept: after a line that says what its caller could read.
-fn kept_as(note: Option<String>, body: &[u8]) -> Vec<u8> {
+/// The stored form of an answer: a line that says what its caller could read, and the body.
+fn with_reading_note(note: Option<String>, body: &[u8]) -> Vec<u8> {
     match note {
         Some(note) => [&[NOTED], note.as_bytes(), b"\n", body].concat(),
         None => body.to_vec(),
     }
 }
 
-/// An answer that was kept, if its caller may read now what it could then.
-fn shown_again(ask: &Ask, kept: Vec<u8>) -> Result<Vec<u8>, Problem> {
-    let Caller::Inside(_) = &ask.caller else { return Ok(kept) };
+/// A stored answer, if its caller may still read all that it could read then.
+fn replay(request: &HttpRequest, kept: Vec<u8>) -> Result<Vec<u8>, Problem> {
+    let Caller::Inside(_) = &request.caller else { return Ok(kept) };
     let noted = kept.strip_prefix(&[NOTED]).and_then(|rest| {
         let end = rest.iter().position(|byte| *byte == b'\n')?;
         Some((std::str::from_utf8(&rest[..end]).ok()?, &rest[end + 1..]))
     });
     let (note, body) = noted.unwrap_or(("", kept.as_slice()));
-    if ask.session()?.may_see_kept(&ask.call, note)? {
+    if request.session()?.may_see_kept(&request.call, note)? {
         return Ok(body.to_vec());
     }
     Err(Problem::conflict(
@@ -144,8 +151,8 @@ fn shown_again(ask: &Ask, kept: Vec<u8>) -> Result<Vec<u8>, Problem> {
     ))
 }
 
-/// Whether a failure is what a retry is told, too. After most it is not known whether part of the change
-/// happened, and a retry must not find out by doing it again; only who was not let try may try again.
+/// Whether a retry gets the same failure. After most failures part of the change may have happened, and a retry
+/// must not do it again; only a request that was refused before it began may be tried again.
 fn is_kept(status: u16) -> bool {
     !matches!(status, 429 | 503)
 }
@@ -168,9 +175,9 @@ fn still_running() -> Problem {
 }
 
 /// Keys of different callers never meet.
-fn actor(ask: &Ask) -> String {
-    match &ask.caller {
-        Caller::Unasked => format!("nobody:{}", ask.peer),
+fn actor(request: &HttpRequest) -> String {
+    match &request.caller {
+        Caller::Anonymous => format!("nobody:{}", request.peer),
         Caller::Known(identity) => identity.actor().name(),
         Caller::Inside(entered) => entered.identity.actor().name(),
     }
@@ -178,29 +185,31 @@ fn actor(ask: &Ask) -> String {
 
 /// Of everything that makes it this request, but for passwords and tokens: what is kept of a request must
 /// not tell a guess at one from the right one. For the same reason it is made with a key of this server.
-fn fingerprint(ask: &Ask) -> [u8; 32] {
+fn fingerprint(request: &HttpRequest) -> [u8; 32] {
     let mut hasher = ContentHasher::new();
-    hasher.update(&ask.app.house.secret_for("idempotency fingerprint"));
+    hasher.update(&request.app.house.secret_for("idempotency fingerprint"));
     let mut part = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_be_bytes());
         hasher.update(bytes);
     };
-    part(ask.route.method.as_str().as_bytes());
-    part(ask.route.path.as_bytes());
-    for (name, value) in &ask.params {
+    part(request.route.method.as_str().as_bytes());
+    part(request.route.path.as_bytes());
+    for (name, value) in &request.params {
         part(name.as_bytes());
         part(value.as_bytes());
     }
-    part(ask.query.to_string().as_bytes());
-    match ask.caller {
-        // Only who has no login yet sends a secret as a member of the body; its length tells of it, too.
-        Caller::Unasked => part(&without_secrets(&ask.body.to_compare())),
+    part(request.query.to_string().as_bytes());
+    match request.caller {
+        // Only requests without a login have secrets in their bodies. The length would reveal theirs, too.
+        Caller::Anonymous => part(&without_secrets(&request.body.to_compare())),
         Caller::Known(_) | Caller::Inside(_) => {
             // The bytes of an upload are not known before they came; their number is.
-            let length =
-                ask.headers.get("content-length").map_or(&b""[..], |length| length.as_bytes());
+            let length = request
+                .headers()
+                .get("content-length")
+                .map_or(&b""[..], |length| length.as_bytes());
             part(length);
-            part(&ask.body.to_compare());
+            part(&request.body.to_compare());
         }
     }
     *hasher.finish().as_bytes()
@@ -219,22 +228,22 @@ fn without_secrets(body: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A request that is under way, until this is dropped.
-struct Mark<'a> {
-    all: &'a UnderWay,
+/// Marks a request as in flight until this is dropped.
+struct InFlightMark<'a> {
+    all: &'a InFlight,
     own: (String, String),
 }
 
-impl<'a> Mark<'a> {
-    fn of(all: &'a UnderWay, actor: &str, key: &str) -> Option<Self> {
+impl<'a> InFlightMark<'a> {
+    fn of(all: &'a InFlight, actor: &str, key: &str) -> Option<Self> {
         let own = (actor.to_owned(), key.to_owned());
-        let mut under_way = all.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut in_flight = all.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Only a mark that was made may be dropped: dropping takes the lock.
-        if under_way.insert(own.clone()) { Some(Self { all, own }) } else { None }
+        if in_flight.insert(own.clone()) { Some(Self { all, own }) } else { None }
     }
 }
 
-impl Drop for Mark<'_> {
+impl Drop for InFlightMark<'_> {
     fn drop(&mut self) {
         self.all.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.own);
     }

@@ -6,11 +6,11 @@ use yard_core::ChatId;
 use yard_gate::registry::KeyRow;
 use yard_gate::{FILES_TOOLSET, admin};
 
-use super::ask::Ask;
 use super::members::RoleWord;
 use super::paging::{Paging, cut};
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 
 /// A new key.
 #[derive(Deserialize, JsonSchema)]
@@ -69,10 +69,10 @@ pub(super) struct Keys {
     next: Option<String>,
 }
 
-pub(super) fn add(ask: &Ask) -> Result<Reply, Problem> {
-    let NewKey { name, role, chat_id, toolsets } = ask.json()?;
+pub(super) fn add(request: &HttpRequest) -> Result<Reply, Problem> {
+    let NewKey { name, role, chat_id, toolsets } = request.json()?;
     let toolsets = toolsets.unwrap_or_else(|| vec![FILES_TOOLSET.to_owned()]);
-    let known: Vec<&str> = ask.app.catalog.dialects().map(|dialect| dialect.name).collect();
+    let known: Vec<&str> = request.app.catalog.dialects().map(|dialect| dialect.name).collect();
     if let Some(unknown) = toolsets.iter().find(|name| !known.contains(&name.as_str())) {
         let message = format!("there is no toolset {unknown:?}; known: {}", known.join(", "));
         return Err(Problem::invalid("toolsets", &message));
@@ -80,18 +80,18 @@ pub(super) fn add(ask: &Ask) -> Result<Reply, Problem> {
     let chat = chat_id.map(|id| id.parse::<ChatId>());
     let chat = chat.transpose().map_err(|_| Problem::invalid("chat_id", "expected a chat's id"))?;
     let new = admin::NewKey { name, role: role.into(), chat, toolsets };
-    let made = ask.app.house.add_key(ask.entered()?, &new)?;
+    let made = request.app.house.add_key(request.entered()?, &new)?;
     Reply::created(&SecretKey { about: Key::from(&made.row), key: made.key })
 }
 
-pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
-    let paging: Paging = ask.query()?;
-    let rows = ask.app.house.keys(ask.entered()?, paging.page()?)?;
+pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
+    let paging: Paging = request.query()?;
+    let rows = request.app.house.keys(request.entered()?, paging.page()?)?;
     let (rows, next) = cut(rows, &paging, |row| row.id.to_string());
     Reply::ok(&Keys { keys: rows.iter().map(Key::from).collect(), next })
 }
 
-pub(super) fn revoke(ask: &Ask) -> Result<Reply, Problem> {
-    ask.app.house.revoke_key(ask.entered()?, ask.id("key_id", "key")?)?;
+pub(super) fn revoke(request: &HttpRequest) -> Result<Reply, Problem> {
+    request.app.house.revoke_key(request.entered()?, request.id("key_id", "key")?)?;
     Ok(Reply::empty())
 }

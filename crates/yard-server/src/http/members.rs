@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use yard_core::{Role, UserId};
 use yard_gate::registry::MemberRow;
 
-use super::ask::Ask;
 use super::paging::{Paging, cut};
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 
 /// What somebody may do.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -93,27 +93,27 @@ pub(super) struct Changed {
     role: &'static str,
 }
 
-pub(super) fn add(ask: &Ask) -> Result<Reply, Problem> {
-    let NewMember { email, role } = ask.json()?;
-    let row = ask.app.house.add_member(ask.entered()?, &email, role.into())?;
+pub(super) fn add(request: &HttpRequest) -> Result<Reply, Problem> {
+    let NewMember { email, role } = request.json()?;
+    let row = request.app.house.add_member(request.entered()?, &email, role.into())?;
     Reply::created(&OneMember { member: Member::from(&row) })
 }
 
-pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
-    let paging: Paging = ask.query()?;
-    let rows = ask.app.house.members(ask.entered()?, paging.page()?)?;
+pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
+    let paging: Paging = request.query()?;
+    let rows = request.app.house.members(request.entered()?, paging.page()?)?;
     let (rows, next) = cut(rows, &paging, |row| row.user.to_string());
     Reply::ok(&Members { members: rows.iter().map(Member::from).collect(), next })
 }
 
-pub(super) fn change(ask: &Ask) -> Result<Reply, Problem> {
-    let NewRole { role } = ask.json()?;
-    let (user, role): (UserId, Role) = (ask.id("user_id", "member")?, role.into());
-    ask.app.house.change_role(ask.entered()?, user, role)?;
+pub(super) fn change(request: &HttpRequest) -> Result<Reply, Problem> {
+    let NewRole { role } = request.json()?;
+    let (user, role): (UserId, Role) = (request.id("user_id", "member")?, role.into());
+    request.app.house.change_role(request.entered()?, user, role)?;
     Reply::ok(&Changed { user_id: user.to_string(), role: role.word() })
 }
 
-pub(super) fn remove(ask: &Ask) -> Result<Reply, Problem> {
-    ask.app.house.remove_member(ask.entered()?, ask.id("user_id", "member")?)?;
+pub(super) fn remove(request: &HttpRequest) -> Result<Reply, Problem> {
+    request.app.house.remove_member(request.entered()?, request.id("user_id", "member")?)?;
     Ok(Reply::empty())
 }

@@ -1,12 +1,9 @@
-//! REST over the gate: one table of routes (`routes.rs`), from which the table that finds them, the OpenAPI document
-//! and the tests' list of everything that can be asked are made. `answer.rs` is the one way that every
-//! request takes: checked, known, let in, done, told.
+//! HTTP over the gate: one table of routes (`routes.rs`), from which the router, the OpenAPI document and the
+//! tests' list of routes are made. `answer.rs` is the one way of every request, MCP's included.
 
-mod afterwards;
 mod answer;
 mod app;
 mod approvals;
-mod ask;
 mod auth;
 mod body;
 mod chats;
@@ -17,7 +14,6 @@ mod events;
 mod examples;
 mod fields;
 mod files;
-mod forwarded;
 mod guard;
 mod health;
 mod html;
@@ -27,31 +23,34 @@ mod mcp;
 mod members;
 mod metrics;
 mod openapi;
-mod operation;
 mod page;
 mod paging;
+mod perform;
 mod policy;
 mod problem;
 mod questions;
 mod reply;
+mod request;
+mod response;
 mod route;
+mod route_table;
 mod routes;
 mod steps;
 mod stream;
-mod table;
 mod terminals;
 mod tools;
+mod trusted_proxies;
 mod waiting;
 mod welcome;
 mod workspaces;
 
 pub use answer::REQUEST_SPAN;
-pub use app::{App, ContinueTrace, Settings};
+pub use app::{App, ContinueTrace, ServerSettings};
 pub use examples::laid_out;
-pub use forwarded::{Network, NotANetwork};
 pub use openapi::document;
-pub use route::{Access, Route};
+pub use route::{Route, RouteAccess};
 pub use routes::routes;
+pub use trusted_proxies::{InvalidNetwork, ProxyNetwork};
 
 pub(crate) use answer::{respond, table};
-pub(crate) use table::Table;
+pub(crate) use route_table::RouteTable;

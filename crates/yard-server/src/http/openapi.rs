@@ -4,25 +4,27 @@
 use serde_json::{Map, Value, json};
 use yard_dialects::Catalog;
 
-use super::ask::Ask;
 use super::examples::{self, Example};
 use super::problem::Problem;
 use super::reply::Reply;
-use super::route::{Access, BodyShape, ReplyShape, Route};
+use super::request::HttpRequest;
+use super::route::{BodyShape, ReplyShape, Route, RouteAccess};
 use super::{routes, tools};
 
-pub(super) fn serve(ask: &Ask) -> Result<Reply, Problem> {
-    Ok(Reply::text("application/json", document(&ask.app.catalog).to_string()))
+pub(super) fn serve(request: &HttpRequest) -> Result<Reply, Problem> {
+    Ok(Reply::text("application/json", document(&request.app.catalog).to_string()))
 }
 
-pub(super) fn page(ask: &Ask) -> Result<Reply, Problem> {
-    Ok(Reply::page(200, super::page::render(&ask.app.catalog)))
+pub(super) fn page(request: &HttpRequest) -> Result<Reply, Problem> {
+    Ok(Reply::page(200, super::page::render(&request.app.catalog)))
 }
 
 /// The document.
 pub fn document(catalog: &Catalog) -> Value {
     let mut paths = Map::new();
-    for route in routes(catalog).into_iter().filter(|route| !route.is_page()) {
+    for route in
+        routes(catalog).into_iter().filter(|route| !route.is_page() && !route.is_protocol())
+    {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method.as_str().to_lowercase()] = operation(&route);
     }
@@ -54,7 +56,7 @@ fn operation(route: &Route) -> Value {
     let mut operation = json!({
         "operationId": operation_id(route),
         "summary": route.about,
-        "description": route.access.who(),
+        "description": route.access.describe(),
         "tags": [route.tag()],
         "parameters": parameters(route),
         "responses": {
@@ -65,7 +67,7 @@ fn operation(route: &Route) -> Value {
             },
         },
     });
-    if route.access == Access::Anyone {
+    if route.access == RouteAccess::Anyone {
         operation["security"] = json!([]);
     } else {
         operation["security"] = json!([{"token": []}, {"cookie": []}]);
@@ -94,7 +96,7 @@ fn operation(route: &Route) -> Value {
             let content = json!({"application/octet-stream": {"schema": {}}});
             operation["requestBody"] = json!({"required": true, "content": content});
         }
-        (None, BodyShape::None | BodyShape::Form) => {}
+        (None, BodyShape::None | BodyShape::Form | BodyShape::Message) => {}
     }
     show_examples(&mut operation, examples::of(route));
     operation
@@ -165,6 +167,7 @@ fn success(route: &Route) -> Value {
         ReplyShape::Text(media) => {
             json!({"description": "Done.", "content": {*media: {"schema": {}}}})
         }
+        ReplyShape::Protocol => json!({"description": "What the protocol answers."}),
         ReplyShape::Bytes => {
             json!({"description": "The bytes.", "content": {"application/octet-stream": {"schema": {}}}})
         }

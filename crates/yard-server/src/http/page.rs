@@ -9,11 +9,11 @@ use yard_dialects::{Catalog, Dialect};
 use super::examples::{self, Example, laid_out};
 use super::fields::{self, marked_up};
 use super::html::{escaped, frame};
-use super::route::{Access, BodyShape, ReplyShape, Route};
+use super::route::{BodyShape, ReplyShape, Route, RouteAccess};
 use super::{routes, tools};
 
 /// The parts of the page, by the tags of their routes.
-const PARTS: [(&str, &str, &str); 15] = [
+const PARTS: [(&str, &str, &str); 16] = [
     ("server", "Server", "What it is, how it does, and these documents."),
     (
         "auth",
@@ -53,6 +53,13 @@ const PARTS: [(&str, &str, &str); 15] = [
         "Pages on which people decide",
         "An agent's client is given their addresses. They are HTML.",
     ),
+    (
+        "mcp",
+        "MCP",
+        "MCP clients connect to <code>/mcp/ID</code>, the address of a workspace, with an agent's key as \
+         <code>Authorization: Bearer</code>. <code>?toolset=NAME</code> chooses the toolset; without it, it is \
+         <code>filesystem</code>.",
+    ),
 ];
 
 const INTRODUCTION: &str = "<h1>Toolyard API</h1>\
@@ -66,10 +73,6 @@ change with a header <code>Idempotency-Key</code>, and a retry with the same key
 <code>$ID</code> the id of a workspace; <a href=\"/\">First steps</a> sets all three. The same as a document for programs: \
 <a href=\"/openapi.json\">/openapi.json</a>.</p>";
 
-const ABOUT_MCP: &str = "<p>MCP clients connect to <code>/mcp/ID</code>, the address of a workspace, with an agent's key as \
-<code>Authorization: Bearer</code>. <code>?toolset=NAME</code> chooses the toolset; without it, it is \
-<code>filesystem</code>.</p>";
-
 /// The page.
 pub(super) fn render(catalog: &Catalog) -> String {
     let routes = routes(catalog);
@@ -78,17 +81,13 @@ pub(super) fn render(catalog: &Catalog) -> String {
     for (tag, title, _) in PARTS {
         add(&mut page, format_args!("<a href=\"#{tag}\">{title}</a> "));
     }
-    page.push_str("<a href=\"#mcp\">MCP</a></nav>");
+    page.push_str("</nav>");
     for (tag, title, about) in PARTS {
         add(&mut page, format_args!("<h2 id=\"{tag}\">{title}</h2><p>{about}</p>"));
         for route in routes.iter().filter(|route| route.tag() == tag) {
             describe(&mut page, route, catalog);
         }
     }
-    add(&mut page, format_args!("<h2 id=\"mcp\">MCP</h2>{ABOUT_MCP}"));
-    page.push_str("<details><summary>A call of a tool</summary>");
-    show(&mut page, examples::named(examples::MCP), Access::Caller);
-    page.push_str("</details>");
     frame("Toolyard API", &page)
 }
 
@@ -106,7 +105,7 @@ fn describe(page: &mut String, route: &Route, catalog: &Catalog) {
              <span>{}</span></summary><p>{}</p>",
             escaped(path),
             escaped(about),
-            route.access.who()
+            route.access.describe()
         ),
     );
     if let Some(query) = &route.query {
@@ -166,7 +165,7 @@ fn toolset(page: &mut String, catalog: &Catalog, dialect: &Dialect) {
 }
 
 /// The commands that send some examples, each with its answer.
-fn show(page: &mut String, examples: &[Example], access: Access) {
+fn show(page: &mut String, examples: &[Example], access: RouteAccess) {
     for example in examples {
         let title = example.title.as_deref().unwrap_or("Example");
         add(
@@ -191,7 +190,7 @@ fn show(page: &mut String, examples: &[Example], access: Access) {
 mod tests {
     use super::*;
 
-    /// As much as the page may grow to without somebody who looks at it.
+    /// The largest size of the page: when it grows beyond this, shorten it or raise this on purpose.
     const MOST_BYTES: usize = 256 << 10;
 
     #[test]

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use yard_gate::Settings;
 
-use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 
 /// What shall hold from now on; what is left out stays.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct NewPolicy {
     /// `open`, `guarded` or `strict`: what holds where no rule says otherwise.
     preset: Option<String>,
-    /// Rules, each with `then` (`allow`, `ask` or `deny`) and any of `effect`, `path` or
+    /// Rules, each with `then` (`allow`, `request` or `deny`) and any of `effect`, `path` or
     /// `host`, `tool` and `why`.
     rules: Option<Vec<Value>>,
     /// What persons allowed for every chat: sent back without some of them, those are forgotten.
@@ -60,12 +60,12 @@ impl From<Settings> for PolicyShown {
     }
 }
 
-pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
-    Reply::ok(&PolicyShown::from(ask.session()?.settings()?))
+pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
+    Reply::ok(&PolicyShown::from(request.session()?.settings()?))
 }
 
-pub(super) fn set(ask: &Ask) -> Result<Reply, Problem> {
-    let NewPolicy { preset, rules, saved } = ask.json()?;
+pub(super) fn set(request: &HttpRequest) -> Result<Reply, Problem> {
+    let NewPolicy { preset, rules, saved } = request.json()?;
     let mut wanted = Map::new();
     let mut want = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -75,5 +75,5 @@ pub(super) fn set(ask: &Ask) -> Result<Reply, Problem> {
     want("preset", preset.map(Value::String));
     want("rules", rules.map(Value::Array));
     want("saved", saved.map(Value::Array));
-    Reply::ok(&PolicyShown::from(ask.session()?.change_settings(&ask.call, &wanted)?))
+    Reply::ok(&PolicyShown::from(request.session()?.change_settings(&request.call, &wanted)?))
 }

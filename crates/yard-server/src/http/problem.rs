@@ -5,7 +5,7 @@ use yard_core::{Fault, FaultCode};
 use yard_dialects::{Answer, Fields, Stop, failure_words, workspace};
 use yard_gate::admin::Refusal;
 
-use crate::pool::TooMany;
+use crate::pool::Overloaded;
 
 /// A failure with its HTTP status.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +14,7 @@ pub(crate) struct Problem {
     pub(crate) body: Value,
     /// After how many seconds it is worth trying again.
     pub(crate) retry_after: Option<u32>,
-    /// How many bytes there are, for who asked for others.
+    /// The size of the file, where the client asked for bytes outside of it.
     pub(crate) size: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ impl Problem {
     }
 
     /// All that it says, for a page.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         failure_words(&self.body["error"], &self.body["fields"])
     }
 
@@ -95,8 +95,8 @@ impl From<Fault> for Problem {
     }
 }
 
-impl From<TooMany> for Problem {
-    fn from(TooMany(seconds): TooMany) -> Self {
+impl From<Overloaded> for Problem {
+    fn from(Overloaded(seconds): Overloaded) -> Self {
         let message = format!(
             "this workspace has as much under way as it may, and much more waits; try again in {seconds} s"
         );

@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 use yard_core::ChatId;
 use yard_gate::{MOST_ROWS, Question, QuestionFilter, Via};
 
-use super::ask::Ask;
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 
 /// Whether a question waits.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -116,8 +116,8 @@ pub(super) struct QuestionList {
     next: Option<String>,
 }
 
-pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
-    let Which { status, chat_id, limit, cursor } = ask.query()?;
+pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
+    let Which { status, chat_id, limit, cursor } = request.query()?;
     let paging = Paging { limit, cursor };
     let chat = chat_id.map(|id| id.parse::<ChatId>()).transpose();
     let filter = QuestionFilter {
@@ -125,25 +125,25 @@ pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
         asked_by: None,
         chat: chat.map_err(|_| Problem::invalid("chat_id", "expected a chat's id"))?,
     };
-    let session = ask.session()?;
+    let session = request.session()?;
     let limit = paging.limit()?.min(MOST_ROWS);
     let page = session.questions().list(filter, paging.cursor()?, limit)?;
     let next = page.rows.last().filter(|_| page.truncated).map(|row| row.id.to_string());
     Reply::ok(&QuestionList { questions: page.rows.iter().map(QuestionRow::from).collect(), next })
 }
 
-pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
-    let question = ask.session()?.questions().get(ask.id("question_id", "question")?)?;
+pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
+    let question = request.session()?.questions().get(request.id("question_id", "question")?)?;
     Reply::ok(&OneQuestion::from(&question))
 }
 
-pub(super) fn answer(ask: &Ask) -> Result<Reply, Problem> {
-    let NewAnswer { answers, via } = ask.json()?;
+pub(super) fn answer(request: &HttpRequest) -> Result<Reply, Problem> {
+    let NewAnswer { answers, via } = request.json()?;
     let via = match via {
         ViaWord::Button => Via::Button,
         ViaWord::Text => Via::Text,
     };
-    let id = ask.id("question_id", "question")?;
-    let question = ask.session()?.questions().answer(&ask.call, id, &answers, via)?;
+    let id = request.id("question_id", "question")?;
+    let question = request.session()?.questions().answer(&request.call, id, &answers, via)?;
     Reply::ok(&OneQuestion::from(&question))
 }

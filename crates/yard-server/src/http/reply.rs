@@ -4,14 +4,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::Response;
 use serde::Serialize;
 use serde_json::Value;
 use yard_dialects::Json;
 
-use super::ask::Ask;
 use super::cookie::Cookie;
 use super::problem::Problem;
-use super::waiting::Waiting;
+use super::request::HttpRequest;
+use super::stream::Body;
+use super::waiting::PendingCall;
+use crate::mcp::McpCaller;
 
 /// An answer.
 pub(crate) struct Reply {
@@ -37,7 +40,11 @@ pub(crate) enum Content {
     /// Nothing here: the browser goes to this path.
     SeeOther(String),
     /// JSON as it stands, unless a person speaks in time.
-    Waiting(Bytes, Box<Waiting>),
+    Waiting(Bytes, Box<PendingCall>),
+    /// Nothing yet: the request goes on to the MCP server, in the name of this caller.
+    Mcp(Box<McpCaller>),
+    /// A response that another protocol made.
+    Response(Box<Response<Body>>),
 }
 
 /// Bytes of a file.
@@ -53,7 +60,7 @@ pub(crate) struct Raw {
 }
 
 /// Reads some bytes from an offset on, at least one.
-pub(crate) type Piece = Arc<dyn Fn(&Ask, u64) -> Result<Vec<u8>, Problem> + Send + Sync>;
+pub(crate) type Piece = Arc<dyn Fn(&HttpRequest, u64) -> Result<Vec<u8>, Problem> + Send + Sync>;
 
 impl Reply {
     fn new(status: u16, content: Content) -> Self {
@@ -107,6 +114,16 @@ impl Reply {
     /// Bytes of a file.
     pub(crate) fn raw(status: u16, raw: Raw) -> Self {
         Self::new(status, Content::Raw(raw))
+    }
+
+    /// A request that goes on to the MCP server.
+    pub(crate) fn mcp(caller: McpCaller) -> Self {
+        Self::new(200, Content::Mcp(Box::new(caller)))
+    }
+
+    /// A response that another protocol made.
+    pub(crate) fn response(response: Response<Body>) -> Self {
+        Self::new(response.status().as_u16(), Content::Response(Box::new(response)))
     }
 
     /// The same, setting cookies.

@@ -1,4 +1,4 @@
-//! One row of the table of routes: what is asked, who may ask, what goes in and what comes out.
+//! One row of the table of routes: method and path, who has access, what goes in and what comes out.
 
 use http::Method;
 use schemars::JsonSchema;
@@ -6,29 +6,29 @@ use serde_json::Value;
 use yard_core::Role;
 use yard_dialects::form::{self, Form};
 
-use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::Reply;
-use crate::pool::Work;
+use super::request::HttpRequest;
+use crate::pool::WorkKind;
 
-/// Who may ask.
+/// Who may use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum RouteAccess {
     /// Anybody.
     Anyone,
     /// A person who logged in, or an agent with a key.
     Caller,
     /// A person who logged in.
     Person,
-    /// Who is at least this in the workspace that the path names, person or agent.
+    /// A person or agent with at least this role in the workspace that the path names.
     Inside(Role),
-    /// A person who is at least this there: no agent's key ever.
+    /// A person with at least this role there; never an agent's key.
     PersonInside(Role),
 }
 
-impl Access {
-    /// In words, for the documents.
-    pub(super) fn who(self) -> String {
+impl RouteAccess {
+    /// A sentence for the documents.
+    pub(super) fn describe(self) -> String {
         match self {
             Self::Anyone => "For anybody.".to_owned(),
             Self::Caller => "For people and agents.".to_owned(),
@@ -54,6 +54,8 @@ pub enum BodyShape {
     Bytes,
     /// What a form of a page sends.
     Form,
+    /// A message of another protocol, which parses it itself.
+    Message,
 }
 
 /// What an answer is made of.
@@ -69,9 +71,11 @@ pub enum ReplyShape {
     Bytes,
     /// A page for a person. Its refusals are pages too, and the documents for programs leave it out.
     Page,
+    /// What another protocol answers. The documents of that protocol describe it.
+    Protocol,
 }
 
-pub(super) type Handler = fn(&Ask) -> Result<Reply, Problem>;
+pub(super) type Handler = fn(&HttpRequest) -> Result<Reply, Problem>;
 
 /// One route.
 #[derive(Clone, Debug)]
@@ -82,8 +86,8 @@ pub struct Route {
     pub path: &'static str,
     /// What it does, in one sentence.
     pub about: &'static str,
-    /// Who may ask.
-    pub access: Access,
+    /// Who may use it.
+    pub access: RouteAccess,
     /// The form of the query, an object.
     pub query: Option<Form>,
     /// The body.
@@ -98,7 +102,7 @@ pub struct Route {
     pub secret: bool,
     /// Most bytes of its body.
     pub most_bytes: u64,
-    pub(super) work: Work,
+    pub(super) work: WorkKind,
     pub(super) handler: Handler,
 }
 
@@ -108,7 +112,7 @@ impl Route {
             method,
             path,
             about: "",
-            access: Access::Anyone,
+            access: RouteAccess::Anyone,
             query: None,
             body: BodyShape::None,
             shown_body: None,
@@ -116,7 +120,7 @@ impl Route {
             reply: ReplyShape::Empty,
             secret: false,
             most_bytes: 1 << 20,
-            work: Work::Look,
+            work: WorkKind::Look,
             handler,
         }
     }
@@ -126,30 +130,30 @@ impl Route {
     }
 
     pub(super) fn post(path: &'static str, handler: Handler) -> Self {
-        Self::new(Method::POST, path, handler).doing(Work::Change)
+        Self::new(Method::POST, path, handler).doing(WorkKind::Change)
     }
 
     pub(super) fn put(path: &'static str, handler: Handler) -> Self {
-        Self::new(Method::PUT, path, handler).doing(Work::Change)
+        Self::new(Method::PUT, path, handler).doing(WorkKind::Change)
     }
 
     pub(super) fn patch(path: &'static str, handler: Handler) -> Self {
-        Self::new(Method::PATCH, path, handler).doing(Work::Change)
+        Self::new(Method::PATCH, path, handler).doing(WorkKind::Change)
     }
 
     pub(super) fn delete(path: &'static str, handler: Handler) -> Self {
-        Self { status: 204, ..Self::new(Method::DELETE, path, handler).doing(Work::Change) }
+        Self { status: 204, ..Self::new(Method::DELETE, path, handler).doing(WorkKind::Change) }
     }
 
     pub(super) fn about(self, about: &'static str) -> Self {
         Self { about, ..self }
     }
 
-    pub(super) fn access(self, access: Access) -> Self {
+    pub(super) fn access(self, access: RouteAccess) -> Self {
         Self { access, ..self }
     }
 
-    pub(super) fn doing(self, work: Work) -> Self {
+    pub(super) fn doing(self, work: WorkKind) -> Self {
         Self { work, ..self }
     }
 
@@ -190,6 +194,17 @@ impl Route {
         Self { body: BodyShape::Form, ..self }.secret().at_most(64 << 10)
     }
 
+    /// Carries messages of another protocol, which are never kept for a retry.
+    pub(super) fn protocol(self) -> Self {
+        let route = self.doing(WorkKind::Look).secret();
+        Self { body: BodyShape::Message, reply: ReplyShape::Protocol, ..route }
+    }
+
+    /// Whether it carries another protocol.
+    pub fn is_protocol(&self) -> bool {
+        matches!(self.reply, ReplyShape::Protocol)
+    }
+
     /// Whether it is for people who look at a page.
     pub fn is_page(&self) -> bool {
         matches!(self.reply, ReplyShape::Page)
@@ -208,10 +223,14 @@ impl Route {
         Self { secret: true, ..self }
     }
 
-    /// What it is about: the word under which the documents list it.
+    /// The part of the documents that lists it.
     pub fn tag(&self) -> &'static str {
         let Some(path) = self.path.strip_prefix("/api/v1/") else {
-            return if self.path.starts_with("/decide/") { "decide" } else { "server" };
+            return match self.path.split('/').nth(1) {
+                Some("decide") => "decide",
+                Some("mcp") => "mcp",
+                _ => "server",
+            };
         };
         let path = path.strip_prefix("workspaces/{id}/").unwrap_or(path);
         path.split('/').next().unwrap_or(path)

@@ -4,39 +4,59 @@ use yard_core::Role;
 use yard_dialects::Catalog;
 
 use super::paging::Paging;
-use super::route::{Access, Route};
+use super::route::{Route, RouteAccess};
 use super::{
-    approvals, auth, chats, content, decide, events, files, health, keys, members, openapi, policy,
-    questions, steps, terminals, tools, welcome, workspaces,
+    approvals, auth, chats, content, decide, events, files, health, keys, mcp, members, openapi,
+    policy, questions, steps, terminals, tools, welcome, workspaces,
 };
-use crate::pool::Work;
+use crate::pool::WorkKind;
 
 /// A person who manages a workspace.
-const OWNER: Access = Access::PersonInside(Role::Owner);
-const VIEWER: Access = Access::Inside(Role::Viewer);
-const MEMBER: Access = Access::Inside(Role::Member);
+const OWNER: RouteAccess = RouteAccess::PersonInside(Role::Owner);
+const VIEWER: RouteAccess = RouteAccess::Inside(Role::Viewer);
+const MEMBER: RouteAccess = RouteAccess::Inside(Role::Member);
 /// A person who takes part.
-const PERSON: Access = Access::PersonInside(Role::Member);
+const PERSON: RouteAccess = RouteAccess::PersonInside(Role::Member);
 
 /// Every route.
 pub fn routes(catalog: &Catalog) -> Vec<Route> {
-    let mut all = about_the_server();
-    all.extend(people());
-    all.extend(rooms());
-    all.extend(calls(catalog));
-    all.extend(things());
-    all.extend(past());
-    all.extend(talk());
-    all.extend(pages());
+    let mut all = server_routes();
+    all.extend(account_routes());
+    all.extend(workspace_routes());
+    all.extend(tool_routes(catalog));
+    all.extend(file_routes());
+    all.extend(step_routes());
+    all.extend(conversation_routes());
+    all.extend(page_routes());
+    all.extend(mcp_routes());
     all
 }
 
+/// MCP, for the clients that agents run in.
+fn mcp_routes() -> Vec<Route> {
+    vec![
+        Route::post(mcp::PATH, mcp::open)
+            .about("Takes a message of MCP, such as a call of a tool")
+            .access(VIEWER)
+            .at_most(mcp::MOST_BYTES)
+            .protocol(),
+        Route::get(mcp::PATH, mcp::open)
+            .about("Streams what the server sends in a session (revision 2025-11-25 and before)")
+            .access(VIEWER)
+            .protocol(),
+        Route::delete(mcp::PATH, mcp::open)
+            .about("Ends a session (revision 2025-11-25 and before)")
+            .access(VIEWER)
+            .protocol(),
+    ]
+}
+
 /// Where a person decides what an agent's client cannot ask them itself.
-fn pages() -> Vec<Route> {
+fn page_routes() -> Vec<Route> {
     vec![
         Route::post("/decide/login", decide::login)
             .about("Logs in and leads back to the page")
-            .doing(Work::Password)
+            .doing(WorkKind::Password)
             .form()
             .page(),
         Route::get("/decide/{id}/approvals/{approval_id}", decide::approval)
@@ -61,7 +81,7 @@ fn pages() -> Vec<Route> {
     ]
 }
 
-fn about_the_server() -> Vec<Route> {
+fn server_routes() -> Vec<Route> {
     vec![
         Route::get("/", welcome::page)
             .about("What this is, what to type and where the documents are, for people")
@@ -81,16 +101,16 @@ fn about_the_server() -> Vec<Route> {
     ]
 }
 
-fn people() -> Vec<Route> {
+fn account_routes() -> Vec<Route> {
     vec![
         Route::post("/api/v1/auth/register", auth::register)
             .about("Makes an account")
-            .doing(Work::Password)
+            .doing(WorkKind::Password)
             .body::<auth::Register>()
             .replies::<auth::OneUser>(201),
         Route::post("/api/v1/auth/login", auth::login)
             .about("Logs in: an access token for minutes, a refresh token for days")
-            .doing(Work::Password)
+            .doing(WorkKind::Password)
             .secret()
             .body::<auth::Login>()
             .replies::<auth::Session>(200),
@@ -104,21 +124,21 @@ fn people() -> Vec<Route> {
             .optional_body::<auth::Refresh>(),
         Route::get("/api/v1/auth/me", auth::me)
             .about("Who is calling")
-            .access(Access::Person)
+            .access(RouteAccess::Person)
             .replies::<auth::OneUser>(200),
     ]
 }
 
-fn rooms() -> Vec<Route> {
+fn workspace_routes() -> Vec<Route> {
     vec![
         Route::post("/api/v1/workspaces", workspaces::create)
             .about("Makes a workspace that the caller owns")
-            .access(Access::Person)
+            .access(RouteAccess::Person)
             .body::<workspaces::NewWorkspace>()
             .replies::<workspaces::OneWorkspace>(201),
         Route::get("/api/v1/workspaces", workspaces::list)
             .about("The caller's workspaces")
-            .access(Access::Caller)
+            .access(RouteAccess::Caller)
             .query::<Paging>()
             .replies::<workspaces::Workspaces>(200),
         Route::get("/api/v1/workspaces/{id}", workspaces::read)
@@ -168,7 +188,7 @@ fn rooms() -> Vec<Route> {
     ]
 }
 
-fn calls(catalog: &Catalog) -> Vec<Route> {
+fn tool_routes(catalog: &Catalog) -> Vec<Route> {
     vec![
         tools::route(catalog),
         Route::get(tools::PATH, tools::definitions)
@@ -179,7 +199,7 @@ fn calls(catalog: &Catalog) -> Vec<Route> {
     ]
 }
 
-fn things() -> Vec<Route> {
+fn file_routes() -> Vec<Route> {
     vec![
         Route { status: 201, ..Route::post("/api/v1/workspaces/{id}/files", content::create) }
             .about("Uploads a new file, of any type and size")
@@ -242,7 +262,7 @@ fn things() -> Vec<Route> {
     ]
 }
 
-fn past() -> Vec<Route> {
+fn step_routes() -> Vec<Route> {
     vec![
         Route::get("/api/v1/workspaces/{id}/steps", steps::list)
             .about("Every change, newest first")
@@ -260,7 +280,7 @@ fn past() -> Vec<Route> {
     ]
 }
 
-fn talk() -> Vec<Route> {
+fn conversation_routes() -> Vec<Route> {
     vec![
         Route::post("/api/v1/workspaces/{id}/chats", chats::create)
             .about("Makes a chat: an agent's run, with its mode and its transcript")
@@ -339,7 +359,7 @@ fn talk() -> Vec<Route> {
             .replies::<approvals::OneApproval>(200),
         Route::get("/api/v1/workspaces/{id}/policy", policy::read)
             .about("What may happen without a person")
-            .access(Access::PersonInside(Role::Viewer))
+            .access(RouteAccess::PersonInside(Role::Viewer))
             .replies::<policy::PolicyShown>(200),
         Route::put("/api/v1/workspaces/{id}/policy", policy::set)
             .about("Sets what may happen without a person; rules that do not parse are refused whole")

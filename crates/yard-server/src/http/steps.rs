@@ -6,11 +6,11 @@ use serde::Serialize;
 use yard_core::ContentHash;
 use yard_core::op::{History, HistoryOf, Show, ShownChange, Undo};
 
-use super::ask::Ask;
-use super::operation::StepLine;
 use super::paging::{Paging, cut};
+use super::perform::StepLine;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 
 /// Bytes of diff in one answer.
 pub(super) const DIFF_BYTES: u64 = 256 << 10;
@@ -85,25 +85,25 @@ pub(super) struct Undone {
     left: Vec<String>,
 }
 
-pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
-    let paging: Paging = ask.query()?;
+pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
+    let paging: Paging = request.query()?;
     let history =
         History { of: HistoryOf::Workspace, limit: paging.limit()? + 1, before: paging.cursor()? };
-    let found = ask.perform(history)?.steps;
+    let found = request.perform(history)?.steps;
     let (steps, next) = cut(found, &paging, |step| step.id.to_string());
     Reply::ok(&Steps { steps: steps.iter().map(StepLine::from).collect(), next })
 }
 
-pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
-    let step = ask.id("step_id", "step")?;
-    let shown = ask.perform(Show { step, max_bytes: DIFF_BYTES })?;
+pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
+    let step = request.id("step_id", "step")?;
+    let shown = request.perform(Show { step, max_bytes: DIFF_BYTES })?;
     let changes = shown.changes.iter().map(Change::from).collect();
     let step = Step { line: StepLine::from(&shown.step), changes, truncated: shown.truncated };
     Reply::ok(&OneStep { step })
 }
 
-pub(super) fn undo(ask: &Ask) -> Result<Reply, Problem> {
-    let done = ask.perform(Undo { step: ask.id("step_id", "step")? })?;
+pub(super) fn undo(request: &HttpRequest) -> Result<Reply, Problem> {
+    let done = request.perform(Undo { step: request.id("step_id", "step")? })?;
     Reply::ok(&Undone {
         step_id: done.step.to_string(),
         undoes: done.undoes.to_string(),

@@ -1,5 +1,4 @@
-//! Bodies: answers that are there already, and those that are never held whole, a file's bytes on their
-//! way out and an upload's on their way in.
+//! Bodies of answers, whole or streamed, and the bodies of uploads, which are streamed to their handlers.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,21 +12,21 @@ use hyper::body::{Frame, Incoming};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::answer::StopWhenDropped;
-use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::Raw;
-use crate::pool::Work;
+use super::request::HttpRequest;
+use super::response::CancelOnDrop;
+use crate::pool::WorkKind;
 
-/// Pieces of an upload that wait to be written; then its sender waits.
-const WAITING: usize = 8;
+/// Pieces of an upload that wait to be written; then the client has to wait.
+const UPLOAD_QUEUE: usize = 8;
 /// How long a sender may pause.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_secs(60);
 
-/// A body on its way out: all of it, or pieces as they come.
+/// The body of an answer: whole, or in pieces as they come.
 pub(crate) type Body = Either<Full<Bytes>, UnsyncBoxBody<Bytes, io::Error>>;
 
-/// A body that is there already.
+/// A whole body.
 pub(super) fn whole(bytes: impl Into<Bytes>) -> Body {
     Either::Left(Full::new(bytes.into()))
 }
@@ -40,17 +39,18 @@ pub(super) fn pieces(
 }
 
 /// The bytes of `raw`, read piece by piece as the client takes them.
-pub(super) fn outgoing(ask: Arc<Ask>, raw: Raw, stop: StopWhenDropped) -> Body {
+pub(super) fn outgoing(request: Arc<HttpRequest>, raw: Raw, stop: CancelOnDrop) -> Body {
     let Raw { range, next, .. } = raw;
     let Some(next) = next.filter(|_| !range.is_empty()) else { return whole(Bytes::new()) };
     pieces(stream::unfold((range.start, stop), move |(offset, stop)| {
-        let (ask, next, end) = (Arc::clone(&ask), Arc::clone(&next), range.end);
+        let (request, next, end) = (Arc::clone(&request), Arc::clone(&next), range.end);
         async move {
             if offset >= end {
                 return None;
             }
-            let (app, whose) = (Arc::clone(&ask.app), ask.whose());
-            let piece = app.pools.run(&whose, Work::Look, move || next(&ask, offset)).await;
+            let (app, workspace_key) = (Arc::clone(&request.app), request.workspace_key());
+            let piece =
+                app.pools.run(&workspace_key, WorkKind::Look, move || next(&request, offset)).await;
             match piece {
                 Some(Ok(bytes)) if !bytes.is_empty() => {
                     let after = offset + bytes.len() as u64;
@@ -63,12 +63,12 @@ pub(super) fn outgoing(ask: Arc<Ask>, raw: Raw, stop: StopWhenDropped) -> Body {
     }))
 }
 
-/// The pieces of a body, for a handler that takes them on its own thread.
+/// The pieces of an upload, for a handler that reads them on its own thread.
 #[derive(Default)]
 pub(crate) struct Chunks(Mutex<Option<mpsc::Receiver<Result<Bytes, Problem>>>>);
 
 impl Chunks {
-    /// Hands every piece to `take`.
+    /// Calls `take` with every piece.
     pub(super) fn each(
         &self,
         mut take: impl FnMut(&[u8]) -> Result<(), Problem>,
@@ -82,15 +82,15 @@ impl Chunks {
     }
 }
 
-/// A way for the pieces of a body to a handler, and what sends them there.
+/// A channel for the pieces of an upload, and the future that sends them.
 pub(super) fn incoming(body: &mut Incoming) -> (Chunks, impl Future<Output = ()>) {
-    let (sender, receiver) = mpsc::channel(WAITING);
+    let (sender, receiver) = mpsc::channel(UPLOAD_QUEUE);
     (Chunks(Mutex::new(Some(receiver))), pump(body, sender))
 }
 
 async fn pump(body: &mut Incoming, sender: mpsc::Sender<Result<Bytes, Problem>>) {
     loop {
-        let piece = match timeout(PATIENCE, body.frame()).await {
+        let piece = match timeout(PAUSE, body.frame()).await {
             Ok(None) => return,
             Ok(Some(Ok(frame))) => match frame.into_data() {
                 Ok(data) => Ok(data),
@@ -102,7 +102,7 @@ async fn pump(body: &mut Incoming, sender: mpsc::Sender<Result<Bytes, Problem>>)
             Err(_) => Err(Problem::new(408, "TIMEOUT", "the body took too long to arrive")),
         };
         let ends = piece.is_err();
-        // A handler that has heard enough hangs up.
+        // A handler that needs no more has dropped the receiver.
         if sender.send(piece).await.is_err() || ends {
             return;
         }

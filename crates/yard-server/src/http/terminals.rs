@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use yard_gate::{Listed, Screen};
 
-use super::ask::Ask;
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 
 /// Most that one answer lists.
 const MOST: usize = 200;
@@ -70,14 +70,14 @@ pub(super) struct OneTerminal {
     cursor: Option<[u32; 2]>,
 }
 
-pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
-    let listed = ask.session()?.terminals().list_all()?;
+pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
+    let listed = request.session()?.terminals().list_all()?;
     Reply::ok(&TerminalList { terminals: listed.iter().take(MOST).map(Row::from).collect() })
 }
 
-pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
-    let run = ask.id("terminal_id", "terminal")?;
-    let (listed, screen) = ask.session()?.terminals().read(run)?;
+pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
+    let run = request.id("terminal_id", "terminal")?;
+    let (listed, screen) = request.session()?.terminals().read(run)?;
     let cursor = |screen: &Screen| [screen.cursor.0, screen.cursor.1].map(|at| u32::from(at) + 1);
     Reply::ok(&OneTerminal {
         terminal: Row::from(&listed),
@@ -86,14 +86,14 @@ pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
     })
 }
 
-pub(super) fn stop_chat(ask: &Ask) -> Result<Reply, Problem> {
-    let chat = ask.id("chat_id", "chat")?;
-    ask.session()?.in_chat(chat)?.terminals().stop_chat(&ask.call)?;
+pub(super) fn stop_chat(request: &HttpRequest) -> Result<Reply, Problem> {
+    let chat = request.id("chat_id", "chat")?;
+    request.session()?.in_chat(chat)?.terminals().stop_chat(&request.call)?;
     Ok(Reply::empty())
 }
 
-pub(super) fn stop(ask: &Ask) -> Result<Reply, Problem> {
-    let run = ask.id("terminal_id", "terminal")?;
-    ask.session()?.terminals().stop_run(&ask.call, run)?;
+pub(super) fn stop(request: &HttpRequest) -> Result<Reply, Problem> {
+    let run = request.id("terminal_id", "terminal")?;
+    request.session()?.terminals().stop_run(&request.call, run)?;
     Ok(Reply::empty())
 }

@@ -7,12 +7,12 @@ use yard_core::{ChatId, Fault, FaultCode, Role};
 use yard_dialects::{Answer, AnyTool, Catalog, Dialect, Format, Stop, form};
 use yard_gate::Session;
 
-use super::ask::{Ask, Read};
 use super::problem::Problem;
 use super::reply::{Content, Reply};
-use super::route::{Access, Route};
-use super::waiting::Waiting;
-use crate::pool::Work;
+use super::request::HttpRequest;
+use super::route::{Route, RouteAccess};
+use super::waiting::PendingCall;
+use crate::pool::WorkKind;
 
 pub(super) const PATH: &str = "/api/v1/workspaces/{id}/tools";
 const TOOLSET: &str = "workspace";
@@ -33,29 +33,6 @@ pub(crate) struct Envelope {
     chat_id: Option<String>,
     /// How many milliseconds the call may wait for a person, where it needs one (default 30,000).
     wait_ms: Option<u64>,
-}
-
-/// The same for who writes it exactly so.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Exact {
-    tool: String,
-    args: Value,
-    toolset: Option<String>,
-    chat_id: Option<String>,
-    wait_ms: Option<u64>,
-}
-
-impl Envelope {
-    /// The call that a body is, if it is written exactly as the form has it, as most are: what needs
-    /// leniency, or a word about what is wrong, has to be read as a value first.
-    pub(super) fn exact(body: &[u8]) -> Option<Self> {
-        // A list of all members in order would pass for it, too.
-        let object = body.trim_ascii_start().starts_with(b"{").then_some(body)?;
-        let Exact { tool, args, toolset, chat_id, wait_ms } =
-            serde_json::from_slice(object).ok()?;
-        args.is_object().then_some(Self { tool, args, toolset, chat_id, wait_ms })
-    }
 }
 
 /// Which definitions, for whom.
@@ -86,7 +63,7 @@ pub(super) fn route(catalog: &Catalog) -> Route {
         .collect::<Vec<_>>()});
     Route::post(PATH, call)
         .about("Calls a tool")
-        .access(Access::Inside(Role::Viewer))
+        .access(RouteAccess::Inside(Role::Viewer))
         .body::<Envelope>()
         .at_most(MOST_BYTES)
         .showing(json!({"anyOf": bodies}), reply)
@@ -139,56 +116,43 @@ pub(super) fn is_call(route: &Route) -> bool {
     route.path == PATH && route.changes()
 }
 
-/// What a tool's call is like, so that a search does not keep a read waiting.
-pub(super) fn work(ask: &Ask) -> Option<Work> {
-    if !is_call(&ask.route) {
+/// The kind of work of the tool that a request calls, so that a read does not wait behind searches.
+pub(super) fn work(request: &HttpRequest) -> Option<WorkKind> {
+    if !is_call(&request.route) {
         return None;
     }
-    let tool = ask.body.peek(|read| {
-        let (toolset, tool) = match read {
-            Read::Call(call) => (call.toolset.as_deref(), Some(call.tool.as_str())),
-            Read::Json(sent) => {
-                let text = |name: &str| sent.get(name).and_then(Value::as_str);
-                (text("toolset"), text("tool"))
-            }
-        };
-        tool.and_then(|tool| ask.app.catalog.get(toolset.unwrap_or(TOOLSET), tool))
-    });
-    Some(tool.flatten().map_or(Work::Change, |tool| tool.work().into()))
+    let toolset = request.body.text_member("toolset");
+    let tool = request
+        .body
+        .text_member("tool")
+        .and_then(|tool| request.app.catalog.get(toolset.as_deref().unwrap_or(TOOLSET), &tool));
+    Some(tool.map_or(WorkKind::Change, |tool| tool.work().into()))
 }
 
-pub(super) fn call(ask: &Ask) -> Result<Reply, Problem> {
-    let Envelope { tool, args, toolset, chat_id, wait_ms } = envelope(ask)?;
+pub(super) fn call(request: &HttpRequest) -> Result<Reply, Problem> {
+    let (envelope, args) = request.json_around("args")?;
+    let Envelope { tool, args, toolset, chat_id, wait_ms } = Envelope { args, ..envelope };
     let named = toolset.as_deref().unwrap_or(TOOLSET);
-    let session = session(ask, chat_id.as_deref())?;
-    let known = ask.app.catalog.get(named, &tool);
+    let session = session(request, chat_id.as_deref())?;
+    let known = request.app.catalog.get(named, &tool);
     let limits = session.limits();
     let millis = known.map_or(limits.call_millis, |tool| tool.millis(limits));
-    let call = ask.call.clone().within_millis(millis);
-    let answer = ask.app.catalog.call(named, &tool, args, &session, &call);
-    let dialect = ask.app.catalog.dialects().find(|dialect| dialect.name == named);
+    let call = request.call.clone().within_millis(millis);
+    let answer = request.app.catalog.call(named, &tool, args, &session, &call);
+    let dialect = request.app.catalog.dialects().find(|dialect| dialect.name == named);
     if let (Some(dialect), Some(known)) = (dialect, known) {
-        ask.app.metrics.called(dialect.name, known.name(), answer.ok);
+        request.app.metrics.called(dialect.name, known.name(), answer.ok);
     }
     let Answer { status, body, pending, .. } = answer;
     let Some(pending) = pending else { return Ok(Reply::written(status, body)) };
-    let waiting = Waiting { session, toolset: named.to_owned(), tool, pending, wait_ms };
+    let waiting = PendingCall { session, toolset: named.to_owned(), tool, pending, wait_ms };
     let content = Content::Waiting(body.into_bytes(), Box::new(waiting));
     Ok(Reply { status, content, cookies: Vec::new() })
 }
 
-/// The call that was sent.
-fn envelope(ask: &Ask) -> Result<Envelope, Problem> {
-    if let Some(call) = ask.body.take_call() {
-        return Ok(call);
-    }
-    let (call, args) = ask.json_around("args")?;
-    Ok(Envelope { args, ..call })
-}
-
 /// The caller's session in the chat that it names, or in its default one.
-fn session(ask: &Ask, chat: Option<&str>) -> Result<Session, Problem> {
-    let session = ask.session()?;
+fn session(request: &HttpRequest, chat: Option<&str>) -> Result<Session, Problem> {
+    let session = request.session()?;
     let Some(chat) = chat else { return Ok(session) };
     let wrong = || Problem::invalid("chat_id", "expected a chat's id");
     let chat: ChatId = chat.parse().map_err(|_| wrong())?;
@@ -201,11 +165,11 @@ fn session(ask: &Ask, chat: Option<&str>) -> Result<Session, Problem> {
     }
 }
 
-pub(super) fn definitions(ask: &Ask) -> Result<Reply, Problem> {
-    let Which { toolset, format } = ask.query()?;
+pub(super) fn definitions(request: &HttpRequest) -> Result<Reply, Problem> {
+    let Which { toolset, format } = request.query()?;
     let toolset = toolset.unwrap_or_else(|| TOOLSET.to_owned());
-    if !ask.app.catalog.dialects().any(|dialect| dialect.name == toolset) {
-        let known: Vec<_> = ask.app.catalog.dialects().map(|dialect| dialect.name).collect();
+    if !request.app.catalog.dialects().any(|dialect| dialect.name == toolset) {
+        let known: Vec<_> = request.app.catalog.dialects().map(|dialect| dialect.name).collect();
         return Err(Problem::not_found(format!("no such toolset; known: {}", known.join(", "))));
     }
     let format = format.as_deref().unwrap_or("json");
@@ -213,62 +177,6 @@ pub(super) fn definitions(ask: &Ask) -> Result<Reply, Problem> {
         let known = Format::WORDS.map(|(_, word)| word).join(", ");
         Problem::invalid("format", format!("expected one of {known}"))
     })?;
-    let tools = ask.app.catalog.definitions(&toolset, format);
+    let tools = request.app.catalog.definitions(&toolset, format);
     Reply::ok(&Definitions { toolset, tools })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    type Said = (String, Value, Option<String>, Option<String>, Option<u64>);
-
-    fn said(call: Envelope) -> Said {
-        (call.tool, call.args, call.toolset, call.chat_id, call.wait_ms)
-    }
-
-    /// The call, read with all the leniency there is.
-    fn lenient(body: &str) -> Option<Said> {
-        let value = serde_json::from_str(body).ok()?;
-        let (call, args) = form::Form::of::<Envelope>().read_around("args", value).ok()?;
-        Some(said(Envelope { args, ..call }))
-    }
-
-    #[test]
-    fn what_is_read_exactly_is_what_leniency_would_read() {
-        let exact = [
-            r#"{"tool":"read","args":{}}"#,
-            r#" { "args" : { "path" : "/a" , "limit" : 0.0 , "n" : null } , "tool" : "read" } "#,
-            r#"{"tool":"r\u00e9ad","args":{"a":{"b":[1e400,-0,"é"]}},"toolset":null,"wait_ms":5}"#,
-            r#"{"tool":"read","args":{"a":1,"a":2},"toolset":"coder","chat_id":"x","wait_ms":null}"#,
-        ];
-        for body in exact {
-            let call = Envelope::exact(body.as_bytes()).map(said);
-            assert!(call.is_some(), "{body}");
-            assert_eq!(call, lenient(body), "{body}");
-        }
-    }
-
-    #[test]
-    fn what_needs_leniency_or_a_word_is_not_read_exactly() {
-        for body in [
-            r#"{"tool":"read"}"#,
-            r#"{"tool":"read","args":null}"#,
-            r#"{"tool":"read","args":[]}"#,
-            r#"{"tool":"read","args":"{}"}"#,
-            r#"{"tool":1,"args":{}}"#,
-            r#"{"tool":"read","args":{},"wait_ms":"5"}"#,
-            r#"{"tool":"read","args":{},"wait_ms":-5}"#,
-            r#"{"tool":"read","args":{},"other":5}"#,
-            r#"{"tool":"read","tool":"write","args":{}}"#,
-            r#"{"tool":"read","args":{}} x"#,
-            r#"["read",{}]"#,
-            r#"["read",{},null,null,null]"#,
-            r#"{"tool":"read","args":{"$serde_json::private::Number":"5"}}"#,
-            r#""{\"tool\":\"read\",\"args\":{}}""#,
-            "",
-        ] {
-            assert!(Envelope::exact(body.as_bytes()).is_none(), "{body}");
-        }
-    }
 }

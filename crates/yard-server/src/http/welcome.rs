@@ -3,11 +3,11 @@
 
 use http::Uri;
 
-use super::ask::Ask;
 use super::guard;
 use super::html::{escaped, frame};
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 
 const WHAT: &str = "<h1>Toolyard</h1>\
 <p>This server is a workspace for AI agents: files, search, edits, patches, a sandboxed shell and terminals, over \
@@ -47,8 +47,8 @@ const MCP: &str = "<p>With it as <code>Authorization: Bearer</code>, it calls to
 <p><code>toolyard --help</code> lists what the command line can do, on folders of your own too, without a server.</p>";
 
 /// The page.
-pub(super) fn page(ask: &Ask) -> Result<Reply, Problem> {
-    let address = guard::address(&ask.app.settings, &Uri::default(), &ask.headers);
+pub(super) fn page(request: &HttpRequest) -> Result<Reply, Problem> {
+    let address = guard::address(&request.app.settings, &Uri::default(), request.headers());
     let server = address.unwrap_or_else(|_| "http://127.0.0.1:3000".to_owned());
     let steps = escaped(&format!("SERVER={server}\n{STEPS}"));
     let page = format!("{WHAT}<pre>{steps}</pre>{AGENTS}<pre>{}</pre>{MCP}", escaped(KEY));

@@ -6,10 +6,10 @@ use yard_core::Role;
 use yard_gate::admin;
 use yard_gate::registry::WorkspaceRow;
 
-use super::ask::Ask;
 use super::paging::{Paging, cut};
 use super::problem::Problem;
 use super::reply::Reply;
+use super::request::HttpRequest;
 
 /// A new workspace.
 #[derive(Deserialize, JsonSchema)]
@@ -65,35 +65,35 @@ pub(super) struct Workspaces {
     next: Option<String>,
 }
 
-pub(super) fn create(ask: &Ask) -> Result<Reply, Problem> {
-    let NewWorkspace { name, folder } = ask.json()?;
+pub(super) fn create(request: &HttpRequest) -> Result<Reply, Problem> {
+    let NewWorkspace { name, folder } = request.json()?;
     let new = admin::NewWorkspace { name, folder };
-    let row = ask.app.house.add_workspace(ask.identity()?, &new)?;
+    let row = request.app.house.add_workspace(request.identity()?, &new)?;
     Reply::created(&OneWorkspace { workspace: Workspace::of(&row, Role::Owner) })
 }
 
-pub(super) fn list(ask: &Ask) -> Result<Reply, Problem> {
-    let paging: Paging = ask.query()?;
-    let rows = ask.app.house.workspaces(ask.identity()?, paging.page()?)?;
+pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
+    let paging: Paging = request.query()?;
+    let rows = request.app.house.workspaces(request.identity()?, paging.page()?)?;
     let (rows, next) = cut(rows, &paging, |(row, _)| row.id.to_string());
     let workspaces = rows.iter().map(|(row, role)| Workspace::of(row, *role)).collect();
     Reply::ok(&Workspaces { workspaces, next })
 }
 
-pub(super) fn read(ask: &Ask) -> Result<Reply, Problem> {
-    let entered = ask.entered()?;
-    let row = ask.app.house.workspace(entered)?;
+pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
+    let entered = request.entered()?;
+    let row = request.app.house.workspace(entered)?;
     Reply::ok(&OneWorkspace { workspace: Workspace::of(&row, entered.role) })
 }
 
-pub(super) fn rename(ask: &Ask) -> Result<Reply, Problem> {
-    let Rename { name } = ask.json()?;
-    let entered = ask.entered()?;
-    let row = ask.app.house.rename(entered, &name)?;
+pub(super) fn rename(request: &HttpRequest) -> Result<Reply, Problem> {
+    let Rename { name } = request.json()?;
+    let entered = request.entered()?;
+    let row = request.app.house.rename(entered, &name)?;
     Reply::ok(&OneWorkspace { workspace: Workspace::of(&row, entered.role) })
 }
 
-pub(super) fn delete(ask: &Ask) -> Result<Reply, Problem> {
-    ask.app.house.delete(ask.entered()?)?;
+pub(super) fn delete(request: &HttpRequest) -> Result<Reply, Problem> {
+    request.app.house.delete(request.entered()?)?;
     Ok(Reply::empty())
 }

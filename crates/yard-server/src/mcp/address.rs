@@ -37,11 +37,11 @@ impl Address {
     }
 
     /// The address of a file, in the workspace of that name if there are several.
-    pub(super) fn of_file(room: Option<&str>, path: &WsPath) -> String {
+    pub(super) fn of_file(workspace: Option<&str>, path: &WsPath) -> String {
         let inside = percent_encode(path.relative(), ESCAPED);
-        match room {
-            Some(room) => {
-                format!("{SCHEME}file/{}/{inside}", percent_encode(room.as_bytes(), ESCAPED))
+        match workspace {
+            Some(workspace) => {
+                format!("{SCHEME}file/{}/{inside}", percent_encode(workspace.as_bytes(), ESCAPED))
             }
             None => format!("{SCHEME}file/{inside}"),
         }

@@ -1,9 +1,9 @@
-//! One call of one tool: on a thread where it may block, with progress for who wants it, stopped when the
-//! client says so, and carried through a person's word where it needs one.
+//! One call of one tool. It runs on a thread where it may block, reports progress to a client that asked for
+//! it, stops when the client cancels it, and waits for a person's decision where it needs one.
 //!
-//! The two revisions of the protocol ask people differently. Until 2025-11-25 the server sends the client a
-//! request and the call goes on when it is answered. From 2026-07-28 on the call ends with what is to be
-//! asked and a signed state, and the client calls again with both.
+//! The two revisions of the protocol ask people differently. Until 2025-11-25 the server sends the client an
+//! elicitation request, and the call goes on when it is answered. From 2026-07-28 on the call ends with the
+//! request and a signed state, and the client calls again with the answer and the state.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -24,140 +24,140 @@ use yard_core::{ApprovalId, ContentHash, Fault, FaultCode};
 use yard_dialects::{Answer, Called};
 use yard_gate::{ApprovalStatus, Awaited, Line, Pending};
 
-use super::asked::{self, Asking, Form, Word};
-use super::door::Door;
+use super::callers::{DecisionChannel, ToolCaller};
+use super::elicitation::{self, Asking, Form, PersonAnswer};
 use super::result;
-use super::seat::{Elsewhere, Seat};
-use super::stdio::Company;
-use super::tools::Speech;
-use crate::pool::{self, TooMany, Work};
+use super::server::McpServer;
+use super::stdio::ConnectionLoad;
+use super::tools::ReplyForm;
+use crate::pool::{self, Overloaded, WorkKind};
 use crate::waiting;
 
-/// How often a long call tells that it goes on.
-const PULSE: Duration = Duration::from_secs(1);
+/// How often a long call reports progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a person may take to answer in the client.
-pub(super) const PATIENCE: Duration = Duration::from_secs(600);
-/// How long a signed state is taken back.
-const STATE_LIFE: Duration = Duration::from_secs(24 * 3_600);
-/// The name under which a person's word is asked for.
+pub(super) const PERSON_TIMEOUT: Duration = Duration::from_secs(600);
+/// How long a signed state is accepted.
+const STATE_LIFETIME: Duration = Duration::from_secs(24 * 3_600);
+/// The name of the elicitation request among the inputs that a call requires.
 const PERSON: &str = "person";
-/// What tells a client that a person is done on a page.
+/// Notifies a client that a person has decided on the page.
 const PAGE_DONE: &str = "notifications/elicitation/complete";
 
-/// What a call that waits hands its client to bring back.
+/// The state that a waiting call gives its client, signed.
 #[derive(Serialize, Deserialize)]
 struct State {
     approval: Option<String>,
     question: Option<String>,
-    /// The person was sent to a page: what the client brings back says only whether they went.
+    /// The person was sent to a page: the client brings back only whether they went there.
     #[serde(default)]
     on_page: bool,
-    /// The state of the request that the person was shown: their word counts for that only.
+    /// The hash of the request that the person was shown: their decision counts only for that.
     #[serde(default)]
     shown: Option<String>,
 }
 
-/// A state that a client brought back.
+/// A state that a client brought back, verified.
 struct Opened {
     pending: Pending,
     on_page: bool,
     shown: Option<ContentHash>,
 }
 
-/// One call on its way.
-pub(super) struct Calling<'a> {
-    pub(super) door: &'a Door,
-    pub(super) seat: Seat,
+/// One call of one tool.
+pub(super) struct ToolCall<'a> {
+    pub(super) server: &'a McpServer,
+    pub(super) caller: ToolCaller,
     pub(super) context: &'a RequestContext<RoleServer>,
     pub(super) tool: String,
-    pub(super) speech: Speech,
-    /// The place in another root, where there are several.
-    pub(super) seat_in: &'a (dyn Fn(&str) -> yard_core::Result<Seat> + Send + Sync),
+    pub(super) reply_form: ReplyForm,
+    /// The same caller in another root, where there are several.
+    pub(super) caller_in: &'a (dyn Fn(&str) -> yard_core::Result<ToolCaller> + Send + Sync),
 }
 
-impl Calling<'_> {
+impl ToolCall<'_> {
     /// Calls the tool, or goes on with a call that waited.
     pub(super) async fn run(
         mut self,
         params: CallToolRequestParams,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = params.arguments.unwrap_or_default();
-        // Only a state is bound to a call: where none comes or goes, nobody hashes what was sent.
-        let has_state = params.request_state.is_some() || self.speaks_in_rounds();
+        // Only a state is bound to the arguments: without one they need no hash.
+        let has_state = params.request_state.is_some() || self.asks_in_rounds();
         let sent = has_state.then(|| hash_of(&arguments));
         if let Some(state) = params.request_state.as_deref() {
-            let bound = self.bound_to(sent);
-            let opened = self.opened(state, &bound)?;
+            let bound = self.state_binding(sent);
+            let opened = self.open_state(state, &bound)?;
             let said = params.input_responses.and_then(|mut all| all.remove(PERSON));
-            return self.continued(opened, said, &bound).await;
+            return self.continue_call(opened, said, &bound).await;
         }
-        let kept = self.seat.session.mount().map(|_| arguments.clone());
-        let mut called = self.called(arguments).await?;
+        let kept = self.caller.session.mount().map(|_| arguments.clone());
+        let mut called = self.call_tool(arguments).await?;
         if let (Some(root), Some(arguments)) = (&called.elsewhere, kept) {
-            self.seat = match (self.seat_in)(root) {
-                Ok(seat) => seat,
+            self.caller = match (self.caller_in)(root) {
+                Ok(caller) => caller,
                 Err(fault) => return Ok(result::refused(&fault).into()),
             };
-            called = self.called(arguments).await?;
+            called = self.call_tool(arguments).await?;
         }
-        self.keep(called.line);
-        self.told(called.answer, &self.bound_to(sent)).await
+        self.record(called.line);
+        self.finish(called.answer, &self.state_binding(sent)).await
     }
 
     /// The answer of the tool itself.
-    async fn called(&self, arguments: Map<String, Value>) -> Result<Called, ErrorData> {
-        let (catalog, session) = (self.door.catalog(), self.seat.session.clone());
-        let (toolset, tool) = (self.seat.toolset.clone(), self.tool.clone());
+    async fn call_tool(&self, arguments: Map<String, Value>) -> Result<Called, ErrorData> {
+        let (catalog, session) = (self.server.catalog(), self.caller.session.clone());
+        let (toolset, tool) = (self.caller.toolset.clone(), self.tool.clone());
         let known = catalog.get(&toolset, &tool);
         let limits = session.limits();
         let millis = known.map_or(limits.call_millis, |tool| tool.millis(limits));
         let saves = known.is_some_and(|tool| tool.work() == yard_dialects::Work::Save);
         let runs = known.is_some_and(|tool| tool.work() == yard_dialects::Work::Run);
-        let work = known.map_or(Work::Look, |tool| tool.work().into());
-        let call = self.door.surroundings().within_millis(millis);
+        let work = known.map_or(WorkKind::Look, |tool| tool.work().into());
+        let call = self.server.call_context().within_millis(millis);
         let cancel = call.cancel_flag();
         let calling =
             move || catalog.call_first(&toolset, &tool, Value::Object(arguments), &session, &call);
-        if saves && self.is_alone() && self.seat.session.is_free() {
-            // Waking another thread and being woken by it takes as long as a flush. Whatever the client
-            // sends meanwhile is read right after.
-            return pool::here(calling).ok_or_else(broke_off);
+        if saves && self.is_only_request() && self.caller.session.is_free() {
+            // On another thread the call would take about twice as long: switching threads costs as much as a
+            // flush. The next message of the client is read right after.
+            return pool::catch_panic(calling).ok_or_else(broke_off);
         }
-        let whose = self.whose();
-        let running = self.door.pools().try_run(&whose, work, calling);
+        let workspace_key = self.workspace_key();
+        let running = self.server.pools().try_run(&workspace_key, work, calling);
         let mut running = std::pin::pin!(running);
         let mut asking_about_hosts = std::pin::pin!(self.ask_about_hosts());
         let token = self.context.meta.get_progress_token();
         let began = Instant::now();
-        let mut pulse = interval_at(began + PULSE, PULSE);
+        let mut progress_interval = interval_at(began + PROGRESS_INTERVAL, PROGRESS_INTERVAL);
         let (mut cancelled, mut telling) = (false, None);
         loop {
             tokio::select! {
                 biased;
-                done = &mut running => return done.map_err(too_many)?.ok_or_else(broke_off),
+                done = &mut running => return done.map_err(overloaded)?.ok_or_else(broke_off),
                 () = self.context.ct.cancelled(), if !cancelled => {
-                    // The work is waited for all the same: its place is free only once it has ended.
+                    // The loop goes on: the slot of the work is free only once the work has ended.
                     cancelled = true;
                     cancel.store(true, Ordering::Relaxed);
                 }
                 () = &mut asking_about_hosts, if runs => {}
-                _ = pulse.tick(), if token.is_some() => {
-                    // Told beside the call: a client that does not read must not keep it from ending.
+                _ = progress_interval.tick(), if token.is_some() => {
+                    // In a task of its own: a client that does not read must not keep the call from ending.
                     if telling.as_ref().is_none_or(JoinHandle::is_finished) {
-                        telling = token.clone().map(|token| self.tell(token, began.elapsed()));
+                        telling = token.clone().map(|token| self.report_progress(token, began.elapsed()));
                     }
                 }
             }
         }
     }
 
-    /// Whether nobody waits for the thread that this is on.
-    fn is_alone(&self) -> bool {
-        self.context.extensions.get::<Company>().is_some_and(Company::is_alone)
+    /// Whether no other request of this connection is in flight.
+    fn is_only_request(&self) -> bool {
+        self.context.extensions.get::<ConnectionLoad>().is_some_and(ConnectionLoad::is_only_request)
     }
 
-    /// Tells the client that the call goes on.
-    fn tell(&self, token: ProgressToken, elapsed: Duration) -> JoinHandle<()> {
+    /// Notifies the client that the call still runs.
+    fn report_progress(&self, token: ProgressToken, elapsed: Duration) -> JoinHandle<()> {
         let seconds = elapsed.as_secs();
         #[expect(clippy::cast_precision_loss, reason = "seconds of one call")]
         let progress = ProgressNotificationParam::new(token, seconds as f64)
@@ -166,27 +166,27 @@ impl Calling<'_> {
         tokio::spawn(async move { drop(peer.notify_progress(progress).await) })
     }
 
-    /// Keeps what was called in the transcript.
-    fn keep(&self, line: Option<Line>) {
-        match (line, &self.seat.scribe) {
-            (Some(line), Some(scribe)) => scribe.take(line),
+    /// Writes the call into the transcript.
+    fn record(&self, line: Option<Line>) {
+        match (line, &self.caller.transcript) {
+            (Some(line), Some(transcript)) => transcript.push(line),
             (Some(line), None) => line.write(),
             (None, _) => {}
         }
     }
 
-    /// The result of an answer, once whoever has to has spoken. If the client cancels the call meanwhile, its
-    /// request is withdrawn.
-    async fn told(&self, answer: Answer, bound: &[u8]) -> Result<CallToolResponse, ErrorData> {
+    /// The result of an answer, after a person has decided where one has to. If the client cancels the call
+    /// meanwhile, the request for approval is withdrawn.
+    async fn finish(&self, answer: Answer, bound: &[u8]) -> Result<CallToolResponse, ErrorData> {
         let Some(pending) = answer.pending.clone() else {
-            return Ok(result::of(self.speech, answer).into());
+            return Ok(result::from_answer(self.reply_form, answer).into());
         };
         let waiter = match pending.awaited {
-            Awaited::Approval(id) => Some((id, self.seat.session.approvals().wait_for(id))),
+            Awaited::Approval(id) => Some((id, self.caller.session.approvals().wait_for(id))),
             Awaited::Question(_) => None,
         };
-        let told = self.told_pending(pending, answer, bound).await;
-        // A connection that ended has cancelled nothing.
+        let finish = self.ask_person(pending, answer, bound).await;
+        // The end of the connection also sets the token, but cancels no call.
         let cancelled = self.context.ct.is_cancelled() && !self.context.peer.is_transport_closed();
         if let Some((id, waiter)) = waiter
             && cancelled
@@ -194,94 +194,101 @@ impl Calling<'_> {
         {
             self.withdraw(id).await;
         }
-        told
+        finish
     }
 
-    /// Nobody waits for the answer to a request any more.
+    /// Withdraws a request for approval whose call was cancelled.
     async fn withdraw(&self, id: ApprovalId) {
-        let (session, call) = (self.seat.session.clone(), self.door.patient());
+        let (session, call) = (self.caller.session.clone(), self.server.approved_call_context());
         let withdraw = move || session.approvals().close(&call, id, ApprovalStatus::Withdrawn);
-        if let Some(Err(fault)) = self.door.pools().run(&self.whose(), Work::Change, withdraw).await
+        if let Some(Err(fault)) =
+            self.server.pools().run(&self.workspace_key(), WorkKind::Change, withdraw).await
         {
             tracing::warn!("the request of a cancelled call still waits: {fault}");
         }
     }
 
-    async fn told_pending(
+    async fn ask_person(
         &self,
         pending: Pending,
         answer: Answer,
         bound: &[u8],
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(asking) = self.asking(&pending).await? else {
-            return Ok(self.waited(&pending, answer).await.into());
+            return Ok(self.wait_for_decision(&pending, answer).await.into());
         };
-        if self.speaks_in_rounds() {
-            let state = self.sealed(&pending, &asking, bound)?;
+        if self.asks_in_rounds() {
+            let state = self.seal_state(&pending, &asking, bound)?;
             let request = InputRequest::Elicitation(ElicitRequest::new(asking.params()));
             let requests = BTreeMap::from([(PERSON.to_owned(), request)]);
             return Ok(InputRequiredResult::new(Some(requests), Some(state)).into());
         }
         match asking {
-            Asking::Form(form) => self.asked_in_client(pending, form, bound).await,
-            Asking::Page(page) => self.sent_to_page(pending, page).await,
+            Asking::Form(form) => self.ask_in_client(pending, form, bound).await,
+            Asking::Page(page) => self.send_to_page(pending, page).await,
         }
     }
 
-    /// Sends a person to a page and waits until they have decided there, or said that they will not go.
-    async fn sent_to_page(
+    /// Sends a person to a page and waits until they have decided there or have declined to open it.
+    async fn send_to_page(
         &self,
         pending: Pending,
         page: ElicitRequestParams,
     ) -> Result<CallToolResponse, ErrorData> {
         let peer = &self.context.peer;
         let turned_away = async {
-            let asked = peer.create_elicitation_with_timeout(page, Some(PATIENCE)).await;
+            let asked = peer.create_elicitation_with_timeout(page, Some(PERSON_TIMEOUT)).await;
             if asked.is_ok_and(|said| said.action == ElicitationAction::Accept) {
-                // They are on their way: only the page knows what they decide.
+                // The person opens the page: only the page knows what they decide.
                 std::future::pending::<()>().await;
             }
         };
         let answer = tokio::select! {
-            answer = self.decided_elsewhere(&pending) => answer,
+            answer = self.wait_until_decided(&pending) => answer,
             () = turned_away => None,
             () = self.context.ct.cancelled() => None,
         };
         let now = match answer {
             Some(answer) => {
-                self.tell_page_is_done(&pending).await;
+                self.notify_page_done(&pending).await;
                 answer
             }
-            None => self.resumed(&pending).await?,
+            None => self.resume(&pending).await?,
         };
-        Ok(self.as_it_stands(now).into())
+        Ok(self.current_result(now).into())
     }
 
-    /// The answer once a person has decided, wherever they did; `None` if none does for so long.
-    async fn decided_elsewhere(&self, pending: &Pending) -> Option<Answer> {
-        let resume = || async { self.resumed(pending).await.ok() };
-        waiting::settled(&self.seat.session, PATIENCE, std::future::pending(), resume).await
+    /// Waits for a decision, wherever it is made; `None` if nobody decides within the timeout.
+    async fn wait_until_decided(&self, pending: &Pending) -> Option<Answer> {
+        let resume = || async { self.resume(pending).await.ok() };
+        waiting::wait_until_settled(
+            &self.caller.session,
+            PERSON_TIMEOUT,
+            std::future::pending(),
+            resume,
+        )
+        .await
     }
 
-    /// Tells the client that nothing is left to do on the page.
-    async fn tell_page_is_done(&self, pending: &Pending) {
+    /// Notifies the client that nothing is left to do on the page.
+    async fn notify_page_done(&self, pending: &Pending) {
         let id = pending.awaited.id();
         let done = CustomNotification::new(PAGE_DONE, Some(json!({"elicitationId": id})));
-        // A client that is gone need not know.
+        // A client that disconnected needs no notification.
         let _ =
             self.context.peer.send_notification(ServerNotification::CustomNotification(done)).await;
     }
 
-    /// The result of an answer, whoever it may wait for.
-    fn as_it_stands(&self, answer: Answer) -> CallToolResult {
+    /// The result of an answer that may still wait for a person.
+    fn current_result(&self, answer: Answer) -> CallToolResult {
         match &answer.pending {
-            Some(pending) => result::waiting(pending, &self.seat.elsewhere, &answer.body),
-            None => result::of(self.speech, answer),
+            Some(pending) => result::waiting(pending, &self.caller.decision_channel, &answer.body),
+            None => result::from_answer(self.reply_form, answer),
         }
     }
 
-    /// Lets the client ask, and does what the person said.
-    async fn asked_in_client(
+    /// Asks the person through the client and applies the answer.
+    async fn ask_in_client(
         &self,
         pending: Pending,
         form: Form,
@@ -289,23 +296,24 @@ impl Calling<'_> {
     ) -> Result<CallToolResponse, ErrorData> {
         let Form { params, shown } = form;
         let said = {
-            let asked = self.context.peer.create_elicitation_with_timeout(params, Some(PATIENCE));
+            let asked =
+                self.context.peer.create_elicitation_with_timeout(params, Some(PERSON_TIMEOUT));
             tokio::select! {
                 said = asked => said.ok(),
-                // Another person was faster, at another place.
-                _ = self.decided_elsewhere(&pending) => None,
+                // Another person decided elsewhere.
+                _ = self.wait_until_decided(&pending) => None,
                 () = self.context.ct.cancelled() => None,
             }
         };
         if let Some(said) = said {
-            return self.settled(pending, shown, said, bound).await;
+            return self.apply_person_answer(pending, shown, said, bound).await;
         }
-        let now = self.resumed(&pending).await?;
-        Ok(self.as_it_stands(now).into())
+        let now = self.resume(&pending).await?;
+        Ok(self.current_result(now).into())
     }
 
-    /// A call that was made again with what the client brought back.
-    async fn continued(
+    /// Goes on with a call that the client made again with its state.
+    async fn continue_call(
         &self,
         opened: Opened,
         said: Option<Value>,
@@ -318,84 +326,91 @@ impl Calling<'_> {
         })?;
         match said {
             Some(said) if on_page => {
-                let answer = self.resumed(&pending).await?;
+                let answer = self.resume(&pending).await?;
                 match (&said.action, &answer.pending) {
-                    // They are on their way: a while is waited for what they decide.
+                    // The person opens the page: wait a while for the decision.
                     (ElicitationAction::Accept, Some(pending)) => {
                         let pending = Pending { wait_ms: None, ..pending.clone() };
-                        Ok(self.waited(&pending, answer).await.into())
+                        Ok(self.wait_for_decision(&pending, answer).await.into())
                     }
-                    _ => Ok(self.as_it_stands(answer).into()),
+                    _ => Ok(self.current_result(answer).into()),
                 }
             }
-            Some(said) => self.settled(pending, shown, said, bound).await,
+            Some(said) => self.apply_person_answer(pending, shown, said, bound).await,
             None => {
-                let answer = self.resumed(&pending).await?;
-                self.told(answer, bound).await
+                let answer = self.resume(&pending).await?;
+                self.finish(answer, bound).await
             }
         }
     }
 
-    /// Does what the person said, and answers the call as it stands then. What changed since it was shown
-    /// is shown again.
-    async fn settled(
+    /// Applies the person's answer, and answers the call. A request that changed since it was shown is shown
+    /// again.
+    async fn apply_person_answer(
         &self,
         pending: Pending,
         shown: Option<ContentHash>,
         said: ElicitResult,
         bound: &[u8],
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(person) = self.seat.person.clone() else {
+        let Some(person) = self.caller.person.clone() else {
             return Err(ErrorData::invalid_request("the client's word is no person's here", None));
         };
-        let (catalog, call) = (self.door.catalog(), self.door.patient());
-        let (waited, whose) = (pending.clone(), self.whose());
-        let done = self.door.pools().run(&whose, Work::Change, move || {
-            asked::settle(&catalog, &person, &call, &waited, shown, &said)
+        let (catalog, call) = (self.server.catalog(), self.server.approved_call_context());
+        let (wait_for_decision, workspace_key) = (pending.clone(), self.workspace_key());
+        let done = self.server.pools().run(&workspace_key, WorkKind::Change, move || {
+            elicitation::apply(&catalog, &person, &call, &wait_for_decision, shown, &said)
         });
         let word = done.await.ok_or_else(broke_off)?;
-        let answer = self.resumed(&pending).await?;
+        let answer = self.resume(&pending).await?;
         match (word, &answer.pending) {
-            (Ok(Word::None), Some(pending)) => {
-                Ok(result::waiting(pending, &self.seat.elsewhere, &answer.body).into())
+            (Ok(PersonAnswer::None), Some(pending)) => {
+                Ok(result::waiting(pending, &self.caller.decision_channel, &answer.body).into())
             }
             (Err(fault), Some(_)) if fault.code() != FaultCode::Stale => {
                 Ok(result::refused(&fault).into())
             }
-            // Another person may have been faster, in which case there is an answer as well.
-            _ => Box::pin(self.told(answer, bound)).await,
+            // Another person may have decided before, in which case there is an answer as well.
+            _ => Box::pin(self.finish(answer, bound)).await,
         }
     }
 
-    /// Whose work the calls are: the workspace's, whoever is calling.
-    pub(super) fn whose(&self) -> String {
-        String::from_utf8_lossy(self.seat.session.host_root()).into_owned()
+    /// The workspace that the work is counted for, whoever is calling.
+    pub(super) fn workspace_key(&self) -> String {
+        String::from_utf8_lossy(self.caller.session.host_root()).into_owned()
     }
 
-    /// The answer as it stands now.
-    async fn resumed(&self, pending: &Pending) -> Result<Answer, ErrorData> {
-        let (catalog, session, call) =
-            (self.door.catalog(), self.seat.session.clone(), self.door.patient());
+    /// The current answer of the call.
+    async fn resume(&self, pending: &Pending) -> Result<Answer, ErrorData> {
+        let (catalog, session, call) = (
+            self.server.catalog(),
+            self.caller.session.clone(),
+            self.server.approved_call_context(),
+        );
         let (toolset, tool, pending) =
-            (self.seat.toolset.clone(), self.tool.clone(), pending.clone());
-        // What was approved may be left to be done by who waits for it.
+            (self.caller.toolset.clone(), self.tool.clone(), pending.clone());
+        // Resuming may execute what was approved.
         let resume = move || catalog.resume(&toolset, &tool, &pending, &session, &call);
-        self.door.pools().run(&self.whose(), Work::Change, resume).await.ok_or_else(broke_off)
+        self.server
+            .pools()
+            .run(&self.workspace_key(), WorkKind::Change, resume)
+            .await
+            .ok_or_else(broke_off)
     }
 
-    /// Waits a while for a person elsewhere, who cannot be asked through the client.
-    async fn waited(&self, pending: &Pending, answer: Answer) -> CallToolResult {
-        let patience = pending.wait_ms.map_or(self.door.wait(), Duration::from_millis);
-        let resume = || async { self.resumed(pending).await.ok() };
+    /// Waits a while for a decision that is made without the client.
+    async fn wait_for_decision(&self, pending: &Pending, answer: Answer) -> CallToolResult {
+        let patience = pending.wait_ms.map_or(self.server.person_wait(), Duration::from_millis);
+        let resume = || async { self.resume(pending).await.ok() };
         let stop = self.context.ct.cancelled();
-        let now = waiting::settled(&self.seat.session, patience, stop, resume).await;
+        let now = waiting::wait_until_settled(&self.caller.session, patience, stop, resume).await;
         match now {
-            Some(answer) => result::of(self.speech, answer),
-            None => result::waiting(pending, &self.seat.elsewhere, &answer.body),
+            Some(answer) => result::from_answer(self.reply_form, answer),
+            None => result::waiting(pending, &self.caller.decision_channel, &answer.body),
         }
     }
 
-    /// How the client can ask a person: by a form, if it can ask this and its word counts; else by a page.
+    /// How the client can ask a person: by a form, if it can show this one and its answer counts; else by a page.
     async fn asking(&self, pending: &Pending) -> Result<Option<Asking>, ErrorData> {
         let able = self.context.client_capabilities().and_then(|able| able.elicitation);
         let Some(able) = able else { return Ok(None) };
@@ -403,43 +418,43 @@ impl Calling<'_> {
         if has_forms && let Some(form) = self.form(pending).await? {
             return Ok(Some(Asking::Form(form)));
         }
-        Ok(match &self.seat.elsewhere {
-            Elsewhere::Pages(page_of) if able.url.is_some() => {
-                Some(Asking::Page(asked::page(pending, page_of(&pending.awaited))))
+        Ok(match &self.caller.decision_channel {
+            DecisionChannel::Pages(page_of) if able.url.is_some() => {
+                Some(Asking::Page(elicitation::page(pending, page_of(&pending.awaited))))
             }
             _ => None,
         })
     }
 
     async fn form(&self, pending: &Pending) -> Result<Option<Form>, ErrorData> {
-        let Some(person) = self.seat.person.clone() else { return Ok(None) };
+        let Some(person) = self.caller.person.clone() else { return Ok(None) };
         let pending = pending.clone();
-        let form = move || asked::form(&pending, &person);
-        let form = self.door.pools().run(&self.whose(), Work::Look, form).await;
+        let form = move || elicitation::form(&pending, &person);
+        let form = self.server.pools().run(&self.workspace_key(), WorkKind::Look, form).await;
         form.ok_or_else(broke_off)?.map_err(|fault| internal(&fault))
     }
 
-    /// Whether whoever asks a person calls again with the answer.
-    pub(super) fn speaks_in_rounds(&self) -> bool {
+    /// Whether the client's revision makes it call again with a person's answer.
+    pub(super) fn asks_in_rounds(&self) -> bool {
         self.context
             .protocol_version()
             .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
     }
 
-    /// What a state is good for: this caller, this tool, these arguments.
-    fn bound_to(&self, sent: Option<ContentHash>) -> Vec<u8> {
+    /// What a state is bound to: this caller, this tool, these arguments.
+    fn state_binding(&self, sent: Option<ContentHash>) -> Vec<u8> {
         let Some(sent) = sent else { return Vec::new() };
         let parts = [
-            self.seat.session.actor().name(),
-            String::from_utf8_lossy(self.seat.session.host_root()).into_owned(),
-            self.seat.toolset.clone(),
+            self.caller.session.actor().name(),
+            String::from_utf8_lossy(self.caller.session.host_root()).into_owned(),
+            self.caller.toolset.clone(),
             self.tool.clone(),
             sent.to_string(),
         ];
         parts.join("\0").into_bytes()
     }
 
-    fn sealed(
+    fn seal_state(
         &self,
         pending: &Pending,
         asking: &Asking,
@@ -452,24 +467,24 @@ impl Calling<'_> {
         let on_page = matches!(asking, Asking::Page(_));
         let shown = asking.shown().map(|hash| hash.to_string());
         let state = State { approval, question, on_page, shown };
-        let options = SealOptions::new().associated_data(bound).ttl(STATE_LIFE);
-        let sealed = self.door.seal().seal_json_with(&state, &options);
+        let options = SealOptions::new().associated_data(bound).ttl(STATE_LIFETIME);
+        let sealed = self.server.state_codec().seal_json_with(&state, &options);
         let sealed = sealed.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-        Ok(match self.seat.session.mount() {
+        Ok(match self.caller.session.mount() {
             Some(mount) => format!("{sealed}/{}", mount.name),
             None => sealed,
         })
     }
 
-    fn opened(&self, state: &str, bound: &[u8]) -> Result<Opened, ErrorData> {
+    fn open_state(&self, state: &str, bound: &[u8]) -> Result<Opened, ErrorData> {
         let not_ours = |why: String| {
             let message =
                 format!("requestState is not what this server handed out for this call: {why}");
             ErrorData::invalid_params(message, None)
         };
-        let is_named = self.seat.session.mount().is_some();
+        let is_named = self.caller.session.mount().is_some();
         let sealed = root_of(state).filter(|_| is_named).map_or(state, |(sealed, _)| sealed);
-        let opened: State = { self.door.seal() }
+        let opened: State = { self.server.state_codec() }
             .open_json_with(sealed, bound)
             .map_err(|error| not_ours(error.to_string()))?;
         let approval = opened.approval.and_then(|id| id.parse().ok()).map(Awaited::Approval);
@@ -483,29 +498,29 @@ impl Calling<'_> {
 }
 
 fn hash_of(arguments: &Map<String, Value>) -> ContentHash {
-    // The keys of a map are texts: there is nothing that cannot be written.
+    // A map with text keys can always be serialized.
     ContentHash::of(&serde_json::to_vec(arguments).unwrap_or_default())
 }
 
-/// A state, and the root that it is about where there are several: no name of a root has a slash, and it is
-/// sealed which one was meant.
+/// Splits a state from the root that stands behind it where there are several: no root's name has a slash, and
+/// the signature covers the root.
 pub(super) fn root_of(state: &str) -> Option<(&str, &str)> {
     state.rsplit_once('/')
 }
 
-/// A fault that is nobody's mistake.
+/// A fault that is not the caller's mistake.
 pub(super) fn internal(fault: &Fault) -> ErrorData {
     ErrorData::internal_error(fault.message().to_owned(), None)
 }
 
-/// A call that panicked has changed nothing, or is finished when the workspace is opened again.
-fn too_many(TooMany(seconds): TooMany) -> ErrorData {
+fn overloaded(Overloaded(seconds): Overloaded) -> ErrorData {
     let message = format!(
         "this workspace has as much under way as it may, and much more waits; call again in {seconds} s"
     );
     ErrorData::internal_error(message, None)
 }
 
+/// The call panicked: it has changed nothing, or is finished when the workspace is opened again.
 pub(super) fn broke_off() -> ErrorData {
     ErrorData::internal_error("the call broke off; nothing of it is half done", None)
 }

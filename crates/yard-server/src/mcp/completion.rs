@@ -6,18 +6,18 @@ use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo};
 use yard_core::op::Names;
 use yard_core::{Call, FileKind, WsPath};
 
+use super::callers::WorkspaceView;
 use super::resources::{locate, perform};
-use super::seat::Room;
 
 /// What the argument can go on as. What cannot be looked at completes to nothing.
-pub(super) fn of(
-    rooms: &[Room],
+pub(super) fn complete(
+    workspaces: &[WorkspaceView],
     params: &CompleteRequestParams,
     call: &Call,
 ) -> Result<CompleteResult, ErrorData> {
     let typed = params.argument.value.as_str();
     let mut values = match params.argument.name.as_str() {
-        "path" => paths(rooms, typed, call),
+        "path" => paths(workspaces, typed, call),
         _ => Vec::new(),
     };
     let total = u32::try_from(values.len()).ok();
@@ -29,20 +29,20 @@ pub(super) fn of(
 }
 
 /// Paths without a leading slash, as addresses have them; folders end with one.
-fn paths(rooms: &[Room], typed: &str, call: &Call) -> Vec<String> {
+fn paths(workspaces: &[WorkspaceView], typed: &str, call: &Call) -> Vec<String> {
     let typed = typed.trim_start_matches('/');
     let (folder, begun) = typed.rsplit_once('/').unwrap_or(("", typed));
-    if folder.is_empty() && rooms.iter().any(|room| room.name.is_some()) {
-        let names = rooms.iter().filter_map(|room| room.name.as_deref());
+    if folder.is_empty() && workspaces.iter().any(|workspace| workspace.name.is_some()) {
+        let names = workspaces.iter().filter_map(|workspace| workspace.name.as_deref());
         return names
             .filter(|name| name.starts_with(begun))
             .map(|name| format!("{name}/"))
             .collect();
     }
     let before = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-    let Ok((room, path)) = place(rooms, folder) else { return Vec::new() };
+    let Ok((workspace, path)) = target(workspaces, folder) else { return Vec::new() };
     let names = Names { path, for_tree: false };
-    let Ok(found) = perform(&room.session, call, names) else { return Vec::new() };
+    let Ok(found) = perform(&workspace.session, call, names) else { return Vec::new() };
     let named = found.entries.iter().filter_map(|entry| {
         let name = entry.path.name()?.to_string();
         let end = if entry.kind == Some(FileKind::Folder) { "/" } else { "" };
@@ -51,9 +51,12 @@ fn paths(rooms: &[Room], typed: &str, call: &Call) -> Vec<String> {
     named.collect()
 }
 
-fn place<'a>(rooms: &'a [Room], folder: &str) -> yard_core::Result<(&'a Room, WsPath)> {
-    match (rooms, folder) {
+fn target<'a>(
+    workspaces: &'a [WorkspaceView],
+    folder: &str,
+) -> yard_core::Result<(&'a WorkspaceView, WsPath)> {
+    match (workspaces, folder) {
         ([only], "") if only.name.is_none() => Ok((only, WsPath::root())),
-        (rooms, folder) => locate(rooms, folder.as_bytes()),
+        (workspaces, folder) => locate(workspaces, folder.as_bytes()),
     }
 }

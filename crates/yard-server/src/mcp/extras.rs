@@ -15,7 +15,7 @@ use rmcp::{ErrorData, RoleServer};
 /// An answer on its way; `None` if the question is not the extras' to answer.
 pub type Answering<'a, T> = Option<Pin<Box<dyn Future<Output = Result<T, ErrorData>> + Send + 'a>>>;
 
-/// What there is besides the catalog for whoever speaks one toolset over HTTP.
+/// What clients of one toolset get over HTTP besides the catalog.
 ///
 /// Callers were let into their workspace before any of this is asked, as viewers at least; more is not
 /// checked, and neither the log nor a transcript tells of what is answered here. Whoever implements it
@@ -24,7 +24,7 @@ pub trait Extras: Send + Sync + 'static {
     /// The toolset whose callers see all this. It has to be in the catalog.
     fn toolset(&self) -> &str;
 
-    /// Whether it sends log messages. Clients are told before it is known which toolset they speak.
+    /// Whether it sends log messages. The capability is announced before the client's toolset is known.
     fn logs(&self) -> bool {
         false
     }
@@ -63,7 +63,7 @@ pub trait Extras: Send + Sync + 'static {
     }
 
     /// A call of a tool that speaks the protocol itself, instead of the catalog's: there the tool is
-    /// registered all the same, for its name, its words and its schema.
+    /// registered all the same, for its name, its description and its schema.
     fn call<'a>(
         &'a self,
         _params: &'a CallToolRequestParams,

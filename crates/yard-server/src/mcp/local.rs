@@ -1,5 +1,5 @@
-//! The seats of a connection on this machine: one agent, one person, one or several roots, each a workspace
-//! of its own (R15). Nobody logs in: whoever starts the process is the person.
+//! The callers of a connection on this machine: one agent and one person, with one or several roots, each a
+//! workspace of its own (R15). There is no login: the user who starts the process is the person.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,76 +11,76 @@ use yard_core::{Call, ChatId, Fault, FaultCode, StepId, WsPath};
 use yard_dialects::{Dialect, Paths};
 use yard_gate::{ConnectionChat, Mount, Named, Session, TerminalState, is_at_or_below};
 
+use super::callers::{Callers, DecisionChannel, ToolCaller, WorkspaceView};
 use super::resources::perform;
-use super::scribe::Scribe;
-use super::seat::{Elsewhere, Room, Seat, Seats};
+use super::transcript_writer::TranscriptWriter;
 
 /// Characters of a client's name that a chat's title holds.
 const NAME_CHARS: usize = 60;
 
-/// One root: how the agent and the person reach its workspace.
-pub struct Root {
-    /// What tools are called with.
+/// One root: the sessions of the agent and of the person in its workspace.
+pub struct LocalRoot {
+    /// The session that tools are called with.
     pub agent: Session,
     /// The person at this machine.
     pub person: Session,
 }
 
-impl Root {
+impl LocalRoot {
     fn host(&self) -> &[u8] {
         self.agent.host_root()
     }
 }
 
-/// What resolves the links of a path of the host; one that is not there stays as it is.
-pub type Resolve = fn(&[u8]) -> Vec<u8>;
+/// Resolves the symbolic links of a path of the host. A path that does not exist stays as it is.
+pub type ResolveLinks = fn(&[u8]) -> Vec<u8>;
 
-/// The seats of one connection.
-pub struct Local {
-    roots: Vec<Root>,
-    /// How each root is called where there are several.
+/// The callers of one connection.
+pub struct LocalCallers {
+    roots: Vec<LocalRoot>,
+    /// The name of each root, where there are several.
     names: Vec<String>,
-    /// Whether paths begin with these names; else they are the host's own.
+    /// Whether paths begin with these names; else they are paths of the host.
     by_name: bool,
     toolset: String,
-    /// Whether what the client says a person answered is that person's word.
+    /// Whether an answer that the client passes on counts as the person's.
     trusts_client: bool,
     call: Call,
     state: Mutex<Vec<State>>,
-    /// Resolves the links of a path of the host, as those of the roots are.
-    resolve: Resolve,
-    scribe: Arc<Scribe>,
+    /// Resolves the links of the client's roots, as those of our roots are.
+    resolve: ResolveLinks,
+    transcript: Arc<TranscriptWriter>,
 }
 
-/// What a connection knows of one root.
+/// The state of one root in this connection.
 #[derive(Clone, Default)]
 struct State {
-    /// The connection's own chat (R14), once there was a call.
+    /// The connection's own chat (R14), after the first call.
     chat: Option<Arc<ConnectionChat>>,
-    /// What the client keeps to.
+    /// The folders that the client restricts itself to.
     confines: Option<Vec<WsPath>>,
 }
 
 impl State {
-    /// The connection's own chat, if anything was done in it yet.
+    /// The connection's own chat, if anything was changed in it yet.
     fn made_chat(&self) -> Option<ChatId> {
         self.chat.as_ref()?.made()
     }
 
-    /// Whether the client keeps to anything in this root.
+    /// Whether the client offers anything in this root.
     fn is_offered(&self) -> bool {
         self.confines.as_ref().is_none_or(|folders| !folders.is_empty())
     }
 }
 
-impl Local {
-    /// Seats in these roots, for who speaks that dialect; `call` is the surroundings in which chats are made.
+impl LocalCallers {
+    /// The callers in these roots, in that dialect. `call` is the context in which chats are made.
     pub fn new(
-        mut roots: Vec<Root>,
+        mut roots: Vec<LocalRoot>,
         dialect: &Dialect,
         trusts_client: bool,
         call: Call,
-        resolve: Resolve,
+        resolve: ResolveLinks,
     ) -> Self {
         for root in &mut roots {
             root.agent = root.agent.recording_changes();
@@ -88,13 +88,13 @@ impl Local {
         let state = Mutex::new(vec![State::default(); roots.len()]);
         let names = names(&roots);
         let by_name = roots.len() > 1 && dialect.paths != Paths::Host;
-        let (toolset, scribe) = (dialect.name.to_owned(), Arc::default());
-        Self { roots, names, by_name, toolset, trusts_client, call, state, resolve, scribe }
+        let (toolset, transcript) = (dialect.name.to_owned(), Arc::default());
+        Self { roots, names, by_name, toolset, trusts_client, call, state, resolve, transcript }
     }
 
-    /// Ends what the connection left running.
+    /// Writes the rest of the transcript and ends the commands that still run.
     pub(super) fn leave(&self) {
-        self.scribe.finish();
+        self.transcript.finish();
         for (root, state) in self.roots.iter().zip(&*self.state()) {
             if let Some(Ok(session)) = state.made_chat().map(|chat| root.agent.in_chat(chat)) {
                 session.leave();
@@ -106,11 +106,11 @@ impl Local {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The agent in the connection's chat of one root, which is made with the first change.
+    /// The agent's session in the connection's chat of one root. The chat is made with the first change.
     fn in_chat(&self, at: usize, client: &str) -> yard_core::Result<Session> {
         let (root, mut state) = (&self.roots[at], self.state());
         let chat = state[at].chat.get_or_insert_with(|| {
-            // The person who started this connection opens its chat: an agent's own would only plan.
+            // The person opens the chat: one that an agent opens would be in plan mode.
             let client: String = client.chars().take(NAME_CHARS).collect();
             ConnectionChat::new(root.person.clone(), format!("MCP: {client}"))
         });
@@ -119,32 +119,36 @@ impl Local {
         confined(self.named(session, at, &state), &state[at]).ok_or_else(outside)
     }
 
-    /// What stands before the paths of one root: all that the client offers are known by their names.
+    /// The name before the paths of one root, and the names of all roots that the client offers.
     fn mount(&self, at: usize, state: &[State]) -> Mount {
         let known = self.roots.iter().zip(&self.names).zip(state);
         let offered = known.filter(|(_, state)| state.is_offered());
-        let named = |((root, name), _): ((&Root, &String), &State)| Named {
+        let named = |((root, name), _): ((&LocalRoot, &String), &State)| Named {
             name: name.clone(),
             host: root.host().to_vec(),
         };
         Mount { name: self.names[at].clone(), all: offered.map(named).collect() }
     }
 
-    fn seat_at(&self, context: &RequestContext<RoleServer>, at: usize) -> yard_core::Result<Seat> {
+    fn caller_at(
+        &self,
+        context: &RequestContext<RoleServer>,
+        at: usize,
+    ) -> yard_core::Result<ToolCaller> {
         let client = context.client_info().map_or_else(|| "a client".to_owned(), |info| info.name);
         let folder = String::from_utf8_lossy(self.roots[at].host()).into_owned();
-        Ok(Seat {
+        Ok(ToolCaller {
             session: self.in_chat(at, &client)?,
             person: self.trusts_client.then(|| self.roots[at].person.clone()),
             toolset: self.toolset.clone(),
-            elsewhere: Elsewhere::CommandLine(folder),
-            scribe: Some(Arc::clone(&self.scribe)),
+            decision_channel: DecisionChannel::CommandLine(folder),
+            transcript: Some(Arc::clone(&self.transcript)),
         })
     }
 
-    /// The root in which this connection has a terminal of that name, rather one that still runs.
+    /// The root in which this connection has a terminal of that name; one that still runs goes first.
     fn running(&self, terminal: &str) -> Option<usize> {
-        let of = |(at, (root, state)): (usize, (&Root, &State))| {
+        let of = |(at, (root, state)): (usize, (&LocalRoot, &State))| {
             let session = root.agent.in_chat(state.made_chat()?).ok()?;
             let listed = session.terminals().list().ok()?;
             let found = listed.into_iter().filter(|one| one.name == terminal);
@@ -155,21 +159,22 @@ impl Local {
         self.roots.iter().zip(&*state).enumerate().filter_map(of).min().map(|(_, at)| at)
     }
 
-    /// The folders of the host that the caller may use, in all roots.
+    /// The folders of the host that the client offers, in all roots.
     fn allowed(&self, state: &[State]) -> Vec<Vec<u8>> {
-        let in_one = |(root, state): (&Root, &State)| match &state.confines {
+        let in_one = |(root, state): (&LocalRoot, &State)| match &state.confines {
             None => vec![root.host().to_vec()],
             Some(folders) => folders.iter().map(|folder| host_path(root, folder)).collect(),
         };
         self.roots.iter().zip(state).flat_map(in_one).collect()
     }
 
-    /// The caller in every root that it may look at, in its chat where there is one; of one root, none.
+    /// The agent's sessions in every root that the client offers, in its chat where there is one. Empty where
+    /// there is one root only.
     fn sessions(&self, state: &[State]) -> Vec<Session> {
         if self.roots.len() == 1 {
             return Vec::new();
         }
-        let in_one = |(at, (root, own)): (usize, (&Root, &State))| {
+        let in_one = |(at, (root, own)): (usize, (&LocalRoot, &State))| {
             let in_chat = own.chat.clone().map(|chat| root.agent.in_connection_chat(chat));
             let session = in_chat.unwrap_or_else(|| root.agent.clone());
             let session = session.among(self.allowed(state), Vec::new());
@@ -178,12 +183,12 @@ impl Local {
         self.roots.iter().zip(state).enumerate().filter_map(in_one).collect()
     }
 
-    /// The session as its dialect reads paths: by the names of the roots, or as the host has them.
+    /// The session with paths as its dialect reads them: below the names of the roots, or as the host has them.
     fn named(&self, session: Session, at: usize, state: &[State]) -> Session {
         if self.by_name { session.mounted(self.mount(at, state)) } else { session }
     }
 
-    /// The root that the paths among these arguments are in.
+    /// The root that the paths in these arguments are in.
     fn pick(&self, arguments: &Map<String, Value>) -> yard_core::Result<usize> {
         if self.roots.len() == 1 {
             return Ok(0);
@@ -193,7 +198,7 @@ impl Local {
         if let Some(at) = step.and_then(|step| self.having(step)) {
             return Ok(at);
         }
-        // Who opens one says where; to whoever types into it, its name is enough.
+        // A call that opens a terminal names a path; for input to one, its name is enough.
         let opens = arguments.contains_key("cmd");
         let terminal = arguments.get("session_id").and_then(Value::as_str).filter(|_| !opens);
         if let Some(at) = terminal.and_then(|name| self.running(name)) {
@@ -214,21 +219,22 @@ impl Local {
         Ok(picked.unwrap_or(first))
     }
 
-    /// The root in whose history a step is.
+    /// The root whose history has the step.
     fn having(&self, step: StepId) -> Option<usize> {
-        let shown =
-            |root: &Root| perform(&root.agent, &self.call, Show { step, max_bytes: 0 }).is_ok();
+        let shown = |root: &LocalRoot| {
+            perform(&root.agent, &self.call, Show { step, max_bytes: 0 }).is_ok()
+        };
         self.roots.iter().position(shown)
     }
 }
 
-/// A folder of a workspace, as the host knows it.
-fn host_path(root: &Root, folder: &WsPath) -> Vec<u8> {
+/// A folder of a workspace, as a path of the host.
+fn host_path(root: &LocalRoot, folder: &WsPath) -> Vec<u8> {
     let host = root.host().strip_suffix(b"/").unwrap_or(root.host());
     if folder.is_root() { root.host().to_vec() } else { [host, b"/", folder.relative()].concat() }
 }
 
-/// The session within what the client keeps to; `None` if that is nothing in this root.
+/// The session, restricted to what the client offers; `None` if that is nothing in this root.
 fn confined(session: Session, state: &State) -> Option<Session> {
     match &state.confines {
         None => Some(session),
@@ -243,7 +249,7 @@ fn outside() -> Fault {
 }
 
 /// The last part of each root's path, with a number where two are alike.
-fn names(roots: &[Root]) -> Vec<String> {
+fn names(roots: &[LocalRoot]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for root in roots {
         let last = root.host().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
@@ -258,8 +264,8 @@ fn names(roots: &[Root]) -> Vec<String> {
     names
 }
 
-/// Every text among the arguments that names a file: what the tools call `path`, `source` and the like, and
-/// whether it is one of many, which are only looked at.
+/// Every path in the arguments, by the names that tools give to paths, and whether it is one of a list, whose
+/// files are only read.
 fn paths(arguments: &Map<String, Value>) -> impl Iterator<Item = (&str, bool)> {
     const NAMES: [&str; 4] = ["path", "paths", "source", "destination"];
     let named = NAMES.iter().filter_map(|name| arguments.get(*name));
@@ -271,48 +277,52 @@ fn paths(arguments: &Map<String, Value>) -> impl Iterator<Item = (&str, bool)> {
     })
 }
 
-impl Seats for Local {
+impl Callers for LocalCallers {
     const TAKES_ROOTS: bool = true;
 
-    fn seat(
+    fn caller(
         &self,
         context: &RequestContext<RoleServer>,
         arguments: &Map<String, Value>,
-    ) -> yard_core::Result<Seat> {
-        self.seat_at(context, self.pick(arguments)?)
+    ) -> yard_core::Result<ToolCaller> {
+        self.caller_at(context, self.pick(arguments)?)
     }
 
-    fn seat_in(&self, context: &RequestContext<RoleServer>, root: &str) -> yard_core::Result<Seat> {
+    fn caller_in(
+        &self,
+        context: &RequestContext<RoleServer>,
+        root: &str,
+    ) -> yard_core::Result<ToolCaller> {
         let at = self.names.iter().position(|name| name == root);
-        self.seat_at(context, at.unwrap_or_default())
+        self.caller_at(context, at.unwrap_or_default())
     }
 
     fn toolset(&self, _: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
         Ok(self.toolset.clone())
     }
 
-    fn rooms(&self, _: &RequestContext<RoleServer>) -> Result<Vec<Room>, ErrorData> {
+    fn workspaces(&self, _: &RequestContext<RoleServer>) -> Result<Vec<WorkspaceView>, ErrorData> {
         let (several, state) = (self.roots.len() > 1, self.state());
-        let rooms =
+        let workspaces =
             self.roots.iter().zip(&self.names).zip(&*state).filter_map(|((root, name), state)| {
                 let session = confined(root.agent.clone(), state)?;
-                Some(Room { name: several.then(|| name.clone()), session })
+                Some(WorkspaceView { name: several.then(|| name.clone()), session })
             });
-        Ok(rooms.collect())
+        Ok(workspaces.collect())
     }
 
-    fn narrow(&self, offered: &[Vec<u8>]) {
+    fn restrict_to_roots(&self, offered: &[Vec<u8>]) {
         let offered: Vec<Vec<u8>> = offered.iter().map(|path| (self.resolve)(path)).collect();
         let mut confines: Vec<Option<Vec<WsPath>>> = Vec::new();
         for root in &self.roots {
-            // Whoever offers the root itself, or what is above it, narrows nothing.
+            // A client that offers the root itself, or a folder above it, restricts nothing.
             let all = offered.iter().any(|folder| is_at_or_below(root.host(), folder));
             let inside = offered.iter().filter(|folder| is_at_or_below(folder, root.host()));
             let inside =
                 inside.filter_map(|folder| WsPath::from_bytes(&folder[root.host().len()..]).ok());
             confines.push((!all).then(|| inside.collect()));
         }
-        // A client that offers nothing of ours says nothing about us.
+        // A client whose roots are all outside of ours does not mean ours: nothing is restricted.
         let says_something =
             confines.iter().any(|one| one.as_ref().is_none_or(|folders| !folders.is_empty()));
         if !says_something {

@@ -1,38 +1,38 @@
-//! The MCP door: the catalog's tools over both revisions of the protocol, on stdio and over HTTP. The only
-//! module that knows the SDK. It decides nothing: who may do what is the gate's to say, what a tool is the
-//! catalog's.
+//! The MCP server: the catalog's tools over both revisions of the protocol, on stdio and over HTTP. No other
+//! module knows the SDK. It decides nothing: the gate decides what a caller may do, the catalog what a tool
+//! is.
 //!
-//! `service.rs` is what can be asked, method by method; `call.rs` one call of one tool; `seat.rs` who
-//! asks.
+//! `service.rs` has the methods of the protocol; `call.rs` one call of one tool; `callers.rs` in whose name it
+//! is made.
 
 mod address;
-mod asked;
 mod call;
+mod callers;
 mod completion;
-mod door;
+mod elicitation;
 mod extras;
 mod hosts;
+mod invalid_message;
 mod local;
 mod prompts;
 mod remote;
 mod resources;
 mod result;
-mod scribe;
-mod seat;
+mod server;
 mod service;
 mod stdio;
 mod streamable;
 mod text;
 mod tools;
-mod watching;
-mod wrong;
+mod transcript_writer;
+mod watcher;
 
-pub use door::Door as McpDoor;
 pub use extras::{Answering, Extras};
-pub use local::{Local, Resolve, Root};
+pub use local::{LocalCallers, LocalRoot, ResolveLinks};
 /// The SDK whose types [`Extras`] speak, in the version that the server is built with.
 pub use rmcp;
+pub use server::McpServer;
 pub use stdio::serve as serve_stdio;
 
-pub(crate) use remote::Guest;
+pub(crate) use remote::McpCaller;
 pub(crate) use streamable::Streamable;

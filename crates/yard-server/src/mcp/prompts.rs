@@ -7,13 +7,13 @@ use yard_core::op::{History, HistoryOf, Show};
 use yard_core::{Call, Fault, Result};
 use yard_gate::Session;
 
+use super::callers::WorkspaceView;
 use super::resources::perform;
-use super::seat::Room;
 
 const PLAN: &str = "plan";
 const REVIEW: &str = "review";
 
-/// Steps that a review looks at unless it is told otherwise, and at most.
+/// Steps that a review reads by default, and at most.
 const STEPS: usize = 5;
 const MOST_STEPS: usize = 50;
 /// Bytes of diff in a review.
@@ -47,7 +47,7 @@ pub(super) fn list() -> Vec<Prompt> {
 
 /// One prompt, filled in.
 pub(super) fn get(
-    rooms: &[Room],
+    workspaces: &[WorkspaceView],
     name: &str,
     arguments: Option<&JsonObject>,
     call: &Call,
@@ -70,7 +70,7 @@ pub(super) fn get(
                     None,
                 )
             })?;
-            review(rooms, steps.clamp(1, MOST_STEPS), call).map_err(|fault: Fault| {
+            review(workspaces, steps.clamp(1, MOST_STEPS), call).map_err(|fault: Fault| {
                 ErrorData::invalid_params(fault.message().to_owned(), None)
             })?
         }
@@ -93,10 +93,10 @@ fn plan(task: &str, path: Option<&str>) -> String {
     )
 }
 
-fn review(rooms: &[Room], steps: usize, call: &Call) -> Result<String> {
+fn review(workspaces: &[WorkspaceView], steps: usize, call: &Call) -> Result<String> {
     let mut shown = String::new();
-    for room in rooms {
-        shown.push_str(&changes(&room.session, steps, call)?);
+    for workspace in workspaces {
+        shown.push_str(&changes(&workspace.session, steps, call)?);
     }
     if shown.is_empty() {
         shown.push_str("(nothing has changed yet)\n");

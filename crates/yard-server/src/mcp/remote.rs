@@ -1,4 +1,4 @@
-//! The seats of HTTP: each request brings its own, found out before the protocol is looked at.
+//! The callers of HTTP: the route handler has authorized each request before the protocol parses it.
 
 use http::request::Parts;
 use rmcp::service::RequestContext;
@@ -7,58 +7,66 @@ use serde_json::{Map, Value};
 use yard_core::{Fault, FaultCode};
 use yard_gate::Session;
 
-use super::seat::{Elsewhere, PageOf, Room, Seat, Seats};
+use super::callers::{Callers, DecisionChannel, PageOf, ToolCaller, WorkspaceView};
 
-/// Who sends a request, as its transport found out.
+/// The caller of a request, which the HTTP request carries as an extension.
 #[derive(Clone)]
-pub(crate) struct Guest {
+pub(crate) struct McpCaller {
     /// The caller in the workspace of the path.
     pub(crate) session: Session,
-    /// The dialect that is asked for.
+    /// The dialect that the address asks for.
     pub(crate) toolset: String,
-    /// Where a person decides, under the name by which this server was asked for.
+    /// The page on which a person decides, under the host name that the request used.
     pub(crate) pages: PageOf,
 }
 
-/// The seats of all requests.
-pub(crate) struct Remote;
+/// The callers of all HTTP requests.
+pub(crate) struct RemoteCallers;
 
-impl Remote {
-    fn guest(context: &RequestContext<RoleServer>) -> Result<&Guest, ErrorData> {
+impl RemoteCallers {
+    fn of(context: &RequestContext<RoleServer>) -> Result<&McpCaller, ErrorData> {
         let parts = context.extensions.get::<Parts>();
-        let guest = parts.and_then(|parts| parts.extensions.get::<Guest>());
-        guest.ok_or_else(|| ErrorData::internal_error("nobody is known to have sent this", None))
+        let caller = parts.and_then(|parts| parts.extensions.get::<McpCaller>());
+        caller.ok_or_else(|| ErrorData::internal_error("this request has no known caller", None))
     }
 }
 
-impl Seats for Remote {
+impl Callers for RemoteCallers {
     const TAKES_ROOTS: bool = false;
 
-    fn seat(
+    fn caller(
         &self,
         context: &RequestContext<RoleServer>,
         _: &Map<String, Value>,
-    ) -> yard_core::Result<Seat> {
-        let guest = Self::guest(context);
-        let Guest { session, toolset, pages } =
-            guest.map_err(|error| Fault::new(FaultCode::Io, error.message.into_owned()))?.clone();
-        // What a client says that a person said is a person's word only where the token is that person's.
+    ) -> yard_core::Result<ToolCaller> {
+        let caller = Self::of(context);
+        let McpCaller { session, toolset, pages } =
+            caller.map_err(|error| Fault::new(FaultCode::Io, error.message.into_owned()))?.clone();
+        // What the client passes on counts as a person's answer only where the token is that person's.
         let person = session.actor().is_person().then(|| session.clone());
-        Ok(Seat { session, person, toolset, elsewhere: Elsewhere::Pages(pages), scribe: None })
+        let decision_channel = DecisionChannel::Pages(pages);
+        Ok(ToolCaller { session, person, toolset, decision_channel, transcript: None })
     }
 
-    fn seat_in(&self, context: &RequestContext<RoleServer>, _: &str) -> yard_core::Result<Seat> {
-        self.seat(context, &Map::new())
+    fn caller_in(
+        &self,
+        context: &RequestContext<RoleServer>,
+        _: &str,
+    ) -> yard_core::Result<ToolCaller> {
+        self.caller(context, &Map::new())
     }
 
     fn toolset(&self, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
-        Ok(Self::guest(context)?.toolset.clone())
+        Ok(Self::of(context)?.toolset.clone())
     }
 
-    fn rooms(&self, context: &RequestContext<RoleServer>) -> Result<Vec<Room>, ErrorData> {
-        let session = Self::guest(context)?.session.clone();
-        Ok(vec![Room { name: None, session }])
+    fn workspaces(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Vec<WorkspaceView>, ErrorData> {
+        let session = Self::of(context)?.session.clone();
+        Ok(vec![WorkspaceView { name: None, session }])
     }
 
-    fn narrow(&self, _: &[Vec<u8>]) {}
+    fn restrict_to_roots(&self, _: &[Vec<u8>]) {}
 }

@@ -15,10 +15,10 @@ use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
 use yard_gate::{Asks, Execute, Origin, Outcome, Session};
 
 use super::address::{Address, TEMPLATES};
-use super::seat::Room;
+use super::callers::WorkspaceView;
 
-/// How audit rows name this door.
-const DOOR: &str = "mcp";
+/// The toolset that audit rows name for operations of the MCP server.
+const ORIGIN: &str = "mcp";
 /// Files of one page.
 const PAGE: usize = 200;
 /// Steps that a history shows.
@@ -28,13 +28,13 @@ const DIFF_BYTES: u64 = 256 << 10;
 /// Longest file that is read whole.
 const FILE_BYTES: u64 = 8 << 20;
 
-/// Performs one operation as the caller, who is not there to be asked.
+/// Performs one operation as the caller. There is no way to ask a person meanwhile.
 pub(super) fn perform<O: Execute>(
     session: &Session,
     call: &Call,
     op: O,
 ) -> Result<<O as Operation>::Answer> {
-    let origin = Origin { toolset: DOOR, tool: O::VERB, asks: Asks::Never };
+    let origin = Origin { toolset: ORIGIN, tool: O::VERB, asks: Asks::Never };
     match session.perform(origin, call, op)? {
         Outcome::Done(answer) => Ok(answer),
         Outcome::Pending(_) => {
@@ -55,7 +55,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 
 /// A page of everything that can be read. The cursor is the number of the folder that is listed and the last path.
 pub(super) fn list(
-    rooms: &[Room],
+    workspaces: &[WorkspaceView],
     cursor: Option<&str>,
     call: &Call,
 ) -> std::result::Result<ListResourcesResult, ErrorData> {
@@ -72,10 +72,12 @@ pub(super) fn list(
             .with_mime_type("text/plain");
         items.push(history);
     }
-    let areas: Vec<(&Room, WsPath)> = { rooms.iter() }
-        .flat_map(|room| room.session.folders().into_iter().map(move |folder| (room, folder)))
+    let areas: Vec<(&WorkspaceView, WsPath)> = { workspaces.iter() }
+        .flat_map(|workspace| {
+            workspace.session.folders().into_iter().map(move |folder| (workspace, folder))
+        })
         .collect();
-    let Some((room, folder)) = areas.get(at) else {
+    let Some((workspace, folder)) = areas.get(at) else {
         return Ok(ListResourcesResult::with_all_items(items));
     };
     let find = Find {
@@ -88,14 +90,14 @@ pub(super) fn list(
         limit: Some(PAGE),
         after,
     };
-    let found = perform(&room.session, call, find).map_err(|fault| told(&fault))?;
+    let found = perform(&workspace.session, call, find).map_err(|fault| to_error(&fault))?;
     let last = found.entries.last().map(|entry| entry.path.clone());
     let files = found
         .entries
         .iter()
         .filter(|entry| entry.kind == Some(FileKind::File) && !entry.is_virtual);
     items.extend(files.map(|entry| {
-        let uri = Address::of_file(room.name.as_deref(), &entry.path);
+        let uri = Address::of_file(workspace.name.as_deref(), &entry.path);
         let resource = Resource::new(uri, String::from_utf8_lossy(entry.path.relative()));
         match entry.size {
             Some(size) => resource.with_size(size),
@@ -119,7 +121,7 @@ fn read_cursor(cursor: &str) -> Option<(usize, Option<WsPath>)> {
 
 /// What an address names.
 pub(super) fn read(
-    rooms: &[Room],
+    workspaces: &[WorkspaceView],
     uri: &str,
     call: &Call,
 ) -> std::result::Result<ReadResourceResult, ErrorData> {
@@ -130,19 +132,24 @@ pub(super) fn read(
             Some(json!({"uri": uri})),
         )
     })?;
-    let content = content(rooms, uri, &address, call).map_err(|fault| {
-        let mut error = told(&fault);
+    let content = content(workspaces, uri, &address, call).map_err(|fault| {
+        let mut error = to_error(&fault);
         error.data = Some(json!({"uri": uri}));
         error
     })?;
     Ok(ReadResourceResult::new(vec![content]))
 }
 
-fn content(rooms: &[Room], uri: &str, address: &Address, call: &Call) -> Result<ResourceContents> {
+fn content(
+    workspaces: &[WorkspaceView],
+    uri: &str,
+    address: &Address,
+    call: &Call,
+) -> Result<ResourceContents> {
     match address {
         Address::File(path) => {
-            let (room, path) = locate(rooms, path)?;
-            let bytes = bytes(&room.session, &path, call)?;
+            let (workspace, path) = locate(workspaces, path)?;
+            let bytes = bytes(&workspace.session, &path, call)?;
             Ok(match String::from_utf8(bytes) {
                 Ok(text) => ResourceContents::text(text, uri),
                 Err(error) => ResourceContents::blob(STANDARD.encode(error.as_bytes()), uri)
@@ -153,12 +160,12 @@ fn content(rooms: &[Room], uri: &str, address: &Address, call: &Call) -> Result<
             let mut lines = Vec::new();
             match path {
                 Some(path) => {
-                    let (room, path) = locate(rooms, path)?;
-                    lines.extend(history(&room.session, HistoryOf::Path(path), call)?);
+                    let (workspace, path) = locate(workspaces, path)?;
+                    lines.extend(history(&workspace.session, HistoryOf::Path(path), call)?);
                 }
                 None => {
-                    for room in rooms {
-                        lines.extend(history(&room.session, HistoryOf::Workspace, call)?);
+                    for workspace in workspaces {
+                        lines.extend(history(&workspace.session, HistoryOf::Workspace, call)?);
                     }
                 }
             }
@@ -170,8 +177,8 @@ fn content(rooms: &[Room], uri: &str, address: &Address, call: &Call) -> Result<
             Ok(ResourceContents::text(text, uri))
         }
         Address::Diff(step) => {
-            let shown = rooms.iter().map(|room| {
-                perform(&room.session, call, Show { step: *step, max_bytes: DIFF_BYTES })
+            let shown = workspaces.iter().map(|workspace| {
+                perform(&workspace.session, call, Show { step: *step, max_bytes: DIFF_BYTES })
             });
             let shown = found_in_one(shown)?;
             let mut text: String =
@@ -197,18 +204,23 @@ fn found_in_one<T>(mut tried: impl Iterator<Item = Result<T>>) -> Result<T> {
 }
 
 /// The workspace and the path in it that the path of an address names.
-pub(super) fn locate<'a>(rooms: &'a [Room], path: &[u8]) -> Result<(&'a Room, WsPath)> {
+pub(super) fn locate<'a>(
+    workspaces: &'a [WorkspaceView],
+    path: &[u8],
+) -> Result<(&'a WorkspaceView, WsPath)> {
     let none = || Fault::new(FaultCode::NotFound, "no such file");
     let mut parts = path.splitn(2, |byte| *byte == b'/');
-    let (room, inside) = match rooms {
+    let (workspace, inside) = match workspaces {
         [only] if only.name.is_none() => (only, path),
-        rooms => {
+        workspaces => {
             let name = parts.next().unwrap_or_default();
-            let named = |room: &&Room| room.name.as_deref().map(str::as_bytes) == Some(name);
-            (rooms.iter().find(named).ok_or_else(none)?, parts.next().unwrap_or_default())
+            let named = |workspace: &&WorkspaceView| {
+                workspace.name.as_deref().map(str::as_bytes) == Some(name)
+            };
+            (workspaces.iter().find(named).ok_or_else(none)?, parts.next().unwrap_or_default())
         }
     };
-    WsPath::from_bytes(inside).map(|path| (room, path)).map_err(|_| none())
+    WsPath::from_bytes(inside).map(|path| (workspace, path)).map_err(|_| none())
 }
 
 fn bytes(session: &Session, path: &WsPath, call: &Call) -> Result<Vec<u8>> {
@@ -243,7 +255,7 @@ fn history(session: &Session, of: HistoryOf, call: &Call) -> Result<Vec<String>>
     Ok(found.steps.iter().map(line).collect())
 }
 
-fn told(fault: &Fault) -> ErrorData {
+fn to_error(fault: &Fault) -> ErrorData {
     let message = fault.message().to_owned();
     match fault.code() {
         FaultCode::NotFound => ErrorData::resource_not_found(message, None),

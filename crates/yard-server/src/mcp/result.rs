@@ -7,9 +7,9 @@ use yard_core::Fault;
 use yard_dialects::{Answer, CHANGED_BY_PERSON};
 use yard_gate::{Awaited, Pending};
 
-use super::seat::Elsewhere;
+use super::callers::DecisionChannel;
 use super::text;
-use super::tools::Speech;
+use super::tools::ReplyForm;
 
 /// Where a result that is none has the dialect's own answer, among what is said about it.
 const ANSWER: &str = "toolyard/answer";
@@ -17,15 +17,15 @@ const ANSWER: &str = "toolyard/answer";
 /// Bytes of details that a failure tells.
 const MOST_DETAILS: usize = 4 << 10;
 
-/// The result of a call that waits for nobody.
-pub(super) fn of(speech: Speech, answer: Answer) -> CallToolResult {
+/// The result of a call that does not wait for a person.
+pub(super) fn from_answer(reply_form: ReplyForm, answer: Answer) -> CallToolResult {
     let ok = answer.ok;
     let words = if ok { String::new() } else { answer.failure_words() };
     let mut body = answer.body.into_value();
     let changed = body.get_mut(CHANGED_BY_PERSON).map(Value::take).unwrap_or_default();
     let mut result = match ok {
-        true => succeeded(speech, &mut body),
-        false => failed(speech, words, &mut body),
+        true => succeeded(reply_form, &mut body),
+        false => failed(reply_form, words, &mut body),
     };
     if let Some(message) = changed["message"].as_str() {
         let text = format!("Note: {message}. They are now: {}", changed["args"]);
@@ -34,40 +34,41 @@ pub(super) fn of(speech: Speech, answer: Answer) -> CallToolResult {
     result
 }
 
-fn succeeded(speech: Speech, body: &mut Value) -> CallToolResult {
+fn succeeded(reply_form: ReplyForm, body: &mut Value) -> CallToolResult {
     let mut reply = body["result"].take();
-    match speech {
-        Speech::Text => {
+    match reply_form {
+        ReplyForm::Text => {
             let text = match reply["content"].take() {
                 Value::String(text) => text,
-                other => text::of(&other),
+                other => text::render(&other),
             };
             CallToolResult::success(vec![ContentBlock::text(text)])
         }
-        Speech::Blocks => match serde_json::from_value(reply["content"].take()) {
+        ReplyForm::Blocks => match serde_json::from_value(reply["content"].take()) {
             Ok(blocks) => CallToolResult::success(blocks),
             Err(error) => CallToolResult::error(vec![ContentBlock::text(format!(
                 "the answer is made of no known blocks: {error}"
             ))]),
         },
-        Speech::Data => {
-            let mut result = CallToolResult::success(vec![ContentBlock::text(text::of(&reply))]);
+        ReplyForm::Data => {
+            let mut result =
+                CallToolResult::success(vec![ContentBlock::text(text::render(&reply))]);
             result.structured_content = Some(reply);
             result
         }
     }
 }
 
-/// The words, the code and the details are for the model, which is shown no more; the answer itself is for programs.
-/// A tool whose reply is a text fails with its words alone, as the server does that it stands in for.
-fn failed(speech: Speech, words: String, body: &mut Value) -> CallToolResult {
+/// The message, the code and the details are for the model; the answer itself is for programs. A tool whose reply
+/// is a text fails with the message alone, as the server does that it replaces.
+fn failed(reply_form: ReplyForm, words: String, body: &mut Value) -> CallToolResult {
     let answer = match body["result"].take() {
         Value::Null => body.take(),
         reply => reply,
     };
-    let text = match speech {
-        Speech::Data => with_code(&words, &answer),
-        Speech::Text | Speech::Blocks => words,
+    let text = match reply_form {
+        ReplyForm::Data => with_code(&words, &answer),
+        ReplyForm::Text | ReplyForm::Blocks => words,
     };
     unsuccessful(text, answer)
 }
@@ -79,12 +80,12 @@ fn with_code(words: &str, answer: &Value) -> String {
     let code = code.filter(|code| *code != words);
     let mut text = code.map_or_else(|| words.to_owned(), |code| format!("{code}: {words}"));
     let Some(details) = error["details"].as_object() else { return text };
-    // The words name every wrong argument already.
+    // The message names every wrong argument already.
     let told = details.iter().filter(|(name, _)| *name != "fields");
     let told: Map<String, Value> =
         told.map(|(name, value)| (name.clone(), value.clone())).collect();
     if !told.is_empty() {
-        text.push_str(&format!("\n{}", shortened(&text::of(&Value::Object(told)))));
+        text.push_str(&format!("\n{}", shortened(&text::render(&Value::Object(told)))));
     }
     text
 }
@@ -112,25 +113,29 @@ fn unsuccessful(message: String, answer: Value) -> CallToolResult {
 
 /// The result of a call that a person has to decide or to answer first. It is no success: what was asked
 /// for has not happened.
-pub(super) fn waiting(pending: &Pending, elsewhere: &Elsewhere, body: &Value) -> CallToolResult {
-    let text = match (&pending.awaited, elsewhere) {
-        (Awaited::Approval(id), Elsewhere::CommandLine(folder)) => format!(
+pub(super) fn waiting(
+    pending: &Pending,
+    channel: &DecisionChannel,
+    body: &Value,
+) -> CallToolResult {
+    let text = match (&pending.awaited, channel) {
+        (Awaited::Approval(id), DecisionChannel::CommandLine(folder)) => format!(
             "Not done yet: a person has to approve this call, which they do with `toolyard approve {id}` in \
              a terminal, in the folder {folder}. Once they do, it happens without another call: look at the \
              files before you go on. Only a terminal is opened by the same call, made again."
         ),
-        (Awaited::Approval(id), Elsewhere::Pages(page_of)) => format!(
+        (Awaited::Approval(id), DecisionChannel::Pages(page_of)) => format!(
             "Not done yet: a person has to approve this call (approval {id}, in the workspace's list of \
              approvals). Once they do, it happens without another call: look at the files before you go on. \
              Only a terminal is opened by the same call, made again. A person does it at {}",
             page_of(&pending.awaited)
         ),
-        (Awaited::Question(id), Elsewhere::CommandLine(folder)) => format!(
+        (Awaited::Question(id), DecisionChannel::CommandLine(folder)) => format!(
             "Not answered yet: a person answers with `toolyard answer {id}` in a terminal, in the folder \
              {folder}. Go on with what does not depend on it.{}",
             sentence(&body["result"]["message"])
         ),
-        (Awaited::Question(id), Elsewhere::Pages(page_of)) => format!(
+        (Awaited::Question(id), DecisionChannel::Pages(page_of)) => format!(
             "Not answered yet: question {id} is in the workspace's list of questions. Go on with what does \
              not depend on it. A person does it at {}.{}",
             page_of(&pending.awaited),
@@ -163,7 +168,7 @@ mod tests {
         let catalog = Catalog::standard();
         let dialect = catalog.dialects().find(|dialect| dialect.name == toolset).unwrap();
         let answer = (dialect.stopped)(tool, stop);
-        let result = of(Speech::of(catalog.get(toolset, tool).unwrap()), answer);
+        let result = from_answer(ReplyForm::of(catalog.get(toolset, tool).unwrap()), answer);
         assert_eq!(result.is_error, Some(true));
         result.content[0].as_text().unwrap().text.clone()
     }

@@ -1,5 +1,5 @@
-//! What the protocol can be asked, method by method. Each is a few lines here and does its work in a
-//! module of its own; which revision of the protocol is spoken is mostly the SDK's to know.
+//! The methods of the protocol. Each has a few lines here and does its work in a module of its own. The SDK
+//! handles most differences between the revisions of the protocol.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,43 +24,43 @@ use tokio::time::timeout;
 use yard_core::{Call, Limits};
 use yard_dialects::Catalog;
 
-use super::call::{Calling, broke_off, internal, root_of};
-use super::door::Door;
+use super::call::{ToolCall, broke_off, internal, root_of};
+use super::callers::{Callers, WorkspaceView};
 use super::extras::Extras;
-use super::seat::{Room, Seats};
-use super::tools::Speech;
-use super::watching::{Changed, Since, Watcher};
+use super::server::McpServer;
+use super::tools::ReplyForm;
+use super::watcher::{Changed, Since, Watcher};
 use super::{completion, prompts, resources, result};
-use crate::pool::Work;
+use crate::pool::WorkKind;
 
-/// How long clients may take a list to be as it was: it changes with the program only.
+/// How long clients may cache a list: it changes only with the program.
 const LIST_MILLIS: u64 = 3_600_000;
-/// How long a client may take to say which roots it offers.
+/// How long a client may take to list its roots.
 const ROOTS: Duration = Duration::from_secs(30);
-/// Addresses that one connection may be told of.
+/// Resources that one connection may subscribe to.
 const SUBSCRIPTIONS: usize = 1_000;
 
 const INSTRUCTIONS: &str = "\
 Files of a workspace where no change is lost: every step is kept and can be undone by the person. A failed call \
 changes nothing and says what to send instead. Some calls wait for a person's approval; the answer says so.";
 
-/// What a connection needs to answer more than hello.
+/// What a connection needs to answer more than `initialize`.
 pub(super) struct Ready<S> {
-    pub(super) door: Arc<Door>,
-    pub(super) seats: Arc<S>,
+    pub(super) server: Arc<McpServer>,
+    pub(super) callers: Arc<S>,
 }
 
 impl<S> Clone for Ready<S> {
     fn clone(&self) -> Self {
-        Self { door: Arc::clone(&self.door), seats: Arc::clone(&self.seats) }
+        Self { server: Arc::clone(&self.server), callers: Arc::clone(&self.callers) }
     }
 }
 
-/// That, once it is there: hello is answered while workspaces are still being opened. Why it never will be,
-/// if it will not.
+/// Becomes `Ok` once the workspaces are open, and `Err` with the reason if they cannot be opened. `initialize`
+/// is answered before that.
 pub(super) type Readiness<S> = watch::Receiver<Option<Result<Ready<S>, String>>>;
 
-/// What begins to make it ready.
+/// Starts to open the workspaces.
 pub(super) type Begin = Box<dyn FnOnce() + Send>;
 
 /// One connection, or one request of a transport without connections.
@@ -68,70 +68,70 @@ pub(super) struct Service<S> {
     readiness: Readiness<S>,
     begin: Arc<Mutex<Option<Begin>>>,
     extras: Option<Arc<dyn Extras>>,
-    /// Whether the client was asked which roots it offers; who asks keeps others waiting.
+    /// Whether the client has listed its roots; the lock is held while it is asked.
     asked_roots: tokio::sync::Mutex<bool>,
-    /// What the client wants to be told of (2025-11-25 and before).
-    told: Arc<Told>,
+    /// What the client subscribed to (2025-11-25 and before).
+    subscriptions: Arc<Subscriptions>,
 }
 
-/// What a client of 2025-11-25 and before is told.
+/// The subscriptions of a client of 2025-11-25 and before.
 #[derive(Default)]
-struct Told {
-    /// The addresses that it subscribed to.
+struct Subscriptions {
+    /// The addresses of resources.
     subscribed: Mutex<HashSet<String>>,
-    /// It has the list, and is told that it changed.
+    /// The client has the list of resources and is notified when it changes.
     has_list: AtomicBool,
-    /// Whether anybody tells it.
-    begun: tokio::sync::Mutex<bool>,
+    /// Whether the watchers run.
+    watching: tokio::sync::Mutex<bool>,
 }
 
-impl Told {
+impl Subscriptions {
     fn subscribed(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
         self.subscribed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins to tell, if nobody does yet. The whole tree is walked for that.
-    async fn begin(
+    /// Starts the watchers, unless they run. That walks the whole tree.
+    async fn watch(
         self: &Arc<Self>,
-        door: &Door,
-        rooms: Vec<Room>,
+        server: &McpServer,
+        workspaces: Vec<WorkspaceView>,
         peer: &Peer<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let mut begun = self.begun.lock().await;
-        if !*begun {
-            for watcher in watchers(door, rooms, Since::Now).await? {
-                tokio::spawn(tell(watcher, peer.clone(), Arc::downgrade(self)));
+        let mut watching = self.watching.lock().await;
+        if !*watching {
+            for watcher in watchers(server, workspaces, Since::Now).await? {
+                tokio::spawn(notify_client(watcher, peer.clone(), Arc::downgrade(self)));
             }
-            *begun = true;
+            *watching = true;
         }
         Ok(())
     }
 }
 
-impl<S: Seats> Service<S> {
+impl<S: Callers> Service<S> {
     /// A service that is ready.
     pub(super) fn new(ready: Ready<S>, extras: Option<Arc<dyn Extras>>) -> Self {
         Self { extras, ..Self::when(watch::channel(Some(Ok(ready))).1, None) }
     }
 
-    /// A service that will be, some time after `begin` was called.
+    /// A service that becomes ready some time after `begin` was called.
     pub(super) fn when(readiness: Readiness<S>, begin: Option<Begin>) -> Self {
         Self {
             readiness,
             begin: Arc::new(Mutex::new(begin)),
             extras: None,
             asked_roots: tokio::sync::Mutex::new(false),
-            told: Arc::default(),
+            subscriptions: Arc::default(),
         }
     }
 
-    /// Begins to get ready once hello is answered, so that nothing comes before that.
+    /// Starts to open the workspaces once `initialize` is answered, so that nothing delays the answer.
     fn begin_soon(&self) {
         let begin = Arc::clone(&self.begin);
         tokio::spawn(async move { begin_now(&begin) });
     }
 
-    /// What is needed to answer, once it is there.
+    /// Waits until the workspaces are open.
     async fn ready(&self) -> Result<Ready<S>, ErrorData> {
         begin_now(&self.begin);
         let mut readiness = self.readiness.clone();
@@ -143,19 +143,19 @@ impl<S: Seats> Service<S> {
         }
     }
 
-    /// What there is besides the catalog for whoever sends this request.
+    /// The extras beside the catalog, if the caller's dialect has some.
     async fn extras(
         &self,
         context: &RequestContext<RoleServer>,
     ) -> Result<Option<&dyn Extras>, ErrorData> {
-        // Where there are none, nobody waits for what it takes to tell.
+        // Without extras there is no need to wait until the workspaces are open.
         let Some(extras) = self.extras.as_deref() else { return Ok(None) };
-        let toolset = self.ready().await?.seats.toolset(context)?;
+        let toolset = self.ready().await?.callers.toolset(context)?;
         Ok(Some(extras).filter(|extras| extras.toolset() == toolset))
     }
 
-    /// Asks the client once which roots it offers, and keeps to them.
-    async fn heed_roots(&self, seats: &S, context: &RequestContext<RoleServer>) {
+    /// Asks the client once for its roots, and restricts the caller to them.
+    async fn apply_client_roots(&self, callers: &S, context: &RequestContext<RoleServer>) {
         if !S::TAKES_ROOTS || context.peer.peer_info().is_none() {
             return;
         }
@@ -165,27 +165,27 @@ impl<S: Seats> Service<S> {
         }
         let offers = context.client_capabilities().is_some_and(|able| able.roots.is_some());
         let roots = if offers { offered(&context.peer).await } else { Some(Vec::new()) };
-        // A client that did not say now is asked again.
+        // A client that did not answer is asked again with the next request.
         *asked = roots.is_some();
         if let Some(roots) = roots {
-            seats.narrow(&roots);
+            callers.restrict_to_roots(&roots);
         }
     }
 
-    /// Does something that looks at the caller's workspaces where it may block.
-    async fn looking<T: Send + 'static>(
+    /// Runs work that reads the caller's workspaces, on a thread where it may block.
+    async fn run_in_workspaces<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
-        work: Work,
-        look: impl FnOnce(&[Room], &Call) -> Result<T, ErrorData> + Send + 'static,
+        work: WorkKind,
+        look: impl FnOnce(&[WorkspaceView], &Call) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let Ready { door, seats } = self.ready().await?;
-        self.heed_roots(&seats, context).await;
-        let rooms = seats.rooms(context)?;
-        let call = door.surroundings().within_millis(Limits::default().call_millis);
+        let Ready { server, callers } = self.ready().await?;
+        self.apply_client_roots(&callers, context).await;
+        let workspaces = callers.workspaces(context)?;
+        let call = server.call_context().within_millis(Limits::default().call_millis);
         let cancel = call.cancel_flag();
-        let whose = whose(&rooms);
-        let running = door.pools().run(&whose, work, move || look(&rooms, &call));
+        let workspace_key = workspace_key(&workspaces);
+        let running = server.pools().run(&workspace_key, work, move || look(&workspaces, &call));
         tokio::select! {
             done = running => done.unwrap_or_else(|| Err(broke_off())),
             () = context.ct.cancelled() => {
@@ -195,33 +195,39 @@ impl<S: Seats> Service<S> {
         }
     }
 
-    /// Whoever has the list wants to know when it is another: who cannot say so, since there is no word for it
-    /// before 2026-07-28, is told from now on. That begins beside the answer.
-    async fn tell_of_list(&self, context: &RequestContext<RoleServer>) {
+    /// Notifies the client from now on when the list of resources changes. Before 2026-07-28 a client cannot
+    /// subscribe to that, so having the list counts. The watchers start in a task of their own.
+    async fn notify_about_list(&self, context: &RequestContext<RoleServer>) {
         let version = context.protocol_version();
         if version.is_none_or(|version| version >= ProtocolVersion::V_2026_07_28) {
             return;
         }
-        let Ok(Ready { door, seats }) = self.ready().await else { return };
-        let Ok(rooms) = seats.rooms(context) else { return };
-        self.told.has_list.store(true, Ordering::Relaxed);
-        let (told, peer) = (Arc::clone(&self.told), context.peer.clone());
-        tokio::spawn(async move { told.begin(&door, rooms, &peer).await });
+        let Ok(Ready { server, callers }) = self.ready().await else { return };
+        let Ok(workspaces) = callers.workspaces(context) else { return };
+        self.subscriptions.has_list.store(true, Ordering::Relaxed);
+        let (subscriptions, peer) = (Arc::clone(&self.subscriptions), context.peer.clone());
+        tokio::spawn(async move { subscriptions.watch(&server, workspaces, &peer).await });
     }
 }
 
-/// Whose work it is to look at these.
-fn whose(rooms: &[Room]) -> String {
-    let root = rooms.first().map_or(&[][..], |room| room.session.host_root());
+/// The workspace that the work is counted for.
+fn workspace_key(workspaces: &[WorkspaceView]) -> String {
+    let root = workspaces.first().map_or(&[][..], |workspace| workspace.session.host_root());
     String::from_utf8_lossy(root).into_owned()
 }
 
-/// Somebody who looks at each workspace from now on, or from a moment ago on. The whole tree is walked for
-/// that, which takes a while.
-async fn watchers(door: &Door, rooms: Vec<Room>, from: Since) -> Result<Vec<Watcher>, ErrorData> {
-    let (call, whose) = (door.surroundings(), whose(&rooms));
-    let watch = move || rooms.into_iter().map(|room| Watcher::new(room, from, &call)).collect();
-    let made: Option<yard_core::Result<Vec<_>>> = door.pools().run(&whose, Work::Walk, watch).await;
+/// A watcher for each workspace. Making them walks the whole trees, which takes a while.
+async fn watchers(
+    server: &McpServer,
+    workspaces: Vec<WorkspaceView>,
+    from: Since,
+) -> Result<Vec<Watcher>, ErrorData> {
+    let (call, workspace_key) = (server.call_context(), workspace_key(&workspaces));
+    let watch = move || {
+        workspaces.into_iter().map(|workspace| Watcher::new(workspace, from, &call)).collect()
+    };
+    let made: Option<yard_core::Result<Vec<_>>> =
+        server.pools().run(&workspace_key, WorkKind::Walk, watch).await;
     made.ok_or_else(broke_off)?.map_err(|fault| internal(&fault))
 }
 
@@ -232,7 +238,7 @@ fn begin_now(begin: &Mutex<Option<Begin>>) {
     }
 }
 
-/// The folders that a client offers, as paths of the host; `None` if it does not say.
+/// The folders that a client offers, as paths of the host; `None` if it does not answer.
 #[expect(deprecated, reason = "clients of 2025-11-25 and before offer roots in this way")]
 async fn offered(peer: &Peer<RoleServer>) -> Option<Vec<Vec<u8>>> {
     let listed = timeout(ROOTS, peer.list_roots()).await.ok()?.ok()?;
@@ -241,19 +247,23 @@ async fn offered(peer: &Peer<RoleServer>) -> Option<Vec<Vec<u8>>> {
     Some(paths.map(|path| percent_decode_str(path.trim_end_matches('/')).collect()).collect())
 }
 
-/// Tells a client of 2025-11-25 and before what changed, for as long as it is there.
-async fn tell(mut watcher: Watcher, peer: Peer<RoleServer>, told: std::sync::Weak<Told>) {
+/// Notifies a client of 2025-11-25 and before of changes, for as long as it is connected.
+async fn notify_client(
+    mut watcher: Watcher,
+    peer: Peer<RoleServer>,
+    subscriptions: std::sync::Weak<Subscriptions>,
+) {
     loop {
         watcher.wait().await;
-        let Some(told) = told.upgrade() else { return };
+        let Some(subscriptions) = subscriptions.upgrade() else { return };
         if peer.is_transport_closed() {
             return;
         }
-        while let Ok(Some(changed)) = watcher.look() {
-            if changed.list && told.has_list.load(Ordering::Relaxed) {
+        while let Ok(Some(changed)) = watcher.read() {
+            if changed.list && subscriptions.has_list.load(Ordering::Relaxed) {
                 let _ = peer.notify_resource_list_changed().await;
             }
-            let wanted = told.subscribed().clone();
+            let wanted = subscriptions.subscribed().clone();
             for uri in wanted.into_iter().filter(|uri| changed.concerns(uri)) {
                 let updated = ResourceUpdatedNotificationParam::new(uri);
                 let _ = peer.notify_resource_updated(updated).await;
@@ -262,8 +272,8 @@ async fn tell(mut watcher: Watcher, peer: Peer<RoleServer>, told: std::sync::Wea
     }
 }
 
-/// Tells one subscriber of 2026-07-28 and later.
-async fn tell_subscriber(
+/// Notifies one subscriber of 2026-07-28 and later.
+async fn notify_subscriber(
     context: &SubscriptionContext,
     changed: &Changed,
 ) -> Result<(), rmcp::service::SubscriptionSendError> {
@@ -278,7 +288,7 @@ async fn tell_subscriber(
     Ok(())
 }
 
-impl<S: Seats> ServerHandler for Service<S> {
+impl<S: Callers> ServerHandler for Service<S> {
     fn get_info(&self) -> ServerConfig {
         let mut resources = ResourcesCapability::default();
         resources.subscribe = Some(true);
@@ -318,9 +328,9 @@ impl<S: Seats> ServerHandler for Service<S> {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let Ready { door, seats } = self.ready().await?;
-        let toolset = seats.toolset(&context)?;
-        let mut list = ListToolsResult::with_all_items(door.listed(&toolset).to_vec());
+        let Ready { server, callers } = self.ready().await?;
+        let toolset = callers.toolset(&context)?;
+        let mut list = ListToolsResult::with_all_items(server.listed(&toolset).to_vec());
         list.ttl_ms = Some(LIST_MILLIS);
         Ok(list)
     }
@@ -330,32 +340,38 @@ impl<S: Seats> ServerHandler for Service<S> {
         params: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Ready { door, seats } = self.ready().await?;
-        self.heed_roots(&seats, &context).await;
-        let toolset = seats.toolset(&context)?;
-        let catalog = door.catalog();
+        let Ready { server, callers } = self.ready().await?;
+        self.apply_client_roots(&callers, &context).await;
+        let toolset = callers.toolset(&context)?;
+        let catalog = server.catalog();
         let Some(tool) = catalog.get(&toolset, &params.name) else {
-            return Err(unknown(&catalog, &toolset, &params.name));
+            return Err(unknown_tool(&catalog, &toolset, &params.name));
         };
         if let Some(extras) = self.extras(&context).await?
             && let Some(answering) = extras.call(&params, &context)
         {
             return answering.await;
         }
-        let (tool, speech) = (tool.name().to_owned(), Speech::of(tool));
-        let seat_in = |root: &str| seats.seat_in(&context, root);
+        let (tool, reply_form) = (tool.name().to_owned(), ReplyForm::of(tool));
+        let caller_in = |root: &str| callers.caller_in(&context, root);
         let root = params.request_state.as_deref().and_then(root_of);
-        let seat = match (root, &params.arguments) {
-            (Some((_, root)), _) => seat_in(root),
-            (None, Some(arguments)) => seats.seat(&context, arguments),
-            (None, None) => seats.seat(&context, &Map::new()),
+        let caller = match (root, &params.arguments) {
+            (Some((_, root)), _) => caller_in(root),
+            (None, Some(arguments)) => callers.caller(&context, arguments),
+            (None, None) => callers.caller(&context, &Map::new()),
         };
-        let seat = match seat {
-            Ok(seat) => seat,
+        let caller = match caller {
+            Ok(caller) => caller,
             Err(fault) => return Ok(result::refused(&fault).into()),
         };
-        let calling =
-            Calling { door: &door, seat, context: &context, tool, speech, seat_in: &seat_in };
+        let calling = ToolCall {
+            server: &server,
+            caller,
+            context: &context,
+            tool,
+            reply_form,
+            caller_in: &caller_in,
+        };
         calling.run(params).await
     }
 
@@ -366,10 +382,11 @@ impl<S: Seats> ServerHandler for Service<S> {
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = params.and_then(|params| params.cursor);
         let is_first = cursor.is_none();
-        let list =
-            move |rooms: &[Room], call: &Call| resources::list(rooms, cursor.as_deref(), call);
-        let mut page = self.looking(&context, Work::Walk, list).await?;
-        self.tell_of_list(&context).await;
+        let list = move |workspaces: &[WorkspaceView], call: &Call| {
+            resources::list(workspaces, cursor.as_deref(), call)
+        };
+        let mut page = self.run_in_workspaces(&context, WorkKind::Walk, list).await?;
+        self.notify_about_list(&context).await;
         if is_first && let Some(extras) = self.extras(&context).await? {
             page.resources.splice(0..0, extras.resources());
         }
@@ -399,8 +416,10 @@ impl<S: Seats> ServerHandler for Service<S> {
         {
             return answering.await;
         }
-        let read = move |rooms: &[Room], call: &Call| resources::read(rooms, &params.uri, call);
-        self.looking(&context, Work::Look, read).await.map(Into::into)
+        let read = move |workspaces: &[WorkspaceView], call: &Call| {
+            resources::read(workspaces, &params.uri, call)
+        };
+        self.run_in_workspaces(&context, WorkKind::Look, read).await.map(Into::into)
     }
 
     async fn subscribe(
@@ -408,14 +427,14 @@ impl<S: Seats> ServerHandler for Service<S> {
         params: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let Ready { door, seats } = self.ready().await?;
-        self.heed_roots(&seats, &context).await;
-        if self.told.subscribed().len() >= SUBSCRIPTIONS {
+        let Ready { server, callers } = self.ready().await?;
+        self.apply_client_roots(&callers, &context).await;
+        if self.subscriptions.subscribed().len() >= SUBSCRIPTIONS {
             let message = format!("at most {SUBSCRIPTIONS} resources are watched at once");
             return Err(ErrorData::invalid_params(message, None));
         }
-        self.told.begin(&door, seats.rooms(&context)?, &context.peer).await?;
-        self.told.subscribed().insert(params.uri);
+        self.subscriptions.watch(&server, callers.workspaces(&context)?, &context.peer).await?;
+        self.subscriptions.subscribed().insert(params.uri);
         Ok(())
     }
 
@@ -424,7 +443,7 @@ impl<S: Seats> ServerHandler for Service<S> {
         params: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.told.subscribed().remove(&params.uri);
+        self.subscriptions.subscribed().remove(&params.uri);
         Ok(())
     }
 
@@ -432,7 +451,7 @@ impl<S: Seats> ServerHandler for Service<S> {
         &self,
         asked: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        // Tools and prompts are the same for as long as the program runs: nobody is told of them.
+        // Tools and prompts never change while the program runs: there are no notifications for them.
         let mut accepted = SubscriptionFilter::new();
         accepted.resources_list_changed = asked.resources_list_changed;
         let uris = asked.resource_subscriptions.iter().flatten().take(SUBSCRIPTIONS).cloned();
@@ -441,9 +460,9 @@ impl<S: Seats> ServerHandler for Service<S> {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let Ready { door, seats } = self.ready().await?;
-        let rooms = seats.rooms(context.request_context())?;
-        let mut watchers = watchers(&door, rooms, Since::AMomentAgo).await?;
+        let Ready { server, callers } = self.ready().await?;
+        let workspaces = callers.workspaces(context.request_context())?;
+        let mut watchers = watchers(&server, workspaces, Since::AMomentAgo).await?;
         loop {
             let next = futures_util::future::select_all(
                 watchers.iter().map(|watcher| Box::pin(watcher.wait())),
@@ -453,8 +472,8 @@ impl<S: Seats> ServerHandler for Service<S> {
                 () = context.cancelled() => return Ok(()),
             }
             for watcher in &mut watchers {
-                while let Ok(Some(changed)) = watcher.look() {
-                    if tell_subscriber(&context, &changed).await.is_err() {
+                while let Ok(Some(changed)) = watcher.read() {
+                    if notify_subscriber(&context, &changed).await.is_err() {
                         return Ok(());
                     }
                 }
@@ -485,10 +504,10 @@ impl<S: Seats> ServerHandler for Service<S> {
         {
             return answering.await;
         }
-        let get = move |rooms: &[Room], call: &Call| {
-            prompts::get(rooms, &params.name, params.arguments.as_ref(), call)
+        let get = move |workspaces: &[WorkspaceView], call: &Call| {
+            prompts::get(workspaces, &params.name, params.arguments.as_ref(), call)
         };
-        self.looking(&context, Work::Walk, get).await.map(Into::into)
+        self.run_in_workspaces(&context, WorkKind::Walk, get).await.map(Into::into)
     }
 
     async fn complete(
@@ -496,8 +515,10 @@ impl<S: Seats> ServerHandler for Service<S> {
         params: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let complete = move |rooms: &[Room], call: &Call| completion::of(rooms, &params, call);
-        self.looking(&context, Work::Look, complete).await
+        let complete = move |workspaces: &[WorkspaceView], call: &Call| {
+            completion::complete(workspaces, &params, call)
+        };
+        self.run_in_workspaces(&context, WorkKind::Look, complete).await
     }
 
     #[expect(deprecated, reason = "clients of 2025-11-25 and before set the level in this way")]
@@ -506,7 +527,7 @@ impl<S: Seats> ServerHandler for Service<S> {
         _: rmcp::model::SetLevelRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        // Later revisions have no such method; the SDK leaves it to us to say so.
+        // Later revisions have no such method, and the SDK does not refuse it.
         let version = context.protocol_version();
         let has_method = version.is_none_or(|version| version < ProtocolVersion::V_2026_07_28);
         match self.extras(&context).await? {
@@ -520,7 +541,7 @@ impl<S: Seats> ServerHandler for Service<S> {
     }
 }
 
-/// A name that is no tool's: the client asked for something that was never listed.
-fn unknown(catalog: &Catalog, toolset: &str, name: &str) -> ErrorData {
+/// The client called a tool that was never listed.
+fn unknown_tool(catalog: &Catalog, toolset: &str, name: &str) -> ErrorData {
     ErrorData::invalid_params(catalog.no_such_tool(toolset, name), None)
 }

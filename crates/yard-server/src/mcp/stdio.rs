@@ -1,8 +1,8 @@
 //! MCP on standard input and output: a message a line, nothing else on either.
 //!
-//! What comes in is bounded: a line's length, how many requests are under way, and how many answers wait
-//! for a client that does not read. Where a bound is reached nothing more is read until there is room, so a
-//! client that floods or sleeps slows down itself and costs no memory.
+//! Input is bounded: the length of a line, the number of requests in flight, and the number of answers that
+//! wait for a client that does not read. At a bound the server reads nothing more until there is capacity, so
+//! a client that floods or does not read slows down only itself and costs no memory.
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -22,31 +22,32 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, watch};
 use yard_dialects::Json;
 
-use super::door::Door;
-use super::local::Local;
+use super::invalid_message::InvalidMessage;
+use super::local::LocalCallers;
+use super::server::McpServer;
 use super::service::{Ready, Service};
-use super::wrong::Wrong;
 use crate::pool::Pools;
 
 /// Longest message: 64 MiB of content (R12), where each byte may need an escape of two.
-const LINE_BYTES: usize = (128 << 20) + (1 << 20);
+const MAX_LINE_BYTES: usize = (128 << 20) + (1 << 20);
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 64 << 10;
-/// Requests under way at once, until their answers are written. The next ones wait for their turn; answers
-/// and cancellations are read all the same, because what is under way may wait for them.
-const UNDER_WAY: usize = 128;
-/// Requests that were read, and how much they may hold together; the next one is refused.
-const REQUESTS: usize = 4_096;
-const HELD_KIB: u32 = 256 << 10;
-/// Messages that wait to be written.
-const UNSENT: usize = 64;
-/// A line buffer larger than this is given back once its message was read.
-const KEPT_BYTES: usize = 1 << 20;
+/// Requests in flight at once, until their answers are written. The next ones wait; responses and
+/// cancellations are still read, because requests in flight may wait for them.
+const MAX_IN_FLIGHT: usize = 128;
+/// Requests that were read and not answered, and the memory that they may take together; the next one is
+/// refused.
+const MAX_REQUESTS: usize = 4_096;
+const MAX_REQUEST_KIB: u32 = 256 << 10;
+/// Messages that wait to be sent.
+const MAX_UNSENT: usize = 64;
+/// A line buffer larger than this is freed after its message.
+const BUFFER_KEPT_BYTES: usize = 1 << 20;
 
-/// Serves one client until it closes its end, or `stop` is done. `open` makes what it takes to answer, on
-/// another thread while the client says hello; if it fails, every request is told why.
+/// Serves one client until it closes its end, or `stop` is done. `open` opens the workspaces, on another thread
+/// while `initialize` is answered; if it fails, every request gets the reason as its error.
 pub fn serve<F>(
-    open: impl FnOnce() -> Result<(Door, Local), String> + Send + 'static,
+    open: impl FnOnce() -> Result<(McpServer, LocalCallers), String> + Send + 'static,
     stop: impl FnOnce() -> F,
 ) -> io::Result<()>
 where
@@ -57,11 +58,12 @@ where
     let begun = Arc::clone(&opening);
     let begin = Box::new(move || {
         let _ = begun.set(thread::spawn(move || {
-            let ready = |(door, seats)| Ready { door: Arc::new(door), seats: Arc::new(seats) };
+            let ready =
+                |(server, callers)| Ready { server: Arc::new(server), callers: Arc::new(callers) };
             told.send_replace(Some(open().map(ready)));
         }));
     });
-    // One thread for the protocol and for looks: most calls take less time than waking another.
+    // One thread for the protocol and for short reads: most calls take less time than a switch of threads.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(Pools::THREADS + 8)
@@ -72,7 +74,7 @@ where
         let stop = stop();
         let (read, write) = stdio_pipes();
         let connection = async {
-            // A client that goes away before it said hello has nothing to be told.
+            // A client that disconnects before `initialize` gets no answer.
             if let Ok(running) = serve_server(service, Lines::new(read, write)).await {
                 let _ = running.waiting().await;
             }
@@ -86,67 +88,67 @@ where
         let _ = opening.join();
     }
     if let Some(Ok(ready)) = &*readiness.borrow() {
-        ready.seats.leave();
+        ready.callers.leave();
     }
-    // A tool that is still running is cut off: nothing of it is half done.
+    // A tool that still runs is cut off. The journal finishes or undoes its change when the workspace is opened again.
     runtime.shutdown_timeout(Duration::from_secs(2));
     Ok(())
 }
 
-/// Messages as lines, in bounds.
+/// The transport: one message a line, within bounds.
 struct Lines<R, W> {
     read: BufReader<R>,
     line: Vec<u8>,
-    /// The rest of a line that was too long is on its way out.
+    /// The rest of a line that was too long is being skipped.
     skipping: bool,
     write: Arc<Mutex<W>>,
     requests: Arc<Semaphore>,
-    /// KiB of requests that are under way.
-    held: Arc<Semaphore>,
+    /// KiB of requests that were read and not answered.
+    request_kib: Arc<Semaphore>,
     unsent: Arc<Semaphore>,
-    under_way: Arc<UnderWay>,
+    in_flight: Arc<InFlight>,
     /// The client has closed its end.
     ended: bool,
-    /// Requests that wait for their turn.
+    /// Requests that wait until fewer are in flight.
     waiting: VecDeque<(RequestId, RxJsonRpcMessage<RoleServer>)>,
 }
 
-/// The requests that were handed on and are not answered yet.
+/// The requests that were handed to the service and are not answered yet.
 #[derive(Default)]
-struct UnderWay {
+struct InFlight {
     ids: std::sync::Mutex<HashSet<RequestId>>,
-    fewer: Notify,
+    finished: Notify,
 }
 
-impl UnderWay {
+impl InFlight {
     fn ids(&self) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn has_room(&self) -> bool {
-        self.ids().len() < UNDER_WAY
+    fn has_capacity(&self) -> bool {
+        self.ids().len() < MAX_IN_FLIGHT
     }
 
-    /// One was answered, or will never be.
-    fn over(&self, id: &RequestId) {
+    /// Removes a request that was answered, or never will be.
+    fn finish(&self, id: &RequestId) {
         self.ids().remove(id);
-        self.fewer.notify_one();
+        self.finished.notify_one();
     }
 }
 
-/// What else is under way on the connection of a request.
+/// How many requests are in flight on the connection of a request.
 #[derive(Clone)]
-pub(super) struct Company(Arc<UnderWay>);
+pub(super) struct ConnectionLoad(Arc<InFlight>);
 
-impl Company {
-    /// Whether nothing is.
-    pub(super) fn is_alone(&self) -> bool {
+impl ConnectionLoad {
+    /// Whether there is no other request.
+    pub(super) fn is_only_request(&self) -> bool {
         self.0.ids().len() <= 1
     }
 }
 
-/// What a request takes of what there is; it goes with it, and back when whoever answers it is done.
-struct Room {
+/// The permits of a request, which are released when it was answered.
+struct RequestPermits {
     _request: OwnedSemaphorePermit,
     _bytes: OwnedSemaphorePermit,
 }
@@ -158,45 +160,45 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
             line: Vec::new(),
             skipping: false,
             write: Arc::new(Mutex::new(write)),
-            requests: Arc::new(Semaphore::new(REQUESTS)),
-            held: Arc::new(Semaphore::new(HELD_KIB as usize)),
-            unsent: Arc::new(Semaphore::new(UNSENT)),
-            under_way: Arc::default(),
+            requests: Arc::new(Semaphore::new(MAX_REQUESTS)),
+            request_kib: Arc::new(Semaphore::new(MAX_REQUEST_KIB as usize)),
+            unsent: Arc::new(Semaphore::new(MAX_UNSENT)),
+            in_flight: Arc::default(),
             ended: false,
             waiting: VecDeque::new(),
         }
     }
 
-    /// The next message that may go on: one that waited, if there is room for it.
+    /// The next waiting request, if there is capacity for it.
     fn next_in_turn(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        if !self.under_way.has_room() {
+        if !self.in_flight.has_capacity() {
             return None;
         }
         let (id, message) = self.waiting.pop_front()?;
-        self.under_way.ids().insert(id);
+        self.in_flight.ids().insert(id);
         Some(message)
     }
 
-    /// Room for one more request of so many bytes; `None` if there is none.
-    fn room(&self, bytes: usize) -> Option<Room> {
-        let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX).min(HELD_KIB);
-        Some(Room {
+    /// The permits for one more request of so many bytes; `None` if there is no capacity.
+    fn permits(&self, bytes: usize) -> Option<RequestPermits> {
+        let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX).min(MAX_REQUEST_KIB);
+        Some(RequestPermits {
             _request: Arc::clone(&self.requests).try_acquire_owned().ok()?,
-            _bytes: Arc::clone(&self.held).try_acquire_many_owned(kib).ok()?,
+            _bytes: Arc::clone(&self.request_kib).try_acquire_many_owned(kib).ok()?,
         })
     }
 
-    /// Takes a message in. A request waits for its turn; whatever else is handed on at once.
+    /// Queues a request; hands on any other message at once.
     fn admit(
         &mut self,
         mut message: RxJsonRpcMessage<RoleServer>,
         bytes: usize,
-    ) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Box<Wrong>> {
+    ) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Box<InvalidMessage>> {
         match &mut message {
             JsonRpcMessage::Request(JsonRpcRequest { request, id, .. }) => {
-                let room = self.room(bytes).ok_or_else(|| Box::new(too_many(id.clone())))?;
-                request.extensions_mut().insert(Arc::new(room));
-                request.extensions_mut().insert(Company(Arc::clone(&self.under_way)));
+                let permits = self.permits(bytes).ok_or_else(|| Box::new(too_many(id.clone())))?;
+                request.extensions_mut().insert(Arc::new(permits));
+                request.extensions_mut().insert(ConnectionLoad(Arc::clone(&self.in_flight)));
                 self.waiting.push_back((id.clone(), message));
                 Ok(None)
             }
@@ -204,9 +206,9 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
                 if let ClientNotification::CancelledNotification(cancelled) = notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    // Whether it is under way or still waits, nobody answers it any more.
+                    // Whether it is in flight or still waits, it gets no answer any more.
                     self.waiting.retain(|(waiting, _)| waiting != id);
-                    self.under_way.over(id);
+                    self.in_flight.finish(id);
                 }
                 Ok(Some(message))
             }
@@ -214,12 +216,12 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
         }
     }
 
-    /// The next line as a message; `Ok(None)` if it holds none that goes on now. Nothing is lost if this is
-    /// broken off.
+    /// The next line as a message; `Ok(None)` if it is empty or a request that was queued. Cancelling this
+    /// future loses nothing.
     async fn read_message(
         &mut self,
-    ) -> Option<Result<Option<RxJsonRpcMessage<RoleServer>>, Wrong>> {
-        // Who does not read what it asked for is not read either.
+    ) -> Option<Result<Option<RxJsonRpcMessage<RoleServer>>, InvalidMessage>> {
+        // A client that does not read its answers is not read from either.
         drop(self.unsent.acquire().await.ok()?);
         let is_whole = self.next_line().await.ok()??;
         if !is_whole {
@@ -234,15 +236,15 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
         Some(admitted.map_err(|wrong| *wrong))
     }
 
-    /// Answers what is no request, beside whatever else is written: nobody may break this off halfway.
-    fn answer(&mut self, wrong: Wrong) {
+    /// Answers an invalid message, in a task of its own: cancelling the reader must not cut the answer off.
+    fn answer(&mut self, wrong: InvalidMessage) {
         if wrong.is_answered {
             let message = TxJsonRpcMessage::<RoleServer>::error(wrong.error, wrong.id);
             tokio::spawn(self.send(message));
         }
     }
 
-    /// The next line; nothing of it is lost if this is broken off. `Ok(false)` if it was too long.
+    /// The next line; `Ok(false)` if it was too long. Cancelling this future loses nothing.
     async fn next_line(&mut self) -> io::Result<Option<bool>> {
         loop {
             let read = self.read.fill_buf().await?;
@@ -251,7 +253,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
             }
             let end = memchr::memchr(b'\n', read);
             let taken = end.unwrap_or(read.len());
-            let fits = self.line.len() + taken <= LINE_BYTES;
+            let fits = self.line.len() + taken <= MAX_LINE_BYTES;
             if fits && !self.skipping {
                 self.line.extend_from_slice(&read[..taken]);
             }
@@ -268,32 +270,33 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
         }
     }
 
-    /// What the line says; what it should say instead, if it is no message.
-    fn message(&mut self) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Box<Wrong>> {
+    /// Parses the line; explains what is wrong if it is no message.
+    fn message(&mut self) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Box<InvalidMessage>> {
         let line = self.line.trim_ascii();
         let parsed = match line {
             [] => Ok(None),
             line => serde_json::from_slice(line)
                 .map(Some)
-                .map_err(|_| Box::new(Wrong::of(line, "line"))),
+                .map_err(|_| Box::new(InvalidMessage::of(line, "line"))),
         };
         self.line.clear();
-        self.line.shrink_to(KEPT_BYTES);
+        self.line.shrink_to(BUFFER_KEPT_BYTES);
         parsed
     }
 }
 
-fn too_many(id: RequestId) -> Wrong {
+fn too_many(id: RequestId) -> InvalidMessage {
     let message = format!(
-        "{REQUESTS} requests, or {} MiB of them, are under way: wait for answers, then send this again",
-        HELD_KIB >> 10
+        "{MAX_REQUESTS} requests, or {} MiB of them, are under way: wait for answers, then send this again",
+        MAX_REQUEST_KIB >> 10
     );
-    Wrong::told(Some(id), ErrorData::internal_error(message, None))
+    InvalidMessage::answered(Some(id), ErrorData::internal_error(message, None))
 }
 
-fn too_long() -> Wrong {
-    let message = format!("a message has at most {} MiB; this one was dropped", LINE_BYTES >> 20);
-    Wrong::told(None, ErrorData::invalid_request(message, None))
+fn too_long() -> InvalidMessage {
+    let message =
+        format!("a message has at most {} MiB; this one was dropped", MAX_LINE_BYTES >> 20);
+    InvalidMessage::answered(None, ErrorData::invalid_request(message, None))
 }
 
 impl<R, W> Transport<RoleServer> for Lines<R, W>
@@ -308,9 +311,9 @@ where
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let write = Arc::clone(&self.write);
-        // Taken now, and given back when the client has read: until then it counts.
+        // Acquired now and released once the message is written: until then it counts as unsent.
         let unsent = Arc::clone(&self.unsent).try_acquire_owned();
-        let under_way = Arc::clone(&self.under_way);
+        let in_flight = Arc::clone(&self.in_flight);
         let answered = match &message {
             JsonRpcMessage::Response(response) => Some(response.id.clone()),
             JsonRpcMessage::Error(error) => error.id.clone(),
@@ -324,7 +327,7 @@ where
             write.flush().await?;
             drop(unsent);
             if let Some(id) = answered {
-                under_way.over(&id);
+                in_flight.finish(&id);
             }
             sent
         }
@@ -335,22 +338,21 @@ where
             if let Some(message) = self.next_in_turn() {
                 return Some(message);
             }
-            let (under_way, anybody_waits) =
-                (Arc::clone(&self.under_way), !self.waiting.is_empty());
-            if self.ended && !anybody_waits {
+            let (in_flight, has_waiting) = (Arc::clone(&self.in_flight), !self.waiting.is_empty());
+            if self.ended && !has_waiting {
                 return None;
             }
             let ended = self.ended;
             let read = tokio::select! {
                 biased;
-                () = under_way.fewer.notified(), if anybody_waits => continue,
+                () = in_flight.finished.notified(), if has_waiting => continue,
                 read = self.read_message(), if !ended => read,
             };
             match read {
                 Some(Ok(Some(message))) => return Some(message),
                 Some(Ok(None)) => {}
                 Some(Err(wrong)) => self.answer(wrong),
-                // What was asked before the end is still answered.
+                // Requests that came before the end of input are still answered.
                 None => self.ended = true,
             }
         }

@@ -1,5 +1,5 @@
-//! MCP over HTTP, behind a door that has let the caller in: sessions of 2025-11-25 and before, and requests
-//! without sessions. Callers share nothing: a session is found only by whom it was opened for.
+//! MCP over HTTP, for requests that are authorized already: sessions of revision 2025-11-25 and before, and
+//! requests without sessions. Callers share nothing: only the caller that opened a session finds it.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -17,99 +17,100 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
 
-use super::door::Door;
 use super::extras::Extras;
-use super::remote::Remote;
+use super::invalid_message::InvalidMessage;
+use super::remote::RemoteCallers;
+use super::server::McpServer;
 use super::service::{Ready, Service};
-use super::wrong::Wrong;
 
-/// How long a session may be quiet.
-const QUIET: Duration = Duration::from_secs(3_600);
-/// Callers whose sessions are kept apart at once; of more, those without any are forgotten.
-const CALLERS: usize = 1_024;
-/// Sessions of one caller at once.
-const SESSIONS: usize = 1_024;
-/// What a request of a session brings. One that brings none opens one, unless it says that it does not: up to
-/// 2025-11-25 none says anything, from then on each names its method.
+/// How long a session may be idle.
+const SESSION_TIMEOUT: Duration = Duration::from_secs(3_600);
+/// Callers that the map holds. When there are more, those without open sessions are removed from it.
+const MAX_CALLERS: usize = 1_024;
+/// Open sessions of one caller.
+const MAX_SESSIONS: usize = 1_024;
+/// The headers of a request. Without a session's id it opens a session, unless it names another method than
+/// `initialize`; only later revisions than 2025-11-25 name the method.
 const SESSION_ID: &str = "mcp-session-id";
 const METHOD: &str = "mcp-method";
 const JSON: &str = "application/json";
 
-type Http = StreamableHttpService<Service<Remote>, LocalSessionManager>;
+type Http = StreamableHttpService<Service<RemoteCallers>, LocalSessionManager>;
 
 /// One caller's sessions.
-struct Place {
+struct CallerSessions {
     http: Http,
     sessions: Arc<LocalSessionManager>,
 }
 
 /// The sessions of all callers.
 pub(crate) struct Streamable {
-    door: Arc<Door>,
-    /// The same, for who wants the history's tools besides.
-    with_history: Arc<Door>,
+    server: Arc<McpServer>,
+    /// The same with the tools of the history, for callers that want them.
+    with_history: Arc<McpServer>,
     extras: Option<Arc<dyn Extras>>,
-    places: Mutex<HashMap<String, Place>>,
+    callers: Mutex<HashMap<String, CallerSessions>>,
 }
 
 impl Streamable {
-    pub(crate) fn new(door: Door, extras: Option<Arc<dyn Extras>>) -> Self {
-        let with_history = Arc::new(door.with_history());
-        Self { door: Arc::new(door), with_history, extras, places: Mutex::default() }
+    pub(crate) fn new(server: McpServer, extras: Option<Arc<dyn Extras>>) -> Self {
+        let with_history = Arc::new(server.with_history());
+        Self { server: Arc::new(server), with_history, extras, callers: Mutex::default() }
     }
 
     /// Whether there is such a dialect.
     pub(crate) fn speaks(&self, toolset: &str) -> bool {
-        self.door.catalog().dialects().any(|dialect| dialect.name == toolset)
+        self.server.catalog().dialects().any(|dialect| dialect.name == toolset)
     }
 
-    /// Answers a request of `caller`, which brings its guest along.
+    /// Answers a request of `caller`, which carries its `McpCaller` as an extension.
     pub(crate) async fn respond(
         &self,
         caller: String,
         history: bool,
         request: Request<Bytes>,
     ) -> Response<BoxBody<Bytes, Infallible>> {
-        let (http, sessions) = self.place_of(format!("{caller} {history}"), history);
-        if opens_session(request.headers()) && sessions.sessions.read().await.len() >= SESSIONS {
+        let (http, sessions) = self.sessions_of(format!("{caller} {history}"), history);
+        if opens_session(request.headers()) && sessions.sessions.read().await.len() >= MAX_SESSIONS
+        {
             return too_many();
         }
-        let (is_json, sent) = (says_json(request.headers()), request.body().clone());
+        let (is_json, sent) = (is_json(request.headers()), request.body().clone());
         let answer = http.handle(request.map(Full::new)).await;
         match answer.status() {
-            // To the SDK a message that it cannot read is of another media type.
-            StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => unreadable(&sent),
+            // The SDK answers so to every message that it cannot parse.
+            StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => invalid_message(&sent),
             _ => answer,
         }
     }
 
-    fn place_of(&self, caller: String, history: bool) -> (Http, Arc<LocalSessionManager>) {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        if places.len() >= CALLERS && !places.contains_key(&caller) {
-            places.retain(|_, place| has_sessions(&place.sessions));
+    fn sessions_of(&self, caller: String, history: bool) -> (Http, Arc<LocalSessionManager>) {
+        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        if callers.len() >= MAX_CALLERS && !callers.contains_key(&caller) {
+            callers.retain(|_, known| has_sessions(&known.sessions));
         }
-        let place = places.entry(caller).or_insert_with(|| self.place(history));
-        (place.http.clone(), Arc::clone(&place.sessions))
+        let own = callers.entry(caller).or_insert_with(|| self.new_sessions(history));
+        (own.http.clone(), Arc::clone(&own.sessions))
     }
 
-    fn place(&self, history: bool) -> Place {
-        let door = Arc::clone(if history { &self.with_history } else { &self.door });
+    fn new_sessions(&self, history: bool) -> CallerSessions {
+        let server = Arc::clone(if history { &self.with_history } else { &self.server });
         let mut sessions = LocalSessionManager::default();
-        // Longer than a person or a command may take: what is quiet may be waited for.
-        sessions.session_config.keep_alive = Some(QUIET);
+        // Longer than a person or a command may take: a call of an idle session may still be running.
+        sessions.session_config.keep_alive = Some(SESSION_TIMEOUT);
         let sessions = Arc::new(sessions);
-        // Host, Origin and the body's length were checked by the door in front of this one, by the operator's settings.
+        // The HTTP guard has checked Host, Origin and the length of the body by the operator's settings.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .disable_allowed_origins()
             .with_max_request_body_bytes(usize::MAX);
-        let (seats, extras) = (Arc::new(Remote), self.extras.clone());
+        let (callers, extras) = (Arc::new(RemoteCallers), self.extras.clone());
         let make = move || {
-            let (door, seats) = (Arc::clone(&door), Arc::clone(&seats));
-            Ok(Service::new(Ready { door, seats }, extras.clone()))
+            let (server, callers) = (Arc::clone(&server), Arc::clone(&callers));
+            Ok(Service::new(Ready { server, callers }, extras.clone()))
         };
         let http = StreamableHttpService::new(make, Arc::clone(&sessions), config);
-        Place { http, sessions }
+        CallerSessions { http, sessions }
     }
 }
 
@@ -119,34 +120,34 @@ fn opens_session(headers: &HeaderMap) -> bool {
 }
 
 /// Whether the SDK reads the body at all.
-fn says_json(headers: &HeaderMap) -> bool {
+fn is_json(headers: &HeaderMap) -> bool {
     let media = headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok());
     media.is_some_and(|media| media.starts_with(JSON))
 }
 
 fn too_many() -> Response<BoxBody<Bytes, Infallible>> {
     let why = format!(
-        "{SESSIONS} sessions of this caller are open: end one (DELETE with its Mcp-Session-Id), or use one again"
+        "{MAX_SESSIONS} sessions of this caller are open: end one (DELETE with its Mcp-Session-Id), or use one again"
     );
     let body = json!({"success": false, "error": why, "code": "RATE_LIMITED"});
-    told(StatusCode::TOO_MANY_REQUESTS, &body)
+    json_response(StatusCode::TOO_MANY_REQUESTS, &body)
 }
 
 /// The answer to a body that is no message.
-fn unreadable(sent: &[u8]) -> Response<BoxBody<Bytes, Infallible>> {
-    let Wrong { id, error, .. } = Wrong::of(sent, "body");
+fn invalid_message(sent: &[u8]) -> Response<BoxBody<Bytes, Infallible>> {
+    let InvalidMessage { id, error, .. } = InvalidMessage::of(sent, "body");
     let message = TxJsonRpcMessage::<RoleServer>::error(error, id);
-    told(StatusCode::BAD_REQUEST, &json!(message))
+    json_response(StatusCode::BAD_REQUEST, &json!(message))
 }
 
-fn told(status: StatusCode, body: &Value) -> Response<BoxBody<Bytes, Infallible>> {
+fn json_response(status: StatusCode, body: &Value) -> Response<BoxBody<Bytes, Infallible>> {
     let mut response = Response::new(Full::from(body.to_string()).boxed());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     response
 }
 
-/// Whether anybody is connected. Who is just coming or going counts as connected.
+/// Whether a session is open. Where the list is locked, one is being opened or closed, which counts.
 fn has_sessions(sessions: &LocalSessionManager) -> bool {
     sessions.sessions.try_read().map_or(true, |sessions| !sessions.is_empty())
 }

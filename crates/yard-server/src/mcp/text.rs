@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 const STEP: &str = "  ";
 
 /// A reply as text.
-pub(super) fn of(reply: &Value) -> String {
+pub(super) fn render(reply: &Value) -> String {
     let mut text = String::new();
     match reply {
         Value::Object(members) => write_members(&mut text, "", members),
         Value::Array(items) => write_items(&mut text, "", items),
-        scalar => text.push_str(&word(scalar).unwrap_or_default()),
+        scalar => text.push_str(&scalar_text(scalar).unwrap_or_default()),
     }
     text.truncate(text.trim_end_matches('\n').len());
     text
@@ -43,7 +43,7 @@ fn write_member(text: &mut String, indent: &str, name: &str, value: &Value) {
             push_line(text, &[indent, name, ":"]);
             write_items(text, indent, items);
         }
-        Value::Object(members) => match flat(members) {
+        Value::Object(members) => match one_line(members) {
             Some(line) => push_line(text, &[indent, name, ": ", &line]),
             None => {
                 push_line(text, &[indent, name, ":"]);
@@ -51,7 +51,7 @@ fn write_member(text: &mut String, indent: &str, name: &str, value: &Value) {
             }
         },
         scalar => {
-            push_line(text, &[indent, name, ": ", &word(scalar).unwrap_or_default()]);
+            push_line(text, &[indent, name, ": ", &scalar_text(scalar).unwrap_or_default()]);
         }
     }
 }
@@ -59,7 +59,7 @@ fn write_member(text: &mut String, indent: &str, name: &str, value: &Value) {
 fn write_items(text: &mut String, indent: &str, items: &[Value]) {
     for item in items {
         match item {
-            Value::Object(members) => match flat(members) {
+            Value::Object(members) => match one_line(members) {
                 Some(line) => push_line(text, &[indent, "- ", &line]),
                 None => {
                     push_line(text, &[indent, "-"]);
@@ -70,13 +70,13 @@ fn write_items(text: &mut String, indent: &str, items: &[Value]) {
                 push_line(text, &[indent, "-"]);
                 write_items(text, &format!("{indent}{STEP}"), inner);
             }
-            scalar => push_line(text, &[indent, "- ", &word(scalar).unwrap_or_default()]),
+            scalar => push_line(text, &[indent, "- ", &scalar_text(scalar).unwrap_or_default()]),
         }
     }
 }
 
 /// An object of short values only, on one line.
-fn flat(members: &Map<String, Value>) -> Option<String> {
+fn one_line(members: &Map<String, Value>) -> Option<String> {
     let mut parts = Vec::with_capacity(members.len());
     for (name, value) in members {
         match value {
@@ -84,13 +84,13 @@ fn flat(members: &Map<String, Value>) -> Option<String> {
             Value::String(text) if text.contains('\n') => return None,
             Value::Array(items) if items.is_empty() => {}
             Value::Array(_) | Value::Object(_) => return None,
-            scalar => parts.push(format!("{name}: {}", word(scalar)?)),
+            scalar => parts.push(format!("{name}: {}", scalar_text(scalar)?)),
         }
     }
     Some(parts.join(", "))
 }
 
-fn word(value: &Value) -> Option<String> {
+fn scalar_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Bool(truth) => Some(truth.to_string()),
@@ -143,8 +143,8 @@ content:
 fn main() {
     \"x\"
 }";
-        assert_eq!(of(&reply), expected);
-        assert_eq!(of(&json!("plain")), "plain");
-        assert_eq!(of(&json!([1, [2], null])), "- 1\n-\n  - 2\n- none");
+        assert_eq!(render(&reply), expected);
+        assert_eq!(render(&json!("plain")), "plain");
+        assert_eq!(render(&json!([1, [2], null])), "- 1\n-\n  - 2\n- none");
     }
 }

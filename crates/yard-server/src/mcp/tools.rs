@@ -6,9 +6,9 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 use yard_dialects::{AnyTool, Catalog, Dialect};
 
-/// How a tool's reply is told.
+/// The form of a tool's reply in MCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Speech {
+pub(super) enum ReplyForm {
     /// It is a text and nothing else: it is sent once.
     Text,
     /// It is made of MCP's own blocks.
@@ -17,7 +17,7 @@ pub(super) enum Speech {
     Data,
 }
 
-impl Speech {
+impl ReplyForm {
     /// How this tool speaks, by the schema of its reply.
     pub(super) fn of(tool: &AnyTool) -> Self {
         let schema = tool.output_schema();
@@ -37,10 +37,10 @@ impl Speech {
 pub(super) fn listed(catalog: &Catalog, toolset: &str) -> Vec<Tool> {
     let dialect = catalog.dialects().find(|dialect| dialect.name == toolset);
     let Some(dialect) = dialect else { return Vec::new() };
-    catalog.list(toolset).map(|tool| one(dialect, tool)).collect()
+    catalog.list(toolset).map(|tool| definition(dialect, tool)).collect()
 }
 
-fn one(dialect: &Dialect, tool: &AnyTool) -> Tool {
+fn definition(dialect: &Dialect, tool: &AnyTool) -> Tool {
     let title = title(tool);
     let hints = tool.hints();
     let annotations = ToolAnnotations::with_title(title.clone())
@@ -52,9 +52,9 @@ fn one(dialect: &Dialect, tool: &AnyTool) -> Tool {
         Tool::new(tool.function_name(), tool.about().to_owned(), object(tool.input_schema()))
             .with_title(title)
             .with_annotations(annotations);
-    match Speech::of(tool) {
-        Speech::Data => listed.with_raw_output_schema(object(&dialect.answer_schema(tool))),
-        Speech::Text | Speech::Blocks => listed,
+    match ReplyForm::of(tool) {
+        ReplyForm::Data => listed.with_raw_output_schema(object(&dialect.answer_schema(tool))),
+        ReplyForm::Text | ReplyForm::Blocks => listed,
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
                 assert!(is_object(&listed.input_schema), "{}", listed.name);
                 let output = listed.output_schema.as_deref();
                 assert!(output.is_none_or(is_object), "{}.{}", dialect.name, listed.name);
-                assert_eq!(output.is_some(), Speech::of(tool) == Speech::Data);
+                assert_eq!(output.is_some(), ReplyForm::of(tool) == ReplyForm::Data);
             }
         }
         assert!(super::listed(&catalog, "nowhere").is_empty());
@@ -95,10 +95,10 @@ mod tests {
     #[test]
     fn a_text_is_sent_once() {
         let catalog = Catalog::standard();
-        let speech = |toolset, tool| Speech::of(catalog.get(toolset, tool).unwrap());
-        assert_eq!(speech("filesystem", "read_text_file"), Speech::Text);
-        assert_eq!(speech("filesystem", "read_media_file"), Speech::Blocks);
-        assert_eq!(speech("workspace", "read"), Speech::Data);
+        let reply_form = |toolset, tool| ReplyForm::of(catalog.get(toolset, tool).unwrap());
+        assert_eq!(reply_form("filesystem", "read_text_file"), ReplyForm::Text);
+        assert_eq!(reply_form("filesystem", "read_media_file"), ReplyForm::Blocks);
+        assert_eq!(reply_form("workspace", "read"), ReplyForm::Data);
         let read = listed(&catalog, "file").remove(0);
         assert_eq!((read.name.as_ref(), read.title.as_deref()), ("file_read", Some("File read")));
     }

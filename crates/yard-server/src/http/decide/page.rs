@@ -15,7 +15,7 @@ pub(super) fn field(name: &str) -> String {
     format!("answer.{name}")
 }
 
-/// Asks who is there, then leads to `next`.
+/// The login form, which leads to `next`.
 pub(super) fn login(next: &str, why: Option<&str>) -> String {
     let why = why.map_or_else(String::new, |why| format!("<p class=\"no\">{}</p>", escaped(why)));
     let body = format!(
@@ -47,19 +47,19 @@ pub(super) fn refused(why: &str, path: &str) -> String {
 
 /// A request, from this byte of its diff on. It can be decided on the page on which its diff ends.
 pub(super) fn approval(approval: &Approval, from: usize) -> String {
-    let request = &approval.request;
-    let tool = format!("{}.{}", request.toolset, request.tool);
+    let asked = &approval.request;
+    let tool = format!("{}.{}", asked.toolset, asked.tool);
     let mut body = format!(
         "<h1>{}</h1><p>{}</p><p><small>Asked by {} at {}.</small></p>",
         escaped(&tool),
-        escaped(&request.reason),
+        escaped(&asked.reason),
         escaped(&approval.asked_by),
         approval.at
     );
     effects(&mut body, approval);
-    let is_last = match request.diff.is_empty() {
-        true => part(&mut body, "Arguments", &request.args, from, escaped),
-        false => part(&mut body, "Changes", &request.diff, from, coloured),
+    let is_last = match asked.diff.is_empty() {
+        true => part(&mut body, "Arguments", &asked.args, from, escaped),
+        false => part(&mut body, "Changes", &asked.diff, from, coloured),
     };
     if let Some(args) = &approval.edited_args {
         block(&mut body, "Arguments that a person gave instead", args, escaped);

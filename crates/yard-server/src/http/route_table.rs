@@ -9,12 +9,12 @@ use percent_encoding::percent_decode_str;
 use super::route::Route;
 
 /// Every route, by its path.
-pub(crate) struct Table {
+pub(crate) struct RouteTable {
     paths: matchit::Router<Vec<Arc<Route>>>,
 }
 
 /// What a request means.
-pub(super) enum Meant {
+pub(super) enum Lookup {
     /// This route, with the names of its path.
     Route(Arc<Route>, Vec<(String, String)>),
     /// The path of a route that takes other methods: these.
@@ -23,7 +23,7 @@ pub(super) enum Meant {
     Nothing,
 }
 
-impl Table {
+impl RouteTable {
     /// A table of these routes.
     pub(super) fn of(routes: Vec<Route>) -> Self {
         let mut by_path: HashMap<&'static str, Vec<Arc<Route>>> = HashMap::new();
@@ -39,12 +39,12 @@ impl Table {
     }
 
     /// What a method and a path mean. Where there is something to read, there is a head of it.
-    pub(super) fn find(&self, method: &Method, path: &str) -> Meant {
-        let Ok(found) = self.paths.at(path) else { return Meant::Nothing };
+    pub(super) fn find(&self, method: &Method, path: &str) -> Lookup {
+        let Ok(found) = self.paths.at(path) else { return Lookup::Nothing };
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
         match found.value.iter().find(|route| route.method == wanted) {
-            Some(route) => Meant::Route(Arc::clone(route), names(&found.params)),
-            None => Meant::OtherMethods(methods(found.value)),
+            Some(route) => Lookup::Route(Arc::clone(route), names(&found.params)),
+            None => Lookup::OtherMethods(methods(found.value)),
         }
     }
 }
@@ -76,8 +76,8 @@ mod tests {
     use super::*;
     use crate::http::routes;
 
-    fn table() -> Table {
-        Table::of(routes(&Catalog::standard()))
+    fn table() -> RouteTable {
+        RouteTable::of(routes(&Catalog::standard()))
     }
 
     #[test]
@@ -85,7 +85,7 @@ mod tests {
         let table = table();
         for route in routes(&Catalog::standard()) {
             let path = route.path.replace('{', "x-").replace('}', "");
-            let Meant::Route(found, names) = table.find(&route.method, &path) else {
+            let Lookup::Route(found, names) = table.find(&route.method, &path) else {
                 panic!("{} {path}", route.method)
             };
             assert_eq!((&found.method, found.path), (&route.method, route.path));
@@ -97,11 +97,11 @@ mod tests {
     #[test]
     fn a_head_is_a_get_and_other_methods_are_named() {
         let table = table();
-        assert!(matches!(table.find(&Method::HEAD, "/health"), Meant::Route(..)));
-        let Meant::OtherMethods(allowed) = table.find(&Method::PUT, "/health") else { panic!() };
+        assert!(matches!(table.find(&Method::HEAD, "/health"), Lookup::Route(..)));
+        let Lookup::OtherMethods(allowed) = table.find(&Method::PUT, "/health") else { panic!() };
         assert_eq!(allowed, "GET,HEAD");
         for path in ["/health/", "//", "", "/api/v1", "/openapi.json/x", "*"] {
-            assert!(matches!(table.find(&Method::GET, path), Meant::Nothing), "{path}");
+            assert!(matches!(table.find(&Method::GET, path), Lookup::Nothing), "{path}");
         }
     }
 
@@ -110,7 +110,7 @@ mod tests {
         let named = |id: &str| {
             let path = format!("/api/v1/workspaces/{id}");
             match table().find(&Method::GET, &path) {
-                Meant::Route(_, names) => names,
+                Lookup::Route(_, names) => names,
                 _ => panic!("{path}"),
             }
         };

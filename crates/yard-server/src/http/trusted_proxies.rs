@@ -1,4 +1,4 @@
-//! Whom a request comes from, where a proxy hands it on. `X-Forwarded-For` is anybody's to send, so it
+//! The address of a request's client, also behind a proxy. Any client can send `X-Forwarded-For`, so it
 //! is read only from proxies that the operator named, and only as far as they wrote it.
 
 use std::fmt;
@@ -11,41 +11,41 @@ const HEADER: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// An address, or a range of them: `10.1.2.3`, `10.0.0.0/8`, `fd00::/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
+pub struct ProxyNetwork {
     base: IpAddr,
     bits: u32,
 }
 
 /// A text is no address and no range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotANetwork;
+pub struct InvalidNetwork;
 
-impl fmt::Display for NotANetwork {
+impl fmt::Display for InvalidNetwork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("expected an address such as 10.1.2.3, or a range such as 10.0.0.0/8")
     }
 }
 
-impl std::error::Error for NotANetwork {}
+impl std::error::Error for InvalidNetwork {}
 
-impl FromStr for Network {
-    type Err = NotANetwork;
+impl FromStr for ProxyNetwork {
+    type Err = InvalidNetwork;
 
-    fn from_str(text: &str) -> Result<Self, NotANetwork> {
+    fn from_str(text: &str) -> Result<Self, InvalidNetwork> {
         let (base, bits) = match text.split_once('/') {
-            Some((base, bits)) => (base, Some(bits.parse::<u32>().map_err(|_| NotANetwork)?)),
+            Some((base, bits)) => (base, Some(bits.parse::<u32>().map_err(|_| InvalidNetwork)?)),
             None => (text, None),
         };
-        let base: IpAddr = base.parse().map_err(|_| NotANetwork)?;
+        let base: IpAddr = base.parse().map_err(|_| InvalidNetwork)?;
         let most = if base.is_ipv4() { 32 } else { 128 };
         match bits.unwrap_or(most) {
             bits if bits <= most => Ok(Self { base, bits }),
-            _ => Err(NotANetwork),
+            _ => Err(InvalidNetwork),
         }
     }
 }
 
-impl Network {
+impl ProxyNetwork {
     fn holds(&self, address: IpAddr) -> bool {
         match (self.base, address.to_canonical()) {
             (IpAddr::V4(base), IpAddr::V4(address)) => {
@@ -61,8 +61,8 @@ impl Network {
     }
 }
 
-/// Who asks: the nearest address that is no trusted proxy's. `peer` is who is connected.
-pub(super) fn client(proxies: &[Network], peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+/// The client: the nearest address that is not a trusted proxy's. `peer` is the address of the connection.
+pub(super) fn client(proxies: &[ProxyNetwork], peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     let is_trusted = |address: IpAddr| proxies.iter().any(|proxy| proxy.holds(address));
     let mut client = peer;
     let sent = headers.get_all(HEADER).iter().rev();
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn asked(proxies: &[&str], peer: &str, lines: &[&str]) -> String {
-        let proxies: Vec<Network> = proxies.iter().map(|text| text.parse().unwrap()).collect();
+        let proxies: Vec<ProxyNetwork> = proxies.iter().map(|text| text.parse().unwrap()).collect();
         let mut headers = HeaderMap::new();
         for line in lines {
             headers.append(HEADER, line.parse().unwrap());
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn networks_are_read_and_counted() {
         for wrong in ["", "10.0.0.0/33", "10.0.0.0/x", "fd00::/129", "host"] {
-            assert_eq!(wrong.parse::<Network>(), Err(NotANetwork), "{wrong}");
+            assert_eq!(wrong.parse::<ProxyNetwork>(), Err(InvalidNetwork), "{wrong}");
         }
         assert_eq!(asked(&["0.0.0.0/0"], "9.9.9.9", &["1.2.3.4"]), "1.2.3.4");
         assert_eq!(network("1.2.3.4".parse().unwrap()), "1.2.3.4");

@@ -1,5 +1,5 @@
-//! Tells subscribers what changed: whoever changed it, through Toolyard or behind its back. Both revisions
-//! of the protocol use it; how they are told is theirs.
+//! Finds out what changed in a workspace, through Toolyard or outside of it, for clients that subscribed. Both
+//! revisions of the protocol use it, and notify their clients in their own ways.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use yard_core::{Call, Result, WsPath};
 use yard_gate::{Event, MOST_EVENTS};
 
 use super::address::Address;
-use super::seat::Room;
+use super::callers::WorkspaceView;
 
-/// How often the store is looked at although no bell rang: another process may have written.
-const GLANCE: Duration = Duration::from_secs(1);
+/// How often the store is read without a notification: another process may have written to it.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How far back a subscription looks: the protocol says that it holds before it is handed over.
+/// How far back a subscription begins: the protocol confirms it before the server has registered it.
 const BACK_MILLIS: i64 = 5_000;
 
-/// What changed since the last look.
+/// What changed since the last read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Changed {
     /// Addresses of files.
     pub(super) files: HashSet<String>,
-    /// More than is named.
+    /// More files changed than `files` names.
     pub(super) more: bool,
-    /// Files came or went.
+    /// Files were added or removed.
     pub(super) list: bool,
     /// There is a new step.
     pub(super) history: bool,
@@ -44,54 +44,54 @@ impl Changed {
     }
 }
 
-/// From when on somebody looks.
+/// Where a watcher begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Since {
-    /// From now on.
+    /// At the newest event.
     Now,
-    /// From a moment ago on: for who was told already that it would be told. What it is told twice is no
-    /// harm; what it is never told is.
+    /// A moment ago, for a client whose subscription was confirmed before it was registered. An event that is
+    /// reported twice does no harm; one that is never reported does.
     AMomentAgo,
 }
 
-/// Somebody who looks at what happens in one workspace.
+/// Reads the events of one workspace.
 pub(super) struct Watcher {
-    room: Room,
+    workspace: WorkspaceView,
     seen: u64,
-    rung: Arc<Notify>,
+    notify: Arc<Notify>,
     _listening: yard_gate::Listening,
 }
 
 impl Watcher {
-    /// Looks from then on.
-    pub(super) fn new(room: Room, from: Since, call: &Call) -> Result<Self> {
-        room.session.watch(call)?;
-        let rung = Arc::new(Notify::new());
-        let ear = Arc::clone(&rung);
-        let listening = room.session.listen(Arc::new(move || ear.notify_one()));
-        let mut seen = room.session.last_event()?;
+    /// A watcher that begins there.
+    pub(super) fn new(workspace: WorkspaceView, from: Since, call: &Call) -> Result<Self> {
+        workspace.session.watch(call)?;
+        let notify = Arc::new(Notify::new());
+        let waker = Arc::clone(&notify);
+        let listening = workspace.session.listen(Arc::new(move || waker.notify_one()));
+        let mut seen = workspace.session.last_event()?;
         if from == Since::AMomentAgo {
             let since = call.world().now().as_millis().saturating_sub(BACK_MILLIS);
             let after = seen.saturating_sub(MOST_EVENTS as u64);
-            let late = room.session.events(after, MOST_EVENTS)?.into_iter();
+            let late = workspace.session.events(after, MOST_EVENTS)?.into_iter();
             let first = late.filter(|row| row.at.as_millis() >= since).map(|row| row.number).min();
             seen = first.map_or(seen, |number| number.saturating_sub(1).min(seen));
-            rung.notify_one();
+            notify.notify_one();
         }
-        Ok(Self { room, seen, rung, _listening: listening })
+        Ok(Self { workspace, seen, notify, _listening: listening })
     }
 
-    /// Waits until something may have happened.
+    /// Waits until there may be new events.
     pub(super) async fn wait(&self) {
         tokio::select! {
-            () = self.rung.notified() => {}
-            () = sleep(GLANCE) => {}
+            () = self.notify.notified() => {}
+            () = sleep(POLL_INTERVAL) => {}
         }
     }
 
-    /// What has happened since the last look; one page of it.
-    pub(super) fn look(&mut self) -> Result<Option<Changed>> {
-        let events = self.room.session.events(self.seen, MOST_EVENTS)?;
+    /// Reads one page of the events since the last read.
+    pub(super) fn read(&mut self) -> Result<Option<Changed>> {
+        let events = self.workspace.session.events(self.seen, MOST_EVENTS)?;
         let Some(last) = events.last() else { return Ok(None) };
         self.seen = last.number;
         let mut changed = Changed::default();
@@ -113,7 +113,7 @@ impl Watcher {
             }
             Event::ChangedOutside { paths } => {
                 changed.list = true;
-                // Without paths, more changed than anybody counted.
+                // Without paths, more files changed than were counted.
                 changed.more |= paths.is_empty();
                 changed.files.extend(paths.iter().map(|path| self.uri(path)));
             }
@@ -122,6 +122,6 @@ impl Watcher {
     }
 
     fn uri(&self, path: &WsPath) -> String {
-        Address::of_file(self.room.name.as_deref(), path)
+        Address::of_file(self.workspace.name.as_deref(), path)
     }
 }

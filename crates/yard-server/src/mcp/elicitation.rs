@@ -1,5 +1,5 @@
-//! What a person is asked through the client (elicitation), and what their word becomes: a decision on an
-//! approval, or the answers to a question. It counts as a person's word only where the seat says so.
+//! Asks a person through the client (elicitation), and turns the answer into a decision on an approval or the
+//! answers to a question. Whether the answer counts as a person's is decided by the caller's transport.
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
 use serde_json::{Map, Value, json};
@@ -9,46 +9,46 @@ use yard_gate::{
     Approval, Awaited, Item, Pending, Question, Ruling, Scope, Session, Via, effects_told,
 };
 
-/// Bytes of a request that a person reads in a dialog: a longer one cannot be approved there.
+/// Bytes of a request that a dialog shows: a longer one cannot be approved there.
 const SHOWN_BYTES: usize = 16 << 10;
 
 const ONCE: &str = "Allow once";
 const CHAT: &str = "Allow for this chat";
 const DENY: &str = "Deny";
 
-/// What came of asking.
+/// What became of an elicitation.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Word {
-    /// The person has spoken: the call can be resumed.
+pub(super) enum PersonAnswer {
+    /// The person has decided or answered: the call can be resumed.
     Given,
-    /// The person said nothing; it waits on.
+    /// The person did neither: the call still waits.
     None,
 }
 
-/// A form, and the state of the request that it shows.
+/// A form, and the hash of the request that it shows.
 pub(super) struct Form {
     pub(super) params: ElicitRequestParams,
-    /// Nothing, where a question is asked.
+    /// `None` for a question.
     pub(super) shown: Option<ContentHash>,
 }
 
 /// How a person is asked.
 pub(super) enum Asking {
-    /// By a form of the client, which brings back what they said.
+    /// By a form of the client, which returns the answer.
     Form(Form),
-    /// By a page of ours, which the client sends them to: what they said does not come back this way.
+    /// By a page of this server, which the client opens: the answer does not come back through the client.
     Page(ElicitRequestParams),
 }
 
 impl Asking {
-    /// What the client is asked to do.
+    /// The elicitation request to the client.
     pub(super) fn params(self) -> ElicitRequestParams {
         match self {
             Self::Form(Form { params, .. }) | Self::Page(params) => params,
         }
     }
 
-    /// The state of the request that it shows.
+    /// The hash of the request that it shows.
     pub(super) fn shown(&self) -> Option<ContentHash> {
         match self {
             Self::Form(form) => form.shown,
@@ -68,20 +68,20 @@ pub(super) fn page(pending: &Pending, url: String) -> ElicitRequestParams {
     ElicitRequestParams::UrlElicitationParams { meta: None, message, url, elicitation_id }
 }
 
-/// What to ask; `None` if no form of the protocol can ask it.
+/// The form to show; `None` if no form of the protocol can show it.
 pub(super) fn form(pending: &Pending, person: &Session) -> Result<Option<Form>> {
     let (message, schema, shown) = match &pending.awaited {
         Awaited::Approval(id) => {
             let approval = person.approvals().get(*id)?;
-            let (message, is_whole) = approval_told(&approval);
+            let (message, is_whole) = describe_approval(&approval);
             (message, approval_schema(is_whole), Some(approval.request.state))
         }
         Awaited::Question(id) => {
             let question = person.questions().get(*id)?;
-            (question_told(&question), question_schema(&question), None)
+            (describe_question(&question), question_schema(&question), None)
         }
     };
-    // The type knows what the protocol calls flat; anything else is asked elsewhere.
+    // The SDK's type accepts flat schemas only, as the protocol does; others need another channel.
     let schema: Option<ElicitationSchema> = serde_json::from_value(schema).ok();
     Ok(schema.map(|requested_schema| {
         let params =
@@ -90,40 +90,40 @@ pub(super) fn form(pending: &Pending, person: &Session) -> Result<Option<Form>> 
     }))
 }
 
-/// Does what the person said, who was shown a request in the state `shown`.
-pub(super) fn settle(
+/// Applies the answer of a person who was shown a request with the hash `shown`.
+pub(super) fn apply(
     catalog: &Catalog,
     person: &Session,
     call: &Call,
     pending: &Pending,
     shown: Option<ContentHash>,
     said: &ElicitResult,
-) -> Result<Word> {
+) -> Result<PersonAnswer> {
     match &pending.awaited {
         Awaited::Approval(id) => {
             let shown = shown.ok_or_else(|| not_shown(*id))?;
-            let Some(ruling) = ruling(said, shown)? else { return Ok(Word::None) };
+            let Some(ruling) = ruling(said, shown)? else { return Ok(PersonAnswer::None) };
             let approval = person.approvals().get(*id)?;
-            if ruling.approves && !approval_told(&approval).1 {
+            if ruling.approves && !describe_approval(&approval).1 {
                 return Err(not_shown(*id));
             }
-            catalog.decide(*id, &ruling, person, call).map(|_| Word::Given)
+            catalog.decide(*id, &ruling, person, call).map(|_| PersonAnswer::Given)
         }
         Awaited::Question(id) => {
             let (ElicitationAction::Accept, Some(Value::Object(answers))) =
                 (&said.action, &said.content)
             else {
-                return Ok(Word::None);
+                return Ok(PersonAnswer::None);
             };
             let question = person.questions().get(*id)?;
             let clicked = question.form.items().iter().all(|item| !item.choices().is_empty());
             let via = if clicked { Via::Button } else { Via::Text };
-            person.questions().answer(call, *id, answers, via).map(|_| Word::Given)
+            person.questions().answer(call, *id, answers, via).map(|_| PersonAnswer::Given)
         }
     }
 }
 
-/// A yes to something of which the dialog could not show all.
+/// The fault for approving a request that the dialog did not show as a whole.
 fn not_shown(id: ApprovalId) -> Fault {
     let message = format!(
         "approval {id} was not shown as a whole, and cannot be approved here: `toolyard approve {id}` shows it"
@@ -131,7 +131,7 @@ fn not_shown(id: ApprovalId) -> Fault {
     Fault::new(FaultCode::Denied, message)
 }
 
-/// A yes or a no; `None` if the person turned away.
+/// The decision; `None` if the person closed the dialog.
 fn ruling(said: &ElicitResult, state: ContentHash) -> Result<Option<Ruling>> {
     let content = said.content.as_ref();
     let text = |name: &str| content.and_then(|content| content[name].as_str());
@@ -151,12 +151,12 @@ fn ruling(said: &ElicitResult, state: ContentHash) -> Result<Option<Ruling>> {
             );
             Err(Fault::new(FaultCode::BadArgument, message))
         }
-        // Whoever turned away, in words that are known or not, has not decided.
+        // Any other action, also an unknown one, is no decision.
         _ => Ok(None),
     }
 }
 
-/// What can be decided: a yes only where all of the request is shown.
+/// The possible decisions: an approval only where the form shows the whole request.
 fn approval_schema(is_whole: bool) -> Value {
     let decisions: &[&str] = if is_whole { &[ONCE, CHAT, DENY] } else { &[DENY] };
     json!({
@@ -170,8 +170,8 @@ fn approval_schema(is_whole: bool) -> Value {
     })
 }
 
-/// A request in words, and whether that is all of it.
-fn approval_told(approval: &Approval) -> (String, bool) {
+/// The text of a request, and whether that is the whole of it.
+fn describe_approval(approval: &Approval) -> (String, bool) {
     let request = &approval.request;
     let mut lines = vec![format!("{}.{}: {}", request.toolset, request.tool, request.reason)];
     lines.extend(request.root.as_ref().map(|root| format!("in the root {root}")));
@@ -196,12 +196,12 @@ fn approval_told(approval: &Approval) -> (String, bool) {
     }
 }
 
-fn question_told(question: &Question) -> String {
+fn describe_question(question: &Question) -> String {
     let items = question.form.items();
     items.iter().map(|item| item.question.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// The questions as properties of one object, each with its words.
+/// The questions as properties of one object, each with its text.
 fn question_schema(question: &Question) -> Value {
     let items = question.form.items();
     let property = |item: &Item| {
@@ -220,7 +220,7 @@ fn question_schema(question: &Question) -> Value {
     json!({"type": "object", "properties": properties, "required": required})
 }
 
-/// What the values of an enum are called, where the buttons of all of them say something else than they answer.
+/// The labels of an enum's values, where the buttons show other texts than their answers.
 fn labels(item: &Item) -> Option<Vec<String>> {
     let choices = item.choices();
     if choices.iter().all(|choice| choice.label == choice.answer) {

@@ -1,11 +1,13 @@
-//! A request as a handler sees it: known, let in, and read.
+//! A request as a handler sees it: its caller is authorized and its body is read.
 
+use std::mem;
 use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use http::HeaderMap;
+use http::request::Parts;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use yard_core::{Call, Role, WorkspaceId};
@@ -14,120 +16,96 @@ use yard_gate::admin::{Entered, Identity};
 
 use super::app::App;
 use super::problem::Problem;
-use super::route::{Access, BodyShape, Route};
+use super::route::{BodyShape, Route, RouteAccess};
 use super::stream::Chunks;
-use super::tools::Envelope;
-use crate::pool::NOBODY;
+use crate::pool::NO_WORKSPACE;
 
 /// One request.
-pub(crate) struct Ask {
+pub(crate) struct HttpRequest {
     pub(crate) app: Arc<App>,
     pub(crate) route: Arc<Route>,
     pub(crate) peer: IpAddr,
-    pub(crate) headers: HeaderMap,
+    /// Method, address and headers.
+    pub(crate) head: Parts,
     /// The names of the path, with their values.
     pub(crate) params: Vec<(String, String)>,
     /// The query as an object of strings.
     pub(crate) query: Value,
-    pub(crate) body: Sent,
-    /// The token or key that came with it.
+    pub(crate) body: RequestBody,
+    /// The token or key that the client sent.
     pub(crate) token: Option<String>,
     pub(crate) caller: Caller,
-    /// The pieces of a body that is not held whole.
+    /// The pieces of an upload.
     pub(crate) chunks: Chunks,
     pub(crate) call: Call,
 }
 
-/// What came in the body.
+/// The body of a request.
 #[derive(Default)]
-pub(crate) struct Sent {
+pub(crate) struct RequestBody {
     bytes: Bytes,
-    /// What was read of it already, until somebody takes it.
-    read: Mutex<Option<Read>>,
+    /// The body as JSON, if it was parsed before the handler runs, until the handler takes it.
+    json: Mutex<Option<Value>>,
 }
 
-/// A body that was read.
-pub(crate) enum Read {
-    /// JSON.
-    Json(Value),
-    /// A call, written exactly as its form has it.
-    Call(Box<Envelope>),
-}
-
-impl Sent {
-    /// A body that nobody has looked at.
+impl RequestBody {
+    /// A body that is not parsed yet.
     pub(crate) fn raw(bytes: Bytes) -> Self {
-        Self { bytes, read: Mutex::default() }
+        Self { bytes, json: Mutex::default() }
     }
 
-    /// A body that is JSON.
+    /// A body that is JSON, parsed now.
     pub(crate) fn json(bytes: Bytes) -> Result<Self, Problem> {
-        let read = Mutex::new(Some(Read::Json(parse(&bytes)?)));
-        Ok(Self { bytes, read })
+        let json = Mutex::new(Some(parse(&bytes)?));
+        Ok(Self { bytes, json })
     }
 
-    /// A body that is the call of a tool.
-    pub(crate) fn call(bytes: Bytes) -> Result<Self, Problem> {
-        match Envelope::exact(&bytes) {
-            Some(call) => Ok(Self { read: Mutex::new(Some(Read::Call(Box::new(call)))), bytes }),
-            None => Self::json(bytes),
-        }
+    /// Takes the bytes of a body.
+    pub(crate) fn take_bytes(&mut self) -> Bytes {
+        mem::take(self).bytes
     }
 
-    /// What `look` sees in a body that was read already.
-    pub(crate) fn peek<T>(&self, look: impl FnOnce(&Read) -> T) -> Option<T> {
-        self.held().as_ref().map(look)
+    /// A member of a parsed body that is a text.
+    pub(crate) fn text_member(&self, name: &str) -> Option<String> {
+        Some(self.parsed().as_ref()?.get(name)?.as_str()?.to_owned())
     }
 
-    /// The body as it is compared with another: JSON that was read already, without its spaces.
+    /// The body as it is compared with another one: JSON that was parsed, without its spaces.
     pub(crate) fn to_compare(&self) -> Vec<u8> {
-        let compact = match &*self.held() {
-            Some(Read::Json(value)) => Some(value.to_string()),
-            Some(Read::Call(_)) => parse(&self.bytes).ok().map(|value| value.to_string()),
-            None => None,
-        };
+        let compact = self.parsed().as_ref().map(Value::to_string);
         compact.map_or_else(|| self.bytes.to_vec(), String::into_bytes)
     }
 
-    /// Takes the call, if the body was read as one.
-    pub(crate) fn take_call(&self) -> Option<Envelope> {
-        match self.held().take_if(|read| matches!(read, Read::Call(_)))? {
-            Read::Call(call) => Some(*call),
-            Read::Json(_) => None,
-        }
+    /// The body as JSON, which is parsed only once.
+    fn take_json(&self) -> Result<Value, Problem> {
+        let parsed = self.parsed().take();
+        parsed.map_or_else(|| parse(&self.bytes), Ok)
     }
 
-    fn value(&self) -> Result<Value, Problem> {
-        match self.held().take() {
-            Some(Read::Json(value)) => Ok(value),
-            _ => parse(&self.bytes),
-        }
-    }
-
-    fn held(&self) -> MutexGuard<'_, Option<Read>> {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    fn parsed(&self) -> MutexGuard<'_, Option<Value>> {
+        self.json.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Who is calling, as far as the route wants to know.
+/// The caller, as far as the route needs one.
 pub(crate) enum Caller {
-    /// Nobody asked.
-    Unasked,
-    /// Somebody with a good token or key.
+    /// Not authorized: the route needs no caller, or it has not been checked yet.
+    Anonymous,
+    /// A caller with a valid token or key.
     Known(Identity),
-    /// Somebody inside the workspace that the path names.
+    /// A caller with access to the workspace that the path names.
     Inside(Entered),
 }
 
-impl Ask {
-    /// Finds out who is calling and whether that caller may ask this.
-    pub(crate) fn let_in(&mut self) -> Result<(), Problem> {
+impl HttpRequest {
+    /// Finds out who is calling, and refuses a caller that may not use the route.
+    pub(crate) fn authorize(&mut self) -> Result<(), Problem> {
         let (least, people_only) = match self.route.access {
-            Access::Anyone => return Ok(()),
-            Access::Caller => (None, false),
-            Access::Person => (None, true),
-            Access::Inside(least) => (Some(least), false),
-            Access::PersonInside(least) => (Some(least), true),
+            RouteAccess::Anyone => return Ok(()),
+            RouteAccess::Caller => (None, false),
+            RouteAccess::Person => (None, true),
+            RouteAccess::Inside(least) => (Some(least), false),
+            RouteAccess::PersonInside(least) => (Some(least), true),
         };
         let identity = self.identify()?;
         let is_agent = matches!(identity, Identity::Agent(_));
@@ -145,8 +123,13 @@ impl Ask {
         Ok(())
     }
 
-    /// A fault once the caller would not be let in any more.
-    pub(crate) fn is_still_in(&self) -> Result<(), Problem> {
+    /// The headers.
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.head.headers
+    }
+
+    /// Fails once the caller has lost access to the workspace.
+    pub(crate) fn recheck_access(&self) -> Result<(), Problem> {
         let Caller::Inside(entered) = &self.caller else { return Ok(()) };
         let identity = self.identify()?;
         self.app.house.enter(identity, entered.workspace, Role::Viewer)?;
@@ -158,17 +141,17 @@ impl Ask {
         Ok(self.app.house.identify(token)?)
     }
 
-    /// Who is calling, where anybody may.
-    pub(crate) fn whoever(&self) -> Option<Identity> {
+    /// The caller, if there is one, of a route that anyone may use.
+    pub(crate) fn optional_identity(&self) -> Option<Identity> {
         self.identify().ok()
     }
 
-    /// The caller of a route that wants to know.
+    /// The caller of a route that needs one.
     pub(crate) fn identity(&self) -> Result<&Identity, Problem> {
         match &self.caller {
             Caller::Known(identity) => Ok(identity),
             Caller::Inside(entered) => Ok(&entered.identity),
-            Caller::Unasked => Err(no_token()),
+            Caller::Anonymous => Err(no_token()),
         }
     }
 
@@ -180,7 +163,7 @@ impl Ask {
         }
     }
 
-    /// The caller's way into the workspace.
+    /// The caller's session in the workspace.
     pub(crate) fn session(&self) -> Result<Session, Problem> {
         Ok(self.app.house.session(self.entered()?)?)
     }
@@ -191,10 +174,10 @@ impl Ask {
         found.map_or("", |(_, value)| value.as_str())
     }
 
-    /// Whose work the request is: the workspace that the path names, in one spelling.
-    pub(crate) fn whose(&self) -> String {
+    /// The workspace that the work of the request is counted for: the one that the path names, in one spelling.
+    pub(crate) fn workspace_key(&self) -> String {
         let id = self.param("id").parse::<WorkspaceId>();
-        id.map_or_else(|_| NOBODY.to_owned(), |id| id.to_string())
+        id.map_or_else(|_| NO_WORKSPACE.to_owned(), |id| id.to_string())
     }
 
     /// An id in the path; what is none names nothing.
@@ -211,12 +194,14 @@ impl Ask {
     /// The body, as the route's schema has it.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         match &self.route.body {
-            BodyShape::Json(form) => Ok(form.read(self.body.value()?)?),
+            BodyShape::Json(form) => Ok(form.read(self.body.take_json()?)?),
             BodyShape::OptionalJson(form) if !self.body.bytes.is_empty() => {
-                Ok(form.read(self.body.value()?)?)
+                Ok(form.read(self.body.take_json()?)?)
             }
             BodyShape::OptionalJson(form) => Ok(form.read(Value::Object(serde_json::Map::new()))?),
-            BodyShape::None | BodyShape::Bytes | BodyShape::Form => Err(Problem::internal()),
+            BodyShape::None | BodyShape::Bytes | BodyShape::Form | BodyShape::Message => {
+                Err(Problem::internal())
+            }
         }
     }
 
@@ -226,7 +211,7 @@ impl Ask {
         name: &str,
     ) -> Result<(T, Value), Problem> {
         match &self.route.body {
-            BodyShape::Json(form) => Ok(form.read_around(name, self.body.value()?)?),
+            BodyShape::Json(form) => Ok(form.read_around(name, self.body.take_json()?)?),
             _ => Err(Problem::internal()),
         }
     }

@@ -1,18 +1,18 @@
-//! What handlers of files and history share: one operation through the gate, and the words in which its
-//! answers name times, people and files.
+//! What handlers of files and history share: performing one operation through the gate, and the JSON of
+//! a step.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::op::{HistoryEntry, Operation};
 use yard_gate::{Asks, Execute, Origin, Outcome};
 
-use super::ask::Ask;
 use super::problem::Problem;
+use super::request::HttpRequest;
 
-/// How audit rows name this door.
+/// The toolset that audit rows name for operations of the HTTP API.
 const DOOR: &str = "http";
 
-impl Ask {
+impl HttpRequest {
     /// Performs one operation as the caller.
     pub(super) fn perform<O: Execute>(&self, op: O) -> Result<<O as Operation>::Answer, Problem> {
         let session = self.session()?;

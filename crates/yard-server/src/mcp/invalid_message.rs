@@ -1,24 +1,26 @@
-//! What is no message, however it came: why, and whose it is. How it is told is for who has read it.
+//! Explains why bytes are no message of the protocol. The transport that read them sends the explanation.
 
 use rmcp::model::{ErrorData, RequestId};
 use serde_json::Value;
 
-/// Why something is no message, and whose.
-pub(super) struct Wrong {
+/// Why bytes are no message.
+pub(super) struct InvalidMessage {
+    /// The id of the request that the bytes were meant to be, if they name one.
     pub(super) id: Option<RequestId>,
     pub(super) error: ErrorData,
+    /// Whether the client gets the error.
     pub(super) is_answered: bool,
 }
 
-impl Wrong {
-    /// What is wrong with bytes that are no message. A `what` is all that one message comes in.
+impl InvalidMessage {
+    /// Explains bytes that are no message. `what` names the unit that carries one message, such as a line.
     pub(super) fn of(sent: &[u8], what: &str) -> Self {
         let value: Value = match serde_json::from_slice(sent) {
             Ok(value) => value,
             Err(error) => {
                 let message =
                     format!("this {what} is no JSON: {error}. Send one JSON-RPC message a {what}");
-                return Self::told(None, ErrorData::parse_error(message, None));
+                return Self::answered(None, ErrorData::parse_error(message, None));
             }
         };
         let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
@@ -32,13 +34,13 @@ impl Wrong {
             _ => "expected a JSON-RPC 2.0 message: an object with jsonrpc, id, method and params"
                 .to_owned(),
         };
-        // A notification is answered by nobody, however wrong it is.
+        // A notification gets no answer, however wrong it is.
         let is_answered = id.is_some() || method.is_none();
         Self { id, error: ErrorData::invalid_request(message, None), is_answered }
     }
 
-    /// What is answered in any case.
-    pub(super) fn told(id: Option<RequestId>, error: ErrorData) -> Self {
+    /// An error that the client gets in any case.
+    pub(super) fn answered(id: Option<RequestId>, error: ErrorData) -> Self {
         Self { id, error, is_answered: true }
     }
 }

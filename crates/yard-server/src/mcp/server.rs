@@ -1,0 +1,101 @@
+//! What all connections of one MCP server share: the catalog and its lists of tools, the pools, and the key
+//! that signs the states which clients bring back.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use rmcp::model::{RequestStateCodec, Tool};
+use yard_core::{Call, World};
+use yard_dialects::Catalog;
+
+use super::tools;
+use crate::pool::Pools;
+
+/// What all connections share.
+pub struct McpServer {
+    catalog: Arc<Catalog>,
+    /// The tools of each dialect, listed on first use: a connection speaks only one of them.
+    listed: HashMap<&'static str, OnceLock<Vec<Tool>>>,
+    pools: Arc<Pools>,
+    world: Arc<dyn World>,
+    state_codec: RequestStateCodec,
+    /// How long a call waits for a person whom its client cannot ask (R16).
+    person_wait: Duration,
+}
+
+impl McpServer {
+    /// A server for a catalog. `secret` signs what clients bring back; `person_wait` is how long a call waits
+    /// for a person whom its client cannot ask (R16).
+    pub fn new(
+        catalog: Catalog,
+        world: Arc<dyn World>,
+        secret: [u8; 32],
+        person_wait: Duration,
+    ) -> Self {
+        Self::with_pools(catalog, world, secret, person_wait, Arc::new(Pools::new()))
+    }
+
+    pub(crate) fn with_pools(
+        catalog: Catalog,
+        world: Arc<dyn World>,
+        secret: [u8; 32],
+        person_wait: Duration,
+        pools: Arc<Pools>,
+    ) -> Self {
+        let names = catalog.dialects().map(|dialect| dialect.name);
+        let listed = names.map(|name| (name, OnceLock::new())).collect();
+        let state_codec = RequestStateCodec::new_unchecked(secret.to_vec());
+        Self { catalog: Arc::new(catalog), listed, pools, world, state_codec, person_wait }
+    }
+
+    /// The same server, with the history's tools in every toolset.
+    pub(super) fn with_history(&self) -> Self {
+        let names = self.catalog.dialects().map(|dialect| dialect.name);
+        Self {
+            listed: names.map(|name| (name, OnceLock::new())).collect(),
+            catalog: Arc::new((*self.catalog).clone().with_history()),
+            pools: Arc::clone(&self.pools),
+            world: Arc::clone(&self.world),
+            state_codec: self.state_codec.clone(),
+            person_wait: self.person_wait,
+        }
+    }
+
+    pub(super) fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog)
+    }
+
+    /// The tools of a toolset; none if there is no such toolset.
+    pub(super) fn listed(&self, toolset: &str) -> &[Tool] {
+        let list = || tools::listed(&self.catalog, toolset);
+        self.listed.get(toolset).map_or(&[], |tools| tools.get_or_init(list))
+    }
+
+    pub(super) fn pools(&self) -> &Pools {
+        &self.pools
+    }
+
+    pub(super) fn shared_pools(&self) -> Arc<Pools> {
+        Arc::clone(&self.pools)
+    }
+
+    pub(super) fn state_codec(&self) -> &RequestStateCodec {
+        &self.state_codec
+    }
+
+    pub(super) fn person_wait(&self) -> Duration {
+        self.person_wait
+    }
+
+    /// The context of a call, without a deadline.
+    pub(super) fn call_context(&self) -> Call {
+        Call::new(Arc::clone(&self.world))
+    }
+
+    /// The context of what a person approved, with a deadline that is long enough for a command.
+    pub(super) fn approved_call_context(&self) -> Call {
+        let limits = yard_core::Limits::default();
+        self.call_context().within_millis(limits.run_millis.saturating_add(limits.call_millis))
+    }
+}

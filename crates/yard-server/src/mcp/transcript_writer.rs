@@ -1,0 +1,68 @@
+//! Writes the lines of a chat's transcript after the calls were answered, so that no call waits for them. One
+//! thread for each connection writes them in order; it ends with the connection.
+
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use yard_gate::Line;
+
+/// Lines that wait to be written. When the queue is full, the caller writes its line itself.
+const QUEUE_LINES: usize = 256;
+/// How long no line has to come before the collected ones are written.
+const PAUSE: Duration = Duration::from_millis(100);
+/// So many lines are written also without a pause.
+const BATCH_LINES: usize = 200;
+
+/// The transcript writer of one connection.
+#[derive(Default)]
+pub(super) struct TranscriptWriter(Mutex<Option<WriterThread>>);
+
+struct WriterThread {
+    queue: SyncSender<Line>,
+    thread: JoinHandle<()>,
+}
+
+impl TranscriptWriter {
+    /// Queues a line. The first one starts the thread.
+    pub(super) fn push(&self, line: Line) {
+        let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused = match writer.get_or_insert_with(start_thread).queue.try_send(line) {
+            Ok(()) => return,
+            Err(TrySendError::Full(line) | TrySendError::Disconnected(line)) => line,
+        };
+        drop(writer);
+        refused.write();
+    }
+
+    /// Waits until all queued lines are written.
+    pub(super) fn finish(&self) {
+        let writer = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(WriterThread { queue, thread }) = writer {
+            drop(queue);
+            // A line that cannot be written is lost; the call that it describes is not.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn start_thread() -> WriterThread {
+    let (queue, lines) = sync_channel::<Line>(QUEUE_LINES);
+    let thread = thread::spawn(move || write_batches(&lines));
+    WriterThread { queue, thread }
+}
+
+/// Collects lines until none comes for a while, and writes them together.
+fn write_batches(lines: &Receiver<Line>) {
+    while let Ok(first) = lines.recv() {
+        let mut batch = vec![first];
+        while let Ok(next) = lines.recv_timeout(PAUSE) {
+            batch.push(next);
+            if batch.len() >= BATCH_LINES {
+                break;
+            }
+        }
+        batch.into_iter().for_each(Line::write);
+    }
+}

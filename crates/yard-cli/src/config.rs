@@ -313,7 +313,7 @@ pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
 
 /// Traces go to a collector in plain HTTP: one beside the server takes them further, over TLS if need be.
 fn is_collector(url: &str) -> bool {
-    let Ok(url) = url.parse::<hyper::Uri>() else { return false };
+    let Ok(url) = url.parse::<http::Uri>() else { return false };
     url.scheme_str() == Some("http") && url.host().is_some() && url.query().is_none()
 }
 

@@ -28,6 +28,7 @@ mod rooms;
 mod step_name;
 mod storage;
 mod table;
+#[cfg_attr(not(feature = "telemetry"), path = "no_telemetry.rs")]
 mod telemetry;
 mod terminal;
 mod toolchains;
@@ -39,10 +40,9 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, Parser};
-use tikv_jemallocator::Jemalloc;
 use yard_dialects::Catalog;
 
-use crate::command::{Command, QuickCommand};
+use crate::command::Command;
 use crate::door::Door;
 use crate::failure::Failure;
 use crate::reply::{Body, Reply};
@@ -57,10 +57,11 @@ Examples:
 
 History belongs to the folder (--root) and is kept in your data folder, never in the project.";
 
-/// A call makes about a hundred small values on one thread that another one may drop: a server spent a
-/// sixth of its time on that with the system's allocator.
+/// A call allocates about a hundred small values on one thread that another thread may free. With the allocator
+/// of the system, a server spent a sixth of its time on that.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
-static ALLOCATOR: Jemalloc = Jemalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// A workspace for AI agents where nothing is ever lost and every step can be undone
 #[derive(Parser)]
@@ -72,35 +73,8 @@ struct Arguments {
     command: Option<Command>,
 }
 
-/// The arguments of a command that others start and wait for.
-#[derive(Parser)]
-#[command(name = "toolyard", disable_help_subcommand = true)]
-struct QuickArguments {
-    #[command(flatten)]
-    globals: Globals,
-    #[command(subcommand)]
-    command: QuickCommand,
-}
-
-impl Arguments {
-    /// What the caller wrote. Describing all commands takes as long as the rest of a start, so those that
-    /// others wait for are read by themselves; whatever is not plain is read by the whole, which has the
-    /// words for it.
-    fn of_this_process() -> Self {
-        let first = std::env::args_os().nth(1);
-        let is_quick =
-            first.is_some_and(|word| QuickCommand::NAMES.iter().any(|name| word == *name));
-        match is_quick.then(QuickArguments::try_parse) {
-            Some(Ok(QuickArguments { globals, command })) => {
-                Self { globals, command: Some(command.into()) }
-            }
-            _ => Self::try_parse().unwrap_or_else(|error| misread(&error)),
-        }
-    }
-}
-
-/// Says what is wrong with a command line, and ends. Who named a tool in place of a command meant to call it.
-fn misread(error: &clap::Error) -> ! {
+/// Reports an error in the command line and exits. Whoever names a tool in place of a command gets a hint.
+fn exit_with_usage_error(error: &clap::Error) -> ! {
     let _ = error.print();
     let named = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(name)) => Some(name),
@@ -138,7 +112,8 @@ fn main() -> ExitCode {
     if let Some(helper) = boxed_helper() {
         return helper;
     }
-    let Arguments { globals, command } = Arguments::of_this_process();
+    let Arguments { globals, command } =
+        Arguments::try_parse().unwrap_or_else(|error| exit_with_usage_error(&error));
     let terminal = Terminal::of_this_process(globals.color);
     let Some(command) = command else {
         let help = Arguments::command().render_help();
@@ -216,6 +191,5 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Arguments::command().debug_assert();
-        QuickArguments::command().debug_assert();
     }
 }

@@ -57,27 +57,6 @@ pub(crate) enum Command {
     Completions(completions::Options),
 }
 
-/// Those that a program starts and waits for.
-#[derive(Subcommand)]
-pub(crate) enum QuickCommand {
-    Call(call::Options),
-    Mcp(mcp::Options),
-}
-
-impl QuickCommand {
-    /// Their names.
-    pub(crate) const NAMES: [&str; 2] = ["call", "mcp"];
-}
-
-impl From<QuickCommand> for Command {
-    fn from(command: QuickCommand) -> Self {
-        match command {
-            QuickCommand::Call(options) => Self::Call(options),
-            QuickCommand::Mcp(options) => Self::Mcp(options),
-        }
-    }
-}
-
 impl Command {
     /// Does it.
     pub(crate) fn run(&self, door: &Door) -> Result<Reply, Failure> {

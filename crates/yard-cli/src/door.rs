@@ -15,7 +15,7 @@ use yard_kernel::{Adopted, Boxed, Opening, Resolution, adopt};
 use yard_store::{SqliteStore, StoreError};
 
 use crate::boxes;
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::place::{self, DataFolder, Place};
 use crate::terminal::Terminal;
@@ -88,7 +88,7 @@ impl Door {
     pub(crate) fn workspace(&self, root: &Path) -> Result<(Arc<OpenWorkspace>, PathBuf), Failure> {
         let place = Place::prepare(root, self.data_dir.as_deref())?;
         let file = DataFolder::prepare(self.data_dir.as_deref())?.config(None)?;
-        let config = Config::read(file.as_deref(), config::variables())?;
+        let config = Config::read_for_local_command(file.as_deref())?;
         let boxed = boxes::local(&place.state_dir, &config.commands);
         let open = open_workspace(&place, boxed, config.way_out()?, Arc::clone(&self.world))?;
         Ok((open, place.root))

@@ -5,7 +5,7 @@ use yard_core::FaultCode;
 use yard_kernel::Keeping;
 
 use crate::boxes;
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::door::Door;
 use crate::failure::Failure;
 use crate::place::{self, DataFolder};
@@ -41,7 +41,7 @@ impl Options {
             )
         })?;
         let file = DataFolder::prepare(door.data_dir())?.config(None)?;
-        let keeping = boxes::keeping(&Config::read(file.as_deref(), config::variables())?.commands);
+        let keeping = boxes::keeping(&Config::read_for_local_command(file.as_deref())?.commands);
         let mut measured = storage::measure(&data);
         if self.clear {
             let freed: Result<Vec<u64>, Failure> = measured.iter().map(storage::clear).collect();

@@ -16,8 +16,6 @@ mod git_identity;
 mod hidden_programs;
 mod leftovers;
 mod log;
-mod log_lines;
-mod log_writer;
 mod overlap;
 mod package_indexes;
 mod person;

@@ -29,11 +29,6 @@ impl Machine {
     }
 }
 
-/// The time that stands before a line of the log. Whoever decides something asks a [`World`].
-pub(crate) fn since_1970() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
-}
-
 impl World for Machine {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(match SystemTime::now().duration_since(UNIX_EPOCH) {

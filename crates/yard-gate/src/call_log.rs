@@ -104,8 +104,7 @@ impl<'a> CallLog<'a> {
         self.span.in_scope(work)
     }
 
-    /// Writes the lines: how it ended, in one word, and what it answered. They wait for the answer to be
-    /// out, unless a trace measures the span around them.
+    /// Writes the lines: how it ended, in one word, and what it answered.
     pub fn end<'v>(self, outcome: &str, answer: impl FnOnce() -> &'v Value) {
         let Some(line) = self.line else { return };
         let took = self.call.world().elapsed().saturating_sub(line.began);
@@ -120,11 +119,7 @@ impl<'a> CallLog<'a> {
             took,
             line,
         };
-        if self.span.is_disabled() {
-            self.call.afterwards(move || ended.write(&Span::none()));
-        } else {
-            ended.write(&self.span);
-        }
+        ended.write(&self.span);
     }
 }
 

@@ -91,7 +91,7 @@ fn outside(app: &App, parts: &Parts, problem: Problem) -> Response<Body> {
     let problem = checked.err().unwrap_or(problem);
     let id = request_id(app, &parts.headers);
     let method = parts.method.as_str();
-    id.in_scope(|| tracing::info!(method, status = problem.status, "no route"));
+    tracing::info!(request_id = id.as_str(), method, status = problem.status, "no route");
     told(app, &id, Err(problem), None)
 }
 
@@ -118,7 +118,7 @@ async fn answer(
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     let method = route.method.as_str();
     // A call has a line of its own, which says what it did: one is enough.
-    id.in_scope(|| {
+    span.in_scope(|| {
         if tools::is_call(&route) && result.is_ok() {
             tracing::debug!(method, route = route.path, status, micros, "request");
         } else {
@@ -133,7 +133,7 @@ fn request_span(app: &App, route: &Route, id: &RequestId, headers: &HeaderMap) -
     let span = tracing::error_span!(
         target: LOG_TARGET,
         REQUEST_SPAN,
-        id = id.as_str(),
+        request_id = id.as_str(),
         otel.name = format_args!("{} {}", route.method, route.path),
         otel.kind = "server",
         http.response.status_code = field::Empty,

@@ -31,7 +31,7 @@ pub(crate) struct Config {
     pub(crate) otel: Otel,
 }
 
-/// The door.
+/// The HTTP server.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Server {
@@ -333,7 +333,7 @@ fn merge(
 
 /// The variables of the environment. One that is not UTF-8 is no setting.
 pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
-    let all = crate::place::environment();
+    let all = crate::location::environment();
     all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 

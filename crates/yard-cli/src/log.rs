@@ -1,5 +1,5 @@
-//! The log of this process: lines on standard error, by target and level. Other crates decide what they log; this module
-//! decides which lines are shown, how they look and how they reach standard error.
+//! The log of this process: lines on standard error, by target and level. Other crates decide what they log; this
+//! module decides which lines are shown, how they look and how they reach standard error.
 
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -37,7 +37,7 @@ pub(crate) struct LogGuard {
 }
 
 impl LogGuard {
-    /// Starts the thread that writes lines to standard error, so that no request waits for whoever reads them.
+    /// Starts the thread that writes lines to standard error, so that no request waits for their reader.
     fn start() -> (NonBlocking, Self) {
         let builder = NonBlockingBuilder::default().buffered_lines_limit(MOST_WAITING_LINES);
         let (writer, guard) = builder.lossy(true).thread_name("log").finish(io::stderr());

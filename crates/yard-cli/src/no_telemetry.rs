@@ -1,5 +1,7 @@
 //! The build without the feature `telemetry`: it exports no traces, and refuses a configuration that asks for them.
 
+#![cfg_attr(feature = "telemetry", allow(dead_code, reason = "there only its tests are built"))]
+
 use http::HeaderMap;
 use tracing::Span;
 use tracing_subscriber::layer::Identity;

@@ -1,4 +1,4 @@
-//! Aligned columns for people.
+//! A table with aligned columns.
 
 use crate::terminal::{BOLD, ID, Terminal, visible_cell};
 
@@ -18,7 +18,7 @@ impl Table {
         self.rows.push(cells.iter().map(|cell| visible_cell(cell).into_owned()).collect());
     }
 
-    /// The lines, two spaces between columns; the last column is as wide as it likes.
+    /// The lines, with two spaces between columns. The last column is not padded.
     pub(crate) fn render(&self, terminal: Terminal) -> String {
         let widths = self.widths();
         let mut text = String::new();

@@ -6,9 +6,9 @@ use yard_gate::Actor;
 use yard_gate::registry::KeyRow;
 use yard_store::{AuditEntry, Registry as _, SqliteRegistry};
 
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
-use crate::place;
+use crate::location;
 use crate::reply::Reply;
 use crate::step_name;
 use crate::table::Table;
@@ -35,19 +35,19 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        let data = place::data_folder_of_server(door.data_dir()).ok_or_else(|| {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let data = location::data_folder_of_server(context.data_dir()).ok_or_else(|| {
             Failure::new(FaultCode::NotFound, "no server keeps people and keys in this data folder")
                 .hinting("name the server's data folder with --data-dir or TOOLYARD_DATA_DIR")
         })?;
         let registry = SqliteRegistry::open(&data)?;
         let keys = all(&registry)?;
         let Some(name) = &self.revoke else {
-            return Ok(if self.json { to_json(&keys) } else { to_text(&keys, door.terminal) });
+            return Ok(if self.json { to_json(&keys) } else { to_text(&keys, context.terminal) });
         };
         let (key, _) = named(&keys, name)?;
         let audit = AuditEntry {
-            at: door.world().now(),
+            at: context.world().now(),
             actor: Actor::LocalPerson.name(),
             action: "revoke key".to_owned(),
             detail: format!("key {} to workspace {}", key.id, key.workspace),

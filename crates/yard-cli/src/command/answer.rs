@@ -1,4 +1,4 @@
-//! `toolyard answer`: what agents ask, answered by the person at this machine (W15).
+//! `toolyard answer`: the person at this machine answers the questions of agents (W15).
 
 use std::io::{self, BufRead, IsTerminal as _, Write};
 
@@ -74,7 +74,7 @@ impl Options {
         let filter = QuestionFilter { answered: Some(false), ..QuestionFilter::default() };
         let page = local.session.questions().list(filter, None, self.limit)?;
         if asks && !page.rows.is_empty() {
-            // The one that waits longest comes first.
+            // The oldest question comes first.
             let oldest_first: Vec<Question> = page.rows.into_iter().rev().collect();
             return interview(local, &oldest_first);
         }
@@ -135,7 +135,7 @@ fn interview(local: &LocalSession, questions: &[Question]) -> Result<Reply, Fail
         match local.session.questions().answer(&local.call(), question.id, &answers, via) {
             Ok(_) => answered += 1,
             Err(fault) => {
-                // The person reads why; the question waits for the next time.
+                // The message says why, and the question stays open.
                 let _ = writeln!(output, "  not taken: {}\n", visible(fault.message()));
             }
         }

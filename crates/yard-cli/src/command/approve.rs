@@ -1,5 +1,4 @@
-//! `toolyard approve`: what agents want to do and may not do by themselves, decided by the person at this
-//! machine, with the diff before their eyes.
+//! `toolyard approve`: the person at this machine sees the diff of what an agent asks to do, and decides.
 
 use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::time::Duration;
@@ -31,8 +30,8 @@ Examples:
 A decision is about the state that you were shown. What is approved happens at once, exactly as shown; if the
 files changed meanwhile, you are asked again. A terminal is opened by the process that asked for it.";
 
-/// How often a decision looks whether the process that serves the answer has done it, and how long it waits
-/// in between: ten seconds in all.
+/// How often a decision checks whether the process that serves the answer has executed it. With the pause between two
+/// checks, that is ten seconds in all.
 const LOOKS: u32 = 200;
 const LOOKS_FOR_HOST: u32 = 20;
 const LOOK: Duration = Duration::from_millis(50);
@@ -72,7 +71,7 @@ pub(crate) struct Options {
     pub(super) json: bool,
 }
 
-/// How far a yes reaches.
+/// The scope of an approval.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Reach {
     /// This call
@@ -163,7 +162,7 @@ impl Options {
         };
         let waits = |row: &&Approval| row.status == ApprovalStatus::Pending;
         if asks && !self.all && page.rows.iter().any(|row| waits(&row)) {
-            // The one that waits longest comes first.
+            // The oldest request comes first.
             let oldest_first: Vec<Approval> =
                 page.rows.iter().rev().filter(waits).cloned().collect();
             return interview(session, &oldest_first, terminal);
@@ -178,7 +177,7 @@ impl Options {
     }
 }
 
-/// Where requests are decided.
+/// The session and the catalog that decide requests.
 struct ApprovalSession {
     local: LocalSession,
     catalog: Catalog,
@@ -218,11 +217,11 @@ impl ApprovalSession {
         Ok(shown)
     }
 
-    /// Decides, and waits a while for the process that serves the answer, where that is another one.
+    /// Decides a request. If another process serves the answer, this waits a while for it.
     fn decide(&self, id: ApprovalId, ruling: &Ruling) -> Result<Approval, Failure> {
         let session = &self.local.session;
         let mut approval = self.catalog.decide(id, ruling, session, &self.local.call())?;
-        // A command that waits for a host sees the yes soon; without one it is for the next.
+        // A running command that waits for a host sees the approval soon. If none runs, the next command uses it.
         let looks = if is_for_host(&approval) { LOOKS_FOR_HOST } else { LOOKS };
         for _ in 0..looks {
             let is_served = approval.status == ApprovalStatus::Approved
@@ -267,7 +266,7 @@ fn interview(
                 let _ = writeln!(output, "{}\n", outcome(&approval));
             }
             Err(failure) => {
-                // The person reads why; the request waits for the next time.
+                // The message says why, and the request stays open.
                 let _ = writeln!(output, "  not taken: {}\n", visible(failure.message()));
             }
         }
@@ -275,7 +274,7 @@ fn interview(
     Ok(Reply::text(format!("decided {decided} of {}\n", requests.len())))
 }
 
-/// What a person said to one request.
+/// The decision of a person about one request.
 #[derive(Debug, PartialEq)]
 enum Word {
     Ruling(Ruling),
@@ -309,7 +308,7 @@ fn ask(input: &mut dyn BufRead, output: &mut dyn Write, state: ContentHash) -> i
     }
 }
 
-/// What became of a request, in a line.
+/// The outcome of a request, in one line.
 fn outcome(approval: &Approval) -> String {
     match (approval.status, approval.step) {
         (ApprovalStatus::Pending, _) => {

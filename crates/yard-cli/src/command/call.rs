@@ -24,9 +24,9 @@ JSON that does not parse: exit code 2. Waits for a person, who has not decided y
 
 /// How long `--wait` waits if it names no time.
 const WAIT_SECONDS: &str = "30";
-/// How often a call that waits looks for what a person decided in another process.
+/// How often a waiting call checks whether a person has decided in another process.
 const LOOKS_PER_SECOND: u64 = 4;
-/// What waits for a person.
+/// The exit code of a call that still waits for a person.
 const STILL_PENDING: u8 = 3;
 
 /// Call a tool, as an agent would
@@ -160,7 +160,7 @@ fn parse(text: &[u8]) -> Result<Value, Failure> {
     })
 }
 
-/// All of standard input, up to the bound on a request (R12).
+/// Reads all of standard input, up to the limit of a request (R12).
 fn standard_input() -> Result<Vec<u8>, Failure> {
     let bound = Limits::default().load_bytes;
     let mut text = Vec::new();

@@ -21,9 +21,9 @@ use crate::{box_page, boxes, storage};
 
 use super::storage::size;
 
-/// The name of what is said about the folder itself.
+/// The name of the finding about the folder itself.
 const THIS_FOLDER: &str = "this folder";
-/// Homes, and caches, that are named.
+/// How many homes and how many caches are listed.
 const MOST_KEPT: usize = 10;
 
 /// See what the box around commands can do on this machine
@@ -93,7 +93,7 @@ impl Options {
     }
 }
 
-/// What a server's boxes show, where the configuration names the folders in which they find programs.
+/// Which programs a server's boxes show, if the configuration names folders for them.
 fn about_served_programs(config: &Result<Config, Failure>, shown: &[PathBuf]) -> Option<Finding> {
     let commands = &config.as_ref().ok()?.commands;
     commands.path.as_ref()?;
@@ -101,7 +101,7 @@ fn about_served_programs(config: &Result<Config, Failure>, shown: &[PathBuf]) ->
     Some(about_programs("programs of `serve`", &found, shown))
 }
 
-/// What a box shows of a person's own programs.
+/// Which of the user's programs a box shows.
 fn about_programs(name: &'static str, found: &FoundPrograms, configured: &[PathBuf]) -> Finding {
     let toolchains = match found.toolchains.as_slice() {
         [] => "no toolchain in the home".to_owned(),
@@ -122,7 +122,7 @@ fn about_programs(name: &'static str, found: &FoundPrograms, configured: &[PathB
     }
 }
 
-/// What of the shown folders no command can open.
+/// Which parts of the shown folders commands cannot open.
 fn about_masked(masked: &[PathBuf]) -> Finding {
     let names: Vec<String> = masked.iter().map(|path| path.display().to_string()).collect();
     let found = match names.as_slice() {
@@ -212,7 +212,7 @@ fn limits(limits: &Limits) -> String {
     )
 }
 
-/// What crashes left in this workspace; why it does not open, if it does not.
+/// What crashes left in this workspace, or the failure to open it.
 fn about_workspace(
     context: &CommandContext,
     findings: &mut Vec<Finding>,
@@ -241,13 +241,13 @@ fn finding_about_tracked(tracked: &[WsPath]) -> Option<Finding> {
     })
 }
 
-/// Where boxes are tried out: where layers will lie, if that is there already.
+/// The folder in which boxes are probed: the folder of the layers, if it exists.
 fn scratch(context: &CommandContext) -> PathBuf {
     let data = location::existing_data_folder(context.data_dir());
     data.unwrap_or_else(|| Wish::default().scratch)
 }
 
-/// What can be said of the folder that commands are to work on: one that is named, or the current one.
+/// Findings about the folder that commands work on: the one that the command line names, or the current one.
 fn about_root(sandbox: &Sandbox, context: &CommandContext) -> Vec<Finding> {
     let named = context.roots().first().cloned();
     let Ok(root) = location::spelled_out(named.as_deref().unwrap_or(Path::new("."))) else {
@@ -286,7 +286,7 @@ fn to_json(finding: &Finding) -> serde_json::Value {
     })
 }
 
-/// A line a thing, and below it how to get what is missing.
+/// One line for each finding, and below it the remedy if something is missing.
 fn to_text(findings: &[Finding], level: Level, terminal: Terminal) -> String {
     let width = findings.iter().map(|finding| finding.name.chars().count()).max();
     let width = width.unwrap_or(0);

@@ -13,9 +13,9 @@ use crate::step_name;
 use crate::table::Table;
 use crate::terminal::{FAINT, Terminal};
 
-/// Steps that scripts get unless they ask for more or fewer.
+/// The default limit of steps for scripts.
 const JSON_LIMIT: usize = 10_000;
-/// Steps that people get.
+/// The default limit of steps for people.
 const TABLE_LIMIT: usize = 50;
 
 const EXAMPLES: &str = "\
@@ -124,7 +124,7 @@ fn short_hash(step: &HistoryEntry) -> String {
     step.hash.map_or_else(|| "-".to_owned(), |hash| hash.to_string().chars().take(12).collect())
 }
 
-/// A moment on the reader's own clock, to the second.
+/// A time in the time zone of the reader, to the second.
 pub(super) fn local_time(at: Timestamp) -> String {
     match jiff::Timestamp::from_millisecond(at.as_millis()) {
         Ok(moment) => {

@@ -16,7 +16,7 @@ use crate::terminal::Terminal;
 
 use super::history::local_time;
 
-/// Keys that are read at a time.
+/// How many keys are read at a time.
 const PAGE: usize = 1_000;
 
 /// List the agents' keys of a server, or revoke one
@@ -77,7 +77,7 @@ fn all(registry: &SqliteRegistry) -> Result<Vec<(KeyRow, String)>, Failure> {
     }
 }
 
-/// The key that a person means.
+/// Finds the key that a person names.
 fn named<'a>(keys: &'a [(KeyRow, String)], name: &str) -> Result<&'a (KeyRow, String), Failure> {
     let digits = step_name::id_digits(name.trim()).ok_or_else(|| {
         Failure::misuse(FaultCode::BadArgument, format!("not the id of a key: {name}"))

@@ -1,4 +1,4 @@
-//! `toolyard ports`: opens what programs in agents' terminals listen on to the person's browser.
+//! `toolyard ports`: opens the ports of programs in agents' terminals for the person's browser.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::reply::Reply;
 use crate::table::Table;
 use crate::terminal::{ADDED, FAINT, REMOVED, Terminal};
 
-/// Between two looks for ports that came or went.
+/// The time between two checks for new and closed ports.
 const LOOK: Duration = Duration::from_millis(300);
 
 /// Open ports that programs in agents' terminals listen on, for your browser
@@ -86,7 +86,7 @@ impl Options {
     }
 }
 
-/// The folders of the workspaces that the command line names; without, of all.
+/// The state folders of the workspaces that the command line names, or else of all.
 fn states(context: &CommandContext) -> Result<Vec<PathBuf>, Failure> {
     let data = location::existing_data_folder(context.data_dir()).ok_or_else(|| {
         Failure::new(FaultCode::NotFound, "there is no data folder yet: no agent worked here")
@@ -99,7 +99,7 @@ fn states(context: &CommandContext) -> Result<Vec<PathBuf>, Failure> {
     Ok(states.filter(|state| is_named(&state.name)).map(|state| state.path).collect())
 }
 
-/// What a person reads when ports were opened or closed; at the start, when none is there yet.
+/// The message about ports that were opened or closed, or at the start that there is none yet.
 fn said(opened: &[Forward], closed: &[Forward], terminal: Terminal) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     for forward in opened {

@@ -11,7 +11,7 @@ use crate::reply::Reply;
 use crate::step_name::{begins_with, id_digits};
 use crate::terminal::visible_cell;
 
-/// Removed files among which the beginning of an id is looked up.
+/// How many removed files are searched for an id that begins as given.
 const LOOKED_THROUGH: usize = 10_000;
 
 const EXAMPLES: &str = "\

@@ -121,7 +121,7 @@ impl DiffPage {
     fn diff(&mut self, change: &ShownChange, diff: &str) {
         self.line(BOLD, &format!("--- {}", side("a", change.from.as_ref())));
         self.line(BOLD, &format!("+++ {}", side("b", change.to.as_ref())));
-        // The kernel's own two lines of names; ours know which side has no file.
+        // This skips the two lines of names that the kernel writes: the heading knows which side has no file.
         let named = if diff.starts_with("--- ") { 2 } else { 0 };
         for line in diff.lines().skip(named) {
             let shown = self.terminal.show(line).into_owned();

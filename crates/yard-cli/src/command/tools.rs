@@ -27,7 +27,7 @@ pub(crate) struct Options {
     toolset: String,
 }
 
-/// What definitions look like.
+/// The format of the definitions.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Wanted {
     /// With input and output schemas
@@ -77,7 +77,7 @@ impl Options {
     }
 }
 
-/// In lines, so that the copy in docs/ shows what changed.
+/// The OpenAPI document with indentation, so that a diff of the copy in docs/ is readable.
 fn openapi(catalog: &Catalog) -> Reply {
     Reply::text(format!("{:#}\n", yard_server::http::document(catalog)))
 }

@@ -12,7 +12,7 @@ use crate::location;
 use crate::reply::{Body, Reply};
 use crate::terminal::{ADDED, FAINT, REMOVED, Terminal, visible_cell};
 
-/// Paths of a kind that people are shown; the JSON has them all.
+/// How many paths of a kind the text shows. The JSON has all of them.
 const SHOWN: usize = 10;
 
 /// Check the audit chain, the history, and the history against the disk
@@ -51,8 +51,8 @@ impl Options {
     }
 }
 
-/// Checks the audit chain of a server's people and keys, where the data folder is one of a server: how many rows it
-/// has.
+/// Checks the audit chain of a server's people and keys, if the data folder is one of a server. Returns how many rows
+/// it has.
 fn check_people(
     context: &CommandContext,
     problems: &mut Vec<String>,

@@ -149,8 +149,8 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 fn variable_of(pair: (&str, &str)) -> (OsString, OsString) {
-    let (variable, at) = told;
-    let value = match told == MAVEN {
+    let (variable, at) = pair;
+    let value = match pair == MAVEN {
         true => format!("-Dmaven.repo.local={CACHES}/{at}"),
         false => format!("{CACHES}/{at}"),
     };

@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn every_fault_has_its_own_word() {
-        let mut words: Vec<_> = FaultCode::ALL.iter().map(|code| word(*code)).collect();
+        let mut words: Vec<_> = FaultCode::ALL.iter().map(|code| json_code(*code)).collect();
         words.sort_unstable();
         words.dedup();
         assert_eq!(words.len(), FaultCode::ALL.len());

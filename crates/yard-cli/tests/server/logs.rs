@@ -31,9 +31,9 @@ fn lines(server: &Server, ids: &[&str], each: usize) -> Vec<Value> {
     }
 }
 
-/// Whether a line belongs to the request of that id.
+/// Whether a line belongs to the request of that id. A request without a route has no span.
 fn is_of(line: &Value, id: &str) -> bool {
-    line["span"]["request_id"] == id
+    ["span", "fields"].iter().any(|part| line[part]["request_id"] == id)
 }
 
 /// The lines about one request under one target.

@@ -10,10 +10,10 @@ use yard_dialects::Catalog;
 use yard_gate::{Boxed, Command};
 use yard_sandbox::{Exit, Pty, Sandbox, Size, Wish};
 
-use crate::clock::{Duel, Solo, duel, solo};
+use crate::clock::{Solo, duel, solo};
 use crate::http::sibling;
 use crate::place::{Bench, Plan, Scratch};
-use crate::table::{Row, Target, time};
+use crate::table::{Row, Target};
 
 const ROUNDS: usize = 41;
 /// What a boxed `true` may take over a bare one.
@@ -95,12 +95,8 @@ fn bare(script: &str, folder: &Path) {
 
 fn nothing(what: &str, files: usize) -> Row {
     let ground = Ground::new(files);
-    let Duel { ours, peer, .. } =
-        duel(ROUNDS, 5, || ground.run_on("true"), || bare("true", &ground.root));
-    let over = ours.saturating_sub(peer);
-    let cells =
-        [time(ours), time(peer), format!("+{}", time(over)), format!("< +{}", time(OVER_BARE))];
-    Row::words(what, cells, Some(over < OVER_BARE))
+    let duel = duel(ROUNDS, 5, || ground.run_on("true"), || bare("true", &ground.root));
+    Row::added(what, &duel, OVER_BARE)
 }
 
 /// The tool, with its answer as data, beside the git that it runs.
@@ -116,11 +112,8 @@ fn git_status() -> Row {
     assert_eq!(told["result"]["value"]["counts"]["unstaged"], 5, "{told}");
     let ours = || drop(ground.bench.call(&catalog, ("assistant", "git_status")));
     let plain = || plain_git(&ground.root);
-    let Duel { ours, peer, .. } = duel(ROUNDS, 5, ours, plain);
-    let over = ours.saturating_sub(peer);
-    let cells =
-        [time(ours), time(peer), format!("+{}", time(over)), format!("< +{}", time(OVER_GIT))];
-    Row::words("git_status in the box over plain git, 1,000 files", cells, Some(over < OVER_GIT))
+    let duel = duel(ROUNDS, 5, ours, plain);
+    Row::added("git_status in the box over plain git, 1,000 files", &duel, OVER_GIT)
 }
 
 fn plain_git(folder: &Path) {
@@ -159,20 +152,13 @@ fn terminal() -> Row {
     let pty = Pty::open(Size::default()).expect("a terminal");
     let end = || Stdio::from(pty.programs_end().expect("its end"));
     let mut cat = Bare::new("cat").stdin(end()).stdout(end()).spawn().expect("cat");
-    let Duel { ours, peer, .. } =
+    let duel =
         duel(ROUNDS, 20, || opened.types("a line\n", "a line\r\na line\r\n"), || bare_line(&pty));
     cat.kill().expect("its end");
     cat.wait().expect("its end");
     drop(opened);
-    let over = ours.saturating_sub(peer);
-    let cells = [
-        time(ours),
-        time(peer),
-        format!("+{}", time(over)),
-        format!("< +{}", time(OVER_BARE_TERMINAL)),
-    ];
     let what = "a line to `cat` on a terminal and back, over a bare one";
-    Row::words(what, cells, Some(over < OVER_BARE_TERMINAL))
+    Row::added(what, &duel, OVER_BARE_TERMINAL)
 }
 
 fn bare_line(pty: &Pty) {

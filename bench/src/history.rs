@@ -12,7 +12,7 @@ use yard_core::op::{
 use crate::clock::{Solo, alone, once, solo};
 use crate::place::{Bench, Plan, Scratch, at, size, unbounded};
 use crate::source::{Dice, edited};
-use crate::table::Row;
+use crate::table::{Row, Used};
 
 const FAST: Option<Duration> = Some(Duration::from_millis(50));
 
@@ -170,5 +170,5 @@ fn store_size() -> Row {
         format!("{:.1} %", share * 100.0),
         "<= 10 %".to_owned(),
     ];
-    Row::words("store of 10 KB edited 1,000 times", cells, Some(share <= 0.1))
+    Row::words("store of 10 KB edited 1,000 times", cells, Some(Used::at_most(share, 0.1)))
 }

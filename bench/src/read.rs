@@ -8,7 +8,7 @@ use yard_core::op::{LineStart, Read, Slice, Want};
 use crate::clock::duel;
 use crate::place::{Bench, Plan, Scratch, at, data};
 use crate::source::Dice;
-use crate::table::{Row, Target};
+use crate::table::{Row, Target, Used};
 
 const KIB: usize = 1 << 10;
 const LARGE: usize = 100_000_000;
@@ -93,7 +93,8 @@ fn large() -> Vec<Row> {
                 format!("{millis:.1} ms"),
                 format!("<= {HELD} KiB"),
             ];
-            rows.push(Row::words(&what, cells, Some(kib > 0.0 && kib <= HELD as f64)));
+            assert!(kib > 0.0, "the slice has a peak");
+            rows.push(Row::words(&what, cells, Some(Used::at_most(kib, HELD as f64))));
         }
     }
     rows

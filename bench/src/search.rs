@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use yard_core::op::{Find, FindBy, Grep, PathFilter, RegexFlavor, SizeRange};
 
 use crate::clock::duel;
+use crate::http::sibling;
 use crate::place::{Bench, Plan, Scratch, at, target, unbounded};
 use crate::table::{Row, Target};
 use crate::tree::{COMMON, RARE, tree};
@@ -169,7 +170,7 @@ fn by_name(bench: &Bench, what: &str, shell: bool, peer: &mut Command) -> Row {
 
 /// The command line's own grep, where it is built.
 fn as_process(scratch: &Scratch, rg: &Path, root: &Path) -> Option<Row> {
-    let program = target().join("release/toolyard");
+    let program = sibling("toolyard");
     if !program.is_file() {
         return None;
     }

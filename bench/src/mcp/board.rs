@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Who;
 use crate::clock::middle;
-use crate::table::time;
+use crate::table::{Misses, Used, time};
 
 /// What one contestant needed, round by round: seconds, or bytes.
 pub(super) struct Taken {
@@ -87,26 +87,24 @@ impl Row {
         Some(self.of(Who::Toolyard)?.over(self.of(peer)?))
     }
 
-    /// Whether that is kept, if it can be told.
-    fn keeps(&self, keep: Keep) -> Option<bool> {
+    /// How much of one target the row uses. Nothing where a contestant was not there.
+    fn used(&self, keep: Keep) -> Option<Used> {
         match keep {
             Keep::Ahead(peer) | Keep::Within(peer, _) if self.failed.contains(&peer) => {
-                self.of(Who::Toolyard).map(|_| true)
+                self.of(Who::Toolyard).map(|_| Used::at_most(0.0, 1.0))
             }
-            Keep::Ahead(peer) => Some(self.ratio(peer)? < 1.0),
-            Keep::Within(peer, most) => Some(self.ratio(peer)? <= most),
-            Keep::Below(most) => Some(self.of(Who::Toolyard)?.median() < most),
+            Keep::Ahead(peer) => Some(Used::at_most(self.ratio(peer)?, 1.0)),
+            Keep::Within(peer, most) => Some(Used::at_most(self.ratio(peer)?, most)),
+            Keep::Below(most) => Some(Used::at_most(self.of(Who::Toolyard)?.median(), most)),
         }
     }
 
-    /// Nothing where a contestant was not there.
-    fn verdict(&self) -> &'static str {
-        let told: Vec<Option<bool>> = self.keep.iter().map(|keep| self.keeps(*keep)).collect();
-        match (told.contains(&Some(false)), told.contains(&None)) {
-            (true, _) => "MISS",
-            (false, true) => "",
-            (false, false) => "ok",
-        }
+    /// How much of its worst target the row uses. A row that lacks a contestant can miss and cannot hold.
+    fn worst(&self) -> Option<Used> {
+        let used: Vec<Option<Used>> = self.keep.iter().map(|keep| self.used(*keep)).collect();
+        let is_complete = used.iter().all(Option::is_some);
+        let worst = used.into_iter().flatten().reduce(Used::or_worse);
+        worst.filter(|worst| is_complete || worst.verdict() != "ok")
     }
 
     /// A median and what 99 of 100 need.
@@ -128,7 +126,7 @@ impl Row {
             cells.push(ratio.unwrap_or_default());
         }
         let targets: Vec<String> = self.keep.iter().map(|keep| keep.words(self.shown)).collect();
-        cells.extend([targets.join(", "), self.verdict().to_owned()]);
+        cells.extend([targets.join(", "), self.worst().map_or("", Used::verdict).to_owned()]);
         cells
     }
 }
@@ -136,7 +134,7 @@ impl Row {
 const HEADS: &str = "|toolyard|p99|npm|p99|rust|p99|rg|p99|/npm|/rust|/rg|target|";
 
 /// Prints the rows under their heads.
-pub(super) fn print(title: &str, rows: &[Row]) {
+pub(super) fn print(title: &str, rows: &[Row], misses: &mut Misses) {
     let mut lines = vec![HEADS.split('|').map(str::to_owned).collect::<Vec<_>>()];
     lines.extend(rows.iter().map(Row::cells));
     let wide = |column: usize| lines.iter().map(|line| line[column].chars().count()).max();
@@ -148,5 +146,8 @@ pub(super) fn print(title: &str, rows: &[Row]) {
             text.push_str(&format!("  {cell:>width$}"));
         }
         println!("{}", text.trim_end());
+    }
+    for row in rows {
+        misses.check(title, &row.what, row.worst());
     }
 }

@@ -1,5 +1,6 @@
-//! The box of this program: its own binary is the helper. It is tried out when it is first needed, and by
-//! a server when it starts. Besides git, which is asked for the person's name, nothing here starts a process.
+//! The boxes of this program. Its own binary is their helper. A local command probes what the machine supports when
+//! it first needs a box, and a server when it starts. This module starts no process but git, for the name of the
+//! user.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,37 +12,35 @@ use yard_kernel::{Boxed, TerminalLimits};
 use yard_sandbox::{Limits, Sandbox, SharedMemory, Wish};
 
 use crate::config::Commands;
-use crate::person::Person;
-use crate::toolchains::Found;
+use crate::toolchains::FoundPrograms;
+use crate::user_environment::UserEnvironment;
 use crate::{caches, certificates, git_identity, hidden_programs, package_indexes};
 
-/// Where a server's boxes show the workspace: no path of the host is for agents from elsewhere (R13).
+/// The path of the workspace in a server's boxes: agents of other machines must not see paths of the host (R13).
 const SHOWN_AT: &str = "/workspace";
 
-/// The box of one person's machine, where agents see paths as the person does. `data` is where layers
-/// will lie.
+/// The box of a local workspace, in which agents see the paths that the user sees. Layers lie in `data`.
 pub(crate) fn local(data: &Path, commands: &Commands) -> Boxed {
     let (data, probed) = (data.to_owned(), commands.clone());
-    // Here the PATH is the person's own.
-    let probing = move || probe(&data, &probed, Person::of_this_process(), None);
+    let probing = move || probe(&data, &probed, UserEnvironment::of_this_process(), None);
     let mut boxed = configured(Boxed::new(probing), limits(commands), commands);
     let show = commands.show.clone();
     boxed.hidden_programs = Some(Arc::new(move |name| {
-        let person = Person::of_this_process();
-        let shown = Found::of(&person).programs.shown;
-        hidden_programs::find(name, &person, &[shown, show.clone()].concat())
+        let user = UserEnvironment::of_this_process();
+        let shown = FoundPrograms::of(&user).programs.shown;
+        hidden_programs::find(name, &user, &[shown, show.clone()].concat())
     }));
     boxed
 }
 
-/// The boxes of a server, which found out already what its machine can do.
-pub(crate) struct Served {
+/// The boxes of a server, which has probed its machine.
+pub(crate) struct ServerBoxes {
     pub(crate) sandbox: Sandbox,
     pub(crate) commands: Commands,
 }
 
-impl Served {
-    /// The box of one workspace, whose commands share its part of the memory.
+impl ServerBoxes {
+    /// The box of one workspace. Its commands share the memory of the workspace.
     pub(crate) fn for_workspace(&self) -> io::Result<Boxed> {
         let shared = shared_memory(&self.commands);
         let sandbox = self.sandbox.of_workspace(shared.workspace_bytes)?;
@@ -51,7 +50,7 @@ impl Served {
     }
 }
 
-/// The same box, with what the operator lets commands use.
+/// The same box, with the limits that the operator configured.
 fn configured(mut boxed: Boxed, limits: Limits, commands: &Commands) -> Boxed {
     boxed.limits = limits;
     boxed.keeping = keeping(commands);
@@ -59,29 +58,34 @@ fn configured(mut boxed: Boxed, limits: Limits, commands: &Commands) -> Boxed {
     boxed
 }
 
-/// Finds out what this machine can do for a server, whose workspaces share it.
+/// Probes what this machine supports, for a server whose workspaces share it.
 pub(crate) fn probe_served(data: &Path, commands: &Commands) -> Sandbox {
-    let person = served_person(commands);
-    probe(data, commands, person, Some(shared_memory(commands).all_bytes))
+    let user = served_user(commands);
+    probe(data, commands, user, Some(shared_memory(commands).all_bytes))
 }
 
-/// Whose programs a server's boxes show: those of who runs it, on the PATH that the operator set.
-pub(crate) fn served_person(commands: &Commands) -> Person<'static> {
-    let mut person = Person::of_this_process();
+/// The environment whose programs a server's boxes show: the server's own, with the PATH that the operator configured.
+pub(crate) fn served_user(commands: &Commands) -> UserEnvironment<'static> {
+    let mut user = UserEnvironment::of_this_process();
     let path = commands.path.as_ref().map(std::env::join_paths);
-    // Folders whose names cannot be in a PATH were refused with the configuration.
-    person.path = path.and_then(Result::ok).unwrap_or(person.path);
-    person
+    // The check of the configuration refused folders whose names cannot be in a PATH.
+    user.path = path.and_then(Result::ok).unwrap_or(user.path);
+    user
 }
 
-/// Finds out what this machine can do.
-fn probe(data: &Path, commands: &Commands, person: Person<'_>, all_memory: Option<u64>) -> Sandbox {
-    // Without a binary of its own to run, nothing runs: the probe says so.
+/// Probes what this machine supports.
+fn probe(
+    data: &Path,
+    commands: &Commands,
+    user: UserEnvironment<'_>,
+    all_memory: Option<u64>,
+) -> Sandbox {
+    // Without the path of this binary no command can run, and the probe says so.
     let helper = std::env::current_exe().unwrap_or_default();
     let wish = Wish {
         allow_unconfined: commands.allow_unconfined,
         shown: commands.show.clone(),
-        programs: find_programs(&person).programs,
+        programs: find_programs(&user).programs,
         scratch: data.to_owned(),
         all_memory,
         ..Wish::default()
@@ -89,13 +93,13 @@ fn probe(data: &Path, commands: &Commands, person: Person<'_>, all_memory: Optio
     Sandbox::probe(helper, wish)
 }
 
-/// What a box gets of a person's programs.
-pub(crate) fn find_programs(person: &Person<'_>) -> Found {
-    let mut found = Found::of(person);
-    caches::add_to(&mut found.programs, person);
-    certificates::add_to(&mut found.programs, person);
+/// The programs, caches and certificates of the user that a box shows.
+pub(crate) fn find_programs(user: &UserEnvironment<'_>) -> FoundPrograms {
+    let mut found = FoundPrograms::of(user);
+    caches::add_to(&mut found.programs, user);
+    certificates::add_to(&mut found.programs, user);
     git_identity::add_to(&mut found.programs);
-    package_indexes::add_to(&mut found.programs, person);
+    package_indexes::add_to(&mut found.programs, user);
     found
 }
 

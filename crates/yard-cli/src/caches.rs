@@ -1,5 +1,5 @@
-//! Which caches of packages boxes have: one table. Where the person has one, boxes read it; what commands add is the
-//! workspace's. It looks at which folders there are, and reads no file.
+//! The caches of packages that boxes have, in one table. Boxes read the user's cache if there is one; what commands
+//! add is kept for the workspace. This module looks at which folders exist, and reads no file.
 
 #![allow(clippy::disallowed_methods, reason = "folders of the machine, not of a workspace")]
 
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use yard_sandbox::{CACHES, Cache, Programs};
 
-use crate::person::Person;
+use crate::user_environment::UserEnvironment;
 
 /// A package manager, and where boxes have its cache.
 struct Manager {
     /// What tells it where its cache is, and where that is in a box.
     told: &'static [(&'static str, &'static str)],
-    /// What of the person's is shown: a name, where boxes have it, and where it is.
+    /// The user's folders that boxes show: a name, the path in boxes, and the path on the machine.
     shared: &'static [Shared],
 }
 
@@ -22,9 +22,9 @@ struct Shared {
     name: &'static str,
     /// Where boxes have it, below the folder of caches.
     at: &'static str,
-    /// The variable by which the person says where it is, and where it is then below that.
+    /// The variable that says where it is, and its path below that.
     variable: Option<(&'static str, &'static str)>,
-    /// Where it is otherwise, below the person's home.
+    /// Where it is otherwise, below the user's home.
     home: &'static str,
 }
 
@@ -68,7 +68,7 @@ const MANAGERS: [Manager; 11] = [
         told: &[("POETRY_CACHE_DIR", "poetry")],
         shared: &[shared("poetry", "poetry", ".cache/pypoetry")],
     },
-    // Beside packages, the person's folder has logs of what they did.
+    // The user's folder has logs beside packages.
     Manager {
         told: &[("npm_config_cache", "npm")],
         shared: &[Shared {
@@ -114,16 +114,16 @@ const MANAGERS: [Manager; 11] = [
     Manager { told: &[MAVEN], shared: &[shared("maven", "maven", ".m2/repository")] },
 ];
 
-/// What is told to managers besides where their cache is.
+/// Variables that package managers get besides those that name their caches.
 const BESIDES: [(&str, &str); 1] = [
     // Hard links into a cache that is another file system cannot be made, and uv complains of each.
     ("UV_LINK_MODE", "copy"),
 ];
 
-/// Adds the caches that boxes have of a person's.
-pub(crate) fn add_to(programs: &mut Programs, person: &Person<'_>) {
+/// Adds the user's caches to what a box gets.
+pub(crate) fn add_to(programs: &mut Programs, user: &UserEnvironment<'_>) {
     for manager in &MANAGERS {
-        programs.caches.extend(manager.shared.iter().filter_map(|shared| shared.of(person)));
+        programs.caches.extend(manager.shared.iter().filter_map(|shared| shared.of(user)));
         programs.cache_environment.extend(manager.told.iter().map(|told| variable_of(*told)));
     }
     let besides = BESIDES.map(|(name, value)| (name.into(), value.into()));
@@ -148,9 +148,9 @@ pub(crate) fn rows() -> Vec<Row> {
     MANAGERS.iter().flat_map(told).collect()
 }
 
-fn variable_of(told: (&str, &str)) -> (OsString, OsString) {
-    let (variable, at) = told;
-    let value = match told == MAVEN {
+fn variable_of(pair: (&str, &str)) -> (OsString, OsString) {
+    let (variable, at) = pair;
+    let value = match pair == MAVEN {
         true => format!("-Dmaven.repo.local={CACHES}/{at}"),
         false => format!("{CACHES}/{at}"),
     };
@@ -158,16 +158,16 @@ fn variable_of(told: (&str, &str)) -> (OsString, OsString) {
 }
 
 impl Shared {
-    /// The person's, if there is one.
-    fn of(&self, person: &Person<'_>) -> Option<Cache> {
+    /// The user's cache, if there is one.
+    fn of(&self, user: &UserEnvironment<'_>) -> Option<Cache> {
         let said = self.variable.and_then(|(variable, below)| {
-            (person.variable)(variable).map(|said| PathBuf::from(said).join(below))
+            (user.variable)(variable).map(|said| PathBuf::from(said).join(below))
         });
-        let usual = || person.home.as_ref().map(|home| home.join(self.home));
+        let usual = || user.home.as_ref().map(|home| home.join(self.home));
         let persons = said.or_else(usual).filter(|persons| persons.is_absolute())?;
         // A link to a cache on another disk is followed, as long as it does not lead to the home.
         let persons = persons.canonicalize().ok().filter(|persons| persons.is_dir())?;
-        let holds_home = person.home.as_ref().is_some_and(|home| home.starts_with(&persons));
+        let holds_home = user.home.as_ref().is_some_and(|home| home.starts_with(&persons));
         let (name, at) = (self.name.to_owned(), PathBuf::from(self.at));
         (!holds_home).then_some(Cache { name, at, persons })
     }

@@ -1,6 +1,5 @@
-//! Whose word counts for who a server is, where the person told their tools by a variable, as in an office whose
-//! network looks into connections. The file that such a variable names goes into the box if it holds certificates
-//! and no key.
+//! The certificate authorities that the user's tools trust, if a variable names a file of them, as in an office whose
+//! network inspects connections. Such a file goes into the box if it has certificates and no key.
 
 #![allow(clippy::disallowed_methods, reason = "files of the machine, not of a workspace")]
 
@@ -8,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use yard_sandbox::Programs;
 
-use crate::person::Person;
+use crate::user_environment::UserEnvironment;
 
 /// Variables that name a file of certificates.
 const VARIABLES: [&str; 9] = [
@@ -29,10 +28,10 @@ const SHOWN_AT: &str = "/run/toolyard";
 /// Of these folders every box shows what is in them.
 const SYSTEM: [&str; 4] = ["/usr", "/etc/ssl", "/etc/pki", "/etc/ca-certificates"];
 
-/// Adds what the person's variables name.
-pub(crate) fn add_to(programs: &mut Programs, person: &Person<'_>) {
+/// Adds the files that the user's variables name.
+pub(crate) fn add_to(programs: &mut Programs, user: &UserEnvironment<'_>) {
     for name in VARIABLES {
-        let Some(file) = (person.variable)(name).map(PathBuf::from) else { continue };
+        let Some(file) = (user.variable)(name).map(PathBuf::from) else { continue };
         if SYSTEM.iter().any(|folder| file.starts_with(folder)) {
             programs.environment.push((name.into(), file.into()));
         } else if let Some(text) = certificates(&file) {
@@ -79,9 +78,9 @@ mod tests {
             "GIT_SSL_CAINFO" => Some(at("nothing").into()),
             _ => None,
         };
-        let person = Person { path: "".into(), home: None, variable: &variable };
+        let user = UserEnvironment { path: "".into(), home: None, variable: &variable };
         let mut programs = Programs::default();
-        add_to(&mut programs, &person);
+        add_to(&mut programs, &user);
         let environment = [
             ("PIP_CERT".into(), "/etc/ssl/certs/ca-certificates.crt".into()),
             ("SSL_CERT_FILE".into(), "/run/toolyard/ssl_cert_file.pem".into()),

@@ -1,5 +1,5 @@
-//! A server's configuration: one TOML file, over it variables `TOOLYARD__SECTION__KEY`, checked as a
-//! whole at start. A mistake is told with the key that it is in, and nothing starts.
+//! The configuration: one TOML file, and variables `TOOLYARD__SECTION__KEY` that override it. A server checks all of
+//! it at start; a local command checks only the sections that it uses. An error names its key, and nothing starts.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,6 +13,9 @@ use yard_server::ProxyNetwork;
 use crate::failure::Failure;
 
 const PREFIX: &str = "TOOLYARD__";
+
+/// The sections that only a server uses.
+const SERVER_SECTIONS: [&str; 6] = ["server", "jwt", "registration", "workspaces", "log", "otel"];
 
 /// Everything that can be configured.
 #[derive(Debug, Default, Deserialize)]
@@ -28,7 +31,7 @@ pub(crate) struct Config {
     pub(crate) otel: Otel,
 }
 
-/// The door.
+/// The HTTP server.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Server {
@@ -243,25 +246,28 @@ pub(crate) enum LogFormat {
 }
 
 impl Config {
-    /// The file's text, if there is one, and the variables over it.
+    /// Reads the file's text, if there is one, and the variables that override it.
     pub(crate) fn read(
         file: Option<&str>,
         variables: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, Failure> {
-        let mut table: Table = match file {
-            Some(text) => text.parse().map_err(|error| wrong("the configuration file", &error))?,
-            None => Table::new(),
-        };
-        for (name, value) in variables {
-            if let Some(key) = name.strip_prefix(PREFIX) {
-                set(&mut table, key, &value).ok_or_else(|| {
-                    Failure::misuse(
-                        FaultCode::BadArgument,
-                        format!("{name}: expected {PREFIX}SECTION__KEY"),
-                    )
-                })?;
-            }
-        }
+        Self::from_table(merge(file, variables)?)
+    }
+
+    /// As [`Config::read`], for a local command. The sections that only a server uses have their defaults, so
+    /// that a mistake in them does not stop the command.
+    pub(crate) fn read_for_local_command(file: Option<&str>) -> Result<Self, Failure> {
+        let is_for_servers = |name: &str| SERVER_SECTIONS.contains(&name);
+        let variables = variables().filter(|(name, _)| {
+            let key = name.strip_prefix(PREFIX).unwrap_or_default().to_lowercase();
+            !is_for_servers(key.split("__").next().unwrap_or_default())
+        });
+        let mut table = merge(file, variables)?;
+        table.retain(|section, _| !is_for_servers(section));
+        Self::from_table(table)
+    }
+
+    fn from_table(table: Table) -> Result<Self, Failure> {
         let config: Self = serde_path_to_error::deserialize(Value::Table(table))
             .map_err(|error| wrong(&error.path().to_string(), error.inner()))?;
         config.check()?;
@@ -305,15 +311,35 @@ impl Config {
     }
 }
 
-/// The environment; what is not UTF-8 is no setting of ours.
+/// The file's tables with the variables that override them.
+fn merge(
+    file: Option<&str>,
+    variables: impl Iterator<Item = (String, String)>,
+) -> Result<Table, Failure> {
+    let mut table: Table = match file {
+        Some(text) => text.parse().map_err(|error| wrong("the configuration file", &error))?,
+        None => Table::new(),
+    };
+    for (name, value) in variables {
+        if let Some(key) = name.strip_prefix(PREFIX) {
+            set(&mut table, key, &value).ok_or_else(|| {
+                let message = format!("{name}: expected {PREFIX}SECTION__KEY");
+                Failure::misuse(FaultCode::BadArgument, message)
+            })?;
+        }
+    }
+    Ok(table)
+}
+
+/// The variables of the environment. One that is not UTF-8 is no setting.
 pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
-    let all = crate::place::environment();
+    let all = crate::location::environment();
     all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 /// Traces go to a collector in plain HTTP: one beside the server takes them further, over TLS if need be.
 fn is_collector(url: &str) -> bool {
-    let Ok(url) = url.parse::<hyper::Uri>() else { return false };
+    let Ok(url) = url.parse::<http::Uri>() else { return false };
     url.scheme_str() == Some("http") && url.host().is_some() && url.query().is_none()
 }
 
@@ -398,6 +424,18 @@ mod tests {
         assert!(told("[web]\nsearch = 'bing'").contains("known: searxng, brave, tavily"));
         assert!(told("[web]\nsearch = 'tavily'").contains("search_key"));
         assert!(told("[web]\nsearch = 'searxng'").contains("search_url"));
+    }
+
+    #[test]
+    fn a_mistake_in_a_section_of_servers_does_not_stop_a_local_command() {
+        let local = |file| Config::read_for_local_command(Some(file));
+        let config = local("jwt = 3\n[otel]\nendpoint = 'no'\n[commands]\nterminals = 3").unwrap();
+        assert_eq!(config.commands.terminals, Some(3));
+        for wrong in
+            ["[commands]\nterminals = 'three'", "[comands]\nterminals = 3", "[web]\nallow = 3"]
+        {
+            assert!(local(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Failure {
         self.exit
     }
 
-    /// The message and the advice, for who reads no standard error.
+    /// The message and the hint, for readers of standard output only.
     fn words(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{}; {hint}", self.message()),
@@ -83,10 +83,10 @@ impl Failure {
 
     /// For scripts that asked for `--json`.
     pub(crate) fn to_json(&self) -> Value {
-        json!({"error": self.words(), "code": word(self.code())})
+        json!({"error": self.words(), "code": json_code(self.code())})
     }
 
-    /// For callers of tools: what never reached a dialect is told in the envelope of W1.
+    /// For callers of tools: the envelope of W1, for failures that happen before a dialect is called.
     pub(crate) fn to_envelope(&self) -> Value {
         let code = envelope_code(self.code());
         let mut envelope = json!({"success": false, "error": self.words(), "code": code});
@@ -121,8 +121,8 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// The command line's own word for a fault.
-fn word(code: FaultCode) -> &'static str {
+/// The code of a fault in the JSON of the command line.
+fn json_code(code: FaultCode) -> &'static str {
     match code {
         FaultCode::BadArgument => "bad_argument",
         FaultCode::TextNotFound => "text_not_found",
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn every_fault_has_its_own_word() {
-        let mut words: Vec<_> = FaultCode::ALL.iter().map(|code| word(*code)).collect();
+        let mut words: Vec<_> = FaultCode::ALL.iter().map(|code| json_code(*code)).collect();
         words.sort_unstable();
         words.dedup();
         assert_eq!(words.len(), FaultCode::ALL.len());

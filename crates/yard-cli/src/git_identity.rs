@@ -1,7 +1,7 @@
-//! The name and the mail under which the person commits, for commits that are made in a box. Nothing else of
-//! the person's configuration of git goes there. It asks git, and changes nothing.
+//! The name and the email address under which the user commits, for commits that are made in a box. Nothing else of the
+//! user's configuration of git goes into a box. This module runs git, and changes nothing.
 
-#![allow(clippy::disallowed_methods, reason = "git is asked as the person, before there is a box")]
+#![allow(clippy::disallowed_methods, reason = "git runs as the user, before there is a box")]
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ const FILE: &str = "gitconfig";
 /// still knows which of them it need not read again.
 const SETTINGS: &str = "[core]\n\tcheckStat = minimal\n";
 
-/// Adds the person's identity to what a box gets, as git's configuration for all users: a repository's own,
+/// Adds the user's identity to what a box gets, as git's configuration for all users: a repository's own,
 /// and what an agent sets for itself, come before it.
 pub(crate) fn add_to(programs: &mut Programs) {
     let values = ["user.name", "user.email"].map(configured);
@@ -26,7 +26,7 @@ pub(crate) fn add_to(programs: &mut Programs) {
     programs.environment.push(("GIT_OPTIONAL_LOCKS".into(), "0".into()));
 }
 
-/// What the person configured for all repositories.
+/// A value that the user configured for all repositories.
 fn configured(key: &str) -> Option<String> {
     let mut git = Command::new("git");
     git.args(["config", "--get", key]).current_dir("/").stdin(Stdio::null());

@@ -1,13 +1,13 @@
-//! Programs of this machine that a box does not show: for the answer to a command that did not find one. Only
-//! for one person's machine, whose paths its agents may know (R13).
+//! Finds programs of this machine that a box does not show, for the answer to a command that did not find one. This
+//! is for local workspaces only, whose agents may know paths of the machine (R13).
 
 #![allow(clippy::disallowed_methods, reason = "folders of the machine, not of a workspace")]
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::person::Person;
 use crate::toolchains::is_program;
+use crate::user_environment::UserEnvironment;
 
 /// Where programs usually are, below the home.
 const BELOW_HOME: [&str; 8] = [
@@ -27,8 +27,8 @@ const ELSEWHERE: [&str; 3] =
 const SYSTEM: [&str; 5] = ["/usr", "/bin", "/sbin", "/lib", "/opt"];
 
 /// The folder of a program that is on this machine and not in one of the folders that are shown.
-pub(crate) fn find(name: &str, person: &Person<'_>, shown: &[PathBuf]) -> Option<PathBuf> {
-    find_in(name, &folders(&person.path, person.home.as_deref()), shown)
+pub(crate) fn find(name: &str, user: &UserEnvironment<'_>, shown: &[PathBuf]) -> Option<PathBuf> {
+    find_in(name, &folders(&user.path, user.home.as_deref()), shown)
 }
 
 fn folders(path: &OsStr, home: Option<&Path>) -> Vec<PathBuf> {

@@ -1,11 +1,11 @@
-//! How people are told what crashes left behind that could not be put right.
+//! Shows the files that a crash left behind and that recovery could not put back.
 
 use serde_json::{Value, json};
 use yard_gate::Leftover;
 
 use crate::terminal::{FAINT, REMOVED, Terminal, visible_cell};
 
-/// For scripts.
+/// As JSON, for scripts.
 pub(crate) fn to_json(leftovers: &[Leftover]) -> Value {
     let one = |left: &Leftover| {
         let path = left.path.as_ref().map(ToString::to_string);
@@ -14,17 +14,17 @@ pub(crate) fn to_json(leftovers: &[Leftover]) -> Value {
     leftovers.iter().map(one).collect()
 }
 
-/// A line each; nothing if there is nothing to tell.
+/// As text: one line for each, and nothing if there are none.
 pub(crate) fn to_text(leftovers: &[Leftover], terminal: Terminal) -> String {
     let mut text = String::new();
     for left in leftovers {
-        let told = match (&left.note, &left.path) {
+        let message = match (&left.note, &left.path) {
             (Some(note), _) => note.clone(),
             (None, Some(path)) => format!("kept aside, and not put back: what was at {path}"),
             (None, None) => "kept aside, and not put back: a file that no step knows".to_owned(),
         };
         text.push_str(&terminal.paint(REMOVED, "after a crash: "));
-        text.push_str(&visible_cell(&told));
+        text.push_str(&visible_cell(&message));
         text.push_str(&terminal.paint(FAINT, &format!("  (leftovers/{})", left.name)));
         text.push('\n');
     }

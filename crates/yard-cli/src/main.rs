@@ -1,8 +1,9 @@
-//! The binary `toolyard`: composition root and third door.
+//! The binary `toolyard`: it composes the other crates into a program, and is their third interface beside HTTP and
+//! MCP.
 //!
-//! Only here are environment, clock and randomness read; everything below is handed them. A command
-//! turns its options into one operation and the answer into a [`Reply`]; printing, exit codes and the
-//! three ways of telling a failure are here, once.
+//! Only this crate reads the environment, the clock and random numbers; it passes them to the others. A command turns
+//! its options into one operation and the answer into a [`Reply`]. This module prints replies, sets the exit code and
+//! reports failures in one of three formats.
 
 mod box_page;
 mod boxes;
@@ -10,28 +11,29 @@ mod caches;
 mod certificates;
 mod command;
 mod config;
-mod door;
+mod context;
 mod failure;
 mod git_identity;
 mod hidden_programs;
 mod leftovers;
+mod location;
 mod log;
-mod log_lines;
-mod log_writer;
+#[cfg(any(test, not(feature = "telemetry")))]
+mod no_telemetry;
 mod overlap;
 mod package_indexes;
-mod person;
-mod place;
 mod port_forwards;
 mod reply;
-mod rooms;
+mod server_workspaces;
 mod step_name;
 mod storage;
+mod system_world;
 mod table;
+#[cfg(feature = "telemetry")]
 mod telemetry;
 mod terminal;
 mod toolchains;
-mod world;
+mod user_environment;
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -39,12 +41,13 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, Parser};
-use tikv_jemallocator::Jemalloc;
 use yard_dialects::Catalog;
 
-use crate::command::{Command, QuickCommand};
-use crate::door::Door;
+use crate::command::Command;
+use crate::context::CommandContext;
 use crate::failure::Failure;
+#[cfg(not(feature = "telemetry"))]
+use crate::no_telemetry as telemetry;
 use crate::reply::{Body, Reply};
 use crate::terminal::{Colour, Terminal};
 
@@ -57,10 +60,11 @@ Examples:
 
 History belongs to the folder (--root) and is kept in your data folder, never in the project.";
 
-/// A call makes about a hundred small values on one thread that another one may drop: a server spent a
-/// sixth of its time on that with the system's allocator.
+/// A call allocates about a hundred small values on one thread that another thread may free. With the allocator
+/// of the system, a server spent a sixth of its time on that.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
-static ALLOCATOR: Jemalloc = Jemalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// A workspace for AI agents where nothing is ever lost and every step can be undone
 #[derive(Parser)]
@@ -72,35 +76,8 @@ struct Arguments {
     command: Option<Command>,
 }
 
-/// The arguments of a command that others start and wait for.
-#[derive(Parser)]
-#[command(name = "toolyard", disable_help_subcommand = true)]
-struct QuickArguments {
-    #[command(flatten)]
-    globals: Globals,
-    #[command(subcommand)]
-    command: QuickCommand,
-}
-
-impl Arguments {
-    /// What the caller wrote. Describing all commands takes as long as the rest of a start, so those that
-    /// others wait for are read by themselves; whatever is not plain is read by the whole, which has the
-    /// words for it.
-    fn of_this_process() -> Self {
-        let first = std::env::args_os().nth(1);
-        let is_quick =
-            first.is_some_and(|word| QuickCommand::NAMES.iter().any(|name| word == *name));
-        match is_quick.then(QuickArguments::try_parse) {
-            Some(Ok(QuickArguments { globals, command })) => {
-                Self { globals, command: Some(command.into()) }
-            }
-            _ => Self::try_parse().unwrap_or_else(|error| misread(&error)),
-        }
-    }
-}
-
-/// Says what is wrong with a command line, and ends. Who named a tool in place of a command meant to call it.
-fn misread(error: &clap::Error) -> ! {
+/// Reports an error in the command line and exits, with a hint if the command is the name of a tool.
+fn exit_with_usage_error(error: &clap::Error) -> ! {
     let _ = error.print();
     let named = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(name)) => Some(name),
@@ -134,38 +111,39 @@ struct Globals {
 }
 
 fn main() -> ExitCode {
-    // Before anything else: the box's helper must have one thread, and reads no arguments of ours.
-    if let Some(helper) = boxed_helper() {
-        return helper;
+    // This comes first because the helper of a box must have one thread, and has no arguments of the command line.
+    if let Some(exit_code) = run_as_box_helper() {
+        return exit_code;
     }
-    let Arguments { globals, command } = Arguments::of_this_process();
+    let Arguments { globals, command } =
+        Arguments::try_parse().unwrap_or_else(|error| exit_with_usage_error(&error));
     let terminal = Terminal::of_this_process(globals.color);
     let Some(command) = command else {
         let help = Arguments::command().render_help();
-        return finish(terminal, Reply::text(help.to_string()));
+        return print_reply(terminal, Reply::text(help.to_string()));
     };
-    let speech = command.speech();
-    let door = Door::new(globals.root, globals.data_dir, terminal);
-    let reply = command.run(&door).unwrap_or_else(|failure| {
-        complain(&failure);
-        speech.reply_to(&failure)
+    let failure_format = command.failure_format();
+    let context = CommandContext::new(globals.root, globals.data_dir, terminal);
+    let reply = command.run(&context).unwrap_or_else(|failure| {
+        print_failure(&failure);
+        failure_format.reply_to(&failure)
     });
-    finish(terminal, reply)
+    print_reply(terminal, reply)
 }
 
-/// Runs as the helper of a box, if that is what this process was started for.
-fn boxed_helper() -> Option<ExitCode> {
+/// Runs the helper of a box, if this process was started as one.
+fn run_as_box_helper() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     let is_helper = arguments.next()? == yard_sandbox::HELPER;
     let word = arguments.next();
     is_helper.then(|| yard_sandbox::inner(word.as_deref().and_then(|word| word.to_str())))
 }
 
-/// Prints the reply. A reader that went away is not an error: it has read what it wanted.
-fn finish(terminal: Terminal, reply: Reply) -> ExitCode {
+/// Prints the reply. A closed pipe is not an error: its reader has read what it wanted.
+fn print_reply(terminal: Terminal, reply: Reply) -> ExitCode {
     match print(&reply.body.render(terminal)) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            complain(&Failure::io("the answer could not be printed", &error));
+            print_failure(&Failure::io("the answer could not be printed", &error));
             ExitCode::FAILURE
         }
         _ => ExitCode::from(reply.exit),
@@ -178,30 +156,30 @@ fn print(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-fn complain(failure: &Failure) {
+fn print_failure(failure: &Failure) {
     let mut stderr = io::stderr().lock();
-    // Nobody is left to tell if standard error is gone.
+    // If standard error is closed, there is no other place for the message.
     let _ = writeln!(stderr, "error: {}", terminal::visible(failure.message()));
     if let Some(hint) = failure.hint() {
         let _ = writeln!(stderr, "hint: {}", terminal::visible(hint));
     }
 }
 
-/// How a command tells a failure on standard output, beside the words on standard error.
+/// What a command that fails prints on standard output. Standard error has the message in any case.
 #[derive(Clone, Copy)]
-enum Speech {
-    /// Not at all.
-    Words,
-    /// As an object for scripts.
+enum FailureFormat {
+    /// Nothing.
+    Nothing,
+    /// A JSON object for scripts.
     Json,
-    /// In the envelope of the tools (W1).
+    /// The envelope of the tools (W1).
     Envelope,
 }
 
-impl Speech {
+impl FailureFormat {
     fn reply_to(self, failure: &Failure) -> Reply {
         let body = match self {
-            Self::Words => Body::Text(String::new()),
+            Self::Nothing => Body::Text(String::new()),
             Self::Json => Body::Json(failure.to_json()),
             Self::Envelope => Body::Json(failure.to_envelope()),
         };
@@ -216,6 +194,5 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Arguments::command().debug_assert();
-        QuickArguments::command().debug_assert();
     }
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Whether a file can be in both folders. Folders that are not there are compared by their paths.
 pub(crate) fn overlap(one: &Path, other: &Path) -> bool {
     let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
-    let (one, other) = (Found::at(one, &mounts), Found::at(other, &mounts));
+    let (one, other) = (LocatedFolder::at(one, &mounts), LocatedFolder::at(other, &mounts));
     one.holds_or_is_in(&other)
 }
 
@@ -28,13 +28,13 @@ pub(crate) fn overlapping(folders: &[PathBuf]) -> Option<(&Path, &Path)> {
 }
 
 /// A folder, as the system and as its file system name it.
-struct Found {
+struct LocatedFolder {
     path: PathBuf,
     /// The device, and the path on it.
     on_device: Option<(Vec<u8>, PathBuf)>,
 }
 
-impl Found {
+impl LocatedFolder {
     fn at(folder: &Path, mounts: &[u8]) -> Self {
         let path = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         Self { on_device: on_device(&path, mounts), path }
@@ -125,7 +125,7 @@ mod tests {
                        41 22 8:2 /data/p4/in\\040ner /mnt/x rw - ext4 /dev/b rw\n";
         let found = |path: &str| {
             let path = PathBuf::from(path);
-            Found { on_device: on_device(&path, mounts), path }
+            LocatedFolder { on_device: on_device(&path, mounts), path }
         };
         assert_eq!(
             on_device(Path::new("/srv/p4"), mounts),

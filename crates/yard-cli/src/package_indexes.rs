@@ -1,6 +1,6 @@
-//! Where the person takes packages from, if not from the public indexes: a mirror, or an index of their own. Only
-//! addresses go into the box, and none that could hold a secret. It reads the files that package managers read,
-//! and changes nothing.
+//! The package indexes that the user configured in place of the public ones: mirrors, or indexes of their own. Only
+//! their addresses go into the box, and none that could contain a secret. This module reads the files that package
+//! managers read, and changes nothing.
 
 #![allow(clippy::disallowed_methods, reason = "files of the machine, not of a workspace")]
 
@@ -11,7 +11,7 @@ use yard_sandbox::Programs;
 
 use toml::{Table, Value};
 
-use crate::person::Person;
+use crate::user_environment::UserEnvironment;
 
 /// Variables that are addresses of indexes, or lists of such.
 const VARIABLES: [&str; 8] = [
@@ -32,7 +32,7 @@ const MOST_BYTES: u64 = 1 << 20;
 const TOKEN_LENGTH: usize = 16;
 
 /// Adds the addresses of the person's indexes to what a box gets.
-pub(crate) fn add_to(programs: &mut Programs, person: &Person<'_>) {
+pub(crate) fn add_to(programs: &mut Programs, user: &UserEnvironment<'_>) {
     let mut add = |name: &str, value: String| {
         let is_set = programs.environment.iter().any(|(known, _)| known == name);
         if !is_set && value.split([' ', ',', '|']).all(is_public) {
@@ -40,22 +40,22 @@ pub(crate) fn add_to(programs: &mut Programs, person: &Person<'_>) {
         }
     };
     for name in VARIABLES {
-        if let Some(value) = (person.variable)(name).and_then(|value| value.into_string().ok()) {
+        if let Some(value) = (user.variable)(name).and_then(|value| value.into_string().ok()) {
             add(name, value);
         }
     }
-    for text in pip_files(person).iter().filter_map(|file| read(file)) {
+    for text in pip_files(user).iter().filter_map(|file| read(file)) {
         for (key, name) in [("index-url", VARIABLES[0]), ("extra-index-url", VARIABLES[1])] {
             if let Some(value) = setting_of_pip(&text, key) {
                 add(name, value);
             }
         }
     }
-    let npm = person.home.as_ref().and_then(|home| read(&home.join(".npmrc")));
+    let npm = user.home.as_ref().and_then(|home| read(&home.join(".npmrc")));
     if let Some(value) = npm.as_deref().and_then(setting_of_npm) {
         add("npm_config_registry", value);
     }
-    let cargo = cargo_home(person)
+    let cargo = cargo_home(user)
         .and_then(|home| read(&home.join("config.toml")).or_else(|| read(&home.join("config"))));
     if let Some(text) = cargo.as_deref().and_then(sources_of_cargo) {
         programs.files.push((CARGO.to_owned(), text.into_bytes()));
@@ -68,16 +68,16 @@ fn read(file: &Path) -> Option<String> {
     is_plain.then(|| std::fs::read_to_string(file).ok()).flatten()
 }
 
-fn cargo_home(person: &Person<'_>) -> Option<PathBuf> {
-    let told = (person.variable)("CARGO_HOME").map(PathBuf::from);
-    told.or_else(|| person.home.as_ref().map(|home| home.join(".cargo")))
+fn cargo_home(user: &UserEnvironment<'_>) -> Option<PathBuf> {
+    let told = (user.variable)("CARGO_HOME").map(PathBuf::from);
+    told.or_else(|| user.home.as_ref().map(|home| home.join(".cargo")))
 }
 
 /// The files that pip reads, the one that counts most first.
-fn pip_files(person: &Person<'_>) -> Vec<PathBuf> {
-    let told = (person.variable)("PIP_CONFIG_FILE").map(PathBuf::from);
-    let configuration = (person.variable)("XDG_CONFIG_HOME").map(PathBuf::from);
-    let home = person.home.as_ref();
+fn pip_files(user: &UserEnvironment<'_>) -> Vec<PathBuf> {
+    let told = (user.variable)("PIP_CONFIG_FILE").map(PathBuf::from);
+    let configuration = (user.variable)("XDG_CONFIG_HOME").map(PathBuf::from);
+    let home = user.home.as_ref();
     let configuration = configuration.or_else(|| home.map(|home| home.join(".config")));
     let of_person = configuration.map(|folder| folder.join("pip/pip.conf"));
     let older = home.map(|home| home.join(".pip/pip.conf"));
@@ -171,7 +171,10 @@ mod tests {
         };
         let mut programs = Programs::default();
         let home = Some(home.to_owned());
-        add_to(&mut programs, &Person { path: OsString::new(), home, variable: &variable });
+        add_to(
+            &mut programs,
+            &UserEnvironment { path: OsString::new(), home, variable: &variable },
+        );
         programs
     }
 

@@ -72,18 +72,18 @@ impl Forwards {
     fn open_one(&mut self, port: TerminalPort) -> Forward {
         let is_closed = Arc::default();
         let address = self.address_of(port.chat).and_then(|address| {
-            // A port that somebody on this machine has already is opened at another one.
+            // A port that is in use on this machine is replaced by a free one.
             let listener = TcpListener::bind((address, port.port));
             let listener = listener.or_else(|_| TcpListener::bind((address, 0)))?;
             listener.set_nonblocking(true)?;
             let address = listener.local_addr()?;
-            let served = Served {
+            let forwarded = ForwardedPort {
                 port: port.clone(),
                 is_closed: Arc::clone(&is_closed),
                 world: Arc::clone(&self.world),
             };
             let named = thread::Builder::new().name("port".to_owned());
-            named.spawn(move || serve(&listener, &served))?;
+            named.spawn(move || serve(&listener, &forwarded))?;
             Ok(address)
         });
         Forward { port, address: address.map_err(Arc::new), is_closed }
@@ -111,45 +111,45 @@ impl Forward {
 
 /// What the connections to one port share.
 #[derive(Clone)]
-struct Served {
+struct ForwardedPort {
     port: TerminalPort,
     is_closed: Arc<AtomicBool>,
     world: Arc<dyn World>,
 }
 
-fn serve(listener: &TcpListener, served: &Served) {
+fn serve(listener: &TcpListener, port: &ForwardedPort) {
     let connections = Arc::new(AtomicUsize::new(0));
-    while !served.is_closed.load(Ordering::Relaxed) {
+    while !port.is_closed.load(Ordering::Relaxed) {
         if connections.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
             thread::sleep(LOOK);
             continue;
         }
         let mut ready = [PollFd::new(listener, PollFlags::IN)];
         let look = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
-        // A wait that was interrupted is begun again.
+        // An interrupted wait starts again with the next turn of the loop.
         let _ = poll(&mut ready, Some(&look));
         let client = match listener.accept() {
             Ok((client, _)) => client,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
             Err(_) => {
-                // There may be no room for another open file.
+                // The limit of open files may be reached.
                 thread::sleep(LOOK);
                 continue;
             }
         };
-        let served = served.clone();
+        let port = port.clone();
         let counted = Counted::one_of(&connections);
         let named = thread::Builder::new().name("port-connection".to_owned());
         // Without a thread the connection is closed, and its client tries again.
         let _ = named.spawn(move || {
             let _counted = counted;
-            // A connection that breaks off is its client's to notice.
-            let _ = served.pass_on(&client);
+            // A connection that breaks is closed, and its client sees that.
+            let _ = port.pass_on(&client);
         });
     }
 }
 
-impl Served {
+impl ForwardedPort {
     fn pass_on(&self, client: &TcpStream) -> io::Result<()> {
         let program = self.port.connect()?;
         let check = || match self.is_closed.load(Ordering::Relaxed) {

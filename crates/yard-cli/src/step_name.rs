@@ -1,14 +1,14 @@
-//! How people name a step: its id, a beginning of it that no other id has, or `last`.
+//! Finds the step that a person names: by its id, by the first digits of it that no other id has, or by `last`.
 
 use yard_core::op::{History, HistoryEntry, HistoryOf, Import, Operation as _};
 use yard_core::{FaultCode, StepId};
 
-use crate::door::Seat;
+use crate::context::LocalSession;
 use crate::failure::Failure;
 
 /// The newest step.
 const LAST: &str = "last";
-/// Fewer digits than this are a slip, not a name.
+/// The fewest digits that name a step.
 const MIN_DIGITS: usize = 4;
 /// Characters of an id that a table shows at least: its time, to the millisecond.
 const SHORT: usize = 13;
@@ -17,11 +17,11 @@ const FEW: usize = 20;
 /// Steps that are looked through at a time.
 const PAGE: usize = 10_000;
 
-/// The step that `name` means.
-pub(crate) fn resolve(seat: &Seat, name: &str) -> Result<StepId, Failure> {
+/// Finds the step that `name` names.
+pub(crate) fn resolve(local: &LocalSession, name: &str) -> Result<StepId, Failure> {
     let name = name.trim();
     if name == LAST {
-        return newest(seat);
+        return newest(local);
     }
     if let Ok(id) = name.parse() {
         return Ok(id);
@@ -31,7 +31,7 @@ pub(crate) fn resolve(seat: &Seat, name: &str) -> Result<StepId, Failure> {
             "a step is an id, the beginning of one, or `last`; toolyard history lists them",
         ));
     };
-    let matching = matching(seat, &digits)?;
+    let matching = matching(local, &digits)?;
     match matching[..] {
         [id] => Ok(id),
         [] => Err(Failure::new(FaultCode::NotFound, format!("no step begins with {name}"))
@@ -63,12 +63,12 @@ pub(crate) fn short_length(ids: &[String]) -> usize {
     longest.map_or(SHORT, |length| SHORT.max(length + 1))
 }
 
-/// The newest step that somebody made here. What was only found on disk, and written down before something
-/// else was done, is nobody's doing: who takes back what was done last does not mean that.
-fn newest(seat: &Seat) -> Result<StepId, Failure> {
+/// The newest step that was made here. It leaves out imports, which only record what was found on disk: undoing the
+/// last step does not mean those.
+fn newest(local: &LocalSession) -> Result<StepId, Failure> {
     let mut before = None;
     loop {
-        let page = seat.perform(History { of: HistoryOf::Workspace, limit: FEW, before })?;
+        let page = local.perform(History { of: HistoryOf::Workspace, limit: FEW, before })?;
         if let Some(step) = page.steps.iter().find(|step| step.verb != Import::VERB) {
             return Ok(step.id);
         }
@@ -81,11 +81,11 @@ fn newest(seat: &Seat) -> Result<StepId, Failure> {
     }
 }
 
-fn matching(seat: &Seat, digits: &str) -> Result<Vec<StepId>, Failure> {
+fn matching(local: &LocalSession, digits: &str) -> Result<Vec<StepId>, Failure> {
     let mut matching = Vec::new();
     let mut before = None;
     loop {
-        let page = seat.perform(History { of: HistoryOf::Workspace, limit: PAGE, before })?;
+        let page = local.perform(History { of: HistoryOf::Workspace, limit: PAGE, before })?;
         let fits = |step: &&HistoryEntry| begins_with(&step.id.to_string(), digits);
         matching.extend(page.steps.iter().filter(fits).map(|step| step.id));
         before = page.steps.last().map(|step| step.id);

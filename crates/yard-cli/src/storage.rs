@@ -1,5 +1,5 @@
-//! How much room the workspaces of a data folder take, part by part, and what of it can be made again. A part
-//! is one row of a table here; nothing else of the data folder is touched.
+//! How many bytes the workspaces of a data folder take, part by part, and which parts can be made again. A part is
+//! one row of a table here. This module touches nothing else of the data folder.
 
 #![allow(
     clippy::disallowed_methods,
@@ -15,7 +15,7 @@ use yard_disk::kept_name::retention_of;
 use yard_store::Retention;
 
 use crate::failure::Failure;
-use crate::place::{self, StateFolder};
+use crate::location::{self, StateFolder};
 
 /// A part of what is kept for a workspace.
 pub(crate) struct Part {
@@ -87,12 +87,12 @@ pub(crate) struct Measured {
 
 /// Measures every workspace of a data folder.
 pub(crate) fn measure(data: &Path) -> Vec<Measured> {
-    let states = place::state_folders(data).into_iter();
+    let states = location::state_folders(data).into_iter();
     states.map(|state| Measured { bytes: sizes(&state.path), state }).collect()
 }
 
 /// What a workspace keeps for its commands, in no step.
-pub(crate) struct Kept {
+pub(crate) struct KeptForCommands {
     /// What people know the workspace by.
     pub(crate) name: String,
     /// The homes of chats with their `/tmp`, and the bytes of each; the largest first.
@@ -102,15 +102,15 @@ pub(crate) struct Kept {
 }
 
 /// What each workspace of a data folder keeps for its commands.
-pub(crate) fn kept_for_commands(data: &Path) -> Vec<Kept> {
-    let states = place::state_folders(data).into_iter();
+pub(crate) fn kept_for_commands(data: &Path) -> Vec<KeptForCommands> {
+    let states = location::state_folders(data).into_iter();
     let all = states.map(|StateFolder { name, path }| {
         let folders = fs::read_dir(path.join("homes")).into_iter().flatten().flatten();
         let mut homes: Vec<(String, u64)> = folders
             .map(|home| (home.file_name().to_string_lossy().into_owned(), bytes_in(&home.path())))
             .collect();
         homes.sort_by(|one, other| (other.1, &one.0).cmp(&(one.1, &other.0)));
-        Kept { name, homes, caches: bytes_in(&path.join("caches")) }
+        KeptForCommands { name, homes, caches: bytes_in(&path.join("caches")) }
     });
     all.collect()
 }

@@ -1,4 +1,6 @@
-//! Aligned columns for people.
+//! A table with aligned columns.
+
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::terminal::{BOLD, ID, Terminal, visible_cell};
 
@@ -18,7 +20,7 @@ impl Table {
         self.rows.push(cells.iter().map(|cell| visible_cell(cell).into_owned()).collect());
     }
 
-    /// The lines, two spaces between columns; the last column is as wide as it likes.
+    /// The lines, with two spaces between columns. The last column is not padded.
     pub(crate) fn render(&self, terminal: Terminal) -> String {
         let widths = self.widths();
         let mut text = String::new();
@@ -26,7 +28,7 @@ impl Table {
             let mut line = String::new();
             for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
                 let last = column + 1 == row.len();
-                let gap = if last { 0 } else { width - cell.chars().count() + 2 };
+                let gap = if last { 0 } else { width - cell.width() + 2 };
                 line.push_str(&match (number, column) {
                     (0, _) => terminal.paint(BOLD, cell),
                     (_, 0) => terminal.paint(ID, cell),
@@ -44,7 +46,7 @@ impl Table {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+            cells.map(|cell| cell.width()).max().unwrap_or(0)
         };
         (0..columns).map(width).collect()
     }
@@ -60,5 +62,10 @@ mod tests {
         table.push(vec!["12345".into(), "/ä\n".into(), String::new()]);
         let plain = Terminal { is_there: false, coloured: false };
         assert_eq!(table.render(plain), "ID     PATH  X\n12345  /ä\\n\n");
+        table.push(vec!["日本".into(), "wide".into(), "x".into()]);
+        assert!(
+            table.render(plain).ends_with("\n日本   wide  x\n"),
+            "a wide character takes two columns"
+        );
     }
 }

@@ -1,8 +1,8 @@
-//! Traces for OpenTelemetry: spans of requests and calls go to a collector, as OTLP in JSON over plain
-//! HTTP. A thread of their own collects and sends them, so nobody waits for a collector, and one that is
-//! down costs a warning a minute. Without an endpoint in the configuration nothing here is made.
+//! Traces for OpenTelemetry: spans of requests and calls go to a collector, as OTLP in JSON over plain HTTP. A thread
+//! of its own sends them, so that no request waits for a collector. One that does not answer costs a warning a
+//! minute. Without an endpoint in the configuration, this module does nothing.
 //!
-//! The only place of this crate that dials, and only to where the operator said.
+//! It is the only module of this crate that connects to another program, and only to the configured endpoint.
 
 #![allow(clippy::disallowed_methods, reason = "the exporter dials and measures (invariant 2)")]
 
@@ -40,15 +40,15 @@ use crate::config::Otel;
 use crate::failure::Failure;
 
 /// How long a collector may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the last spans may take when the server stops.
-const FAREWELL: Duration = Duration::from_secs(5);
-/// How often a collector that is down is told of.
-const REMINDER: Duration = Duration::from_secs(60);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often the log has a warning about a collector that does not answer.
+const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 /// Most bytes of a collector's answer that are read.
 const ANSWER_BYTES: usize = 64 << 10;
 
-/// What sends spans to the collector.
+/// Sends spans to the collector.
 pub(crate) struct Exporter {
     provider: SdkTracerProvider,
 }
@@ -67,7 +67,7 @@ impl Exporter {
             .with_http_client(collector)
             .with_protocol(Protocol::HttpJson)
             .with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/')))
-            .with_timeout(PATIENCE)
+            .with_timeout(ANSWER_TIMEOUT)
             .build()
             .map_err(|error| wrong(&error))?;
         let resource = Resource::builder_empty().with_service_name(otel.service_name.clone());
@@ -78,7 +78,7 @@ impl Exporter {
         Ok(Some(Self { provider }))
     }
 
-    /// Takes spans of requests and calls, whatever the log shows; their lines stay in the log.
+    /// The layer that takes the spans of requests and calls, whatever the level of the log is.
     pub(crate) fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'span> LookupSpan<'span>,
@@ -92,9 +92,9 @@ impl Exporter {
         layer.with_filter(filter_fn(|about| about.is_span() && about.target() == LOG_TARGET))
     }
 
-    /// Sends what is left.
+    /// Sends the spans that are left.
     pub(crate) fn finish(self) {
-        if let Err(error) = self.provider.shutdown_with_timeout(FAREWELL) {
+        if let Err(error) = self.provider.shutdown_with_timeout(SHUTDOWN_TIMEOUT) {
             tracing::warn!(%error, "the last traces were not exported");
         }
     }
@@ -104,12 +104,12 @@ impl Exporter {
 pub(crate) fn continue_trace(span: &Span, headers: &HeaderMap) {
     if headers.contains_key("traceparent") {
         let trace = TraceContextPropagator::new().extract(&HeaderExtractor(headers));
-        // A span that nobody exports has no trace to continue.
+        // This fails for a span that is not exported, which has no trace.
         let _ = span.set_parent(trace);
     }
 }
 
-/// The way to the collector, from the exporter's own thread.
+/// The HTTP client that the exporter's thread uses.
 #[derive(Debug)]
 struct Collector {
     runtime: Runtime,
@@ -124,7 +124,7 @@ impl Collector {
 
     fn warn(&self, error: &dyn Display) {
         let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
-        if warned.is_none_or(|at| at.elapsed() >= REMINDER) {
+        if warned.is_none_or(|at| at.elapsed() >= WARNING_INTERVAL) {
             *warned = Some(Instant::now());
             tracing::warn!(%error, "traces could not be exported; otel.endpoint names the collector");
         }
@@ -134,9 +134,10 @@ impl Collector {
 #[async_trait]
 impl HttpClient for Collector {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        // Whoever waits here is a thread that does nothing else.
-        let sent =
-            self.runtime.block_on(async { tokio::time::timeout(PATIENCE, post(request)).await });
+        // This blocks the exporter's own thread, which has no other work.
+        let sent = self
+            .runtime
+            .block_on(async { tokio::time::timeout(ANSWER_TIMEOUT, post(request)).await });
         let answer = sent.map_err(HttpError::from).and_then(|answer| answer);
         match &answer {
             Ok(answer) if answer.status().is_success() => {}

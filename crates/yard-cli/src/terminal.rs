@@ -1,5 +1,4 @@
-//! The terminal that standard output may be: whether it is one, whether it wants colour, and what
-//! must never reach it.
+//! Whether standard output is a terminal, whether it shows colours, and which characters must never reach it.
 
 #![allow(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
 
@@ -22,14 +21,14 @@ pub(crate) enum Colour {
 /// What standard output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Terminal {
-    /// A person reads along.
+    /// Standard output is a terminal.
     pub(crate) is_there: bool,
-    /// Colours are welcome.
+    /// Output may have colours.
     pub(crate) coloured: bool,
 }
 
 impl Terminal {
-    /// What this process writes to.
+    /// Standard output of this process.
     pub(crate) fn of_this_process(colour: Colour) -> Self {
         let is_there = std::io::stdout().is_terminal();
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -42,7 +41,7 @@ impl Terminal {
         Self { is_there, coloured }
     }
 
-    /// `text` in `style`, where colours are welcome.
+    /// `text` in `style`, if output may have colours.
     pub(crate) fn paint(self, style: Style, text: &str) -> String {
         if self.coloured { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
@@ -56,13 +55,13 @@ impl Terminal {
 
 /// Headings.
 pub(crate) const BOLD: Style = Style::new().bold();
-/// What is said beside the point.
+/// Secondary information.
 pub(crate) const FAINT: Style = Style::new().dimmed();
-/// What came to be.
+/// Something that was added.
 pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
-/// What went.
+/// Something that was removed.
 pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
-/// Where it happened.
+/// Where something happened.
 pub(crate) const PLACE: Style = AnsiColor::Cyan.on_default();
 /// Ids.
 pub(crate) const ID: Style = AnsiColor::Yellow.on_default();
@@ -78,9 +77,8 @@ pub(crate) fn diff_style(line: &str) -> Style {
     }
 }
 
-/// Makes control characters visible. File names and contents are written by others: an escape
-/// sequence in one must not move the cursor, retitle the window or hide a line, and a character that
-/// reverses the direction of text must not disguise one.
+/// Makes control characters visible. An escape sequence in a file name or a file must not move the cursor, change the
+/// title of the window or hide a line, and a character that reverses the direction of text must not disguise a name.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, |character| is_hidden(character) && !matches!(character, '\n' | '\t'))
 }

@@ -1,6 +1,6 @@
-//! Which programs of this machine a box shows besides the system's own: the folders of the person's PATH and
-//! the homes of toolchains, read-only, with their credentials masked. It looks at which folders there are, and
-//! reads no file. The home as such is never shown.
+//! The programs of this machine that a box shows beside the system's: the folders of the user's PATH and the homes of
+//! toolchains, read-only, with their credentials masked. This module looks at which folders exist, and reads no file.
+//! A box never shows the whole home.
 
 #![allow(clippy::disallowed_methods, reason = "folders of the machine, not of a workspace")]
 
@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use yard_sandbox::Programs;
 
-use crate::person::Person;
+use crate::user_environment::UserEnvironment;
 
-/// A toolchain: where it lives, and what of it a box gets.
+/// A toolchain: where it is, and which parts of it a box shows.
 pub(crate) struct Toolchain {
     pub(crate) name: &'static str,
-    /// The variable that says where its home is, where the person set it. It goes into the box, too.
+    /// The variable that says where its home is, if the user set it. The box gets it too.
     pub(crate) variable: Option<&'static str>,
     /// Where its home is otherwise: below the person's home, or from the root.
     pub(crate) homes: &'static [&'static str],
@@ -162,7 +162,7 @@ pub(crate) fn rows() -> &'static [Toolchain] {
     &TOOLCHAINS
 }
 
-/// Where programs are found in every box, whatever the person's PATH.
+/// Where programs are found in every box, whatever the user's PATH is.
 const SYSTEM_PATH: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
@@ -170,29 +170,29 @@ const SYSTEM_PATH: [&str; 6] =
 const SYSTEM_FOLDERS: [&str; 10] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/etc", "/dev", "/proc"];
 
-/// Where a person keeps programs of their own, below the home.
+/// Where users keep programs of their own, below the home.
 const OWN_FOLDERS: [&str; 2] = [".local/bin", "bin"];
 
-/// What was found of a person's programs.
+/// The programs of a user that were found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct FoundPrograms {
     /// What a box gets of them.
     pub(crate) programs: Programs,
     /// The names of the toolchains.
     pub(crate) toolchains: Vec<&'static str>,
 }
 
-impl Found {
-    /// Those of a person.
-    pub(crate) fn of(person: &Person<'_>) -> Self {
+impl FoundPrograms {
+    /// Finds the programs of a user.
+    pub(crate) fn of(user: &UserEnvironment<'_>) -> Self {
         let mut found = Self::default();
         let mut shown = BTreeSet::new();
         for toolchain in &TOOLCHAINS {
-            for home in toolchain.homes_of(person) {
+            for home in toolchain.homes_of(user) {
                 found.add(toolchain, &home, &mut shown);
             }
         }
-        let path = add_path(person, &mut shown);
+        let path = add_path(user, &mut shown);
         found.programs.environment.insert(0, ("PATH".into(), path));
         found.programs.shown = outermost(shown);
         let folders = found.programs.shown.iter().filter(|path| path.is_dir());
@@ -222,15 +222,15 @@ impl Found {
 }
 
 /// Shows the folders of the PATH; what the box's PATH is.
-fn add_path(person: &Person<'_>, shown: &mut BTreeSet<PathBuf>) -> OsString {
+fn add_path(user: &UserEnvironment<'_>, shown: &mut BTreeSet<PathBuf>) -> OsString {
     let mut all: Vec<PathBuf> = Vec::new();
-    for folder in std::env::split_paths(&person.path) {
-        if all.contains(&folder) || !is_for_programs(&folder, person) {
+    for folder in std::env::split_paths(&user.path) {
+        if all.contains(&folder) || !is_for_programs(&folder, user) {
             continue;
         }
         if !is_systems(&folder) {
             shown.insert(folder.clone());
-            shown.extend(leads_to(&folder, person));
+            shown.extend(leads_to(&folder, user));
         }
         all.push(folder);
     }
@@ -246,27 +246,27 @@ fn add_path(person: &Person<'_>, shown: &mut BTreeSet<PathBuf>) -> OsString {
 
 impl Toolchain {
     /// Where it is on this machine.
-    fn homes_of(&self, person: &Person<'_>) -> Vec<PathBuf> {
-        let said = self.variable.and_then(|name| (person.variable)(name)).map(PathBuf::from);
-        if let Some(said) = said.filter(|said| said.is_absolute() && is_apart(said, person)) {
+    fn homes_of(&self, user: &UserEnvironment<'_>) -> Vec<PathBuf> {
+        let said = self.variable.and_then(|name| (user.variable)(name)).map(PathBuf::from);
+        if let Some(said) = said.filter(|said| said.is_absolute() && is_apart(said, user)) {
             return vec![said];
         }
         let usual = self.homes.iter().filter_map(|home| match home.starts_with('/') {
             true => Some(PathBuf::from(home)),
-            false => person.home.as_ref().map(|person| person.join(home)),
+            false => user.home.as_ref().map(|user_home| user_home.join(home)),
         });
         usual.filter(|home| home.is_dir()).collect()
     }
 }
 
 /// Whether a folder of the PATH is one: not the home itself, nor one that holds it.
-fn is_for_programs(folder: &Path, person: &Person<'_>) -> bool {
-    folder.is_absolute() && folder.is_dir() && is_apart(folder, person)
+fn is_for_programs(folder: &Path, user: &UserEnvironment<'_>) -> bool {
+    folder.is_absolute() && folder.is_dir() && is_apart(folder, user)
 }
 
-fn is_apart(folder: &Path, person: &Person<'_>) -> bool {
+fn is_apart(folder: &Path, user: &UserEnvironment<'_>) -> bool {
     let holds = |home: &PathBuf| home.starts_with(folder);
-    folder.parent().is_some() && !person.home.as_ref().is_some_and(holds)
+    folder.parent().is_some() && !user.home.as_ref().is_some_and(holds)
 }
 
 fn is_systems(path: &Path) -> bool {
@@ -275,16 +275,16 @@ fn is_systems(path: &Path) -> bool {
 
 /// Where links to programs lead, in the person's own folders of programs. A folder of the PATH may lie in a
 /// project, where an agent makes links as it likes: those are not followed.
-fn leads_to(folder: &Path, person: &Person<'_>) -> Vec<PathBuf> {
+fn leads_to(folder: &Path, user: &UserEnvironment<'_>) -> Vec<PathBuf> {
     let is_own = |home: &PathBuf| OWN_FOLDERS.iter().any(|own| folder == home.join(own));
-    if !person.home.as_ref().is_some_and(is_own) {
+    if !user.home.as_ref().is_some_and(is_own) {
         return Vec::new();
     }
     let Ok(entries) = folder.read_dir() else { return Vec::new() };
     let links =
         entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
     let ends = links.filter_map(|link| link.path().canonicalize().ok());
-    ends.filter(|end| is_program(end) && !is_systems(end) && is_apart(end, person)).collect()
+    ends.filter(|end| is_program(end) && !is_systems(end) && is_apart(end, user)).collect()
 }
 
 /// Whether a file can be run.
@@ -333,7 +333,7 @@ mod tests {
             self.found(path, variables).programs
         }
 
-        fn found(&self, path: &[&str], variables: &[(&str, PathBuf)]) -> Found {
+        fn found(&self, path: &[&str], variables: &[(&str, PathBuf)]) -> FoundPrograms {
             let path = path.iter().map(|one| match one.starts_with('/') {
                 true => PathBuf::from(one),
                 false => self.at(one),
@@ -342,7 +342,7 @@ mod tests {
                 let found = variables.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| value.clone().into())
             };
-            Found::of(&Person {
+            FoundPrograms::of(&UserEnvironment {
                 path: std::env::join_paths(path).unwrap(),
                 home: Some(self.0.path().to_owned()),
                 variable: &variable,
@@ -359,7 +359,7 @@ mod tests {
             ".rustup/settings.toml",
             ".ssh/id_ed25519",
         ]);
-        let Found { programs, toolchains } = home.found(&[".cargo/bin", "/usr/bin"], &[]);
+        let FoundPrograms { programs, toolchains } = home.found(&[".cargo/bin", "/usr/bin"], &[]);
         let shown = [".cargo/bin", ".rustup/settings.toml", ".rustup/toolchains"];
         assert_eq!(programs.shown, shown.map(|path| home.at(path)));
         assert_eq!(toolchains, ["rustup", "cargo"]);

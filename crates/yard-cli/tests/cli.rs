@@ -70,6 +70,21 @@ fn w1_failures_are_envelopes_with_an_exit_code() {
 }
 
 #[test]
+fn a_call_works_whatever_the_configuration_says_about_servers() {
+    let yard = Yard::new();
+    yard.write("/a.txt", "one\n");
+    fs::write(yard.data().join("toolyard.toml"), "[jwt]\nsecret = 'short'\n").unwrap();
+    assert_eq!(yard.call("read", json!({"path": "/a.txt"}))["content"], "one\n");
+    let mut command = yard.command(&["call", "read", r#"{"path": "/a.txt"}"#]);
+    assert!(command.env("TOOLYARD__JWT", "x").output().unwrap().status.success());
+    let server = Ran::from(yard.command(&["serve", "--listen", "127.0.0.1:0"]).output().unwrap());
+    assert!(server.stderr.contains("jwt.secret"), "{}", server.stderr);
+    fs::write(yard.data().join("toolyard.toml"), "[commands]\nterminals = 'x'\n").unwrap();
+    let told = yard.run(&["call", "read", r#"{"path": "/a.txt"}"#]);
+    assert!(told.exit != 0 && told.stderr.contains("commands.terminals"), "{}", told.stderr);
+}
+
+#[test]
 fn w1_json_that_does_not_parse_is_told_in_the_envelope() {
     let yard = Yard::new();
     for bad in ["{", "{'path': 1}", "nonsense"] {

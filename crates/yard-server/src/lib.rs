@@ -14,4 +14,3 @@ mod waiting;
 
 pub use http::{App, ContinueTrace, InvalidNetwork, ProxyNetwork, REQUEST_SPAN, ServerSettings};
 pub use listen::{BoundServer, serve};
-pub use request_id::RequestId;

@@ -15,8 +15,6 @@ use tracing::Span;
 pub(crate) use slots::Overloaded;
 use slots::{Bounds, FairSlots};
 
-use crate::request_id::RequestId;
-
 /// The kind of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum WorkKind {
@@ -112,15 +110,11 @@ impl Pools {
         if kind == WorkKind::Look {
             return Ok(run_in_place(work));
         }
-        let (span, request) = (Span::current(), RequestId::current());
-        let work = move || span.in_scope(work);
+        let span = Span::current();
         let within = move || {
             // The slot is taken for as long as the thread is, also if the caller goes away meanwhile.
             let _slot = slot;
-            match request {
-                Some(request) => request.in_scope(work),
-                None => work(),
-            }
+            span.in_scope(work)
         };
         Ok(tokio::task::spawn_blocking(within).await.ok())
     }

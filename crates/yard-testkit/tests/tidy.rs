@@ -22,10 +22,10 @@ const FILES: &[&str] = &[
     "crates/yard-cli/src/certificates.rs",
     "crates/yard-cli/src/package_indexes.rs",
     "crates/yard-cli/src/overlap.rs",
-    "crates/yard-cli/src/place.rs",
+    "crates/yard-cli/src/location.rs",
     "crates/yard-cli/src/storage.rs",
     "crates/yard-cli/src/toolchains.rs",
-    "crates/yard-cli/src/world.rs",
+    "crates/yard-cli/src/system_world.rs",
     "crates/yard-testkit/",
 ];
 
@@ -67,7 +67,7 @@ const WORLDLY: [(&str, &[&str]); 12] = [
         "std::env",
         &["crates/yard-cli/", "crates/yard-sandbox/src/filter.rs", "crates/yard-testkit/"],
     ),
-    ("SystemTime", &["crates/yard-cli/src/world.rs", "crates/yard-fixtures/"]),
+    ("SystemTime", &["crates/yard-cli/src/system_world.rs", "crates/yard-fixtures/"]),
     // A stopwatch: how long something took, never what time it is.
     (
         "Instant::now",
@@ -78,7 +78,7 @@ const WORLDLY: [(&str, &[&str]); 12] = [
             "crates/yard-server/src/mcp/call.rs",
             "crates/yard-server/src/waiting.rs",
             "crates/yard-cli/src/telemetry.rs",
-            "crates/yard-cli/src/world.rs",
+            "crates/yard-cli/src/system_world.rs",
         ],
     ),
     // Who dials: the exporter of traces, to the collector that the operator configured.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::reply::Reply;
 
@@ -29,8 +29,8 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        let done = door.adopt(self.from.as_deref())?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let done = context.adopt(self.from.as_deref())?;
         if self.json {
             return Ok(Reply::json(json!({
                 "ok": true,

@@ -1,4 +1,4 @@
-//! `toolyard answer`: what agents ask, answered by the person at this machine (W15).
+//! `toolyard answer`: the person at this machine answers the questions of agents (W15).
 
 use std::io::{self, BufRead, IsTerminal as _, Write};
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use yard_core::{FaultCode, QuestionId};
 use yard_gate::{Actor, Choice, Form, Item, Page, Question, QuestionFilter, Via};
 
-use crate::door::{Door, Seat};
+use crate::context::{CommandContext, LocalSession};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::table::Table;
@@ -43,15 +43,15 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        let seat = door.open(Actor::LocalPerson)?;
-        let asks = door.terminal.is_there && io::stdin().is_terminal() && !self.json;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let local = context.open(Actor::LocalPerson)?;
+        let asks = context.terminal.is_there && io::stdin().is_terminal() && !self.json;
         match &self.question {
-            None => self.pending(&seat, door.terminal, asks),
+            None => self.pending(&local, context.terminal, asks),
             Some(text) => {
-                let question = seat.session.questions().get(question_id(text)?)?;
+                let question = local.session.questions().get(question_id(text)?)?;
                 if self.answers.is_empty() && asks && question.answer.is_none() {
-                    return interview(&seat, &[question]);
+                    return interview(&local, &[question]);
                 }
                 if self.answers.is_empty() {
                     return Ok(self.shown(&question));
@@ -59,19 +59,24 @@ impl Options {
                 let given = parsed(&self.answers, question.form.items())?;
                 let via = if self.button { Via::Button } else { Via::Text };
                 let answered =
-                    seat.session.questions().answer(&seat.call(), question.id, &given, via)?;
+                    local.session.questions().answer(&local.call(), question.id, &given, via)?;
                 Ok(self.shown(&answered))
             }
         }
     }
 
-    fn pending(&self, seat: &Seat, terminal: Terminal, asks: bool) -> Result<Reply, Failure> {
+    fn pending(
+        &self,
+        local: &LocalSession,
+        terminal: Terminal,
+        asks: bool,
+    ) -> Result<Reply, Failure> {
         let filter = QuestionFilter { answered: Some(false), ..QuestionFilter::default() };
-        let page = seat.session.questions().list(filter, None, self.limit)?;
+        let page = local.session.questions().list(filter, None, self.limit)?;
         if asks && !page.rows.is_empty() {
-            // The one that waits longest comes first.
+            // The oldest question comes first.
             let oldest_first: Vec<Question> = page.rows.into_iter().rev().collect();
-            return interview(seat, &oldest_first);
+            return interview(local, &oldest_first);
         }
         Ok(match self.json {
             true => Reply::json(page_json(&page)),
@@ -118,7 +123,7 @@ fn parsed(answers: &[String], items: &[Item]) -> Result<Map<String, Value>, Fail
 }
 
 /// Asks one question after the other.
-fn interview(seat: &Seat, questions: &[Question]) -> Result<Reply, Failure> {
+fn interview(local: &LocalSession, questions: &[Question]) -> Result<Reply, Failure> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let mut answered = 0;
     for question in questions {
@@ -127,10 +132,10 @@ fn interview(seat: &Seat, questions: &[Question]) -> Result<Reply, Failure> {
         let asked = ask(&question.form, &mut input, &mut output);
         let asked = asked.map_err(|error| Failure::io("the terminal could not be used", &error))?;
         let Some((answers, via)) = asked else { break };
-        match seat.session.questions().answer(&seat.call(), question.id, &answers, via) {
+        match local.session.questions().answer(&local.call(), question.id, &answers, via) {
             Ok(_) => answered += 1,
             Err(fault) => {
-                // The person reads why; the question waits for the next time.
+                // The message says why, and the question stays open.
                 let _ = writeln!(output, "  not taken: {}\n", visible(fault.message()));
             }
         }

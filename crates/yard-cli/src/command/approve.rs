@@ -1,5 +1,4 @@
-//! `toolyard approve`: what agents want to do and may not do by themselves, decided by the person at this
-//! machine, with the diff before their eyes.
+//! `toolyard approve`: the person at this machine sees the diff of what an agent asks to do, and decides.
 
 use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::time::Duration;
@@ -12,7 +11,7 @@ use yard_gate::{
     effects_told, is_for_host,
 };
 
-use crate::door::{Door, Seat};
+use crate::context::{CommandContext, LocalSession};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::table::Table;
@@ -31,8 +30,8 @@ Examples:
 A decision is about the state that you were shown. What is approved happens at once, exactly as shown; if the
 files changed meanwhile, you are asked again. A terminal is opened by the process that asked for it.";
 
-/// How often a decision looks whether the process that serves the answer has done it, and how long it waits
-/// in between: ten seconds in all.
+/// How often a decision checks whether the process that serves the answer has executed it. With the pause between two
+/// checks, that is ten seconds in all.
 const LOOKS: u32 = 200;
 const LOOKS_FOR_HOST: u32 = 20;
 const LOOK: Duration = Duration::from_millis(50);
@@ -72,7 +71,7 @@ pub(crate) struct Options {
     pub(super) json: bool,
 }
 
-/// How far a yes reaches.
+/// The scope of an approval.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Reach {
     /// This call
@@ -94,24 +93,29 @@ impl Reach {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        let desk = Desk { seat: door.open(Actor::LocalPerson)?, catalog: Catalog::standard() };
-        let asks = door.terminal.is_there && io::stdin().is_terminal() && !self.json;
-        let Some(text) = &self.approval else { return self.pending(&desk, door.terminal, asks) };
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let session = ApprovalSession {
+            local: context.open(Actor::LocalPerson)?,
+            catalog: Catalog::standard(),
+        };
+        let asks = context.terminal.is_there && io::stdin().is_terminal() && !self.json;
+        let Some(text) = &self.approval else {
+            return self.pending(&session, context.terminal, asks);
+        };
         let id = approval_id(text)?;
         let args = self.other_args()?;
         let approval = match (self.ruling(id, args.clone())?, &args) {
-            (Some(ruling), _) => desk.decide(id, &ruling)?,
-            (None, Some(args)) => desk.with_args(id, args)?,
-            (None, None) => desk.get(id)?,
+            (Some(ruling), _) => session.decide(id, &ruling)?,
+            (None, Some(args)) => session.with_args(id, args)?,
+            (None, None) => session.get(id)?,
         };
         let is_open = approval.status == ApprovalStatus::Pending && !self.yes && !self.no;
         if asks && is_open && args.is_none() {
-            return interview(&desk, &[approval], door.terminal);
+            return interview(&session, &[approval], context.terminal);
         }
         Ok(match self.json {
             true => Reply::json(to_json(&approval)),
-            false => Reply::text(shown(&approval, door.terminal)),
+            false => Reply::text(shown(&approval, context.terminal)),
         })
     }
 
@@ -146,17 +150,22 @@ impl Options {
         Ok(Some(Ruling { approves: self.yes, scope, reason, args, state }))
     }
 
-    fn pending(&self, desk: &Desk, terminal: Terminal, asks: bool) -> Result<Reply, Failure> {
+    fn pending(
+        &self,
+        session: &ApprovalSession,
+        terminal: Terminal,
+        asks: bool,
+    ) -> Result<Reply, Failure> {
         let page = match self.all {
-            true => desk.list(None, self.limit)?,
-            false => desk.open_requests(self.limit)?,
+            true => session.list(None, self.limit)?,
+            false => session.open_requests(self.limit)?,
         };
         let waits = |row: &&Approval| row.status == ApprovalStatus::Pending;
         if asks && !self.all && page.rows.iter().any(|row| waits(&row)) {
-            // The one that waits longest comes first.
+            // The oldest request comes first.
             let oldest_first: Vec<Approval> =
                 page.rows.iter().rev().filter(waits).cloned().collect();
-            return interview(desk, &oldest_first, terminal);
+            return interview(session, &oldest_first, terminal);
         }
         Ok(match self.json {
             true => {
@@ -168,15 +177,15 @@ impl Options {
     }
 }
 
-/// Where requests are decided.
-struct Desk {
-    seat: Seat,
+/// The session and the catalog that decide requests.
+struct ApprovalSession {
+    local: LocalSession,
     catalog: Catalog,
 }
 
-impl Desk {
+impl ApprovalSession {
     fn get(&self, id: ApprovalId) -> Result<Approval, Failure> {
-        Ok(self.seat.session.approvals().get(id)?)
+        Ok(self.local.session.approvals().get(id)?)
     }
 
     fn list(
@@ -185,7 +194,7 @@ impl Desk {
         limit: usize,
     ) -> Result<Page<Approval>, Failure> {
         let filter = ApprovalFilter { status, ..ApprovalFilter::default() };
-        Ok(self.seat.session.approvals().list(filter, None, limit)?)
+        Ok(self.local.session.approvals().list(filter, None, limit)?)
     }
 
     /// What waits for a person, and what was approved and is not done: first what waits.
@@ -200,19 +209,19 @@ impl Desk {
     /// The request as it would be with other arguments. Nothing is decided.
     fn with_args(&self, id: ApprovalId, args: &Value) -> Result<Approval, Failure> {
         let approval = self.get(id)?;
-        let call = self.seat.call();
-        let revision = self.catalog.revise(&approval, args, &self.seat.session, &call)?;
+        let call = self.local.call();
+        let revision = self.catalog.revise(&approval, args, &self.local.session, &call)?;
         let mut shown = approval;
         shown.edited_args = Some(revision.args);
         (shown.request.effect, shown.request.diff) = (revision.effect, revision.diff);
         Ok(shown)
     }
 
-    /// Decides, and waits a while for the process that serves the answer, where that is another one.
+    /// Decides a request. If another process serves the answer, this waits a while for it.
     fn decide(&self, id: ApprovalId, ruling: &Ruling) -> Result<Approval, Failure> {
-        let session = &self.seat.session;
-        let mut approval = self.catalog.decide(id, ruling, session, &self.seat.call())?;
-        // A command that waits for a host sees the yes soon; without one it is for the next.
+        let session = &self.local.session;
+        let mut approval = self.catalog.decide(id, ruling, session, &self.local.call())?;
+        // A running command that waits for a host sees the approval soon. If none runs, the next command uses it.
         let looks = if is_for_host(&approval) { LOOKS_FOR_HOST } else { LOOKS };
         for _ in 0..looks {
             let is_served = approval.status == ApprovalStatus::Approved
@@ -234,8 +243,12 @@ fn approval_id(text: &str) -> Result<ApprovalId, Failure> {
     })
 }
 
-/// Shows one request after the other and takes the person's word.
-fn interview(desk: &Desk, requests: &[Approval], terminal: Terminal) -> Result<Reply, Failure> {
+/// Shows one request after the other and asks the person for a decision.
+fn interview(
+    session: &ApprovalSession,
+    requests: &[Approval],
+    terminal: Terminal,
+) -> Result<Reply, Failure> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let mut decided = 0;
     for request in requests {
@@ -247,13 +260,13 @@ fn interview(desk: &Desk, requests: &[Approval], terminal: Terminal) -> Result<R
             Word::Later => continue,
             Word::End => break,
         };
-        match desk.decide(request.id, &ruling) {
+        match session.decide(request.id, &ruling) {
             Ok(approval) => {
                 decided += 1;
                 let _ = writeln!(output, "{}\n", outcome(&approval));
             }
             Err(failure) => {
-                // The person reads why; the request waits for the next time.
+                // The message says why, and the request stays open.
                 let _ = writeln!(output, "  not taken: {}\n", visible(failure.message()));
             }
         }
@@ -261,7 +274,7 @@ fn interview(desk: &Desk, requests: &[Approval], terminal: Terminal) -> Result<R
     Ok(Reply::text(format!("decided {decided} of {}\n", requests.len())))
 }
 
-/// What a person said to one request.
+/// The decision of a person about one request.
 #[derive(Debug, PartialEq)]
 enum Word {
     Ruling(Ruling),
@@ -269,7 +282,7 @@ enum Word {
     End,
 }
 
-/// Takes a person's word on a request that was shown in this state.
+/// Asks for a decision on a request that was shown in this state.
 fn ask(input: &mut dyn BufRead, output: &mut dyn Write, state: ContentHash) -> io::Result<Word> {
     loop {
         write!(output, "[y]es  yes for this [c]hat  yes by [r]ule  [n]o  [s]kip  [q]uit > ")?;
@@ -295,7 +308,7 @@ fn ask(input: &mut dyn BufRead, output: &mut dyn Write, state: ContentHash) -> i
     }
 }
 
-/// What became of a request, in a line.
+/// The outcome of a request, in one line.
 fn outcome(approval: &Approval) -> String {
     match (approval.status, approval.step) {
         (ApprovalStatus::Pending, _) => {

@@ -8,7 +8,7 @@ use yard_core::{FaultCode, Limits};
 use yard_dialects::{Answer, Catalog};
 use yard_gate::{Actor, Awaited, Pending, Session};
 
-use crate::door::{Door, Seat};
+use crate::context::{CommandContext, LocalSession};
 use crate::failure::Failure;
 use crate::log;
 use crate::reply::{Body, Reply};
@@ -24,9 +24,9 @@ JSON that does not parse: exit code 2. Waits for a person, who has not decided y
 
 /// How long `--wait` waits if it names no time.
 const WAIT_SECONDS: &str = "30";
-/// How often a call that waits looks for what a person decided in another process.
+/// How often a waiting call checks whether a person has decided in another process.
 const LOOKS_PER_SECOND: u64 = 4;
-/// What waits for a person.
+/// The exit code of a call that still waits for a person.
 const STILL_PENDING: u8 = 3;
 
 /// Call a tool, as an agent would
@@ -53,25 +53,25 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
         let _log = log::start_if_asked()?;
         let arguments = self.arguments()?;
-        let seat = door.open(Actor::LocalAgent)?;
+        let local = context.open(Actor::LocalAgent)?;
         let session = match &self.chat {
-            Some(text) => seat.session.in_chat(super::chats::chat_id(text)?)?,
-            None => seat.session.clone(),
+            Some(text) => local.session.in_chat(super::chats::chat_id(text)?)?,
+            None => local.session.clone(),
         };
         let session = if self.no_person { session.without_person() } else { session };
         let session = session.for_one_call();
         let catalog = Catalog::standard();
-        let call = seat.call_of(catalog.get(&self.toolset, &self.tool));
+        let call = local.call_of(catalog.get(&self.toolset, &self.tool));
         let first = catalog.call(&self.toolset, &self.tool, arguments, &session, &call);
         let answer = match first.pending.clone() {
-            Some(pending) => self.wait_for_person(first, &pending, &catalog, &session, &seat),
+            Some(pending) => self.wait_for_person(first, &pending, &catalog, &session, &local),
             None => first,
         };
         if session.leave() > 0 {
-            // What it said and changed is kept; only nobody is here any more to type.
+            // Its output and its changes are kept, but this process cannot send it input any more.
             advise(
                 "hint: the terminal ended with this command; `toolyard serve` keeps terminals running",
             );
@@ -84,7 +84,7 @@ impl Options {
                 STILL_PENDING
             }
             Some(Awaited::Question(_)) if self.wait.is_some() => STILL_PENDING,
-            // A question that nobody was to wait for is asked: that is what was wanted.
+            // A question that is asked without waiting is a success.
             Some(Awaited::Question(_)) | None => u8::from(!answer.ok),
         };
         Ok(Reply { body: Body::Json(answer.body.into_value()), exit })
@@ -97,7 +97,7 @@ impl Options {
         pending: &Pending,
         catalog: &Catalog,
         session: &Session,
-        seat: &Seat,
+        local: &LocalSession,
     ) -> Answer {
         let looks = self.wait.unwrap_or_default().saturating_mul(LOOKS_PER_SECOND);
         if looks > 0 {
@@ -110,7 +110,7 @@ impl Options {
         let mut answer = first;
         for _ in 0..looks {
             std::thread::sleep(Duration::from_millis(1_000 / LOOKS_PER_SECOND));
-            let call = seat.call_of(catalog.get(&self.toolset, &self.tool));
+            let call = local.call_of(catalog.get(&self.toolset, &self.tool));
             answer = catalog.resume(&self.toolset, &self.tool, pending, session, &call);
             if answer.pending.is_none() {
                 break;
@@ -130,7 +130,7 @@ impl Options {
     }
 }
 
-/// Writes a line for the person; standard output is the answer's alone.
+/// Writes a line to standard error, because standard output has only the answer.
 fn advise(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
@@ -160,7 +160,7 @@ fn parse(text: &[u8]) -> Result<Value, Failure> {
     })
 }
 
-/// All of standard input, up to the bound on a request (R12).
+/// Reads all of standard input, up to the limit of a request (R12).
 fn standard_input() -> Result<Vec<u8>, Failure> {
     let bound = Limits::default().load_bytes;
     let mut text = Vec::new();

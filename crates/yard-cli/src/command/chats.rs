@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use yard_core::{ChatId, FaultCode};
 use yard_gate::{Actor, Chat, Mode, Page};
 
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::table::Table;
@@ -40,21 +40,21 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        let seat = door.open(Actor::LocalPerson)?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let local = context.open(Actor::LocalPerson)?;
         if let Some(title) = &self.new {
             let mode = Mode::from_word(&self.mode);
-            let made = seat.session.chats().make(&seat.call(), title, mode)?;
+            let made = local.session.chats().make(&local.call(), title, mode)?;
             return Ok(match self.json {
                 true => Reply::json(to_json(&made)),
                 false => Reply::text(format!("{}\n", made.id)),
             });
         }
         let before = self.before.as_deref().map(chat_id).transpose()?;
-        let page = seat.session.chats().list(before, self.limit)?;
+        let page = local.session.chats().list(before, self.limit)?;
         Ok(match self.json {
             true => Reply::json(page_json(&page)),
-            false => Reply::text(to_text(&page, door.terminal)),
+            false => Reply::text(to_text(&page, context.terminal)),
         })
     }
 }

@@ -35,7 +35,7 @@ enum Format {
 }
 
 impl Format {
-    /// The word after the fence in Markdown.
+    /// The language after a code fence in Markdown.
     fn fence(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -286,7 +286,7 @@ fn list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// A word for a POSIX shell.
+/// Quotes a word for a POSIX shell.
 fn shell_word(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {

@@ -8,22 +8,22 @@ use yard_gate::{Actor, Leftover};
 use yard_sandbox::{Finding, Level, Limits, Sandbox, Wish};
 
 use crate::config::{self, Config};
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::leftovers;
+use crate::location::{self, DataFolder};
 use crate::overlap::overlap;
-use crate::person::Person;
-use crate::place::{self, DataFolder};
 use crate::reply::{Body, Reply};
 use crate::terminal::{ADDED, BOLD, FAINT, REMOVED, Terminal, visible_cell};
-use crate::toolchains::Found;
+use crate::toolchains::FoundPrograms;
+use crate::user_environment::UserEnvironment;
 use crate::{box_page, boxes, storage};
 
 use super::storage::size;
 
-/// The name of what is said about the folder itself.
+/// The name of the finding about the folder itself.
 const THIS_FOLDER: &str = "this folder";
-/// Homes, and caches, that are named.
+/// How many homes and how many caches are listed.
 const MOST_KEPT: usize = 10;
 
 /// See what the box around commands can do on this machine
@@ -42,14 +42,14 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
         if self.page {
             return Ok(Reply::text(box_page::page()));
         }
         let helper = std::env::current_exe()
             .map_err(|error| Failure::io("this program cannot be found", &error))?;
-        let (config, scratch) = (configuration(door), scratch(door));
-        let found = boxes::find_programs(&Person::of_this_process());
+        let (config, scratch) = (configuration(context), scratch(context));
+        let found = boxes::find_programs(&UserEnvironment::of_this_process());
         let shown = config.as_ref().map(|config| config.commands.show.clone()).unwrap_or_default();
         let about_served = about_served_programs(&config, &shown);
         let about_programs = about_programs("your programs", &found, &shown);
@@ -60,11 +60,11 @@ impl Options {
         findings.extend(about_served);
         findings.push(about_masked(&sandbox.masked()));
         findings.extend(about_configuration(&config));
-        findings.extend(about_kept(door, &config));
-        findings.extend(about_root(&sandbox, door));
+        findings.extend(about_kept(context, &config));
+        findings.extend(about_root(&sandbox, context));
         let is_unfit = |finding: &Finding| finding.name == THIS_FOLDER && !finding.ok;
         let runs = sandbox.level() == Level::Full && !findings.iter().any(is_unfit);
-        let workspace = about_workspace(door, &mut findings);
+        let workspace = about_workspace(context, &mut findings);
         let opens = workspace.as_ref().is_ok_and(Vec::is_empty);
         let exit = u8::from(!runs || !opens);
         let body = if self.json {
@@ -79,11 +79,11 @@ impl Options {
                 },
             }))
         } else {
-            let mut text = to_text(&findings, sandbox.level(), door.terminal);
+            let mut text = to_text(&findings, sandbox.level(), context.terminal);
             text.push_str(&match &workspace {
-                Ok(leftovers) => leftovers::to_text(leftovers, door.terminal),
+                Ok(leftovers) => leftovers::to_text(leftovers, context.terminal),
                 Err(failure) => {
-                    let mark = door.terminal.paint(REMOVED, "✗");
+                    let mark = context.terminal.paint(REMOVED, "✗");
                     format!("{mark} this workspace does not open: {}\n", failure.message())
                 }
             });
@@ -93,16 +93,16 @@ impl Options {
     }
 }
 
-/// What a server's boxes show, where the configuration names the folders in which they find programs.
+/// Which programs a server's boxes show, if the configuration names folders for them.
 fn about_served_programs(config: &Result<Config, Failure>, shown: &[PathBuf]) -> Option<Finding> {
     let commands = &config.as_ref().ok()?.commands;
     commands.path.as_ref()?;
-    let found = boxes::find_programs(&boxes::served_person(commands));
+    let found = boxes::find_programs(&boxes::served_user(commands));
     Some(about_programs("programs of `serve`", &found, shown))
 }
 
-/// What a box shows of a person's own programs.
-fn about_programs(name: &'static str, found: &Found, configured: &[PathBuf]) -> Finding {
+/// Which of the user's programs a box shows.
+fn about_programs(name: &'static str, found: &FoundPrograms, configured: &[PathBuf]) -> Finding {
     let toolchains = match found.toolchains.as_slice() {
         [] => "no toolchain in the home".to_owned(),
         names => names.join(", "),
@@ -122,7 +122,7 @@ fn about_programs(name: &'static str, found: &Found, configured: &[PathBuf]) -> 
     }
 }
 
-/// What of the shown folders no command can open.
+/// Which parts of the shown folders commands cannot open.
 fn about_masked(masked: &[PathBuf]) -> Finding {
     let names: Vec<String> = masked.iter().map(|path| path.display().to_string()).collect();
     let found = match names.as_slice() {
@@ -132,7 +132,7 @@ fn about_masked(masked: &[PathBuf]) -> Finding {
     Finding { name: "masked", ok: true, needed: false, found, remedy: String::new() }
 }
 
-/// What the configuration lets commands reach and use.
+/// Which hosts the configuration lets commands reach, and which limits it sets.
 fn about_configuration(config: &Result<Config, Failure>) -> Vec<Finding> {
     let finding = |name, ok, found, remedy| Finding { name, ok, needed: false, found, remedy };
     let config = match config {
@@ -157,8 +157,8 @@ fn about_configuration(config: &Result<Config, Failure>) -> Vec<Finding> {
 }
 
 /// The homes of chats and the caches of packages, workspace by workspace.
-fn about_kept(door: &Door, config: &Result<Config, Failure>) -> Vec<Finding> {
-    let Some(data) = place::existing_data_folder(door.data_dir()) else { return Vec::new() };
+fn about_kept(context: &CommandContext, config: &Result<Config, Failure>) -> Vec<Finding> {
+    let Some(data) = location::existing_data_folder(context.data_dir()) else { return Vec::new() };
     let keeping = config.as_ref().map(|config| boxes::keeping(&config.commands));
     let keeping = keeping.unwrap_or_default();
     let kept = storage::kept_for_commands(&data);
@@ -189,9 +189,9 @@ fn about_kept(door: &Door, config: &Result<Config, Failure>) -> Vec<Finding> {
     ]
 }
 
-fn configuration(door: &Door) -> Result<Config, Failure> {
-    let file = match place::existing_data_folder(door.data_dir()) {
-        Some(_) => DataFolder::prepare(door.data_dir())?.config(None)?,
+fn configuration(context: &CommandContext) -> Result<Config, Failure> {
+    let file = match location::existing_data_folder(context.data_dir()) {
+        Some(_) => DataFolder::prepare(context.data_dir())?.config(None)?,
         None => None,
     };
     Config::read(file.as_deref(), config::variables())
@@ -212,12 +212,15 @@ fn limits(limits: &Limits) -> String {
     )
 }
 
-/// What crashes left in this workspace; why it does not open, if it does not.
-fn about_workspace(door: &Door, findings: &mut Vec<Finding>) -> Result<Vec<Leftover>, Failure> {
-    let Some(seat) = door.open_existing(Actor::LocalPerson)? else { return Ok(Vec::new()) };
-    let tracked = seat.session.withheld_and_tracked(&seat.patient_call())?;
+/// What crashes left in this workspace, or the failure to open it.
+fn about_workspace(
+    context: &CommandContext,
+    findings: &mut Vec<Finding>,
+) -> Result<Vec<Leftover>, Failure> {
+    let Some(local) = context.open_existing(Actor::LocalPerson)? else { return Ok(Vec::new()) };
+    let tracked = local.session.withheld_and_tracked(&local.call_without_deadline())?;
     findings.extend(finding_about_tracked(&tracked));
-    Ok(seat.session.leftovers()?)
+    Ok(local.session.leftovers()?)
 }
 
 /// Rules withhold files, and git's objects have them.
@@ -238,25 +241,25 @@ fn finding_about_tracked(tracked: &[WsPath]) -> Option<Finding> {
     })
 }
 
-/// Where boxes are tried out: where layers will lie, if that is there already.
-fn scratch(door: &Door) -> PathBuf {
-    let data = place::existing_data_folder(door.data_dir());
+/// The folder in which boxes are probed: the folder of the layers, if it exists.
+fn scratch(context: &CommandContext) -> PathBuf {
+    let data = location::existing_data_folder(context.data_dir());
     data.unwrap_or_else(|| Wish::default().scratch)
 }
 
-/// What can be said of the folder that commands are to work on: one that is named, or the current one.
-fn about_root(sandbox: &Sandbox, door: &Door) -> Vec<Finding> {
-    let named = door.roots().first().cloned();
-    let Ok(root) = place::spelled_out(named.as_deref().unwrap_or(Path::new("."))) else {
+/// Findings about the folder that commands work on: the one that the command line names, or the current one.
+fn about_root(sandbox: &Sandbox, context: &CommandContext) -> Vec<Finding> {
+    let named = context.roots().first().cloned();
+    let Ok(root) = location::spelled_out(named.as_deref().unwrap_or(Path::new("."))) else {
         return Vec::new();
     };
     let root = PathBuf::from(root);
-    // Nobody works on the root of the machine, and the box would refuse it.
+    // The root of the machine is no workspace, and a box refuses it.
     if root == Path::new("/") || sandbox.level() <= Level::Refuse {
         return Vec::new();
     }
     let mut findings = vec![sandbox.finding_about(&root)];
-    let others = place::other_roots(&root, door.data_dir());
+    let others = location::other_roots(&root, context.data_dir());
     let overlapping: Vec<_> = others.iter().filter(|other| overlap(&root, other)).collect();
     if !overlapping.is_empty() {
         let names: Vec<_> = overlapping.iter().take(5).map(|at| at.display().to_string()).collect();
@@ -283,7 +286,7 @@ fn to_json(finding: &Finding) -> serde_json::Value {
     })
 }
 
-/// A line a thing, and below it how to get what is missing.
+/// One line for each finding, and below it the remedy if something is missing.
 fn to_text(findings: &[Finding], level: Level, terminal: Terminal) -> String {
     let width = findings.iter().map(|finding| finding.name.chars().count()).max();
     let width = width.unwrap_or(0);

@@ -5,7 +5,7 @@ use yard_core::Timestamp;
 use yard_core::op::{History, HistoryAnswer, HistoryEntry, HistoryOf};
 use yard_gate::Actor;
 
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::leftovers;
 use crate::reply::Reply;
@@ -13,9 +13,9 @@ use crate::step_name;
 use crate::table::Table;
 use crate::terminal::{FAINT, Terminal};
 
-/// Steps that scripts get unless they ask for more or fewer.
+/// The default limit of steps for scripts.
 const JSON_LIMIT: usize = 10_000;
-/// Steps that people get.
+/// The default limit of steps for people.
 const TABLE_LIMIT: usize = 50;
 
 const EXAMPLES: &str = "\
@@ -42,17 +42,17 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        let seat = door.open(Actor::LocalPerson)?;
-        let path = self.path.as_deref().map(|text| seat.path(text)).transpose()?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let local = context.open(Actor::LocalPerson)?;
+        let path = self.path.as_deref().map(|text| local.path(text)).transpose()?;
         let before =
-            self.before.as_deref().map(|name| step_name::resolve(&seat, name)).transpose()?;
+            self.before.as_deref().map(|name| step_name::resolve(&local, name)).transpose()?;
         let default = if self.json { JSON_LIMIT } else { TABLE_LIMIT };
         let limit = self.limit.unwrap_or(default);
         let about_file = path.is_some();
         let of = path.map_or(HistoryOf::Workspace, HistoryOf::Path);
-        let answer = seat.perform(History { of, limit, before })?;
-        let leftovers = seat.session.leftovers()?;
+        let answer = local.perform(History { of, limit, before })?;
+        let leftovers = local.session.leftovers()?;
         Ok(if self.json {
             let mut value = to_json(&answer, about_file);
             if !leftovers.is_empty() {
@@ -60,8 +60,8 @@ impl Options {
             }
             Reply::json(value)
         } else {
-            let mut text = to_text(&answer, about_file, door.terminal);
-            text.push_str(&leftovers::to_text(&leftovers, door.terminal));
+            let mut text = to_text(&answer, about_file, context.terminal);
+            text.push_str(&leftovers::to_text(&leftovers, context.terminal));
             Reply::text(text)
         })
     }
@@ -124,7 +124,7 @@ fn short_hash(step: &HistoryEntry) -> String {
     step.hash.map_or_else(|| "-".to_owned(), |hash| hash.to_string().chars().take(12).collect())
 }
 
-/// A moment on the reader's own clock, to the second.
+/// A time in the time zone of the reader, to the second.
 pub(super) fn local_time(at: Timestamp) -> String {
     match jiff::Timestamp::from_millisecond(at.as_millis()) {
         Ok(moment) => {

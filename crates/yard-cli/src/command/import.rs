@@ -8,7 +8,7 @@ use yard_core::op::{Import, Imported};
 use yard_core::{Progress, WsPath};
 use yard_gate::Actor;
 
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::terminal::visible_cell;
@@ -35,14 +35,15 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        let seat = door.open(Actor::LocalPerson)?;
-        let path = self.path.as_deref().map(|text| seat.path(text)).transpose()?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let local = context.open(Actor::LocalPerson)?;
+        let path = self.path.as_deref().map(|text| local.path(text)).transpose()?;
         let path = path.unwrap_or_else(WsPath::root);
         let bar = Arc::new(Bar::new());
-        let call = seat.patient_call().reporting_to(Arc::clone(&bar) as Arc<dyn Progress>);
+        let call =
+            local.call_without_deadline().reporting_to(Arc::clone(&bar) as Arc<dyn Progress>);
         let imported =
-            seat.perform_in(&call, Import { path, include_ignored: self.include_ignored });
+            local.perform_in(&call, Import { path, include_ignored: self.include_ignored });
         bar.0.finish_and_clear();
         let imported = imported?;
         Ok(if self.json {

@@ -6,9 +6,9 @@ use yard_gate::Actor;
 use yard_gate::registry::KeyRow;
 use yard_store::{AuditEntry, Registry as _, SqliteRegistry};
 
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
-use crate::place;
+use crate::location;
 use crate::reply::Reply;
 use crate::step_name;
 use crate::table::Table;
@@ -16,7 +16,7 @@ use crate::terminal::Terminal;
 
 use super::history::local_time;
 
-/// Keys that are read at a time.
+/// How many keys are read at a time.
 const PAGE: usize = 1_000;
 
 /// List the agents' keys of a server, or revoke one
@@ -35,19 +35,19 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        let data = place::data_folder_of_server(door.data_dir()).ok_or_else(|| {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let data = location::data_folder_of_server(context.data_dir()).ok_or_else(|| {
             Failure::new(FaultCode::NotFound, "no server keeps people and keys in this data folder")
                 .hinting("name the server's data folder with --data-dir or TOOLYARD_DATA_DIR")
         })?;
         let registry = SqliteRegistry::open(&data)?;
         let keys = all(&registry)?;
         let Some(name) = &self.revoke else {
-            return Ok(if self.json { to_json(&keys) } else { to_text(&keys, door.terminal) });
+            return Ok(if self.json { to_json(&keys) } else { to_text(&keys, context.terminal) });
         };
         let (key, _) = named(&keys, name)?;
         let audit = AuditEntry {
-            at: door.world().now(),
+            at: context.world().now(),
             actor: Actor::LocalPerson.name(),
             action: "revoke key".to_owned(),
             detail: format!("key {} to workspace {}", key.id, key.workspace),
@@ -77,7 +77,7 @@ fn all(registry: &SqliteRegistry) -> Result<Vec<(KeyRow, String)>, Failure> {
     }
 }
 
-/// The key that a person means.
+/// Finds the key that a person names.
 fn named<'a>(keys: &'a [(KeyRow, String)], name: &str) -> Result<&'a (KeyRow, String), Failure> {
     let digits = step_name::id_digits(name.trim()).ok_or_else(|| {
         Failure::misuse(FaultCode::BadArgument, format!("not the id of a key: {name}"))

@@ -11,11 +11,11 @@ use yard_server::mcp::{LocalCallers, LocalRoot, McpServer, serve_stdio};
 
 use super::clients;
 use super::serve::stop_signal;
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
+use crate::location;
 use crate::log;
 use crate::overlap::overlapping;
-use crate::place;
 use crate::reply::Reply;
 
 const HELP: &str = "\
@@ -28,13 +28,13 @@ Examples:
 What the agent changes is kept in your data folder: `toolyard history` lists it, `toolyard undo` takes it back.
 Calls that need your approval ask in the client if it can, else `toolyard approve` does.";
 
-/// The dialect that is spoken unless the caller says otherwise (R14).
+/// The default dialect (R14).
 const TOOLSET: &str = "filesystem";
-/// What holds unless the caller says otherwise (R14).
+/// The default policy (R14).
 const POLICY: &str = "guarded";
-/// Seconds that a call waits unless the caller says otherwise (R16).
+/// How many seconds a call waits by default (R16).
 const WAIT: u64 = 30;
-/// The word for the page about all clients.
+/// The argument that prints the page about all clients.
 const EVERY_CLIENT: &str = "all";
 
 /// Serve an agent over MCP, on standard input and output
@@ -71,41 +71,41 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
         if let Some(client) = &self.print_config {
-            return self.config(client, door);
+            return self.config(client, context);
         }
         let _log = log::start_if_asked()?;
         self.check_toolset()?;
         let policy = self.policy()?;
-        let roots = self.roots(door);
-        // What is not there is said now; the rest of the opening is done while the client says hello.
-        roots.iter().try_for_each(|root| place::spelled_out(root).map(drop))?;
+        let roots = self.roots(context);
+        // A missing root is an error now. Everything else is opened while the client sends its first message.
+        roots.iter().try_for_each(|root| location::spelled_out(root).map(drop))?;
         refuse_overlap(&roots)?;
-        let (door, options) = (door.clone(), self.clone());
+        let (context, options) = (context.clone(), self.clone());
         let open = move || {
-            options.opened(&door, &roots, policy).map_err(|failure| failure.message().to_owned())
+            options.opened(&context, &roots, policy).map_err(|failure| failure.message().to_owned())
         };
         serve_stdio(open, stop_signal)
             .map_err(|error| Failure::io("the connection cannot be served", &error))?;
         Ok(Reply::text(String::new()))
     }
 
-    /// Everything that it takes to answer.
+    /// Opens the workspaces, and makes the server and its callers.
     fn opened(
         &self,
-        door: &Door,
+        context: &CommandContext,
         roots: &[PathBuf],
         policy: Policy,
     ) -> Result<(McpServer, LocalCallers), Failure> {
-        let links: Vec<_> = roots.iter().filter_map(|root| place::given_by_link(root)).collect();
+        let links: Vec<_> = roots.iter().filter_map(|root| location::given_by_link(root)).collect();
         let mut roots: Vec<LocalRoot> =
-            roots.iter().map(|root| self.open(door, root, policy)).collect::<Result<_, _>>()?;
+            roots.iter().map(|root| self.open(context, root, policy)).collect::<Result<_, _>>()?;
         for root in &mut roots {
             root.agent = root.agent.given_as(links.clone());
             root.person = root.person.given_as(links.clone());
         }
-        let world = door.world();
+        let world = context.world();
         let secret = world.secret().ok_or_else(|| {
             Failure::new(FaultCode::Unavailable, "this machine has no source of secrets")
         })?;
@@ -114,23 +114,29 @@ impl Options {
         let call = Call::new(Arc::clone(&world));
         let dialect = catalog.dialects().find(|dialect| dialect.name == self.toolset);
         let dialect = dialect.ok_or_else(|| self.no_toolset())?;
-        let seats = LocalCallers::new(roots, dialect, !self.no_elicitation, call, place::resolved);
+        let seats =
+            LocalCallers::new(roots, dialect, !self.no_elicitation, call, location::resolved);
         let door = McpServer::new(catalog, world, secret, Duration::from_secs(self.wait));
         Ok((door, seats))
     }
 
-    /// The workspace at one root, as its agent and its person reach it.
-    fn open(&self, door: &Door, root: &Path, policy: Policy) -> Result<LocalRoot, Failure> {
-        let (open, _) = door.workspace(root)?;
+    /// Opens the workspace at one root, with a session for its agent and one for its person.
+    fn open(
+        &self,
+        context: &CommandContext,
+        root: &Path,
+        policy: Policy,
+    ) -> Result<LocalRoot, Failure> {
+        let (open, _) = context.workspace(root)?;
         let agent = Session::new(Arc::clone(&open), Actor::LocalAgent, policy).showing_host_paths();
         let agent = if self.no_person { agent.without_person() } else { agent };
-        // What the person approves is done in this session's stead, and answered in the agent's words.
+        // What the person approves is done for the agent's session, and answered in its dialect.
         let person = Session::new(open, Actor::LocalPerson, Policy::Open).showing_host_paths();
         Ok(LocalRoot { agent, person })
     }
 
     /// What to write into the configuration of a client, to have it start this with the same options.
-    fn config(&self, word: &str, door: &Door) -> Result<Reply, Failure> {
+    fn config(&self, word: &str, context: &CommandContext) -> Result<Reply, Failure> {
         if word == EVERY_CLIENT {
             return Ok(Reply::text(clients::document()));
         }
@@ -140,8 +146,8 @@ impl Options {
                 .hinting(format!("choose one of {}, or {EVERY_CLIENT}", known.join(", ")))
         })?;
         let mut arguments = vec!["mcp".to_owned()];
-        for root in self.roots(door) {
-            arguments.extend(["--root".to_owned(), place::spelled_out(&root)?]);
+        for root in self.roots(context) {
+            arguments.extend(["--root".to_owned(), location::spelled_out(&root)?]);
         }
         let mut option = |name: &str, value: &str, usual: &str| {
             if value != usual {
@@ -151,7 +157,7 @@ impl Options {
         option("--toolset", &self.toolset, TOOLSET);
         option("--policy", &self.policy, POLICY);
         option("--wait", &self.wait.to_string(), &WAIT.to_string());
-        if let Some(data_dir) = door.data_dir() {
+        if let Some(data_dir) = context.data_dir() {
             option("--data-dir", &data_dir.to_string_lossy(), "");
         }
         let flags = [
@@ -164,9 +170,9 @@ impl Options {
         Ok(Reply::text(client.config("toolyard", &arguments)))
     }
 
-    /// What is named in either way; else the current folder.
-    fn roots(&self, door: &Door) -> Vec<PathBuf> {
-        let named: Vec<PathBuf> = door.roots().iter().chain(&self.folders).cloned().collect();
+    /// The roots that the options name in either way, or else the current folder.
+    fn roots(&self, context: &CommandContext) -> Vec<PathBuf> {
+        let named: Vec<PathBuf> = context.roots().iter().chain(&self.folders).cloned().collect();
         if named.is_empty() { vec![PathBuf::from(".")] } else { named }
     }
 

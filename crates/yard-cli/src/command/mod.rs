@@ -26,8 +26,8 @@ mod verify;
 use clap::Subcommand;
 use yard_core::FaultCode;
 
-use crate::Speech;
-use crate::door::Door;
+use crate::FailureFormat;
+use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::reply::Reply;
 
@@ -57,71 +57,58 @@ pub(crate) enum Command {
     Completions(completions::Options),
 }
 
-/// Those that a program starts and waits for.
-#[derive(Subcommand)]
-pub(crate) enum QuickCommand {
-    Call(call::Options),
-    Mcp(mcp::Options),
-}
-
-impl QuickCommand {
-    /// Their names.
-    pub(crate) const NAMES: [&str; 2] = ["call", "mcp"];
-}
-
-impl From<QuickCommand> for Command {
-    fn from(command: QuickCommand) -> Self {
-        match command {
-            QuickCommand::Call(options) => Self::Call(options),
-            QuickCommand::Mcp(options) => Self::Mcp(options),
-        }
-    }
-}
-
 impl Command {
-    /// Does it.
-    pub(crate) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+    /// Runs the command.
+    pub(crate) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
         match self {
-            Self::Call(options) => options.run(door),
+            Self::Call(options) => options.run(context),
             Self::Answer(options) => {
                 let hint = "`toolyard answer` lists those that wait";
-                options.run(door).map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
+                options
+                    .run(context)
+                    .map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
             }
             Self::Approve(options) => {
                 let hint = "`toolyard approve` lists those that wait, `toolyard approve --all` the others too";
-                options.run(door).map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
+                options
+                    .run(context)
+                    .map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
             }
-            Self::Policy(options) => options.run(door),
-            Self::Chats(options) => options.run(door),
-            Self::Tools(options) => options.run(door),
+            Self::Policy(options) => options.run(context),
+            Self::Chats(options) => options.run(context),
+            Self::Tools(options) => options.run(context),
             Self::History(options) => {
                 let hint = "`toolyard history` lists the steps of all files";
-                options.run(door).map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
+                options
+                    .run(context)
+                    .map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
             }
-            Self::Show(options) => options.run(door),
-            Self::Undo(options) => options.run(door),
-            Self::Trash(options) => options.run(door),
+            Self::Show(options) => options.run(context),
+            Self::Undo(options) => options.run(context),
+            Self::Trash(options) => options.run(context),
             Self::Restore(options) => {
                 let hint = "`toolyard trash` lists what was removed, `toolyard history PATH` the versions of a file";
-                options.run(door).map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
+                options
+                    .run(context)
+                    .map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
             }
-            Self::Verify(options) => options.run(door),
-            Self::Import(options) => options.run(door),
-            Self::Adopt(options) => options.run(door),
-            Self::Doctor(options) => options.run(door),
-            Self::Storage(options) => options.run(door),
-            Self::Keys(options) => options.run(door),
-            Self::Ports(options) => options.run(door),
-            Self::Serve(options) => options.run(door),
-            Self::Mcp(options) => options.run(door),
+            Self::Verify(options) => options.run(context),
+            Self::Import(options) => options.run(context),
+            Self::Adopt(options) => options.run(context),
+            Self::Doctor(options) => options.run(context),
+            Self::Storage(options) => options.run(context),
+            Self::Keys(options) => options.run(context),
+            Self::Ports(options) => options.run(context),
+            Self::Serve(options) => options.run(context),
+            Self::Mcp(options) => options.run(context),
             Self::Completions(options) => Ok(options.run()),
         }
     }
 
-    /// How it tells a failure.
-    pub(crate) fn speech(&self) -> Speech {
+    /// What it prints on standard output when it fails.
+    pub(crate) fn failure_format(&self) -> FailureFormat {
         let json = match self {
-            Self::Call(_) => return Speech::Envelope,
+            Self::Call(_) => return FailureFormat::Envelope,
             Self::Tools(_) | Self::Serve(_) | Self::Mcp(_) | Self::Completions(_) => false,
             Self::Answer(options) => options.json,
             Self::Approve(options) => options.json,
@@ -140,6 +127,6 @@ impl Command {
             Self::Keys(options) => options.json,
             Self::Ports(options) => options.json,
         };
-        if json { Speech::Json } else { Speech::Words }
+        if json { FailureFormat::Json } else { FailureFormat::Nothing }
     }
 }

@@ -7,9 +7,9 @@ use yard_core::FaultCode;
 use yard_dialects::Catalog;
 use yard_gate::{Actor, Explained, Settings, Verdict};
 
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
-use crate::place;
+use crate::location;
 use crate::reply::{Body, Reply};
 use crate::table::Table;
 use crate::terminal::{BOLD, FAINT, Terminal, visible_cell};
@@ -65,57 +65,57 @@ enum Action {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
         let settings = match &self.action {
             Some(Action::Explain { toolset, chat, tool, args }) => {
-                return self.explain(door, toolset, chat.as_deref(), tool, args.as_deref());
+                return self.explain(context, toolset, chat.as_deref(), tool, args.as_deref());
             }
-            None => door.open(Actor::LocalPerson)?.session.settings()?,
-            Some(Action::Preset { preset }) => set(door, json!({"preset": preset}))?,
-            Some(Action::Set { file }) => set(door, parsed(&text_of(file)?)?)?,
+            None => context.open(Actor::LocalPerson)?.session.settings()?,
+            Some(Action::Preset { preset }) => set(context, json!({"preset": preset}))?,
+            Some(Action::Set { file }) => set(context, parsed(&text_of(file)?)?)?,
         };
         Ok(match self.json {
             true => Reply::json(to_json(&settings)),
-            false => Reply::text(to_text(&settings, door.terminal)),
+            false => Reply::text(to_text(&settings, context.terminal)),
         })
     }
 
     fn explain(
         &self,
-        door: &Door,
+        context: &CommandContext,
         toolset: &str,
         chat: Option<&str>,
         tool: &str,
         args: Option<&str>,
     ) -> Result<Reply, Failure> {
         let args = parsed(args.unwrap_or("{}"))?;
-        let seat = door.open(Actor::LocalAgent)?;
+        let local = context.open(Actor::LocalAgent)?;
         let session = match chat {
-            Some(chat) => seat.session.in_chat(super::chats::chat_id(chat)?)?,
-            None => seat.session.clone(),
+            Some(chat) => local.session.in_chat(super::chats::chat_id(chat)?)?,
+            None => local.session.clone(),
         };
         let catalog = Catalog::standard();
-        match catalog.explain(toolset, tool, args, &session, &seat.call()) {
+        match catalog.explain(toolset, tool, args, &session, &local.call()) {
             Ok(notes) if self.json => Ok(Reply::json(notes.iter().map(note_json).collect())),
-            Ok(notes) => Ok(Reply::text(explained(&notes, door.terminal))),
+            Ok(notes) => Ok(Reply::text(explained(&notes, context.terminal))),
             // It would not come to a decision: what the call would answer instead.
             Err(answer) => Ok(Reply { body: Body::Json(answer.body.into_value()), exit: 1 }),
         }
     }
 }
 
-/// The text of a file. A policy that was sent in place of one is told how it is given.
+/// Reads the text of a file. If the argument is a policy in place of a path, the failure says how to pass it.
 fn text_of(file: &Path) -> Result<String, Failure> {
     let hint = "name a file that holds the policy, or `-` to give it on standard input";
-    place::text_of(file).map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
+    location::text_of(file).map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
 }
 
-fn set(door: &Door, wanted: Value) -> Result<Settings, Failure> {
+fn set(context: &CommandContext, wanted: Value) -> Result<Settings, Failure> {
     let Value::Object(wanted) = wanted else {
         return Err(misuse("expected an object with `preset` and `rules`"));
     };
-    let seat = door.open(Actor::LocalPerson)?;
-    Ok(seat.session.change_settings(&seat.call(), &known(wanted))?)
+    let local = context.open(Actor::LocalPerson)?;
+    Ok(local.session.change_settings(&local.call(), &known(wanted))?)
 }
 
 /// What `policy --json` prints can be set again.
@@ -174,7 +174,7 @@ fn to_text(settings: &Settings, terminal: Terminal) -> String {
     text
 }
 
-/// A word or several, in one cell.
+/// One or several values, in one cell.
 fn words(value: &Value) -> String {
     match value {
         Value::Null => "any".to_owned(),

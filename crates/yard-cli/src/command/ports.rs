@@ -1,4 +1,4 @@
-//! `toolyard ports`: opens what programs in agents' terminals listen on to the person's browser.
+//! `toolyard ports`: opens the ports of programs in agents' terminals for the person's browser.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use yard_core::FaultCode;
 use yard_kernel::{Listing, TerminalPort, terminal_ports};
 
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
-use crate::place;
+use crate::location;
 use crate::port_forwards::{Forward, Forwards};
 use crate::reply::Reply;
 use crate::table::Table;
 use crate::terminal::{ADDED, FAINT, REMOVED, Terminal};
 
-/// Between two looks for ports that came or went.
+/// The time between two checks for new and closed ports.
 const LOOK: Duration = Duration::from_millis(300);
 
 /// Open ports that programs in agents' terminals listen on, for your browser
@@ -42,21 +42,21 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
         if self.json {
-            let rows: Vec<Value> = self.found(door)?.ports.iter().map(to_json).collect();
+            let rows: Vec<Value> = self.found(context)?.ports.iter().map(to_json).collect();
             return Ok(Reply::json(json!({"ports": rows})));
         }
         if self.list {
-            return Ok(to_text(&self.found(door)?.ports, door.terminal));
+            return Ok(to_text(&self.found(context)?.ports, context.terminal));
         }
-        self.open_until_stopped(door)
+        self.open_until_stopped(context)
     }
 
     /// The ports that are there now.
-    fn found(&self, door: &Door) -> Result<Listing, Failure> {
+    fn found(&self, context: &CommandContext) -> Result<Listing, Failure> {
         let mut found = Listing::default();
-        for state in states(door)? {
+        for state in states(context)? {
             let Listing { ports, silent } = terminal_ports(&state)?;
             found.ports.extend(ports);
             found.silent.extend(silent);
@@ -65,13 +65,13 @@ impl Options {
         Ok(found)
     }
 
-    /// Opens what there is and what comes, until the process is ended or nobody reads along.
-    fn open_until_stopped(&self, door: &Door) -> Result<Reply, Failure> {
-        let terminal = door.terminal;
-        let mut forwards = Forwards::new(door.world());
+    /// Opens the ports that programs listen on now and later, until the process ends or its output is closed.
+    fn open_until_stopped(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let terminal = context.terminal;
+        let mut forwards = Forwards::new(context.world());
         let mut said = said(&[], &[], terminal);
         loop {
-            let (opened, closed) = forwards.follow(&self.found(door)?);
+            let (opened, closed) = forwards.follow(&self.found(context)?);
             if !opened.is_empty() || !closed.is_empty() {
                 said = self::said(&opened, &closed, terminal);
             }
@@ -86,30 +86,30 @@ impl Options {
     }
 }
 
-/// The folders of the workspaces that the command line names; without, of all.
-fn states(door: &Door) -> Result<Vec<PathBuf>, Failure> {
-    let data = place::existing_data_folder(door.data_dir()).ok_or_else(|| {
+/// The state folders of the workspaces that the command line names, or else of all.
+fn states(context: &CommandContext) -> Result<Vec<PathBuf>, Failure> {
+    let data = location::existing_data_folder(context.data_dir()).ok_or_else(|| {
         Failure::new(FaultCode::NotFound, "there is no data folder yet: no agent worked here")
     })?;
     let roots: Result<Vec<String>, Failure> =
-        door.roots().iter().map(|root| place::spelled_out(root)).collect();
+        context.roots().iter().map(|root| location::spelled_out(root)).collect();
     let roots = roots?;
-    let states = place::state_folders(&data).into_iter();
+    let states = location::state_folders(&data).into_iter();
     let is_named = |name: &String| roots.is_empty() || roots.contains(name);
     Ok(states.filter(|state| is_named(&state.name)).map(|state| state.path).collect())
 }
 
-/// What a person reads when ports were opened or closed; at the start, when none is there yet.
+/// The message about ports that were opened or closed, or at the start that there is none yet.
 fn said(opened: &[Forward], closed: &[Forward], terminal: Terminal) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     for forward in opened {
         let line = match &forward.address {
-            Ok(address) => format!("http://{address}/  {}", told(&forward.port)),
-            Err(error) => format!("{} cannot be opened: {error}", told(&forward.port)),
+            Ok(address) => format!("http://{address}/  {}", program_name(&forward.port)),
+            Err(error) => format!("{} cannot be opened: {error}", program_name(&forward.port)),
         };
         lines.push(terminal.paint(if forward.address.is_ok() { ADDED } else { REMOVED }, &line));
     }
-    let closed = closed.iter().map(|forward| format!("closed: {}", told(&forward.port)));
+    let closed = closed.iter().map(|forward| format!("closed: {}", program_name(&forward.port)));
     lines.extend(closed.map(|line| terminal.paint(REMOVED, &line)));
     if lines.is_empty() {
         let words = "No program in a terminal listens on a port yet. Waiting; Ctrl-C ends this.";
@@ -118,7 +118,7 @@ fn said(opened: &[Forward], closed: &[Forward], terminal: Terminal) -> Option<St
     Some(lines.join("\n") + "\n")
 }
 
-fn told(port: &TerminalPort) -> String {
+fn program_name(port: &TerminalPort) -> String {
     let (name, command) = words_of(port);
     let text = format!("port {} of terminal {name} ({command})", port.port);
     crate::terminal::visible(&text).into_owned()

@@ -5,13 +5,13 @@ use yard_core::op::{Restore, Trash};
 use yard_core::{FaultCode, FileId};
 use yard_gate::Actor;
 
-use crate::door::{Door, Seat};
+use crate::context::{CommandContext, LocalSession};
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::step_name::{begins_with, id_digits};
 use crate::terminal::visible_cell;
 
-/// Removed files among which the beginning of an id is looked up.
+/// How many removed files are searched for an id that begins as given.
 const LOOKED_THROUGH: usize = 10_000;
 
 const EXAMPLES: &str = "\
@@ -36,9 +36,9 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        let seat = door.open(Actor::LocalPerson)?;
-        let restored = seat.perform(self.restore(&seat)?)?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let local = context.open(Actor::LocalPerson)?;
+        let restored = local.perform(self.restore(&local)?)?;
         if self.json {
             return Ok(Reply::json(json!({
                 "file_id": restored.file.to_string(),
@@ -50,7 +50,7 @@ impl Options {
         Ok(Reply::text(format!("restored {} by step {}\n", visible_cell(&path), restored.step)))
     }
 
-    fn restore(&self, seat: &Seat) -> Result<Restore, Failure> {
+    fn restore(&self, local: &LocalSession) -> Result<Restore, Failure> {
         if let Some(version) = &self.version {
             let id = version.parse().map_err(|_| {
                 Failure::new(FaultCode::BadArgument, format!("not the id of a version: {version}"))
@@ -59,20 +59,20 @@ impl Options {
             return Ok(Restore::Version(id));
         }
         let target = self.target.as_deref().unwrap_or_default();
-        match trashed(seat, target)? {
+        match trashed(local, target)? {
             Some(id) => Ok(Restore::Removed(id)),
-            None => Ok(Restore::RemovedAt(seat.path(target)?)),
+            None => Ok(Restore::RemovedAt(local.path(target)?)),
         }
     }
 }
 
 /// The id that `target` is, or is the beginning of; none if it must be a path.
-fn trashed(seat: &Seat, target: &str) -> Result<Option<FileId>, Failure> {
+fn trashed(local: &LocalSession, target: &str) -> Result<Option<FileId>, Failure> {
     if let Ok(id) = target.parse() {
         return Ok(Some(id));
     }
     let Some(digits) = id_digits(target) else { return Ok(None) };
-    let trash = seat.perform(Trash { limit: LOOKED_THROUGH, skip: 0 })?;
+    let trash = local.perform(Trash { limit: LOOKED_THROUGH, skip: 0 })?;
     let mut fitting =
         trash.entries.iter().filter(|entry| begins_with(&entry.file.to_string(), &digits));
     match (fitting.next(), fitting.next()) {

@@ -1,4 +1,4 @@
-//! `toolyard serve`: the HTTP door, with everything that it needs made at the first start.
+//! `toolyard serve`: starts the HTTP server, and makes what it needs at the first start.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -16,12 +16,12 @@ use yard_store::SqliteRegistry;
 
 use crate::boxes;
 use crate::config::{self, Config};
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
+use crate::location::DataFolder;
 use crate::log;
-use crate::place::DataFolder;
 use crate::reply::Reply;
-use crate::rooms::Rooms;
+use crate::server_workspaces::ServerWorkspaces;
 use crate::telemetry::{self, Exporter};
 
 /// Files that an open workspace holds: its databases, its folders and its locks.
@@ -57,7 +57,8 @@ Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLY
                   tavily), search_url, search_key, pip_index and npm_index (addresses that
                   install_package takes packages from)
   [log]           level (info; info,session=debug adds answers), format (text or json)
-  [otel]          endpoint (as http://127.0.0.1:4318), service_name (toolyard)";
+  [otel]          endpoint (as http://127.0.0.1:4318; in builds with the feature telemetry), service_name
+                  (toolyard)";
 
 /// Serve people and agents over HTTP
 #[derive(clap::Args)]
@@ -72,8 +73,8 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        let data = DataFolder::prepare(door.data_dir())?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let data = DataFolder::prepare(context.data_dir())?;
         let file = data.config(self.config.as_deref())?;
         let config = Config::read(file.as_deref(), config::variables())?;
         let exporter = Exporter::start(&config.otel)?;
@@ -84,7 +85,7 @@ impl Options {
                 .hinting("choose another with --listen, as in --listen 127.0.0.1:3001")
         })?;
         let address = listening.address;
-        let (app, level) = app(door, data.clone(), config, address, files)?;
+        let (app, level) = app(context, data.clone(), config, address, files)?;
         welcome(address, &data, level);
         yard_server::serve(listening, app, stop_signal);
         if let Some(exporter) = exporter {
@@ -105,13 +106,13 @@ impl Options {
 }
 
 fn app(
-    door: &Door,
+    context: &CommandContext,
     data: DataFolder,
     config: Config,
     address: SocketAddr,
     files: Option<u64>,
 ) -> Result<(Arc<App>, Level), Failure> {
-    let world = door.world();
+    let world = context.world();
     let web = config.way_out()?;
     let secret = match config.jwt.secret {
         Some(secret) => secret,
@@ -126,17 +127,17 @@ fn app(
         open_registration: config.registration.open.unwrap_or(address.ip().is_loopback()),
     };
     let (registry, sandbox) = std::thread::scope(|scope| {
-        // Making a box takes longer than opening a registry: both at once.
+        // Making a box takes longer than opening a registry, so both are done at once.
         let probing = scope.spawn(|| boxes::probe_served(data.path(), &config.commands));
         (SqliteRegistry::open(data.path()), probing.join())
     });
     let (registry, sandbox) = (registry?, sandbox.unwrap_or_else(|panic| resume_unwind(panic)));
     let level = sandbox.level();
-    let boxes = boxes::Served { sandbox, commands: config.commands };
-    let (folders, room_world) = (config.workspaces.folders, Arc::clone(&world));
-    let rooms = Rooms { data, folders, boxes, web, world: room_world };
+    let boxes = boxes::ServerBoxes { sandbox, commands: config.commands };
+    let (folders, workspaces_world) = (config.workspaces.folders, Arc::clone(&world));
+    let workspaces = ServerWorkspaces { data, folders, boxes, web, world: workspaces_world };
     let house =
-        House::new(Arc::new(registry), Box::new(rooms), world, rules).map_err(|refusal| {
+        House::new(Arc::new(registry), Box::new(workspaces), world, rules).map_err(|refusal| {
             let why = match refusal {
                 Refusal::Fields(fields) => {
                     fields.into_iter().map(|(_, message)| message).collect::<Vec<_>>().join("; ")
@@ -167,14 +168,16 @@ fn most(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-/// The address and the first steps, for who started it by hand.
+/// Prints the address and the first steps, for people who start a server by hand.
 fn welcome(address: SocketAddr, data: &DataFolder, level: Level) {
     let commands = match level {
         Level::Full => "Commands run in boxes (level full)".to_owned(),
         Level::Unconfined => "Commands run UNCONFINED, as configured".to_owned(),
-        level => {
-            format!("No commands run (level {}): `toolyard doctor` says why", level.name())
+        Level::Walls => {
+            "Commands run in place behind Landlock and seccomp (level walls): `toolyard doctor` says why"
+                .to_owned()
         }
+        Level::Refuse => "No commands run (level refuse): `toolyard doctor` says why".to_owned(),
     };
     let json = "-H 'Content-Type: application/json'";
     let text = format!(
@@ -186,19 +189,19 @@ fn welcome(address: SocketAddr, data: &DataFolder, level: Level) {
          All routes: http://{address}/docs\n{commands}\n",
         data.path().display()
     );
-    // Nobody is left to tell if standard error is gone.
+    // If standard error is closed, there is no other place for the text.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Lets this process open as many files as the system allows it; how many that are, where there is a limit.
-/// Half of them are for workspaces, a quarter for connections, and the rest for commands.
+/// Raises the limit of open files to what the system allows. Returns the limit, if there is one: half of it is for
+/// workspaces, a quarter for connections, and the rest for commands.
 fn raise_open_files() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     getrlimit(Resource::Nofile).current
 }
 
-/// Ends when the operator, or the system, says so.
+/// Waits for SIGTERM or Ctrl-C.
 pub(super) async fn stop_signal() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut terminated) = signal(SignalKind::terminate()) else {

@@ -7,7 +7,7 @@ use yard_core::patch::diff_label;
 use yard_core::{ContentHash, WsPath};
 use yard_gate::Actor;
 
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::step_name;
@@ -35,14 +35,14 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        let seat = door.open(Actor::LocalPerson)?;
-        let step = step_name::resolve(&seat, &self.step)?;
-        let shown = seat.perform(Show { step, max_bytes: self.max_bytes })?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let local = context.open(Actor::LocalPerson)?;
+        let step = step_name::resolve(&local, &self.step)?;
+        let shown = local.perform(Show { step, max_bytes: self.max_bytes })?;
         Ok(if self.json {
             Reply::json(to_json(&shown))
         } else {
-            Reply::text(to_text(&shown, door.terminal))
+            Reply::text(to_text(&shown, context.terminal))
         })
     }
 }
@@ -72,7 +72,7 @@ fn change_json(change: &ShownChange) -> Value {
 }
 
 fn to_text(shown: &Shown, terminal: Terminal) -> String {
-    let mut page = Page { text: String::new(), terminal };
+    let mut page = DiffPage { text: String::new(), terminal };
     page.line(ID, &format!("step {}", shown.step.id));
     page.plain(&format!("Author: {}", shown.step.author.word()));
     page.plain(&format!("Date:   {}", local_time(shown.step.at)));
@@ -91,12 +91,12 @@ fn to_text(shown: &Shown, terminal: Terminal) -> String {
 }
 
 /// Lines for a terminal or a pipe.
-struct Page {
+struct DiffPage {
     text: String,
     terminal: Terminal,
 }
 
-impl Page {
+impl DiffPage {
     fn line(&mut self, style: Style, line: &str) {
         self.text.push_str(&self.terminal.paint(style, line));
         self.text.push('\n');
@@ -121,7 +121,7 @@ impl Page {
     fn diff(&mut self, change: &ShownChange, diff: &str) {
         self.line(BOLD, &format!("--- {}", side("a", change.from.as_ref())));
         self.line(BOLD, &format!("+++ {}", side("b", change.to.as_ref())));
-        // The kernel's own two lines of names; ours know which side has no file.
+        // This skips the two lines of names that the kernel writes: the heading knows which side has no file.
         let named = if diff.starts_with("--- ") { 2 } else { 0 };
         for line in diff.lines().skip(named) {
             let shown = self.terminal.show(line).into_owned();

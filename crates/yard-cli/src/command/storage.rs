@@ -5,10 +5,10 @@ use yard_core::FaultCode;
 use yard_disk::Keeping;
 
 use crate::boxes;
-use crate::config::{self, Config};
-use crate::door::Door;
+use crate::config::Config;
+use crate::context::CommandContext;
 use crate::failure::Failure;
-use crate::place::{self, DataFolder};
+use crate::location::{self, DataFolder};
 use crate::reply::Reply;
 use crate::storage::{self, Measured, PARTS};
 use crate::table::Table;
@@ -33,15 +33,15 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        let data = place::existing_data_folder(door.data_dir()).ok_or_else(|| {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let data = location::existing_data_folder(context.data_dir()).ok_or_else(|| {
             Failure::new(
                 FaultCode::NotFound,
                 "there is no data folder yet, so that nothing is kept",
             )
         })?;
-        let file = DataFolder::prepare(door.data_dir())?.config(None)?;
-        let keeping = boxes::keeping(&Config::read(file.as_deref(), config::variables())?.commands);
+        let file = DataFolder::prepare(context.data_dir())?.config(None)?;
+        let keeping = boxes::keeping(&Config::read_for_local_command(file.as_deref())?.commands);
         let mut measured = storage::measure(&data);
         if self.clear {
             let freed: Result<Vec<u64>, Failure> = measured.iter().map(storage::clear).collect();
@@ -54,7 +54,7 @@ impl Options {
         measured.sort_by_key(|one| std::cmp::Reverse(one.bytes.iter().sum::<u64>()));
         Ok(match self.json {
             true => to_json(&measured, &keeping),
-            false => to_text(&measured, &keeping, door.terminal),
+            false => to_text(&measured, &keeping, context.terminal),
         })
     }
 }

@@ -3,7 +3,7 @@
 use yard_core::FaultCode;
 use yard_dialects::{Catalog, Format, docs};
 
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::table::Table;
@@ -27,7 +27,7 @@ pub(crate) struct Options {
     toolset: String,
 }
 
-/// What definitions look like.
+/// The format of the definitions.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Wanted {
     /// With input and output schemas
@@ -49,13 +49,13 @@ enum Wanted {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
         let catalog = Catalog::standard();
         if catalog.list(&self.toolset).next().is_none() {
             return Err(no_toolset(&self.toolset, &catalog));
         }
         let format = match self.format {
-            None => return Ok(Reply::text(self.table(&catalog).render(door.terminal))),
+            None => return Ok(Reply::text(self.table(&catalog).render(context.terminal))),
             Some(Wanted::Markdown) => return Ok(Reply::text(docs::markdown(&catalog))),
             Some(Wanted::Openapi) => return Ok(openapi(&catalog)),
             Some(Wanted::Json) => Format::Json,
@@ -77,7 +77,7 @@ impl Options {
     }
 }
 
-/// In lines, so that the copy in docs/ shows what changed.
+/// The OpenAPI document with indentation, so that a diff of the copy in docs/ is readable.
 fn openapi(catalog: &Catalog) -> Reply {
     Reply::text(format!("{:#}\n", yard_server::http::document(catalog)))
 }

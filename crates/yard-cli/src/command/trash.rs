@@ -5,7 +5,7 @@ use yard_core::FileKind;
 use yard_core::op::{Trash, TrashAnswer};
 use yard_gate::Actor;
 
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::step_name;
@@ -29,13 +29,13 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        let seat = door.open(Actor::LocalPerson)?;
-        let answer = seat.perform(Trash { limit: self.limit, skip: self.skip })?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let local = context.open(Actor::LocalPerson)?;
+        let answer = local.perform(Trash { limit: self.limit, skip: self.skip })?;
         Ok(if self.json {
             Reply::json(to_json(&answer))
         } else {
-            Reply::text(self.to_text(&answer, door.terminal))
+            Reply::text(self.to_text(&answer, context.terminal))
         })
     }
 

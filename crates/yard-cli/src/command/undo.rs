@@ -4,7 +4,7 @@ use serde_json::json;
 use yard_core::op::Undo;
 use yard_gate::Actor;
 
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::reply::Reply;
 use crate::step_name;
@@ -30,10 +30,10 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        let seat = door.open(Actor::LocalPerson)?;
-        let step = step_name::resolve(&seat, &self.step)?;
-        let undone = seat.perform(Undo { step })?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let local = context.open(Actor::LocalPerson)?;
+        let step = step_name::resolve(&local, &self.step)?;
+        let undone = local.perform(Undo { step })?;
         let paths: Vec<String> = undone.paths.iter().map(ToString::to_string).collect();
         let left: Vec<String> = undone.left.iter().map(ToString::to_string).collect();
         if self.json {

@@ -6,13 +6,13 @@ use yard_core::op::{Verified, Verify};
 use yard_gate::Actor;
 use yard_store::{Registry as _, SqliteRegistry};
 
-use crate::door::Door;
+use crate::context::CommandContext;
 use crate::failure::Failure;
-use crate::place;
+use crate::location;
 use crate::reply::{Body, Reply};
 use crate::terminal::{ADDED, FAINT, REMOVED, Terminal, visible_cell};
 
-/// Paths of a kind that people are shown; the JSON has them all.
+/// How many paths of a kind the text shows. The JSON has all of them.
 const SHOWN: usize = 10;
 
 /// Check the audit chain, the history, and the history against the disk
@@ -27,10 +27,10 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self, door: &Door) -> Result<Reply, Failure> {
-        let seat = door.open(Actor::LocalPerson)?;
-        let mut verified = seat.perform_in(&seat.patient_call(), Verify)?;
-        let people_rows = check_people(door, &mut verified.problems)?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
+        let local = context.open(Actor::LocalPerson)?;
+        let mut verified = local.perform_in(&local.call_without_deadline(), Verify)?;
+        let people_rows = check_people(context, &mut verified.problems)?;
         let exit = u8::from(!verified.problems.is_empty());
         let body = if self.json {
             Body::Json(json!({
@@ -45,16 +45,19 @@ impl Options {
                 "problems": verified.problems,
             }))
         } else {
-            Body::Text(to_text(&verified, door.terminal))
+            Body::Text(to_text(&verified, context.terminal))
         };
         Ok(Reply { body, exit })
     }
 }
 
-/// Checks the audit chain of a server's people and keys, where the data folder is one of a server: how many rows it
-/// has.
-fn check_people(door: &Door, problems: &mut Vec<String>) -> Result<Option<u64>, Failure> {
-    let Some(data) = place::data_folder_of_server(door.data_dir()) else { return Ok(None) };
+/// Checks the audit chain of a server's people and keys, if the data folder is one of a server. Returns how many rows
+/// it has.
+fn check_people(
+    context: &CommandContext,
+    problems: &mut Vec<String>,
+) -> Result<Option<u64>, Failure> {
+    let Some(data) = location::data_folder_of_server(context.data_dir()) else { return Ok(None) };
     let (rows, wrong) = SqliteRegistry::open(&data)?.check_audit()?;
     problems.extend(wrong);
     Ok(Some(rows))

@@ -46,6 +46,7 @@ mod spec_examples;
 mod talk;
 mod tenants;
 mod terminals;
+#[cfg(feature = "telemetry")]
 mod traces;
 mod upgraded;
 mod verdicts;

@@ -72,7 +72,7 @@ fn answer_unrouted(app: &App, head: &Parts, problem: Problem) -> Response<Body> 
     let problem = checked.err().unwrap_or(problem);
     let id = request_id(app, &head.headers);
     let method = head.method.as_str();
-    id.in_scope(|| tracing::info!(method, status = problem.status, "no route"));
+    tracing::info!(request_id = id.as_str(), method, status = problem.status, "no route");
     into_response(app, &id, Err(problem), None)
 }
 
@@ -90,7 +90,7 @@ async fn answer(
     let span = request_span(&app, &route, &id, &head.headers);
     let page = route.is_page().then(|| head.uri.path().to_owned());
     let work = run(&app, &route, params, peer, head, body);
-    let result = id.scope(work).instrument(span.clone()).await;
+    let result = work.instrument(span.clone()).await;
     let status = result.as_ref().map_or_else(|problem| problem.status, |(reply, _)| reply.status);
     let took = began.elapsed();
     app.metrics.answered(&route, status, took);
@@ -99,7 +99,7 @@ async fn answer(
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     let method = route.method.as_str();
     // The call of a tool has a line of its own, which says what it did.
-    id.in_scope(|| {
+    span.in_scope(|| {
         if tools::is_call(&route) && result.is_ok() {
             tracing::debug!(method, route = route.path, status, micros, "request");
         } else {
@@ -109,12 +109,12 @@ async fn answer(
     into_response(&app, &id, result, page.as_deref())
 }
 
-/// The span of a request, for traces. It is named after the route, never after an id or a path.
+/// The span of a request. It gives its id to the lines of the log; in traces it is named after the route, never after an id or a path.
 fn request_span(app: &App, route: &Route, id: &RequestId, headers: &HeaderMap) -> Span {
     let span = tracing::error_span!(
         target: LOG_TARGET,
         REQUEST_SPAN,
-        id = id.as_str(),
+        request_id = id.as_str(),
         otel.name = format_args!("{} {}", route.method, route.path),
         otel.kind = "server",
         http.response.status_code = field::Empty,

@@ -1,10 +1,7 @@
-//! Where things live: the root that is worked on, and the folder outside of it that keeps its
-//! history.
+//! The folders that this program uses: the root that is worked on, the folder that keeps its history, and the data
+//! folder that has all histories. History is never inside a root.
 
-#![allow(
-    clippy::disallowed_methods,
-    reason = "the composition root finds and makes the data folder"
-)]
+#![allow(clippy::disallowed_methods, reason = "only the binary finds and makes the data folder")]
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -23,7 +20,7 @@ const NOTE: &str = "root";
 /// Hex digits of the root's hash that name its state folder.
 const STATE_NAME_DIGITS: usize = 32;
 
-/// The text of a file that a person names; `-` is standard input.
+/// Reads the text of a file that a person names. `-` is standard input.
 pub(crate) fn text_of(file: &Path) -> Result<String, Failure> {
     let text = match file == Path::new("-") {
         true => io::read_to_string(io::stdin().lock()),
@@ -34,14 +31,14 @@ pub(crate) fn text_of(file: &Path) -> Result<String, Failure> {
 
 /// One root and the folder that keeps its history.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct WorkspaceLocation {
     /// The root, canonical.
     pub(crate) root: PathBuf,
     /// The folder of its journal.
     pub(crate) state_dir: PathBuf,
 }
 
-impl Place {
+impl WorkspaceLocation {
     /// Finds the root and makes its state folder.
     pub(crate) fn prepare(root: &Path, data_dir: Option<&Path>) -> Result<Self, Failure> {
         let root = canonical_root(root)?;
@@ -55,8 +52,8 @@ impl Place {
     }
 }
 
-impl Place {
-    /// Whether the folder has a history. Nothing is made.
+impl WorkspaceLocation {
+    /// Whether the folder has a history. This makes nothing.
     pub(crate) fn has_history(root: &Path, data_dir: Option<&Path>) -> bool {
         let (Ok(root), Ok(data_dir)) = (canonical_root(root), data_folder(data_dir)) else {
             return false;
@@ -64,7 +61,7 @@ impl Place {
         data_dir.join("workspaces").join(state_name(&root)).join("journal.db").is_file()
     }
 
-    /// As [`Place::prepare`], for a folder that was somewhere else: its history comes along.
+    /// As [`WorkspaceLocation::prepare`], for a folder that was moved: its history gets the name of the new path.
     pub(crate) fn prepare_moved(
         root: &Path,
         from: &Path,
@@ -85,7 +82,7 @@ impl Place {
                 .hinting("without --from, `toolyard adopt` goes on with that one"));
         }
         let cannot = |error| Failure::io("the history cannot be moved", &error);
-        // Whatever else is there was made by opening a folder that has no history.
+        // Anything else there was made by opening a folder without a history.
         match fs::remove_dir_all(&new) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(cannot(error)),
             _ => {}
@@ -94,7 +91,7 @@ impl Place {
         Self::prepare(root, data_dir)
     }
 
-    /// Keeps a journal that cannot be read under another name, so that a new one can begin; that name.
+    /// Renames a journal that cannot be read, so that a new one can begin. Returns its new name.
     pub(crate) fn set_damaged_journal_aside(&self, now: Timestamp) -> Result<String, Failure> {
         let name = format!("journal.db.damaged-{}", now.as_millis());
         for part in ["", "-wal", "-shm"] {
@@ -110,12 +107,12 @@ impl Place {
     }
 }
 
-/// The data folder of a server, and what it keeps there.
+/// The data folder: it has the configuration, the token secret and the histories.
 #[derive(Clone, Debug)]
 pub(crate) struct DataFolder(PathBuf);
 
 impl DataFolder {
-    /// Finds it, and makes it.
+    /// Finds the data folder, and makes it if it does not exist.
     pub(crate) fn prepare(data_dir: Option<&Path>) -> Result<Self, Failure> {
         let folder = data_folder(data_dir)?;
         make_data_folder(&folder)?;
@@ -127,7 +124,7 @@ impl DataFolder {
         &self.0
     }
 
-    /// The configuration, if there is one; the file that the operator named must be there.
+    /// Reads the configuration, if there is one. A file that the operator named must exist.
     pub(crate) fn config(&self, named: Option<&Path>) -> Result<Option<String>, Failure> {
         let file = named.map_or_else(|| self.0.join("toolyard.toml"), Path::to_owned);
         match fs::read_to_string(&file) {
@@ -140,7 +137,7 @@ impl DataFolder {
         }
     }
 
-    /// The secret that tokens are signed with: made once, for nobody else to read.
+    /// The secret that signs tokens. It is made once, and other users cannot read it.
     pub(crate) fn token_secret(&self, new: impl Fn() -> Option<String>) -> Result<String, Failure> {
         use std::io::Write as _;
         use std::os::unix::fs::OpenOptionsExt as _;
@@ -155,7 +152,7 @@ impl DataFolder {
         let secret = new().ok_or_else(|| {
             Failure::new(FaultCode::Unavailable, "this machine has no source of secrets")
         })?;
-        // Whole or not at all, and the first of two servers that start at once wins.
+        // The file is complete when it gets its name. If two servers start at once, the first one names it.
         let draft = self.0.join(format!("jwt.secret.{}", state_name(Path::new(&secret))));
         let written =
             fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft);
@@ -164,7 +161,7 @@ impl DataFolder {
             .map_err(cannot)?;
         let placed = fs::hard_link(&draft, &file);
         let _ = fs::remove_file(&draft);
-        // Tokens that are signed with it outlive a crash, so its name must, too.
+        // Tokens that it signs outlive a crash, so the name of the file must be durable too.
         fs::File::open(&self.0).and_then(|folder| folder.sync_all()).map_err(cannot)?;
         match placed {
             Ok(()) => Ok(secret),
@@ -175,17 +172,17 @@ impl DataFolder {
         }
     }
 
-    /// A server workspace's own folder and the folder of its history, made if need be.
-    pub(crate) fn workspace(&self, id: &str) -> Result<Place, Failure> {
+    /// The folder of a server's workspace and the folder of its history. Both are made if they do not exist.
+    pub(crate) fn workspace(&self, id: &str) -> Result<WorkspaceLocation, Failure> {
         let root = self.0.join("workspaces").join(id);
         let state_dir = self.0.join("journals").join(id);
         make_private(&root)?;
         make_private(&state_dir)?;
-        Ok(Place { root, state_dir })
+        Ok(WorkspaceLocation { root, state_dir })
     }
 }
 
-/// A folder that is there, as a path that means the same everywhere.
+/// The canonical path of an existing folder, as text.
 pub(crate) fn spelled_out(folder: &Path) -> Result<String, Failure> {
     let root = canonical_root(folder)?;
     root.into_os_string().into_string().map_err(|path| {
@@ -194,7 +191,7 @@ pub(crate) fn spelled_out(folder: &Path) -> Result<String, Failure> {
     })
 }
 
-/// The path of a root as it was given, and its real one, if these differ: a link leads there.
+/// The path of a root as it was given and its canonical path, if these differ because of a link.
 pub(crate) fn given_by_link(root: &Path) -> Option<(String, String)> {
     let given = std::path::absolute(root).ok()?.into_os_string().into_string().ok()?;
     let given = given.trim_end_matches('/').to_owned();
@@ -202,18 +199,18 @@ pub(crate) fn given_by_link(root: &Path) -> Option<(String, String)> {
     (given != real && !given.is_empty()).then_some((given, real))
 }
 
-/// A path of the host without its links; as it is, if it is not there.
+/// A path of the host with its links resolved, or unchanged if nothing exists there.
 pub(crate) fn resolved(path: &[u8]) -> Vec<u8> {
     let found = fs::canonicalize(Path::new(OsStr::from_bytes(path)));
     found.map_or_else(|_| path.to_vec(), |path| path.into_os_string().into_vec())
 }
 
-/// The environment.
+/// All variables of the environment.
 pub(crate) fn environment() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os()
 }
 
-/// The folder at `folder`, canonical, if it is at or below one of those that the operator allowed.
+/// The canonical path of `folder`, if it is one of the folders that the operator allowed or lies below one.
 pub(crate) fn allowed_folder(folder: &Path, allowed: &[PathBuf]) -> Option<PathBuf> {
     let canonical = fs::canonicalize(folder).ok().filter(|path| path.is_dir())?;
     let allowed = allowed.iter().filter_map(|allowed| fs::canonicalize(allowed).ok());
@@ -236,7 +233,7 @@ fn canonical_root(root: &Path) -> Result<PathBuf, Failure> {
         .hinting("--root names the folder to work on"))
 }
 
-/// The data folder, if it is there.
+/// The data folder, if it exists.
 pub(crate) fn existing_data_folder(chosen: Option<&Path>) -> Option<PathBuf> {
     data_folder(chosen).ok().filter(|folder| folder.is_dir())
 }
@@ -246,7 +243,7 @@ pub(crate) fn data_folder_of_server(chosen: Option<&Path>) -> Option<PathBuf> {
     existing_data_folder(chosen).filter(|folder| folder.join("people.db").is_file())
 }
 
-/// The other roots that have a history in the data folder, as its notes name them.
+/// The other roots that have a history in the data folder.
 pub(crate) fn other_roots(root: &Path, data_dir: Option<&Path>) -> Vec<PathBuf> {
     let Some(data) = existing_data_folder(data_dir) else { return Vec::new() };
     let Ok(states) = fs::read_dir(data.join("workspaces")) else { return Vec::new() };
@@ -314,7 +311,7 @@ fn folded(mut base: PathBuf, rest: &Path) -> PathBuf {
     base
 }
 
-/// The data folder that was chosen, or the user's own.
+/// The data folder that was chosen, or the default one of the user.
 fn data_folder(chosen: Option<&Path>) -> Result<PathBuf, Failure> {
     match chosen {
         Some(chosen) => absolute(chosen),
@@ -336,8 +333,8 @@ fn default_data_dir(env: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, F
     }
 }
 
-/// History inside the project would be listed, searched and edited by the very tools it protects
-/// from; and so would a project inside the history.
+/// Refuses a data folder inside the root, and a root inside the data folder: the tools would list, search and edit the
+/// history.
 fn refuse_overlap(root: &Path, data_dir: &Path) -> Result<(), Failure> {
     let advice = "choose a data folder outside of the root with --data-dir or TOOLYARD_DATA_DIR";
     if data_dir.starts_with(root) {
@@ -359,7 +356,7 @@ fn state_name(root: &Path) -> String {
     name
 }
 
-/// The history holds every version of every file: nobody else on the machine may read it.
+/// Makes a folder that only its owner can read, because a history has every version of every file.
 fn make_private(folder: &Path) -> Result<(), Failure> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|error| {
@@ -368,8 +365,8 @@ fn make_private(folder: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Makes the data folder, or makes sure that nobody else on the machine can look into the one that is
-/// there. An empty one is closed; in any other somebody may count on its mode.
+/// Makes the data folder, or checks that no other user can read the existing one. The mode of an empty folder is
+/// changed; with any other folder it is an error, because something may depend on its mode.
 fn make_data_folder(folder: &Path) -> Result<(), Failure> {
     make_private(folder)?;
     let cannot = |error| Failure::io("the data folder cannot be used", &error);
@@ -391,7 +388,7 @@ fn make_data_folder(folder: &Path) -> Result<(), Failure> {
         .hinting(format!("close it with `chmod 700 {shown}`, or choose another with --data-dir")))
 }
 
-/// Names the root, for people who look into the data folder and for `doctor`.
+/// Writes the path of the root into its state folder, for people who look there and for `doctor`.
 fn note_root(state_dir: &Path, root: &Path) -> Result<(), Failure> {
     let note = state_dir.join(NOTE);
     let text = [root.as_os_str().as_bytes(), b"\n"].concat();
@@ -401,12 +398,12 @@ fn note_root(state_dir: &Path, root: &Path) -> Result<(), Failure> {
     fs::write(&note, text).map_err(|error| Failure::io("the data folder cannot be used", &error))
 }
 
-/// Whether there is anything at `path` below `root`.
-pub(crate) fn is_there(root: &Path, path: &WsPath) -> bool {
+/// Whether anything exists at `path` below `root`.
+pub(crate) fn exists_below(root: &Path, path: &WsPath) -> bool {
     root.join(OsStr::from_bytes(path.relative())).symlink_metadata().is_ok()
 }
 
-/// The workspace's path of a file that is there, relative to the current folder, if that is in `root`.
+/// The path in the workspace of an existing file that is named relative to the current folder, if that is in `root`.
 pub(crate) fn below_current_folder(root: &Path, relative: &Path) -> Option<WsPath> {
     let folder = std::env::current_dir().ok()?.canonicalize().ok()?;
     let path = folded(folder, relative);

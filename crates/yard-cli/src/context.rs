@@ -1,5 +1,5 @@
-//! The way from a command to a workspace: opens the store and the kernel, seats the caller in a
-//! session, and performs operations through it.
+//! What commands share: the folders that the command line names, and a session in the workspace of one of them.
+//! Commands open the store and the kernel here, and perform their operations through a session of the gate.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,29 +16,29 @@ use yard_kernel::{Adopted, Boxed, Opening, adopt};
 use yard_store::{SqliteStore, StoreError};
 
 use crate::boxes;
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::failure::Failure;
-use crate::place::{self, DataFolder, Place};
+use crate::location::{self, DataFolder, WorkspaceLocation};
+use crate::system_world::SystemWorld;
 use crate::terminal::Terminal;
-use crate::world::Machine;
 
 /// The toolset that audit rows name for the command line's own operations.
 const TOOLSET: &str = "cli";
 
-/// What a command is handed.
+/// The folders, the terminal and the system that a command runs with.
 #[derive(Clone)]
-pub(crate) struct Door {
+pub(crate) struct CommandContext {
     roots: Vec<PathBuf>,
     data_dir: Option<PathBuf>,
     world: Arc<dyn World>,
-    /// What standard output is.
+    /// Whether standard output is a terminal, and whether it shows colours.
     pub(crate) terminal: Terminal,
 }
 
-impl Door {
-    /// A door to the workspaces at `roots`; nothing is opened yet.
+impl CommandContext {
+    /// The context of a command on the workspaces at `roots`. It opens nothing.
     pub(crate) fn new(roots: Vec<PathBuf>, data_dir: Option<PathBuf>, terminal: Terminal) -> Self {
-        Self { roots, data_dir, world: Arc::new(Machine::new()), terminal }
+        Self { roots, data_dir, world: Arc::new(SystemWorld::new()), terminal }
     }
 
     /// The folders that the command line names.
@@ -46,7 +46,7 @@ impl Door {
         &self.roots
     }
 
-    /// The one folder to work on: what is named, or the current one.
+    /// The one folder to work on: the one that the command line names, or the current one.
     fn root(&self) -> Result<&Path, Failure> {
         match self.roots.as_slice() {
             [] => Ok(Path::new(".")),
@@ -63,40 +63,40 @@ impl Door {
         self.data_dir.as_deref()
     }
 
-    /// Clock, dice and boot.
+    /// The clock, the random numbers and the boot id of this system.
     pub(crate) fn world(&self) -> Arc<dyn World> {
         Arc::clone(&self.world)
     }
 
-    /// Opens the workspace for `actor`. Recovery, if a crash left work, happens here.
-    pub(crate) fn open(&self, actor: Actor) -> Result<Seat, Failure> {
-        let links = place::given_by_link(self.root()?).into_iter().collect();
+    /// Opens the workspace for `actor`. This also recovers what a crash interrupted.
+    pub(crate) fn open(&self, actor: Actor) -> Result<LocalSession, Failure> {
+        let links = location::given_by_link(self.root()?).into_iter().collect();
         let (open, root) = self.workspace(self.root()?)?;
         let session = Session::new(open, actor, Policy::Open).given_as(links);
-        Ok(Seat { session, root, world: Arc::clone(&self.world) })
+        Ok(LocalSession { session, root, world: Arc::clone(&self.world) })
     }
 
     /// Opens the workspace for `actor` if it has a history.
-    pub(crate) fn open_existing(&self, actor: Actor) -> Result<Option<Seat>, Failure> {
+    pub(crate) fn open_existing(&self, actor: Actor) -> Result<Option<LocalSession>, Failure> {
         let root = self.root()?;
-        match Place::has_history(root, self.data_dir.as_deref()) {
+        match WorkspaceLocation::has_history(root, self.data_dir.as_deref()) {
             true => self.open(actor).map(Some),
             false => Ok(None),
         }
     }
 
-    /// Opens the workspace at `root`; with the canonical path of that.
+    /// Opens the workspace at `root`. Returns it with the canonical path of `root`.
     pub(crate) fn workspace(&self, root: &Path) -> Result<(Arc<OpenWorkspace>, PathBuf), Failure> {
-        let place = Place::prepare(root, self.data_dir.as_deref())?;
+        let location = WorkspaceLocation::prepare(root, self.data_dir.as_deref())?;
         let file = DataFolder::prepare(self.data_dir.as_deref())?.config(None)?;
-        let config = Config::read(file.as_deref(), config::variables())?;
-        let boxed = boxes::local(&place.state_dir, &config.commands);
-        let open = open_workspace(&place, boxed, config.way_out()?, Arc::clone(&self.world))?;
-        Ok((open, place.root))
+        let config = Config::read_for_local_command(file.as_deref())?;
+        let boxed = boxes::local(&location.state_dir, &config.commands);
+        let open = open_workspace(&location, boxed, config.way_out()?, Arc::clone(&self.world))?;
+        Ok((open, location.root))
     }
 }
 
-/// What came of adopting a folder.
+/// The result of adopting a folder.
 pub(crate) struct AdoptedFolder {
     /// What the kernel found.
     pub(crate) adopted: Adopted,
@@ -104,37 +104,37 @@ pub(crate) struct AdoptedFolder {
     pub(crate) damaged: Option<String>,
 }
 
-impl Door {
-    /// Goes on with the folder as it is, with the history of where it was before if that is named.
+impl CommandContext {
+    /// Accepts the folder as it is now. With `from`, it takes over the history of the folder that was at that path.
     pub(crate) fn adopt(&self, from: Option<&Path>) -> Result<AdoptedFolder, Failure> {
         let data_dir = self.data_dir.as_deref();
-        let place = match from {
-            Some(from) => Place::prepare_moved(self.root()?, from, data_dir)?,
-            None => Place::prepare(self.root()?, data_dir)?,
+        let location = match from {
+            Some(from) => WorkspaceLocation::prepare_moved(self.root()?, from, data_dir)?,
+            None => WorkspaceLocation::prepare(self.root()?, data_dir)?,
         };
-        let checked = SqliteStore::open(&place.state_dir)
+        let checked = SqliteStore::open(&location.state_dir)
             .and_then(|store| store.check_database().map(|()| store));
         let (store, damaged) = match checked {
             Err(StoreError::Corrupt(_)) => {
-                let name = place.set_damaged_journal_aside(self.world.now())?;
-                (SqliteStore::open(&place.state_dir)?, Some(name))
+                let name = location.set_damaged_journal_aside(self.world.now())?;
+                (SqliteStore::open(&location.state_dir)?, Some(name))
             }
             opened => (opened?, None),
         };
-        let opening = opening(&place, Arc::new(store), None, self.world());
+        let opening = opening(&location, Arc::new(store), None, self.world());
         Ok(AdoptedFolder { adopted: adopt(&opening)?, damaged })
     }
 }
 
 fn opening(
-    place: &Place,
+    location: &WorkspaceLocation,
     store: Arc<SqliteStore>,
     boxed: Option<Boxed>,
     world: Arc<dyn World>,
 ) -> Opening {
     Opening {
-        root: place.root.clone(),
-        state_dir: place.state_dir.clone(),
+        root: location.root.clone(),
+        state_dir: location.state_dir.clone(),
         store: Arc::clone(&store) as _,
         limits: limits(boxed.as_ref()),
         world,
@@ -152,51 +152,50 @@ fn limits(boxed: Option<&Boxed>) -> Limits {
     Limits { run_millis: longest.unwrap_or(usual.run_millis), ..usual }
 }
 
-/// Opens the workspace at a place with everything that a session of it needs, for every door of this
-/// program.
+/// Opens the workspace at a location, with everything that a session in it needs. Commands, MCP and the server use it.
 pub(crate) fn open_workspace(
-    place: &Place,
+    location: &WorkspaceLocation,
     boxed: Boxed,
     web: Web,
     world: Arc<dyn World>,
 ) -> Result<Arc<OpenWorkspace>, Failure> {
-    let store = Arc::new(SqliteStore::open(&place.state_dir)?);
-    let workspace = Workspace::open(opening(place, Arc::clone(&store), Some(boxed), world))?;
+    let store = Arc::new(SqliteStore::open(&location.state_dir)?);
+    let workspace = Workspace::open(opening(location, Arc::clone(&store), Some(boxed), world))?;
     Ok(OpenWorkspace::with_web(Arc::new(workspace), store, web))
 }
 
-/// One caller in one workspace.
-pub(crate) struct Seat {
-    /// The way in.
+/// A session of one caller in one local workspace.
+pub(crate) struct LocalSession {
+    /// The session of the gate, which judges every operation.
     pub(crate) session: Session,
     root: PathBuf,
     world: Arc<dyn World>,
 }
 
-impl Seat {
-    /// The surroundings of a call that answers soon or not at all.
+impl LocalSession {
+    /// A call with the usual deadline.
     pub(crate) fn call(&self) -> Call {
-        self.patient_call().within_millis(self.session.limits().call_millis)
+        self.call_without_deadline().within_millis(self.session.limits().call_millis)
     }
 
-    /// The surroundings of a call of a tool.
+    /// A call of a tool, with the deadline of that tool.
     pub(crate) fn call_of(&self, tool: Option<&AnyTool>) -> Call {
         let limits = self.session.limits();
         let millis = tool.map_or(limits.call_millis, |tool| tool.millis(limits));
-        self.patient_call().within_millis(millis)
+        self.call_without_deadline().within_millis(millis)
     }
 
-    /// The surroundings of a call that may take as long as it needs.
-    pub(crate) fn patient_call(&self) -> Call {
+    /// A call without a deadline.
+    pub(crate) fn call_without_deadline(&self) -> Call {
         Call::new(Arc::clone(&self.world))
     }
 
-    /// Performs one operation.
+    /// Performs one operation with the usual deadline.
     pub(crate) fn perform<O: Execute>(&self, op: O) -> Result<O::Answer, Failure> {
         self.perform_in(&self.call(), op)
     }
 
-    /// Performs one operation in these surroundings.
+    /// Performs one operation as part of `call`.
     pub(crate) fn perform_in<O: Execute>(&self, call: &Call, op: O) -> Result<O::Answer, Failure> {
         let origin = Origin { toolset: TOOLSET, tool: <O as Operation>::VERB, asks: Asks::Never };
         match self.session.perform(origin, call, op)? {
@@ -208,20 +207,19 @@ impl Seat {
         }
     }
 
-    /// Reads a path as a person types it: a path of the workspace with or without its leading slash,
-    /// a path of the host below the root, or one relative to the current folder when only that is
-    /// there.
+    /// Resolves a path as a person types it: a path of the workspace with or without its leading slash, a path of the
+    /// host below the root, or a path relative to the current folder if only that one exists.
     pub(crate) fn path(&self, text: &str) -> Result<WsPath, Failure> {
         let text = &*self.session.with_real_root(text);
         let exact = WsPath::under_shown(text, self.session.host_root());
-        if let Some(path) = exact.ok().filter(|path| place::is_there(&self.root, path)) {
+        if let Some(path) = exact.ok().filter(|path| location::exists_below(&self.root, path)) {
             return Ok(path);
         }
         let path = WsPath::parse_under(text, self.session.host_root())
             .map_err(|error| Failure::new(FaultCode::BadPath, format!("{text}: {error}")))?;
-        if text.starts_with('/') || place::is_there(&self.root, &path) {
+        if text.starts_with('/') || location::exists_below(&self.root, &path) {
             return Ok(path);
         }
-        Ok(place::below_current_folder(&self.root, Path::new(text)).unwrap_or(path))
+        Ok(location::below_current_folder(&self.root, Path::new(text)).unwrap_or(path))
     }
 }

@@ -1,5 +1,5 @@
-//! How a server's workspaces are opened: each has a folder of its own below the data folder, or one of
-//! the host that the operator allowed. Their histories are kept apart from both.
+//! Opens the workspaces of a server. Each has a folder below the data folder, or a folder of the host that the operator
+//! allowed. Their histories lie in other folders.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,35 +9,38 @@ use yard_gate::admin::Opener;
 use yard_gate::registry::WorkspaceRow;
 use yard_gate::{OpenWorkspace, Web};
 
-use crate::boxes::Served;
-use crate::door::open_workspace;
+use crate::boxes::ServerBoxes;
+use crate::context::open_workspace;
 use crate::failure::Failure;
+use crate::location::{DataFolder, WorkspaceLocation, allowed_folder};
 use crate::overlap::overlap;
-use crate::place::{DataFolder, Place, allowed_folder};
 
 /// Opens a server's workspaces.
-pub(crate) struct Rooms {
+pub(crate) struct ServerWorkspaces {
     pub(crate) data: DataFolder,
     pub(crate) folders: Vec<PathBuf>,
-    pub(crate) boxes: Served,
+    pub(crate) boxes: ServerBoxes,
     pub(crate) web: Web,
     pub(crate) world: Arc<dyn World>,
 }
 
-impl Rooms {
-    fn place(&self, workspace: &WorkspaceRow) -> std::result::Result<Place, Failure> {
+impl ServerWorkspaces {
+    fn location(
+        &self,
+        workspace: &WorkspaceRow,
+    ) -> std::result::Result<WorkspaceLocation, Failure> {
         match &workspace.folder {
             None => self.data.workspace(&workspace.id.to_string()),
             // The same history as `toolyard` has on this machine for that folder.
-            Some(folder) => Place::prepare(Path::new(folder), Some(self.data.path())),
+            Some(folder) => WorkspaceLocation::prepare(Path::new(folder), Some(self.data.path())),
         }
     }
 }
 
-impl Opener for Rooms {
+impl Opener for ServerWorkspaces {
     fn admit_folder(&self, folder: &str) -> Result<String> {
         let denied = || {
-            // What is there, or not, is nothing that a stranger learns from us (R13).
+            // The answer must not tell a stranger which folders of the host exist (R13).
             Fault::new(
                 FaultCode::Denied,
                 "the operator of this server does not allow workspaces in this folder \
@@ -57,21 +60,21 @@ impl Opener for Rooms {
 
     fn open(&self, workspace: &WorkspaceRow) -> Result<Arc<OpenWorkspace>> {
         if let Some(folder) = &workspace.folder {
-            // The operator may have changed his mind since. And what was a folder may lead elsewhere now.
+            // The configuration may have changed since, and the folder may be a link to another one now.
             if self.admit_folder(folder)? != *folder {
                 let message = "the folder of this workspace was replaced by a link to another one";
                 return Err(Fault::new(FaultCode::Denied, message));
             }
         }
-        let place = self.place(workspace);
-        let open = |place| {
+        let location = self.location(workspace);
+        let open = |location| {
             let boxed = self.boxes.for_workspace().map_err(|error| {
                 Failure::io("the memory of this workspace's commands cannot be bounded", &error)
             })?;
-            open_workspace(&place, boxed, self.web.clone(), Arc::clone(&self.world))
+            open_workspace(&location, boxed, self.web.clone(), Arc::clone(&self.world))
         };
-        let open = place.and_then(open);
-        // What is wrong may name paths of the host: that is for the log, not for the caller (R13).
+        let open = location.and_then(open);
+        // A message may name paths of the host, which the log may show and an answer may not (R13).
         open.map_err(|failure| Fault::new(FaultCode::Io, failure.message()))
     }
 }

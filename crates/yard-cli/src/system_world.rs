@@ -1,7 +1,10 @@
-//! The real world: the system's clock, its randomness and the boot that it is in. The only
-//! implementation of [`World`] outside of tests.
+//! The clock, the random numbers and the boot id of this system. It is the only implementation of [`World`] outside of
+//! tests.
 
-#![allow(clippy::disallowed_methods, reason = "the composition root reads clock, dice and machine")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "only the binary reads the clock, random numbers and the boot id"
+)]
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};
@@ -9,32 +12,28 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use yard_core::{Timestamp, World};
 
-/// How many random numbers are drawn at a time.
-const DRAWN_AT_ONCE: usize = 32;
+/// How many random numbers one call of the system reads.
+const READ_AT_ONCE: usize = 32;
 
-/// Clock, dice and boot of this machine.
-pub(crate) struct Machine {
+/// The clock, the random numbers and the boot id of this system.
+pub(crate) struct SystemWorld {
     boot_id: u128,
     began: Instant,
-    drawn: Mutex<Vec<u128>>,
+    random: Mutex<Vec<u128>>,
 }
 
-impl Machine {
-    /// This machine, now.
+impl SystemWorld {
+    /// Reads the boot id and starts the clock of `elapsed`.
     pub(crate) fn new() -> Self {
         let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        // A boot that nobody knows counts as another one, for every process anew.
-        let boot_id = parse_boot_id(&text).unwrap_or_else(|| draw().pop().unwrap_or_default());
-        Self { boot_id, began: Instant::now(), drawn: Mutex::default() }
+        // An unknown boot id must differ from the one of every other process.
+        let boot_id =
+            parse_boot_id(&text).unwrap_or_else(|| read_random().pop().unwrap_or_default());
+        Self { boot_id, began: Instant::now(), random: Mutex::default() }
     }
 }
 
-/// The time that stands before a line of the log. Whoever decides something asks a [`World`].
-pub(crate) fn since_1970() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
-}
-
-impl World for Machine {
+impl World for SystemWorld {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(match SystemTime::now().duration_since(UNIX_EPOCH) {
             Ok(since) => millis(since),
@@ -43,11 +42,11 @@ impl World for Machine {
     }
 
     fn random(&self) -> u128 {
-        let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
-        if drawn.is_empty() {
-            *drawn = draw();
+        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+        if random.is_empty() {
+            *random = read_random();
         }
-        drawn.pop().unwrap_or_default()
+        random.pop().unwrap_or_default()
     }
 
     fn secret(&self) -> Option<[u8; 32]> {
@@ -64,18 +63,17 @@ impl World for Machine {
     }
 }
 
-/// As `Duration::as_millis`, without its 128 bits: every call asks for the time several times.
+/// The same as `Duration::as_millis`, in 64 bits.
 fn millis(duration: Duration) -> i64 {
     let seconds = i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
     seconds.saturating_mul(1_000).saturating_add(i64::from(duration.subsec_millis()))
 }
 
-/// Random numbers for the next ids: asking the system costs as much for many as for one.
-fn draw() -> Vec<u128> {
-    let mut bytes = [0; 16 * DRAWN_AT_ONCE];
+/// Random numbers for the next ids. One call of the system costs as much for many as for one.
+fn read_random() -> Vec<u128> {
+    let mut bytes = [0; 16 * READ_AT_ONCE];
     if getrandom::fill(&mut bytes).is_err() {
-        // Ids must differ, not be secret: the hash maps' own seeds do where the system has no better
-        // source.
+        // Ids must differ and need not be secret, so the seeds of hash maps are good enough here.
         return vec![u128::from(seed()) << 64 | u128::from(seed())];
     }
     bytes.as_chunks::<16>().0.iter().map(|one| u128::from_le_bytes(*one)).collect()
@@ -85,7 +83,7 @@ fn seed() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// The kernel writes a UUID.
+/// Parses the UUID that the operating system writes.
 fn parse_boot_id(text: &str) -> Option<u128> {
     let digits: String = text.trim().chars().filter(|character| *character != '-').collect();
     u128::from_str_radix(&digits, 16).ok()
@@ -111,8 +109,8 @@ mod tests {
     }
 
     #[test]
-    fn draws_differ_and_the_clock_runs() {
-        let machine = Machine::new();
+    fn random_numbers_differ_and_the_clock_runs() {
+        let machine = SystemWorld::new();
         assert_ne!(machine.random(), machine.random());
         assert_ne!(seed(), seed());
         assert!(machine.now().as_millis() > 1_700_000_000_000);

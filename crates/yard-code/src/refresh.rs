@@ -66,7 +66,7 @@ impl Refresh<'_> {
         }
     }
 
-    /// Whether files of this folder found no room, and others hold it.
+    /// Whether files of this folder do not fit into the index because files of other folders fill it.
     fn is_crowded_out(&self, code: &CodeIndex) -> bool {
         let index = code.read();
         let mut beyond = false;
@@ -195,7 +195,7 @@ fn take_in(index: &mut Index, look: Look) {
     }
 }
 
-/// What was read is kept: a search that ran out of time says how it goes on.
+/// What was read stays in the index: the fault of a search that ran out of time says how to go on.
 fn unfinished(fault: Fault, done: usize, total: usize) -> Fault {
     if fault.code() != FaultCode::Timeout {
         return fault;

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt as _;
 
-use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 use yard_core::hash::ContentHasher;
 use yard_core::{Call, ContentHash, Fault, Result, WsPath};
@@ -14,23 +13,10 @@ use crate::faults::read_fault;
 /// Bytes that a stream moves at once.
 const PIECE: usize = 128 * 1024;
 
-/// Reads a whole file of about `size` bytes. `Read::read_to_end` would ask for the size again.
+/// Reads a whole file of about `size` bytes.
 pub fn read_all(file: &mut File, size: u64, path: &WsPath) -> Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-    loop {
-        match rustix::io::read(&*file, spare_capacity(&mut bytes)) {
-            Ok(0) => break,
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(errno) => return Err(read_fault(errno, path)),
-        }
-        // There was room for one byte more, and it did not come.
-        if bytes.len() as u64 == size {
-            break;
-        }
-        if bytes.len() == bytes.capacity() {
-            bytes.reserve(bytes.len());
-        }
-    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    file.read_to_end(&mut bytes).map_err(|error| io_fault(&error, path))?;
     Ok(bytes)
 }
 

@@ -4,7 +4,7 @@
 //! Where there are walls and no layers a command runs in place: what it changes is changed, and is
 //! recorded by `op/import.rs` when it is over.
 //!
-//! A run is a folder (`disk/layer.rs`). One that a crash leaves without a mark that somebody waits for it
+//! A run is a folder (`layer.rs` of `yard-disk`). One that a crash leaves without a mark that somebody waits for it
 //! was interrupted: the next opening removes it, and the audit chain says so.
 
 use std::io;

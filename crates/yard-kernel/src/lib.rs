@@ -1,9 +1,9 @@
-//! The only code that changes the world.
+//! Plans, records, projects and recovers: the only code that changes the world.
 //!
 //! Every operation has one file in `op/` with its `plan`: what it would do, with before- and
 //! after-images, changing nothing. [`Workspace::commit`] checks that the before-images still hold and
-//! makes it so. `disk` is the only module that opens files. Nothing here knows who is calling, which
-//! policy holds or what a dialect calls things.
+//! makes it so. Files are opened by `yard-disk`, processes started by `yard-sandbox`, and hosts dialled by
+//! `yard-net`. Nothing here knows who is calling, which policy holds or what a dialect calls things.
 
 mod applied;
 mod belonging;
@@ -37,6 +37,7 @@ mod recovery;
 mod refs;
 mod run_files;
 mod shown;
+mod signatures;
 mod signed;
 mod site;
 mod spilled;

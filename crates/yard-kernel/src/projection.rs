@@ -124,7 +124,7 @@ pub(crate) fn project(
     }
     for (file, content, stat) in &draft.seen {
         workspace.seen_as(*file, *content, stat, call);
-        workspace.has_recorded(*file, *content, stat.signature);
+        workspace.signatures.note_recorded(*file, *content, stat.signature);
     }
     for (hash, bytes) in std::mem::take(&mut draft.written) {
         workspace.recent.keep(hash, bytes);

@@ -1,6 +1,6 @@
 //! Where agents find the whole of what commands said: `/.toolyard-output/<run>.stdout` and `.stderr`,
 //! for a stream that is longer than what its answer shows. The files lie in the data folder
-//! (`disk/spill.rs`); here is what they are called, who may do what to them, and how they are shown.
+//! (`spill.rs` of `yard-disk`); here is what they are called, who may do what to them, and how they are shown.
 //!
 //! The name is reserved, whether anything is kept or not: no operation changes anything there, and a real
 //! file or folder of that name in the workspace is shadowed. Nobody comes across them: the folder is in no

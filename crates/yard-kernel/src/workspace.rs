@@ -1,16 +1,13 @@
 //! One workspace: a directory, its store, and the one way in which a change lands on both.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use yard_code::CodeIndex;
-use yard_core::{
-    Call, ContentHash, Fault, FaultCode, FileId, FileKind, Limits, ProcessId, Result, WsPath,
-};
+use yard_core::{Call, Fault, FaultCode, FileKind, Limits, ProcessId, Result, WsPath};
 use yard_disk::{Caches, Disk, Homes, Locks, Processes, Runs, Sockets, Spills, Spot, Stage};
 use yard_sandbox::Limits as CommandLimits;
-use yard_store::{AuditEntry, Remembered, Signature, Store};
+use yard_store::{AuditEntry, Store};
 
 use crate::belonging::check_root;
 use crate::boxed::Boxed;
@@ -20,15 +17,10 @@ use crate::opening::Opening;
 use crate::others_seen::OthersSeen;
 use crate::pointers::Pointers;
 use crate::recent::{InParts, Recent};
+use crate::signatures::Signatures;
 use crate::store_fault::store_fault;
 use crate::upload::{Upload, Uploads};
 use crate::virtual_files::VirtualFiles;
-
-/// How many signatures are remembered in memory before they are handed to the store.
-const REMEMBERED: usize = 4_096;
-
-/// How many signatures of what was just recorded are remembered.
-const RECORDED: usize = 65_536;
 
 /// One workspace.
 pub struct Workspace {
@@ -54,9 +46,7 @@ pub struct Workspace {
     pub(crate) virtual_files: Option<Arc<dyn VirtualFiles>>,
     store: Arc<dyn Store>,
     limits: Limits,
-    seen: Mutex<HashMap<FileId, Remembered>>,
-    /// What this process recorded of what commands changed in place, too young to be remembered for good.
-    recorded: Mutex<HashMap<FileId, (ContentHash, Signature)>>,
+    pub(crate) signatures: Signatures,
 }
 
 impl Workspace {
@@ -90,10 +80,9 @@ impl Workspace {
             spills: Spills::open(&opening.state_dir, opening.resolution)?,
             boxed: opening.boxed,
             virtual_files: opening.virtual_files,
+            signatures: Signatures::new(Arc::clone(&opening.store)),
             store: opening.store,
             limits: opening.limits,
-            seen: Mutex::default(),
-            recorded: Mutex::default(),
         })
     }
 
@@ -173,57 +162,6 @@ impl Workspace {
 
     pub(crate) fn store(&self) -> &dyn Store {
         self.store.as_ref()
-    }
-
-    /// Remembers under which signature a content was seen, so that it need not be read again.
-    pub(crate) fn remember(&self, seen: Remembered) {
-        let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(seen.file, seen);
-        if all.len() >= REMEMBERED {
-            // A hint: if it cannot be stored, the next look reads the file again.
-            let _ = self.store.remember(&all.drain().map(|(_, seen)| seen).collect::<Vec<_>>());
-        }
-    }
-
-    /// Notes under which signature a content was just recorded. Nothing of it survives this process: a file
-    /// that changes again within the same tick of the clock is found by the next one that looks.
-    pub(crate) fn has_recorded(&self, file: FileId, content: ContentHash, signature: Signature) {
-        let mut all = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= RECORDED {
-            all.clear();
-        }
-        all.insert(file, (content, signature));
-    }
-
-    /// Whether this process recorded a content of a file under a signature.
-    pub(crate) fn did_record(
-        &self,
-        file: FileId,
-        content: ContentHash,
-        signature: Signature,
-    ) -> bool {
-        let all = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(&file) == Some(&(content, signature))
-    }
-
-    /// Whether a content of a file was seen under a signature, and is not with the store yet.
-    pub(crate) fn remembers(
-        &self,
-        file: FileId,
-        content: ContentHash,
-        signature: Signature,
-    ) -> bool {
-        let all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(&file).is_some_and(|seen| (seen.content, seen.signature) == (content, signature))
-    }
-}
-
-impl Drop for Workspace {
-    fn drop(&mut self) {
-        let seen = std::mem::take(self.seen.get_mut().unwrap_or_else(PoisonError::into_inner));
-        if !seen.is_empty() {
-            let _ = self.store.remember(&seen.into_values().collect::<Vec<_>>());
-        }
     }
 }
 

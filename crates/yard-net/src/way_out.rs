@@ -40,7 +40,8 @@ impl WayOut {
     /// Where the box is to take questions for names ([`WayOut::add_questions`]): they are answered where there
     /// is a proxy to reach the names by.
     pub fn questions_at(&self) -> Option<SocketAddrV4> {
-        let has_proxy = self.expected.iter().any(|to| matches!(to, Destination::AsAsked));
+        let mut destinations = self.listeners.iter().map(|(_, to)| to).chain(&self.expected);
+        let has_proxy = destinations.any(|to| matches!(to, Destination::AsAsked));
         has_proxy.then_some(SocketAddrV4::new(Ipv4Addr::LOCALHOST, NAMES_PORT))
     }
 

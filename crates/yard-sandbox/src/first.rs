@@ -18,10 +18,9 @@ use rustix::fs::MemfdFlags;
 use rustix::process::{DumpableBehavior, Signal, WaitOptions};
 
 use super::filter::Around;
-use super::inner::START;
 use super::mounts::Trees;
 use super::report::{At as _, Report, Step, Trouble};
-use super::task::{Task, WORKSPACE};
+use super::task::{START, Task, WORKSPACE};
 use super::{Exit, capacity, filter, landlocked, mounts, syscall};
 
 /// Runs the command in the namespaces that the parent made.

@@ -21,17 +21,8 @@ use rustix::thread::UnshareFlags;
 use super::mounts::Trees;
 use super::network::{SOCKET_V4, SOCKET_V6};
 use super::report::{At as _, Report, Step, Trouble};
-use super::task::Task;
+use super::task::{HOLD, KILL, START, TERMINATE, Task};
 use super::{ServedSocket, capacity, first, group, handles, loopback, syscall, usage};
-
-/// The server's word: the command may start.
-pub(super) const START: u8 = b'S';
-/// The server's word: ask every process to end.
-pub(super) const TERMINATE: u8 = b'T';
-/// The server's word: end every process.
-pub(super) const KILL: u8 = b'K';
-/// The server's order to be an idle owner of a user namespace (see `probe`).
-pub(super) const HOLD: &str = "hold-owners";
 
 /// The user that a box of root's sees itself as.
 const SHOWN_USER: u32 = 1000;

@@ -6,10 +6,10 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use super::mounts::{NO_DEVICES, READ_ONLY, overlay_of, own_folder};
 use super::order::{CACHES, CacheLayer};
 use super::places::{self, put};
 use super::task::Task;
+use super::trees::{NO_DEVICES, READ_ONLY, overlay_of, own_folder};
 
 /// Folders of the host that a box has for longer than it lives.
 pub(super) struct LastingTrees {

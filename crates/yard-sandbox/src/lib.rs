@@ -11,6 +11,7 @@ mod filter;
 mod findings;
 mod first;
 mod group;
+mod group_folders;
 mod handles;
 mod inner;
 mod landlocked;
@@ -28,9 +29,11 @@ mod process;
 mod pty;
 mod report;
 mod run;
+mod sandbox;
 mod syscall;
 mod system;
 mod task;
+mod trees;
 mod usage;
 mod waiting;
 mod watched;
@@ -39,13 +42,15 @@ pub use handles::{receive as receive_file, send as send_file};
 pub use inner::inner;
 pub use network::BoxNetwork;
 pub use order::{
-    CACHES, Cache, CacheLayer, Ended, Exit, Finding, Hear, LONGEST_LINE, Lasting, Layer, Level,
-    Limits, Mask, MaskKind, Order, Programs, ServedSocket, SharedMemory, Size, Stopped, Waiting,
-    Walls, Wish, default_environment,
+    CACHES, Cache, CacheLayer, Ended, Exit, Finding, Hear, Lasting, Layer, Level, Limits, Mask,
+    MaskKind, Order, Programs, ServedSocket, SharedMemory, Stopped, Walls, Wish,
+    default_environment,
 };
 pub use patience::Patience;
-pub use pty::Pty;
-pub use run::{Sandbox, empty_scratch};
+pub use pty::{LONGEST_LINE, Pty, Size};
+pub use run::empty_scratch;
+pub use sandbox::Sandbox;
+pub use waiting::Waiting;
 
 /// The word after the program's name that makes it the helper.
 pub const HELPER: &str = "box-inner";

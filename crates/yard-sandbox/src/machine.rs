@@ -33,7 +33,7 @@ fn total(text: &str) -> Option<u64> {
 }
 
 fn of_group() -> Option<u64> {
-    least_limit(&super::group::memory_home()?)
+    least_limit(&super::group_folders::memory_home()?)
 }
 
 /// The least limit of a group and those above it.

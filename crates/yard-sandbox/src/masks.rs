@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mount::{MoveMountFlags, OpenTreeFlags};
 
-use super::mounts::{READ_ONLY, memory};
 use super::order::{Mask, MaskKind};
 use super::places::{attach, find_in};
 use super::syscall::{TreeAttributes, mount_setattr};
 use super::task::{Kind, Task};
+use super::trees::{READ_ONLY, memory};
 
 /// A file that nobody can open, beside the new root.
 const UNREADABLE: &str = "../unreadable";

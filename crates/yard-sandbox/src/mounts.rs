@@ -13,20 +13,18 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
-use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
-    OpenTreeFlags, UnmountFlags,
-};
+use rustix::mount::{MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 
 use super::lasting::LastingTrees;
 use super::places::{self, put, put_file};
 use super::report::{At as _, Step, Trouble};
 use super::syscall::{TreeAttributes, mount_setattr};
 use super::task::{Kind, Task, WORKSPACE, shown_path};
+use super::trees::{
+    LAYERS, NO_DEVICES, READ_ONLY, clone_tree, empty, map_owners, memory, new_mount, overlay_of,
+    own_folder, own_tree, private,
+};
 use super::{masks, system};
-
-pub(super) const NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
-pub(super) const READ_ONLY: u64 = NO_DEVICES | libc::MOUNT_ATTR_RDONLY;
 
 /// Where the new root is put together: any folder that is there will do, what it held is not needed
 /// any more.
@@ -39,8 +37,6 @@ const ROOT: &str = "root";
 const LOWER: &str = "../lower";
 const EMPTY: &str = "../empty";
 const VEILED: &str = "../lower:../empty";
-/// Where everything is that the box writes to, but for its /tmp.
-pub(super) const LAYERS: &str = "../changes";
 
 /// Everything of the host that the box will show, held by hand.
 pub(super) struct Trees {
@@ -147,43 +143,6 @@ fn look(at: &Path, owners: Option<BorrowedFd<'_>>) -> io::Result<Option<Shown>> 
     Ok(Some(Shown { at: at.to_owned(), what }))
 }
 
-/// A folder of the server's user, shown as the box's own.
-pub(super) fn own_folder(
-    at: &Path,
-    attributes: u64,
-    owners: Option<BorrowedFd<'_>>,
-) -> io::Result<OwnedFd> {
-    let tree = own_tree(at, attributes, owners.is_some())?;
-    map_owners(&tree, owners)?;
-    Ok(tree)
-}
-
-/// A tree of the server's user.
-fn own_tree(at: &Path, attributes: u64, is_root: bool) -> io::Result<OwnedFd> {
-    // Without root's rights, what is mounted below cannot be taken off: it comes along.
-    let deep = if is_root { OpenTreeFlags::empty() } else { OpenTreeFlags::AT_RECURSIVE };
-    let tree = clone_tree(at, deep)?;
-    private(&tree, attributes)?;
-    Ok(tree)
-}
-
-fn clone_tree(at: &Path, deep: OpenTreeFlags) -> io::Result<OwnedFd> {
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | deep;
-    Ok(rustix::mount::open_tree(CWD, at, flags)?)
-}
-
-fn private(tree: &OwnedFd, set: u64) -> io::Result<()> {
-    let wanted = TreeAttributes { set, private: true, recursive: true, mapped_by: None };
-    mount_setattr(tree, wanted)
-}
-
-fn map_owners(tree: &OwnedFd, owners: Option<BorrowedFd<'_>>) -> io::Result<()> {
-    match owners {
-        Some(_) => mount_setattr(tree, TreeAttributes { mapped_by: owners, ..Default::default() }),
-        None => Ok(()),
-    }
-}
-
 /// What a built root is like.
 pub(super) struct Built {
     /// No socket of the host can be reached by its name.
@@ -252,30 +211,6 @@ fn begin_root() -> io::Result<OwnedFd> {
     put(&root, Path::new(ROOT))?;
     rustix::process::fchdir(&root)?;
     Ok(root)
-}
-
-/// A file system in memory that holds at most `size`.
-pub(super) fn memory(size: &str, mode: &str) -> io::Result<OwnedFd> {
-    new_mount("tmpfs", &[("size", size), ("mode", mode)], NO_DEVICES)
-}
-
-/// A folder in which nothing is, nor will be.
-fn empty() -> io::Result<OwnedFd> {
-    new_mount("tmpfs", &[("size", "4k"), ("mode", "0555")], READ_ONLY)
-}
-
-fn new_mount(kind: &str, options: &[(&str, &str)], attributes: u64) -> io::Result<OwnedFd> {
-    let context = rustix::mount::fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
-    for (key, value) in options {
-        if value.is_empty() {
-            rustix::mount::fsconfig_set_flag(&context, *key)?;
-        } else {
-            rustix::mount::fsconfig_set_string(&context, *key, *value)?;
-        }
-    }
-    rustix::mount::fsconfig_create(&context)?;
-    let attributes = MountAttrFlags::from_bits_retain(attributes as u32);
-    Ok(rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
 }
 
 fn attach(tree: &OwnedFd, at: &Path) -> io::Result<()> {
@@ -381,23 +316,6 @@ fn write_scripts(task: &Task) -> io::Result<()> {
 fn overlay(task: &Task, workspace: &OwnedFd) -> io::Result<OwnedFd> {
     put(workspace, Path::new(LOWER))?;
     overlay_of(LOWER, &task.upper, &task.work)
-}
-
-/// Folders below a layer, both of whose folders are in [`LAYERS`].
-pub(super) fn overlay_of(lower: &str, upper: &Path, work: &Path) -> io::Result<OwnedFd> {
-    let layer = |path: &Path| {
-        let name = path.file_name().and_then(|name| name.to_str());
-        name.map(|name| format!("{LAYERS}/{name}")).ok_or(io::ErrorKind::InvalidInput)
-    };
-    let (upper, work) = (layer(upper)?, layer(work)?);
-    let options = [
-        ("lowerdir", lower),
-        ("upperdir", upper.as_str()),
-        ("workdir", work.as_str()),
-        ("userxattr", ""),
-        ("volatile", ""),
-    ];
-    new_mount("overlay", &options, NO_DEVICES)
 }
 
 fn is_above(task: &Task, host: &Path) -> bool {

@@ -403,38 +403,6 @@ impl Stopped {
     }
 }
 
-/// Rows and columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
-    /// Lines on the screen.
-    pub rows: u16,
-    /// Characters in a line.
-    pub columns: u16,
-}
-
-impl Default for Size {
-    fn default() -> Self {
-        Self { rows: 24, columns: 80 }
-    }
-}
-
-/// Longer lines do not fit into the kernel's buffer of a terminal that waits for whole ones: it drops the
-/// rest.
-pub const LONGEST_LINE: usize = 4_095;
-
-/// What the programs in the foreground do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
-    /// One of them sleeps until somebody types, and none of them works.
-    Input,
-    /// The same, but it goes on by itself in a moment if nobody does: it may be about to do something.
-    Briefly,
-    /// They work, or sleep for another reason.
-    No,
-    /// It cannot be seen.
-    Unseen,
-}
-
 /// One line of `toolyard doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {

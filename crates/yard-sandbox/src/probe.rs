@@ -15,8 +15,9 @@ use std::time::Duration;
 use yard_core::{Call, Timestamp, World};
 
 use super::group::Groups;
-use super::inner::HOLD;
-use super::run::{BOX_USER, Shared, empty_scratch};
+use super::run::{Shared, empty_scratch};
+use super::system::BOX_USER;
+use super::task::HOLD;
 use super::{
     Ended, Exit, Finding, HELPER, Hear, Layer, Level, Limits, Order, Wish, findings, landlocked,
 };

@@ -11,8 +11,27 @@ use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
-use super::run::BOX_USER;
-use super::{Size, Waiting, waiting};
+use super::system::BOX_USER;
+use super::waiting::{self, Waiting};
+
+/// Rows and columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Lines on the screen.
+    pub rows: u16,
+    /// Characters in a line.
+    pub columns: u16,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self { rows: 24, columns: 80 }
+    }
+}
+
+/// Longer lines do not fit into the kernel's buffer of a terminal that waits for whole ones: it drops the
+/// rest.
+pub const LONGEST_LINE: usize = 4_095;
 
 /// A pseudo terminal.
 #[derive(Debug)]

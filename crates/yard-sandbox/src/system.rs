@@ -6,6 +6,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The user that a box of root's is, outside: one that owns nothing and that nobody else is.
+pub(super) const BOX_USER: u32 = 65_333;
+
 /// Folders (or links to such) with programs and libraries.
 pub(super) const FOLDERS: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt"];

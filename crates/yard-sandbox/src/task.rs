@@ -9,6 +9,15 @@ use std::path::{Path, PathBuf};
 
 use super::{CacheLayer, Mask, MaskKind, ServedSocket, Walls};
 
+/// The server's word: the command may start.
+pub(super) const START: u8 = b'S';
+/// The server's word: ask every process to end.
+pub(super) const TERMINATE: u8 = b'T';
+/// The server's word: end every process.
+pub(super) const KILL: u8 = b'K';
+/// The server's order to be an idle owner of a user namespace (see `probe`).
+pub(super) const HOLD: &str = "hold-owners";
+
 /// No order is longer: standard input and scripts included.
 const LONGEST: u64 = 256 << 20;
 

@@ -10,7 +10,20 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::time::Duration;
 
-use super::{Waiting, usage};
+use super::usage;
+
+/// What the programs in the foreground do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// One of them sleeps until somebody types, and none of them works.
+    Input,
+    /// The same, but it goes on by itself in a moment if nobody does: it may be about to do something.
+    Briefly,
+    /// They work, or sleep for another reason.
+    No,
+    /// It cannot be seen.
+    Unseen,
+}
 
 /// `/dev/tty`, which is whatever terminal its opener has: theirs is this one.
 const OWN_TERMINAL: (u32, u32) = (5, 0);

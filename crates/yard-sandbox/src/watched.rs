@@ -15,10 +15,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use yard_core::Call;
 
 use super::group::Group;
-use super::inner::{KILL, START, TERMINATE};
 use super::network::{Answers, BoxNetwork};
 use super::process::{Helper, Reaped};
 use super::report::{Report, Reports, Trouble};
+use super::task::{KILL, START, TERMINATE};
 use super::usage;
 use super::{Ended, Exit, Hear, Layer, Limits, Order, Stopped};
 

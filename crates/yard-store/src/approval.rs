@@ -1,6 +1,5 @@
-//! What waits for a person's word, and what persons have said: requests with what they would do,
-//! decisions, and what was allowed for good. It holds plain values; JSON is text here, and who may
-//! decide is decided above.
+//! Requests for approval with their planned effects, the decisions of persons, permissions for more than one call,
+//! and the policy. It holds plain values and one trait; JSON is text here, and the layers above check who may decide.
 
 use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, RunId, StepId, Timestamp};
 
@@ -23,11 +22,11 @@ pub struct Request {
     pub diff: String,
     /// The hash of the call, of what it would do and of the state that it was planned on.
     pub state: ContentHash,
-    /// What holds at the door that it came through: whoever executes it may come through another.
+    /// The preset under which it came: it may be executed by a process with another one.
     pub preset: String,
     /// The run of a command that is over, and whose changes it is about.
     pub run: Option<RunId>,
-    /// The name of the root that its paths begin with, where who asked works in several (R15).
+    /// The name of the root that its paths begin with, where the caller works in several roots (R15).
     pub root: Option<String>,
 }
 
@@ -55,7 +54,7 @@ pub enum ApprovalStatus {
     Pending,
     /// A person allowed it; it has not happened yet.
     Approved,
-    /// A person said no.
+    /// A person denied it.
     Denied,
     /// It happened, once.
     Executed,
@@ -64,9 +63,9 @@ pub enum ApprovalStatus {
     /// A person allowed it and it was started, but the process that did it ended before it could say
     /// what came of it. It is not done again by itself.
     Unknown,
-    /// Whoever asked cancelled the call.
+    /// The caller cancelled the call.
     Withdrawn,
-    /// A person allowed it, and nobody came to do it in time.
+    /// A person allowed it, and no process executed it in time.
     Expired,
 }
 
@@ -94,7 +93,7 @@ impl ApprovalStatus {
     }
 }
 
-/// How far a person's yes reaches.
+/// What a person's approval covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// This call.
@@ -121,14 +120,14 @@ impl Scope {
     }
 }
 
-/// What a person said to a request.
+/// The decision of a person about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Yes or no.
+    /// Whether it approves.
     pub approves: bool,
-    /// How far a yes reaches.
+    /// What an approval covers.
     pub scope: Scope,
-    /// A word to the agent.
+    /// A message to the agent.
     pub reason: Option<String>,
     /// Who.
     pub by: String,
@@ -183,7 +182,7 @@ pub struct Approval {
     pub status: ApprovalStatus,
     /// The process that asked.
     pub asked_in: Option<ProcessId>,
-    /// What a person said, once one did.
+    /// The decision, once there is one.
     pub decision: Option<Decision>,
     /// The arguments that a person wants instead, as JSON.
     pub edited_args: Option<String>,
@@ -230,12 +229,12 @@ pub trait ApprovalStore: Send + Sync {
     /// Asks whether something may happen.
     fn request(&self, asked: &NewApproval, turn: &NewTurn, audit: &AuditEntry) -> Result<()>;
 
-    /// Says yes or no to a request, claims its execution and keeps what is allowed for longer; a misfit if
-    /// the request does not wait, or asks for something else than what was shown by now.
+    /// Decides about a request, claims its execution and stores the permission for more than this call; a misfit if
+    /// the request is not pending, or is no longer the one that was shown.
     fn decide(&self, made: &NewDecision<'_>, turn: &NewTurn, audit: &AuditEntry) -> Result<()>;
 
-    /// Makes `claimant` the one process that executes an approved request, where `before` was it until
-    /// now; nobody, if it is `None`. A misfit if another process is it by now, or something was started.
+    /// Makes `claimant` the process that executes an approved request, in place of `before`; with `None` no process
+    /// is. A misfit if another process has claimed it meanwhile, or something was started.
     fn claim(
         &self,
         id: ApprovalId,
@@ -247,8 +246,8 @@ pub trait ApprovalStore: Send + Sync {
     /// A misfit in any other state.
     fn close(&self, id: ApprovalId, status: ApprovalStatus, audit: &AuditEntry) -> Result<()>;
 
-    /// Asks again, because what was approved is no longer what would happen; a misfit unless the request
-    /// is approved and not done.
+    /// Makes a request pending again, because the approved plan is no longer what would happen; a misfit unless the
+    /// request is approved and not executed.
     fn renew(
         &self,
         id: ApprovalId,
@@ -257,15 +256,15 @@ pub trait ApprovalStore: Send + Sync {
         audit: &AuditEntry,
     ) -> Result<()>;
 
-    /// Says in other words why a request is made that waits; what it asks for stays the same. Where it does
-    /// not wait any more, nothing changes.
+    /// Replaces the reason of a pending request; what it asks for stays the same. If it is not pending any more,
+    /// nothing changes.
     fn reword(&self, id: ApprovalId, reason: &str) -> Result<()>;
 
-    /// Uses up the yes that a command starts with; a misfit unless it was allowed and not used yet.
+    /// Uses up the approval that a command starts with; a misfit unless it was given and not used yet.
     fn start(&self, id: ApprovalId, run: RunId) -> Result<()>;
 
-    /// Keeps what a decided call answered. One that was done by a step stays executed, one that was denied
-    /// stays denied; another that was approved gets `status`; in any other state nothing changes.
+    /// Stores the answer of a decided call. A request that was executed by a step stays executed, a denied one stays
+    /// denied; another approved one gets `status`; in any other state nothing changes.
     fn conclude(
         &self,
         id: ApprovalId,
@@ -285,12 +284,12 @@ pub trait ApprovalStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Approval>>;
 
-    /// What persons allowed for every chat, and for this one.
+    /// The permissions for every chat, and for this one.
     fn grants(&self, chat: Option<ChatId>) -> Result<Vec<Grant>>;
 
     /// The policy as it was last set, as JSON.
     fn policy(&self) -> Result<Option<String>>;
 
-    /// Sets the policy; with `saved`, also what is allowed for every chat from now on.
+    /// Sets the policy; with `saved`, also replaces the permissions for every chat.
     fn set_policy(&self, text: &str, saved: Option<&[Grant]>, audit: &AuditEntry) -> Result<()>;
 }

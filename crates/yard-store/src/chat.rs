@@ -1,4 +1,4 @@
-//! Chats and their turns. JSON is text here, and who may do what is decided above.
+//! Chats and their turns. JSON is text here, and the layers above check who may do what.
 
 use yard_core::{ChatId, Name, Timestamp};
 
@@ -81,7 +81,7 @@ pub struct Chat {
 /// What a turn of a chat is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TurnKind {
-    /// Somebody said something.
+    /// A message.
     Message,
     /// A tool was called.
     Call,
@@ -124,7 +124,7 @@ pub struct NewTurn {
     pub actor: String,
     /// What it is.
     pub kind: TurnKind,
-    /// What it holds, as JSON; bounded and redacted by who made it.
+    /// Its data as JSON; the caller has bounded and redacted it.
     pub data: String,
     /// The same as readable text: what the transcript grows by.
     pub text: String,
@@ -153,7 +153,7 @@ pub struct Turn {
 /// flushed, each with its row, its turn, its event and its audit row, all or nothing. `record` may lose its newest
 /// turns in a crash. Everything else reads, and returns at most `limit` rows.
 pub trait ChatStore: Send + Sync {
-    /// Makes a chat under a name that no other has. Where `default_of` has one already, that is it.
+    /// Makes a chat under a name that no other has. If `default_of` has a chat already, that one is returned.
     fn make_chat(&self, chat: &NewChat, audit: &AuditEntry) -> Result<Chat>;
 
     /// Gives a chat another title and the beginning of its transcript; the name of its file stays. A misfit if
@@ -167,7 +167,7 @@ pub trait ChatStore: Send + Sync {
     /// A chat by its id.
     fn chat(&self, id: ChatId) -> Result<Option<Chat>>;
 
-    /// The chat to which an actor's calls without one belong, if it was needed yet.
+    /// The chat of an actor's calls that name no chat, if there is one yet.
     fn default_chat(&self, actor: &str) -> Result<Option<Chat>>;
 
     /// A chat by the name of its transcript.
@@ -182,7 +182,7 @@ pub trait ChatStore: Send + Sync {
     /// Adds a message to a chat; its number.
     fn post(&self, chat: ChatId, turn: &NewTurn) -> Result<u64>;
 
-    /// Adds a turn that nobody waits for to a chat.
+    /// Adds a turn to a chat without waiting until it is durable.
     fn record(&self, chat: ChatId, turn: &NewTurn) -> Result<()>;
 
     /// Turns of a chat after turn `after`, oldest first; only of one kind, if given.

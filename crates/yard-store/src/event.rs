@@ -1,4 +1,4 @@
-//! What happened in a workspace, in one sequence: steps and everything else that clients are told of.
+//! The events of a workspace in one sequence: steps, and everything else that clients are notified of.
 
 use yard_core::op::ChangeSummary;
 use yard_core::{ApprovalId, Author, ChatId, FileId, QuestionId, RunId, StepId, Timestamp, WsPath};
@@ -74,7 +74,7 @@ pub enum Event {
         /// This.
         approval: ApprovalId,
     },
-    /// A person said yes or no.
+    /// A person decided.
     Decided {
         /// In this chat.
         chat: ChatId,
@@ -83,7 +83,7 @@ pub enum Event {
         /// Approved or denied.
         status: ApprovalStatus,
     },
-    /// What was approved was done, or could not be.
+    /// An approved request was executed, or failed.
     Concluded {
         /// In this chat.
         chat: ChatId,
@@ -103,7 +103,7 @@ pub enum Event {
         /// What became of it.
         state: TerminalState,
     },
-    /// Files changed on disk without us. Nothing was recorded yet.
+    /// Files were changed on disk by another program. No step records that yet.
     ChangedOutside {
         /// Some of them: at most [`EVENT_PATHS`].
         paths: Vec<WsPath>,
@@ -140,7 +140,7 @@ impl TerminalState {
     }
 }
 
-/// A step, as an event tells it.
+/// A step in an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepEvent {
     /// The step.
@@ -170,16 +170,16 @@ pub struct ChangedFile {
     pub summary: ChangeSummary,
 }
 
-/// The events of one workspace, in the same database as its journal. Most are written by what they are about, in the
-/// same transaction.
+/// The events of one workspace, in the same database as its journal. Most are written by the methods of the other
+/// traits, in the transaction of the change that they report.
 ///
 /// **Crash notes.** `changed_outside` and `terminal_is` may lose their newest rows in a crash. Everything else reads,
 /// and returns at most `limit` rows.
 pub trait EventLog: Send + Sync {
-    /// Says that files changed on disk without us.
+    /// Adds the event that files were changed on disk by another program.
     fn changed_outside(&self, at: Timestamp, paths: &[WsPath]) -> Result<()>;
 
-    /// Says what became of a terminal.
+    /// Adds the event of a terminal's new state.
     fn terminal_is(
         &self,
         at: Timestamp,

@@ -47,13 +47,13 @@ use yard_core::{ContentHash, FileId, Name, StepId, VersionId, Whose, WsPath};
 /// Why a store did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// Somebody else appended first; plan again on the new head.
+    /// Another append came first; plan again on the new head.
     #[error("the history moved on to step {head}")]
     Moved {
         /// Where it is now.
         head: Seq,
     },
-    /// A change does not start from the state that its file is in, or names a content nobody gave.
+    /// A change does not start from the state of its file, or names a content that is not stored.
     #[error("the step does not fit the history: {0}")]
     Misfit(String),
     /// The data was written by another version of Toolyard.
@@ -73,7 +73,7 @@ pub enum StoreError {
     /// Another I/O error. Whether a write happened is unknown until it is read back.
     #[error("the store failed: {0}")]
     Io(String),
-    /// What is stored contradicts itself.
+    /// The stored data contradicts itself.
     #[error("the store is damaged: {0}")]
     Corrupt(String),
 }
@@ -96,7 +96,7 @@ impl<T: ChatStore + QuestionStore + ApprovalStore + DisplayNames + EventLog> Wor
 ///
 /// **Crash notes.** `append`, `append_audit`, `add_placements`, `set_root` and `purge` return only after what they wrote is flushed: a crash
 /// at any later moment keeps it. A crash, or an error, before they return leaves all of the batch or
-/// nothing of it; which one, `step` tells after the store is opened again. `remember` and
+/// nothing of it; `step` shows which, after the store is opened again. `remember` and
 /// `set_projected` may lose their newest values in a crash: both are hints that only save work.
 /// Everything else reads. A read sees every append that returned before it began, from any process.
 pub trait Store: Send + Sync {
@@ -124,7 +124,7 @@ pub trait Store: Send + Sync {
     /// The content's bytes, if it is stored, was not purged and was not kept as a file of the kernel's.
     fn content(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>>;
 
-    /// Where a content is, without reading it. A purged one is nowhere.
+    /// Where a content is, without reading it; `None` for a purged one.
     fn locate(&self, hash: &ContentHash) -> Result<Option<Located>>;
 
     /// Contents in the order of their hashes, after `after`, without the purged ones: for checks.
@@ -167,11 +167,11 @@ pub trait Store: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(StepRow, Change)>>;
 
-    /// Who made a file and who changed it last; nobody if the store does not know the file.
+    /// The makers of a file's first change and of its last; none if the store does not know the file.
     fn makers(&self, file: FileId) -> Result<Vec<Maker>>;
 
-    /// The newest change of a file after step `since` that was not made in a chat, and that left something
-    /// there; `None` if nobody else changed it since.
+    /// The newest change of a file after step `since` that was not made in the chat `whose` and did not remove the
+    /// file; `None` if there is none.
     fn last_by_others(&self, file: FileId, whose: &Whose, since: Seq) -> Result<Option<ByOthers>>;
 
     /// Whether an agent ever changed a file.
@@ -200,14 +200,14 @@ pub trait Store: Send + Sync {
     /// The folder that this history belongs to, once it was set.
     fn root(&self) -> Result<Option<RootIdentity>>;
 
-    /// Says which folder this history belongs to; durable when it returns.
+    /// Sets the folder that this history belongs to; durable when it returns.
     fn set_root(&self, root: RootIdentity) -> Result<()>;
 
     /// Removes for good the contents that only these removed files (and files purged before) name,
     /// with the audit row of it in the same transaction; durable when it returns. Versions and steps
-    /// stay, and contents that stand on purged ones are stored anew. A misfit if one of the files is
-    /// not a removed one. If it fails after it happened (`node` tells), the bytes may still be found
-    /// in the store's files: purging again clears them.
+    /// stay, and contents that are spliced from purged ones are stored by themselves. A misfit if one of the files
+    /// is not a removed one. If it fails after the purge was recorded (`node` shows it), the bytes may still be in the
+    /// store's files: purging again clears them.
     fn purge(&self, files: &[FileId], entry: &AuditEntry) -> Result<Purged>;
 
     /// Whether a content was stored once and purged since.
@@ -225,8 +225,8 @@ pub trait Store: Send + Sync {
     /// Audit rows after row number `after`, oldest first.
     fn audit(&self, after: u64, limit: usize) -> Result<Vec<AuditRow>>;
 
-    /// Reads every content back that was not purged, and tells of each whether it is what its name says;
-    /// until `each` has heard enough.
+    /// Reads every content back that was not purged, and calls `each` with the result of comparing its hash, until
+    /// `each` breaks.
     fn recheck(
         &self,
         each: &mut dyn FnMut(&ContentHash, ContentCheck) -> ControlFlow<()>,
@@ -254,8 +254,8 @@ pub trait Store: Send + Sync {
         }
     }
 
-    /// What the store derives from history and no longer follows from it, in words: for checks. The audit
-    /// chain tells of history itself.
+    /// Rows that are derived from history and contradict it, as messages: for checks. The audit chain protects
+    /// history itself.
     fn contradictions(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }

@@ -1,5 +1,4 @@
-//! A content on its way into a store: hashed, compressed, not yet stored. What form it takes is known
-//! in here and nowhere else.
+//! A content that is ready to be stored: hashed, and in the form in which it will be stored.
 
 use yard_core::ContentHash;
 
@@ -18,9 +17,9 @@ pub struct Base<'a> {
 /// How hard to try to make a content small before it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// Somebody waits: what is not small after a look at its base is compressed later.
+    /// A caller waits: unless a splice makes it small, the content is compressed later.
     Quick,
-    /// As small as it gets.
+    /// The content is stored in its smallest form.
     Thorough,
 }
 
@@ -54,7 +53,7 @@ pub struct Prepared {
 pub(crate) enum Form {
     /// As it is.
     Raw(Vec<u8>),
-    /// Compressed by itself.
+    /// Compressed.
     Zstd(Vec<u8>),
     /// Another content with its middle replaced, which puts it at that depth of its chain.
     Splice { base: ContentHash, depth: u8, data: Vec<u8> },
@@ -94,7 +93,7 @@ impl Prepared {
         }
     }
 
-    /// Whether it goes in as it is although it might be made smaller.
+    /// Whether it is stored uncompressed and the packer should try to compress it.
     pub(crate) fn is_hurried(&self) -> bool {
         matches!(&self.form, Form::Raw(bytes) if bytes.len() > TINY)
     }

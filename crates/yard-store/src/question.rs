@@ -1,4 +1,4 @@
-//! Questions to people, with their answers. JSON is text here, and who may answer is decided above.
+//! Questions to people, with their answers. JSON is text here, and the layers above check who may answer.
 
 use yard_core::{ChatId, ContentHash, QuestionId, Timestamp, WsPath};
 

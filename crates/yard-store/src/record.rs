@@ -40,13 +40,13 @@ pub struct NewStep {
     pub changes: Vec<NewChange>,
     /// Its row in the audit chain.
     pub audit: AuditEntry,
-    /// What else becomes so with it.
+    /// What else is written in its transaction.
     pub side_effects: Vec<StepSideEffect>,
     /// What it is about to do to the disk. A change without one was on disk already.
     pub placements: Vec<Placement>,
 }
 
-/// What else is written in the transaction of a step.
+/// Another change of the store that happens in the transaction of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepSideEffect {
     /// The step is the approval of a plan: its chat leaves plan mode, and the answer is used up.
@@ -58,8 +58,8 @@ pub enum StepSideEffect {
         /// What the transcript says of it.
         turn: NewTurn,
     },
-    /// The step is what a person approved: from now on it is done. If it was done meanwhile, or is no
-    /// longer allowed, nothing of the step happens.
+    /// The step executes an approved request. If the request was executed meanwhile, or is no longer approved, the
+    /// step does not happen.
     Execute {
         /// The request.
         approval: ApprovalId,
@@ -68,8 +68,8 @@ pub enum StepSideEffect {
     },
 }
 
-/// Which file an entry on disk is, whatever its name and its bytes. After a crash recovery tells by this
-/// what a lost write left from what somebody did since.
+/// The identity of a file on disk, independent of its name and its bytes. After a crash, recovery uses it to tell
+/// the result of a lost write from a later change by another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileIdentity {
     /// The inode.
@@ -88,7 +88,7 @@ impl FileIdentity {
         (self.inode, self.birth) == (other.inode, other.birth)
     }
 
-    /// Whether both are the same inode and nobody has written into it in between.
+    /// Whether both are the same inode and it was not written to in between.
     pub fn is_unwritten(&self, other: &Self) -> bool {
         self.is_same_inode(other) && self.mtime == other.mtime
     }
@@ -99,7 +99,7 @@ impl FileIdentity {
 pub struct Placement {
     /// Which change of its step, counted from 0.
     pub change: u64,
-    /// The staged file that it puts in its place, if there is one and the file system tells who it is.
+    /// The staged file that it puts in its place, if there is one and the file system gives its identity.
     pub placed: Option<FileIdentity>,
     /// The entry that it replaces, removes or moves, as it was right before.
     pub displaced: Option<FileIdentity>,
@@ -146,7 +146,7 @@ pub struct NewChange {
 }
 
 impl NewChange {
-    /// What happens to the file, in a word.
+    /// The kind of change.
     pub fn summary(&self) -> ChangeSummary {
         match (&self.before, &self.after) {
             (None, _) => ChangeSummary::Created,
@@ -202,11 +202,11 @@ pub struct Node {
     pub seq: Seq,
     /// Its newest version.
     pub version: Option<VersionId>,
-    /// When the store first heard of it.
+    /// When the store first recorded it.
     pub created_at: Timestamp,
     /// The signature under which its content was last seen on disk.
     pub signature: Option<Signature>,
-    /// It was removed, and what only it held was purged: it cannot come back as it was.
+    /// It was removed, and the contents that only it had were purged: it cannot be restored.
     pub purged: bool,
 }
 
@@ -221,7 +221,7 @@ pub struct Maker {
     pub verb: String,
 }
 
-/// A change of a file that somebody outside of a chat made.
+/// A change of a file that was not made in a given chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByOthers {
     /// The step.

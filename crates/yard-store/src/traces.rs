@@ -1,9 +1,8 @@
-//! Where else the bytes of purged contents may have gone: texts that were kept beside them (arguments,
-//! diffs, answers, turns of chats) and that quote them or name their files. It only tells whether a text
-//! does; it errs on the side of yes, because what stays by mistake is a promise broken.
+//! Finds other texts (arguments, diffs, answers, turns of chats) that quote purged contents or name their files. It only
+//! answers whether a text does. In doubt it answers yes, because a quotation that is missed stays in the store.
 //!
-//! Texts quote with line numbers, signs of diffs and escapes of JSON between. So only letters, digits and
-//! what is beyond ASCII are compared, in runs.
+//! Quotations have line numbers, signs of diffs and escapes of JSON in between. So only letters, digits and non-ASCII
+//! bytes are compared, in runs.
 
 use std::collections::HashSet;
 
@@ -18,19 +17,19 @@ const MOST_PATHS: usize = 64;
 /// Bytes beside what differs from the version before that are looked at again.
 const BESIDE: usize = 256;
 
-/// What purged contents are recognized by.
+/// The runs and paths by which purged contents are recognized.
 #[derive(Debug, Default)]
 pub(crate) struct Traces {
     runs: HashSet<u64>,
     /// Contents that are too short to have a run.
     short: Vec<Vec<u8>>,
     paths: Vec<Vec<u8>>,
-    /// It cannot be told: every text may quote them.
+    /// Every text counts as one that quotes them.
     everything: bool,
 }
 
 impl Traces {
-    /// Adds a content. `before` is the one that was added before it: what both have is there already.
+    /// Adds a content. `before` is the content that was added before it; only bytes that differ from it are added.
     pub(crate) fn add_content(&mut self, bytes: &[u8], before: &[u8]) {
         let plain = letters(differing(bytes, before));
         if self.runs.len() > MOST_RUNS {
@@ -57,7 +56,7 @@ impl Traces {
         }
     }
 
-    /// A content that cannot be looked at was purged.
+    /// Records that a purged content cannot be read.
     pub(crate) fn add_unknown(&mut self) {
         self.everything = true;
     }
@@ -77,7 +76,7 @@ impl Traces {
     }
 }
 
-/// What of `bytes` is not in `before` at the same end, and a little beside it.
+/// The middle of `bytes` that differs from `before`, and a few bytes on both sides of it.
 fn differing<'a>(bytes: &'a [u8], before: &[u8]) -> &'a [u8] {
     let start = bytes.iter().zip(before).take_while(|(a, b)| a == b).count();
     let rest = bytes[start..].iter().rev().zip(before[start..].iter().rev());
@@ -119,13 +118,13 @@ fn finds(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// Whether a text names a path, as a word of its own or after a slash.
+/// Whether a text contains a path as a separate word or after a slash.
 fn names(text: &[u8], path: &[u8]) -> bool {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let places = text.windows(path.len()).enumerate().filter(|(_, window)| *window == path);
     { places }.any(|(at, _)| {
         let (before, after) = (text[..at].last(), text.get(at + path.len()));
-        // A name of one or two letters is a word of many sentences.
+        // A name of one or two letters may be any word.
         let begins = match path.len() {
             0..3 => matches!(before, Some(b'/' | b'"')),
             _ => !before.is_some_and(|byte| is_word(byte) || *byte == b'.'),

@@ -1,5 +1,6 @@
 //! What every store promises, one case a promise. A case is given a new, empty store.
 
+mod kept_files;
 mod placing;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,8 +10,8 @@ use yard_core::{
     WsPath,
 };
 use yard_store::{
-    AuditEntry, AuditedStep, Batch, KeptFile, Located, Mark, NewChange, Node, Prepared, Remembered,
-    Retention, Signature, Store, StoreError, VersionRow, chain, step_digest,
+    AuditEntry, AuditedStep, Batch, Located, Mark, NewChange, Node, Remembered, Signature, Store,
+    StoreError, VersionRow, chain, step_digest,
 };
 
 use crate::scribe::{name, path};
@@ -47,14 +48,14 @@ pub const CASES: &[Case] = &[
     ("contents of all sizes read back", contents),
     ("a long chain of edits reads back", long_chain),
     ("contents that repeat are stored once", repeated_content),
-    ("a kept content is only located", kept),
+    ("a kept content is only located", kept_files::located),
     ("contents are listed by hash", listed_contents),
     ("a purge removes contents and keeps the history", purged),
     ("only removed files are purged", unfit_purge),
     ("what stands on a purged content stays", purged_base),
     ("what another file names is not purged", shared_content),
     ("a purged content can be brought again", brought_again),
-    ("a purged kept file is to be deleted until its deletion is forgotten", pending_deletions),
+    ("a purged kept file waits for its deletion", kept_files::pending_deletions),
     ("a signature is remembered until the content changes", signatures),
     ("the projected mark is remembered", placing::projected),
     ("placements are kept until their step is flushed", placing::placements),
@@ -513,38 +514,6 @@ fn repeated_content(store: &dyn Store, world: &FakeWorld) {
     assert_eq!(store.contents(None, 9), Ok(vec![ContentHash::of(b"same")]));
 }
 
-fn kept_file(name: &str) -> KeptFile {
-    KeptFile { name: name.to_owned(), retention: Retention::Keep }
-}
-
-fn kept(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let hash = ContentHash::of(b"large");
-    let keep = |contents: &[Prepared]| {
-        store.append(store.head().unwrap(), Batch { steps: &[], contents }).unwrap();
-        (store.content(&hash).unwrap(), store.locate(&hash).unwrap().unwrap())
-    };
-    let as_kept = |file: KeptFile| Located { size: 5, kept: Some(file) };
-    let of = |file: &KeptFile| [Prepared::kept(hash, 5, file.clone())];
-    let built = KeptFile { name: "built".to_owned(), retention: Retention::Evictable };
-    let (one, two) = (kept_file("one"), kept_file("two"));
-    assert_eq!(keep(&of(&built)), (None, as_kept(built.clone())));
-    assert_eq!(keep(&of(&one)), (None, as_kept(one.clone())), "a file that stays is better");
-    assert_eq!(store.pending_deletions(), Ok(vec!["built".to_owned()]));
-    for file in [&two, &built] {
-        assert_eq!(keep(&of(file)), (None, as_kept(one.clone())));
-    }
-    let change = scribe.create(FileId::ROOT, &path("/a"), b"large");
-    assert_eq!(scribe.append(vec![change], &[]), Ok(1));
-
-    let other = scribe.prepared_after(b"large too, and stored against it", b"large");
-    store.append(1, Batch { steps: &[], contents: &[other] }).unwrap();
-    let here = (Some(b"large".to_vec()), Located { size: 5, kept: None });
-    assert_eq!(keep(&[scribe.prepared(b"large")]), here);
-    assert_eq!(keep(&of(&two)), here);
-    assert_eq!(store.contents(None, 9).unwrap().len(), 2);
-}
-
 fn listed_contents(store: &dyn Store, world: &FakeWorld) {
     let scribe = Scribe::new(store, world);
     let all: Vec<Vec<u8>> = (0..20u8).map(|n| vec![n]).collect();
@@ -658,21 +627,6 @@ fn brought_again(store: &dyn Store, world: &FakeWorld) {
     assert_eq!(store.content(&hash), Ok(Some(b"again".to_vec())));
     assert_eq!((store.is_purged(&hash), store.contents(None, 9)), (Ok(false), Ok(vec![hash])));
     assert!(scribe.node(id).purged);
-}
-
-fn pending_deletions(store: &dyn Store, world: &FakeWorld) {
-    let scribe = Scribe::new(store, world);
-    let change = scribe.create(FileId::ROOT, &path("/a"), b"large");
-    let (id, hash) = (change.file, ContentHash::of(b"large"));
-    let contents = [Prepared::kept(hash, 5, kept_file("one"))];
-    let steps = [scribe.step("write", vec![change])];
-    store.append(0, Batch { steps: &steps, contents: &contents }).unwrap();
-    scribe.delete(id);
-    assert_eq!(store.pending_deletions(), Ok(vec![]));
-    store.purge(&[id], &purging(&scribe)).unwrap();
-    assert_eq!(store.pending_deletions(), Ok(vec!["one".to_owned()]));
-    assert_eq!(store.forget_deletions(&["one".to_owned(), "two".to_owned()]), Ok(()));
-    assert_eq!(store.pending_deletions(), Ok(vec![]));
 }
 
 /// Recomputes the whole audit chain from the steps as they read now.

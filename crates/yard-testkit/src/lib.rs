@@ -15,6 +15,7 @@ pub mod desk_contract;
 pub mod failing;
 pub mod large_args;
 mod model;
+mod plan;
 pub mod probe;
 pub mod registry_contract;
 pub mod remains;
@@ -25,7 +26,8 @@ mod transcripts;
 mod yard;
 
 pub use model::ModelStore;
+pub use plan::Plan;
 pub use scribe::Scribe;
 pub use transcripts::Transcripts;
-pub use yard::{Folders, Plan, Yard};
+pub use yard::{Folders, Yard};
 pub use yard_fixtures::{Dice, FakeWorld, RealWorld, trees};

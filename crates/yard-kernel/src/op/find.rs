@@ -118,7 +118,7 @@ impl<'a> Matcher<'a> {
         Self { find, workspace, call, lookup, stats, shown }
     }
 
-    /// The entry, if its metadata is what is looked for too.
+    /// The entry, if its metadata match as well.
     fn entry_of(&mut self, visit: Visit) -> Result<Option<yard_core::op::Entry>> {
         let is_folder = self.workspace.is_folder(&visit)?;
         if self.find.size.is_set() && is_folder {
@@ -131,7 +131,7 @@ impl<'a> Matcher<'a> {
         Ok(found.filter(|entry| self.find.file_type.is_none_or(|wanted| wanted == entry.file_type)))
     }
 
-    /// The entry at a path, if it is there and as large as what is looked for.
+    /// The entry at a path, if it is there and has a size that matches.
     fn entry(&mut self, path: WsPath, is_folder: bool) -> Result<Option<yard_core::op::Entry>> {
         let in_size = |size: u64| is_folder || self.find.size.holds(size);
         let stat = if self.shown.holds(&path) { None } else { self.stats.stat(&path)? };
@@ -149,7 +149,7 @@ impl<'a> Matcher<'a> {
     }
 }
 
-/// Patterns, told apart by what they are matched against.
+/// Patterns, by what they are matched against.
 pub(crate) struct Names {
     any: bool,
     wanted: Box<Patterns>,

@@ -184,7 +184,8 @@ impl<'a> Importing<'a> {
         let same = stat.is(node.last.kind) && stat.mode == node.last.mode;
         let was_recorded = || {
             let workspace = self.planner.workspace;
-            let recorded = |content| workspace.did_record(node.id, content, stat.signature);
+            let recorded =
+                |content| workspace.signatures.did_record(node.id, content, stat.signature);
             self.is_repeated && node.last.content.is_some_and(recorded)
         };
         let is_folder = node.last.kind == FileKind::Folder;

@@ -47,8 +47,8 @@ impl Execute for List {
     }
 }
 
-/// What a path means to an operation that looks at files: on disk, a virtual file or their folder, or what
-/// a command said.
+/// What an operation that looks at files finds at a path: an entry on disk, a virtual file or the folder of
+/// virtual files, or the output of a command.
 pub(crate) struct Place {
     pub(crate) path: WsPath,
     pub(crate) is_folder: bool,

@@ -86,7 +86,7 @@ impl Workspace {
     pub(crate) fn content_seen_as(&self, node: &Node, stat: &Stat) -> Option<ContentHash> {
         let content = node.state.as_ref().filter(|state| stat.is(state.kind))?.content?;
         let seen = node.signature == Some(stat.signature)
-            || self.remembers(node.id, content, stat.signature);
+            || self.signatures.remembers(node.id, content, stat.signature);
         seen.then_some(content)
     }
 
@@ -95,7 +95,7 @@ impl Workspace {
     pub(crate) fn seen_as(&self, file: FileId, content: ContentHash, stat: &Stat, call: &Call) {
         let signature = stat.signature;
         if is_settled(&signature, call) {
-            self.remember(Remembered { file, content, signature });
+            self.signatures.remember(Remembered { file, content, signature });
         }
     }
 

@@ -31,8 +31,8 @@ fn a_call_has_one_parser_that_is_lenient_for_small_and_large_bodies() {
     let tools = server.path("/tools");
     for bytes in [10, 100 << 10] {
         let content = "x".repeat(bytes);
-        // The arguments come as a text, which the parser accepts, too.
-        let args = json!({"path": format!("/{bytes}.txt"), "content": content}).to_string();
+        let args = json!({"path": format!("/{bytes}.txt"), "content": content});
+        // A number that is sent as a text is accepted, too.
         let call = json!({"tool": "write", "args": args, "wait_ms": "5"}).to_string();
         let response = server.send("POST", &tools, &[], call.as_bytes());
         assert_eq!(response.status, 200, "{}", response.text());

@@ -1,6 +1,6 @@
 //! Compression by zstd.
 //!
-//! Contexts are kept a thread, because making one costs more than compressing a source file. Every
+//! Each thread keeps its contexts, because making one costs more than compressing a source file. Every
 //! expansion is bounded by the size that was stored beside the data. Nothing here touches a file.
 
 use std::cell::RefCell;
@@ -60,7 +60,7 @@ fn expanded(
     size: u64,
     work: impl FnOnce(&mut Coder, &mut Vec<u8>) -> std::result::Result<usize, usize>,
 ) -> Result<Vec<u8>> {
-    let mut bytes = room(size)?;
+    let mut bytes = allocated(size)?;
     CODER
         .with_borrow_mut(|coder| work(coder, &mut bytes))
         .map_err(|code| damaged(get_error_name(code)))?;
@@ -69,7 +69,7 @@ fn expanded(
 
 /// Undoes [`compress_into`].
 pub(super) fn expand_from(reader: impl io::Read, size: u64) -> Result<Vec<u8>> {
-    let mut bytes = room(size)?;
+    let mut bytes = allocated(size)?;
     let decoder = zstd::stream::read::Decoder::new(reader).map_err(|error| unreadable(&error))?;
     // One byte more than there should be, so that a longer content is seen to be one.
     let mut bounded = io::Read::take(decoder, size.saturating_add(1));
@@ -77,8 +77,8 @@ pub(super) fn expand_from(reader: impl io::Read, size: u64) -> Result<Vec<u8>> {
     whole(bytes, size)
 }
 
-/// Why a content could not be read: what the operating system says is about the machine, and only what the
-/// decoder says is about the bytes.
+/// Why a content could not be read: errors of the operating system are about the machine, errors of the decoder
+/// are about the bytes.
 fn unreadable(error: &io::Error) -> StoreError {
     match error.raw_os_error() {
         Some(_) => super::file::fault(error),
@@ -86,8 +86,8 @@ fn unreadable(error: &io::Error) -> StoreError {
     }
 }
 
-/// Memory for a content, asked for politely: a damaged size must not end the process.
-fn room(size: u64) -> Result<Vec<u8>> {
+/// Allocates memory for a content, or fails: a damaged size must not abort the process.
+fn allocated(size: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let size = usize::try_from(size).map_err(|_| damaged("a content's size is impossible"))?;
     bytes

@@ -1,5 +1,5 @@
-//! The folder of contents that are files: `blobs/ab/<hash>`, each written beside its place, flushed,
-//! and renamed into it, so that what has the name is whole. It knows nothing of what is in them.
+//! The folder of contents that are stored as files: `blobs/ab/<hash>`. Each is written under another name, flushed,
+//! and renamed, so that a file with a hash as its name is complete. This module does not look into the files.
 
 #![allow(clippy::disallowed_methods, reason = "the one place of the store that opens files")]
 
@@ -40,7 +40,7 @@ pub(crate) fn lock_file(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Makes sure that a file is there that nobody else on this machine can read, whatever the folder allows.
+/// Creates a file if it is missing, and takes the access of other users of this machine away.
 pub(crate) fn make_private(path: &Path) -> Result<()> {
     let made = || {
         let file = open_private(path)?;
@@ -57,8 +57,7 @@ fn open_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)
 }
 
-/// Fills a file up with zeros to a length, without touching what is in it. The caller made sure that
-/// nobody else makes it longer meanwhile.
+/// Extends a file with zeros to a length. The caller makes sure that no other process extends it meanwhile.
 pub(crate) fn fill_up(path: &Path, length: u64) -> Result<()> {
     let filled = || {
         let mut file = OpenOptions::new().append(true).open(path)?;

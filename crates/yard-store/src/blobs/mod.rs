@@ -1,8 +1,7 @@
-//! Contents: which form one takes on its way in, and how its bytes come back.
+//! The forms of contents: which form a new content is stored in, and how bytes are read back from one.
 //!
-//! It knows compression and the `blobs/` folder, and nothing of the journal: who stores a form, and
-//! in which transaction, is the store's business. Beside opening the database, this is the only
-//! place of the crate that touches files.
+//! It knows compression and the `blobs/` folder, and nothing of the journal or of transactions. Apart from opening
+//! the database, this is the only place of the crate that touches files.
 
 mod codec;
 mod file;
@@ -21,15 +20,15 @@ use crate::{Base, Effort, Prepared, Result, StoreError};
 use file::{BlobFolder, Spill};
 use splice::Overlap;
 
-/// How many contents, the plain one at its end included, one read may have to go through.
+/// Longest chain of contents that one read has to follow, the one at its foot included.
 pub(crate) const MAX_CHAIN: u8 = 16;
 /// Above this raw size nothing is held compressed in memory, and no delta is tried.
 const SMALL: usize = 1 << 20;
 /// Compressed contents above this are files of their own: rows that large slow the database down.
 const INLINE: usize = 256 << 10;
-/// Contents up to this size go in as they are while somebody waits.
+/// Contents up to this size are stored uncompressed while a caller waits.
 const HURRIED: usize = 64 << 10;
-/// Below this size not even a delta is smaller.
+/// Below this size a splice saves nothing.
 const MIN_DELTA: usize = 96;
 
 /// The content that another one may be stored against.
@@ -37,11 +36,11 @@ const MIN_DELTA: usize = 96;
 pub(crate) struct Against<'a> {
     /// Which one, and its bytes.
     pub(crate) base: Base<'a>,
-    /// How deep in its own chain it is; 0 for one that stands by itself.
+    /// Its depth in its own chain; 0 for one that is not a splice.
     pub(crate) depth: u8,
 }
 
-/// The contents that are files of their own, and the choice of which become one.
+/// The contents that are stored as files, and the choice of the form of every new content.
 #[derive(Debug)]
 pub(crate) struct Blobs {
     folder: BlobFolder,
@@ -53,8 +52,8 @@ impl Blobs {
         Ok(Self { folder: BlobFolder::open(dir)? })
     }
 
-    /// Brings bytes into the form in which they are to be stored. What becomes a file is written and
-    /// flushed when this returns; one that no step ever names is only wasted space.
+    /// Brings bytes into the form in which they will be stored. If that is a file, it is written and flushed when this
+    /// returns; a file whose step never comes only wastes space.
     pub(crate) fn prepare(
         &self,
         hash: ContentHash,
@@ -86,7 +85,7 @@ impl Blobs {
         }
         let plain = if bytes.len() <= TINY { None } else { compressed(bytes)? };
         let plain_len = plain.as_ref().map_or(bytes.len(), Vec::len);
-        // A delta costs every reader its chain, so it must save half to be worth it.
+        // Reading a splice means reading its chain, so it must save half.
         if let Some(delta) = delta.filter(|delta| delta.data.len() * 2 <= plain_len) {
             return Ok(delta.form());
         }
@@ -106,7 +105,7 @@ impl Blobs {
         Ok(spill.finish()?.map_or(Form::Blob, Form::Zstd))
     }
 
-    /// Whether a content of that size may ever have become a file.
+    /// Whether a content of that size may have become a file.
     pub(crate) fn may_hold(size: u64) -> bool {
         size > INLINE as u64
     }
@@ -136,7 +135,7 @@ pub(crate) fn verified(hash: &ContentHash, bytes: Vec<u8>) -> Result<Vec<u8>> {
     }
 }
 
-/// Compressed by themselves, if that saves anything worth having.
+/// The compressed bytes, if they are at least a twentieth smaller.
 pub(crate) fn compressed(bytes: &[u8]) -> Result<Option<Vec<u8>>> {
     let data = codec::compress(bytes)?;
     Ok((data.len() * 20 <= bytes.len() * 19).then_some(data))
@@ -153,9 +152,9 @@ impl Delta {
         Form::Splice { base: self.base, depth: self.depth, data: self.data }
     }
 
-    /// So small that plain compression, which costs more, need not be tried.
+    /// Whether it is so small that compression, which costs more, need not be tried.
     fn is_tiny_beside(&self, bytes: &[u8]) -> bool {
-        self.data.len() * 8 <= bytes.len()
+        self.data.len() * 4 <= bytes.len()
     }
 }
 

@@ -1,4 +1,4 @@
-//! A content as another one with its middle replaced: what most edits are, at the cost of a comparison.
+//! The splice: a content as another one with its middle replaced. Most edits are one, and making it costs one comparison.
 //!
 //! The data is two varints, how many bytes of the base stand at the start and at the end, and the
 //! bytes between them. Nothing here touches a file.
@@ -18,7 +18,7 @@ pub(super) struct Overlap {
 impl Overlap {
     pub(super) fn of(bytes: &[u8], base: &[u8]) -> Self {
         let start = common_start(bytes, base);
-        // What the start took is not there for the end to take again.
+        // The bytes of the common start cannot also belong to the common end.
         let (bytes, base) = (&bytes[start..], &base[start..]);
         let end = same(bytes.rchunks(PIECE).zip(base.rchunks(PIECE)), |a, b| {
             a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
@@ -87,7 +87,7 @@ pub(crate) fn unsplice_in_place(data: &[u8], bytes: &mut Vec<u8>, size: u64) -> 
     Ok(start)
 }
 
-/// What a splice says.
+/// The parts of a splice.
 struct Parts<'a> {
     start: usize,
     end: usize,

@@ -1,4 +1,4 @@
-//! Writing steps: what `append` does inside its transaction. Whoever calls it commits, or drops all.
+//! Writing steps: what `append` does inside its transaction. The caller commits it or rolls it back.
 
 use rusqlite::{Connection, params};
 use yard_core::{ContentHash, FileId, FileState, Timestamp, WsPath};
@@ -13,10 +13,10 @@ use crate::{
     Seq, StoreError, chain, step_digest,
 };
 
-/// Rows of an older version that are read at once.
+/// Rows that are sealed at once.
 const SEALED_AT_ONCE: usize = 1_000;
 
-/// Where the next step, change and audit row go.
+/// The ends of history and of the audit chain, after which the next rows are written.
 struct Tip {
     head: Seq,
     change: i64,
@@ -40,7 +40,7 @@ impl Tip {
         })?;
         if let Some((number, nth, hash)) = note {
             tip.notes = nth;
-            // Only a note that was written after the newest step is the chain's end.
+            // The chain ends with this note only if it was written after the newest step.
             if number == tip.head + nth {
                 tip.hash = hash;
             }
@@ -88,8 +88,8 @@ impl Appender<'_> {
         for placement in &step.placements {
             placement::insert(self.connection, first, placement)?;
         }
-        let ride = |side_effect| event::ride(self.connection, self.tip.head, side_effect);
-        step.side_effects.iter().try_for_each(ride)
+        let add = |side_effect| event::add_side_effect(self.connection, self.tip.head, side_effect);
+        step.side_effects.iter().try_for_each(add)
     }
 
     fn insert_step(&self, step: &NewStep, first: i64) -> Result<()> {
@@ -133,7 +133,7 @@ impl Appender<'_> {
         Ok(())
     }
 
-    /// Lets an id name a row; a misfit if it names one already.
+    /// Adds the name of a row; a misfit if the id names a row already.
     fn name(&self, id: &[u8; 16], row: i64, why: impl FnOnce() -> String) -> Result<()> {
         let sql = "INSERT INTO named (id, row) VALUES (?1, ?2)";
         unless_taken(self.connection.prepare_cached(sql)?.execute(params![id, row]), why)
@@ -214,7 +214,7 @@ impl Appender<'_> {
         }
     }
 
-    /// What every change of a living file writes: nothing that an index holds.
+    /// Writes the columns that every change of a living file writes; none of them is in an index.
     fn edit_file(&self, change: &NewChange, state: &FileState, current: &Stored) -> Result<()> {
         let sql =
             "UPDATE file SET flags = ?2, mode = ?3, content = ?4, size = ?5, path = ?6, seq = ?7,
@@ -322,7 +322,7 @@ pub(super) fn note(connection: &Connection, entry: &AuditEntry) -> Result<()> {
     Ok(())
 }
 
-/// Closes the rows of an older version: one row covers what theirs left out.
+/// Adds the row that covers what the rows of an older version of the program left out of their hashes.
 pub(super) fn seal(connection: &Connection) -> Result<()> {
     // Another process may have opened the same folder at the same moment.
     if !history::is_unsealed(connection)? {
@@ -351,7 +351,7 @@ fn audited(step: &NewStep) -> AuditedStep {
     }
 }
 
-/// Notes the signatures of contents that are still their files' own.
+/// Records the signatures of contents that are still the contents of their files.
 pub(super) fn remember(connection: &Connection, seen: &[Remembered]) -> Result<()> {
     let sql = "UPDATE file SET seen_size = ?3, seen_mtime = ?4, seen_ctime = ?5, seen_inode = ?6
                WHERE id = (SELECT row FROM named WHERE id = ?1) AND uuid = ?1 AND content = ?2

@@ -1,5 +1,5 @@
-//! The connections to one database: one writes, behind a lock; others read, each seeing the newest
-//! commit of any process. What they are used for is not known here.
+//! The connections to one database: one writes, behind a lock; the others read, and each query sees the newest
+//! commit of any process. This module knows transactions and no table.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -14,18 +14,18 @@ use crate::{Result, StoreError};
 
 /// How many reading connections are kept for the next reader.
 const IDLE_READERS: usize = 8;
-/// How long a writer waits for another process's.
+/// How long a writer waits for the writer of another process.
 const BUSY: Duration = Duration::from_secs(10);
 
 /// Bytes of a page of a new database.
 const PAGE_BYTES: i64 = 1 << 10;
-/// How large the log grows before it is worked into the database. Flushing a log that is written over
-/// costs about half of flushing one that grows, so it is not long, and filled up in advance.
+/// Size of the write-ahead log at which it is checkpointed into the database. Flushing a log that is
+/// overwritten costs about half of flushing one that grows, so the log is short and preallocated.
 const LOG_BYTES: i64 = 1 << 20;
-/// What a connection keeps in memory. SQLite looks through all of it whenever a page of a tree is divided, and
-/// whatever is not in it is in the system's cache.
+/// Size of a connection's page cache. SQLite scans the whole cache whenever it splits a page of a tree, and
+/// pages that are not in it are in the page cache of the operating system.
 const CACHE_KIB: i64 = 2_000;
-/// Who writes only once, as a command does, need not wait for that.
+/// The log is preallocated from the second write on, so that a command, which writes once, does not pay for it.
 const WRITES_BEFORE_FILLING: u64 = 2;
 
 /// The connections of one store.
@@ -47,11 +47,11 @@ struct Writer {
 /// Whether a commit waits for the disk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flush {
-    /// It is durable when it returns.
+    /// The commit is durable when it returns.
     Now,
-    /// It becomes durable with the next one that is flushed.
+    /// The commit becomes durable with the next one that is flushed.
     Later,
-    /// Never on our account.
+    /// The commit is never flushed.
     Off,
 }
 
@@ -66,13 +66,14 @@ impl Flush {
 }
 
 impl Connections {
-    /// Opens the database, making and migrating it if need be. Two processes cannot do this at once.
+    /// Opens the database, and creates or migrates it first where that is needed. The caller holds a lock, because
+    /// two processes cannot do this at once.
     pub(super) fn open(
         database: PathBuf,
         schema: &'static Schema,
         options: Options,
     ) -> Result<Self> {
-        // The database's own files beside it get the mode that it has.
+        // SQLite gives the log and the index beside the database the mode of the database.
         make_private(&database)?;
         let writer = Mutex::new(Writer::open(&database, schema)?);
         Ok(Self { database, schema, options, writer, readers: Mutex::default() })
@@ -94,7 +95,8 @@ impl Connections {
         let transaction = writer.connection.transaction_with_behavior(behavior)?;
         self.schema.check(&transaction)?;
         if writes == WRITES_BEFORE_FILLING && self.options.flush {
-            // Inside the transaction nobody else can make the log longer. Without it, it only grows.
+            // Inside the transaction no other process can extend the log. If this fails, the log grows as it is
+            // written.
             let _ = fill_up(&self.log(), LOG_BYTES.cast_unsigned());
         }
         let done = work(&transaction)?;
@@ -102,7 +104,7 @@ impl Connections {
         Ok(done)
     }
 
-    /// As [`Connections::write`], overwriting with zeros whatever the transaction removes.
+    /// As [`Connections::write`], and overwrites with zeros what the transaction removes.
     pub(super) fn erase<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.write(Flush::Now, |connection| {
             connection.pragma_update(None, "secure_delete", true)?;
@@ -112,14 +114,14 @@ impl Connections {
         })
     }
 
-    /// Rewrites the database with what it holds now and empties the log, so that no file has bytes
-    /// left of what was removed, however long ago and in whatever form it lay there.
+    /// Rewrites the database with its present contents and empties the log, so that neither file has bytes of
+    /// anything that was ever removed.
     pub(super) fn scrub(&self) -> Result<()> {
         let mut writer = held(&self.writer);
         writer.connection.execute_batch("VACUUM")?;
         let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
         let busy: bool = writer.connection.query_row(sql, [], |row| row.get(0))?;
-        // The log is short again: it is filled up anew.
+        // The log is empty: it is preallocated again.
         writer.writes = 0;
         if busy {
             let why = "others were reading all the time, so that old bytes are left in the log";
@@ -128,14 +130,14 @@ impl Connections {
         Ok(())
     }
 
-    /// SQLite's log.
+    /// The path of the write-ahead log.
     fn log(&self) -> PathBuf {
         let mut log = self.database.clone().into_os_string();
         log.push("-wal");
         log.into()
     }
 
-    /// A query, on a connection of its own.
+    /// Runs queries on a connection that nobody else uses meanwhile.
     pub(super) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let idle = held(&self.readers).pop();
         let connection = match idle {
@@ -150,8 +152,8 @@ impl Connections {
         Ok(done)
     }
 
-    /// A look at a row or two. The writer's connection, when it is idle, still has the pages that it
-    /// wrote last; every other connection has to read them again after each commit.
+    /// Reads a row or two. It uses the writer's connection if that is idle, because it has the pages that it wrote
+    /// last in its cache; every other connection has to read them again after each commit.
     pub(super) fn glance<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         match self.writer.try_lock() {
             Ok(writer) => work(&writer.connection),
@@ -160,7 +162,7 @@ impl Connections {
         }
     }
 
-    /// Several queries that see one moment.
+    /// Runs several queries that see the same snapshot.
     pub(super) fn read_at_once<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.read(|connection| {
             let transaction = connection.unchecked_transaction()?;

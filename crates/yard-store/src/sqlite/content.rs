@@ -1,5 +1,5 @@
-//! The table of contents: putting a prepared one in, and following a chain of deltas back to bytes.
-//! Which form a content takes is decided in `blobs/`.
+//! The table of contents: it stores prepared contents and follows chains of splices back to bytes. The form of a
+//! content is chosen in `blobs/`.
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -216,7 +216,7 @@ pub(super) fn list(
     })
 }
 
-/// The oldest contents that are stored as they came and that the packer has not seen: row and bytes.
+/// The oldest uncompressed contents that the packer has not looked at: row and bytes.
 pub(super) fn unpacked(connection: &Connection, count: usize) -> Result<Vec<(i64, Vec<u8>)>> {
     let sql = "SELECT id, data FROM content
                WHERE id > COALESCE((SELECT content FROM packed), 0) AND form = ?3 AND size > ?1
@@ -225,7 +225,7 @@ pub(super) fn unpacked(connection: &Connection, count: usize) -> Result<Vec<(i64
     all(connection, sql, bounds, |row| Ok((get(row, 0)?, get(row, 1)?)))
 }
 
-/// Puts the compressed form in the place of each content that has one, and notes how far it got.
+/// Replaces the bytes of each content that has a compressed form, and records how far the packer got.
 pub(super) fn pack(
     connection: &Connection,
     packed: &[(i64, Option<Vec<u8>>)],
@@ -275,8 +275,8 @@ pub(super) fn rows_after(
     all(connection, sql, bounds, |row| Ok((get(row, 6)?, stored(row)?)))
 }
 
-/// Makes the bytes of a row from those of its base, in their place; how many at the start are still the
-/// base's. They are not compared with the row's name.
+/// Turns the bytes of a row's base into the bytes of the row, without comparing them with its hash. Returns how many
+/// bytes at the start are still those of the base.
 pub(super) fn make_from_base(stored: &Stored, bytes: &mut Vec<u8>) -> Result<usize> {
     let data = stored.data.as_deref().unwrap_or_default();
     match stored.form {
@@ -298,11 +298,11 @@ pub(super) fn bytes_of_row(
     }
 }
 
-/// What a new content could be stored against.
+/// The possible base of a new content.
 pub(super) enum Anchor {
     /// The version before itself, at this depth.
     Itself(u8),
-    /// The version before is at the end of its chain, so the content that the chain stands on.
+    /// The version before is at the end of its chain: the content at the foot of that chain.
     Foot(ContentHash, Vec<u8>),
 }
 
@@ -351,7 +351,7 @@ pub(super) fn bytes(
     verified(hash, bytes).map(Some)
 }
 
-/// A content's row and those that it stands on, down to the one that stands by itself.
+/// A content's row and the rows of its bases, down to the first that is not a splice.
 fn chain(connection: &Connection, hash: &ContentHash) -> Result<Vec<Stored>> {
     let by_hash = "SELECT hash, size, form, depth, base, data FROM content WHERE hash = ?1";
     let mut chain: Vec<Stored> = Vec::new();

@@ -4,7 +4,7 @@ use rusqlite::{Error, ErrorCode, ffi};
 
 use crate::StoreError;
 
-/// How a person goes on who has no backup of the database.
+/// What a person can do about a damaged database.
 const ADOPT: &str =
     "Restore it from a backup, or go on without its history: `toolyard adopt` keeps it aside";
 

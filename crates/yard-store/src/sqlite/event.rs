@@ -1,6 +1,6 @@
-//! What happened, in one sequence: steps are events by being steps, and only what is no step has a row
-//! of its own. Such a row says after which step it came, so that a step's number follows from the rows
-//! before it and appending a step writes nothing here.
+//! The sequence of events. Every step is an event without a row here; only other events have rows. A row says after
+//! which step it came, so that the number of a step's event follows from the rows before it, and appending a step
+//! writes nothing to this table.
 
 use rusqlite::{Connection, Row, params};
 use yard_core::{ApprovalId, ChatId, QuestionId, RunId, StepId, Timestamp, WsPath};
@@ -31,7 +31,7 @@ const REMOVED: i64 = 12;
 const RUNNING: i64 = -1;
 const INTERRUPTED: i64 = -2;
 
-/// What happened that is no step.
+/// An event about to be added. Steps are not among them.
 pub(super) enum NewEvent<'a> {
     Asked(ChatId, QuestionId),
     Answered(ChatId, QuestionId),
@@ -129,8 +129,12 @@ fn add_after(
     Ok(())
 }
 
-/// Writes what rides with the step that was just inserted as number `head`.
-pub(super) fn ride(connection: &Connection, head: Seq, side_effect: &StepSideEffect) -> Result<()> {
+/// Writes a side effect of the step that was just inserted as number `head`.
+pub(super) fn add_side_effect(
+    connection: &Connection,
+    head: Seq,
+    side_effect: &StepSideEffect,
+) -> Result<()> {
     match side_effect {
         StepSideEffect::LeavePlan { chat, question, turn } => {
             question::use_up(connection, *chat, *question)?;

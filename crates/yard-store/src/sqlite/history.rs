@@ -11,7 +11,7 @@ use crate::{
     StepRow, VersionRow, step_digest,
 };
 
-// The columns of a step `s`, beside the step `u` that it undid and its first change `x`.
+// The columns of a step `s`, joined with the step `u` that it undid and with its first change `x`.
 macro_rules! step_columns {
     () => {
         "s.seq, s.id, s.at, s.author, s.verb, s.undoes, u.id, s.files, \
@@ -19,8 +19,8 @@ macro_rules! step_columns {
     };
 }
 
-// The first change is looked for only where there are more than so many: a search for what a CASE
-// makes NULL costs nothing, one that a further condition drops costs as much as any.
+// Joins the first change only for steps with more than `$more_than` files. SQLite skips the seek where the CASE is
+// NULL; with a condition in ON or WHERE it would seek first and drop the row afterwards.
 macro_rules! step_joins {
     ($more_than:literal) => {
         concat!(
@@ -32,7 +32,7 @@ macro_rules! step_joins {
     };
 }
 
-// The columns of the state after a change, beside its parent's row and its content's.
+// The columns of the state after a change, joined with the row of its parent and the row of its content.
 macro_rules! state_columns {
     ($change:literal, $parent:literal, $content:literal) => {
         concat!(
@@ -156,8 +156,8 @@ pub(super) fn changes_in(
     })
 }
 
-/// A change without its state before. Its state is in the first columns, its path before and its
-/// version at `rest`.
+/// A change without the state before it. The state after it is in the first columns; the path before it and its
+/// version are at `rest`.
 fn change(row: &Row<'_>, file: FileId, rest: usize) -> Result<Change> {
     let to = value::path(row, STATE_COLUMNS - 1)?;
     let same = value::has_same_path(get(row, 0)?);
@@ -201,7 +201,7 @@ fn parent(row: &Row<'_>, at: usize) -> Result<FileId> {
     id.ok_or_else(|| corrupt("a change has no parent"))
 }
 
-/// Who made a file and who changed it last: its first step and its last say so.
+/// The makers of a file's first change and of its last.
 pub(super) fn makers(connection: &Connection, file: FileId) -> Result<Vec<Maker>> {
     let first = "SELECT s.chat, s.actor, s.author, s.verb FROM change c JOIN step s ON s.seq = c.seq \
                  WHERE c.file = (SELECT row FROM named WHERE id = ?1) ORDER BY c.seq LIMIT 1";
@@ -215,7 +215,7 @@ pub(super) fn makers(connection: &Connection, file: FileId) -> Result<Vec<Maker>
 }
 
 fn maker(row: &Row<'_>) -> Result<Maker> {
-    // Whoever came upon what somebody else had done did not do it.
+    // The step records a change that was found on disk; its actor did not make the change.
     if value::author(get(row, 2)?)? == Author::External {
         let actor = Author::External.word().to_owned();
         return Ok(Maker { chat: None, actor, verb: get(row, 3)? });
@@ -224,7 +224,7 @@ fn maker(row: &Row<'_>) -> Result<Maker> {
     Ok(Maker { chat: chat.map(ChatId::from_bytes), actor: get(row, 1)?, verb: get(row, 3)? })
 }
 
-/// The newest change of a file after a step that was not made in a chat, and that left something there.
+/// The newest change of a file after step `since` that was not made in this chat and did not remove the file.
 pub(super) fn last_by_others(
     connection: &Connection,
     file: FileId,
@@ -274,7 +274,7 @@ pub(super) fn file_changes(
         step_columns!(),
         " FROM change c LEFT JOIN file cp ON cp.id = NULLIF(c.parent, 0) \
          LEFT JOIN content cc ON cc.id = c.content JOIN step s ON s.seq = c.seq",
-        // The first change of a step that made only one is this one.
+        // If the step has only one change, it is this one.
         step_joins!(1),
         "WHERE c.file = (SELECT row FROM named WHERE id = ?1) AND c.seq >= ?2 AND c.seq < ?3 \
          ORDER BY c.seq, c.id"
@@ -285,7 +285,7 @@ pub(super) fn file_changes(
         let step = step_row(row, STATE_COLUMNS + 2)?;
         Ok((step, change(row, file, STATE_COLUMNS)?))
     })?;
-    // Read upwards, because rows that follow each other are found without a search from the top.
+    // The query reads in ascending order, because SQLite then steps through neighbouring rows of the index.
     rows.reverse();
     for at in 0..rows.len() {
         let before = rows.get(at + 1).and_then(|(_, earlier)| earlier.after.clone());
@@ -299,8 +299,8 @@ pub(super) fn file_changes(
     Ok(rows)
 }
 
-/// The step of the change before the `count` newest: what it left is the state before the oldest of
-/// them.
+/// The step of the change right before the `count` newest ones. The state after that change is the state before
+/// the oldest of them.
 fn oldest_of_page(connection: &Connection, file: FileId, before: i64, count: usize) -> Result<i64> {
     let sql = "SELECT seq FROM change WHERE file = (SELECT row FROM named WHERE id = ?1) \
                AND seq < ?2 ORDER BY seq DESC, id DESC LIMIT 1 OFFSET ?3";
@@ -326,9 +326,9 @@ pub(super) fn version(connection: &Connection, id: VersionId) -> Result<Option<V
     Ok(made.map(|(file, seq, state)| VersionRow { file, seq, state }))
 }
 
-/// Rows of the audit chain. Those of steps and those of their own are numbered together without
-/// gaps, so that the number of a step's row follows from the notes before it. A step's digest is
-/// worked out from its changes as they are stored now: what was tampered with breaks the chain.
+/// Rows of the audit chain. The rows of steps and the notes are numbered together without gaps, so that the number
+/// of a step's row follows from the notes before it. A step's digest is computed from its changes as they are
+/// stored now: a change that was tampered with breaks the chain.
 pub(super) fn audit(connection: &Connection, after: u64, count: usize) -> Result<Vec<AuditRow>> {
     let sql = "SELECT nth FROM note WHERE number <= ?1 ORDER BY number DESC LIMIT 1";
     let notes_before = one(connection, sql, [number(after)], |row| unsigned(row, 0))?.unwrap_or(0);
@@ -409,7 +409,7 @@ fn with_digests(
     Ok(digested.collect())
 }
 
-/// Whether the chain ends with a row of an older version.
+/// Whether the chain ends with a row that an older version of the program wrote.
 pub(super) fn is_unsealed(connection: &Connection) -> Result<bool> {
     let last = |sql| one(connection, sql, [], |row| value::formula(get(row, 0)?));
     let step = last("SELECT formula FROM step ORDER BY seq DESC LIMIT 1")?;
@@ -418,14 +418,14 @@ pub(super) fn is_unsealed(connection: &Connection) -> Result<bool> {
     Ok(newest == Some(Formula::First))
 }
 
-/// What the changes of a file, row `file`, made of it, with the newest of them; `None` if there are none.
-/// What no change says is as in `known`.
+/// The state of the file in row `file` as its changes give it, with the row of the newest change; `None` if it has
+/// no changes. Fields that changes do not contain are copied from `known`.
 pub(super) fn made_by_changes(
     connection: &Connection,
     file: i64,
     known: &Node,
 ) -> Result<Option<(i64, Node)>> {
-    // Of a removed file the last living state counts: the one before its removal.
+    // For a removed file, `w` is the change before its removal: its last living state.
     let sql = concat!(
         "SELECT ",
         state_columns!("w", "wp", "wk"),

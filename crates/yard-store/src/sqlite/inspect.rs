@@ -9,7 +9,7 @@ use super::value::{get, unsigned};
 use super::{all, history, node};
 use crate::{Node, Result};
 
-/// Problems of one kind that are told; more of them say nothing new.
+/// Most problems of one kind that are reported.
 const TOLD: usize = 20;
 /// Files that are looked at with one query.
 const PAGE: usize = 500;
@@ -188,7 +188,7 @@ fn follows(connection: &Connection, stored: &node::Stored) -> Result<bool> {
     else {
         return Ok(false);
     };
-    // What was seen on disk, and what was purged, no change says.
+    // No change contains what was seen on disk or what was purged.
     let Node { signature, purged, .. } = stored.node;
     Ok(stored.last == change && stored.node == Node { signature, purged, ..made })
 }

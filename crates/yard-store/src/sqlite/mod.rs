@@ -1,6 +1,6 @@
 //! A store in a folder: one SQLite database, `journal.db`, and the `blobs/` beside it.
 //!
-//! It decides nothing about what is stored in which form (`blobs/`) and nothing about when.
+//! The forms of contents are chosen in `blobs/`.
 
 mod append;
 mod approval;
@@ -65,7 +65,7 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store in `dir`, making what is missing.
+    /// Opens the store in `dir`, and creates it if it is missing.
     pub fn open(dir: &Path) -> Result<Self> {
         Self::open_with(dir, Options::default())
     }
@@ -75,7 +75,7 @@ impl SqliteStore {
         create_folder(dir)?;
         let blobs = Blobs::open(&dir.join("blobs"))?;
         let db = {
-            // Turning a new database to WAL and migrating cannot be done by two at once.
+            // Two processes cannot switch a new database to WAL, or migrate one, at once.
             let _opening = lock_file(&dir.join("journal.lock"))?;
             Arc::new(Connections::open(dir.join("journal.db"), &schema::JOURNAL, options)?)
         };
@@ -160,7 +160,7 @@ impl Store for SqliteStore {
         let against = match &anchor {
             None => None,
             Some(Anchor::Itself(depth)) => Some(Against { base, depth: *depth }),
-            // The start of a new chain is read by every version in it: it had better be small at once.
+            // Every version of the new chain reads its first splice, so that is compressed at once.
             Some(Anchor::Foot(hash, bytes)) => {
                 effort = Effort::Thorough;
                 Some(Against { base: Base { hash: *hash, bytes }, depth: 0 })

@@ -1,8 +1,8 @@
-//! Compression that nobody waits for. A content that came in a hurry is stored as it is; once no step
-//! has come for a moment, or when the store is closed, it is made small where it lies.
+//! Compression in the background. A content that a caller waits for is stored uncompressed; the packer compresses
+//! it in its row once no step has come for a moment, or when the store is closed.
 //!
-//! It changes the form of contents and nothing else: bytes, hashes and history stay what they are. If
-//! it fails, or never gets to it, only space is lost.
+//! It changes the form of contents and nothing else: bytes, hashes and history stay the same. If it fails, or never
+//! runs, only space is lost.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -13,14 +13,14 @@ use super::content;
 use crate::blobs::compressed;
 use crate::{Prepared, Result};
 
-/// How long no hurried content may have come before the packer begins.
+/// The packer starts when no uncompressed content has come for this long.
 const QUIET: Duration = Duration::from_millis(200);
-/// So many are packed even if more keep coming.
+/// With so many waiting contents it starts even if more keep coming.
 const BACKLOG: u64 = 4_096;
-/// Contents a transaction: writers wait for it.
+/// Contents that are packed in one transaction. Writers wait for it.
 const AT_ONCE: usize = 32;
 
-/// Packs what [`Packer::appended`] told it of, on a thread that lives as long as there is work.
+/// Packs the contents given to [`Packer::appended`], on a thread that lives as long as there is work.
 #[derive(Debug)]
 pub(super) struct Packer {
     db: Arc<Connections>,
@@ -36,7 +36,7 @@ struct Work {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Hurried contents that wait to be packed.
+    /// Contents that wait to be packed.
     waiting: u64,
     running: bool,
     closing: bool,
@@ -47,7 +47,7 @@ impl Packer {
         Self { db, work: Arc::default(), thread: Mutex::default() }
     }
 
-    /// These contents were appended.
+    /// Counts the contents of a batch that can be packed, and starts the thread if there are any.
     pub(super) fn appended(&self, contents: &[Prepared]) {
         let hurried = contents.iter().filter(|prepared| prepared.is_hurried()).count();
         if hurried == 0 {
@@ -74,21 +74,21 @@ impl Drop for Packer {
             let _ = thread.join();
         }
         if held(&self.work.state).waiting > 0 {
-            // Who closes after a step or two, as a command does, leaves nothing behind.
+            // A command closes the store after a step or two: its contents are packed now.
             let _ = pack(&self.db);
         }
     }
 }
 
 impl Work {
-    /// Packs in every quiet moment, until nothing is left or the store is closed.
+    /// Packs whenever it is quiet, until nothing is left or the store is closed.
     fn through(&self, db: &Connections) {
         while self.wait_for_quiet() {
             while !held(&self.state).closing && matches!(pack(db), Ok(true)) {}
         }
     }
 
-    /// Whether there is something to pack, once it is quiet. If not, the thread is at its end.
+    /// Waits until it is quiet and returns whether there is something to pack. If not, the thread ends.
     fn wait_for_quiet(&self) -> bool {
         let mut state = held(&self.state);
         while state.waiting > 0 && !state.closing {
@@ -105,7 +105,7 @@ impl Work {
     }
 }
 
-/// Packs the oldest contents that were not looked at yet; whether there are more.
+/// Packs the oldest contents that were not looked at yet. Returns whether there are more.
 fn pack(db: &Connections) -> Result<bool> {
     let fresh = db.read(|connection| content::unpacked(connection, AT_ONCE))?;
     let Some((last, _)) = fresh.last() else { return Ok(false) };

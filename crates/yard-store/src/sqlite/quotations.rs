@@ -1,5 +1,5 @@
-//! Forgetting what was quoted of purged contents: requests for approval, turns of chats and questions that
-//! hold such text lose it. That they were there, who asked and what was decided stays.
+//! Removing quotations of purged contents: requests for approval, turns of chats and questions lose the texts that
+//! quote one. The rows stay, with who asked and what was decided.
 
 use rusqlite::{Connection, params};
 use yard_core::{ApprovalId, ChatId};
@@ -10,23 +10,23 @@ use super::{all, one};
 use crate::traces::Traces;
 use crate::{ApprovalStatus, AuditEntry, Result, Scope, Via};
 
-/// What stands for a text that was purged.
+/// The replacement of a text that was purged.
 const PURGED: &str = "[purged]";
-/// The same for what a turn holds as JSON.
+/// The same for the JSON data of a turn.
 const PURGED_DATA: &str = r#"{"purged":true}"#;
-/// The same as the turn reads in a transcript.
+/// The same for the text of a turn in a transcript.
 const PURGED_TURN: &str = "\n[purged]\n";
 /// Rows that are read at once.
 const PAGE: i64 = 256;
 
-/// Forgets every quotation. A request that still waited is denied: it can no longer say what it asks for.
+/// Removes every quotation. A request that was still pending is denied, because it no longer says what it asks for.
 pub(super) fn forget(connection: &Connection, traces: &Traces, entry: &AuditEntry) -> Result<()> {
     for row in quoting(connection, APPROVALS, traces)? {
         approval(connection, row)?;
         deny(connection, row, entry)?;
     }
-    // What commands changed and nobody has decided about may hold anything. (A request that was approved
-    // and has a run is about a command that runs now.)
+    // The undecided changes of a command may contain anything. (A request that was approved and has a run is about
+    // a command that runs now.)
     let sql = "SELECT id FROM approval WHERE run IS NOT NULL AND status = ?1";
     let pending = value::status_number(ApprovalStatus::Pending);
     for row in all(connection, sql, [pending], |row| get::<i64>(row, 0))? {
@@ -72,7 +72,7 @@ fn approval(connection: &Connection, row: i64) -> Result<()> {
     Ok(())
 }
 
-/// Denies a request that is not done, in the name of who purges.
+/// Denies a request that is not executed yet, in the name of the actor who purges.
 fn deny(connection: &Connection, row: i64, entry: &AuditEntry) -> Result<()> {
     let sql =
         "UPDATE approval SET status = ?2, approves = 0, scope = ?3, word = ?4, decided_by = ?5,
@@ -111,7 +111,7 @@ fn turn(connection: &Connection, row: i64) -> Result<()> {
     Ok(())
 }
 
-/// Empties a question; one that still waited counts as answered with nothing.
+/// Empties a question; one that was still pending becomes answered with nothing.
 fn question(connection: &Connection, row: i64, entry: &AuditEntry) -> Result<()> {
     let sql = "UPDATE question SET form = '[]', answers = '{}',
                answered_by = COALESCE(answered_by, ?2), via = COALESCE(via, ?3),

@@ -1,6 +1,6 @@
-//! Reading every content back, each against its name. A version that stands on another one is made from
-//! the bytes that were made just before, and only what differs from them is hashed again: else a file
-//! that grows by a line a step would cost the sum of all its versions sixteen times over.
+//! Reads every content back and compares its hash. The base of a splice is usually the content that was checked just
+//! before, so its bytes and the states of its hash are reused, and only what follows the common start is hashed
+//! again. Otherwise a file that grows by a line a step would cost the sum of all its versions sixteen times.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -16,11 +16,11 @@ use crate::{ContentCheck, Result, StoreError};
 
 /// Rows that are read at once.
 const PAGE: usize = 64;
-/// Bytes of contents that are kept for those that stand on them.
+/// Bytes of contents that are kept as possible bases.
 const KEPT_BYTES: usize = 64 << 20;
-/// Contents that are kept.
+/// Most contents that are kept as possible bases.
 const KEPT: usize = 4_096;
-/// After how many bytes the state of a hash is kept.
+/// The state of a hash is kept every so many bytes.
 const STRIDE: usize = 32 << 10;
 
 /// Calls `each` for every content that was not purged, in the order in which they were stored.
@@ -88,12 +88,12 @@ struct Made {
     bytes: Vec<u8>,
     /// The state after each stride.
     states: Vec<ContentHasher>,
-    /// It stands by itself, and many chains may begin at it.
+    /// It is not a splice, and may be the base of many chains.
     is_foot: bool,
 }
 
 impl Made {
-    /// The hash of the bytes, of which so many at the start are those that the states are of.
+    /// The hash of the bytes. The first `same` bytes are those that the kept states belong to.
     fn hash(&mut self, same: usize) -> ContentHash {
         self.states.truncate(same / STRIDE);
         let mut hasher = self.states.last().cloned().unwrap_or_default();
@@ -107,7 +107,7 @@ impl Made {
     }
 }
 
-/// Contents that were made lately: the bases of those that come.
+/// Contents that were checked recently: the possible bases of the next ones.
 #[derive(Default)]
 struct Recent {
     by_row: HashMap<i64, Made>,
@@ -116,8 +116,8 @@ struct Recent {
 }
 
 impl Recent {
-    /// The content of a row, to make another one from; it is made anew if it is not here. Most versions
-    /// are the base of the next one only, so it is handed over and not copied.
+    /// The content of a row, as the base of another one; it is read if it is not here. Most versions are the base of
+    /// only one other, so it is moved out and not copied.
     fn base(&mut self, connection: &Connection, blobs: &Blobs, row: i64) -> Result<Made> {
         if let Some(foot) = self.by_row.get(&row).filter(|known| known.is_foot) {
             return Ok(foot.clone());

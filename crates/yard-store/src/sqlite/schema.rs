@@ -1,5 +1,5 @@
-//! The tables, how an older database becomes a newer one, and the check that nobody writes into a
-//! format that he does not know. It holds no query.
+//! The tables, the migrations from older formats, and the check that this program does not write into a format
+//! that it does not know. It holds no query.
 //!
 //! The layout is for many small steps: ids are stored once and linked by row number, a change holds
 //! only the state after it (the one before is its predecessor's), and a step's audit row is part of
@@ -45,7 +45,7 @@ pub(super) const JOURNAL: Schema = Schema {
         Rows(zstd_deltas::re_encode),
     ],
 };
-/// Events of a kind that an older program takes for damage.
+/// Changes no table. It raises the format, because older programs take the events of terminals for damage.
 const TERMINALS: &str = "";
 
 const ROOTS: &str = "
@@ -60,8 +60,8 @@ ALTER TABLE note ADD COLUMN formula INTEGER NOT NULL DEFAULT 1;
 ";
 
 const PLACEMENTS: &str = "
--- What a change does to the disk: the file that it places and the one that it displaces, each by inode,
--- time of birth, of the last write and of the last change. Kept until the disk is flushed.
+-- What a change does to the disk: the file that it places and the file that it displaces, each by inode,
+-- time of birth, time of the last write and time of the last change. Rows are kept until the disk is flushed.
 CREATE TABLE placement (
     id INTEGER PRIMARY KEY,
     change INTEGER NOT NULL,
@@ -86,9 +86,9 @@ CREATE TABLE root (
 ";
 
 const CLAIMS: &str = "
--- The process that asked, the process that executes what was approved, and not NULL once something was
--- started by it. A request from before that was approved and had started something is the one with a run
--- whose effect is a start and no change.
+-- The process that asked, the process that executes what was approved, and whether it has started something
+-- (not NULL). An older request that was approved and had started something is one with a run whose effect is a
+-- start and no change.
 ALTER TABLE approval ADD COLUMN asked_in BLOB;
 ALTER TABLE approval ADD COLUMN claimed_by BLOB;
 ALTER TABLE approval ADD COLUMN started INTEGER;
@@ -96,9 +96,9 @@ UPDATE approval SET started = 1 WHERE status = 1 AND run IS NOT NULL
     AND (effect LIKE '%\"kind\":\"run\"%' OR effect LIKE '%\"dials\"%');
 ";
 
-/// Also events of a kind that an older program takes for damage.
+/// It also raises the format for the events of renamed and removed chats, as [`TERMINALS`] does.
 const NAMES: &str = "
--- The name for people of a file that has another one than its own.
+-- The display name of a file, where it has one.
 CREATE TABLE display_name (
     file BLOB PRIMARY KEY,
     name TEXT NOT NULL
@@ -115,25 +115,25 @@ pub(super) const PEOPLE: Schema =
     Schema { migrations: &[Sql(FIRST_PEOPLE), Sql(OWNERS_KEYS), Sql(KEY_TOOLSETS)] };
 
 const OWNERS_KEYS: &str = "
--- Keys go with the owner who made them.
+-- A key is revoked when its maker is no owner any more.
 UPDATE key SET revoked = 1 WHERE NOT EXISTS (SELECT 1 FROM member
     WHERE member.workspace = key.workspace AND member.user = key.made_by AND role = 'owner');
 
--- The workspace that a request was about, so that a purge there forgets what was answered. Requests of
--- callers without a login were kept with a hash over their passwords.
+-- The workspace that a request was about: a purge there removes the stored answer. Requests of callers
+-- without a login were stored with a hash that covers their passwords.
 ALTER TABLE claim ADD COLUMN workspace BLOB;
 DELETE FROM claim WHERE actor LIKE 'nobody:%';
 ";
 
 const KEY_TOOLSETS: &str = "
--- The toolsets that a key may use, a line each; NULL for all, as keys from before have it.
+-- The toolsets that a key may use, one in each line; NULL for all of them, as in older keys.
 ALTER TABLE key ADD COLUMN toolsets TEXT;
 ";
 
 const FIRST: &str = "
--- A step, with its row of the audit chain. `first` and `files` say which changes are its own.
+-- A step, with its row of the audit chain. Its changes are `files` rows from row `first` on.
 -- `undoes` is a step's seq, or its id where the store does not have it. `audit_at` and `action` are
--- NULL where they are the step's own moment and verb.
+-- NULL where they equal the step's time and verb.
 CREATE TABLE step (
     seq INTEGER PRIMARY KEY,
     id BLOB NOT NULL,
@@ -151,7 +151,7 @@ CREATE TABLE step (
 ) STRICT;
 
 -- A row of the audit chain that belongs to no step. `number` counts all rows of the chain, `nth`
--- only these: the difference is the step after which it was written.
+-- only these rows: the difference is the number of the step before it.
 CREATE TABLE note (
     number INTEGER PRIMARY KEY,
     nth INTEGER NOT NULL,
@@ -162,8 +162,8 @@ CREATE TABLE note (
     hash BLOB NOT NULL
 ) STRICT;
 
--- A file as its last change left it; of a removed one, its last living state. Here the state is
--- whole, because there is one row a file and every lookup reads it.
+-- A file as its last change left it; of a removed file, its last living state. The state is stored whole
+-- here, because there is one row for each file and every lookup reads it.
 CREATE TABLE file (
     id INTEGER PRIMARY KEY,
     uuid BLOB NOT NULL,
@@ -188,9 +188,10 @@ CREATE UNIQUE INDEX file_by_name ON file (parent, name) WHERE living = 1;
 CREATE INDEX removed_by_name ON file (parent, name, last) WHERE living = 0;
 CREATE INDEX removed_by_age ON file (last) WHERE living = 0;
 
--- What a step did to one file: the state after it. `parent` is a file's row, 0 for the root, or an
--- id where the store does not have it. `name` is NULL where the path after ends in it, `origin`
--- where it is NULL or (by `flags`) the path after. `previous` is the file's change before.
+-- What a step did to one file: the state after it. `parent` is the row of a file, 0 for the root, or an id
+-- where the store does not have that file. `name` is NULL if it is the last part of `destination`. `origin` is
+-- NULL if there is none or if it equals `destination` (`flags` says which). `previous` is the change of the
+-- same file before this one.
 CREATE TABLE change (
     id INTEGER PRIMARY KEY,
     file INTEGER NOT NULL,
@@ -208,8 +209,8 @@ CREATE TABLE change (
 ) STRICT;
 CREATE INDEX change_by_file ON change (file, seq);
 
--- Which row an id names: a step, a file, or the change that made a version. Ids are made in the order
--- of time, so those of one step lie side by side: a step touches one page of this and not three.
+-- The row that an id names: a step, a file, or the change that made a version. Ids grow with time, so the ids
+-- of one step are neighbours and a step writes one page of this table.
 CREATE TABLE named (
     id BLOB PRIMARY KEY,
     row INTEGER NOT NULL
@@ -229,13 +230,13 @@ CREATE TABLE content (
 ) STRICT;
 CREATE UNIQUE INDEX content_by_hash ON content (hash);
 
--- Up to which content the packer has looked: at most one row.
+-- The last content that the packer has looked at: at most one row.
 CREATE TABLE packed (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     content INTEGER NOT NULL
 ) STRICT;
 
--- Up to which step the disk is flushed: at most one row.
+-- The last step that is flushed to the disk: at most one row.
 CREATE TABLE mark (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     seq INTEGER NOT NULL,
@@ -260,7 +261,7 @@ CREATE TABLE chat (
 ) STRICT;
 CREATE UNIQUE INDEX default_chat ON chat (default_of) WHERE default_of IS NOT NULL;
 
--- A turn of a chat: what it holds as JSON, and the same as readable text.
+-- A turn of a chat: its data as JSON, and the same as readable text.
 CREATE TABLE turn (
     id INTEGER PRIMARY KEY,
     chat INTEGER NOT NULL,
@@ -291,8 +292,8 @@ CREATE TABLE question (
 CREATE INDEX question_by_chat ON question (chat, id);
 CREATE INDEX pending_question ON question (id) WHERE answers IS NULL;
 
--- What happened that is no step. `number` counts steps and these together, `nth` only these: the
--- difference is the step after which it happened.
+-- An event that is not a step. `number` counts steps and events together, `nth` only events: the difference is
+-- the number of the step before it.
 CREATE TABLE event (
     number INTEGER PRIMARY KEY,
     nth INTEGER NOT NULL,
@@ -306,7 +307,7 @@ CREATE TABLE event (
 ";
 
 const APPROVALS: &str = "
--- A request that something may happen, with what a person said to it. `args`, `effect`, `other_args` and
+-- A request for approval, with the decision. `args`, `effect`, `other_args` and
 -- `answer` are JSON; `step` is the seq of the step in which it happened.
 CREATE TABLE approval (
     id INTEGER PRIMARY KEY,
@@ -333,7 +334,7 @@ CREATE TABLE approval (
 ) STRICT;
 CREATE INDEX approval_by_status ON approval (status, id);
 
--- What a person allowed for longer than one call: in one chat, or in all of them.
+-- A permission that a person gave for more than one call: in one chat, or in all of them.
 CREATE TABLE allowed (
     id INTEGER PRIMARY KEY,
     chat BLOB,
@@ -354,7 +355,7 @@ const RUNS: &str = "
 -- The chat that a step belongs to.
 ALTER TABLE step ADD COLUMN chat BLOB;
 
--- The preset of the door that a request came through, and the run of a command that it is about.
+-- The preset under which a request came, and the run of a command that it is about.
 ALTER TABLE approval ADD COLUMN preset TEXT NOT NULL DEFAULT 'strict';
 ALTER TABLE approval ADD COLUMN run BLOB;
 UPDATE approval SET preset = COALESCE(json_extract(effect, '$.preset'), 'strict'),
@@ -362,7 +363,7 @@ UPDATE approval SET preset = COALESCE(json_extract(effect, '$.preset'), 'strict'
 ";
 
 const PURGING: &str = "
--- Not NULL once a removed file was purged: it cannot come back.
+-- Not NULL once a removed file was purged: it cannot be restored.
 ALTER TABLE file ADD COLUMN purged INTEGER;
 
 -- Pending deletions: files whose contents were purged and that are still to be deleted: the blob of `hash` where `kept`
@@ -389,7 +390,7 @@ CREATE TABLE login (
     ended INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
--- Every refresh token that a login ever had, so that a copy of an old one is known for what it is.
+-- Every refresh token that a login ever had, so that the use of a copied old one is recognized.
 CREATE TABLE refresh (
     secret BLOB PRIMARY KEY,
     login BLOB NOT NULL REFERENCES login (id),
@@ -428,7 +429,7 @@ CREATE TABLE key (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX key_by_workspace ON key (workspace, id);
 
--- A request that may be sent again. `status` is NULL until it was answered.
+-- A request that may be repeated under its key. `status` is NULL until it was answered.
 CREATE TABLE claim (
     actor TEXT NOT NULL,
     key TEXT NOT NULL,
@@ -456,8 +457,8 @@ impl Schema {
         u32::try_from(self.migrations.len()).unwrap_or(u32::MAX)
     }
 
-    /// Brings a database, even an empty one, to this program's format. Only the process that holds
-    /// the opening lock calls this.
+    /// Migrates a database, even an empty one, to this program's format. Only the process that holds the opening
+    /// lock calls this.
     pub(super) fn migrate(&self, connection: &mut Connection, database: &Path) -> Result<()> {
         let (found, known) = (format(connection)?, self.format());
         if found > known {
@@ -479,7 +480,7 @@ impl Schema {
         Ok(transaction.commit()?)
     }
 
-    /// Refuses to go on in a database that another version of the program has changed meanwhile.
+    /// Returns an error if another version of the program has migrated the database since it was opened.
     pub(super) fn check(&self, connection: &Connection) -> Result<()> {
         match format(connection)? {
             found if found == self.format() => Ok(()),

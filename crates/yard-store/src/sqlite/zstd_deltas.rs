@@ -1,5 +1,5 @@
-//! Contents that an older version of this program compressed with another content as the dictionary: they are
-//! stored in another form when their database is opened. Nothing else of the program knows that form.
+//! The migration of contents that an older version of this program compressed with another content as the dictionary
+//! (form 2). They are stored in a present form when their database is opened. No other module knows that form.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use super::{all, one};
 use crate::blobs::{Against, Blobs, expand_against, verified};
 use crate::{Base, Effort, Prepared, Result, StoreError};
 
-/// Re-encodes every such content of the database in `folder`. One that is damaged stays as it is: whoever
-/// reads it, or verifies the workspace, is told so.
+/// Re-encodes every such content of the database in `folder`. One that is damaged stays as it is, and
+/// reading it is an error as before.
 pub(super) fn re_encode(connection: &Connection, folder: &Path) -> Result<()> {
     let blobs = Blobs::open(&folder.join("blobs"))?;
     // The base of a content has a smaller depth, so it is re-encoded before.

@@ -9,7 +9,7 @@ use yard_testkit::{FakeWorld, Scribe};
 
 use super::{open, raw};
 
-/// What version 11 of the format wrote: 21 versions of `/a.rs`, of which 14 were compressed with the version
+/// What version 11 of the format wrote: 21 versions of `/a.rs`, of which 13 were compressed with the version
 /// before as the dictionary, and two kept files.
 const ZSTD_DELTAS: &str = include_str!("zstd_deltas.sql");
 

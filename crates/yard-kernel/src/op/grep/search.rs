@@ -64,7 +64,7 @@ impl<'a> Searcher<'a> {
             return self.virtual_file(path);
         }
         if path.is_command_output() {
-            return self.spilled(path);
+            return self.command_output(path);
         }
         let (mut file, stat) = self.workspace.disk.open_listed(path)?;
         let mut taken =
@@ -82,15 +82,15 @@ impl<'a> Searcher<'a> {
         self.buffer = buffer;
         searched?;
         let mut found = taken.finish();
-        // The last word on what is a text is only asked for files that would be shown.
+        // The full test for text is slow, and so is made only for files that would be shown.
         if !found.matches.is_empty() && text::detect(&self.buffer).is_err() {
             found = FileMatches::default();
         }
         Ok(found)
     }
 
-    /// Searches what a command said: a text, whatever bytes it holds.
-    fn spilled(&mut self, path: &WsPath) -> Result<FileMatches> {
+    /// Searches the output of a command, which is a text, whatever bytes it holds.
+    fn command_output(&mut self, path: &WsPath) -> Result<FileMatches> {
         let (mut file, _) = self.workspace.disk_of(path).open_listed(path)?;
         let mut taken =
             Taken::new(self.grep, path, self.limit, self.workspace.limits().match_line_bytes);
@@ -99,7 +99,7 @@ impl<'a> Searcher<'a> {
         searched.map(|()| taken.finish()).map_err(SearchError::into_fault)
     }
 
-    /// Searches the text of a file that is not on disk; one that is gone meanwhile has none.
+    /// Searches the text of a file that is not on disk. If it was removed meanwhile it has no text.
     fn virtual_file(&mut self, path: &WsPath) -> Result<FileMatches> {
         let bytes = self.workspace.virtual_text(path, self.call)?.unwrap_or_default();
         let mut taken =
@@ -167,8 +167,8 @@ fn trim(line: &[u8]) -> &[u8] {
 struct Taken<'a> {
     grep: &'a Grep,
     path: &'a WsPath,
-    /// One more than the answer shows, so that a cut is known to be one.
-    room: usize,
+    /// Most matches that are taken: one more than the answer shows, which says that it is cut.
+    most: usize,
     line_bytes: usize,
     skip_to: u64,
     recent: VecDeque<(u64, String)>,
@@ -181,8 +181,8 @@ impl<'a> Taken<'a> {
             Some(cursor) if cursor.path == *path => cursor.line,
             _ => 0,
         };
-        let room = limit.saturating_add(1);
-        Self { grep, path, room, line_bytes, skip_to, recent: VecDeque::new(), matches: Vec::new() }
+        let most = limit.saturating_add(1);
+        Self { grep, path, most, line_bytes, skip_to, recent: VecDeque::new(), matches: Vec::new() }
     }
 
     /// Takes one line; whether more are wanted.
@@ -192,7 +192,7 @@ impl<'a> Taken<'a> {
         if !around && !counts {
             return true;
         }
-        if counts && self.matches.len() >= self.room {
+        if counts && self.matches.len() >= self.most {
             return false;
         }
         let text = shown(trim(bytes), self.line_bytes);
@@ -220,7 +220,7 @@ impl<'a> Taken<'a> {
         }
         let last =
             self.matches.last().map_or(u64::MAX, |found| found.line + self.grep.after as u64);
-        self.matches.len() < self.room || number < last
+        self.matches.len() < self.most || number < last
     }
 
     /// Adds a line to the matches that it comes closely after.
@@ -234,15 +234,15 @@ impl<'a> Taken<'a> {
     }
 
     fn finish(mut self) -> FileMatches {
-        let more = self.matches.len() >= self.room;
+        let more = self.matches.len() >= self.most;
         if more {
-            self.matches.truncate(self.room - 1);
+            self.matches.truncate(self.most - 1);
         }
         FileMatches { matches: self.matches, more }
     }
 }
 
-/// A line as it is shown: decoded, and cut with a word about it where it is very long.
+/// A line as the answer shows it: decoded, and cut if it is very long, with a note that says so.
 fn shown(line: &[u8], max: usize) -> String {
     if line.len() <= max {
         return String::from_utf8_lossy(line).into_owned();

@@ -1,0 +1,284 @@
+//! Among the top-level modules of a crate no import leads back: what a module imports does not import it, by
+//! whatever way. A module and its children count as one and may know each other. Imports by a name that the root
+//! re-exports lead to the module that has it.
+//!
+//! Only `crate::` and `super::` paths are read, and what the root itself names; comments and the tests at the end
+//! of a file are left out.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test that reads the repository"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Crates with cycles that are still to be broken. No crate may be added.
+const KNOTTED: [&str; 4] = ["yard-core", "yard-gate", "yard-dialects", "yard-cli"];
+
+/// What the root of a crate counts as, with the items that it has of its own.
+const ROOT: &str = "the root";
+
+/// Each module with the modules that it imports, and where it does.
+type Imports = BTreeMap<String, BTreeMap<String, String>>;
+
+/// A source file of a crate.
+struct Source {
+    /// Relative to `src`.
+    name: String,
+    /// Without comments and tests.
+    code: String,
+}
+
+impl Source {
+    /// The modules that it is in, from the outermost to itself; none for the root.
+    fn path(&self) -> Vec<&str> {
+        let parts = self.name.strip_suffix(".rs").unwrap().split('/');
+        parts.filter(|part| !["lib", "main", "mod"].contains(part)).collect()
+    }
+
+    fn module(&self) -> String {
+        self.path().first().map_or(ROOT, |first| first).to_owned()
+    }
+}
+
+fn code_of(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let begins_tests = |pair: &[&str]| pair[0] == "#[cfg(test)]" && pair[1].contains("mod ");
+    let end = lines.windows(2).position(begins_tests).unwrap_or(lines.len());
+    let code = lines[..end].iter().map(|line| line.split("//").next().unwrap_or_default());
+    code.collect::<Vec<_>>().join("\n")
+}
+
+fn sources(folder: &Path) -> Vec<Source> {
+    let mut found = Vec::new();
+    let mut ahead = vec![folder.to_owned()];
+    while let Some(inside) = ahead.pop() {
+        for entry in fs::read_dir(inside).unwrap() {
+            let path: PathBuf = entry.unwrap().path();
+            if path.is_dir() {
+                ahead.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+                found.push(Source { name, code: code_of(&fs::read_to_string(path).unwrap()) });
+            }
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+fn is_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+fn word(text: &str) -> &str {
+    &text[..text.find(|character| !is_word(character)).unwrap_or(text.len())]
+}
+
+/// The parts of a list in braces, at its outermost level.
+fn listed(list: &str) -> Vec<&str> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0, 1);
+    for (at, character) in list.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 || depth == 1 && character == ',' {
+            parts.push(list[start..at].trim());
+            start = at + 1;
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// The first names of what stands behind `crate::` or as many `super::` as lead to the root.
+fn first_names(rest: &str) -> Vec<&str> {
+    let rest = rest.trim_start();
+    if rest.starts_with('{') {
+        listed(rest).into_iter().map(word).collect()
+    } else {
+        vec![word(rest)]
+    }
+}
+
+/// Where in a file the root is named, with the names behind it.
+fn named_from_root(source: &Source) -> Vec<&str> {
+    let code = &source.code;
+    let supers = "super::".repeat(source.path().len());
+    let mut names = Vec::new();
+    for way in ["crate::", supers.as_str()].into_iter().filter(|way| !way.is_empty()) {
+        for (at, _) in code.match_indices(way) {
+            let before = code[..at].chars().next_back();
+            if !before.is_some_and(|before| is_word(before) || before == '$' || before == ':') {
+                names.extend(first_names(&code[at + way.len()..]));
+            }
+        }
+    }
+    names
+}
+
+/// The `use` statements of a root, each with whether it re-exports.
+fn statements(code: &str) -> Vec<(bool, &str)> {
+    let mut found = Vec::new();
+    for part in code.split(';') {
+        let Some(at) = part.rfind("use ").filter(|at| !part[..*at].ends_with(is_word)) else {
+            continue;
+        };
+        let line = part[..at].rsplit('\n').next().unwrap_or_default();
+        found.push((line.trim_start().starts_with("pub"), part[at + 4..].trim()));
+    }
+    found
+}
+
+/// The names that a root re-exports from its modules, with the module of each.
+fn reexports(root: &Source, modules: &BTreeSet<String>) -> BTreeMap<String, String> {
+    let mut homes = BTreeMap::new();
+    for (_, tree) in statements(&root.code).into_iter().filter(|(is_public, _)| *is_public) {
+        for tree in if tree.starts_with('{') { listed(tree) } else { vec![tree] } {
+            let home = word(tree);
+            if modules.contains(home) {
+                collect_names(&tree[home.len()..], home, &mut homes);
+            }
+        }
+    }
+    homes
+}
+
+/// Every name at the end of a path, by which callers know it.
+fn collect_names(tree: &str, home: &str, homes: &mut BTreeMap<String, String>) {
+    let tree = tree.trim().trim_start_matches("::").trim();
+    if tree.starts_with('{') {
+        listed(tree).into_iter().for_each(|part| collect_names(part, home, homes));
+    } else if let Some((_, name)) = tree.split_once(" as ") {
+        homes.insert(name.trim().to_owned(), home.to_owned());
+    } else if let Some((_, rest)) = tree.split_once("::") {
+        collect_names(rest, home, homes);
+    } else {
+        homes.insert(word(tree).to_owned(), home.to_owned());
+    }
+}
+
+/// What the modules of a crate import of each other.
+fn imports(sources: &[Source]) -> Imports {
+    let modules: BTreeSet<String> = sources.iter().map(Source::module).collect();
+    let mut homes = BTreeMap::new();
+    for root in sources.iter().filter(|source| source.path().is_empty()) {
+        homes.append(&mut reexports(root, &modules));
+    }
+    let mut imports = Imports::new();
+    for source in sources {
+        let module = source.module();
+        let mut names = named_from_root(source);
+        if module == ROOT {
+            let private = statements(&source.code).into_iter().filter(|(is_public, _)| !is_public);
+            names
+                .extend(private.map(|(_, tree)| word(tree)).filter(|name| modules.contains(*name)));
+        }
+        for name in names.into_iter().filter(|name| !name.is_empty() && *name != "self") {
+            let home = if modules.contains(name) {
+                Some(name)
+            } else {
+                homes.get(name).map(String::as_str)
+            };
+            let home = home.unwrap_or(ROOT).to_owned();
+            if home != module {
+                let place = format!("{} names {name}", source.name);
+                imports.entry(module.clone()).or_default().entry(home).or_insert(place);
+            }
+        }
+    }
+    imports
+}
+
+fn reaches(imports: &Imports, from: &str) -> BTreeSet<String> {
+    let (mut seen, mut ahead) = (BTreeSet::new(), vec![from.to_owned()]);
+    while let Some(module) = ahead.pop() {
+        for next in imports.get(&module).into_iter().flatten().map(|(next, _)| next) {
+            if seen.insert(next.clone()) {
+                ahead.push(next.clone());
+            }
+        }
+    }
+    seen
+}
+
+/// Every import that is part of a cycle.
+fn cycles(imports: &Imports) -> Vec<String> {
+    let reached: BTreeMap<&str, BTreeSet<String>> =
+        imports.keys().map(|module| (module.as_str(), reaches(imports, module))).collect();
+    let leads_back = |from: &str, to: &str| reached.get(to).is_some_and(|all| all.contains(from));
+    let mut found = Vec::new();
+    for (from, targets) in imports {
+        let back = targets.iter().filter(|(to, _)| leads_back(from, to));
+        found.extend(back.map(|(to, place)| format!("{from} imports {to} ({place})")));
+    }
+    found
+}
+
+fn crates() -> Vec<(String, PathBuf)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let named = entries
+        .map(|entry| (entry.file_name().to_str().unwrap().to_owned(), entry.path().join("src")));
+    let mut all: Vec<_> = named.filter(|(_, source)| source.is_dir()).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn modules_of_a_crate_do_not_import_each_other_in_a_ring() {
+    let mut broken = Vec::new();
+    for (name, folder) in crates() {
+        let found = cycles(&imports(&sources(&folder)));
+        match (KNOTTED.contains(&name.as_str()), found.is_empty()) {
+            (true, true) => {
+                broken.push(format!("{name} has no cycle any more: take it off KNOTTED"))
+            }
+            (false, false) => broken.extend(found.iter().map(|one| format!("{name}: {one}"))),
+            _ => {}
+        }
+    }
+    assert!(
+        broken.is_empty(),
+        "Top-level modules import each other in a ring. Move a function to where its data is, or hand in \
+         what it needs.\n  {}",
+        broken.join("\n  ")
+    );
+}
+
+#[test]
+fn imports_are_read_as_the_compiler_resolves_them() {
+    let source = |name: &str, code: &str| Source { name: name.to_owned(), code: code_of(code) };
+    let all = [
+        source(
+            "lib.rs",
+            "mod a;\nmod b;\nmod c;\nmod d;\npub use c::{deep::Thing, Other as Named};\nfn own() {}",
+        ),
+        source(
+            "a.rs",
+            "use crate::{b::{X, y}, Thing};\n// crate::d\nfn f() { crate::own() }\n#[cfg(test)]\nmod tests { use crate::d; }",
+        ),
+        source("b.rs", "use super::Named;"),
+        source("c/mod.rs", "mod deep;"),
+        source("c/deep.rs", "use super::super::d::Z;\nuse super::Other;"),
+        source("d.rs", "fn g() -> crate::a::A { $crate::b::h() }"),
+    ];
+    let found = imports(&all);
+    let of = |module: &str| found[module].keys().map(String::as_str).collect::<Vec<_>>();
+    assert_eq!(of("a"), ["b", "c", ROOT]);
+    assert_eq!(of("b"), ["c"]);
+    assert_eq!(of("c"), ["d"]);
+    assert_eq!(of("d"), ["a"]);
+    let cycle: Vec<String> = cycles(&found);
+    assert_eq!(cycle.len(), 5, "{cycle:?}");
+    assert!(cycle.contains(&"d imports a (d.rs names a)".to_owned()));
+}

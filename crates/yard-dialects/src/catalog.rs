@@ -1,5 +1,10 @@
 //! Every tool of every toolset. Routes, MCP lists, command-line help and documentation read it; there
-//! is nowhere else to write the same fact. Embedders register tools of their own.
+//! is nowhere else to write the same fact. Embedders register tools of their own. It knows no dialect by name:
+//! `standard.rs` has the table of Toolyard's own.
+
+mod approved;
+
+pub use approved::CHANGED_BY_PERSON;
 
 use std::borrow::Cow;
 
@@ -7,41 +12,10 @@ use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode};
 use yard_gate::{ApprovalStatus, Asks, Awaited, CallLog, Line, Origin, Pending, Session};
 
-use crate::json::Json;
+use crate::dialect::{Answer, Dialect};
 use crate::nearest::nearest;
-use crate::schema;
-use crate::tool::{AnyTool, Context, Paths, Replied, Stop, Tool};
-use crate::{assistant, coder, codex, file, filesystem, history, workspace};
-
-/// What a caller gets, in the words of its dialect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// The tool did what was asked, or a person is asked whether it may.
-    pub ok: bool,
-    /// The HTTP status that says the same.
-    pub status: u16,
-    /// The envelope with the reply or the fault.
-    pub body: Json,
-    /// What it still waits for: a door may wait and then ask [`Catalog::resume`].
-    pub pending: Option<Pending>,
-}
-
-impl Answer {
-    /// All that a failure says, in one text.
-    pub fn failure_words(&self) -> String {
-        failure_words(&self.body["error"], &self.body["fields"])
-    }
-}
-
-/// All that the envelope of a failure says, in one text: `workspace` says what is wrong with the arguments in
-/// `fields`, beside the error.
-pub fn failure_words(error: &Value, fields: &Value) -> String {
-    let error = error.as_str().unwrap_or("the call failed");
-    let Some(fields) = fields.as_object() else { return error.to_owned() };
-    let wrong = fields.iter().filter_map(|(name, wrong)| Some((name, wrong.as_str()?)));
-    let wrong: Vec<String> = wrong.map(|(name, wrong)| format!("{name}: {wrong}")).collect();
-    format!("{error}: {}", wrong.join("; "))
-}
+use crate::stop::Stop;
+use crate::tool::{AnyTool, Replied, Tool};
 
 /// What a call came to, for who does the rest.
 pub struct Called {
@@ -54,63 +28,11 @@ pub struct Called {
     pub elsewhere: Option<String>,
 }
 
-/// How a toolset says what its tools return.
-#[derive(Clone, Copy, Debug)]
-pub struct Dialect {
-    /// The toolset's name.
-    pub name: &'static str,
-    /// What it is, for people.
-    pub about: &'static str,
-    /// What a path means.
-    pub paths: Paths,
-    /// Its word for a fault of the tool of that name.
-    pub word: fn(&str, FaultCode) -> &'static str,
-    /// Wraps a reply.
-    pub done: fn(Json) -> Answer,
-    /// Wraps the reason why the tool of that name has no reply.
-    pub stopped: fn(&str, &Stop) -> Answer,
-}
-
-impl Dialect {
-    pub(crate) fn context<'a>(
-        &'a self,
-        tool: &'a AnyTool,
-        session: &'a Session,
-        call: &'a Call,
-    ) -> Context<'a> {
-        Context {
-            session,
-            call,
-            toolset: self.name,
-            tool: tool.name(),
-            asks: tool.asks(),
-            paths: self.paths,
-        }
-    }
-
-    /// The schema of what a call of a tool is answered with, without the envelope (F1).
-    pub fn answer_schema(&self, tool: &AnyTool) -> Value {
-        let marked = (self.done)(Value::from(schema::MARK).into());
-        schema::like(&marked.body["result"], tool.output_schema())
-    }
-
-    pub(crate) fn answer(&self, tool: &AnyTool, outcome: Result<Replied, Stop>) -> Answer {
-        match outcome {
-            Ok(Replied { reply, pending }) => Answer { pending, ..(self.done)(reply) },
-            Err(stop) => {
-                let answer = (self.stopped)(tool.name(), &stop);
-                match stop {
-                    Stop::Pending(pending) => Answer { pending: Some(pending), ..answer },
-                    _ => answer,
-                }
-            }
-        }
-    }
-}
-
 /// The toolsets and their tools, in the order in which they were registered.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Catalog {
+    /// The dialect in whose words a call is refused that no dialect can answer.
+    refusals: Dialect,
     toolsets: Vec<Toolset>,
     /// What every toolset has besides its own tools.
     history: Vec<AnyTool>,
@@ -131,36 +53,11 @@ impl Toolset {
     }
 }
 
-type MakesTools = fn() -> Vec<AnyTool>;
-
-/// Toolyard's own dialects, and what makes their tools.
-const DIALECTS: [(&Dialect, MakesTools); 6] = [
-    (&workspace::DIALECT, workspace::tools),
-    (&file::DIALECT, file::tools),
-    (&coder::DIALECT, coder::tools),
-    (&assistant::DIALECT, assistant::tools),
-    (&codex::DIALECT, codex::tools),
-    (&filesystem::DIALECT, filesystem::tools),
-];
-
 impl Catalog {
-    /// A catalog without tools.
-    pub fn empty() -> Self {
-        Self::default()
-    }
-
-    /// The names of Toolyard's own toolsets, in order.
-    pub fn toolset_names() -> Vec<&'static str> {
-        DIALECTS.map(|(dialect, _)| dialect.name).to_vec()
-    }
-
-    /// Every tool that Toolyard has.
-    pub fn standard() -> Self {
-        let mut catalog = Self { history: history::tools(), ..Self::empty() };
-        for (dialect, tools) in DIALECTS {
-            tools().into_iter().for_each(|tool| catalog.add(dialect, tool));
-        }
-        catalog
+    /// A catalog without tools. What is no dialect's matter (an unknown tool) is refused in the words of
+    /// `refusals`; `history` are the tools that every toolset may have besides its own.
+    pub(crate) fn new(refusals: Dialect, history: Vec<AnyTool>) -> Self {
+        Self { refusals, toolsets: Vec::new(), history, shows_history: false }
     }
 
     /// Adds the tool `T` to the toolset of `dialect`, which comes to be with its first tool. A tool
@@ -169,7 +66,7 @@ impl Catalog {
         self.add(dialect, AnyTool::of::<T>());
     }
 
-    fn add(&mut self, dialect: &Dialect, tool: AnyTool) {
+    pub(crate) fn add(&mut self, dialect: &Dialect, tool: AnyTool) {
         let toolset = self.toolset_or_new(dialect);
         match toolset.tools.iter_mut().find(|known| known.name() == tool.name()) {
             Some(known) => *known = tool,
@@ -258,13 +155,14 @@ impl Catalog {
                 return Called { answer: *answer, line: None, elsewhere: None };
             }
         };
-        let origin = Origin { toolset: dialect.name, tool: found.name(), asks: found.asks() };
+        let nature = found.nature(&args);
+        let origin = Origin { toolset: dialect.name, tool: found.name(), asks: nature.asks };
         if let Err(fault) = session.check_toolset(dialect.name) {
             let answer = (dialect.stopped)(found.name(), &Stop::Fault(fault));
             return Called { answer, line: None, elsewhere: None };
         }
         // What may have to wait for a person has to be known again then.
-        let asking = match session.may_ask(call, found.asks()) {
+        let asking = match session.may_ask(call, nature.asks) {
             Ok(true) => Some(session.calling(args.clone())),
             Ok(false) => None,
             Err(fault) => {
@@ -272,11 +170,11 @@ impl Catalog {
                 return Called { answer, line: None, elsewhere: None };
             }
         };
-        let sent = session.records_call(found.hints().reads_only).then(|| args.clone());
+        let sent = session.records_call(nature.hints.reads_only).then(|| args.clone());
         let tracking = sent.is_some().then(|| asking.as_ref().unwrap_or(session).tracking());
         let session = tracking.as_ref().or(asking.as_ref()).unwrap_or(session);
         let log = CallLog::begin(session, origin, call, &args);
-        let context = dialect.context(found, log.session(), call);
+        let context = dialect.context(found, log.session(), call).asking(nature.asks);
         let outcome = log.within(|| found.run(args, &context));
         let word = outcome_word(&outcome);
         let elsewhere = match &outcome {
@@ -332,7 +230,7 @@ impl Catalog {
 
     /// Why a call has no reply, in the words of its dialect.
     pub(crate) fn stopped(&self, toolset: &str, tool: &str, stop: &Stop) -> Answer {
-        let dialect = self.toolset(toolset).map_or(&workspace::DIALECT, |known| &known.dialect);
+        let dialect = self.toolset(toolset).map_or(&self.refusals, |known| &known.dialect);
         (dialect.stopped)(tool, stop)
     }
 
@@ -342,7 +240,7 @@ impl Catalog {
         toolset: &str,
         tool: &str,
     ) -> Result<(&Dialect, &AnyTool), Box<Answer>> {
-        let refused = |stop| Box::new((workspace::DIALECT.stopped)(tool, &stop));
+        let refused = |stop| Box::new((self.refusals.stopped)(tool, &stop));
         let Some(known) = self.toolset(toolset) else {
             return Err(refused(self.no_toolset(toolset)));
         };
@@ -401,56 +299,4 @@ fn not_found(what: &str, name: &str, known: Vec<&str>) -> Stop {
     let name: String = name.chars().take(80).collect();
     let message = format!("{what} '{name}' not found{hint} Known: {}", known.join(", "));
     Stop::Fault(Fault::new(FaultCode::NotFound, message))
-}
-
-#[cfg(test)]
-mod tests {
-    use schemars::JsonSchema;
-    use serde::{Deserialize, Serialize};
-
-    use super::*;
-
-    /// Says hello.
-    #[derive(Deserialize, JsonSchema)]
-    struct HelloArgs {}
-
-    #[derive(Serialize, JsonSchema)]
-    struct HelloReply {}
-
-    struct Hello;
-
-    impl Tool for Hello {
-        type Args = HelloArgs;
-        type Reply = HelloReply;
-        const NAME: &'static str = "ls";
-
-        fn run(_: HelloArgs, _: &Context<'_>) -> Result<HelloReply, Stop> {
-            Ok(HelloReply {})
-        }
-    }
-
-    #[test]
-    fn a_tool_of_the_same_name_is_replaced() {
-        let mut catalog = Catalog::standard();
-        let before = catalog.list("workspace").count();
-        catalog.register::<Hello>(&workspace::DIALECT);
-        assert_eq!(catalog.list("workspace").count(), before);
-        assert_eq!(catalog.get("workspace", "ls").map(AnyTool::about), Some("Says hello."));
-        assert_eq!(catalog.list("nowhere").count(), 0);
-    }
-
-    #[test]
-    fn an_unknown_tool_is_told_the_nearest() {
-        let catalog = Catalog::standard();
-        let tools: Vec<AnyTool> = catalog.list("workspace").cloned().collect();
-        let message = |name| match no_tool(name, tools.iter()) {
-            Stop::Fault(fault) => fault.message().to_owned(),
-            other => panic!("{other:?}"),
-        };
-        assert!(message("gerp").starts_with("Tool 'gerp' not found; did you mean 'grep'?"));
-        assert!(message("read_file").contains("did you mean 'read'"));
-        assert!(
-            message("invalid_tool").starts_with("Tool 'invalid_tool' not found. Known: ls, read")
-        );
-    }
 }

@@ -4,8 +4,9 @@
 use serde_json::{Map, Value};
 use yard_core::FaultCode;
 
-use crate::catalog::{Catalog, Dialect};
+use crate::catalog::Catalog;
 use crate::definitions::Format;
+use crate::dialect::Dialect;
 use crate::tool::AnyTool;
 
 const HEAD: &str = "# Dialects

@@ -7,7 +7,7 @@ use yard_core::{FaultCode, Subject};
 use yard_gate::{Awaited, Pending};
 
 use crate::args::Fields;
-use crate::catalog::Answer;
+use crate::dialect::Answer;
 use crate::json::Json;
 use crate::tool::Stop;
 

@@ -7,14 +7,15 @@
 //!
 //! Nothing here opens a file, starts a process or knows a wire.
 
-mod approved;
 pub mod args;
 pub mod assistant;
 mod catalog;
 pub mod coder;
 pub mod codex;
 mod commands;
+mod context;
 mod definitions;
+mod dialect;
 pub mod docs;
 pub mod envelope;
 pub mod file;
@@ -24,23 +25,27 @@ mod hidden_words;
 mod history;
 mod json;
 mod limit_words;
-mod missing;
 mod nearest;
 mod pages;
 mod paging;
 mod patches;
-mod paths_in_words;
+mod paths;
 mod patterns;
 mod relative;
 mod roots;
 mod schema;
+mod standard;
+mod stop;
 mod terminals;
 mod tool;
 pub mod workspace;
 
-pub use approved::CHANGED_BY_PERSON;
 pub use args::Fields;
-pub use catalog::{Answer, Called, Catalog, Dialect, failure_words};
+pub use catalog::{CHANGED_BY_PERSON, Called, Catalog};
+pub use context::Context;
 pub use definitions::Format;
+pub use dialect::{Answer, Dialect, failure_words};
 pub use json::Json;
-pub use tool::{AnyTool, Calling, Context, Hints, Paths, Replied, Stop, Tool, Work};
+pub use paths::Paths;
+pub use stop::Stop;
+pub use tool::{AnyTool, Calling, Hints, Nature, Replied, Tool, Work};

@@ -1,210 +1,309 @@
-//! Several roots as one caller sees them (R15): each is a folder at the top, under its name, and a workspace
-//! of its own. A call is about one of them, which its paths name; only a listing or a search of the folder that
-//! holds them goes into each.
+//! Listings and searches of the folder that holds several roots (R15): each root is looked at by a session of its
+//! own, and what is found is put together under the roots' names. Nobody is asked here: what would ask a person in
+//! one of the roots is refused, and a call about that root alone asks.
 
-mod everywhere;
+use yard_core::op::{
+    CodeAnswer, CodeMatch, Depth, Entry, Find, FindBy, Found, Grep, GrepAnswer, GrepMatch, List,
+    ListOrder, Listing, MatchCursor, PathFilter, SearchCode,
+};
+use yard_core::{Fault, FaultCode, FileKind, FileType, Name, Subject, WsPath};
+use yard_gate::{Execute, Session};
 
-pub(crate) use everywhere::{find, grep, list, owner, search_code};
+use crate::args;
+use crate::context::Context;
+use crate::context::roots::from_top;
+use crate::patterns;
+use crate::stop::Stop;
 
-use yard_core::{Fault, FaultCode, PathError, Subject, WsPath};
-use yard_gate::Mount;
+/// The caller in one of the roots.
+struct InRoot {
+    name: String,
+    session: Session,
+}
 
-use crate::tool::{Context, Paths, Stop};
-use crate::{args, missing, paths_in_words};
-
-impl Context<'_> {
-    /// The names of all roots, if this path is the folder that holds them (R15).
-    pub(crate) fn roots_at(&self, text: &str) -> Option<Vec<String>> {
-        let mount = self.mount()?;
-        let is_top = WsPath::parse(text).ok()?.is_root();
-        is_top.then(|| mount.all.iter().map(|root| root.name.clone()).collect())
+impl InRoot {
+    /// The path from the top of one in this root.
+    fn named_path(&self, path: &WsPath) -> WsPath {
+        self.session.mount().map_or_else(|| path.clone(), |mount| from_top(mount, path))
     }
 
-    /// Whether there are several roots.
-    pub(crate) fn has_several_roots(&self) -> bool {
-        self.mount().is_some_and(|mount| mount.all.len() > 1)
+    fn context<'a>(&'a self, of: &Context<'a>) -> Context<'a> {
+        Context { session: &self.session, ..*of }
     }
 
-    /// The root of the workspace, for a call that names no path; of several, one has to be named.
-    pub(crate) fn whole(&self) -> Result<WsPath, Stop> {
-        if self.has_several_roots() { self.path(".") } else { Ok(WsPath::root()) }
+    fn perform<O: Execute>(&self, context: &Context<'_>, op: O) -> Result<O::Answer, Stop> {
+        let there = self.context(context);
+        there.perform(op).map_err(|stop| {
+            stop.map_fault(|fault| match fault.code() {
+                FaultCode::Denied => Stop::Fault(fault.reworded(format!(
+                    "{}. Name one root, such as {}, to look at that one alone",
+                    fault.message(),
+                    there.shown(&WsPath::root())
+                ))),
+                _ => Stop::Fault(fault),
+            })
+        })
     }
 
-    /// A pattern from the top, as this root has it.
-    pub(crate) fn own_pattern(&self, pattern: String) -> String {
-        let Some(mount) = self.mount() else { return pattern };
-        let below = pattern.strip_prefix('/').and_then(|rest| rest.strip_prefix(&mount.name));
-        match below.filter(|below| below.starts_with('/')) {
-            Some(below) => below.to_owned(),
-            None => pattern,
+    /// Where a search goes on in this root that goes on after a path from the top: nowhere if it is done with
+    /// this root.
+    fn after(&self, after: Option<&WsPath>) -> Option<Option<WsPath>> {
+        let Some(after) = after else { return Some(None) };
+        let own = WsPath::from_bytes(self.name.as_bytes()).ok()?;
+        match after.relative().strip_prefix(own.relative()) {
+            Some(rest) if rest.starts_with(b"/") => WsPath::from_bytes(rest).ok().map(Some),
+            _ => (order_key(&self.name).as_slice() > after.relative()).then_some(None),
         }
-    }
-
-    /// A fault of the workspace, which knows its paths as its own, with the paths that the call named as the
-    /// caller writes them. Where there are several roots, a fault that names none of them says which one it is of.
-    pub(crate) fn told(&self, fault: Fault, named: &[WsPath]) -> Fault {
-        if self.paths() == Paths::Host {
-            return fault;
-        }
-        let fault = missing::with_suggestion(self, fault, named);
-        let shown = paths_in_words::rewrite(fault.message(), named, |path| self.shown(path));
-        match (shown, self.mount()) {
-            (Some(message), _) => fault.reworded(message),
-            (None, Some(mount)) => {
-                fault.reworded(format!("in the root {}: {}", mount.name, fault.message()))
-            }
-            (None, None) => fault,
-        }
-    }
-
-    /// The path in this root that `read` came to; where there are several, `from_top` reads it as if none had
-    /// a directory of its own (R15).
-    pub(crate) fn entered(
-        &self,
-        text: &str,
-        read: Result<WsPath, PathError>,
-        from_top: impl FnOnce(&str) -> Result<WsPath, PathError>,
-        subject: Subject,
-    ) -> Result<WsPath, Stop> {
-        let stop = |error| self.path_stop(text, error, subject);
-        let Some(mount) = self.mount() else { return read.map_err(stop) };
-        let from_top = match self.paths() {
-            Paths::Rooted => from_top(text),
-            Paths::Relative | Paths::Host => read,
-        };
-        // What begins with a root's name means that root, whatever else of the host is called so.
-        let first = from_top.as_ref().ok().and_then(|path| path.names().next());
-        let is_named = self.paths() == Paths::Rooted
-            && first.is_some_and(|name| mount.named(name.as_bytes()).is_some());
-        if !is_named && let Some(root) = mount.holding(text.trim()) {
-            return match root.name == mount.name {
-                true => WsPath::relative_shown(text.trim(), &root.host).map_err(stop),
-                false => Err(elsewhere(&root.name, text, subject)),
-            };
-        }
-        // Every root is at the same place in its box: there is no telling which one is meant.
-        let is_absolute = self.paths() == Paths::Relative && text.trim().starts_with('/');
-        if is_absolute && mount.all.len() > 1 {
-            return Err(stop(PathError::Elsewhere));
-        }
-        let from_top = from_top.map_err(stop)?;
-        match is_absolute {
-            true => Ok(from_top),
-            false => enter(mount, self.paths(), text, &from_top, subject),
-        }
-    }
-
-    /// What stands before every path of this root; nothing where the host's own paths do.
-    pub(crate) fn mount(&self) -> Option<&Mount> {
-        self.session.mount().filter(|_| self.paths() != Paths::Host)
     }
 }
 
-/// The path in this root that a path from the top leads to.
-fn enter(
-    mount: &Mount,
-    paths: Paths,
+/// What orders roots as the paths of their files are ordered.
+fn order_key(name: &str) -> Vec<u8> {
+    [name.as_bytes(), b"/"].concat()
+}
+
+/// All roots in the order of paths, if `text` is the folder that holds them.
+fn roots_at(context: &Context<'_>, text: &str) -> Option<Vec<InRoot>> {
+    context.roots_at(text)?;
+    let mut roots: Vec<InRoot> = context
+        .session
+        .in_every_root()
+        .into_iter()
+        .filter_map(|session| {
+            let name = session.mount()?.name.clone();
+            Some(InRoot { name, session: session.without_person() })
+        })
+        .collect();
+    roots.sort_by_key(|root| order_key(&root.name));
+    Some(roots)
+}
+
+/// Calls `reply` with a context whose paths begin at the top.
+fn at_top<T>(
+    context: &Context<'_>,
+    reply: impl FnOnce(&Context<'_>) -> Result<T, Stop>,
+) -> Result<T, Stop> {
+    let session = context.session.unmounted();
+    reply(&Context { session: &session, ..*context })
+}
+
+/// The caller in the root that a path from the top is in, and that path in there; for any other path, this one.
+pub(crate) fn owner(context: &Context<'_>, path: &WsPath) -> (Session, WsPath) {
+    let here = || (context.session.clone(), path.clone());
+    if context.session.mount().is_some() {
+        return here();
+    }
+    let mut names = path.names();
+    let first = names.next();
+    let is_named = |session: &Session| {
+        session
+            .mount()
+            .is_some_and(|mount| Some(mount.name.as_bytes()) == first.as_ref().map(Name::as_bytes))
+    };
+    let rest: Vec<Name> = names.collect();
+    let rest = WsPath::from_bytes(&rest.iter().map(Name::as_bytes).collect::<Vec<_>>().join(&b'/'));
+    match (context.session.in_every_root().into_iter().find(is_named), rest) {
+        (Some(session), Ok(rest)) => (session, rest),
+        _ => here(),
+    }
+}
+
+/// Finds files by globs below a folder; in all roots where that is the one that holds them.
+pub(crate) fn find<T>(
+    context: &Context<'_>,
     text: &str,
-    path: &WsPath,
-    subject: Subject,
-) -> Result<WsPath, Stop> {
-    let stop = |code, message| Err(Stop::Fault(Fault::new(code, message).about(subject)));
-    let mut parts = path.relative().splitn(2, |byte| *byte == b'/');
-    let first = parts.next().unwrap_or_default();
-    if first.is_empty() {
-        let message = format!(
-            "{} holds the roots {}, each of which is a workspace of its own: name one of them, such as {}",
-            args::shown(text),
-            names(mount, paths),
-            shown(&mount.name, paths)
-        );
-        return stop(FaultCode::BadPath, message);
+    globs: &[String],
+    find: Find,
+    reply: impl FnOnce(&Found, &Context<'_>) -> Result<T, Stop>,
+) -> Result<T, Stop> {
+    let Some(roots) = roots_at(context, text) else {
+        let globs = globs.iter().map(|glob| patterns::glob(context, glob));
+        let by = FindBy::Globs(globs.collect::<Result<_, _>>()?);
+        let found = context.perform(Find { path: context.path(text)?, by, ..find })?;
+        return reply(&found, context);
+    };
+    let limit = find.limit.unwrap_or(context.limits().answer_entries);
+    let (entries, path) = (Vec::new(), WsPath::root());
+    let mut all = Found { path, entries, truncated: false, ignored: 0, withheld: 0 };
+    let mut is_about_none = true;
+    for root in &roots {
+        let Some(globs) = patterns::in_root(&root.context(context), globs)? else { continue };
+        is_about_none = false;
+        let Some(after) = root.after(find.after.as_ref()) else { continue };
+        let left = limit.saturating_sub(all.entries.len());
+        let (by, limit) = (FindBy::Globs(globs), Some(left.max(1)));
+        let found = root.perform(context, Find { by, limit, after, ..find.clone() })?;
+        all.ignored += found.ignored;
+        all.withheld += found.withheld;
+        all.truncated |= found.truncated || left == 0 && !found.entries.is_empty();
+        let entries = found.entries.into_iter().take(left);
+        all.entries.extend(entries.map(|entry| named(root, entry)));
+        if all.truncated {
+            break;
+        }
     }
-    if first == mount.name.as_bytes() {
-        let rest = parts.next().unwrap_or_default();
-        return WsPath::from_bytes(rest)
-            .or_else(|error| stop(FaultCode::BadPath, format!("{error} ({})", args::shown(text))));
+    if is_about_none {
+        return Err(about_none(context, globs, &roots));
     }
-    if let Some(other) = mount.named(first) {
-        return Err(elsewhere(&other.name, text, subject));
-    }
+    at_top(context, |top| reply(&all, top))
+}
+
+/// No glob begins with a name of a root.
+fn about_none(context: &Context<'_>, globs: &[String], roots: &[InRoot]) -> Stop {
+    let shown: Vec<String> = globs.iter().map(|glob| args::shown(glob)).collect();
+    let names: Vec<String> =
+        roots.iter().map(|root| root.context(context).shown(&WsPath::root())).collect();
+    let first = names.first().cloned().unwrap_or_default();
     let message = format!(
-        "{} is in no root: the roots are {}, and every path starts with one of them: put it in front",
-        args::shown(text),
-        names(mount, paths)
+        "the pattern {} is about none of the roots {}: begin it with the name of one of them ({first}/src/*), or \
+         with **/ for all of them",
+        shown.join(", "),
+        names.join(", ")
     );
-    stop(FaultCode::PathOutside, message)
+    Stop::Fault(Fault::new(FaultCode::PathOutside, message).about(Subject::Pattern))
 }
 
-/// The call is about another root, or about two.
-fn elsewhere(name: &str, text: &str, subject: Subject) -> Stop {
-    let message = format!(
-        "{} is in the root {name}, and something else in this call is not: each root is a workspace of its \
-         own. Make one call for each",
-        args::shown(text)
-    );
-    Stop::Elsewhere(name.to_owned(), Fault::new(FaultCode::BadArgument, message).about(subject))
+fn named(root: &InRoot, entry: Entry) -> Entry {
+    Entry { path: root.named_path(&entry.path), ..entry }
 }
 
-/// A path of this root, from the top.
-pub(crate) fn from_top(mount: &Mount, path: &WsPath) -> WsPath {
-    let whole = [mount.name.as_bytes(), path.relative()].join(&b'/');
-    // Too long by the name alone: it is shown as the root itself knows it.
-    WsPath::from_bytes(&whole).unwrap_or_else(|_| path.clone())
+/// Searches lines below a folder, in files that match the globs if there are any; in all roots where that is the
+/// folder that holds them.
+pub(crate) fn grep<T>(
+    context: &Context<'_>,
+    text: &str,
+    globs: &[String],
+    grep: Grep,
+    reply: impl FnOnce(GrepAnswer, &Context<'_>) -> Result<T, Stop>,
+) -> Result<T, Stop> {
+    let filter = |globs: Vec<String>| match globs.is_empty() {
+        true => PathFilter::All,
+        false => PathFilter::Globs(globs),
+    };
+    let Some(roots) = roots_at(context, text) else {
+        let globs = globs.iter().map(|glob| patterns::glob(context, glob));
+        let filter = filter(globs.collect::<Result<_, _>>()?);
+        let answer = context.perform(Grep { path: context.path(text)?, filter, ..grep })?;
+        return reply(answer, context);
+    };
+    let limit = grep.limit.unwrap_or(context.limits().answer_entries);
+    let mut all = GrepAnswer { matches: Vec::new(), truncated: false, ignored: 0, withheld: 0 };
+    let mut is_about_none = true;
+    for root in &roots {
+        let Some(globs) = patterns::in_root(&root.context(context), globs)? else { continue };
+        is_about_none = false;
+        let last = grep.cursor.as_ref();
+        let Some(after) = root.after(last.map(|cursor| &cursor.path)) else { continue };
+        let cursor = after.zip(last).map(|(path, last)| MatchCursor { path, line: last.line });
+        let left = limit.saturating_sub(all.matches.len());
+        let (filter, limit) = (filter(globs), Some(left.max(1)));
+        let found = root.perform(context, Grep { filter, limit, cursor, ..grep.clone() })?;
+        all.ignored += found.ignored;
+        all.withheld += found.withheld;
+        all.truncated |= found.truncated || left == 0 && !found.matches.is_empty();
+        let matches = found.matches.into_iter().take(left);
+        let from_top = |found: GrepMatch| GrepMatch { path: root.named_path(&found.path), ..found };
+        all.matches.extend(matches.map(from_top));
+        if all.truncated {
+            break;
+        }
+    }
+    if is_about_none {
+        return Err(about_none(context, globs, &roots));
+    }
+    at_top(context, |top| reply(all, top))
 }
 
-/// How the roots are called, for people.
-fn names(mount: &Mount, paths: Paths) -> String {
-    let all: Vec<String> = mount.all.iter().map(|root| shown(&root.name, paths)).collect();
-    match all.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-        None => shown(&mount.name, paths),
+/// Searches code below a folder; in all roots where that is the one that holds them, the best of them first.
+pub(crate) fn search_code<T>(
+    context: &Context<'_>,
+    text: &str,
+    search: SearchCode,
+    reply: impl FnOnce(CodeAnswer, &Context<'_>) -> Result<T, Stop>,
+) -> Result<T, Stop> {
+    let Some(roots) = roots_at(context, text) else {
+        let answer = context.perform(SearchCode { path: context.path(text)?, ..search })?;
+        return reply(answer, context);
+    };
+    let (mut all, mut remains) = (CodeAnswer::default(), false);
+    let limit = search.limit.saturating_add(search.skip);
+    for root in &roots {
+        let found = root.perform(context, SearchCode { limit, skip: 0, ..search.clone() })?;
+        remains |= found.next.is_some();
+        all.files += found.files;
+        all.too_large += found.too_large;
+        all.beyond += found.beyond;
+        all.partly += found.partly;
+        all.withheld += found.withheld;
+        let from_top = |found: CodeMatch| CodeMatch { path: root.named_path(&found.path), ..found };
+        all.results.extend(found.results.into_iter().map(from_top));
     }
+    all.results.sort_by(|a, b| b.score.total_cmp(&a.score));
+    remains |= all.results.len() > limit;
+    all.results = all.results.into_iter().skip(search.skip).take(search.limit).collect();
+    all.next = remains.then(|| search.skip + all.results.len());
+    at_top(context, |top| reply(all, top))
 }
 
-fn shown(name: &str, paths: Paths) -> String {
-    match paths {
-        Paths::Rooted => format!("/{name}"),
-        Paths::Relative | Paths::Host => name.to_owned(),
+/// Lists a folder, or the roots and what is in them where it is the one that holds them; `reply` reads paths as
+/// its context shows them.
+pub(crate) fn list<T>(
+    context: &Context<'_>,
+    text: &str,
+    order: impl FnOnce(WsPath) -> List,
+    reply: impl FnOnce(&Listing, &Context<'_>) -> Result<T, Stop>,
+) -> Result<T, Stop> {
+    let Some(names) = context.roots_at(text) else {
+        let listing = context.perform(order(context.path(text)?))?;
+        return reply(&listing, context);
+    };
+    let order = order(WsPath::root());
+    let mut all: Vec<Entry> = names.iter().filter_map(|name| folder(name, context)).collect();
+    let mut total = all.len();
+    let limit = order.limit.unwrap_or(context.limits().answer_entries);
+    let below = match order.depth {
+        Depth::Own | Depth::Levels(0 | 1) => None,
+        Depth::Levels(levels) => Some(Depth::Levels(levels - 1)),
+        Depth::All => Some(Depth::All),
+    };
+    if let Some(depth) = below {
+        let limit = Some(order.skip.saturating_add(limit));
+        for root in roots_at(context, text).unwrap_or_default() {
+            let listing = root.perform(context, List { depth, limit, skip: 0, ..order.clone() })?;
+            total += listing.total;
+            all.extend(listing.entries.into_iter().map(|entry| named(&root, entry)));
+        }
     }
+    sort(&mut all, order.order);
+    let entries: Vec<Entry> = all.into_iter().skip(order.skip).take(limit).collect();
+    let truncated = order.skip.saturating_add(entries.len()) < total;
+    let listing = Listing { path: WsPath::root(), entries, total, truncated };
+    at_top(context, |top| reply(&listing, top))
 }
 
-#[cfg(test)]
-mod tests {
-    use yard_gate::Named;
+/// A root as a folder. It is not looked at, being a workspace of its own: it is as of now.
+fn folder(name: &str, context: &Context<'_>) -> Option<Entry> {
+    Some(Entry {
+        path: WsPath::from_bytes(name.as_bytes()).ok()?,
+        kind: Some(FileKind::Folder),
+        file_type: FileType::Folder,
+        id: None,
+        synced: true,
+        is_virtual: false,
+        size: None,
+        updated_at: context.call.world().now(),
+    })
+}
 
-    use super::*;
-
-    fn mount() -> Mount {
-        let named = |name: &str| Named { name: name.to_owned(), host: Vec::new() };
-        Mount { name: "app".to_owned(), all: vec![named("app"), named("lib")] }
-    }
-
-    fn entered(text: &str) -> Result<WsPath, Stop> {
-        let path = WsPath::parse(text).unwrap();
-        enter(&mount(), Paths::Rooted, text, &path, Subject::Path)
-    }
-
-    #[test]
-    fn r15_a_root_is_a_folder_at_the_top() {
-        assert_eq!(entered("/app/src/a.rs").unwrap().to_string(), "/src/a.rs");
-        assert_eq!(entered("/app").unwrap(), WsPath::root());
-        assert_eq!(entered("app/../app/x").unwrap().to_string(), "/x");
-        let back = from_top(&mount(), &entered("/app/src").unwrap());
-        assert_eq!(back.to_string(), "/app/src");
-        assert_eq!(from_top(&mount(), &WsPath::root()).to_string(), "/app");
-    }
-
-    #[test]
-    fn r15_what_leads_into_no_root_or_another_one_says_so() {
-        let message = |text| match entered(text) {
-            Err(Stop::Fault(fault) | Stop::Elsewhere(_, fault)) => fault.message().to_owned(),
-            other => panic!("{other:?}"),
+/// As the listing of one root is ordered.
+fn sort(entries: &mut [Entry], order: ListOrder) {
+    entries.sort_by_cached_key(|entry| {
+        let is_no_folder = entry.kind != Some(FileKind::Folder);
+        let parent = entry.path.parent().map(|parent| parent.names().collect::<Vec<_>>());
+        let level = match order {
+            ListOrder::BreadthFirst => Some((entry.path.names().count(), parent)),
+            ListOrder::FoldersFirst => None,
         };
-        assert!(message("/").contains("/app and /lib"), "{}", message("/"));
-        assert!(message("/apple/x").contains("the roots are /app and /lib"));
-        assert!(message("/lib/x").contains("one call for each"));
-        assert!(matches!(entered("/lib/x"), Err(Stop::Elsewhere(name, _)) if name == "lib"));
-    }
+        (level, is_no_folder, entry.path.clone())
+    });
 }

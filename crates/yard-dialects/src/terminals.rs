@@ -8,8 +8,9 @@ use serde::Serialize;
 use yard_core::{Fault, WsPath};
 use yard_gate::{Listed, Screen, Seen, Stopped, Why};
 
+use crate::context::paths_in_words;
 use crate::tool::{Context, Stop};
-use crate::{commands, hidden_words, limit_words, paths_in_words};
+use crate::{commands, hidden_words, limit_words};
 
 /// How long a call looks at a terminal.
 pub(crate) const LOOK: Duration = Duration::from_secs(10);

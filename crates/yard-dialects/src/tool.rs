@@ -5,12 +5,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use yard_core::{Call, Fault, FaultCode, Limits, PathError, Subject, WsPath};
-use yard_gate::{Asks, Execute, Origin, Outcome, Pending, Served, Session};
+use yard_core::{Fault, FaultCode, Limits};
+use yard_gate::{Asks, Pending, Served};
 
-use crate::args::{self, Fields, Shape};
+use crate::args::{self, Shape};
 use crate::json::Json;
-use crate::{filesystem, relative, roots, schema};
+use crate::schema;
+
+pub(crate) use crate::context::Context;
+pub(crate) use crate::paths::Paths;
+pub(crate) use crate::stop::Stop;
 
 /// What a tool's work is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +75,18 @@ impl Hints {
     }
 }
 
+/// What one call is like. Most tools are alike in all their calls; a tool whose arguments choose between
+/// looking and changing says so by [`Tool::nature`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nature {
+    /// What its work is like.
+    pub work: Work,
+    /// What it asks a person for first.
+    pub asks: Asks,
+    /// What it can do at most.
+    pub hints: Hints,
+}
+
 /// What a tool's schema asks of a caller. Either way an argument that is left out gets its default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Calling {
@@ -78,63 +94,6 @@ pub enum Calling {
     Lenient,
     /// Every argument is to be sent (X1): what vendors call strict function calling.
     Strict,
-}
-
-/// What a path means that a caller of a dialect writes (R2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paths {
-    /// `/` is the root of the workspace.
-    Rooted,
-    /// Paths are relative to the root of the workspace; an absolute one is taken only if it lies in
-    /// the workspace's own directory.
-    Relative,
-    /// Paths of the host at or below the workspace's own directory, or relative to it; for a caller that
-    /// may not see them, as [`Paths::Rooted`].
-    Host,
-}
-
-impl Paths {
-    fn read(self, text: &str, host_root: &[u8]) -> Result<WsPath, PathError> {
-        match self {
-            Self::Rooted => WsPath::parse_under(text, host_root),
-            Self::Relative | Self::Host => WsPath::parse_relative(text, host_root),
-        }
-    }
-
-    /// As [`Paths::read`], with white space around it as part of the path.
-    fn read_exactly(self, text: &str, host_root: &[u8]) -> Result<WsPath, PathError> {
-        match self {
-            Self::Rooted => WsPath::under_shown(text, host_root),
-            Self::Relative | Self::Host => WsPath::relative_shown(text, host_root),
-        }
-    }
-
-    /// How a path is to be written.
-    fn advice(self) -> &'static str {
-        match self {
-            Self::Rooted => "Send a path that starts at /, the root of the workspace",
-            Self::Relative => {
-                "Send a path relative to the root of the workspace, without a leading slash, such \
-                 as src/main.rs; the root itself is ."
-            }
-            Self::Host => {
-                "Send a path below a directory that list_allowed_directories names, or one relative \
-                 to it, such as src/main.rs"
-            }
-        }
-    }
-
-    fn fault(self, text: &str, error: PathError) -> Fault {
-        let code = match error {
-            PathError::Outside | PathError::Elsewhere => FaultCode::PathOutside,
-            _ => FaultCode::BadPath,
-        };
-        let wrong = match error {
-            PathError::Empty => "the path is empty".to_owned(),
-            error => format!("{error} ({})", args::shown(text)),
-        };
-        Fault::new(code, format!("{wrong}. {}", self.advice()))
-    }
 }
 
 /// One tool of one dialect.
@@ -160,6 +119,11 @@ pub trait Tool: 'static {
     /// Which process can serve its answer: a terminal lives in the one that opened it.
     const SERVED: Served = Served::Anywhere;
 
+    /// What a call with these arguments, as they were sent, is like: at most what the three constants say.
+    fn nature(_args: &Value) -> Nature {
+        Nature { work: Self::WORK, asks: Self::ASKS, hints: Self::HINTS }
+    }
+
     /// Does the work.
     fn run(args: Self::Args, context: &Context<'_>) -> Result<Self::Reply, Stop>;
 
@@ -176,157 +140,6 @@ pub trait Tool: 'static {
     }
 }
 
-/// Why a tool has no reply.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// The arguments are wrong; nothing was tried.
-    Arguments(Fields),
-    /// The operation did not happen.
-    Fault(Fault),
-    /// The same, with more to tell.
-    Detailed(Fault, Value),
-    /// A person is asked first.
-    Pending(Pending),
-    /// The call is about another root, of this name (R15); or about two, which is a fault. Nothing was tried.
-    Elsewhere(String, Fault),
-}
-
-impl Stop {
-    /// One argument is wrong.
-    pub fn argument(name: &str, message: impl Into<String>) -> Self {
-        Self::Arguments(Fields::one(name, message))
-    }
-
-    /// The same, with its fault (if it is one) put into the tool's own words.
-    #[must_use]
-    pub fn map_fault(self, reword: impl FnOnce(Fault) -> Stop) -> Self {
-        match self {
-            Self::Fault(fault) => reword(fault),
-            other => other,
-        }
-    }
-}
-
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Self {
-        Self::Fault(fault)
-    }
-}
-
-impl From<Fields> for Stop {
-    fn from(fields: Fields) -> Self {
-        Self::Arguments(fields)
-    }
-}
-
-/// What a tool may reach: its caller's session, and nothing else.
-#[derive(Clone, Copy)]
-pub struct Context<'a> {
-    /// The way to the workspace.
-    pub session: &'a Session,
-    /// Deadline, cancel flag, clock.
-    pub call: &'a Call,
-    /// The toolset that was called.
-    pub toolset: &'a str,
-    /// The tool that was called.
-    pub tool: &'a str,
-    /// What it asks a person for by itself.
-    pub asks: Asks,
-    /// What a path means.
-    pub paths: Paths,
-}
-
-impl Context<'_> {
-    /// Performs one operation through the gate.
-    pub fn perform<O: Execute>(&self, op: O) -> Result<O::Answer, Stop> {
-        let named = op.asked();
-        let performed = self.session.perform(self.origin(), self.call, op);
-        match performed.map_err(|fault| self.told(fault, &named))? {
-            Outcome::Done(answer) => Ok(answer),
-            Outcome::Pending(pending) => Err(Stop::Pending(pending)),
-        }
-    }
-
-    /// Which tool asks, as audit rows name it.
-    pub fn origin(&self) -> Origin<'_> {
-        Origin { toolset: self.toolset, tool: self.tool, asks: self.asks }
-    }
-
-    /// The bounds that answers keep.
-    pub fn limits(&self) -> &Limits {
-        self.session.limits()
-    }
-
-    /// Reads a path as the caller wrote it (R2).
-    pub fn path(&self, text: &str) -> Result<WsPath, Stop> {
-        self.path_about(text, Subject::Path)
-    }
-
-    /// A path as the caller reads and writes it.
-    pub fn shown(&self, path: &WsPath) -> String {
-        let from_top = self.mount().map(|mount| roots::from_top(mount, path));
-        let path = from_top.as_ref().unwrap_or(path);
-        match self.paths() {
-            Paths::Rooted => path.to_string(),
-            Paths::Relative => relative::shown(path),
-            Paths::Host => filesystem::shown(self, path),
-        }
-    }
-
-    /// A path that was sent, as it is shown; as it was sent if it is no path.
-    pub fn shown_again(&self, text: &str) -> String {
-        self.path(text).map_or_else(|_| text.to_owned(), |path| self.shown(&path))
-    }
-
-    /// A path that the caller did not write, as the workspace itself has it.
-    pub(crate) fn own_path(&self, text: &str) -> Result<WsPath, Stop> {
-        WsPath::parse(text).map_err(|error| self.path_stop(text, error, Subject::Path))
-    }
-
-    /// As [`Context::path`], for a path that is another argument.
-    pub fn path_about(&self, text: &str, subject: Subject) -> Result<WsPath, Stop> {
-        let text = &*self.session.with_real_root(text);
-        if let Some(path) = self.exact_path(text, subject) {
-            return Ok(path);
-        }
-        let read = self.paths().read(text, self.session.host_root());
-        self.entered(text, read, WsPath::parse, subject)
-    }
-
-    /// What is at a path exactly as it was sent, where that begins or ends with white space: it comes
-    /// before what the path means without it.
-    fn exact_path(&self, text: &str, subject: Subject) -> Option<WsPath> {
-        if text.trim() == text {
-            return None;
-        }
-        let read = self.paths().read_exactly(text, self.session.host_root());
-        let path = self.entered(text, read, WsPath::parse_shown, subject).ok()?;
-        self.session.is_there(&path).then_some(path)
-    }
-
-    /// A path of a patch: white space is part of its name.
-    pub(crate) fn patch_path(&self, text: &str) -> Result<WsPath, Stop> {
-        let text = &*self.session.with_real_root(text);
-        let path = match self.paths() {
-            Paths::Rooted => WsPath::parse_shown(text),
-            Paths::Relative | Paths::Host => WsPath::relative_shown(text, self.session.host_root()),
-        };
-        self.entered(text, path, WsPath::parse_shown, Subject::Patch)
-    }
-
-    pub(crate) fn path_stop(&self, text: &str, error: PathError, subject: Subject) -> Stop {
-        Stop::Fault(self.paths().fault(text, error).about(subject))
-    }
-
-    /// What a path means to this caller.
-    pub(crate) fn paths(&self) -> Paths {
-        match self.paths {
-            Paths::Host if !self.session.shows_host_paths() => Paths::Rooted,
-            paths => paths,
-        }
-    }
-}
-
 /// A tool with its types erased.
 #[derive(Clone, Debug)]
 pub struct AnyTool {
@@ -339,6 +152,7 @@ pub struct AnyTool {
     input: Value,
     shape: Shape,
     output: Value,
+    nature: fn(&Value) -> Nature,
     run: fn(Value, &Context<'_>) -> Result<Replied, Stop>,
     resume: fn(&Pending, &Context<'_>) -> Result<Replied, Stop>,
 }
@@ -370,6 +184,7 @@ impl AnyTool {
             shape,
             input,
             output: schema::output::<T::Reply>(),
+            nature: T::nature,
             run: run::<T>,
             resume: resume::<T>,
         }
@@ -385,7 +200,12 @@ impl AnyTool {
         self.name.replace('.', "_")
     }
 
-    /// What its work is like.
+    /// What a call with these arguments is like.
+    pub fn nature(&self, args: &Value) -> Nature {
+        (self.nature)(args)
+    }
+
+    /// What its work is like at most.
     pub fn work(&self) -> Work {
         self.work
     }
@@ -399,7 +219,7 @@ impl AnyTool {
         }
     }
 
-    /// What it asks a person for first.
+    /// What it asks a person for first, at most.
     pub fn asks(&self) -> Asks {
         self.asks
     }
@@ -475,20 +295,4 @@ fn replied<T: Tool>(reply: T::Reply) -> Result<Replied, Stop> {
         ))
     })?;
     Ok(Replied { reply, pending })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn r2_a_path_that_climbs_out_is_told_from_a_malformed_one() {
-        let fault = |text, error| Paths::Rooted.fault(text, error);
-        assert_eq!(fault("/..", PathError::Outside).code(), FaultCode::PathOutside);
-        assert_eq!(fault("", PathError::Empty).code(), FaultCode::BadPath);
-        assert!(fault("/../x", PathError::Outside).message().contains("/../x"));
-        let fault = Paths::Relative.fault("/etc/passwd", PathError::Elsewhere);
-        assert_eq!(fault.code(), FaultCode::PathOutside);
-        assert!(fault.message().contains("without a leading slash"), "{fault}");
-    }
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use yard_core::{FaultCode, Subject};
 
-use crate::catalog::Answer;
+use crate::dialect::Answer;
 use crate::envelope::{self, Failure};
 use crate::json::Json;
 use crate::tool::Stop;

@@ -29,7 +29,7 @@ mod write_file;
 
 pub(crate) use fault::word;
 
-use crate::catalog::Dialect;
+use crate::dialect::Dialect;
 use crate::tool::{AnyTool, Paths};
 
 /// How this dialect answers (A1, within F1).

@@ -11,7 +11,7 @@ mod multiedit;
 mod read;
 mod write;
 
-use crate::catalog::Dialect;
+use crate::dialect::Dialect;
 use crate::envelope;
 use crate::tool::{AnyTool, Paths};
 

@@ -3,7 +3,7 @@
 
 use yard_core::{FaultCode, Subject};
 
-use crate::catalog::Answer;
+use crate::dialect::Answer;
 use crate::tool::Stop;
 use crate::{assistant, envelope};
 

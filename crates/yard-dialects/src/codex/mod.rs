@@ -14,7 +14,7 @@ mod resize_session;
 mod shell;
 mod write_stdin;
 
-use crate::catalog::Dialect;
+use crate::dialect::Dialect;
 use crate::envelope;
 use crate::tool::{AnyTool, Paths};
 

@@ -2,7 +2,7 @@
 
 use yard_core::{FaultCode, Subject};
 
-use crate::catalog::Answer;
+use crate::dialect::Answer;
 use crate::envelope;
 use crate::tool::{Stop, Tool};
 

@@ -10,7 +10,7 @@ mod read;
 mod search;
 mod write;
 
-use crate::catalog::Dialect;
+use crate::dialect::Dialect;
 use crate::envelope;
 use crate::tool::{AnyTool, Paths};
 

@@ -30,7 +30,7 @@ impl Tool for CreateDirectory {
         let made = context.perform(op::Mkdir { path: path.clone() });
         made.map_err(|stop| match stop {
             Stop::Fault(fault) if fault.code() == FaultCode::NotFolder => {
-                let shown = place::shown(context, &path);
+                let shown = context.host_shown(&path);
                 let message = format!(
                     "EEXIST: file already exists, mkdir '{shown}'. Choose another name: a file is in the way"
                 );

@@ -136,7 +136,7 @@ impl Growing<'_> {
         let name = format!(
             "[more entries are in {}: call directory_tree with this path, or leave out more by \
              excludePatterns]",
-            place::shown(self.context, path)
+            self.context.host_shown(path)
         );
         Node { name, r#type: "note", children: None }
     }

@@ -66,7 +66,7 @@ impl Tool for EditFile {
                 Err(stop) => return Err(fault::of(context, "open", &path)(stop)),
             }
         }
-        let message = format!("{} keeps changing; try again", place::shown(context, &path));
+        let message = format!("{} keeps changing; try again", context.host_shown(&path));
         Err(Stop::Fault(Fault::new(FaultCode::Stale, message).about(Subject::Path)))
     }
 }
@@ -81,7 +81,7 @@ fn text(context: &Context<'_>, path: &WsPath) -> Result<ReadAnswer, Stop> {
     };
     let answer = context.perform(ask).map_err(fault::of(context, "open", path))?;
     if answer.truncated {
-        let shown = place::shown(context, path);
+        let shown = context.host_shown(path);
         let message = format!(
             "{shown} has {} bytes; at most {max_bytes} can be edited. Ask the person to raise that limit",
             answer.size
@@ -205,7 +205,7 @@ fn nth(fault: &Fault, at: usize, edits: usize) -> Fault {
 /// The diff as the reference server shows it: without `\r`, in a fence that nothing in it closes.
 fn shown(context: &Context<'_>, read: &ReadAnswer, after: &str) -> Result<String, Fault> {
     let unfolded = |text: &str| text.replace("\r\n", "\n");
-    let path = place::shown(context, &read.path);
+    let path = context.host_shown(&read.path);
     let limit = context.limits().load_bytes;
     let room = usize::try_from(limit).unwrap_or(usize::MAX);
     let (old, new) = (unfolded(&read.text), unfolded(after));

@@ -4,9 +4,10 @@
 use yard_core::{Fault, FaultCode, Subject, WsPath};
 
 use super::place;
-use crate::catalog::Answer;
+use crate::context::missing;
+use crate::dialect::Answer;
 use crate::tool::{Context, Stop};
-use crate::{assistant, envelope, missing};
+use crate::{assistant, envelope};
 
 /// The word of `assistant`, whose match is exhaustive.
 pub(super) fn word(_tool: &str, code: FaultCode) -> &'static str {
@@ -48,7 +49,7 @@ pub(super) fn of<'a>(
 }
 
 fn message(context: &Context<'_>, call: &str, path: &WsPath, fault: &Fault) -> String {
-    let shown = place::shown(context, path);
+    let shown = context.host_shown(path);
     let at = |wrong: &str| format!("{wrong}, {call} '{shown}'");
     match fault.code() {
         FaultCode::NotFound => missing_at(context, at("ENOENT: no such file or directory"), path),

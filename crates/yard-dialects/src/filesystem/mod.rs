@@ -24,12 +24,10 @@ mod read_text_file;
 mod search_files;
 mod write_file;
 
-pub(crate) use place::shown;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::catalog::Dialect;
+use crate::dialect::Dialect;
 use crate::envelope;
 use crate::tool::{AnyTool, Paths};
 

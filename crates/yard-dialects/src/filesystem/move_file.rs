@@ -6,7 +6,7 @@ use yard_core::op::{self, OnExisting, Stat, Want};
 use yard_core::{Fault, FaultCode, Subject, WsPath};
 
 use super::{Reply, fault, place};
-use crate::missing;
+use crate::context::missing;
 use crate::tool::{Context, Stop, Tool};
 
 pub(super) struct MoveFile;
@@ -42,8 +42,8 @@ impl Tool for MoveFile {
             Stop::Fault(fault) if fault.code() == FaultCode::NotFound => {
                 let message = format!(
                     "ENOENT: no such file or directory, rename '{}' -> '{}'",
-                    place::shown(context, &from),
-                    place::shown(context, &to)
+                    context.host_shown(&from),
+                    context.host_shown(&to)
                 );
                 // Either is missing, or the directory that it goes into.
                 let to_folder = to.parent().unwrap_or_else(WsPath::root);
@@ -70,6 +70,6 @@ fn check_free(context: &Context<'_>, to: &WsPath) -> Result<(), Stop> {
 
 fn taken(context: &Context<'_>, to: &WsPath) -> Stop {
     let message =
-        format!("Destination already exists: {}. Choose another name", place::shown(context, to));
+        format!("Destination already exists: {}. Choose another name", context.host_shown(to));
     Stop::Fault(Fault::new(FaultCode::Exists, message).about(Subject::Destination))
 }

@@ -41,14 +41,6 @@ pub(super) fn outside(what: &str, shown: &str, context: &Context<'_>) -> String 
     )
 }
 
-/// A path as the caller reads it.
-pub(crate) fn shown(context: &Context<'_>, path: &WsPath) -> String {
-    match (above(context), path.is_root()) {
-        (root, true) if !root.is_empty() => root,
-        (root, _) => format!("{root}{path}"),
-    }
-}
-
 /// The directories that the caller may use.
 pub(super) fn roots(context: &Context<'_>) -> Vec<String> {
     if !context.session.shows_host_paths() {
@@ -56,17 +48,6 @@ pub(super) fn roots(context: &Context<'_>) -> Vec<String> {
     }
     let roots = context.session.all_roots().into_iter();
     roots.map(|root| String::from_utf8_lossy(root).into_owned()).collect()
-}
-
-/// What stands before every path of the workspace.
-fn above(context: &Context<'_>) -> String {
-    match context.session.shows_host_paths() {
-        true => {
-            let root = String::from_utf8_lossy(context.session.host_root());
-            root.trim_end_matches('/').to_owned()
-        }
-        false => String::new(),
-    }
 }
 
 /// Whether a path names a drive: here it would be the name of a file.

@@ -84,7 +84,7 @@ impl Tool for ReadMediaFile {
             Some("image") => media("image", data, mime_type),
             Some("audio") => media("audio", data, mime_type),
             _ => {
-                let uri = file_uri(&place::shown(context, &path));
+                let uri = file_uri(&context.host_shown(&path));
                 let resource = Some(Resource { uri, mime_type, blob: data });
                 Block { r#type: "resource", data: None, mime_type: None, resource }
             }

@@ -111,7 +111,7 @@ fn bounded(
     let message = format!(
         "{} has {} bytes, and the answer has room for {max_bytes} of them; use 'head' or 'tail' to \
          read fewer lines of it",
-        place::shown(context, &path),
+        context.host_shown(&path),
         answer.size
     );
     Err(Stop::Fault(Fault::new(FaultCode::TooLarge, message).about(Subject::Path)))

@@ -53,7 +53,7 @@ impl Tool for SearchFiles {
         let mut paths: Vec<&WsPath> = found.entries.iter().map(|entry| &entry.path).collect();
         paths.retain(|path| !excluded.holds_any_above(&relative::below(path, &found.path)));
         paths.sort_by(|a, b| by_names(a, b));
-        let mut lines: Vec<String> = paths.iter().map(|path| place::shown(context, path)).collect();
+        let mut lines: Vec<String> = paths.iter().map(|path| context.host_shown(path)).collect();
         if found.truncated {
             lines.push(format!(
                 "[more than {} matches; search a directory below this one, or by a narrower pattern]",

@@ -4,7 +4,7 @@ use serde_json::json;
 use yard_core::{Fault, FaultCode, Subject};
 
 use crate::args::{Fields, WHOLE};
-use crate::catalog::Answer;
+use crate::dialect::Answer;
 use crate::envelope;
 use crate::tool::Stop;
 

@@ -30,7 +30,7 @@ mod rm;
 mod touch;
 mod write;
 
-use crate::catalog::Dialect;
+use crate::dialect::Dialect;
 use crate::envelope;
 use crate::tool::{AnyTool, Paths};
 

@@ -9,9 +9,11 @@ use yard_gate::{
     Pending, Revision, Ruling, Served, Session, is_for_host, lost, said_no, shows_change,
 };
 
-use crate::catalog::{Answer, Catalog, outcome_word};
+use super::{Catalog, outcome_word};
+use crate::dialect::Answer;
 use crate::relative;
-use crate::tool::{AnyTool, Stop};
+use crate::stop::Stop;
+use crate::tool::AnyTool;
 
 /// Where an answer says that a person changed the arguments of the call.
 pub const CHANGED_BY_PERSON: &str = "changed_by_person";
@@ -40,7 +42,10 @@ impl Catalog {
         let request = &approval.request;
         let found = self.find_approved(&request.toolset, &request.tool).ok();
         let (asks, served) = match found {
-            Some((_, tool)) => (tool.asks(), tool.served()),
+            Some((_, tool)) => {
+                let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
+                (tool.nature(&args).asks, tool.served())
+            }
             None => (Asks::Never, Served::Anywhere),
         };
         let revision = match &ruling.args {
@@ -96,7 +101,8 @@ impl Catalog {
             .map_err(|answer| Fault::new(FaultCode::NotFound, answer.failure_words()))?;
         let acting = session.approvals().acting(approval)?.calling(args.clone());
         acting.revise(args, |session| {
-            let context = dialect.context(found, session, call);
+            let asks = found.nature(args).asks;
+            let context = dialect.context(found, session, call).asking(asks);
             found.run(args.clone(), &context).map_err(|stop| match stop {
                 Stop::Fault(fault) | Stop::Detailed(fault, _) => fault,
                 other => {
@@ -164,7 +170,8 @@ impl Catalog {
         let (dialect, found) = self.find(toolset, tool)?;
         let (notes, outcome) = session.explain(|session| {
             let session = session.calling(args.clone());
-            let context = dialect.context(found, &session, call);
+            let asks = found.nature(&args).asks;
+            let context = dialect.context(found, &session, call).asking(asks);
             found.run(args, &context)
         });
         match outcome {
@@ -223,11 +230,12 @@ impl Catalog {
             // The tool was taken out of the catalog meanwhile.
             Err(answer) => return conclude(session, call, approval.id, failed, &answer),
         };
-        let origin = Origin { toolset: dialect.name, tool: found.name(), asks: found.asks() };
+        let asks = found.nature(&args).asks;
+        let origin = Origin { toolset: dialect.name, tool: found.name(), asks };
         // Whoever waits or decides may go away meanwhile: what was approved is done all the same.
         let call = &own_call(found, session, call);
         let log = CallLog::begin(&acting, origin, call, &args);
-        let context = dialect.context(found, log.session(), call);
+        let context = dialect.context(found, log.session(), call).asking(asks);
         let outcome = log.within(|| found.run(args.clone(), &context));
         let word = outcome_word(&outcome);
         let passes = matches!(&outcome, Err(Stop::Fault(fault)) if may_pass(fault.code()));

@@ -3,8 +3,8 @@
 
 use yard_core::{Fault, FaultCode, WsPath};
 
+use super::Context;
 use crate::nearest::nearest;
-use crate::tool::Context;
 
 /// A fault that says that nothing is at a path, with what to send instead.
 pub(crate) fn with_suggestion(context: &Context<'_>, fault: Fault, named: &[WsPath]) -> Fault {

@@ -161,7 +161,7 @@ pub(crate) fn open_workspace(
 ) -> Result<Arc<OpenWorkspace>, Failure> {
     let store = Arc::new(SqliteStore::open(&place.state_dir)?);
     let workspace = Workspace::open(opening(place, Arc::clone(&store), Some(boxed), world))?;
-    Ok(OpenWorkspace::with_web(Arc::new(workspace), store, web))
+    Ok(OpenWorkspace::with_web(Arc::new(workspace), store, yard_dialects::CALLER_WORDS, web))
 }
 
 /// One caller in one workspace.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode};
-use yard_gate::{ApprovalStatus, Asks, Awaited, CallLog, Line, Origin, Pending, Session};
+use yard_gate::{ApprovalStatus, Asks, Attempt, Awaited, CallLog, Line, Origin, Pending, Session};
 
 use crate::json::Json;
 use crate::nearest::nearest;
@@ -72,20 +72,13 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    pub(crate) fn context<'a>(
-        &'a self,
-        tool: &'a AnyTool,
-        session: &'a Session,
-        call: &'a Call,
-    ) -> Context<'a> {
-        Context {
-            session,
-            call,
-            toolset: self.name,
-            tool: tool.name(),
-            asks: tool.asks(),
-            paths: self.paths,
-        }
+    pub(crate) fn context<'a>(&self, attempt: &'a Attempt<'a>) -> Context<'a> {
+        Context { attempt, paths: self.paths }
+    }
+
+    /// Which tool asks, as audit rows name it.
+    pub(crate) fn origin(&self, tool: &AnyTool) -> Origin<'static> {
+        Origin { toolset: self.name, tool: tool.name(), asks: tool.asks() }
     }
 
     /// The schema of what a call of a tool is answered with, without the envelope (F1).
@@ -248,35 +241,32 @@ impl Catalog {
             Ok(found) => found,
             Err(answer) => {
                 // Names that nobody registered are the caller's text: the log leaves them out (R13).
-                let log = CallLog::begin(
-                    session,
-                    Origin { toolset: "?", tool: "?", asks: Asks::Never },
-                    call,
-                    &args,
-                );
+                let origin = Origin { toolset: "?", tool: "?", asks: Asks::Never };
+                let log = CallLog::begin(session.attempt(origin, call), &args);
                 log.end("NoSuchTool", || &answer.body);
                 return Called { answer: *answer, line: None, elsewhere: None };
             }
         };
-        let origin = Origin { toolset: dialect.name, tool: found.name(), asks: found.asks() };
-        if let Err(fault) = session.check_toolset(dialect.name) {
+        let refused = |fault| {
             let answer = (dialect.stopped)(found.name(), &Stop::Fault(fault));
-            return Called { answer, line: None, elsewhere: None };
-        }
-        // What may have to wait for a person has to be known again then.
-        let asking = match session.may_ask(call, found.asks()) {
-            Ok(true) => Some(session.calling(args.clone())),
-            Ok(false) => None,
-            Err(fault) => {
-                let answer = (dialect.stopped)(found.name(), &Stop::Fault(fault));
-                return Called { answer, line: None, elsewhere: None };
-            }
+            Called { answer, line: None, elsewhere: None }
         };
+        if let Err(fault) = session.check_toolset(dialect.name) {
+            return refused(fault);
+        }
+        let mut attempt = session.attempt(dialect.origin(found), call);
+        match session.may_ask(call, found.asks()) {
+            // Keep the arguments: an approved call is executed again later.
+            Ok(true) => attempt = attempt.repeatable(args.clone()),
+            Ok(false) => {}
+            Err(fault) => return refused(fault),
+        }
         let sent = session.records_call(found.hints().reads_only).then(|| args.clone());
-        let tracking = sent.is_some().then(|| asking.as_ref().unwrap_or(session).tracking());
-        let session = tracking.as_ref().or(asking.as_ref()).unwrap_or(session);
-        let log = CallLog::begin(session, origin, call, &args);
-        let context = dialect.context(found, log.session(), call);
+        if sent.is_some() {
+            attempt = attempt.tracked();
+        }
+        let log = CallLog::begin(attempt.clone(), &args);
+        let context = dialect.context(log.attempt());
         let outcome = log.within(|| found.run(args, &context));
         let word = outcome_word(&outcome);
         let elsewhere = match &outcome {
@@ -286,8 +276,7 @@ impl Catalog {
         let answer = dialect.answer(found, outcome);
         log.end(&word, || &answer.body);
         let answer = self.taken_up(answer, session, call);
-        let line = sent
-            .and_then(|args| session.line_of_call(origin, call, &args, answer.ok, &answer.body));
+        let line = sent.and_then(|args| attempt.line_of_call(&args, answer.ok, &answer.body));
         Called { answer, line, elsewhere }
     }
 
@@ -318,13 +307,13 @@ impl Catalog {
             Ok(found) => found,
             Err(answer) => return *answer,
         };
-        let context = dialect.context(found, session, call);
-        let outcome = found.resume(pending, &context);
+        let attempt = session.attempt(dialect.origin(found), call);
+        let outcome = found.resume(pending, &dialect.context(&attempt));
         let word = outcome_word(&outcome);
         let answer = dialect.answer(found, outcome);
         // A door asks again and again; only the last answer is news.
         if answer.pending.is_none() {
-            let log = CallLog::begin(session, context.origin(), call, &Value::Null);
+            let log = CallLog::begin(attempt.clone(), &Value::Null);
             log.end(&word, || &answer.body);
         }
         answer

@@ -10,6 +10,7 @@
 mod approved;
 pub mod args;
 pub mod assistant;
+mod caller_words;
 mod catalog;
 pub mod coder;
 pub mod codex;
@@ -40,6 +41,7 @@ pub mod workspace;
 
 pub use approved::CHANGED_BY_PERSON;
 pub use args::Fields;
+pub use caller_words::CALLER_WORDS;
 pub use catalog::{Answer, Called, Catalog, Dialect, failure_words};
 pub use definitions::Format;
 pub use json::Json;

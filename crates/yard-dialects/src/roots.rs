@@ -96,7 +96,7 @@ impl Context<'_> {
 
     /// What stands before every path of this root; nothing where the host's own paths do.
     pub(crate) fn mount(&self) -> Option<&Mount> {
-        self.session.mount().filter(|_| self.paths() != Paths::Host)
+        self.session().mount().filter(|_| self.paths() != Paths::Host)
     }
 }
 

@@ -7,7 +7,7 @@ use yard_core::{
 use yard_kernel::store_fault;
 use yard_store::{Given, NewQuestion, Question as Row, QuestionFilter, StoreError, Via};
 
-use crate::{Form, Origin, Page, Session, transcript};
+use crate::{Attempt, Form, Page, Session, transcript};
 
 /// A question, answered or not.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,33 +69,6 @@ fn answer_of(given: Given) -> Result<GivenAnswer> {
 pub struct Questions<'a>(pub(crate) &'a Session);
 
 impl Questions<'_> {
-    /// Asks a person; durable when it returns.
-    pub fn ask(&self, origin: Origin<'_>, call: &Call, form: Form) -> Result<Question> {
-        let session = self.0;
-        session.check_desk_write(call, "ask")?;
-        let plans = match form.can_approve() {
-            true => session.plans(origin, call)?,
-            false => Vec::new(),
-        };
-        let chat = session.needed_chat(call)?;
-        let id = QuestionId::new(call.world());
-        let detail = format!("{}.{} question {id}", origin.toolset, origin.tool);
-        let audit = session.desk_audit(call, "ask", detail);
-        let turn = transcript::question(audit.at, audit.actor.clone(), &id.to_string(), &form);
-        let turn = session.noted(origin, call, turn);
-        let asked = NewQuestion {
-            id,
-            chat: chat.id,
-            asked_by: audit.actor.clone(),
-            at: audit.at,
-            form: form.to_json(),
-            plans,
-        };
-        session.open().desk.ask(&asked, &turn, &audit).map_err(store_fault)?;
-        session.open().bell.ring();
-        self.get(id)
-    }
-
     /// A question.
     pub fn get(&self, id: QuestionId) -> Result<Question> {
         let row = self.0.open().desk.question(id).map_err(store_fault)?;
@@ -131,9 +104,9 @@ impl Questions<'_> {
         let session = self.0;
         session.check_desk_write(call, "answer")?;
         if !session.actor().is_person() {
-            let why = "an agent cannot answer a question: only a person can, with `toolyard answer` or \
-                       over HTTP";
-            return session.refuse(call, "answer", &format!("question {id}"), why);
+            let answering = session.open().words.answering;
+            let why = format!("an agent cannot answer a question: only a person can{answering}");
+            return session.refuse(call, "answer", &format!("question {id}"), &why);
         }
         let question = self.get(id)?;
         if let Some(given) = &question.answer {
@@ -172,5 +145,33 @@ impl Session {
     /// The questions of the workspace.
     pub fn questions(&self) -> Questions<'_> {
         Questions(self)
+    }
+}
+
+impl Attempt<'_> {
+    /// Asks a person; durable when it returns.
+    pub fn ask_question(&self, form: Form) -> Result<Question> {
+        self.check_desk_write("ask")?;
+        let plans = match form.can_approve() {
+            true => self.unjudged_reads().plans()?,
+            false => Vec::new(),
+        };
+        let (session, origin) = (self.session(), self.origin());
+        let chat = session.needed_chat(self.call())?;
+        let id = QuestionId::new(self.call().world());
+        let detail = format!("{}.{} question {id}", origin.toolset, origin.tool);
+        let audit = session.desk_audit(self.call(), "ask", detail);
+        let turn = transcript::question(audit.at, audit.actor.clone(), &id.to_string(), &form);
+        let asked = NewQuestion {
+            id,
+            chat: chat.id,
+            asked_by: audit.actor.clone(),
+            at: audit.at,
+            form: form.to_json(),
+            plans,
+        };
+        self.open().desk.ask(&asked, &self.noted(turn), &audit).map_err(store_fault)?;
+        self.open().bell.ring();
+        session.questions().get(id)
     }
 }

@@ -278,7 +278,10 @@ impl Hand {
             virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
             boxed: None,
         })?;
-        Ok(Self { open: OpenWorkspace::new(Arc::new(workspace), store), world })
+        Ok(Self {
+            open: OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_WORDS),
+            world,
+        })
     }
 
     /// Performs an operation through the gate.

@@ -87,7 +87,7 @@ impl Opener for Shared {
             virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
             boxed: None,
         })?;
-        let open = OpenWorkspace::new(Arc::new(workspace), store);
+        let open = OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_WORDS);
         rooms.alive.lock().unwrap().push(Arc::downgrade(&open));
         Ok(open)
     }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use yard_core::{ApprovalId, ContentHash, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::{
-    Actor, Approval, ApprovalFilter, ApprovalStatus, Page, Ruling, Scope, effect_told,
-    effects_told, is_for_host,
+    Actor, Approval, ApprovalFilter, ApprovalStatus, Page, Ruling, Scope, effect_value,
+    effect_words, is_for_host,
 };
 
 use crate::door::{Door, Seat};
@@ -332,7 +332,7 @@ fn shown(approval: &Approval, terminal: Terminal) -> String {
     line(BOLD, &format!("{}.{}", request.toolset, request.tool));
     line(FAINT, &format!("{}, {}", approval.asked_by, local_time(approval.at)));
     line(anstyle::Style::new(), &request.reason);
-    for (kind, path) in effects_told(approval) {
+    for (kind, path) in effect_words(approval) {
         line(anstyle::Style::new(), &format!("  {kind} {path}"));
     }
     if request.diff.is_empty() {
@@ -360,7 +360,7 @@ fn listed(page: &Page<Approval>, terminal: Terminal) -> String {
     }
     let mut table = Table::new(&["APPROVAL", "TIME", "BY", "STATUS", "TOOL", "EFFECT"]);
     for approval in &page.rows {
-        let effects = effects_told(approval);
+        let effects = effect_words(approval);
         let first = effects.first().map(|(kind, path)| format!("{kind} {path}"));
         let rest = effects.len().saturating_sub(1);
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
@@ -395,7 +395,7 @@ fn to_json(approval: &Approval) -> Value {
         "tool": request.tool,
         "args": json(&request.args),
         "reason": request.reason,
-        "effect": effect_told(approval),
+        "effect": effect_value(approval),
         "diff": request.diff,
         "state_hash": request.state.to_string(),
         "decision": said.map(|said| if said.approves { "approve" } else { "deny" }),

@@ -56,7 +56,7 @@ impl Opener for Rooms {
             virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
             boxed: None,
         })?;
-        Ok(OpenWorkspace::new(Arc::new(workspace), store))
+        Ok(OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_WORDS))
     }
 }
 

@@ -162,7 +162,7 @@ fn ask(context: &Context<'_>, round: &Round) -> Result<Blocks, Stop> {
     };
     let form = Form::check(round.iter().map(item).collect());
     let form = form.map_err(|flaw| Stop::argument(&flaw.at, flaw.message))?;
-    let asked = context.session.questions().ask(context.origin(), context.call, form)?;
+    let asked = context.attempt.ask_question(form)?;
     let pending = Pending { awaited: Awaited::Question(asked.id), wait_ms: Some(0) };
     Ok(Blocks { content: Vec::new(), pending: Some(pending) })
 }
@@ -172,7 +172,7 @@ fn go_on(pending: &Pending, context: &Context<'_>, rounds: &[&Round]) -> Result<
     let Awaited::Question(id) = pending.awaited else {
         return Err(Fault::new(FaultCode::BadArgument, "it waits for no question").into());
     };
-    let question = context.session.questions().get(id)?;
+    let question = context.session().questions().get(id)?;
     let Some(given) = question.answer else {
         return Ok(Blocks { content: Vec::new(), pending: Some(pending.clone()) });
     };

@@ -43,14 +43,14 @@ impl Tool for ExecCommand {
             Some(folder) if !folder.is_empty() => commands::start_folder(context, folder)?,
             _ => context.whole()?,
         };
-        let life = context.session.terminals().longest_life();
+        let life = context.session().terminals().longest_life();
         let command = commands::in_shell(&args.cmd, folder, life);
-        let terminals = context.session.terminals();
-        let opened = terminals
-            .open(context.origin(), context.call, &args.session_id, &command, LOOK)
-            .map_err(|fault| match fault.code() {
-                FaultCode::BadArgument => Stop::argument("session_id", fault.message()),
-                _ => Stop::Fault(context.told(fault, std::slice::from_ref(&command.folder))),
+        let opened =
+            context.attempt.open_terminal(&args.session_id, &command, LOOK).map_err(|fault| {
+                match fault.code() {
+                    FaultCode::BadArgument => Stop::argument("session_id", fault.message()),
+                    _ => Stop::Fault(context.told(fault, std::slice::from_ref(&command.folder))),
+                }
             })?;
         match opened {
             Outcome::Done(seen) => Ok(Told::of(context, &seen)),

@@ -51,18 +51,18 @@ pub(crate) fn shown(context: &Context<'_>, path: &WsPath) -> String {
 
 /// The directories that the caller may use.
 pub(super) fn roots(context: &Context<'_>) -> Vec<String> {
-    if !context.session.shows_host_paths() {
+    if !context.session().shows_host_paths() {
         return vec![WsPath::root().to_string()];
     }
-    let roots = context.session.all_roots().into_iter();
+    let roots = context.session().all_roots().into_iter();
     roots.map(|root| String::from_utf8_lossy(root).into_owned()).collect()
 }
 
 /// What stands before every path of the workspace.
 fn above(context: &Context<'_>) -> String {
-    match context.session.shows_host_paths() {
+    match context.session().shows_host_paths() {
         true => {
-            let root = String::from_utf8_lossy(context.session.host_root());
+            let root = String::from_utf8_lossy(context.session().host_root());
             root.trim_end_matches('/').to_owned()
         }
         false => String::new(),

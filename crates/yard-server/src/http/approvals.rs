@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use yard_core::ChatId;
-use yard_gate::{Approval, ApprovalFilter, ApprovalStatus, MOST_ROWS, Ruling, Scope, effect_told};
+use yard_gate::{Approval, ApprovalFilter, ApprovalStatus, MOST_ROWS, Ruling, Scope, effect_value};
 
 use super::ask::Ask;
 use super::paging::Paging;
@@ -184,7 +184,7 @@ impl From<&Approval> for ApprovalRow {
             tool: request.tool.clone(),
             args: json(&request.args),
             reason: request.reason.clone(),
-            effect: effect_told(approval),
+            effect: effect_value(approval),
             diff: request.diff.clone(),
             diff_bytes: request.diff.len(),
             state_hash: Some(request.state.to_string()),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use yard_core::{ApprovalId, Call, ContentHash, Fault, FaultCode, Result};
 use yard_dialects::Catalog;
 use yard_gate::{
-    Approval, Awaited, Item, Pending, Question, Ruling, Scope, Session, Via, effects_told,
+    Approval, Awaited, Item, Pending, Question, Ruling, Scope, Session, Via, effect_words,
 };
 
 /// Bytes of a request that a person reads in a dialog: a longer one cannot be approved there.
@@ -175,7 +175,7 @@ fn approval_told(approval: &Approval) -> (String, bool) {
     let request = &approval.request;
     let mut lines = vec![format!("{}.{}: {}", request.toolset, request.tool, request.reason)];
     lines.extend(request.root.as_ref().map(|root| format!("in the root {root}")));
-    lines.extend(effects_told(approval).iter().map(|(kind, what)| format!("  {kind} {what}")));
+    lines.extend(effect_words(approval).iter().map(|(kind, what)| format!("  {kind} {what}")));
     match request.diff.is_empty() {
         true => lines.push(format!("arguments: {}", request.args)),
         false => lines.push(request.diff.clone()),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use yard_gate::{Approval, ApprovalStatus, Item, Question, effects_told};
+use yard_gate::{Approval, ApprovalStatus, Item, Question, effect_words};
 
 use crate::http::html::{escaped, frame};
 
@@ -73,7 +73,7 @@ pub(super) fn approval(approval: &Approval, from: usize) -> String {
 }
 
 fn effects(body: &mut String, approval: &Approval) {
-    let effects = effects_told(approval);
+    let effects = effect_words(approval);
     body.push_str("<table>");
     for (kind, what) in &effects {
         let _ = write!(body, "<tr><td>{}<td><code>{}</code>", escaped(kind), escaped(what));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use yard_core::{FileKind, Result, WsPath};
 
-use crate::Session;
+use super::Session;
 
 /// How a workspace is told from the others that its caller works in: each is a folder at the top, under its
 /// name.
@@ -29,7 +29,7 @@ pub struct Named {
 
 /// What a session knows of the workspaces that its caller works in, where there are several.
 #[derive(Clone, Default)]
-pub(crate) struct Roots {
+pub(super) struct Roots {
     /// Their directories.
     all: Option<Arc<[Vec<u8>]>>,
     /// The caller's sessions in them.
@@ -41,7 +41,7 @@ pub(crate) struct Roots {
 }
 
 impl Roots {
-    pub(crate) fn mounted_as(&self, mount: Option<Mount>) -> Self {
+    pub(super) fn mounted_as(&self, mount: Option<Mount>) -> Self {
         Self { mount: mount.map(Arc::new), ..self.clone() }
     }
 }
@@ -61,26 +61,22 @@ impl Session {
     /// among them, and its sessions in all of them.
     #[must_use]
     pub fn among(&self, roots: Vec<Vec<u8>>, sessions: Vec<Self>) -> Self {
-        let mut session = self.clone();
-        session.roots.all = Some(roots.into());
-        session.roots.sessions = Some(sessions.into());
-        session
+        self.with(|session| {
+            session.roots.all = Some(roots.into());
+            session.roots.sessions = Some(sessions.into());
+        })
     }
 
     /// The same session, for a caller whose paths begin with the name of a root.
     #[must_use]
     pub fn mounted(&self, mount: Mount) -> Self {
-        let mut session = self.clone();
-        session.roots.mount = Some(Arc::new(mount));
-        session
+        self.with(|session| session.roots.mount = Some(Arc::new(mount)))
     }
 
     /// The same session, for what is about none of the roots: paths begin with nothing.
     #[must_use]
     pub fn unmounted(&self) -> Self {
-        let mut session = self.clone();
-        session.roots.mount = None;
-        session
+        self.with(|session| session.roots.mount = None)
     }
 
     /// What stands before the paths that the caller reads and writes.
@@ -117,9 +113,7 @@ impl Session {
     /// pairs of the path that the person gave and the real one.
     #[must_use]
     pub fn given_as(&self, links: Vec<(String, String)>) -> Self {
-        let mut session = self.clone();
-        session.roots.links = links.into();
-        session
+        self.with(|session| session.roots.links = links.into())
     }
 
     /// A path, or a pattern, that begins with a directory as the person gave it, with the real one in its place.

@@ -9,7 +9,8 @@ use yard_core::{Call, FaultCode, Limits, World, WsPath};
 use yard_dialects::AnyTool;
 use yard_gate::Web;
 use yard_gate::{
-    Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts, Workspace,
+    Actor, Asks, Completion, Execute, OpenWorkspace, Origin, Policy, Session, TranscriptFiles,
+    Workspace,
 };
 use yard_kernel::{Adopted, Boxed, Opening, Resolution, adopt};
 use yard_store::{SqliteStore, StoreError};
@@ -139,7 +140,7 @@ fn opening(
         world,
         probe: None,
         resolution: Resolution::Auto,
-        virtual_files: Some(Transcripts::new(store as _)),
+        virtual_files: Some(TranscriptFiles::new(store as _)),
         boxed,
     }
 }
@@ -199,8 +200,8 @@ impl Seat {
     pub(crate) fn perform_in<O: Execute>(&self, call: &Call, op: O) -> Result<O::Answer, Failure> {
         let origin = Origin { toolset: TOOLSET, tool: <O as Operation>::VERB, asks: Asks::Never };
         match self.session.perform(origin, call, op)? {
-            Outcome::Done(answer) => Ok(answer),
-            Outcome::Pending(pending) => Err(Failure::new(
+            Completion::Done(answer) => Ok(answer),
+            Completion::Pending(pending) => Err(Failure::new(
                 FaultCode::Denied,
                 format!("this waits for a person: {:?}", pending.awaited),
             )),

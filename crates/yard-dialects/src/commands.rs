@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use yard_core::op::Landed;
 use yard_core::{Fault, FaultCode, FileKind, Subject, WsPath};
-use yard_gate::{Access, Command, Finished, HostTraffic, NotKept, Outcome, Said, Stopped};
+use yard_gate::{Access, Command, Completion, Finished, HostTraffic, NotKept, Said, Stopped};
 
 use crate::tool::{Context, Stop};
 use crate::{args, hidden_words, limit_words};
@@ -18,8 +18,8 @@ const MOST_HOSTS: usize = 8;
 pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
     let ran = context.attempt.run(command);
     match ran.map_err(|fault| context.told(fault, std::slice::from_ref(&command.folder)))? {
-        Outcome::Done(finished) => Ok(finished),
-        Outcome::Pending(pending) => Err(Stop::Pending(pending)),
+        Completion::Done(finished) => Ok(finished),
+        Completion::Pending(pending) => Err(Stop::Pending(pending)),
     }
 }
 
@@ -27,8 +27,8 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<Finished, 
 pub(crate) fn look(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
     let ran = context.attempt.run_read_only(command);
     match ran.map_err(|fault| context.told(fault, std::slice::from_ref(&command.folder)))? {
-        Outcome::Done(finished) => Ok(finished),
-        Outcome::Pending(pending) => Err(Stop::Pending(pending)),
+        Completion::Done(finished) => Ok(finished),
+        Completion::Pending(pending) => Err(Stop::Pending(pending)),
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use yard_core::{Call, Fault, FaultCode, Limits, PathError, Subject, WsPath};
-use yard_gate::{Asks, Attempt, Execute, Outcome, Pending, Served, Session};
+use yard_gate::{Asks, Attempt, Completion, Execute, Pending, Served, Session};
 
 use crate::args::{self, Fields, Shape};
 use crate::json::Json;
@@ -256,8 +256,8 @@ impl Context<'_> {
         let named = op.asked();
         let performed = self.attempt.perform(op);
         match performed.map_err(|fault| self.told(fault, &named))? {
-            Outcome::Done(answer) => Ok(answer),
-            Outcome::Pending(pending) => Err(Stop::Pending(pending)),
+            Completion::Done(answer) => Ok(answer),
+            Completion::Pending(pending) => Err(Stop::Pending(pending)),
         }
     }
 

@@ -30,7 +30,7 @@ pub(crate) use self::effect::{effect_text, host_asked_for, state_of_start};
 pub use self::effect::{effect_value, effect_words, is_for_host, shows_change};
 use crate::policy::{BEFORE, Did, Thing};
 use crate::rules::kinds_meant;
-use crate::{Actor, Asks, Origin, Page, Policy, Preset, Rule, Session, transcript};
+use crate::{Actor, Asks, ListPage, Origin, Policy, Preset, Rule, Session, transcript};
 
 /// Bytes of diff that a person can be asked about: a longer one is refused and never cut.
 pub(crate) const DIFF_BYTES: usize = 32 << 20;
@@ -134,7 +134,7 @@ impl Approvals<'_> {
     }
 
     /// A diff may quote what an agent may not read: people see it. What was started by a process that ended
-    /// is told as what it is, whether or not anybody has noted that yet.
+    /// is shown as lost, whether or not that is in the store yet.
     fn as_seen(&self, mut row: Approval) -> Approval {
         if !self.0.actor().is_person() {
             row.request.diff.clear();
@@ -151,14 +151,15 @@ impl Approvals<'_> {
         mut filter: ApprovalFilter,
         before: Option<ApprovalId>,
         limit: usize,
-    ) -> Result<Page<Approval>> {
+    ) -> Result<ListPage<Approval>> {
         if let Some(id) = before {
             self.get(id)?;
         }
         if !self.0.actor().is_person() {
             filter.asked_by = Some(self.0.actor().name());
         }
-        let page = Page::read(limit, |count| self.0.open().desk.approvals(&filter, before, count))?;
+        let page =
+            ListPage::read(limit, |count| self.0.open().desk.approvals(&filter, before, count))?;
         page.try_map(|row| Ok(self.as_seen(row)))
     }
 
@@ -320,7 +321,7 @@ pub(crate) fn shown_state(origin: Origin<'_>, args: &Value, state: &ContentHash)
     ContentHash::of(format!("{toolset}.{tool}\n{args}\n{state}").as_bytes())
 }
 
-/// What a person is told where so much would change that nobody can be shown it.
+/// The fault where so much would change that a person cannot be shown it.
 pub(crate) fn too_long_to_show() -> Fault {
     let message = format!(
         "what would change is longer than {} MiB as a diff, and a person is asked only about what they can \
@@ -454,7 +455,7 @@ fn no_approval(id: ApprovalId) -> Fault {
     Fault::new(FaultCode::NotFound, format!("there is no approval {id} in this workspace"))
 }
 
-/// What a person said who denied a request, for whoever asked.
+/// What a person said who denied a request, for its asker.
 pub fn denial_words(approval: &Approval) -> String {
     match approval.decision.as_ref().and_then(|said| said.reason.as_deref()) {
         Some(reason) => format!("a person said no: {reason}"),

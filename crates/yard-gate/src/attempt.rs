@@ -34,7 +34,7 @@ use crate::{Asks, OpenWorkspace, Origin, Preset, Session, Verdict, transcript};
 
 /// What became of an operation that was not refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome<A> {
+pub enum Completion<A> {
     /// It happened.
     Done(A),
     /// A person is asked; the door waits, no thread does.
@@ -188,7 +188,7 @@ impl Session {
         origin: Origin<'_>,
         call: &Call,
         op: O,
-    ) -> Result<Outcome<O::Answer>> {
+    ) -> Result<Completion<O::Answer>> {
         self.attempt(origin, call).perform(op)
     }
 
@@ -342,7 +342,7 @@ impl<'a> Attempt<'a> {
 
     /// Performs one operation: planned, judged, committed. Where the state moved between plan and commit it is
     /// planned and judged again, because what was judged would no longer be what happens.
-    pub fn perform<O: Execute>(&self, op: O) -> Result<Outcome<O::Answer>> {
+    pub fn perform<O: Execute>(&self, op: O) -> Result<Completion<O::Answer>> {
         self.perform_with(op, &|| Ok(None))
     }
 
@@ -352,7 +352,7 @@ impl<'a> Attempt<'a> {
         &self,
         op: O,
         rider: &dyn Fn() -> Result<Option<Rider>>,
-    ) -> Result<Outcome<O::Answer>> {
+    ) -> Result<Completion<O::Answer>> {
         match self.session.withheld(self.origin, self.call)? {
             None => self.plan_and_commit(op, rider),
             Some(withheld) => {
@@ -366,7 +366,7 @@ impl<'a> Attempt<'a> {
         &self,
         op: O,
         rider: &dyn Fn() -> Result<Option<Rider>>,
-    ) -> Result<Outcome<O::Answer>> {
+    ) -> Result<Completion<O::Answer>> {
         let workspace = &self.open().workspace;
         let needed = self.needed_reading(&op)?;
         for _ in 0..self.session.limits().replans {
@@ -377,8 +377,8 @@ impl<'a> Attempt<'a> {
                 Planned::Answer { mut effect, answer } => {
                     self.name_otherwise(&op, &mut effect)?;
                     return Ok(match self.admit::<O>(&effect)? {
-                        Admission::Go(_) => Outcome::Done(answer),
-                        Admission::Wait(pending) => Outcome::Pending(pending),
+                        Admission::Go(_) => Completion::Done(answer),
+                        Admission::Wait(pending) => Completion::Pending(pending),
                     });
                 }
                 Planned::Change(mut proposal) => {
@@ -389,7 +389,7 @@ impl<'a> Attempt<'a> {
                     let effect = &proposal.effect;
                     let riders = match self.admit_in::<O>(&chat, effect, Some(&proposal))? {
                         Admission::Go(riders) => riders,
-                        Admission::Wait(pending) => return Ok(Outcome::Pending(pending)),
+                        Admission::Wait(pending) => return Ok(Completion::Pending(pending)),
                     };
                     let mut signed = self.sign::<O>(&chat, effect)?;
                     signed.riders = riders;
@@ -398,7 +398,7 @@ impl<'a> Attempt<'a> {
                         workspace.commit(*proposal, signed, self.call)?
                     {
                         self.set_changed();
-                        return Ok(Outcome::Done(answer));
+                        return Ok(Completion::Done(answer));
                     }
                 }
             }

@@ -8,7 +8,7 @@
 //! A yes to a start is used up by it: a command that a crash interrupts is not run again. A landing that
 //! has to wait for a person is kept, and the yes lands it: the command is over by then.
 //!
-//! Whatever its caller may not read is masked in its box, whoever asks for the command.
+//! Whatever its caller may not read is masked in its box.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use yard_store::{Mode, StoreError};
 
 use crate::approvals::started_already;
 use crate::attempt::Admission;
-use crate::{Asks, Attempt, Outcome, Session, Verdict};
+use crate::{Asks, Attempt, Completion, Session, Verdict};
 
 /// A command that is over, and what became of its changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Session {
 
 impl Attempt<'_> {
     /// Runs a command: the only way in for one.
-    pub fn run(&self, command: &Command) -> Result<Outcome<Finished>> {
+    pub fn run(&self, command: &Command) -> Result<Completion<Finished>> {
         if let Some(run) = self.permitted_run() {
             let ran = self.open().workspace.ran(run)?;
             return match self.refusal() {
@@ -81,7 +81,7 @@ impl Attempt<'_> {
         self.during(&call).start_and_land(command)
     }
 
-    fn start_and_land(&self, command: &Command) -> Result<Outcome<Finished>> {
+    fn start_and_land(&self, command: &Command) -> Result<Completion<Finished>> {
         let (call, workspace) = (self.call(), &self.open().workspace);
         let ground = match workspace.ground()? {
             Ground::Place if self.session().mode()? == Mode::Plan => Ground::Nothing,
@@ -89,7 +89,7 @@ impl Attempt<'_> {
         };
         let effect = effect_of_start(command, ground);
         if let Admission::Wait(pending) = self.admit::<Land>(&effect)? {
-            return Ok(Outcome::Pending(pending));
+            return Ok(Completion::Pending(pending));
         }
         self.check_happens()?;
         // What the command makes is its chat's own.
@@ -107,7 +107,7 @@ impl Attempt<'_> {
             Ground::Place => {
                 let landed = self.record_changes_in_place();
                 workspace.drop_run(ran.run);
-                Ok(Outcome::Done(Finished { ran, landed: landed?, dropped: None }))
+                Ok(Completion::Done(Finished { ran, landed: landed?, dropped: None }))
             }
             Ground::Nothing => {
                 let why = "this chat is in plan mode: the command could change nothing";
@@ -123,7 +123,7 @@ impl Attempt<'_> {
 
     /// Runs a command that only reads: nothing that it writes is kept, and no step comes of it. Where
     /// nothing would hold it back it runs as any other command.
-    pub fn run_read_only(&self, command: &Command) -> Result<Outcome<Finished>> {
+    pub fn run_read_only(&self, command: &Command) -> Result<Completion<Finished>> {
         let workspace = &self.open().workspace;
         workspace.ground()?;
         if workspace.box_level() == Some(Level::Unconfined) {
@@ -133,11 +133,11 @@ impl Attempt<'_> {
         let call = self.reading()?;
         let attempt = self.during(&call);
         if let Admission::Wait(pending) = attempt.admit::<Land>(&effect)? {
-            return Ok(Outcome::Pending(pending));
+            return Ok(Completion::Pending(pending));
         }
         attempt.check_happens()?;
         let mut starts = |run| attempt.start(&effect, run);
-        Ok(Outcome::Done(attempt.run_and_drop(command, &mut starts)?))
+        Ok(Completion::Done(attempt.run_and_drop(command, &mut starts)?))
     }
 
     /// Runs a command to find out what a person is to be shown: nothing of it is kept, nobody is asked, and
@@ -173,7 +173,7 @@ impl Attempt<'_> {
         Ok(Finished { ran, landed: Landed::default(), dropped: None })
     }
 
-    /// A fault if the caller may not start a command at all, whoever would be asked: by its role, by the
+    /// A fault if the caller may not start a command at all: by its role, by the
     /// rules, in plan mode for what reaches others, or because nothing would hold the command back.
     fn check_may_preview(&self, command: &Command) -> Result<()> {
         let (session, origin) = (self.session(), self.origin());
@@ -205,9 +205,9 @@ impl Attempt<'_> {
     }
 
     /// A command of whose changes nothing is kept.
-    fn without_effect(&self, ran: Ran, why: &str) -> Outcome<Finished> {
+    fn without_effect(&self, ran: Ran, why: &str) -> Completion<Finished> {
         self.open().workspace.drop_run(ran.run);
-        Outcome::Done(Finished { ran, landed: Landed::default(), dropped: Some(why.to_owned()) })
+        Completion::Done(Finished { ran, landed: Landed::default(), dropped: Some(why.to_owned()) })
     }
 
     /// What becomes durable before a command starts: its audit row, and that a yes is used up.
@@ -227,7 +227,7 @@ impl Attempt<'_> {
     }
 
     /// Commits what a command changed, if that may happen.
-    fn land(&self, ran: Ran) -> Result<Outcome<Finished>> {
+    fn land(&self, ran: Ran) -> Result<Completion<Finished>> {
         let workspace = &self.open().workspace;
         let run = ran.run;
         if self.session().mode()? == Mode::Plan {
@@ -239,8 +239,8 @@ impl Attempt<'_> {
         let default_of = chat.as_ref().and_then(|chat| chat.default_of.clone());
         let land = Land { run, chat: chat.map(|chat| chat.id), default_of };
         let landed = match self.perform(land) {
-            Ok(Outcome::Done(landed)) => Ok((landed, None)),
-            Ok(Outcome::Pending(pending)) => return Ok(Outcome::Pending(pending)),
+            Ok(Completion::Done(landed)) => Ok((landed, None)),
+            Ok(Completion::Pending(pending)) => return Ok(Completion::Pending(pending)),
             // The command is over and has output: that its changes are gone is part of the answer.
             Err(fault) if self.is_about_changes(&fault) => {
                 let why = format!("nothing that the command changed was kept: {}", fault.message());
@@ -253,7 +253,7 @@ impl Attempt<'_> {
             workspace.drop_run(run);
         }
         let (landed, dropped) = landed?;
-        Ok(Outcome::Done(Finished { ran, landed, dropped }))
+        Ok(Completion::Done(Finished { ran, landed, dropped }))
     }
 
     /// Whether a fault is about what the command changed, and not about this machine or about a yes.

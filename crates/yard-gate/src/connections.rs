@@ -27,7 +27,7 @@ use crate::approvals::{
 };
 use crate::attempt::no_person;
 use crate::install_commands::is_install;
-use crate::{Asks, Attempt, Listening, Origin, Session, Verdict};
+use crate::{Asks, Attempt, BellSubscription, Origin, Session, Verdict};
 
 /// Hosts of one chat that a person may be asked about at the same time.
 const MOST_WAITING: usize = 16;
@@ -68,7 +68,7 @@ struct Connections {
     hosts: Mutex<HashMap<String, HostState>>,
     rings: Arc<Rings>,
     /// Once something waits for a person.
-    listening: Mutex<Option<Listening>>,
+    listening: Mutex<Option<BellSubscription>>,
 }
 
 /// What is known about one host and port, for this command.

@@ -15,7 +15,7 @@ use yard_store::{Mode, StoreError};
 
 use crate::approvals::{lost, started_already};
 use crate::attempt::Admission;
-use crate::{Attempt, Outcome, SearchHit, SearchProvider, Session, Verdict};
+use crate::{Attempt, Completion, SearchHit, SearchProvider, Session, Verdict};
 
 /// How long a page may take to be read, at the least.
 const READING: Duration = Duration::from_secs(2);
@@ -64,7 +64,7 @@ impl Operation for Reach {
 
 impl Attempt<'_> {
     /// Fetches a page of the web: judged by its host, and asked about where nobody allowed that.
-    pub fn fetch(&self, request: Request, shape: Shape) -> Result<Outcome<FetchedPage>> {
+    pub fn fetch(&self, request: Request, shape: Shape) -> Result<Completion<FetchedPage>> {
         let call = self.call();
         let (wall, method, begun) = (request.wall, request.method, call.world().elapsed());
         let kind = match method {
@@ -79,14 +79,14 @@ impl Attempt<'_> {
             known: self.open().web.knows(target),
         };
         let response = match self.reach(request, &dial)? {
-            Outcome::Done(response) => response,
-            Outcome::Pending(pending) => return Ok(Outcome::Pending(pending)),
+            Completion::Done(response) => response,
+            Completion::Pending(pending) => return Ok(Completion::Pending(pending)),
         };
         let took = call.world().elapsed().saturating_sub(begun);
         // A page that came at the last moment is still read.
         let left = wall.saturating_sub(took).max(READING);
         let page = response.page(shape, call, left)?;
-        Ok(Outcome::Done(FetchedPage {
+        Ok(Completion::Done(FetchedPage {
             url: response.target.as_str().to_owned(),
             redirects: response.redirects,
             left: response.left.map(|target| target.as_str().to_owned()),
@@ -103,7 +103,7 @@ impl Attempt<'_> {
         query: &str,
         count: usize,
         wall: Duration,
-    ) -> Result<Outcome<Vec<SearchHit>>> {
+    ) -> Result<Completion<Vec<SearchHit>>> {
         let request = provider.request(query, count, wall)?;
         let own_place = provider.address().place();
         // It changes nothing anywhere, whatever the method that the provider wants.
@@ -115,13 +115,17 @@ impl Attempt<'_> {
             known: target.place() == own_place,
         };
         match self.reach(request, &dial)? {
-            Outcome::Done(response) => Ok(Outcome::Done(provider.hits(&response, count)?)),
-            Outcome::Pending(pending) => Ok(Outcome::Pending(pending)),
+            Completion::Done(response) => Ok(Completion::Done(provider.hits(&response, count)?)),
+            Completion::Pending(pending) => Ok(Completion::Pending(pending)),
         }
     }
 
     /// Asks a host, and those that it leads to as far as they are allowed. `dial` says what is done to one.
-    fn reach(&self, request: Request, dial: &dyn Fn(&Target) -> Dial) -> Result<Outcome<Response>> {
+    fn reach(
+        &self,
+        request: Request,
+        dial: &dyn Fn(&Target) -> Dial,
+    ) -> Result<Completion<Response>> {
         if self.permitted_run().is_some() {
             return Err(lost());
         }
@@ -132,7 +136,7 @@ impl Attempt<'_> {
             return Err(fault);
         }
         if let Admission::Wait(pending) = self.admit::<Reach>(&effect)? {
-            return Ok(Outcome::Pending(pending));
+            return Ok(Completion::Pending(pending));
         }
         self.check_happens()?;
         self.use_up()?;
@@ -155,7 +159,7 @@ impl Attempt<'_> {
         if response.as_ref().is_err_and(|fault| fault.code() == FaultCode::Denied) {
             self.note_reach(&now, "deny ")?;
         }
-        response.map(Outcome::Done)
+        response.map(Completion::Done)
     }
 
     fn note_reach(&self, effect: &Effect, how: &str) -> Result<()> {

@@ -6,8 +6,8 @@ use yard_core::{ChatId, ContentHash, Fault, FaultCode, QuestionId, Result, WsPat
 use yard_kernel::store_fault;
 use yard_store::{Mode, QuestionFilter, Rider, Via};
 
-use crate::questions::Question;
-use crate::{Attempt, CallerWords, MOST_ROWS, Outcome, transcript};
+use crate::questions::AskedQuestion;
+use crate::{Attempt, CallerWords, Completion, MOST_ROWS, transcript};
 
 impl Attempt<'_> {
     /// Leaves plan mode on the strength of a person's `Accept`, writing the approved plan as it shall
@@ -30,8 +30,8 @@ impl Attempt<'_> {
             Ok(Some(Rider::LeavePlan { chat, question, turn }))
         };
         match self.perform_with(write, &rider)? {
-            Outcome::Done(changed) => Ok(changed),
-            Outcome::Pending(_) => Err(Fault::new(
+            Completion::Done(changed) => Ok(changed),
+            Completion::Pending(_) => Err(Fault::new(
                 FaultCode::Denied,
                 "leaving plan mode was approved already and cannot wait for another approval",
             )),
@@ -52,7 +52,7 @@ impl Attempt<'_> {
         let rows = self.open().desk.questions(&filter, None, MOST_ROWS).map_err(store_fault)?;
         let mut about = Vec::new();
         for row in rows.into_iter().filter(|row| row.plans.iter().any(|(plan, _)| plan == path)) {
-            about.push(Question::of(row)?);
+            about.push(AskedQuestion::of(row)?);
         }
         // Of several answers the last one that was given counts.
         let answered = about.iter().filter(|question| question.answer.is_some());
@@ -71,7 +71,7 @@ impl Attempt<'_> {
 
 /// Whether an answer approves a plan in this state.
 fn judge_answer(
-    question: &Question,
+    question: &AskedQuestion,
     path: &WsPath,
     hash: Option<ContentHash>,
     words: &CallerWords,

@@ -41,25 +41,25 @@ pub use approvals::{
     Approvals, ClaimTurn, Deciding, Permitted, Ruling, Served, denial_words, effect_value,
     effect_words, is_for_host, lost, shows_change,
 };
-pub use attempt::{Attempt, Awaited, Explained, Line, Outcome, Pending};
-pub use bell::{Bell, Listener, Listening};
+pub use attempt::{Attempt, Awaited, Completion, Explained, Line, Pending};
+pub use bell::{Bell, BellSubscription, Listener};
 pub use call_log::{CALL_SPAN, CallLog, LOG_TARGET};
 pub use commands::Finished;
 pub use events::MOST_EVENTS;
 pub use fetch::FetchedPage;
-pub use form::{Button, Choice, Flaw, Form, Item};
+pub use form::{Button, Choice, Flaw, Item, QuestionForm};
 pub use open::{OpenWorkspace, TerminalInfo, TerminalLook, Waiter};
-pub use page::{MOST_ROWS, Page};
+pub use page::{ListPage, MOST_ROWS};
 pub use policy::{Asks, Origin, Policy, Preset, Verdict};
-pub use questions::{GivenAnswer, Question, Questions};
+pub use questions::{AskedQuestion, GivenAnswer, Questions};
 pub use rules::{Judgement, Rule, Rules, Then};
 pub use session::{
-    Chats, ConnectionChat, FILES_TOOLSET, MESSAGE_BYTES, Mount, Named, Role, Session,
+    Chats, ConnectionChat, FILES_TOOLSET, MESSAGE_BYTES, MessageRole, Mount, NamedRoot, Session,
     is_at_or_below,
 };
-pub use settings::{Saved, Settings};
+pub use settings::{PolicySettings, Saved};
 pub use terminals::Terminals;
-pub use transcript::Transcripts;
+pub use transcript::TranscriptFiles;
 pub use web::{SearchHit, SearchProvider, Web};
 pub use words::{CallerWords, LoggedMembers};
 pub use yard_kernel::net::{

@@ -277,7 +277,7 @@ impl Policy {
         }
     }
 
-    /// What the caller's role says of an effect, before anybody else is heard.
+    /// What the caller's role says of an effect, before the policy is read.
     pub(crate) fn judge_role(self, effect: &Effect) -> Verdict {
         match self {
             Self::ReadOnly if effect.paths.iter().any(|one| !one.kind.looks()) => {
@@ -337,7 +337,7 @@ impl Preset {
         }
     }
 
-    /// Whether nothing of an effect asks under this preset, whoever is asked for it.
+    /// Whether nothing of an effect asks under this preset.
     pub(crate) fn lets_pass(self, asks: Asks, effect: &Effect) -> bool {
         let things = effect.paths.iter().map(Thing::Path);
         let mut things = things.chain(effect.dials.iter().map(Thing::Dial));

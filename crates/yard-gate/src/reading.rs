@@ -160,7 +160,7 @@ impl Touched {
 /// than it names, everything that its own caller could read.
 pub(crate) fn may_see(reading: &dyn Reading, turn: &Turn) -> bool {
     match turn.kind {
-        // What persons decide and say is meant for whoever reads the chat.
+        // What persons decide and say is meant for all readers of the chat.
         TurnKind::Mode | TurnKind::Answer | TurnKind::Decision => return true,
         TurnKind::Message if crate::Actor::is_person_name(&turn.actor) => return true,
         _ => {}
@@ -194,5 +194,5 @@ pub(crate) fn as_seen(reading: Option<&dyn Reading>, mut turn: Turn) -> Turn {
     turn
 }
 
-/// What stands in the place of a turn that somebody may not see.
+/// What stands in the place of a turn that its reader may not see.
 const WITHHELD: &str = "left out: it may tell of files that you may not read";

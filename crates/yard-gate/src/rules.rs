@@ -188,7 +188,7 @@ impl Rule {
         match kind {
             // What arrives by a move was not there before.
             EffectKind::MoveTo => names(&EffectKind::Create),
-            // What a command is told over its connection it has fetched.
+            // What a command receives over its connection it has fetched.
             EffectKind::Connect => names(&EffectKind::Fetch),
             // What is removed and made again was changed.
             EffectKind::Remove | EffectKind::Purge => names(&EffectKind::Modify),

@@ -1,5 +1,5 @@
 //! Who is calling: the actor and what its policy lets it do, its chat, and the workspaces that it works in. A session
-//! does nothing to files by itself: whatever a call does is one [`Attempt`](crate::Attempt) of its session.
+//! does nothing to files by itself: whatever a call does is one `Attempt` of its session.
 
 mod chats;
 mod roots;
@@ -13,9 +13,9 @@ use yard_core::{
 use yard_kernel::{Leftover, Upload, store_fault};
 use yard_store::{AuditEntry, Chat, Mode};
 
-pub use self::chats::{Chats, ConnectionChat, MESSAGE_BYTES, Role};
+pub use self::chats::{Chats, ConnectionChat, MESSAGE_BYTES, MessageRole};
 use self::roots::Roots;
-pub use self::roots::{Mount, Named, is_at_or_below};
+pub use self::roots::{Mount, NamedRoot, is_at_or_below};
 use crate::policy::remembered;
 use crate::rules::Allowed;
 use crate::{Actor, OpenWorkspace, Policy, Preset, Rule, Rules, Verdict};
@@ -172,7 +172,7 @@ impl Session {
         Ok(self.in_chat(chat)?.with(|session| session.chat.is_bound = true))
     }
 
-    /// The session of somebody else in one chat of this workspace, whose paths mean what they meant to them.
+    /// The session of another actor in one chat of this workspace, whose paths mean what they meant to that actor.
     pub(crate) fn on_behalf_of(
         &self,
         actor: Actor,
@@ -188,7 +188,7 @@ impl Session {
         })
     }
 
-    /// A session of somebody else in one chat of this workspace, with nothing that is special about this one.
+    /// A session of another actor in one chat of this workspace, with nothing that is special about this one.
     pub(crate) fn of_another(&self, actor: Actor, policy: Policy, chat: ChatId) -> Self {
         Self::new(Arc::clone(&self.open), actor, policy).beside(chat)
     }

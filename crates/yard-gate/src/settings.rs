@@ -9,7 +9,7 @@ use crate::{Preset, Rules, Session};
 
 /// The policy of a workspace.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
+pub struct PolicySettings {
     /// The preset that was set; without one the door's holds.
     pub preset: Option<Preset>,
     /// The preset that holds for this session.
@@ -33,10 +33,10 @@ pub struct Saved {
 
 impl Session {
     /// The policy of the workspace.
-    pub fn settings(&self) -> Result<Settings> {
+    pub fn settings(&self) -> Result<PolicySettings> {
         let rules = self.open().read_rules()?;
         let saved = self.open().desk.grants(None).map_err(store_fault)?;
-        Ok(Settings {
+        Ok(PolicySettings {
             preset: rules.preset,
             effective: self.preset_of(&rules),
             rules: rules.rules.iter().map(crate::Rule::to_value).collect(),
@@ -46,7 +46,11 @@ impl Session {
 
     /// Sets what `wanted` names of `preset`, `rules` and `saved`, as a person; the rest stays. What does
     /// not parse is refused whole.
-    pub fn change_settings(&self, call: &Call, wanted: &Map<String, Value>) -> Result<Settings> {
+    pub fn change_settings(
+        &self,
+        call: &Call,
+        wanted: &Map<String, Value>,
+    ) -> Result<PolicySettings> {
         self.check_desk_write(call, "set policy")?;
         if !self.actor().is_person() {
             let setting = self.open().words.setting_policy;

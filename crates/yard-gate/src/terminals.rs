@@ -24,7 +24,7 @@ use self::follower::Follower;
 use crate::attempt::Admission;
 use crate::commands::effect_of_start;
 use crate::open::{OpenTerminal, Running, SETTLING_MILLIS, Start, held};
-use crate::{Actor, Attempt, Outcome, Session, TerminalInfo, TerminalLook, Verdict};
+use crate::{Actor, Attempt, Completion, Session, TerminalInfo, TerminalLook, Verdict};
 
 /// The longest name.
 const NAME_BYTES: usize = 100;
@@ -64,7 +64,7 @@ impl Attempt<'_> {
         name: &str,
         command: &Command,
         time: Duration,
-    ) -> Result<Outcome<TerminalLook>> {
+    ) -> Result<Completion<TerminalLook>> {
         let (session, workspace) = (self.session(), &self.open().workspace);
         check_name(name)?;
         let ground = match session.mode()? {
@@ -81,12 +81,12 @@ impl Attempt<'_> {
         let call = self.reading()?;
         let attempt = self.during(&call);
         if let Admission::Wait(pending) = attempt.admit::<Land>(&effect)? {
-            return Ok(Outcome::Pending(pending));
+            return Ok(Completion::Pending(pending));
         }
         attempt.check_happens()?;
         let chat = session.needed_chat(&call)?.id;
         let new = NewOne { chat, name, command, ground, asked_at: call.world().now() };
-        attempt.begin_terminal(&new)?.look(time, &call).map(Outcome::Done)
+        attempt.begin_terminal(&new)?.look(time, &call).map(Completion::Done)
     }
 
     fn begin_terminal(&self, new: &NewOne<'_>) -> Result<Arc<OpenTerminal>> {

@@ -8,7 +8,7 @@ use yard_core::{ApprovalId, Call, ChatId, FileId, Name, Reading, Result, Timesta
 use yard_kernel::{VirtualFile, VirtualFiles, store_fault};
 use yard_store::{Approval, Chat, Decision, Desk, Mode, NewTurn, Request, Turn, TurnKind, Via};
 
-use crate::form::{Choice, Form};
+use crate::form::{Choice, QuestionForm};
 use crate::reading::as_seen;
 use crate::redaction;
 
@@ -64,7 +64,7 @@ pub(crate) fn mode(at: Timestamp, actor: String, mode: Mode, why: &str, notes: &
 }
 
 /// A person is asked.
-pub(crate) fn question(at: Timestamp, actor: String, id: &str, form: &Form) -> NewTurn {
+pub(crate) fn question(at: Timestamp, actor: String, id: &str, form: &QuestionForm) -> NewTurn {
     let mut text = format!("\n## question {id} ({actor}, {at})\n\n");
     for item in form.items() {
         let choices: Vec<String> = item.choices().iter().map(Choice::to_string).collect();
@@ -124,11 +124,11 @@ pub(crate) fn decision(approval: &Approval, decision: &Decision) -> NewTurn {
 }
 
 /// The transcripts of all chats as files of `/chats`.
-pub struct Transcripts {
+pub struct TranscriptFiles {
     desk: Arc<dyn Desk>,
 }
 
-impl Transcripts {
+impl TranscriptFiles {
     /// Those of the chats that a desk has.
     pub fn new(desk: Arc<dyn Desk>) -> Arc<Self> {
         Arc::new(Self { desk })
@@ -157,7 +157,7 @@ impl Transcripts {
     }
 }
 
-impl VirtualFiles for Transcripts {
+impl VirtualFiles for TranscriptFiles {
     fn list(&self) -> Result<Vec<VirtualFile>> {
         let mut files: Vec<VirtualFile> = Vec::new();
         let mut before = None;

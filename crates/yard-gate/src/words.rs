@@ -1,6 +1,5 @@
-//! Words that name tools, commands, routes or arguments. The gate knows none of these: whoever puts it together hands
-//! them in with each workspace ([`OpenWorkspace::new`](crate::OpenWorkspace::with_words)), so that a refusal
-//! can say what to do next. Nothing is decided by them.
+//! Words that name tools, commands, routes or arguments. The gate knows none of these: they are handed
+//! in with each workspace (`OpenWorkspace::new`), so that a refusal can say what to do next. Nothing is decided by them.
 
 /// The words of the dialects and doors above the gate. Most of them end a sentence, and may be empty.
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,8 @@ use yard_core::op::Operation;
 use yard_core::{Call, Limits, Result, World};
 use yard_dialects::{Answer, CALLER_WORDS, Catalog};
 use yard_gate::{
-    Actor, Asks, Execute, Net, OpenWorkspace, Origin, Outcome, Policy, Resolve, Session,
-    Transcripts, Web,
+    Actor, Asks, Completion, Execute, Net, OpenWorkspace, Origin, Policy, Resolve, Session,
+    TranscriptFiles, Web,
 };
 use yard_kernel::{Boxed, Opening, Probe, Resolution, VirtualFiles, Workspace};
 use yard_store::{SqliteStore, Store};
@@ -151,7 +151,7 @@ impl Yard {
     pub fn open(folders: &Arc<Folders>, plan: Plan) -> Result<Self> {
         let store = Arc::new(SqliteStore::open(folders.state()).expect("the store opens"));
         let world = Arc::clone(&plan.world);
-        let transcripts = || Transcripts::new(Arc::clone(&store) as _) as Arc<dyn VirtualFiles>;
+        let transcripts = || TranscriptFiles::new(Arc::clone(&store) as _) as Arc<dyn VirtualFiles>;
         let virtual_files = plan.virtual_files.unwrap_or_else(transcripts);
         let workspace = Workspace::open(Opening {
             root: folders.root.clone(),
@@ -235,8 +235,10 @@ impl Yard {
     pub fn perform<O: Execute>(&self, op: O) -> Result<<O as Operation>::Answer> {
         let origin = Origin { toolset: "test", tool: O::VERB, asks: Asks::Never };
         match self.session().perform(origin, &self.surroundings(), op)? {
-            Outcome::Done(answer) => Ok(answer),
-            Outcome::Pending(pending) => panic!("nothing asks under the open policy: {pending:?}"),
+            Completion::Done(answer) => Ok(answer),
+            Completion::Pending(pending) => {
+                panic!("nothing asks under the open policy: {pending:?}")
+            }
         }
     }
 

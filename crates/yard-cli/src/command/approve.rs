@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use yard_core::{ApprovalId, ContentHash, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::{
-    Actor, Approval, ApprovalFilter, ApprovalStatus, Page, Ruling, Scope, effect_value,
+    Actor, Approval, ApprovalFilter, ApprovalStatus, ListPage, Ruling, Scope, effect_value,
     effect_words, is_for_host,
 };
 
@@ -183,13 +183,13 @@ impl Desk {
         &self,
         status: Option<ApprovalStatus>,
         limit: usize,
-    ) -> Result<Page<Approval>, Failure> {
+    ) -> Result<ListPage<Approval>, Failure> {
         let filter = ApprovalFilter { status, ..ApprovalFilter::default() };
         Ok(self.seat.session.approvals().list(filter, None, limit)?)
     }
 
     /// What waits for a person, and what was approved and is not done: first what waits.
-    fn open_requests(&self, limit: usize) -> Result<Page<Approval>, Failure> {
+    fn open_requests(&self, limit: usize) -> Result<ListPage<Approval>, Failure> {
         let mut page = self.list(Some(ApprovalStatus::Pending), limit)?;
         let approved = self.list(Some(ApprovalStatus::Approved), limit)?;
         page.truncated |= approved.truncated;
@@ -354,7 +354,7 @@ fn shown(approval: &Approval, terminal: Terminal) -> String {
     text
 }
 
-fn listed(page: &Page<Approval>, terminal: Terminal) -> String {
+fn listed(page: &ListPage<Approval>, terminal: Terminal) -> String {
     if page.rows.is_empty() {
         return "nothing waits for approval\n".to_owned();
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use yard_core::{ContentHash, FaultCode};
 use yard_dialects::Catalog;
-use yard_gate::admin::{House, Refusal, Rules};
+use yard_gate::admin::{AuthConfig, Refusal, Server};
 use yard_kernel::sandbox::Level;
 use yard_server::{App, Listening, Settings};
 use yard_store::SqliteRegistry;
@@ -119,7 +119,7 @@ fn app(
             world.secret().map(|secret| ContentHash::from_bytes(secret).to_string())
         })?,
     };
-    let rules = Rules {
+    let rules = AuthConfig {
         secret: secret.into_bytes(),
         access_minutes: config.jwt.access_token_expiration_minutes,
         refresh_days: config.jwt.refresh_token_expiration_days,
@@ -136,7 +136,7 @@ fn app(
     let (folders, room_world) = (config.workspaces.folders, Arc::clone(&world));
     let rooms = Rooms { data, folders, boxes, web, world: room_world };
     let house =
-        House::new(Arc::new(registry), Box::new(rooms), world, rules).map_err(|refusal| {
+        Server::new(Arc::new(registry), Box::new(rooms), world, rules).map_err(|refusal| {
             let why = match refusal {
                 Refusal::Fields(fields) => {
                     fields.into_iter().map(|(_, message)| message).collect::<Vec<_>>().join("; ")

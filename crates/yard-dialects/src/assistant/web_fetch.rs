@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use yard_core::{Fault, FaultCode};
-use yard_gate::{FetchedPage, Method, Outcome, Request, Shape, Target};
+use yard_gate::{Completion, FetchedPage, Method, Request, Shape, Target};
 
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 
@@ -97,8 +97,8 @@ impl Tool for WebFetch {
         };
         let request = request(args, context)?;
         match context.attempt.fetch(request, shape) {
-            Ok(Outcome::Done(fetched)) => Ok(reply(fetched, offset, context)),
-            Ok(Outcome::Pending(pending)) => Err(Stop::Pending(pending)),
+            Ok(Completion::Done(fetched)) => Ok(reply(fetched, offset, context)),
+            Ok(Completion::Pending(pending)) => Err(Stop::Pending(pending)),
             Err(fault) => Err(told(fault, &url)),
         }
     }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use yard_gate::Outcome;
+use yard_gate::Completion;
 
 use super::search_providers::not_configured;
 use super::web_fetch::wall;
@@ -72,8 +72,8 @@ impl Tool for WebSearch {
             None => Err(not_configured()),
         };
         let hits = match searched {
-            Ok(Outcome::Done(hits)) => hits,
-            Ok(Outcome::Pending(pending)) => return Err(Stop::Pending(pending)),
+            Ok(Completion::Done(hits)) => hits,
+            Ok(Completion::Pending(pending)) => return Err(Stop::Pending(pending)),
             Err(fault) => return Err(Stop::Detailed(fault, json!({"query": query}))),
         };
         let found = hits.into_iter().map(|hit| {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::FaultCode;
-use yard_gate::Outcome;
+use yard_gate::Completion;
 
 use crate::commands;
 use crate::terminals::{LOOK, Told};
@@ -53,8 +53,8 @@ impl Tool for ExecCommand {
                 }
             })?;
         match opened {
-            Outcome::Done(seen) => Ok(Told::of(context, &seen)),
-            Outcome::Pending(pending) => Err(Stop::Pending(pending)),
+            Completion::Done(seen) => Ok(Told::of(context, &seen)),
+            Completion::Pending(pending) => Err(Stop::Pending(pending)),
         }
     }
 }

@@ -9,7 +9,8 @@ use yard_kernel::{Committed, Execute, Planned};
 use super::{Attempt, CallChat, changed_again_and_again, summary};
 
 impl Attempt<'_> {
-    /// Records what others changed on disk, before a command runs in place: what the command changes is told from it.
+    /// Records what others changed on disk, before a command runs in place, so that the step of
+    /// the command holds its own changes alone.
     pub(crate) fn record_changes_of_others(&self) -> Result<()> {
         self.record(Import { path: WsPath::root(), include_ignored: false }).map(drop)
     }

@@ -318,7 +318,7 @@ impl OpenWorkspace {
         self.stop_terminals(|one| one.chat == chat && one.ground == Ground::Place);
     }
 
-    /// Ends the terminals of somebody who may not be here any more from this moment on.
+    /// Ends the terminals of an actor who has no right to be here from this moment on.
     pub(crate) fn stop_terminals_by(&self, actor: Actor, now: Timestamp) {
         let mut running = held(&self.terminals);
         running.barred.retain(|(who, _)| *who != actor);

@@ -9,7 +9,7 @@ use yard_store::{ApprovalFilter, ApprovalStatus, Chat, Mode, NewChat, Turn, Turn
 
 use super::Session;
 use crate::reading::as_seen;
-use crate::{Asks, Origin, Page, transcript};
+use crate::{Asks, ListPage, Origin, transcript};
 
 /// Most characters of a title.
 const TITLE_CHARS: usize = 200;
@@ -18,7 +18,7 @@ pub const MESSAGE_BYTES: usize = 256 << 10;
 
 /// Who speaks in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum MessageRole {
     /// The person.
     User,
     /// The model.
@@ -29,9 +29,9 @@ pub enum Role {
     Tool,
 }
 
-impl Role {
+impl MessageRole {
     /// Every role with its one spelling.
-    pub const WORDS: [(Role, &'static str); 4] = [
+    pub const WORDS: [(MessageRole, &'static str); 4] = [
         (Self::User, "user"),
         (Self::Assistant, "assistant"),
         (Self::System, "system"),
@@ -107,19 +107,19 @@ impl Chats<'_> {
     }
 
     /// Chats, newest first; those made before `before`.
-    pub fn list(&self, before: Option<ChatId>, limit: usize) -> Result<Page<Chat>> {
+    pub fn list(&self, before: Option<ChatId>, limit: usize) -> Result<ListPage<Chat>> {
         if let Some(id) = before {
             self.get(id)?;
         }
-        Page::read(limit, |count| self.0.open().desk.chats(before, count))
+        ListPage::read(limit, |count| self.0.open().desk.chats(before, count))
     }
 
     /// Adds a message; its number among the turns.
-    pub fn post(&self, call: &Call, id: ChatId, role: Role, content: &str) -> Result<u64> {
+    pub fn post(&self, call: &Call, id: ChatId, role: MessageRole, content: &str) -> Result<u64> {
         let session = self.0;
         session.check_desk_write(call, "post")?;
         session.check_bound(Some(id))?;
-        if !session.actor().is_person() && matches!(role, Role::User | Role::System) {
+        if !session.actor().is_person() && matches!(role, MessageRole::User | MessageRole::System) {
             return session.refuse(call, "post", role.word(), AGENTS_SPEAK);
         }
         if content.is_empty() || content.len() > MESSAGE_BYTES {
@@ -144,10 +144,10 @@ impl Chats<'_> {
         kind: Option<TurnKind>,
         after: u64,
         limit: usize,
-    ) -> Result<Page<Turn>> {
+    ) -> Result<ListPage<Turn>> {
         self.get(id)?;
         let call = self.0.reading(CHATS, call)?;
-        let page = Page::read(limit, |count| self.0.open().desk.turns(id, kind, after, count))?;
+        let page = ListPage::read(limit, |count| self.0.open().desk.turns(id, kind, after, count))?;
         page.try_map(|turn| Ok(as_seen(call.reading(), turn)))
     }
 

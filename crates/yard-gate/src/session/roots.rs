@@ -1,4 +1,4 @@
-//! Several roots of one caller (R15): how a workspace is told from the others, and which one a path of the host
+//! Several roots of one caller (R15): how a workspace is distinguished from the others, and which one a path of the host
 //! is in. It says nothing about what may be done there.
 
 use std::borrow::Cow;
@@ -8,19 +8,19 @@ use yard_core::{FileKind, Result, WsPath};
 
 use super::Session;
 
-/// How a workspace is told from the others that its caller works in: each is a folder at the top, under its
+/// How a workspace is distinguished from the others that its caller works in: each is a folder at the top, under its
 /// name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// This one's name.
     pub name: String,
     /// All of them, as far as they are known; this one is.
-    pub all: Vec<Named>,
+    pub all: Vec<NamedRoot>,
 }
 
 /// One root of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedRoot {
     /// What it is called.
     pub name: String,
     /// Its real directory.
@@ -140,22 +140,22 @@ impl Session {
 impl Mount {
     /// One root, where nothing is known of the others any more.
     pub fn alone(name: &str, host: &[u8]) -> Self {
-        let own = Named { name: name.to_owned(), host: host.to_vec() };
+        let own = NamedRoot { name: name.to_owned(), host: host.to_vec() };
         Self { name: name.to_owned(), all: vec![own] }
     }
 
     /// The root of that name.
-    pub fn named(&self, name: &[u8]) -> Option<&Named> {
+    pub fn named(&self, name: &[u8]) -> Option<&NamedRoot> {
         self.all.iter().find(|root| root.name.as_bytes() == name)
     }
 
     /// The innermost root at or above a path of the host, however that is spelled.
-    pub fn innermost(&self, path: &str) -> Option<&Named> {
+    pub fn innermost(&self, path: &str) -> Option<&NamedRoot> {
         innermost(&self.all, |root| &root.host, path)
     }
 
     /// The same where a path may also begin at the top: the root of the host would hold them all.
-    pub fn holding(&self, path: &str) -> Option<&Named> {
+    pub fn holding(&self, path: &str) -> Option<&NamedRoot> {
         self.innermost(path).filter(|root| root.host != b"/")
     }
 }
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn r15_the_innermost_root_holds_a_path_however_it_is_spelled() {
-        let named = |name: &str, host: &str| Named { name: name.into(), host: host.into() };
+        let named = |name: &str, host: &str| NamedRoot { name: name.into(), host: host.into() };
         let all = vec![named("app", "/srv/app"), named("sub", "/srv/app/sub"), named("all", "/")];
         let mount = Mount { name: "app".to_owned(), all };
         let held = |path| mount.holding(path).map(|root| root.name.as_str());

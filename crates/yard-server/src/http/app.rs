@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use tracing::Span;
 use yard_dialects::Catalog;
 use yard_gate::Level;
-use yard_gate::admin::House;
+use yard_gate::admin::Server;
 
 use super::body::Room;
 use super::forwarded::Network;
@@ -49,7 +49,7 @@ pub type ContinueTrace = fn(&Span, &HeaderMap);
 
 /// One server.
 pub struct App {
-    pub(crate) house: House,
+    pub(crate) house: Server,
     pub(super) catalog: Catalog,
     pub(crate) settings: Settings,
     pub(crate) pools: Arc<Pools>,
@@ -64,13 +64,13 @@ pub struct App {
 
 impl App {
     /// A server over a house and a catalog.
-    pub fn new(house: House, catalog: Catalog, settings: Settings) -> Arc<Self> {
+    pub fn new(house: Server, catalog: Catalog, settings: Settings) -> Arc<Self> {
         Self::built(house, catalog, settings, None)
     }
 
     /// The same, which offers more over MCP than a catalog can say.
     pub fn with_extras(
-        house: House,
+        house: Server,
         catalog: Catalog,
         settings: Settings,
         extras: Arc<dyn Extras>,
@@ -79,7 +79,7 @@ impl App {
     }
 
     fn built(
-        house: House,
+        house: Server,
         catalog: Catalog,
         settings: Settings,
         extras: Option<Arc<dyn Extras>>,

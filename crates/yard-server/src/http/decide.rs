@@ -10,7 +10,7 @@ mod page;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use yard_gate::{Awaited, Item, Question, Ruling, Scope, Via};
+use yard_gate::{AskedQuestion, Awaited, Item, Ruling, Scope, Via};
 
 use super::ask::Ask;
 use super::problem::Problem;
@@ -107,7 +107,7 @@ pub(super) fn question(ask: &Ask) -> Result<Reply, Problem> {
 pub(super) fn answer(ask: &Ask) -> Result<Reply, Problem> {
     let id = ask.id("question_id", "question")?;
     let session = ask.session()?;
-    let question: Question = session.questions().get(id)?;
+    let question: AskedQuestion = session.questions().get(id)?;
     let (answers, via) = answers(question.form.items(), &ask.pairs()?);
     session.questions().answer(&ask.call, id, &answers, via)?;
     Ok(Reply::see_other(path(ask.param("id"), &Awaited::Question(id))))

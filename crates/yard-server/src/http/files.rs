@@ -322,7 +322,7 @@ pub(super) fn restore(ask: &Ask) -> Result<Reply, Problem> {
 pub(super) fn purge(ask: &Ask) -> Result<Reply, Problem> {
     let gone = ask.perform(Purge { file: file_of(ask)? })?;
     // What was answered to requests here may hold what is gone.
-    let forgotten = ask.app.house.registry().forget_answers(ask.entered()?.workspace);
+    let forgotten = ask.app.house.forget_answers(ask.entered()?);
     forgotten.map_err(|error| {
         tracing::error!(%error, "answers that a purge removes could not be forgotten");
         let why = "the contents are gone, but answers that were kept for retries may still hold \

@@ -7,7 +7,6 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use http::HeaderName;
 use serde_json::Value;
-use yard_core::Timestamp;
 use yard_core::hash::ContentHasher;
 use yard_gate::registry::{Claim, Retry};
 
@@ -19,8 +18,6 @@ use crate::pool::Work;
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const LONGEST_KEY: usize = 255;
-/// How long an answer is kept.
-const KEPT_MILLIS: i64 = 24 * 3_600_000;
 
 /// Members of a body that no fingerprint covers.
 const SECRETS: [&str; 3] = ["password", "confirm_password", "refresh_token"];
@@ -59,10 +56,8 @@ pub(super) fn once(ask: &Ask, handler: Handler) -> Result<Reply, Problem> {
 }
 
 fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Problem> {
-    let now = ask.app.house.world().now();
-    let forget_before = Timestamp::from_millis(now.as_millis() - KEPT_MILLIS);
-    let registry = ask.app.house.registry();
-    match registry.claim(retry, now, forget_before).map_err(failed)? {
+    let house = &ask.app.house;
+    match house.begin_request(retry).map_err(failed)? {
         Claim::Answered { status, body } => {
             let body = shown_again(ask, body)?;
             let content = if body.is_empty() { Content::Empty } else { Content::Json(body.into()) };
@@ -99,8 +94,8 @@ fn claimed(ask: &Ask, retry: Retry<'_>, handler: Handler) -> Result<Reply, Probl
     };
     // A failure to keep the answer is no reason to hide that it happened.
     let kept = match reply {
-        Some((status, body)) => registry.answer_claim(retry, status, &kept_as(note, &body)),
-        None => registry.drop_claim(retry),
+        Some((status, body)) => house.keep_answer(retry, status, &kept_as(note, &body)),
+        None => house.forget_request(retry),
     };
     if let Err(error) = kept {
         tracing::error!(%error, "the answer of a retried request could not be kept");

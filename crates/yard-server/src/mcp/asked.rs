@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use yard_core::{ApprovalId, Call, ContentHash, Fault, FaultCode, Result};
 use yard_dialects::Catalog;
 use yard_gate::{
-    Approval, Awaited, Item, Pending, Question, Ruling, Scope, Session, Via, effect_words,
+    Approval, AskedQuestion, Awaited, Item, Pending, Ruling, Scope, Session, Via, effect_words,
 };
 
 /// Bytes of a request that a person reads in a dialog: a longer one cannot be approved there.
@@ -196,13 +196,13 @@ fn approval_told(approval: &Approval) -> (String, bool) {
     }
 }
 
-fn question_told(question: &Question) -> String {
+fn question_told(question: &AskedQuestion) -> String {
     let items = question.form.items();
     items.iter().map(|item| item.question.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 /// The questions as properties of one object, each with its words.
-fn question_schema(question: &Question) -> Value {
+fn question_schema(question: &AskedQuestion) -> Value {
     let items = question.form.items();
     let property = |item: &Item| {
         let mut schema = item.schema.clone();

@@ -59,7 +59,7 @@ pub(super) struct Watcher {
     room: Room,
     seen: u64,
     rung: Arc<Notify>,
-    _listening: yard_gate::Listening,
+    _listening: yard_gate::BellSubscription,
 }
 
 impl Watcher {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use yard_gate::{Approval, ApprovalStatus, Item, Question, effect_words};
+use yard_gate::{Approval, ApprovalStatus, AskedQuestion, Item, effect_words};
 
 use crate::http::html::{escaped, frame};
 
@@ -154,7 +154,7 @@ fn coloured(diff: &str) -> String {
     diff.lines().map(line).collect()
 }
 
-pub(super) fn question(question: &Question) -> String {
+pub(super) fn question(question: &AskedQuestion) -> String {
     let items = question.form.items();
     let mut body = format!(
         "<h1>An agent asks</h1><p><small>Asked by {} at {}.</small></p>",

@@ -1,7 +1,13 @@
 //! Terminals: input and output, and judged anew when the policy changes. The program that runs in a box needs a helper,
 //! which is this test's own binary: so that it has a `main` of its own.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "tests with a clock and a list of their own"
+)]
 
 mod support;
 

@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn a_generated_id_is_a_uuid_of_version_7() {
-        let world = yard_fixtures::FakeWorld::new(1);
+        let world = yard_testkit::FakeWorld::new(1);
         let id: Uuid = RequestId::generate(&world).as_str().parse().unwrap();
         assert_eq!(id.get_version_num(), 7);
         assert_ne!(RequestId::generate(&world), RequestId::generate(&world));

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use yard_core::op::Operation;
 use yard_core::{Call, Limits, WsPath};
-use yard_dialects::Catalog;
+use yard_dialects::{CALLER_WORDS, Catalog};
 use yard_disk::Resolution;
 use yard_gate::{
-    Actor, Asks, Boxed, Execute, Finished, OpenWorkspace, Origin, Outcome, Policy, Session,
-    Transcripts,
+    Actor, Asks, Boxed, Completion, Execute, Finished, OpenWorkspace, Origin, Policy, Session,
+    TranscriptFiles,
 };
 use yard_kernel::{Opening, Workspace};
 use yard_store::sqlite::Options;
@@ -106,10 +106,11 @@ impl Bench {
             world: Arc::clone(&world) as _,
             probe: None,
             resolution: Resolution::Auto,
-            virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
+            virtual_files: Some(TranscriptFiles::new(Arc::clone(&store) as _)),
             boxed: plan.boxed.clone(),
         });
-        let open = OpenWorkspace::new(Arc::new(workspace.expect("a workspace")), store);
+        let open =
+            OpenWorkspace::new(Arc::new(workspace.expect("a workspace")), store, CALLER_WORDS);
         Self { session: Session::new(open, Actor::LocalAgent, Policy::Open), world }
     }
 
@@ -126,19 +127,19 @@ impl Bench {
     pub(crate) fn run(&self, command: &yard_gate::Command) -> Finished {
         let origin = Origin { toolset: "bench", tool: "run", asks: Asks::Never };
         let call = Call::new(Arc::clone(&self.world) as _).within_millis(600_000);
-        match self.session.run(origin, &call, command) {
-            Ok(Outcome::Done(finished)) => finished,
-            Ok(Outcome::Pending(_)) => panic!("the open policy asks nobody"),
+        match self.session.attempt(origin, &call).run(command) {
+            Ok(Completion::Done(finished)) => finished,
+            Ok(Completion::Pending(_)) => panic!("the open policy asks nobody"),
             Err(fault) => panic!("run: {}", fault.message()),
         }
     }
 
     /// Opens a terminal through the gate.
     pub(crate) fn terminal(&self, command: &yard_gate::Command) -> OnTerminal<'_> {
-        let origin = Origin { toolset: "bench", tool: "terminal", asks: Asks::Never };
         let call = Call::new(Arc::clone(&self.world) as _);
-        let opened = self.session.terminals().open(origin, &call, TERMINAL, command, LOOK);
-        assert!(matches!(opened, Ok(Outcome::Done(_))), "a terminal opens");
+        let attempt = self.session.attempt(ON_TERMINAL, &call);
+        let opened = attempt.open_terminal(TERMINAL, command, LOOK);
+        assert!(matches!(opened, Ok(Completion::Done(_))), "a terminal opens");
         OnTerminal { session: &self.session, call }
     }
 
@@ -147,14 +148,15 @@ impl Bench {
         let origin = Origin { toolset: "bench", tool: O::VERB, asks: Asks::Never };
         let call = Call::new(Arc::clone(&self.world) as _).within_millis(600_000);
         match self.session.perform(origin, &call, op) {
-            Ok(Outcome::Done(answer)) => answer,
-            Ok(Outcome::Pending(_)) => panic!("the open policy asks nobody"),
+            Ok(Completion::Done(answer)) => answer,
+            Ok(Completion::Pending(_)) => panic!("the open policy asks nobody"),
             Err(fault) => panic!("{}: {}", O::VERB, fault.message()),
         }
     }
 }
 
 const TERMINAL: &str = "terminal";
+const ON_TERMINAL: Origin<'_> = Origin { toolset: "bench", tool: "terminal", asks: Asks::Never };
 const LOOK: Duration = Duration::from_secs(10);
 
 /// An open terminal, which ends with this.
@@ -166,8 +168,8 @@ pub(crate) struct OnTerminal<'a> {
 impl OnTerminal<'_> {
     /// Types something, and expects to hear something.
     pub(crate) fn types(&mut self, text: &str, expected: &str) {
-        let seen =
-            self.session.terminals().types(&self.call, TERMINAL, text, LOOK).expect("a look");
+        let attempt = self.session.attempt(ON_TERMINAL, &self.call);
+        let seen = attempt.send_input(TERMINAL, text, LOOK).expect("a look");
         assert_eq!(seen.glance.said.head, expected.as_bytes());
     }
 }

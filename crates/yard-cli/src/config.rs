@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::{Table, Value};
 use yard_core::FaultCode;
-use yard_gate::{Provider, Search};
+use yard_dialects::assistant::{Provider, search_provider};
 use yard_server::ProxyNetwork;
 
 use crate::failure::Failure;
@@ -191,7 +191,7 @@ impl Web {
             let known = Provider::WORDS.map(|(_, word)| word).join(", ");
             wrong("web.search", &format!("unknown {word:?}; known: {known}"))
         })?;
-        let search = Search::new(provider, self.search_url.as_deref(), self.search_key.clone());
+        let search = search_provider(provider, self.search_url.as_deref(), self.search_key.clone());
         web.searching(search.map_err(told("web.search"))?).map_err(told("web.search_url"))
     }
 }

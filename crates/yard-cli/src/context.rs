@@ -10,7 +10,8 @@ use yard_dialects::AnyTool;
 use yard_disk::Resolution;
 use yard_gate::Web;
 use yard_gate::{
-    Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts, Workspace,
+    Actor, Asks, Completion, Execute, OpenWorkspace, Origin, Policy, Session, TranscriptFiles,
+    Workspace,
 };
 use yard_kernel::{Adopted, Boxed, Opening, adopt};
 use yard_store::{SqliteStore, StoreError};
@@ -140,7 +141,7 @@ fn opening(
         world,
         probe: None,
         resolution: Resolution::Auto,
-        virtual_files: Some(Transcripts::new(store as _)),
+        virtual_files: Some(TranscriptFiles::new(store as _)),
         boxed,
     }
 }
@@ -161,7 +162,7 @@ pub(crate) fn open_workspace(
 ) -> Result<Arc<OpenWorkspace>, Failure> {
     let store = Arc::new(SqliteStore::open(&location.state_dir)?);
     let workspace = Workspace::open(opening(location, Arc::clone(&store), Some(boxed), world))?;
-    Ok(OpenWorkspace::with_web(Arc::new(workspace), store, web))
+    Ok(OpenWorkspace::with_web(Arc::new(workspace), store, yard_dialects::CALLER_WORDS, web))
 }
 
 /// A session of one caller in one local workspace.
@@ -199,8 +200,8 @@ impl LocalSession {
     pub(crate) fn perform_in<O: Execute>(&self, call: &Call, op: O) -> Result<O::Answer, Failure> {
         let origin = Origin { toolset: TOOLSET, tool: <O as Operation>::VERB, asks: Asks::Never };
         match self.session.perform(origin, call, op)? {
-            Outcome::Done(answer) => Ok(answer),
-            Outcome::Pending(pending) => Err(Failure::new(
+            Completion::Done(answer) => Ok(answer),
+            Completion::Pending(pending) => Err(Failure::new(
                 FaultCode::Denied,
                 format!("this waits for a person: {:?}", pending.awaited),
             )),

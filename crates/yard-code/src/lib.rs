@@ -16,6 +16,6 @@ mod words;
 
 pub use code_index::CodeIndex;
 pub use definitions::Definition;
-pub use rank::{Hit, Query, Ranked, Scope, What, best_line};
+pub use rank::{Hit, Query, Ranked, SearchScope, What, best_line};
 pub use read::text_of;
 pub use refresh::Refresh;

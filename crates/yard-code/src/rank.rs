@@ -88,7 +88,7 @@ fn dedup(list: &mut Vec<String>) {
 }
 
 /// What a search looks into.
-pub struct Scope<'a> {
+pub struct SearchScope<'a> {
     /// Below this folder.
     pub folder: &'a WsPath,
     /// In files of this language.
@@ -144,7 +144,13 @@ pub struct Ranked {
 
 impl CodeIndex {
     /// The results from `skip` on, at most `limit`.
-    pub fn rank(&self, query: &Query, scope: &Scope<'_>, skip: usize, limit: usize) -> Ranked {
+    pub fn rank(
+        &self,
+        query: &Query,
+        scope: &SearchScope<'_>,
+        skip: usize,
+        limit: usize,
+    ) -> Ranked {
         let index = self.read();
         let mut ranking = Ranking::new(&index, query, scope);
         let mut found = ranking.found();
@@ -192,7 +198,7 @@ struct Ranking<'a> {
 }
 
 impl<'a> Ranking<'a> {
-    fn new(index: &'a Index, query: &'a Query, scope: &Scope<'_>) -> Self {
+    fn new(index: &'a Index, query: &'a Query, scope: &SearchScope<'_>) -> Self {
         let (mut within, mut words) = (vec![false; index.end()], 0);
         let mut ranked = Ranked::default();
         for (number, file) in index.files() {

@@ -4,7 +4,7 @@
 //! do for the next one.
 
 use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
-use yard_disk::{Disk, EntryKind, Stat, Stats};
+use yard_disk::{Disk, EntryKind, EntryStat, Stats};
 use yard_search::parallel::{self, Pipeline};
 use yard_search::{Flow, Listing, Rules, Walk, is_tolerable};
 
@@ -175,7 +175,7 @@ fn compare(index: &Index, stats: &mut Stats<'_>, path: WsPath) -> Result<Compare
 }
 
 /// What has to be read again of a file that is known, if anything.
-fn changed(index: &Index, number: u32, path: WsPath, stat: &Stat) -> Option<Wanted> {
+fn changed(index: &Index, number: u32, path: WsPath, stat: &EntryStat) -> Option<Wanted> {
     let file = index.file(number)?;
     if file.signature != stat.signature {
         return Some(Wanted { path, young: None });

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use yard_core::op::{LineStart, Read, Slice, Want};
 use yard_core::{Call, Limits, World};
-use yard_dialects::{Catalog, Context, Dialect, Paths, Stop, Tool, Work, envelope};
+use yard_dialects::{CALLER_WORDS, Catalog, Context, Dialect, Paths, Stop, Tool, Work, envelope};
 use yard_disk::Resolution;
 use yard_gate::{Actor, OpenWorkspace, Policy, Session};
 use yard_kernel::{Opening, Workspace};
@@ -80,7 +80,7 @@ fn open(root: &Path, state: &Path, world: Arc<dyn World>) -> Result<Session, Box
         virtual_files: None,
         boxed: None,
     })?;
-    let open = OpenWorkspace::new(Arc::new(workspace), store);
+    let open = OpenWorkspace::new(Arc::new(workspace), store, CALLER_WORDS);
     Ok(Session::new(open, Actor::LocalAgent, Policy::Open))
 }
 

@@ -145,36 +145,33 @@ impl Catalog {
             Ok(found) => found,
             Err(answer) => {
                 // Names that nobody registered are the caller's text: the log leaves them out (R13).
-                let log = CallLog::begin(
-                    session,
-                    Origin { toolset: "?", tool: "?", asks: Asks::Never },
-                    call,
-                    &args,
-                );
+                let origin = Origin { toolset: "?", tool: "?", asks: Asks::Never };
+                let log = CallLog::begin(session.attempt(origin, call), &args);
                 log.end("NoSuchTool", || &answer.body);
                 return Called { answer: *answer, line: None, elsewhere: None };
             }
         };
-        let nature = found.nature(&args);
-        let origin = Origin { toolset: dialect.name, tool: found.name(), asks: nature.asks };
-        if let Err(fault) = session.check_toolset(dialect.name) {
+        let refused = |fault| {
             let answer = (dialect.stopped)(found.name(), &Stop::Fault(fault));
-            return Called { answer, line: None, elsewhere: None };
-        }
-        // What may have to wait for a person has to be known again then.
-        let asking = match session.may_ask(call, nature.asks) {
-            Ok(true) => Some(session.calling(args.clone())),
-            Ok(false) => None,
-            Err(fault) => {
-                let answer = (dialect.stopped)(found.name(), &Stop::Fault(fault));
-                return Called { answer, line: None, elsewhere: None };
-            }
+            Called { answer, line: None, elsewhere: None }
         };
+        if let Err(fault) = session.check_toolset(dialect.name) {
+            return refused(fault);
+        }
+        let nature = found.nature(&args);
+        let mut attempt = session.attempt(dialect.origin(found, nature.asks), call);
+        match session.may_ask(call, nature.asks) {
+            // Keep the arguments: an approved call is executed again later.
+            Ok(true) => attempt = attempt.repeatable(args.clone()),
+            Ok(false) => {}
+            Err(fault) => return refused(fault),
+        }
         let sent = session.records_call(nature.hints.reads_only).then(|| args.clone());
-        let tracking = sent.is_some().then(|| asking.as_ref().unwrap_or(session).tracking());
-        let session = tracking.as_ref().or(asking.as_ref()).unwrap_or(session);
-        let log = CallLog::begin(session, origin, call, &args);
-        let context = dialect.context(found, log.session(), call).asking(nature.asks);
+        if sent.is_some() {
+            attempt = attempt.tracked();
+        }
+        let log = CallLog::begin(attempt.clone(), &args);
+        let context = dialect.context(log.attempt());
         let outcome = log.within(|| found.run(args, &context));
         let word = outcome_word(&outcome);
         let elsewhere = match &outcome {
@@ -184,8 +181,7 @@ impl Catalog {
         let answer = dialect.answer(found, outcome);
         log.end(&word, || &answer.body);
         let answer = self.taken_up(answer, session, call);
-        let line = sent
-            .and_then(|args| session.line_of_call(origin, call, &args, answer.ok, &answer.body));
+        let line = sent.and_then(|args| attempt.line_of_call(&args, answer.ok, &answer.body));
         Called { answer, line, elsewhere }
     }
 
@@ -216,13 +212,13 @@ impl Catalog {
             Ok(found) => found,
             Err(answer) => return *answer,
         };
-        let context = dialect.context(found, session, call);
-        let outcome = found.resume(pending, &context);
+        let attempt = session.attempt(dialect.origin(found, found.asks()), call);
+        let outcome = found.resume(pending, &dialect.context(&attempt));
         let word = outcome_word(&outcome);
         let answer = dialect.answer(found, outcome);
         // A door asks again and again; only the last answer is news.
         if answer.pending.is_none() {
-            let log = CallLog::begin(session, context.origin(), call, &Value::Null);
+            let log = CallLog::begin(attempt.clone(), &Value::Null);
             log.end(&word, || &answer.body);
         }
         answer

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use yard_core::op::Landed;
 use yard_core::{Fault, FaultCode, FileKind, Subject, WsPath};
-use yard_gate::{Access, Command, Finished, HostTraffic, NotKept, Outcome, Said, Stopped};
+use yard_gate::{Access, Command, Completion, Finished, HostTraffic, NotKept, Said, Stopped};
 
 use crate::tool::{Context, Stop};
 use crate::{args, hidden_words, limit_words};
@@ -16,25 +16,25 @@ const MOST_HOSTS: usize = 8;
 
 /// Runs a command.
 pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
-    let ran = context.session.run(context.origin(), context.call, command);
+    let ran = context.attempt.run(command);
     match ran.map_err(|fault| context.told(fault, std::slice::from_ref(&command.folder)))? {
-        Outcome::Done(finished) => Ok(finished),
-        Outcome::Pending(pending) => Err(Stop::Pending(pending)),
+        Completion::Done(finished) => Ok(finished),
+        Completion::Pending(pending) => Err(Stop::Pending(pending)),
     }
 }
 
 /// Runs a command that is there to look: nothing that it writes is kept.
 pub(crate) fn look(context: &Context<'_>, command: &Command) -> Result<Finished, Stop> {
-    let ran = context.session.run_to_look(context.origin(), context.call, command);
+    let ran = context.attempt.run_read_only(command);
     match ran.map_err(|fault| context.told(fault, std::slice::from_ref(&command.folder)))? {
-        Outcome::Done(finished) => Ok(finished),
-        Outcome::Pending(pending) => Err(Stop::Pending(pending)),
+        Completion::Done(finished) => Ok(finished),
+        Completion::Pending(pending) => Err(Stop::Pending(pending)),
     }
 }
 
 /// All that a command wrote to a stream, up to `most` bytes.
 pub(crate) fn all_said(context: &Context<'_>, said: &Said, most: u64) -> Result<Vec<u8>, Stop> {
-    Ok(context.session.all_said(context.origin(), context.call, said, most)?)
+    Ok(context.attempt.whole_output(said, most)?)
 }
 
 /// A command in a shell, started in a folder.
@@ -49,7 +49,7 @@ pub(crate) fn in_shell(text: &str, folder: WsPath, wall: Duration) -> Command {
 /// What is at a path that a caller names for a command to work on, if something is. No link leads a command out
 /// of the workspace (R3).
 pub(crate) fn kind_at(context: &Context<'_>, path: &WsPath) -> Result<Option<FileKind>, Stop> {
-    let found = context.session.kind_at(path);
+    let found = context.session().kind_at(path);
     Ok(found.map_err(|fault| context.told(fault, std::slice::from_ref(path)))?)
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn is_out_of_time(finished: &Finished) -> bool {
 /// Why it was ended, and what became of what it changed; `None` if it just ran and changed nothing.
 pub(crate) fn story(context: &Context<'_>, finished: &Finished) -> Option<String> {
     let (mut parts, ended) = (Vec::new(), &finished.ran.ended);
-    let limits = || context.session.command_limits();
+    let limits = || context.session().command_limits();
     parts.extend(ended.stopped.map(|why| limit_words::ended_by(why, &limits(), ended.took)));
     parts.extend(limit_words::about_exit(code(finished), &limits()));
     parts.extend(limit_words::about_complaint(&complaint(finished), &limits()));
@@ -175,7 +175,7 @@ fn hidden(context: &Context<'_>, finished: &Finished) -> Option<String> {
     }
     let text = complaint(finished);
     let name = hidden_words::missing_program(&text)?;
-    let folder = context.session.hidden_program(name)?;
+    let folder = context.session().hidden_program(name)?;
     Some(hidden_words::hidden(name, &folder))
 }
 

@@ -6,53 +6,52 @@ pub(crate) mod paths_in_words;
 pub(crate) mod roots;
 
 use yard_core::{Call, Limits, PathError, Subject, WsPath};
-use yard_gate::{Asks, Execute, Origin, Outcome, Session};
+use yard_gate::{Attempt, Completion, Execute, Session};
 
 use crate::paths::Paths;
 use crate::relative;
 use crate::stop::Stop;
 
-/// What a tool may reach: its caller's session, and nothing else.
+/// What a tool may reach: one attempt of its caller's session, and nothing else.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// The way to the workspace.
-    pub session: &'a Session,
-    /// Deadline, cancel flag, clock.
-    pub call: &'a Call,
-    /// The toolset that was called.
-    pub toolset: &'a str,
-    /// The tool that was called.
-    pub tool: &'a str,
-    /// What it asks a person for by itself.
-    pub asks: Asks,
+    /// The way to the workspace, for what is judged.
+    pub attempt: &'a Attempt<'a>,
     /// What a path means.
     pub paths: Paths,
 }
 
-impl Context<'_> {
-    /// The same, for a call that asks a person otherwise than its tool does at most.
-    pub(crate) fn asking(self, asks: Asks) -> Self {
-        Self { asks, ..self }
+impl<'a> Context<'a> {
+    /// Who is calling.
+    pub fn session(&self) -> &'a Session {
+        self.attempt.session()
     }
 
+    /// Deadline, cancel flag, clock.
+    pub fn call(&self) -> &'a Call {
+        self.attempt.call()
+    }
+
+    /// The same for another attempt of the caller.
+    pub(crate) fn with<'b>(&self, attempt: &'b Attempt<'b>) -> Context<'b> {
+        Context { attempt, paths: self.paths }
+    }
+}
+
+impl Context<'_> {
     /// Performs one operation through the gate.
     pub fn perform<O: Execute>(&self, op: O) -> Result<O::Answer, Stop> {
         let named = op.asked();
-        let performed = self.session.perform(self.origin(), self.call, op);
+        let performed = self.attempt.perform(op);
         match performed.map_err(|fault| self.told(fault, &named))? {
-            Outcome::Done(answer) => Ok(answer),
-            Outcome::Pending(pending) => Err(Stop::Pending(pending)),
+            Completion::Done(answer) => Ok(answer),
+            Completion::Pending(pending) => Err(Stop::Pending(pending)),
         }
-    }
-
-    /// Which tool asks, as audit rows name it.
-    pub fn origin(&self) -> Origin<'_> {
-        Origin { toolset: self.toolset, tool: self.tool, asks: self.asks }
     }
 
     /// The bounds that answers keep.
     pub fn limits(&self) -> &Limits {
-        self.session.limits()
+        self.session().limits()
     }
 
     /// Reads a path as the caller wrote it (R2).
@@ -73,8 +72,8 @@ impl Context<'_> {
 
     /// A path as the host has it; from `/` for a caller that may not see the host (R13).
     pub(crate) fn host_shown(&self, path: &WsPath) -> String {
-        let root = match self.session.shows_host_paths() {
-            true => String::from_utf8_lossy(self.session.host_root()),
+        let root = match self.session().shows_host_paths() {
+            true => String::from_utf8_lossy(self.session().host_root()),
             false => "".into(),
         };
         match (root.trim_end_matches('/'), path.is_root()) {
@@ -95,11 +94,11 @@ impl Context<'_> {
 
     /// As [`Context::path`], for a path that is another argument.
     pub fn path_about(&self, text: &str, subject: Subject) -> Result<WsPath, Stop> {
-        let text = &*self.session.with_real_root(text);
+        let text = &*self.session().with_real_root(text);
         if let Some(path) = self.exact_path(text, subject) {
             return Ok(path);
         }
-        let read = self.paths().read(text, self.session.host_root());
+        let read = self.paths().read(text, self.session().host_root());
         self.entered(text, read, WsPath::parse, subject)
     }
 
@@ -109,17 +108,19 @@ impl Context<'_> {
         if text.trim() == text {
             return None;
         }
-        let read = self.paths().read_exactly(text, self.session.host_root());
+        let read = self.paths().read_exactly(text, self.session().host_root());
         let path = self.entered(text, read, WsPath::parse_shown, subject).ok()?;
-        self.session.is_there(&path).then_some(path)
+        self.session().is_there(&path).then_some(path)
     }
 
     /// A path of a patch: white space is part of its name.
     pub(crate) fn patch_path(&self, text: &str) -> Result<WsPath, Stop> {
-        let text = &*self.session.with_real_root(text);
+        let text = &*self.session().with_real_root(text);
         let path = match self.paths() {
             Paths::Rooted => WsPath::parse_shown(text),
-            Paths::Relative | Paths::Host => WsPath::relative_shown(text, self.session.host_root()),
+            Paths::Relative | Paths::Host => {
+                WsPath::relative_shown(text, self.session().host_root())
+            }
         };
         self.entered(text, path, WsPath::parse_shown, Subject::Patch)
     }
@@ -131,7 +132,7 @@ impl Context<'_> {
     /// What a path means to this caller.
     pub(crate) fn paths(&self) -> Paths {
         match self.paths {
-            Paths::Host if !self.session.shows_host_paths() => Paths::Rooted,
+            Paths::Host if !self.session().shows_host_paths() => Paths::Rooted,
             paths => paths,
         }
     }

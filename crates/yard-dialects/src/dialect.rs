@@ -2,8 +2,8 @@
 //! [`Dialect`]; its tools are in its own folder.
 
 use serde_json::Value;
-use yard_core::{Call, FaultCode};
-use yard_gate::{Pending, Session};
+use yard_core::FaultCode;
+use yard_gate::{Asks, Attempt, Origin, Pending};
 
 use crate::context::Context;
 use crate::json::Json;
@@ -60,20 +60,13 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    pub(crate) fn context<'a>(
-        &'a self,
-        tool: &'a AnyTool,
-        session: &'a Session,
-        call: &'a Call,
-    ) -> Context<'a> {
-        Context {
-            session,
-            call,
-            toolset: self.name,
-            tool: tool.name(),
-            asks: tool.asks(),
-            paths: self.paths,
-        }
+    pub(crate) fn context<'a>(&self, attempt: &'a Attempt<'a>) -> Context<'a> {
+        Context { attempt, paths: self.paths }
+    }
+
+    /// Which tool asks for what, as audit rows name it. What it asks for may depend on the arguments of the call.
+    pub(crate) fn origin(&self, tool: &AnyTool, asks: Asks) -> Origin<'static> {
+        Origin { toolset: self.name, tool: tool.name(), asks }
     }
 
     /// The schema of what a call of a tool is answered with, without the envelope (F1).

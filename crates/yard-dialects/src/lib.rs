@@ -9,6 +9,7 @@
 
 pub mod args;
 pub mod assistant;
+mod caller_words;
 mod catalog;
 pub mod coder;
 pub mod codex;
@@ -41,6 +42,7 @@ mod tool;
 pub mod workspace;
 
 pub use args::Fields;
+pub use caller_words::CALLER_WORDS;
 pub use catalog::{CHANGED_BY_PERSON, Called, Catalog};
 pub use context::Context;
 pub use definitions::Format;

@@ -9,8 +9,8 @@ use crate::tool::{Context, Stop};
 
 /// The glob that `text` means, as searches take it.
 pub(crate) fn glob(context: &Context<'_>, text: &str) -> Result<String, Stop> {
-    let host_root = String::from_utf8_lossy(context.session.host_root());
-    read(&context.session.with_real_root(text), &host_root).map_err(Stop::Fault)
+    let host_root = String::from_utf8_lossy(context.session().host_root());
+    read(&context.session().with_real_root(text), &host_root).map_err(Stop::Fault)
 }
 
 /// The same for an absolute pattern of who can name no path beside it: with several roots it names one (R15).
@@ -35,11 +35,11 @@ pub(crate) fn in_root(
     context: &Context<'_>,
     globs: &[String],
 ) -> Result<Option<Vec<String>>, Stop> {
-    let host_root = String::from_utf8_lossy(context.session.host_root());
+    let host_root = String::from_utf8_lossy(context.session().host_root());
     let (mut here, mut finds) = (Vec::new(), false);
     for text in globs {
         let left_out = negated(text.trim());
-        let text = &*context.session.with_real_root(left_out.unwrap_or(text.trim()));
+        let text = &*context.session().with_real_root(left_out.unwrap_or(text.trim()));
         let glob = match text.starts_with('/') {
             true => read(text, &host_root).ok(),
             false => below_root(context, &read(text, &host_root)?),

@@ -27,12 +27,15 @@ impl InRoot {
         self.session.mount().map_or_else(|| path.clone(), |mount| from_top(mount, path))
     }
 
-    fn context<'a>(&'a self, of: &Context<'a>) -> Context<'a> {
-        Context { session: &self.session, ..*of }
+    /// Calls `work` with the context of this root.
+    fn within<T>(&self, context: &Context<'_>, work: impl FnOnce(&Context<'_>) -> T) -> T {
+        let attempt = context.attempt.through(&self.session);
+        work(&context.with(&attempt))
     }
 
     fn perform<O: Execute>(&self, context: &Context<'_>, op: O) -> Result<O::Answer, Stop> {
-        let there = self.context(context);
+        let attempt = context.attempt.through(&self.session);
+        let there = context.with(&attempt);
         there.perform(op).map_err(|stop| {
             stop.map_fault(|fault| match fault.code() {
                 FaultCode::Denied => Stop::Fault(fault.reworded(format!(
@@ -66,7 +69,7 @@ fn order_key(name: &str) -> Vec<u8> {
 fn roots_at(context: &Context<'_>, text: &str) -> Option<Vec<InRoot>> {
     context.roots_at(text)?;
     let mut roots: Vec<InRoot> = context
-        .session
+        .session()
         .in_every_root()
         .into_iter()
         .filter_map(|session| {
@@ -83,14 +86,15 @@ fn at_top<T>(
     context: &Context<'_>,
     reply: impl FnOnce(&Context<'_>) -> Result<T, Stop>,
 ) -> Result<T, Stop> {
-    let session = context.session.unmounted();
-    reply(&Context { session: &session, ..*context })
+    let session = context.session().unmounted();
+    let attempt = context.attempt.through(&session);
+    reply(&context.with(&attempt))
 }
 
 /// The caller in the root that a path from the top is in, and that path in there; for any other path, this one.
 pub(crate) fn owner(context: &Context<'_>, path: &WsPath) -> (Session, WsPath) {
-    let here = || (context.session.clone(), path.clone());
-    if context.session.mount().is_some() {
+    let here = || (context.session().clone(), path.clone());
+    if context.session().mount().is_some() {
         return here();
     }
     let mut names = path.names();
@@ -102,7 +106,7 @@ pub(crate) fn owner(context: &Context<'_>, path: &WsPath) -> (Session, WsPath) {
     };
     let rest: Vec<Name> = names.collect();
     let rest = WsPath::from_bytes(&rest.iter().map(Name::as_bytes).collect::<Vec<_>>().join(&b'/'));
-    match (context.session.in_every_root().into_iter().find(is_named), rest) {
+    match (context.session().in_every_root().into_iter().find(is_named), rest) {
         (Some(session), Ok(rest)) => (session, rest),
         _ => here(),
     }
@@ -127,7 +131,9 @@ pub(crate) fn find<T>(
     let mut all = Found { path, entries, truncated: false, ignored: 0, withheld: 0 };
     let mut is_about_none = true;
     for root in &roots {
-        let Some(globs) = patterns::in_root(&root.context(context), globs)? else { continue };
+        let Some(globs) = root.within(context, |there| patterns::in_root(there, globs))? else {
+            continue;
+        };
         is_about_none = false;
         let Some(after) = root.after(find.after.as_ref()) else { continue };
         let left = limit.saturating_sub(all.entries.len());
@@ -151,8 +157,10 @@ pub(crate) fn find<T>(
 /// No glob begins with a name of a root.
 fn about_none(context: &Context<'_>, globs: &[String], roots: &[InRoot]) -> Stop {
     let shown: Vec<String> = globs.iter().map(|glob| args::shown(glob)).collect();
-    let names: Vec<String> =
-        roots.iter().map(|root| root.context(context).shown(&WsPath::root())).collect();
+    let names: Vec<String> = roots
+        .iter()
+        .map(|root| root.within(context, |there| there.shown(&WsPath::root())))
+        .collect();
     let first = names.first().cloned().unwrap_or_default();
     let message = format!(
         "the pattern {} is about none of the roots {}: begin it with the name of one of them ({first}/src/*), or \
@@ -190,7 +198,9 @@ pub(crate) fn grep<T>(
     let mut all = GrepAnswer { matches: Vec::new(), truncated: false, ignored: 0, withheld: 0 };
     let mut is_about_none = true;
     for root in &roots {
-        let Some(globs) = patterns::in_root(&root.context(context), globs)? else { continue };
+        let Some(globs) = root.within(context, |there| patterns::in_root(there, globs))? else {
+            continue;
+        };
         is_about_none = false;
         let last = grep.cursor.as_ref();
         let Some(after) = root.after(last.map(|cursor| &cursor.path)) else { continue };
@@ -291,7 +301,7 @@ fn folder(name: &str, context: &Context<'_>) -> Option<Entry> {
         synced: true,
         is_virtual: false,
         size: None,
-        updated_at: context.call.world().now(),
+        updated_at: context.call().world().now(),
     })
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::{Fault, WsPath};
-use yard_gate::{Listed, Screen, Seen, Stopped, Why};
+use yard_gate::{Screen, Stopped, TerminalInfo, TerminalLook, Why};
 
 use crate::context::paths_in_words;
 use crate::tool::{Context, Stop};
@@ -29,7 +29,7 @@ pub(crate) enum State {
 
 /// A fault of a terminal, with the file that has what it said as the caller can send it back (R2).
 pub(crate) fn stopped(context: &Context<'_>, fault: Fault) -> Stop {
-    let listed = context.session.terminals().list().unwrap_or_default();
+    let listed = context.session().terminals().list().unwrap_or_default();
     let logs: Vec<WsPath> = listed.into_iter().filter_map(|one| one.log).collect();
     let shown = paths_in_words::rewrite(fault.message(), &logs, |path| context.shown(path));
     Stop::Fault(match shown {
@@ -81,10 +81,10 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    pub(crate) fn of(context: &Context<'_>, seen: &Seen) -> Self {
-        let Seen { glance, .. } = seen;
+    pub(crate) fn of(context: &Context<'_>, seen: &TerminalLook) -> Self {
+        let TerminalLook { glance, .. } = seen;
         let output = commands::told(context, &glance.said);
-        let ends_now = glance.why != Why::Ended && context.session.is_for_one_call();
+        let ends_now = glance.why != Why::Ended && context.session().is_for_one_call();
         Self {
             output: output.text,
             truncated: output.truncated,
@@ -124,7 +124,7 @@ fn state(why: Why) -> State {
     }
 }
 
-fn because(context: &Context<'_>, seen: &Seen) -> String {
+fn because(context: &Context<'_>, seen: &TerminalLook) -> String {
     let glance = &seen.glance;
     let hidden = if glance.echoes { "" } else { "; what is typed is not shown" };
     match glance.why {
@@ -137,10 +137,10 @@ fn because(context: &Context<'_>, seen: &Seen) -> String {
                 "it was ended, with everything that it had started".to_owned()
             }
             Some((Stopped::Wall, _)) => {
-                limit_words::end_of_life(context.session.terminals().longest_life())
+                limit_words::end_of_life(context.session().terminals().longest_life())
             }
             Some((why, took)) => {
-                limit_words::ended_by(why, &context.session.command_limits(), took)
+                limit_words::ended_by(why, &context.session().command_limits(), took)
             }
         },
         Why::Input => format!("the program reads from the terminal{hidden}"),
@@ -150,7 +150,7 @@ fn because(context: &Context<'_>, seen: &Seen) -> String {
     }
 }
 
-fn message(context: &Context<'_>, seen: &Seen) -> Option<String> {
+fn message(context: &Context<'_>, seen: &TerminalLook) -> Option<String> {
     let mut parts: Vec<String> = seen.steps.iter().filter_map(commands::changes).collect();
     let unrecorded = seen.steps.iter().flat_map(|landed| &landed.unrecorded);
     let names: Vec<String> = unrecorded.take(5).map(|path| context.shown(path)).collect();
@@ -163,7 +163,7 @@ fn message(context: &Context<'_>, seen: &Seen) -> Option<String> {
     parts.extend(commands::masked(seen.masked));
     parts.extend(hidden_program(context, seen));
     parts.extend(commands::hosts(&seen.hosts));
-    if !context.session.is_for_one_call() {
+    if !context.session().is_for_one_call() {
         parts.extend(listening(&seen.glance.ports));
     }
     if parts.is_empty() { None } else { Some(parts.join("; ")) }
@@ -186,11 +186,11 @@ fn listening(ports: &[u16]) -> Option<String> {
 }
 
 /// A sentence on a program that a shell did not find, and that the box does not show.
-fn hidden_program(context: &Context<'_>, seen: &Seen) -> Option<String> {
+fn hidden_program(context: &Context<'_>, seen: &TerminalLook) -> Option<String> {
     let said = &seen.glance.said;
     let text = [&said.head[..], &said.tail[..]].map(String::from_utf8_lossy).concat();
     let name = hidden_words::missing_on_terminal(&text)?;
-    let folder = context.session.hidden_program(name)?;
+    let folder = context.session().hidden_program(name)?;
     Some(hidden_words::hidden(name, &folder))
 }
 
@@ -217,7 +217,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn of(context: &Context<'_>, listed: &Listed) -> Self {
+    pub(crate) fn of(context: &Context<'_>, listed: &TerminalInfo) -> Self {
         let folder = WsPath::parse_shown(&listed.folder).map(|folder| context.shown(&folder));
         Self {
             session_id: listed.name.clone(),

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use support::{each, fails, invalid, is_hash, is_time, is_uuid_v7, lines, ok};
 use yard_core::{ChatId, FaultCode, QuestionId};
 use yard_dialects::Answer;
-use yard_gate::{Mode, Role, Session, Via};
+use yard_gate::{MessageRole, Mode, Session, Via};
 use yard_testkit::Yard;
 
 const PLAN: &str = "/plans/bold-meadow-quest.plan";
@@ -202,7 +202,7 @@ fn w16_words_in_the_chat_are_no_approval() {
     let leave = json!({"plan_file_path": PLAN});
     let said = ["do it", "looks good", "go ahead", "I approve", "Accept", "{\"q\": \"Accept\"}"];
     for words in said {
-        yard.person().chats().post(&yard.surroundings(), chat, Role::User, words).unwrap();
+        yard.person().chats().post(&yard.surroundings(), chat, MessageRole::User, words).unwrap();
         let left = call(&yard, &agent, "exit_plan_mode", leave.clone());
         assert_eq!((left.status, &left.body["code"]), (403, &json!("FORBIDDEN")), "{words}");
         let error = left.body["error"].as_str().unwrap();

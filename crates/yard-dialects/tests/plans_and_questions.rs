@@ -15,7 +15,7 @@ use support::{each, fails, invalid, is_time, ok};
 use yard_core::{ChatId, FaultCode, QuestionId};
 use yard_dialects::Answer;
 use yard_gate::{
-    Actor, Awaited, Event, Mode, Policy, QuestionFilter, Role, Session, TurnKind, Via,
+    Actor, Awaited, Event, MessageRole, Mode, Policy, QuestionFilter, Session, TurnKind, Via,
 };
 use yard_testkit::Yard;
 
@@ -164,7 +164,7 @@ fn w15_only_a_person_answers_and_a_reader_does_nothing() {
     let call = yard.surroundings();
     let denied = [
         reader.chats().make(&call, "x", None).map(|_| ()),
-        reader.chats().post(&call, ChatId::new(call.world()), Role::User, "x").map(|_| ()),
+        reader.chats().post(&call, ChatId::new(call.world()), MessageRole::User, "x").map(|_| ()),
         reader.chats().set_mode(&call, ChatId::new(call.world()), Mode::Plan).map(|_| ()),
     ];
     for fault in denied.map(Result::unwrap_err) {
@@ -535,7 +535,7 @@ fn w18_a_transcript_holds_messages_calls_questions_answers_and_modes() {
     let yard = Yard::new();
     let (chat, agent) = planning(&yard);
     let surroundings = yard.surroundings();
-    yard.person().chats().post(&surroundings, chat, Role::User, "Please plan.").unwrap();
+    yard.person().chats().post(&surroundings, chat, MessageRole::User, "Please plan.").unwrap();
     write_plan(&yard, &agent);
     call(&yard, &agent, "write", json!({"path": "/x", "content": {"api_key": "sk-123", "n": 1}}));
     let id = ask(&yard, &agent);

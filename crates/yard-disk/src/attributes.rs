@@ -12,7 +12,7 @@ use yard_core::{Fault, FaultCode, Result, Subject, WsPath};
 use crate::beneath::Disk;
 use crate::faults::{stage_fault, write_fault};
 use crate::stage::{Stage, Staged};
-use crate::stat::Stat;
+use crate::stat::EntryStat;
 
 /// The name of the access list, as the system has it.
 const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
@@ -27,7 +27,7 @@ const USUAL_FOLDER_MODE: u32 = 0o755;
 impl Disk {
     /// A fault where this process could not open a file to write into it, or could not give another
     /// file in its place the same owner.
-    pub fn check_replaceable(&self, path: &WsPath, stat: &Stat) -> Result<()> {
+    pub fn check_replaceable(&self, path: &WsPath, stat: &EntryStat) -> Result<()> {
         let told = |errno| write_fault(errno, path);
         let (parent, name) = self.parent_of(path).map_err(told)?;
         let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;

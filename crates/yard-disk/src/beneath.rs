@@ -25,7 +25,7 @@ pub use resolve::Spot;
 
 use crate::faults::{is_folder, not_found, read_fault, special, write_fault};
 use crate::folders::rename_new;
-use crate::stat::{self, EntryKind, Stat};
+use crate::stat::{self, EntryKind, EntryStat};
 
 /// How often a call that raced with a rename is tried again before it is a fault.
 const RACES: usize = 64;
@@ -157,7 +157,7 @@ impl Disk {
     }
 
     /// Metadata of what is at a path that holds no links; `None` if nothing is.
-    pub fn stat(&self, path: &WsPath) -> Result<Option<Stat>> {
+    pub fn stat(&self, path: &WsPath) -> Result<Option<EntryStat>> {
         self.probe(DiskCall::Stat).map_err(|errno| read_fault(errno, path))?;
         match self.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW) {
             Ok(handle) => self.stat_handle(&handle, path).map(Some),
@@ -177,12 +177,12 @@ impl Disk {
         Stats { disk: self, folder: None }
     }
 
-    fn stat_handle(&self, handle: &OwnedFd, path: &WsPath) -> Result<Stat> {
-        Stat::of(handle).map_err(|errno| read_fault(errno, path))
+    fn stat_handle(&self, handle: &OwnedFd, path: &WsPath) -> Result<EntryStat> {
+        EntryStat::of(handle).map_err(|errno| read_fault(errno, path))
     }
 
     /// Opens the regular file that a path means, its links followed; with the path without links.
-    pub fn open_wherever(&self, path: &WsPath) -> Result<(WsPath, File, Stat)> {
+    pub fn open_wherever(&self, path: &WsPath) -> Result<(WsPath, File, EntryStat)> {
         match self.look(path) {
             Ok(stat) if !stat.is(FileKind::Link) => {
                 self.open_seen(path, &stat).map(|(file, stat)| (path.clone(), file, stat))
@@ -199,16 +199,16 @@ impl Disk {
     }
 
     /// Opens a regular file for reading, at a path that holds no links.
-    pub fn open_file(&self, path: &WsPath) -> Result<(File, Stat)> {
+    pub fn open_file(&self, path: &WsPath) -> Result<(File, EntryStat)> {
         let stat = self.look(path).map_err(|errno| read_fault(errno, path))?;
         self.open_seen(path, &stat)
     }
 
     /// Looks at an entry through a handle that cannot read.
-    fn look(&self, path: &WsPath) -> std::result::Result<Stat, Errno> {
+    fn look(&self, path: &WsPath) -> std::result::Result<EntryStat, Errno> {
         self.probe(DiskCall::Open)?;
         let handle = self.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW)?;
-        Stat::of(&handle)
+        EntryStat::of(&handle)
     }
 
     /// Whether the root has an entry of that name, be it one that no path can name.
@@ -218,7 +218,7 @@ impl Disk {
 
     /// Opens what was just seen to be a regular file. What was seen to be something else is never
     /// opened; what took its place meanwhile does not block, and is looked at again.
-    pub fn open_seen(&self, path: &WsPath, seen: &Stat) -> Result<(File, Stat)> {
+    pub fn open_seen(&self, path: &WsPath, seen: &EntryStat) -> Result<(File, EntryStat)> {
         match seen.kind {
             EntryKind::Known(FileKind::File) => {}
             EntryKind::Known(FileKind::Folder) => return Err(is_folder(path)),
@@ -232,7 +232,7 @@ impl Disk {
 
     /// Opens a file that was just seen, or listed by a walk, as a regular one. Should something else
     /// have taken its place, nothing blocks and nothing is read.
-    pub fn open_listed(&self, path: &WsPath) -> Result<(File, Stat)> {
+    pub fn open_listed(&self, path: &WsPath) -> Result<(File, EntryStat)> {
         let told = |errno| read_fault(errno, path);
         self.probe(DiskCall::Open).map_err(told)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::NONBLOCK;
@@ -246,8 +246,8 @@ impl Disk {
     }
 
     /// How an open file looks now.
-    pub fn look_again(&self, file: &File, path: &WsPath) -> Result<Stat> {
-        Stat::of(file).map_err(|errno| read_fault(errno, path))
+    pub fn look_again(&self, file: &File, path: &WsPath) -> Result<EntryStat> {
+        EntryStat::of(file).map_err(|errno| read_fault(errno, path))
     }
 
     /// The target of a link, as it is written.
@@ -404,7 +404,7 @@ pub struct Stats<'a> {
 
 impl Stats<'_> {
     /// As [`Disk::stat`].
-    pub fn stat(&mut self, path: &WsPath) -> Result<Option<Stat>> {
+    pub fn stat(&mut self, path: &WsPath) -> Result<Option<EntryStat>> {
         let (Some(parent), Some(name)) = (path.parent(), path.name()) else {
             return self.disk.stat(path);
         };
@@ -418,7 +418,7 @@ impl Stats<'_> {
             }
         }
         let Some((_, handle)) = &self.folder else { return Ok(None) };
-        match Stat::at(handle, name.as_bytes()) {
+        match EntryStat::at(handle, name.as_bytes()) {
             Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(read_fault(errno, path)),

@@ -18,7 +18,7 @@ use crate::beneath::{Disk, Resolution};
 use crate::dropped::Dropped;
 use crate::faults::read_fault;
 use crate::folders::{entries_in, open_folder, unusable, unusable_io};
-use crate::stat::{EntryKind, Stat};
+use crate::stat::{EntryKind, EntryStat};
 
 const UPPER: &str = "upper";
 const WORK: &str = "work";
@@ -152,7 +152,7 @@ impl RunFolder {
 
     /// When the run began, by the clock of the file system, and after which step.
     pub fn began(&self) -> Result<(i64, Seq)> {
-        let at = Stat::at(&self.folder, BEGAN).map_err(unusable)?.signature.mtime;
+        let at = EntryStat::at(&self.folder, BEGAN).map_err(unusable)?.signature.mtime;
         let head = self.kept(BEGAN)?.and_then(|text| String::from_utf8(text).ok());
         Ok((at, head.and_then(|text| text.parse().ok()).unwrap_or(0)))
     }
@@ -174,9 +174,9 @@ impl RunFolder {
     }
 
     /// The layer, as a tree that can be looked at.
-    pub fn layer(&self) -> Result<Layer> {
+    pub fn layer(&self) -> Result<OverlayLayer> {
         let disk = Disk::open(&self.upper(), Resolution::Auto, None)?;
-        Ok(Layer { disk, opened: RefCell::default() })
+        Ok(OverlayLayer { disk, opened: RefCell::default() })
     }
 
     /// Where it is.
@@ -229,7 +229,7 @@ impl RunFolder {
     /// When a file beside the layer was written.
     pub fn written_at(&self, name: &str) -> Result<Option<Timestamp>> {
         let Some(file) = self.open(name)? else { return Ok(None) };
-        Ok(Some(Stat::of(&file).map_err(unusable)?.modified()))
+        Ok(Some(EntryStat::of(&file).map_err(unusable)?.modified()))
     }
 
     /// Makes everything of the run durable.
@@ -239,14 +239,14 @@ impl RunFolder {
 }
 
 /// What a command changed, over the workspace.
-pub struct Layer {
+pub struct OverlayLayer {
     /// Its files.
     pub disk: Disk,
     /// What the command closed and is open while it is looked at, with its own mode.
     opened: RefCell<Vec<(WsPath, u32)>>,
 }
 
-impl Layer {
+impl OverlayLayer {
     /// Whether an entry says that what is below it is gone.
     pub fn is_whiteout(&self, path: &WsPath) -> Result<bool> {
         let handle = self.disk.open_beneath(path, OFlags::PATH | OFlags::NOFOLLOW);
@@ -258,7 +258,7 @@ impl Layer {
 
     /// Makes sure that what a command closed can be read, until this layer is dropped: whoever looks next
     /// finds it closed again.
-    pub fn open_up(&self, path: &WsPath, stat: &Stat) -> Result<()> {
+    pub fn open_up(&self, path: &WsPath, stat: &EntryStat) -> Result<()> {
         let needed = match stat.kind {
             EntryKind::Known(FileKind::Folder) => 0o700,
             EntryKind::Known(FileKind::File) => 0o400,
@@ -296,7 +296,7 @@ pub(super) fn is_opaque(folder: &OwnedFd) -> std::result::Result<bool, Errno> {
     }
 }
 
-impl Drop for Layer {
+impl Drop for OverlayLayer {
     fn drop(&mut self) {
         // Those below first: what is above them is about to be closed.
         for (path, mode) in std::mem::take(self.opened.get_mut()).into_iter().rev() {

@@ -34,10 +34,10 @@ pub use content::{each_piece, hash_all, io_fault, is_content, read_all, read_ran
 pub use dropped::Dropped;
 pub use faults::{is_folder, not_found, special, write_fault};
 pub use homes::{Home, Homes};
-pub use layer::{Layer, RunFolder, Runs};
+pub use layer::{OverlayLayer, RunFolder, Runs};
 pub use lock::{Locks, WorkspaceLock};
 pub use processes::Processes;
 pub use sockets::{Bound, Sockets};
 pub use spill::{Keeping, Spill, Spills, output_folder};
 pub use stage::{Displaced, Incoming, NewlyKept, Shape, Stage, Staged, Taking, looks_like};
-pub use stat::{EntryKind, RACY_NANOS, SET_ID, Stat, is_settled};
+pub use stat::{EntryKind, EntryStat, RACY_NANOS, SET_ID, is_settled};

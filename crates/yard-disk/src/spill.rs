@@ -22,7 +22,7 @@ use yard_core::{Fault, FaultCode, Result, RunId, Timestamp, WsPath};
 use crate::beneath::{Disk, Resolution};
 use crate::folders::{entries_in, open_folder, rename_new, unusable, unusable_io};
 use crate::layer::RunFolder;
-use crate::stat::Stat;
+use crate::stat::EntryStat;
 
 /// The folder of the data folder that stands for the root.
 const ROOT: &str = "output";
@@ -100,7 +100,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A stream that is kept.
 struct Kept {
     name: Vec<u8>,
-    stat: Stat,
+    stat: EntryStat,
 }
 
 impl Spills {
@@ -219,7 +219,7 @@ impl Spills {
         let mut kept = Vec::new();
         for (name, _) in entries_in(&self.folder)? {
             // Another process may remove what is listed here.
-            let stat = Stat::at(&self.folder, &name[..]);
+            let stat = EntryStat::at(&self.folder, &name[..]);
             kept.extend(stat.ok().map(|stat| Kept { name, stat }));
         }
         Ok(kept)

@@ -25,7 +25,7 @@ use crate::beneath::{Disk, DiskCall};
 use crate::faults::{stage_fault, write_fault};
 use crate::folders::{names_in, open_folder, rename_new};
 use crate::kept_name::retention_of;
-use crate::stat::{SET_ID, Stat};
+use crate::stat::{EntryStat, SET_ID};
 use crate::{capabilities, holes};
 
 pub use kept::NewlyKept;
@@ -57,7 +57,7 @@ pub struct Staged {
     stage: Arc<Stage>,
     name: String,
     /// How it looks.
-    pub stat: Stat,
+    pub stat: EntryStat,
     placed: bool,
 }
 
@@ -103,7 +103,7 @@ impl Stage {
         let folder = open_folder(home.as_fd(), "stage").map_err(fault)?;
         let kept = open_folder(home.as_fd(), "kept").map_err(fault)?;
         let aside = open_folder(home.as_fd(), "leftovers").map_err(fault)?;
-        let device = Stat::of(&folder).map_err(fault)?.device;
+        let device = EntryStat::of(&folder).map_err(fault)?.device;
         let prefix = format!("{unique:032x}");
         let is_evictable = |name: &String| retention_of(name) == Retention::Evictable;
         let spares = names_in(&kept).unwrap_or_default().iter().any(is_evictable);
@@ -131,7 +131,7 @@ impl Stage {
 
     /// Whether a folder is on the stage's own file system.
     pub(super) fn is_beside(&self, folder: &OwnedFd) -> std::result::Result<bool, Errno> {
-        Ok(Stat::of(folder)?.device == self.device)
+        Ok(EntryStat::of(folder)?.device == self.device)
     }
 
     /// A fault if entries of that folder could not be changed by this process.
@@ -202,8 +202,12 @@ impl Stage {
 
     /// Gives a staged file its owner and mode, where it does not have them, and returns its new stat. Set-id
     /// bits are removed: no file that is put in place runs as its owner or its group.
-    fn set_owner_and_mode(&self, file: &File, shape: &Shape) -> std::result::Result<Stat, Errno> {
-        let stat = Stat::of(file)?;
+    fn set_owner_and_mode(
+        &self,
+        file: &File,
+        shape: &Shape,
+    ) -> std::result::Result<EntryStat, Errno> {
+        let stat = EntryStat::of(file)?;
         let chown = shape.owner.filter(|owner| *owner != stat.owner);
         if let Some((user, group)) = chown {
             let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
@@ -221,7 +225,7 @@ impl Stage {
         }
         match (chown, chmod) {
             (None, None) => Ok(stat),
-            _ => Stat::of(file),
+            _ => EntryStat::of(file),
         }
     }
 
@@ -245,12 +249,12 @@ impl Stage {
         let name = self.fresh_name();
         rustix::fs::symlinkat(target, &self.folder, &name).map_err(fault)?;
         let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
-        let stat = Stat::at(&self.folder, guard.name().as_bytes()).map_err(fault)?;
+        let stat = EntryStat::at(&self.folder, guard.name().as_bytes()).map_err(fault)?;
         Ok(guard.finish(stat))
     }
 
-    pub(super) fn stat(&self, name: &str) -> std::result::Result<Stat, Errno> {
-        Stat::at(&self.folder, name)
+    pub(super) fn stat(&self, name: &str) -> std::result::Result<EntryStat, Errno> {
+        EntryStat::at(&self.folder, name)
     }
 
     /// Makes everything that is staged and kept durable.
@@ -333,7 +337,7 @@ impl Incoming {
     pub fn finish(self) -> Result<Staged> {
         let fault = |errno| write_fault(errno, &WsPath::root());
         rustix::fs::fsync(&self.file).map_err(fault)?;
-        let stat = Stat::of(&self.file).map_err(fault)?;
+        let stat = EntryStat::of(&self.file).map_err(fault)?;
         Ok(self.guard.finish(stat))
     }
 }
@@ -373,7 +377,7 @@ impl Unfinished {
         self.name.as_deref().unwrap_or_default()
     }
 
-    fn finish(mut self, stat: Stat) -> Staged {
+    fn finish(mut self, stat: EntryStat) -> Staged {
         let name = self.name.take().unwrap_or_default();
         Staged { stage: Arc::clone(&self.stage), name, stat, placed: false }
     }

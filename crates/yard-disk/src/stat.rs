@@ -47,7 +47,7 @@ impl EntryKind {
 
 /// Metadata of one entry, links not followed.
 #[derive(Clone, Copy, Debug)]
-pub struct Stat {
+pub struct EntryStat {
     /// What it is.
     pub kind: EntryKind,
     /// Its mode bits.
@@ -64,14 +64,14 @@ pub struct Stat {
     pub identity: Option<FileIdentity>,
 }
 
-impl PartialEq for Stat {
+impl PartialEq for EntryStat {
     fn eq(&self, other: &Self) -> bool {
         let looks = |stat: &Self| (stat.kind, stat.mode, stat.owner, stat.device, stat.signature);
         looks(self) == looks(other)
     }
 }
 
-impl Stat {
+impl EntryStat {
     /// The entry that a handle is open on.
     pub(crate) fn of(handle: impl AsFd) -> Result<Self, Errno> {
         Self::look(handle, "", AtFlags::EMPTY_PATH)
@@ -128,7 +128,7 @@ impl Stat {
 
 /// Which folder a handle is open on.
 pub(crate) fn root_identity(root: impl AsFd) -> Result<RootIdentity, Errno> {
-    let stat = Stat::of(&root)?;
+    let stat = EntryStat::of(&root)?;
     let kind = rustix::fs::fstatfs(&root)?.f_type;
     let id = rustix::fs::fstatvfs(&root)?.f_fsid;
     let filesystem = WITH_STABLE_ID.contains(&kind).then_some(id);

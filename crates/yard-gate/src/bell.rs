@@ -1,5 +1,5 @@
 //! The bell of one workspace: rung after every committed step or desk write, so that a door need not
-//! look again and again. It carries no news; who hears it looks in the store.
+//! poll the store. It carries no data: a listener reads the store.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What is called when the bell rings. It must return soon: the caller of a tool waits for it.
 pub type Listener = Arc<dyn Fn() + Send + Sync>;
 
-/// A bell. Ringing one that nobody hears is a look at one number.
+/// A bell. Ringing one without listeners reads one number.
 #[derive(Clone, Default)]
 pub struct Bell(Arc<Inner>);
 
@@ -19,7 +19,7 @@ struct Inner {
 }
 
 impl Bell {
-    /// Calls everybody who listens.
+    /// Calls all listeners.
     pub fn ring(&self) {
         if self.0.count.load(Ordering::Acquire) == 0 {
             return;
@@ -31,13 +31,13 @@ impl Bell {
     }
 
     /// Calls `listener` whenever the bell rings, until what is returned is dropped.
-    #[must_use = "nobody listens any more once this is dropped"]
-    pub fn listen(&self, listener: Listener) -> Listening {
+    #[must_use = "the listener is removed once this is dropped"]
+    pub fn listen(&self, listener: Listener) -> BellSubscription {
         let ticket = self.0.next.fetch_add(1, Ordering::Relaxed);
         let mut listeners = self.0.lock();
         listeners.push((ticket, listener));
         self.0.count.store(listeners.len(), Ordering::Release);
-        Listening { bell: self.clone(), ticket }
+        BellSubscription { bell: self.clone(), ticket }
     }
 }
 
@@ -47,13 +47,13 @@ impl Inner {
     }
 }
 
-/// Somebody listens to a bell for as long as this lives.
-pub struct Listening {
+/// A listener of a bell, which is removed when this is dropped.
+pub struct BellSubscription {
     bell: Bell,
     ticket: u64,
 }
 
-impl Drop for Listening {
+impl Drop for BellSubscription {
     fn drop(&mut self) {
         let mut listeners = self.bell.0.lock();
         listeners.retain(|(ticket, _)| *ticket != self.ticket);
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bell_is_heard_for_as_long_as_somebody_listens() {
+    fn a_listener_is_called_until_its_subscription_is_dropped() {
         let (bell, heard) = (Bell::default(), Arc::new(AtomicUsize::new(0)));
         bell.ring();
         let count = Arc::clone(&heard);

@@ -1,66 +1,28 @@
 //! The log of tool calls (R17): one line a call at INFO and one an answer at DEBUG, both under the tracing
 //! target `session`, and a span around the call. Contents, secrets and tokens never reach it (R13): it
-//! sees outlines.
+//! gets outlines.
 //!
-//! It decides nothing, and where nobody listens it costs nothing.
+//! It decides nothing, and without a subscriber it costs nothing.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 use tracing::{Level, Span, field};
-use yard_core::Call;
 
-use crate::{Origin, Session, redaction};
+use crate::attempt::Effects;
+use crate::{Attempt, redaction};
 
 /// The target of everything that is logged about calls.
 pub const LOG_TARGET: &str = "session";
 /// The name of the span around a call.
 pub const CALL_SPAN: &str = "call";
-/// Most effects of one call that its line names.
-const NAMED: usize = 8;
-
-/// What the gate saw one call do, in the words of its audit rows.
-#[derive(Debug, Default)]
-pub(crate) struct Effects(Mutex<Seen>);
-
-#[derive(Debug, Default)]
-struct Seen {
-    named: Vec<String>,
-    more: usize,
-}
-
-impl Effects {
-    /// Adds one, unless it is the last one planned again.
-    pub(crate) fn note(&self, effect: String) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.named.last() == Some(&effect) {
-            return;
-        }
-        if seen.named.len() < NAMED {
-            seen.named.push(effect);
-        } else {
-            seen.more += 1;
-        }
-    }
-
-    fn told(&self) -> String {
-        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut text = seen.named.join("; ");
-        if seen.more > 0 {
-            text.push_str(&format!("; and {} more", seen.more));
-        }
-        text
-    }
-}
 
 /// One call that is being logged.
 pub struct CallLog<'a> {
-    session: Session,
-    call: &'a Call,
-    origin: Origin<'a>,
+    attempt: Attempt<'a>,
     span: Span,
-    /// What the line needs; `None` where nobody listens.
+    /// What the line needs; `None` without a subscriber.
     line: Option<Line>,
 }
 
@@ -71,16 +33,17 @@ struct Line {
 }
 
 impl<'a> CallLog<'a> {
-    /// Begins the log of a call that `session` makes.
-    pub fn begin(session: &Session, origin: Origin<'a>, call: &'a Call, args: &Value) -> Self {
+    /// Begins the log of a call with these arguments.
+    pub fn begin(attempt: Attempt<'a>, args: &Value) -> Self {
         // A trace takes the span without the line, and a log may take the line without the span.
-        let is_heard = tracing::span_enabled!(target: LOG_TARGET, Level::INFO)
+        let is_wanted = tracing::span_enabled!(target: LOG_TARGET, Level::INFO)
             || tracing::event_enabled!(target: LOG_TARGET, Level::INFO);
-        if !is_heard {
-            return Self { session: session.clone(), call, origin, span: Span::none(), line: None };
+        if !is_wanted {
+            return Self { attempt, span: Span::none(), line: None };
         }
         let effects = Arc::<Effects>::default();
-        let session = session.noting(Arc::clone(&effects));
+        let attempt = attempt.noting(Arc::clone(&effects));
+        let origin = attempt.origin();
         let span = tracing::info_span!(
             target: LOG_TARGET,
             CALL_SPAN,
@@ -90,13 +53,14 @@ impl<'a> CallLog<'a> {
             effect = field::Empty,
             outcome = field::Empty,
         );
-        let line = Line { effects, args: redaction::outline(args), began: call.world().elapsed() };
-        Self { session, call, origin, span, line: Some(line) }
+        let args = redaction::outline(args, &attempt.open().words.members);
+        let line = Line { effects, args, began: attempt.call().world().elapsed() };
+        Self { attempt, span, line: Some(line) }
     }
 
-    /// The session to make the call with: what it does is noted.
-    pub fn session(&self) -> &Session {
-        &self.session
+    /// The attempt to make the call with: what it does is noted.
+    pub fn attempt(&self) -> &Attempt<'a> {
+        &self.attempt
     }
 
     /// Does the work of the call, inside its span.
@@ -104,48 +68,29 @@ impl<'a> CallLog<'a> {
         self.span.in_scope(work)
     }
 
-    /// Writes the lines: how the call ended, in one word, and an outline of what it answered.
+    /// Writes the lines: how it ended, in one word, and what it answered.
     pub fn end<'v>(self, outcome: &str, answer: impl FnOnce() -> &'v Value) {
         let Some(line) = self.line else { return };
-        let took = self.call.world().elapsed().saturating_sub(line.began);
+        let (session, origin) = (self.attempt.session(), self.attempt.origin());
+        let took = self.attempt.call().world().elapsed().saturating_sub(line.began);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let (actor, effect) = (self.session.actor().name(), line.effects.told());
-        let chat = self.session.chat().map(|chat| chat.to_string());
-        let (chat, args) = (chat.as_deref(), line.args);
-        let Origin { toolset, tool, .. } = self.origin;
+        let (actor, effect) = (session.actor().name(), line.effects.line());
+        let chat = session.chat().map(|chat| chat.to_string());
+        let (toolset, tool, chat, args) = (origin.toolset, origin.tool, chat.as_deref(), line.args);
         self.span.in_scope(|| {
             tracing::info!(
                 target: LOG_TARGET,
                 toolset, tool, chat, actor, effect, outcome, micros, args, "call"
             );
             if tracing::event_enabled!(target: LOG_TARGET, Level::DEBUG) {
-                let answer = redaction::outline(answer());
+                let answer = redaction::outline(answer(), &self.attempt.open().words.members);
                 tracing::debug!(target: LOG_TARGET, toolset, tool, answer, "answer");
             }
         });
-        // The fields of the span are for traces. They follow the lines, which would repeat them otherwise.
+        // Recorded after the lines, which have them already: these are for traces.
         self.span.record("actor", actor).record("effect", effect).record("outcome", outcome);
         if let Some(chat) = chat {
             self.span.record("chat", chat);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn effects_are_named_once_and_bounded() {
-        let effects = Effects::default();
-        assert_eq!(effects.told(), "");
-        effects.note("read /a".to_owned());
-        effects.note("read /a".to_owned());
-        effects.note("write /a".to_owned());
-        assert_eq!(effects.told(), "read /a; write /a");
-        for number in 0..20 {
-            effects.note(format!("read /{number}"));
-        }
-        assert!(effects.told().ends_with("read /5; and 14 more"), "{}", effects.told());
     }
 }

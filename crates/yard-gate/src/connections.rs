@@ -22,11 +22,12 @@ use yard_net::{ConnectionPolicy, ConnectionVerdict, HostTraffic, Reach, Target};
 use yard_sandbox::Level;
 use yard_store::{Approval, ApprovalFilter, ApprovalStatus, Request, StoreError};
 
-use crate::approvals::{effect_json, let_through, place_asked_for, shown_state, state_of_start};
-use crate::claims::is_expired;
+use crate::approvals::{
+    effect_text, host_asked_for, is_expired, let_through, shown_state, state_of_start,
+};
+use crate::attempt::no_person;
 use crate::install_commands::is_install;
-use crate::session::nobody_there;
-use crate::{Asks, Listening, Origin, Session, Verdict};
+use crate::{Asks, Attempt, BellSubscription, Origin, Session, Verdict};
 
 /// Hosts of one chat that a person may be asked about at the same time.
 const MOST_WAITING: usize = 16;
@@ -44,7 +45,7 @@ const PUBLIC_HOSTS: &str = "every public host that this install reaches";
 /// Stands for all public hosts of an install. No host has such a name.
 const INSTALL: &str = "install";
 /// How often the store is looked at although no bell rang: another process may have decided.
-const GLANCE: Duration = Duration::from_millis(300);
+const STORE_LOOK: Duration = Duration::from_millis(300);
 
 /// The connections of one command.
 struct Connections {
@@ -53,26 +54,26 @@ struct Connections {
     call: Call,
     toolset: String,
     tool: String,
-    /// What a person is shown of the command.
-    shown: String,
+    /// The command as a person reads it.
+    command_line: String,
     /// Where it starts.
     folder: String,
     /// The command was allowed to reach every public host.
     covers_public_hosts: bool,
     /// The host and port that the person saw when they said yes to the start.
-    shown_host: Option<Arc<str>>,
+    approved_address: Option<Arc<str>>,
     /// The command installs packages and does nothing else: one yes is for all its public hosts.
     is_install: bool,
     /// By host and port, or [`INSTALL`].
-    hosts: Mutex<HashMap<String, Standing>>,
-    bell: Arc<Rung>,
+    hosts: Mutex<HashMap<String, HostState>>,
+    rings: Arc<Rings>,
     /// Once something waits for a person.
-    listening: Mutex<Option<Listening>>,
+    listening: Mutex<Option<BellSubscription>>,
 }
 
 /// What is known about one host and port, for this command.
 #[derive(Clone)]
-enum Standing {
+enum HostState {
     /// A person is asked.
     Asked { id: ApprovalId, looked: Duration, rung: u64 },
     /// A person said yes.
@@ -92,57 +93,48 @@ enum Look {
 
 /// Counts how often the bell rang.
 #[derive(Default)]
-struct Rung {
+struct Rings {
     count: Mutex<u64>,
-    rings: Condvar,
+    changed: Condvar,
 }
 
 impl Session {
-    /// What a command may reach, if anything. The session is in a chat by now.
-    pub(crate) fn reach_of(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        chat: ChatId,
-        command: &Command,
-    ) -> Option<Reach> {
-        let net = self.open().web.for_commands().filter(|_| self.has_way_out())?;
-        let policy = Connections {
-            session: self.beside(chat),
-            chat,
-            call: Call::new(call.shared_world()),
-            toolset: origin.toolset.to_owned(),
-            tool: origin.tool.to_owned(),
-            shown: shown(command),
-            folder: command.folder.to_string(),
-            covers_public_hosts: origin.asks == Asks::ToStart,
-            shown_host: self.shown_host().filter(|_| origin.asks == Asks::Always),
-            is_install: in_shell(command).is_some_and(|line| is_install(&line)),
-            hosts: Mutex::default(),
-            bell: Arc::default(),
-            listening: Mutex::default(),
-        };
-        Some(Reach::new(net, Arc::new(policy), self.open().web.held()))
-    }
-
     /// Whether commands can reach any host at all, once that is allowed.
     pub fn has_way_out(&self) -> bool {
         self.open().web.for_commands().is_some()
             && self.open().workspace.box_level() == Some(Level::Full)
     }
+}
+
+impl Attempt<'_> {
+    /// What a command may reach, if anything. The session is in a chat by now.
+    pub(crate) fn reach_of(&self, chat: ChatId, command: &Command) -> Option<Reach> {
+        let (session, origin, open) = (self.session(), self.origin(), self.open());
+        let net = open.web.for_commands().filter(|_| session.has_way_out())?;
+        let policy = Connections {
+            session: session.beside(chat),
+            chat,
+            call: Call::new(self.call().shared_world()),
+            toolset: origin.toolset.to_owned(),
+            tool: origin.tool.to_owned(),
+            command_line: command_line(command),
+            folder: command.folder.to_string(),
+            covers_public_hosts: origin.asks == Asks::ToStart,
+            approved_address: self.shown_address().filter(|_| origin.asks == Asks::Always),
+            is_install: in_shell(command).is_some_and(|line| is_install(&line)),
+            hosts: Mutex::default(),
+            rings: Arc::default(),
+            listening: Mutex::default(),
+        };
+        Some(Reach::new(net, Arc::new(policy), open.web.held()))
+    }
 
     /// Notes in the audit chain what a command did with the hosts that it asked for.
-    pub(crate) fn note_traffic(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        run: RunId,
-        hosts: &[HostTraffic],
-    ) -> Result<()> {
+    pub(crate) fn note_traffic(&self, run: RunId, hosts: &[HostTraffic]) -> Result<()> {
         if hosts.is_empty() {
             return Ok(());
         }
-        let mut detail = format!("{}.{} run {run}:", origin.toolset, origin.tool);
+        let mut detail = format!("{}.{} run {run}:", self.origin().toolset, self.origin().tool);
         for host in hosts.iter().take(AUDITED_HOSTS) {
             let HostTraffic { place, tries, up, down, .. } = host;
             // Writing into a text cannot fail.
@@ -153,7 +145,8 @@ impl Session {
             let _ = write!(detail, " and {rest} more hosts");
         }
         let detail = detail.trim_end_matches(',').to_owned();
-        self.open().workspace.record_audit(&self.desk_audit(call, "connected", detail))
+        let audit = self.session().desk_audit(self.call(), "connected", detail);
+        self.open().workspace.record_audit(&audit)
     }
 }
 
@@ -164,13 +157,13 @@ impl ConnectionPolicy for Connections {
 
     fn decide_again(&self, target: &Target, at_most: Duration) -> ConnectionVerdict {
         let (place, key) = (target.place(), self.key(target));
-        let Some(Standing::Asked { id, looked, rung }) = held(&self.hosts).get(&key).cloned()
+        let Some(HostState::Asked { id, looked, rung }) = held(&self.hosts).get(&key).cloned()
         else {
             return self.decided(target, Look::Again);
         };
-        let has_rung = self.bell.rings_after(rung, at_most);
+        let has_rung = self.rings.rings_after(rung, at_most);
         let since = self.call.world().elapsed().saturating_sub(looked);
-        match has_rung || since >= GLANCE {
+        match has_rung || since >= STORE_LOOK {
             true => self.decided(target, Look::Again),
             false => waits(&place, id),
         }
@@ -178,8 +171,9 @@ impl ConnectionPolicy for Connections {
 }
 
 impl Connections {
-    fn origin(&self) -> Origin<'_> {
-        Origin { toolset: &self.toolset, tool: &self.tool, asks: Asks::Never }
+    fn attempt(&self) -> Attempt<'_> {
+        let origin = Origin { toolset: &self.toolset, tool: &self.tool, asks: Asks::Never };
+        self.session.attempt(origin, &self.call)
     }
 
     /// Whether a yes to the install covers this host.
@@ -210,13 +204,13 @@ impl Connections {
             port: target.port(),
             known: open.web.knows(target),
         });
-        let reason = match self.session.judge(self.origin(), &self.call, &effect)? {
+        let reason = match self.attempt().judge(&effect)? {
             Verdict::Allow => return Ok(ConnectionVerdict::Allow),
             Verdict::Deny(reason) => {
-                if !matches!(held(&self.hosts).get(&place), Some(Standing::Denied)) {
+                if !matches!(held(&self.hosts).get(&place), Some(HostState::Denied)) {
                     self.note_refusal(&place)?;
                 }
-                self.stands(&place, Standing::Denied);
+                self.set_state(&place, HostState::Denied);
                 return Ok(ConnectionVerdict::Deny(reason));
             }
             Verdict::Ask(reason) => reason,
@@ -224,25 +218,25 @@ impl Connections {
         if self.covers_public_hosts && !open.web.is_for_commands_alone(target) {
             return Ok(ConnectionVerdict::Allow);
         }
-        if self.shown_host.as_deref() == Some(&place) {
+        if self.approved_address.as_deref() == Some(&place) {
             return Ok(ConnectionVerdict::Allow);
         }
         let reason = match self.is_covered_by_install(target) {
             true => format!("an install, which a yes lets reach every public host: {reason}"),
             false => reason,
         };
-        let standing = held(&self.hosts).get(&self.key(target)).cloned();
-        match standing {
-            Some(Standing::Allowed) => Ok(ConnectionVerdict::Allow),
-            Some(Standing::Refused(why)) => Ok(ConnectionVerdict::Deny(why)),
-            Some(Standing::Asked { id, .. }) => {
+        let state = held(&self.hosts).get(&self.key(target)).cloned();
+        match state {
+            Some(HostState::Allowed) => Ok(ConnectionVerdict::Allow),
+            Some(HostState::Refused(why)) => Ok(ConnectionVerdict::Deny(why)),
+            Some(HostState::Asked { id, .. }) => {
                 if look == Look::New {
                     self.count_try(&mut held(&open.host_tries), id, &reason)?;
                 }
                 self.look_at(target, id, &effect, &reason)
             }
-            Some(Standing::Denied) | None => {
-                self.session.check_can_ask(&reason)?;
+            Some(HostState::Denied) | None => {
+                self.check_can_ask(&reason)?;
                 self.ask(target, &effect, &reason)
             }
         }
@@ -256,27 +250,27 @@ impl Connections {
         effect: &Effect,
         reason: &str,
     ) -> Result<ConnectionVerdict> {
-        let (place, key, rung) = (target.place(), self.key(target), self.bell.count());
+        let (place, key, rung) = (target.place(), self.key(target), self.rings.count());
         let row = self.session.open().desk.approval(id).map_err(store_fault)?;
         match row.as_ref().map(|row| row.status) {
             Some(ApprovalStatus::Pending) => {
                 let looked = self.call.world().elapsed();
-                self.stands(&key, Standing::Asked { id, looked, rung });
+                self.set_state(&key, HostState::Asked { id, looked, rung });
                 Ok(waits(&place, id))
             }
             // Whoever of those who wait comes first uses the yes up, and it is for all of them.
             Some(ApprovalStatus::Approved) => {
                 self.use_up(id)?;
-                self.stands(&key, Standing::Allowed);
+                self.set_state(&key, HostState::Allowed);
                 Ok(ConnectionVerdict::Allow)
             }
             Some(ApprovalStatus::Executed) => {
-                self.stands(&key, Standing::Allowed);
+                self.set_state(&key, HostState::Allowed);
                 Ok(ConnectionVerdict::Allow)
             }
             Some(ApprovalStatus::Denied) => {
                 let why = row.as_ref().map(refused).unwrap_or_default();
-                self.stands(&key, Standing::Refused(why.clone()));
+                self.set_state(&key, HostState::Refused(why.clone()));
                 Ok(ConnectionVerdict::Deny(why))
             }
             // It was withdrawn, or is too old.
@@ -286,16 +280,16 @@ impl Connections {
 
     /// Asks a person, unless one is asked already, or has said yes and no command has used that.
     fn ask(&self, target: &Target, effect: &Effect, reason: &str) -> Result<ConnectionVerdict> {
-        let (session, open) = (&self.session, self.session.open());
-        let (place, key, rung) = (target.place(), self.key(target), self.bell.count());
+        let open = self.session.open();
+        let (place, key, rung) = (target.place(), self.key(target), self.rings.count());
         let mut tries = held(&open.host_tries);
         if self.takes_up(target)? {
-            self.stands(&key, Standing::Allowed);
+            self.set_state(&key, HostState::Allowed);
             return Ok(ConnectionVerdict::Allow);
         }
         let waiting = self.requests(ApprovalStatus::Pending)?;
         let same = waiting.iter().find(|row| self.asks_for(row, target)).map(|row| row.id);
-        let hosts = waiting.iter().filter(|row| place_asked_for(&row.request).is_some()).count();
+        let hosts = waiting.iter().filter(|row| host_asked_for(&row.request).is_some()).count();
         let id = match same {
             Some(id) => {
                 self.count_try(&mut tries, id, reason)?;
@@ -309,7 +303,7 @@ impl Connections {
             }
             None => {
                 let request = self.request(target, effect, &tried(reason, 1));
-                let id = session.make_request(self.origin(), &self.call, self.chat, request)?;
+                let id = self.attempt().make_request(self.chat, request)?;
                 if tries.len() >= MOST_COUNTED {
                     tries.clear();
                 }
@@ -318,7 +312,7 @@ impl Connections {
             }
         };
         let looked = self.call.world().elapsed();
-        self.stands(&key, Standing::Asked { id, looked, rung });
+        self.set_state(&key, HostState::Asked { id, looked, rung });
         self.listen();
         Ok(waits(&place, id))
     }
@@ -341,19 +335,19 @@ impl Connections {
 
     fn request(&self, target: &Target, effect: &Effect, reason: &str) -> Request {
         let mut args = json!({
-            "command": self.shown, "host": target.host(), "port": target.port(),
+            "command": self.command_line, "host": target.host(), "port": target.port(),
         });
         if self.is_covered_by_install(target) {
             args["folder"] = json!(self.folder);
             args[COVERS] = json!(PUBLIC_HOSTS);
         }
-        let state = shown_state(self.origin(), &args, &state_of_start(effect, ""));
+        let state = shown_state(self.attempt().origin(), &args, &state_of_start(effect, ""));
         Request {
             toolset: self.toolset.clone(),
             tool: self.tool.clone(),
             args: args.to_string(),
             reason: reason.to_owned(),
-            effect: effect_json(effect).to_string(),
+            effect: effect_text(effect),
             diff: String::new(),
             state,
             preset: self.session.policy().preset().word().to_owned(),
@@ -365,11 +359,13 @@ impl Connections {
     /// Whether a request is the one that this command would make for a host: of an install, one for the same
     /// command in the same folder, whichever of its hosts was first.
     fn asks_for(&self, row: &Approval, target: &Target) -> bool {
-        let Some((host, port)) = place_asked_for(&row.request) else { return false };
+        let Some((host, port)) = host_asked_for(&row.request) else { return false };
         let args: Value = serde_json::from_str(&row.request.args).unwrap_or_default();
         let covers_all = args[COVERS] == PUBLIC_HOSTS;
         match self.is_covered_by_install(target) {
-            true => covers_all && args["command"] == self.shown && args["folder"] == self.folder,
+            true => {
+                covers_all && args["command"] == self.command_line && args["folder"] == self.folder
+            }
             false => !covers_all && (host.as_str(), port) == (target.host(), target.port()),
         }
     }
@@ -412,30 +408,38 @@ impl Connections {
         Ok(true)
     }
 
+    /// A fault if there is nobody to be asked.
+    fn check_can_ask(&self, reason: &str) -> Result<()> {
+        match self.session.has_no_person() {
+            true => Err(no_person(reason, self.session.open().words.no_person)),
+            false => Ok(()),
+        }
+    }
+
     fn note_refusal(&self, place: &str) -> Result<()> {
         let detail = format!("{}.{} connect {place}", self.toolset, self.tool);
         let entry = self.session.desk_audit(&self.call, "deny reach", detail);
         self.session.open().workspace.record_audit(&entry)
     }
 
-    fn stands(&self, place: &str, standing: Standing) {
-        held(&self.hosts).insert(place.to_owned(), standing);
+    fn set_state(&self, place: &str, state: HostState) {
+        held(&self.hosts).insert(place.to_owned(), state);
     }
 
-    /// Hears the bell from now on.
+    /// Counts the rings of the bell from now on.
     fn listen(&self) {
         let mut listening = held(&self.listening);
         if listening.is_none() {
-            let bell = Arc::clone(&self.bell);
-            *listening = Some(self.session.open().bell.listen(Arc::new(move || bell.ring())));
+            let rings = Arc::clone(&self.rings);
+            *listening = Some(self.session.open().bell.listen(Arc::new(move || rings.add())));
         }
     }
 }
 
-impl Rung {
-    fn ring(&self) {
+impl Rings {
+    fn add(&self) {
         *held(&self.count) += 1;
-        self.rings.notify_all();
+        self.changed.notify_all();
     }
 
     fn count(&self) -> u64 {
@@ -445,18 +449,8 @@ impl Rung {
     /// Waits until the bell has rung more often than that, for so long; whether it has.
     fn rings_after(&self, before: u64, at_most: Duration) -> bool {
         let is_quiet = |count: &mut u64| *count == before;
-        let waited = self.rings.wait_timeout_while(held(&self.count), at_most, is_quiet);
+        let waited = self.changed.wait_timeout_while(held(&self.count), at_most, is_quiet);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
-    }
-}
-
-impl Session {
-    /// A fault if there is nobody to be asked.
-    fn check_can_ask(&self, reason: &str) -> Result<()> {
-        match self.has_no_person() {
-            true => Err(nobody_there(reason)),
-            false => Ok(()),
-        }
     }
 }
 
@@ -484,7 +478,7 @@ fn waits(place: &str, id: ApprovalId) -> ConnectionVerdict {
 }
 
 /// The command as a person reads it: what a shell was given, or the program with its arguments.
-fn shown(command: &Command) -> String {
+fn command_line(command: &Command) -> String {
     let words: Vec<_> = command.argv.iter().map(|word| word.to_string_lossy()).collect();
     let mut text = in_shell(command).unwrap_or_else(|| words.join(" "));
     if text.len() > SHOWN_BYTES {

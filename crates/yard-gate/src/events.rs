@@ -1,4 +1,4 @@
-//! What happened in a workspace, as doors tell it: steps, questions, modes and what others changed on
+//! What happened in a workspace, as doors report it: steps, questions, modes and what others changed on
 //! disk, in one sequence that is read again from any number on.
 
 use std::sync::{Arc, PoisonError};
@@ -7,7 +7,7 @@ use yard_core::{Call, Result, World};
 use yard_kernel::{Outside, store_fault};
 use yard_store::{EVENT_PATHS, EventRow};
 
-use crate::{Listener, Listening, OpenWorkspace, Session};
+use crate::{BellSubscription, Listener, OpenWorkspace, Session};
 
 /// Most events that are handed out at once.
 pub const MOST_EVENTS: usize = 200;
@@ -24,11 +24,11 @@ impl Session {
     }
 
     /// Calls `listener` whenever something happens, until what is returned is dropped.
-    pub fn listen(&self, listener: Listener) -> Listening {
+    pub fn listen(&self, listener: Listener) -> BellSubscription {
         self.open().bell.listen(listener)
     }
 
-    /// Makes sure that what others change on disk is told from now on, for as long as the workspace is
+    /// Makes sure that what others change on disk becomes an event from now on, for as long as the workspace is
     /// open.
     pub fn watch(&self, call: &Call) -> Result<()> {
         self.open().watch(call.shared_world())
@@ -46,7 +46,7 @@ impl OpenWorkspace {
             // An event without paths says that more changed than anybody counted.
             let rest = more.then_some(&[][..]);
             for paths in changed.chunks(EVENT_PATHS).chain(rest) {
-                // A hint: what cannot be told now is seen at the next look.
+                // A hint: what cannot be written now is seen at the next look.
                 let _ = desk.changed_outside(clock.now(), paths);
             }
             bell.ring();

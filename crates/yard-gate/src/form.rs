@@ -29,7 +29,7 @@ const REJECT: &str = "Reject";
 /// One to four questions that are asked, and answered, together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Form(Vec<Item>);
+pub struct QuestionForm(Vec<Item>);
 
 /// One question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -92,7 +92,7 @@ fn beginning(text: &str) -> &str {
     text.char_indices().nth(QUOTED_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
-impl Form {
+impl QuestionForm {
     /// Checks questions as they were sent; a schema may be a string that holds it.
     pub fn check(mut items: Vec<Item>) -> std::result::Result<Self, Flaw> {
         if items.is_empty() || items.len() > QUESTIONS {
@@ -371,11 +371,11 @@ mod tests {
 
     use super::*;
 
-    fn form(items: Value) -> std::result::Result<Form, Flaw> {
-        Form::check(serde_json::from_value(items).unwrap())
+    fn form(items: Value) -> std::result::Result<QuestionForm, Flaw> {
+        QuestionForm::check(serde_json::from_value(items).unwrap())
     }
 
-    fn one(schema: Value, buttons: Value) -> std::result::Result<Form, Flaw> {
+    fn one(schema: Value, buttons: Value) -> std::result::Result<QuestionForm, Flaw> {
         form(json!([{"name": "q", "question": "?", "schema": schema, "buttons": buttons}]))
     }
 
@@ -383,7 +383,11 @@ mod tests {
         value.as_object().unwrap().clone()
     }
 
-    fn accepted(form: &Form, answer: Value, via: Via) -> std::result::Result<Value, String> {
+    fn accepted(
+        form: &QuestionForm,
+        answer: Value,
+        via: Via,
+    ) -> std::result::Result<Value, String> {
         let accepted = form.accept(&answers(json!({"q": answer})), via);
         accepted.map(|all| all["q"].clone()).map_err(|fault| fault.message().to_owned())
     }

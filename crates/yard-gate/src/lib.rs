@@ -1,24 +1,24 @@
 //! The one answer to "may this happen?", for every dialect and every door.
 //!
-//! A [`Session`] is the only way in: it owns the kernel, knows who is calling and in which chat, judges
-//! what an operation would do (never the text of a call) and leaves the audit row in the same
-//! transaction as the step. Its faces for people are [`Session::chats`] and [`Session::questions`]. It
-//! opens no file, speaks no dialect and knows no wire.
+//! A [`Session`] is who is calling: the actor, its chat, its policy and its workspaces. Whatever a call does is one
+//! [`Attempt`] of its session: what an operation would do is judged (never the text of a call), and the audit row is
+//! written in the same transaction as the step. For people there are [`Session::chats`], [`Session::questions`] and
+//! [`Session::approvals`]. This crate opens no file, speaks no dialect and knows no wire.
 
 mod actor;
 pub mod admin;
 mod approvals;
+mod attempt;
 mod bell;
 mod call_log;
-mod chats;
-mod claims;
 mod commands;
 mod connections;
 mod display_names;
 mod events;
+mod fetch;
 mod form;
 mod install_commands;
-mod mount;
+mod leave_plan_mode;
 mod open;
 mod page;
 mod plan_mode;
@@ -29,43 +29,46 @@ mod reading;
 mod redaction;
 mod revision;
 mod rules;
-mod search;
 mod session;
 mod settings;
 mod terminals;
 mod transcript;
 mod web;
+mod words;
 
 pub use actor::Actor;
 pub use approvals::{
-    Approvals, Deciding, Ruling, effect_told, effects_told, is_for_host, said_no, shows_change,
+    Approvals, ClaimTurn, Deciding, Permitted, Ruling, Served, denial_words, effect_value,
+    effect_words, is_for_host, lost, shows_change,
 };
-pub use bell::{Bell, Listener, Listening};
+pub use attempt::{Attempt, Awaited, Completion, Explained, Line, Pending};
+pub use bell::{Bell, BellSubscription, Listener};
 pub use call_log::{CALL_SPAN, CallLog, LOG_TARGET};
-pub use chats::{Chats, ConnectionChat, MESSAGE_BYTES, Role};
-pub use claims::{ClaimTurn, Served, Waiter, lost};
 pub use commands::Finished;
 pub use events::MOST_EVENTS;
-pub use form::{Button, Choice, Flaw, Form, Item};
-pub use mount::{Mount, Named, is_at_or_below};
-pub use open::OpenWorkspace;
-pub use page::{MOST_ROWS, Page};
-pub use policy::{Asks, Policy, Preset, Verdict};
-pub use questions::{GivenAnswer, Question, Questions};
+pub use fetch::FetchedPage;
+pub use form::{Button, Choice, Flaw, Item, QuestionForm};
+pub use open::{OpenWorkspace, TerminalInfo, TerminalLook, Waiter};
+pub use page::{ListPage, MOST_ROWS};
+pub use policy::{Asks, Origin, Policy, Preset, Verdict};
+pub use questions::{AskedQuestion, GivenAnswer, Questions};
 pub use rules::{Judgement, Rule, Rules, Then};
-pub use search::{Hit, Provider, Search};
-pub use session::{Awaited, FILES_TOOLSET, Line, Origin, Outcome, Pending, Session};
-pub use settings::{Explained, Saved, Settings};
-pub use terminals::{Listed, Seen, Terminals};
-pub use transcript::Transcripts;
-pub use web::{Fetched, Web};
+pub use session::{
+    Chats, ConnectionChat, FILES_TOOLSET, MESSAGE_BYTES, MessageRole, Mount, NamedRoot, Session,
+    is_at_or_below,
+};
+pub use settings::{PolicySettings, Saved};
+pub use terminals::Terminals;
+pub use transcript::TranscriptFiles;
+pub use web::{SearchHit, SearchProvider, Web};
+pub use words::{CallerWords, LoggedMembers};
 pub use yard_disk::Said;
 pub use yard_kernel::{
     Boxed, Command, Execute, Glance, Leftover, NotKept, Ran, Screen, Upload, Uploaded, Why,
     Workspace,
 };
 pub use yard_net::{
-    Access, HostTraffic, Method, Net, Page as WebPage, Request, Resolve, Shape, Target,
+    Access, HostTraffic, Method, Net, Page as WebPage, Request, Resolve, Response, Shape, Target,
 };
 pub use yard_sandbox::{Ended, Exit, Level, Limits as CommandLimits, SharedMemory, Size, Stopped};
 pub use yard_store::registry;

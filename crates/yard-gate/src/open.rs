@@ -1,15 +1,20 @@
 //! One open workspace with everything that a session of it needs.
 
+mod terminals;
+mod waiters;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use yard_core::{ApprovalId, Call, Fault, FaultCode, Result, Timestamp};
-use yard_kernel::{Leftover, Watch, Workspace, store_fault};
+use yard_kernel::{Watch, Workspace, store_fault};
 use yard_store::{ApprovalFilter, ApprovalStatus, WorkspaceRecords};
 
-use crate::claims::Waiters;
-use crate::terminals::Running;
-use crate::{Bell, Rule, Rules, Session, Web};
+pub(crate) use self::terminals::{OpenTerminal, Running, SETTLING_MILLIS, Start, held};
+pub use self::terminals::{TerminalInfo, TerminalLook};
+pub use self::waiters::Waiter;
+use self::waiters::Waiters;
+use crate::{Bell, CallerWords, Rule, Rules, Web};
 
 /// How long the policy is taken to be what it was: another process may have set it meanwhile.
 const GOOD_MILLIS: i64 = 1_000;
@@ -24,12 +29,14 @@ pub struct OpenWorkspace {
     pub web: Web,
     /// Rung after every committed step or desk write.
     pub bell: Bell,
-    /// Once somebody wants to be told of it: what others change on disk.
+    /// The words of the dialects and doors above.
+    pub(crate) words: CallerWords,
+    /// Watches what others change on disk, once somebody has asked for that.
     pub(crate) watching: Mutex<Option<Watch>>,
     /// The terminals that were opened here.
     pub(crate) terminals: Mutex<Running>,
     /// Held while what terminals changed is looked for.
-    pub(crate) taking_in: Mutex<()>,
+    pub(crate) recording: Mutex<()>,
     /// How often commands tried to reach the host that a request is about. Held while it is looked up whether
     /// a host was asked for already, so that it is asked for once.
     pub(crate) host_tries: Mutex<HashMap<ApprovalId, u64>>,
@@ -40,15 +47,20 @@ pub struct OpenWorkspace {
 }
 
 impl OpenWorkspace {
-    /// A workspace and its desk, with a bell that nobody hears yet.
-    pub fn new(workspace: Arc<Workspace>, desk: Arc<dyn WorkspaceRecords>) -> Arc<Self> {
-        Self::with_web(workspace, desk, Web::default())
+    /// A workspace and its desk, without a way to the web. `words` are those of the dialects and doors above.
+    pub fn new(
+        workspace: Arc<Workspace>,
+        desk: Arc<dyn WorkspaceRecords>,
+        words: CallerWords,
+    ) -> Arc<Self> {
+        Self::with_web(workspace, desk, words, Web::default())
     }
 
     /// The same, with the way to the web that the operator set.
     pub fn with_web(
         workspace: Arc<Workspace>,
         desk: Arc<dyn WorkspaceRecords>,
+        words: CallerWords,
         web: Web,
     ) -> Arc<Self> {
         let open = Self {
@@ -56,20 +68,21 @@ impl OpenWorkspace {
             desk,
             web,
             bell: Bell::default(),
+            words,
             watching: Mutex::default(),
             terminals: Mutex::default(),
-            taking_in: Mutex::default(),
+            recording: Mutex::default(),
             host_tries: Mutex::default(),
             waiters: Arc::default(),
             rules: Mutex::default(),
         };
         open.forget_settled_runs();
-        open.tell_of_interrupted();
+        open.publish_interrupted();
         Arc::new(open)
     }
 
     /// Drops what commands changed and nobody waits for any more: a crash may have come between the end
-    /// of a request and that of its run. What cannot be told now stays, and the next opening tries again.
+    /// of a request and that of its run. What cannot be found out now stays, and the next opening tries again.
     fn forget_settled_runs(&self) {
         for run in self.workspace.waiting_runs() {
             let awaited = [ApprovalStatus::Pending, ApprovalStatus::Approved].map(|status| {
@@ -123,12 +136,5 @@ impl OpenWorkspace {
             rules.saved.extend(Rule::parse(&value));
         }
         Ok(rules)
-    }
-}
-
-impl Session {
-    /// What crashes left behind that could not be put right, for a person to look at.
-    pub fn leftovers(&self) -> Result<Vec<Leftover>> {
-        self.open().workspace.leftovers()
     }
 }

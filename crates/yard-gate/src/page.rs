@@ -8,14 +8,14 @@ pub const MOST_ROWS: usize = 200;
 
 /// Some rows of a listing.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Page<T> {
+pub struct ListPage<T> {
     /// The rows, in the listing's order.
     pub rows: Vec<T>,
     /// More remain: go on after the last one.
     pub truncated: bool,
 }
 
-impl<T> Page<T> {
+impl<T> ListPage<T> {
     /// At most `limit` rows of what `read` finds when it is asked for one more.
     pub(crate) fn read(
         limit: usize,
@@ -29,8 +29,8 @@ impl<T> Page<T> {
     }
 
     /// The same page with every row turned into something else.
-    pub(crate) fn try_map<U>(self, turn: impl Fn(T) -> Result<U>) -> Result<Page<U>> {
+    pub(crate) fn try_map<U>(self, turn: impl Fn(T) -> Result<U>) -> Result<ListPage<U>> {
         let rows = self.rows.into_iter().map(turn).collect::<Result<_>>()?;
-        Ok(Page { rows, truncated: self.truncated })
+        Ok(ListPage { rows, truncated: self.truncated })
     }
 }

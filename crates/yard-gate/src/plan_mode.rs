@@ -1,39 +1,14 @@
-//! Plan mode (W16): in it only plan files change, and only a person's `Accept` leads out of it.
+//! Plan mode (W16): in it only plan files change. How a chat leaves it is in `leave_plan_mode.rs`.
 
-use serde_json::{Map, Value};
-use yard_core::op::{Changed, Find, FindBy, SizeRange, Stat, Want, Write};
-use yard_core::{
-    Call, ChatId, ContentHash, Effect, EffectKind, Fault, FaultCode, FileType, PathEffect,
-    QuestionId, Result, WsPath,
-};
-use yard_kernel::store_fault;
-use yard_store::{Mode, QuestionFilter, StepSideEffect, Via};
+use yard_core::{Effect, EffectKind, FileType, PathEffect, WsPath};
 
-use crate::questions::Question;
-use crate::{MOST_ROWS, Origin, Outcome, Session, Verdict, transcript};
+use crate::Verdict;
 
 /// How the name of a plan file ends.
 const PLAN_END: &[u8] = b".plan";
-/// Most plans whose state a question remembers.
-const MOST_PLANS: usize = 1_000;
 
-/// How a caller gets out of plan mode, with the tools that its toolset has.
-fn how_out(toolset: &str) -> &'static str {
-    match toolset {
-        "workspace" => {
-            "Write the plan (plan_write), ask a person with ask_user, in one question with the schema \
-             {\"type\":\"string\",\"enum\":[\"Accept\",\"Reject\"]}, and once it is accepted call exit_plan_mode"
-        }
-        _ => {
-            "Write the plan into a file whose name ends in .plan, and tell the person that it is ready: only \
-             they can let this chat go on to change other files"
-        }
-    }
-}
-
-/// Judges what an operation would do in a chat in plan mode.
-pub(crate) fn judge(toolset: &str, effect: &Effect) -> Verdict {
-    let how_out = how_out(toolset);
+/// Judges what an operation would do in a chat in plan mode. `how_out` says to the caller how it gets out of it.
+pub(crate) fn judge(how_out: &str, effect: &Effect) -> Verdict {
     let mut changes = effect.paths.iter().filter(|effect| effect.kind.changes());
     if let Some(dial) = effect.dials.iter().find(|dial| dial.kind == EffectKind::Connect) {
         return Verdict::Deny(format!(
@@ -109,153 +84,6 @@ fn verb(kind: EffectKind) -> &'static str {
     }
 }
 
-impl Session {
-    /// Leaves plan mode on the strength of a person's `Accept`, writing the approved plan as it shall
-    /// be from now on. `write.expected` is the plan that was accepted. The answer is used up, the mode
-    /// set and the file written together, or nothing of it happens. `notes` go into the transcript.
-    pub fn leave_plan_mode(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        write: Write,
-        notes: Value,
-    ) -> Result<Changed> {
-        let (path, hash) = (write.path.clone(), write.expected);
-        let side_effect = || {
-            let approved = self.approval(&path, hash);
-            let (chat, question) = match approved? {
-                Ok(approval) => approval,
-                Err(why) => return self.refuse(call, "leave plan mode", &path.to_string(), &why),
-            };
-            let why = format!("{path} was accepted (question {question}).");
-            let (at, actor) = (call.world().now(), self.actor().name());
-            let turn = transcript::mode(at, actor, Mode::Build, &why, &notes);
-            Ok(Some(StepSideEffect::LeavePlan { chat, question, turn }))
-        };
-        match self.perform_with(origin, call, write, &side_effect)? {
-            Outcome::Done(changed) => Ok(changed),
-            Outcome::Pending(_) => Err(Fault::new(
-                FaultCode::Denied,
-                "leaving plan mode was approved already and cannot wait for another approval",
-            )),
-        }
-    }
-
-    /// The unused `Accept` for a plan in this state, or why there is none.
-    fn approval(
-        &self,
-        path: &WsPath,
-        hash: Option<ContentHash>,
-    ) -> Result<std::result::Result<(ChatId, QuestionId), String>> {
-        let Some(chat) = self.current_chat()? else { return Ok(Err(not_asked(path))) };
-        let filter = QuestionFilter { chat: Some(chat.id), ..QuestionFilter::default() };
-        let rows = self.open().desk.questions(&filter, None, MOST_ROWS).map_err(store_fault)?;
-        let mut about = Vec::new();
-        for row in rows.into_iter().filter(|row| row.plans.iter().any(|(plan, _)| plan == path)) {
-            about.push(Question::of(row)?);
-        }
-        // Of several answers the last one that was given counts.
-        let answered = about.iter().filter(|question| question.answer.is_some());
-        let last = answered.max_by_key(|question| question.answer.as_ref().map(|given| given.at));
-        let verdict = match (last, about.first()) {
-            (Some(question), _) => judge_answer(question, path, hash),
-            (None, Some(waiting)) => Err(format!(
-                "question {} is not answered yet. Wait for the person's answer",
-                waiting.id
-            )),
-            (None, None) => Err(not_asked(path)),
-        };
-        Ok(verdict.map(|question| (chat.id, question)))
-    }
-
-    /// Every plan file as it is now.
-    pub(crate) fn plans(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-    ) -> Result<Vec<(WsPath, ContentHash)>> {
-        let found = self.look(origin, call, all_plans())?;
-        if found.truncated {
-            let message = format!(
-                "there are more than {MOST_PLANS} plan files, too many to say which one is accepted; \
-                 remove old ones"
-            );
-            return Err(Fault::new(FaultCode::TooLarge, message));
-        }
-        let mut plans = Vec::with_capacity(found.entries.len());
-        for entry in found.entries {
-            let want = Want { hash: true, ..Want::default() };
-            let stat = Stat { path: entry.path.clone(), want, follow: false };
-            match self.look(origin, call, stat) {
-                Ok(stat) => plans.extend(stat.hash.map(|hash| (entry.path, hash))),
-                // Gone since it was found.
-                Err(fault) if fault.code() == FaultCode::NotFound => {}
-                Err(fault) => return Err(fault),
-            }
-        }
-        Ok(plans)
-    }
-}
-
-fn all_plans() -> Find {
-    Find {
-        path: WsPath::root(),
-        by: FindBy::Globs(vec!["*.plan".to_owned()]),
-        file_type: Some(FileType::Plan),
-        size: SizeRange::default(),
-        recursive: true,
-        include_ignored: true,
-        limit: Some(MOST_PLANS),
-        after: None,
-    }
-}
-
-/// Whether an answer approves a plan in this state.
-fn judge_answer(
-    question: &Question,
-    path: &WsPath,
-    hash: Option<ContentHash>,
-) -> std::result::Result<QuestionId, String> {
-    let id = question.id;
-    let none = Map::<String, Value>::new();
-    let (answers, via) = match &question.answer {
-        Some(given) => (&given.answers, given.via),
-        None => (&none, Via::Text),
-    };
-    let asked = question.plans.iter().find(|(plan, _)| plan == path).map(|(_, hash)| *hash);
-    if !question.form.is_accepted(answers) {
-        return Err(format!(
-            "the answer to question {id} is not Accept. Ask the person what to change, revise {path} \
-             and ask again with ask_user"
-        ));
-    }
-    if via != Via::Button {
-        return Err(format!(
-            "question {id} was answered by text; only a click on Accept counts. Ask again with ask_user"
-        ));
-    }
-    if question.used {
-        return Err(format!(
-            "the answer to question {id} was used already: each Accept counts once. {}",
-            not_asked(path)
-        ));
-    }
-    if asked.is_none() || asked != hash {
-        return Err(format!(
-            "{path} changed after question {id} was asked. Ask again with ask_user for the plan as it \
-             is now"
-        ));
-    }
-    Ok(id)
-}
-
-fn not_asked(path: &WsPath) -> String {
-    format!(
-        "no person was asked in this chat to accept {path}. Call ask_user with one question, schema \
-         {{\"type\":\"string\",\"enum\":[\"Accept\",\"Reject\"]}}, and wait for a click on Accept"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -292,38 +120,20 @@ mod tests {
             &[(Modify, "/a.plan", Plan), (Modify, "/a.txt", Document)],
         ];
         for changes in allowed {
-            assert_eq!(judge("workspace", &effect(changes)), Verdict::Allow, "{changes:?}");
+            assert_eq!(judge("How out.", &effect(changes)), Verdict::Allow, "{changes:?}");
         }
         for changes in refused {
-            assert!(
-                matches!(judge("workspace", &effect(changes)), Verdict::Deny(_)),
-                "{changes:?}"
-            );
+            assert!(matches!(judge("How out.", &effect(changes)), Verdict::Deny(_)), "{changes:?}");
         }
         let reading = Effect::one(EffectKind::Read, WsPath::root());
-        assert_eq!(judge("workspace", &reading), Verdict::Allow);
+        assert_eq!(judge("How out.", &reading), Verdict::Allow);
     }
 
     #[test]
-    fn w16_a_refusal_names_tools_that_the_caller_has_and_the_type_that_is_wrong() {
-        let words = |toolset, changes: &[(EffectKind, &str, FileType)]| match judge(
-            toolset,
-            &effect(changes),
-        ) {
-            Verdict::Deny(words) => words,
-            other => panic!("{other:?}"),
-        };
-        let change = [(EffectKind::Create, "/a.txt", FileType::Document)];
-        assert!(words("workspace", &change).contains("call exit_plan_mode"));
-        for toolset in ["file", "coder", "assistant", "codex", "filesystem"] {
-            let words = words(toolset, &change);
-            assert!(
-                words.ends_with("only they can let this chat go on to change other files"),
-                "{words}"
-            );
-            assert!(!words.contains("plan_write") && !words.contains("ask_user"), "{words}");
-        }
-        let words = words("codex", &[(EffectKind::Modify, "/a.plan", FileType::Document)]);
+    fn w16_a_refusal_says_how_to_get_out_and_which_type_is_wrong() {
+        let change = [(EffectKind::Modify, "/a.plan", FileType::Document)];
+        let Verdict::Deny(words) = judge("How out.", &effect(&change)) else { panic!("allowed") };
         assert!(words.contains("ends in .plan, but its type is document"), "{words}");
+        assert!(words.ends_with(" How out."), "{words}");
     }
 }

@@ -3,9 +3,40 @@
 //! Under `guarded` the base verdict is by effect alone: it is the same for every dialect, door and command.
 //! A dialect's own asks come on top of it, so that they can only be stricter.
 
-use yard_core::{Effect, EffectKind, PathEffect, WsPath};
+use serde_json::Value;
+use yard_core::{Dial, Effect, EffectKind, PathEffect, WsPath};
 
-use crate::rules::Thing;
+/// The member of a grant that names what a person said yes to once, path by path.
+pub(crate) const BEFORE: &str = "before";
+
+/// Which tool of which dialect asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin<'a> {
+    /// The dialect.
+    pub toolset: &'a str,
+    /// The tool, or the command.
+    pub tool: &'a str,
+    /// What it asks a person for by itself.
+    pub asks: Asks,
+}
+
+/// One thing of an effect.
+#[derive(Clone, Copy)]
+pub(crate) enum Thing<'a> {
+    /// Something happens to a path.
+    Path(&'a PathEffect),
+    /// A host of the web is asked.
+    Dial(&'a Dial),
+}
+
+impl Thing<'_> {
+    pub(crate) fn kind(self) -> EffectKind {
+        match self {
+            Self::Path(effect) => effect.kind,
+            Self::Dial(dial) => dial.kind,
+        }
+    }
+}
 
 /// What is said of one effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -204,6 +235,17 @@ impl Did {
     }
 }
 
+/// What a person said yes to before, if that is what a grant is about.
+pub(crate) fn remembered(grant: &Value) -> Option<Vec<(Did, WsPath)>> {
+    let did = grant.get(BEFORE)?.as_array()?;
+    let one = |pair: &Value| {
+        let (word, path) = (pair[0].as_str()?, pair[1].as_str()?);
+        let did = Did::WORDS.iter().find(|(_, known)| *known == word)?.0;
+        Some((did, WsPath::parse_shown(path).ok()?))
+    };
+    Some(did.iter().filter_map(one).collect())
+}
+
 impl Remembered {
     /// Whether a person allowed this before.
     fn holds(&self, effect: &PathEffect) -> bool {
@@ -235,7 +277,7 @@ impl Policy {
         }
     }
 
-    /// What the caller's role says of an effect, before anybody else is heard.
+    /// What the caller's role says of an effect, before the policy is read.
     pub(crate) fn judge_role(self, effect: &Effect) -> Verdict {
         match self {
             Self::ReadOnly if effect.paths.iter().any(|one| !one.kind.looks()) => {
@@ -295,7 +337,7 @@ impl Preset {
         }
     }
 
-    /// Whether nothing of an effect asks under this preset, whoever is asked for it.
+    /// Whether nothing of an effect asks under this preset.
     pub(crate) fn lets_pass(self, asks: Asks, effect: &Effect) -> bool {
         let things = effect.paths.iter().map(Thing::Path);
         let mut things = things.chain(effect.dials.iter().map(Thing::Dial));

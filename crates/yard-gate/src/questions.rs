@@ -7,11 +7,11 @@ use yard_core::{
 use yard_kernel::store_fault;
 use yard_store::{Given, NewQuestion, Question as Row, QuestionFilter, StoreError, Via};
 
-use crate::{Form, Origin, Page, Session, transcript};
+use crate::{Attempt, ListPage, QuestionForm, Session, transcript};
 
 /// A question, answered or not.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Question {
+pub struct AskedQuestion {
     /// Its id.
     pub id: QuestionId,
     /// The chat that it belongs to.
@@ -21,7 +21,7 @@ pub struct Question {
     /// When.
     pub at: Timestamp,
     /// What is asked.
-    pub form: Form,
+    pub form: QuestionForm,
     /// What was answered, once it was.
     pub answer: Option<GivenAnswer>,
     /// The plans as they were when it was asked, where it can approve one.
@@ -43,14 +43,14 @@ pub struct GivenAnswer {
     pub at: Timestamp,
 }
 
-impl Question {
+impl AskedQuestion {
     pub(crate) fn of(row: Row) -> Result<Self> {
         Ok(Self {
             id: row.id,
             chat: row.chat,
             asked_by: row.asked_by,
             at: row.at,
-            form: Form::from_json(&row.form)?,
+            form: QuestionForm::from_json(&row.form)?,
             answer: row.given.map(answer_of).transpose()?,
             plans: row.plans,
             used: row.used,
@@ -69,38 +69,11 @@ fn answer_of(given: Given) -> Result<GivenAnswer> {
 pub struct Questions<'a>(pub(crate) &'a Session);
 
 impl Questions<'_> {
-    /// Asks a person; durable when it returns.
-    pub fn ask(&self, origin: Origin<'_>, call: &Call, form: Form) -> Result<Question> {
-        let session = self.0;
-        session.check_desk_write(call, "ask")?;
-        let plans = match form.can_approve() {
-            true => session.plans(origin, call)?,
-            false => Vec::new(),
-        };
-        let chat = session.needed_chat(call)?;
-        let id = QuestionId::new(call.world());
-        let detail = format!("{}.{} question {id}", origin.toolset, origin.tool);
-        let audit = session.desk_audit(call, "ask", detail);
-        let turn = transcript::question(audit.at, audit.actor.clone(), &id.to_string(), &form);
-        let turn = session.noted(origin, call, turn);
-        let asked = NewQuestion {
-            id,
-            chat: chat.id,
-            asked_by: audit.actor.clone(),
-            at: audit.at,
-            form: form.to_json(),
-            plans,
-        };
-        session.open().desk.ask(&asked, &turn, &audit).map_err(store_fault)?;
-        session.open().bell.ring();
-        self.get(id)
-    }
-
     /// A question.
-    pub fn get(&self, id: QuestionId) -> Result<Question> {
+    pub fn get(&self, id: QuestionId) -> Result<AskedQuestion> {
         let row = self.0.open().desk.question(id).map_err(store_fault)?;
         let row = row.filter(|row| self.may_see(row)).ok_or_else(|| no_question(id))?;
-        Question::of(row)
+        AskedQuestion::of(row)
     }
 
     /// Questions, newest first; those asked before `before`.
@@ -109,15 +82,16 @@ impl Questions<'_> {
         mut filter: QuestionFilter,
         before: Option<QuestionId>,
         limit: usize,
-    ) -> Result<Page<Question>> {
+    ) -> Result<ListPage<AskedQuestion>> {
         if let Some(id) = before {
             self.get(id)?;
         }
         if !self.0.actor().is_person() {
             filter.asked_by = Some(self.0.actor().name());
         }
-        let rows = Page::read(limit, |count| self.0.open().desk.questions(&filter, before, count))?;
-        rows.try_map(Question::of)
+        let rows =
+            ListPage::read(limit, |count| self.0.open().desk.questions(&filter, before, count))?;
+        rows.try_map(AskedQuestion::of)
     }
 
     /// Answers a question, as a person. A second answer is a conflict.
@@ -127,13 +101,13 @@ impl Questions<'_> {
         id: QuestionId,
         answers: &Map<String, Value>,
         via: Via,
-    ) -> Result<Question> {
+    ) -> Result<AskedQuestion> {
         let session = self.0;
         session.check_desk_write(call, "answer")?;
         if !session.actor().is_person() {
-            let why = "an agent cannot answer a question: only a person can, with `toolyard answer` or \
-                       over HTTP";
-            return session.refuse(call, "answer", &format!("question {id}"), why);
+            let answering = session.open().words.answering;
+            let why = format!("an agent cannot answer a question: only a person can{answering}");
+            return session.refuse(call, "answer", &format!("question {id}"), &why);
         }
         let question = self.get(id)?;
         if let Some(given) = &question.answer {
@@ -172,5 +146,33 @@ impl Session {
     /// The questions of the workspace.
     pub fn questions(&self) -> Questions<'_> {
         Questions(self)
+    }
+}
+
+impl Attempt<'_> {
+    /// Asks a person; durable when it returns.
+    pub fn ask_question(&self, form: QuestionForm) -> Result<AskedQuestion> {
+        self.check_desk_write("ask")?;
+        let plans = match form.can_approve() {
+            true => self.unjudged_reads().plans()?,
+            false => Vec::new(),
+        };
+        let (session, origin) = (self.session(), self.origin());
+        let chat = session.needed_chat(self.call())?;
+        let id = QuestionId::new(self.call().world());
+        let detail = format!("{}.{} question {id}", origin.toolset, origin.tool);
+        let audit = session.desk_audit(self.call(), "ask", detail);
+        let turn = transcript::question(audit.at, audit.actor.clone(), &id.to_string(), &form);
+        let asked = NewQuestion {
+            id,
+            chat: chat.id,
+            asked_by: audit.actor.clone(),
+            at: audit.at,
+            form: form.to_json(),
+            plans,
+        };
+        self.open().desk.ask(&asked, &self.noted(turn), &audit).map_err(store_fault)?;
+        self.open().bell.ring();
+        session.questions().get(id)
     }
 }

@@ -1,23 +1,21 @@
-//! What the rules withhold from one caller's reading, for everything that looks at more than one named
+//! What the rules withhold from one caller's reading, for everything that reads more than one named
 //! file: searches, listings, diffs of steps, boxes, transcripts. Presets do not count here: what a preset
 //! asks about is asked about once, for the whole search or command.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use yard_core::hash::ContentHash;
-use yard_core::{Call, Effect, EffectKind, Reading, Result, WsPath};
+use yard_core::{Effect, EffectKind, Reading, WsPath};
 use yard_store::{NewTurn, Turn, TurnKind};
 
 use crate::rules::Then;
-use crate::{Asks, Origin, Rule, Rules, Session};
+use crate::{Origin, Rule, Rules};
 
 /// Most paths that a turn of a transcript names: one that is about more is shown to nobody from whom
 /// anything is withheld.
 const NAMED_PATHS: usize = 64;
-/// Stands for every tool of every dialect: rules that name tools are not about it.
-const ANY_TOOL: Origin<'static> = Origin { toolset: "*", tool: "*", asks: Asks::Never };
 /// The member of a turn's data that says what it is about.
 const ABOUT: &str = "about";
 
@@ -33,7 +31,7 @@ pub(crate) struct Withheld {
 
 impl Withheld {
     /// What the rules withhold from a tool; `None` where that is nothing.
-    fn by(rules: &Rules, origin: Origin<'_>) -> Option<Self> {
+    pub(crate) fn by(rules: &Rules, origin: Origin<'_>) -> Option<Self> {
         let against = |kind: EffectKind| -> Vec<Rule> {
             let rules = rules.rules.iter().filter(|rule| rule.then() != Then::Allow);
             rules.filter(|rule| rule.speaks_of(kind, origin)).cloned().collect()
@@ -45,8 +43,13 @@ impl Withheld {
         Some(Self { read, list, allowed: Vec::new() })
     }
 
+    /// The same without what persons allowed.
+    pub(crate) fn without(self, granted: impl Iterator<Item = Rule>) -> Self {
+        Self { allowed: granted.filter(|rule| rule.then() == Then::Allow).collect(), ..self }
+    }
+
     /// Whether a person could have allowed something of it.
-    fn asks(&self) -> bool {
+    pub(crate) fn asks(&self) -> bool {
         self.read.iter().any(|rule| rule.then() == Then::Ask)
     }
 
@@ -107,67 +110,8 @@ impl Reading for Withheld {
     }
 }
 
-impl Session {
-    /// What the rules withhold from a tool of this session; `None` where that is nothing.
-    pub(crate) fn withheld(&self, origin: Origin<'_>, call: &Call) -> Result<Option<Withheld>> {
-        let rules = self.open().rules(call)?;
-        if rules.is_empty() {
-            return Ok(None);
-        }
-        let Some(mut withheld) = Withheld::by(&rules, origin) else { return Ok(None) };
-        if withheld.asks() {
-            let granted =
-                self.allowed_in_chat()?.rules.into_iter().chain(rules.saved.iter().cloned());
-            let granted = granted.filter(|rule| rule.speaks_of(EffectKind::Read, origin));
-            withheld.allowed = granted.filter(|rule| rule.then() == Then::Allow).collect();
-        }
-        Ok(Some(withheld))
-    }
-
-    /// The same call, which knows what its caller may not read.
-    pub(crate) fn reading(&self, origin: Origin<'_>, call: &Call) -> Result<Call> {
-        let withheld = self.withheld(origin, call)?;
-        let reading = withheld.map(|withheld| Arc::new(withheld) as Arc<dyn Reading>);
-        Ok(call.clone().reading_as(reading))
-    }
-
-    /// Files that rules withhold from tools and that git tracks all the same, so that its objects tell them.
-    pub fn withheld_and_tracked(&self, call: &Call) -> Result<Vec<WsPath>> {
-        let call = self.reading(ANY_TOOL, call)?;
-        self.open().workspace.withheld_and_tracked(&call)
-    }
-
-    /// What this caller may read, as a text to be kept beside an answer to it.
-    pub fn reading_note(&self, call: &Call) -> Result<String> {
-        let withheld = self.withheld(ANY_TOOL, call)?;
-        Ok(withheld.map_or_else(
-            || json!({"withheld": [], "allowed": []}).to_string(),
-            |withheld| withheld.note(),
-        ))
-    }
-
-    /// Whether this caller may still see an answer that was kept with such a note.
-    pub fn may_see_kept(&self, call: &Call, note: &str) -> Result<bool> {
-        let withheld = self.withheld(ANY_TOOL, call)?;
-        Ok(withheld.is_none_or(|withheld| withheld.may_see(note)))
-    }
-
-    /// A turn of a transcript, with what has to be known to decide later who may see it.
-    pub(crate) fn noted(&self, origin: Origin<'_>, call: &Call, turn: NewTurn) -> NewTurn {
-        let Ok(withheld) = self.withheld(origin, call) else { return turn };
-        let mut about: Value = match withheld {
-            Some(withheld) => serde_json::from_str(&withheld.note()).unwrap_or_default(),
-            None => json!({"withheld": [], "allowed": []}),
-        };
-        match self.touched() {
-            Some(touched) => touched.tell(&mut about),
-            None => about["wide"] = json!(true),
-        }
-        with_about(turn, about)
-    }
-}
-
-fn with_about(mut turn: NewTurn, about: Value) -> NewTurn {
+/// A turn that remembers what it is about.
+pub(crate) fn with_about(mut turn: NewTurn, about: Value) -> NewTurn {
     let mut data: Value = serde_json::from_str(&turn.data).unwrap_or_default();
     if let Some(data) = data.as_object_mut() {
         data.insert(ABOUT.to_owned(), about);
@@ -201,7 +145,8 @@ impl Touched {
         }
     }
 
-    fn tell(&self, about: &mut Value) {
+    /// Writes into `about` what the call was about.
+    pub(crate) fn describe(&self, about: &mut Value) {
         let paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         about["wide"] = json!(paths.is_wide);
         about["paths"] = match paths.named.len() > NAMED_PATHS {
@@ -215,7 +160,7 @@ impl Touched {
 /// than it names, everything that its own caller could read.
 pub(crate) fn may_see(reading: &dyn Reading, turn: &Turn) -> bool {
     match turn.kind {
-        // What persons decide and say is meant for whoever reads the chat.
+        // What persons decide and say is meant for all readers of the chat.
         TurnKind::Mode | TurnKind::Answer | TurnKind::Decision => return true,
         TurnKind::Message if crate::Actor::is_person_name(&turn.actor) => return true,
         _ => {}
@@ -249,5 +194,5 @@ pub(crate) fn as_seen(reading: Option<&dyn Reading>, mut turn: Turn) -> Turn {
     turn
 }
 
-/// What stands in the place of a turn that somebody may not see.
+/// What stands in the place of a turn that its reader may not see.
 const WITHHELD: &str = "left out: it may tell of files that you may not read";

@@ -4,6 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::words::LoggedMembers;
+
 /// Bytes of one text that are kept.
 const TEXT_BYTES: usize = 2 << 10;
 /// Items of one list, and members of one object, that are kept.
@@ -31,45 +33,6 @@ const SECRET_WORDS: [&str; 12] = [
     "accesstoken",
 ];
 
-/// Members whose plain values a log shows: places, ids, words of a fixed choice, and how much was asked
-/// for. Whatever is not named here may be content, so its size has to do.
-const SHOWN: [&str; 33] = [
-    "base_path",
-    "byte_limit",
-    "byte_offset",
-    "code",
-    "cursor",
-    "cut_at_byte",
-    "destination",
-    "file_id",
-    "file_type",
-    "from_path",
-    "hash",
-    "id",
-    "insert_line",
-    "last_read_hash",
-    "limit",
-    "line_count",
-    "line_number",
-    "mode",
-    "next",
-    "next_offset",
-    "offset",
-    "path",
-    "paths",
-    "plan_file",
-    "plan_file_path",
-    "question_id",
-    "size",
-    "source",
-    "status",
-    "to_path",
-    "total_lines",
-    "trash_id",
-    "version_id",
-];
-/// Members that a log looks into: the parts of an answer.
-const OPENED: [&str; 5] = ["entries", "files", "matches", "plans", "result"];
 /// Bytes of one text that a log shows.
 const SHOWN_BYTES: usize = 256;
 /// Items of one list that a log shows.
@@ -78,41 +41,50 @@ const SHOWN_ITEMS: usize = 8;
 const OUTLINE_BYTES: usize = 4 << 10;
 
 /// What a log may say about the arguments or the answer of a call: JSON, bounded, without contents.
-pub(crate) fn outline(value: &Value) -> String {
+pub(crate) fn outline(value: &Value, members: &LoggedMembers) -> String {
     let mut text = String::with_capacity(128);
-    write_opened(&mut text, value);
+    Outline { members }.write_opened(&mut text, value);
     if text.len() <= OUTLINE_BYTES { text } else { cut(&text, OUTLINE_BYTES) }
 }
 
-fn write_opened(out: &mut String, value: &Value) {
-    match value {
-        Value::Object(members) => {
-            let mut before = '{';
-            for (name, value) in members.iter().take(ITEMS) {
-                out.push(before);
-                write_outlined(out, name, value);
-                before = ',';
-            }
-            out.push_str(if before == '{' { "{}" } else { "}" });
-        }
-        Value::Array(items) => write_first(out, items, write_opened),
-        other => write_measured(out, other),
-    }
+/// Writes outlines; which members it shows is decided above the gate.
+struct Outline<'m> {
+    members: &'m LoggedMembers,
 }
 
-fn write_outlined(out: &mut String, name: &str, value: &Value) {
-    // A name that nobody declared may be anything too.
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let is_declared = name.len() <= 40 && name.bytes().all(is_word);
-    out.push('"');
-    out.push_str(if is_declared { name } else { "…" });
-    out.push_str("\":");
-    if is_declared && SHOWN.contains(&name) {
-        write_plain(out, value);
-    } else if is_declared && OPENED.contains(&name) {
-        write_opened(out, value);
-    } else {
-        write_measured(out, value);
+impl Outline<'_> {
+    fn write_opened(&self, out: &mut String, value: &Value) {
+        match value {
+            Value::Object(members) => {
+                let mut before = '{';
+                for (name, value) in members.iter().take(ITEMS) {
+                    out.push(before);
+                    self.write_outlined(out, name, value);
+                    before = ',';
+                }
+                out.push_str(if before == '{' { "{}" } else { "}" });
+            }
+            Value::Array(items) => {
+                write_first(out, items, |out, item| self.write_opened(out, item))
+            }
+            other => write_measured(out, other),
+        }
+    }
+
+    fn write_outlined(&self, out: &mut String, name: &str, value: &Value) {
+        // A name that nobody declared may be anything too.
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let is_declared = name.len() <= 40 && name.bytes().all(is_word);
+        out.push('"');
+        out.push_str(if is_declared { name } else { "…" });
+        out.push_str("\":");
+        if is_declared && self.members.shown.contains(&name) {
+            write_plain(out, value);
+        } else if is_declared && self.members.opened.contains(&name) {
+            self.write_opened(out, value);
+        } else {
+            write_measured(out, value);
+        }
     }
 }
 
@@ -161,34 +133,39 @@ fn write_text(out: &mut String, text: &str) {
 }
 
 /// The value as it may be kept.
-pub(crate) fn kept(value: &Value) -> Value {
-    let kept = kept_at(value, LEVELS);
+pub(crate) fn kept(value: &Value, secret: &[&str]) -> Value {
+    let kept = kept_at(value, LEVELS, secret);
     let text = kept.to_string();
     if text.len() <= VALUE_BYTES { kept } else { Value::String(cut(&text, VALUE_BYTES)) }
 }
 
-fn kept_at(value: &Value, levels: usize) -> Value {
+fn kept_at(value: &Value, levels: usize, secret: &[&str]) -> Value {
     match value {
         Value::String(text) => Value::String(cut(text, TEXT_BYTES)),
         Value::Array(_) | Value::Object(_) if levels == 0 => json!("[nested too deep to be kept]"),
-        Value::Array(items) => Value::Array(kept_items(items, levels - 1)),
-        Value::Object(members) => Value::Object(kept_members(members, levels - 1)),
+        Value::Array(items) => Value::Array(kept_items(items, levels - 1, secret)),
+        Value::Object(members) => Value::Object(kept_members(members, levels - 1, secret)),
         plain => plain.clone(),
     }
 }
 
-fn kept_items(items: &[Value], levels: usize) -> Vec<Value> {
-    let mut kept: Vec<Value> = items.iter().take(ITEMS).map(|item| kept_at(item, levels)).collect();
+fn kept_items(items: &[Value], levels: usize, secret: &[&str]) -> Vec<Value> {
+    let mut kept: Vec<Value> =
+        items.iter().take(ITEMS).map(|item| kept_at(item, levels, secret)).collect();
     if items.len() > ITEMS {
         kept.push(Value::String(format!("[{} more items]", items.len() - ITEMS)));
     }
     kept
 }
 
-fn kept_members(members: &Map<String, Value>, levels: usize) -> Map<String, Value> {
+fn kept_members(
+    members: &Map<String, Value>,
+    levels: usize,
+    secret: &[&str],
+) -> Map<String, Value> {
     let one = |(key, value): (&String, &Value)| {
-        let secret = is_secret(key) && !value.is_null();
-        let value = if secret { json!(REDACTED) } else { kept_at(value, levels) };
+        let is_left_out = is_secret(key, secret) && !value.is_null();
+        let value = if is_left_out { json!(REDACTED) } else { kept_at(value, levels, secret) };
         (cut(key, TEXT_BYTES), value)
     };
     let mut kept: Map<String, Value> = members.iter().take(ITEMS).map(one).collect();
@@ -198,11 +175,12 @@ fn kept_members(members: &Map<String, Value>, levels: usize) -> Map<String, Valu
     kept
 }
 
-fn is_secret(key: &str) -> bool {
+fn is_secret(key: &str, named: &[&str]) -> bool {
     let plain = |character: &char| !matches!(character, '-' | '_' | ' ');
     let key: String = key.chars().filter(plain).flat_map(char::to_lowercase).collect();
-    // What is typed into a terminal may be a password, and nobody can tell.
-    key == "chars" || key.ends_with("token") || SECRET_WORDS.iter().any(|word| key.contains(word))
+    named.contains(&key.as_str())
+        || key.ends_with("token")
+        || SECRET_WORDS.iter().any(|word| key.contains(word))
 }
 
 /// The beginning of a text that is too long, with how much more there was.
@@ -218,6 +196,12 @@ pub(crate) fn cut(text: &str, bytes: usize) -> String {
 mod tests {
     use super::*;
 
+    const MEMBERS: LoggedMembers = LoggedMembers {
+        shown: &["path", "paths", "limit", "cursor", "code"],
+        opened: &["entries", "matches", "result"],
+        secret: &["chars"],
+    };
+
     #[test]
     fn r13_secrets_are_left_out_at_any_depth() {
         let sent = json!({
@@ -226,7 +210,7 @@ mod tests {
             "token": null, "tokens": 12
         });
         assert_eq!(
-            kept(&sent),
+            kept(&sent, &[]),
             json!({
                 "path": "/a", "Password": "[redacted]", "api_key": "[redacted]",
                 "API-Key": "[redacted]", "access_token": "[redacted]",
@@ -243,7 +227,7 @@ mod tests {
             "overwrite": true, "sk-live-1": 1, "answers": {"path": "hush"}, "cursor": "c"
         });
         assert_eq!(
-            outline(&args),
+            outline(&args, &MEMBERS),
             json!({
                 "path": "/a", "content": "[1 members]", "old_string": "[4 bytes]", "limit": 5,
                 "overwrite": true, "…": "[a number]", "answers": "[1 members]", "cursor": "c"
@@ -255,35 +239,36 @@ mod tests {
             "result": {"matches": [{"path": "/a", "line_text": "hush", "before_context": ["hush"]}]},
             "error": "near: hush", "code": "NOT_FOUND"
         });
-        let shown = outline(&answer);
+        let shown = outline(&answer, &MEMBERS);
         assert!(shown.contains("\"path\":\"/a\"") && shown.contains("NOT_FOUND"), "{shown}");
-        assert!(!outline(&answer).contains("hush"), "{shown}");
-        assert_eq!(outline(&json!("hush")), "\"[4 bytes]\"");
+        assert!(!outline(&answer, &MEMBERS).contains("hush"), "{shown}");
+        assert_eq!(outline(&json!("hush"), &MEMBERS), "\"[4 bytes]\"");
     }
 
     #[test]
     fn r12_an_outline_is_bounded() {
         let wide =
             json!({"paths": vec!["x".repeat(9_000); 90], "result": {"entries": vec![1; 90]}});
-        let shown = outline(&wide);
+        let shown = outline(&wide, &MEMBERS);
         assert!(shown.len() < 5_000 && shown.contains("[82 more items]"), "{shown}");
     }
 
     #[test]
     fn r12_long_values_are_cut_and_say_so() {
         let long = "ä".repeat(3_000);
-        let shown = kept(&json!({"content": long}));
+        let shown = kept(&json!({"content": long, "chars": "typed"}), MEMBERS.secret);
+        assert_eq!(shown["chars"], "[redacted]");
         let shown = shown["content"].as_str().unwrap();
         assert!(shown.len() < 2_100 && shown.ends_with(" more bytes]"), "{shown}");
-        let many = kept(&json!(vec![1; 500]));
+        let many = kept(&json!(vec![1; 500]), &[]);
         assert_eq!(many.as_array().unwrap().len(), 51);
         assert_eq!(many[50], "[450 more items]");
-        let wide = kept(&json!(vec!["x".repeat(2_000); 50]));
+        let wide = kept(&json!(vec!["x".repeat(2_000); 50]), &[]);
         assert!(wide.as_str().unwrap().len() < 17_000);
         let mut deep = json!(1);
         for _ in 0..100 {
             deep = json!([deep]);
         }
-        assert!(kept(&deep).to_string().len() < 100);
+        assert!(kept(&deep, &[]).to_string().len() < 100);
     }
 }

@@ -8,11 +8,10 @@ use std::fmt;
 use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use yard_core::{Dial, Effect, EffectKind, PathEffect, WsPath};
+use yard_core::{Effect, EffectKind, PathEffect, WsPath};
 
 use self::pattern::PathPattern;
-use crate::policy::{Asked, Preset, Remembered};
-use crate::{Asks, Origin, Verdict};
+use crate::policy::{Asked, Asks, Origin, Preset, Remembered, Thing, Verdict};
 
 /// Most rules of one policy.
 const MOST_RULES: usize = 1_000;
@@ -72,24 +71,6 @@ struct Written {
     then: Then,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-}
-
-/// One thing of an effect.
-#[derive(Clone, Copy)]
-pub(crate) enum Thing<'a> {
-    /// Something happens to a path.
-    Path(&'a PathEffect),
-    /// A host of the web is asked.
-    Dial(&'a Dial),
-}
-
-impl Thing<'_> {
-    fn kind(self) -> EffectKind {
-        match self {
-            Self::Path(effect) => effect.kind,
-            Self::Dial(dial) => dial.kind,
-        }
-    }
 }
 
 /// One rule, ready to be asked.
@@ -207,7 +188,7 @@ impl Rule {
         match kind {
             // What arrives by a move was not there before.
             EffectKind::MoveTo => names(&EffectKind::Create),
-            // What a command is told over its connection it has fetched.
+            // What a command receives over its connection it has fetched.
             EffectKind::Connect => names(&EffectKind::Fetch),
             // What is removed and made again was changed.
             EffectKind::Remove | EffectKind::Purge => names(&EffectKind::Modify),
@@ -572,6 +553,8 @@ pub(crate) fn kinds_meant(asks: Asks, effect: &Effect) -> Vec<EffectKind> {
 
 #[cfg(test)]
 mod tests {
+    use yard_core::Dial;
+
     use super::*;
 
     const ORIGIN: Origin<'static> =

@@ -1,386 +1,201 @@
-//! One caller's way to one workspace: plan, judge, commit; and again if the state moved in between.
+//! Who is calling: the actor and what its policy lets it do, its chat, and the workspaces that it works in. A session
+//! does nothing to files by itself: whatever a call does is one `Attempt` of its session.
 
-mod asks;
-mod judging;
-mod needed;
+mod chats;
+mod roots;
+mod withheld;
 
-use std::cell::OnceCell;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use serde_json::Value;
-use yard_core::op::Operation;
 use yard_core::{
-    ApprovalId, Call, ChatId, Effect, Fault, FaultCode, Limits, QuestionId, Result, RunId, WsPath,
+    Call, ChatId, Effect, EffectKind, Fault, FaultCode, Limits, PathEffect, Result, WsPath,
 };
-use yard_kernel::{Committed, Execute, Planned, Proposal, Signed, Upload};
-use yard_net::Target;
-use yard_store::{AuditEntry, Chat, Mode, NewTurn, StepSideEffect};
+use yard_kernel::{Leftover, Upload, store_fault};
+use yard_store::{AuditEntry, Chat, Mode};
 
-pub(crate) use self::asks::nobody_there;
-pub use self::judging::FILES_TOOLSET;
-use crate::approvals::Permit;
-use crate::call_log::Effects;
-use crate::chats::ConnectionChat;
-use crate::mount::Roots;
-use crate::policy::Preset;
-use crate::reading::Touched;
-use crate::settings::Notebook;
-use crate::transcript::ToolCall;
-use crate::{Actor, Asks, Mount, OpenWorkspace, Policy, Verdict, transcript};
+pub use self::chats::{Chats, ConnectionChat, MESSAGE_BYTES, MessageRole};
+use self::roots::Roots;
+pub use self::roots::{Mount, NamedRoot, is_at_or_below};
+use crate::policy::remembered;
+use crate::rules::Allowed;
+use crate::{Actor, OpenWorkspace, Policy, Preset, Rule, Rules, Verdict};
 
-/// Most paths that an audit row names; the step itself has them all.
-const AUDITED_PATHS: usize = 8;
-
-/// Which tool of which dialect asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Origin<'a> {
-    /// The dialect.
-    pub toolset: &'a str,
-    /// The tool, or the command.
-    pub tool: &'a str,
-    /// What it asks a person for by itself.
-    pub asks: Asks,
-}
-
-/// What became of an operation that was not refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome<A> {
-    /// It happened.
-    Done(A),
-    /// A person is asked; the door waits, no thread does.
-    Pending(Pending),
-}
-
-/// A call that waits for a person. Its door waits, if anybody does, and calls `Catalog::resume`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pending {
-    /// What is waited for.
-    pub awaited: Awaited,
-    /// For how many milliseconds the call itself asked to wait; `None` leaves it to the door.
-    pub wait_ms: Option<u64>,
-}
-
-/// What a call can wait for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Awaited {
-    /// A person's decision.
-    Approval(ApprovalId),
-    /// A person's answer.
-    Question(QuestionId),
-}
-
-impl Awaited {
-    /// The id of what is awaited, as text.
-    pub fn id(&self) -> String {
-        match self {
-            Self::Approval(id) => id.to_string(),
-            Self::Question(id) => id.to_string(),
-        }
-    }
-}
-
-/// A call that can wait for a person, because it can be made again.
-#[derive(Debug)]
-pub(crate) struct Asking {
-    /// What the tool was sent.
-    pub(crate) args: Value,
-    /// It has changed something by now: calling it again would change it twice.
-    has_changed: AtomicBool,
-    /// The run of a command whose changes it is about by now.
-    run: Mutex<Option<RunId>>,
-}
-
-impl Asking {
-    pub(crate) fn run(&self) -> Option<RunId> {
-        *self.run.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+/// The toolset that reading and changing files counts as where no tool is called.
+pub const FILES_TOOLSET: &str = "workspace";
+/// What audit rows name instead of a toolset where no tool is called.
+const DOORS: [&str; 2] = ["http", "mcp"];
 
 /// One caller's way to one workspace.
 #[derive(Clone)]
 pub struct Session {
     open: Arc<OpenWorkspace>,
+    caller: Caller,
+    chat: SessionChat,
+    /// The workspaces that its caller works in, where there are several.
+    roots: Roots,
+}
+
+/// Who calls, and what every call of theirs keeps to.
+#[derive(Clone)]
+struct Caller {
     actor: Actor,
     policy: Policy,
-    chat: Option<ChatId>,
-    /// The chat of its connection, where no other was named.
-    connection_chat: Option<Arc<ConnectionChat>>,
-    /// Whether it may speak in that chat only.
-    is_bound: bool,
-    effects: Option<Arc<Effects>>,
-    asking: Option<Arc<Asking>>,
-    permit: Option<Arc<Permit>>,
-    /// The gate itself looks, for its own decisions: nobody is asked.
-    is_inner: bool,
-    /// What a person is shown of a start beside its effect: a yes is to that.
-    shown: Option<Arc<str>>,
-    /// The host and port that the person is shown with the start: a yes to it is one to them.
-    shown_host: Option<Arc<str>>,
-    /// Nothing happens: what would decide is noted here.
-    notebook: Option<Arc<Notebook>>,
-    /// Its caller may read paths of the host (R13).
-    shows_host: bool,
-    /// Only what is at or below one of these may be touched, if any are named.
-    confines: Option<Arc<[WsPath]>>,
-    /// The workspaces that its caller works in, where there are several.
-    pub(crate) roots: Roots,
-    /// Calls that only look are not recorded.
-    records_changes: bool,
-    /// What its call looks at and changes, where that is recorded.
-    touched: Option<Arc<Touched>>,
-    /// The toolsets that its caller may use, if not all of them.
+    /// The toolsets that they may use, if not all of them.
     toolsets: Option<Arc<[String]>>,
-    /// There is nobody to ask: what would ask is refused.
+    /// The only folders whose contents may be touched, if any are named.
+    folders: Option<Arc<[WsPath]>>,
+    client: Client,
+}
+
+/// What is special about the program through which the calls come.
+#[derive(Clone, Copy, Default)]
+struct Client {
+    /// It may read paths of the host (R13).
+    shows_host_paths: bool,
+    /// Its calls that only look are not recorded.
+    records_only_changes: bool,
+    /// It cannot reach a person: what would ask is refused.
     has_no_person: bool,
     /// Its process ends with the call, and so does whatever the call leaves running.
     is_for_one_call: bool,
 }
 
-/// The chat of one call, looked up when it is first asked for and then no more.
-#[derive(Default)]
-struct CallChat(OnceCell<Option<Chat>>);
-
-impl CallChat {
-    fn get(&self, session: &Session) -> Result<Option<&Chat>> {
-        let chat = match self.0.get() {
-            Some(chat) => chat,
-            None => {
-                let found = session.current_chat()?;
-                self.0.get_or_init(|| found)
-            }
-        };
-        Ok(chat.as_ref())
-    }
-
-    fn mode(&self, session: &Session) -> Result<Mode> {
-        Ok(self.get(session)?.map_or(Mode::Build, |chat| chat.mode))
-    }
-}
-
-/// What becomes of an operation that was judged and not refused.
-pub(crate) enum Admission {
-    /// It goes on, with what has to become so together with it.
-    Go(Vec<StepSideEffect>),
-    /// A person is asked.
-    Wait(Pending),
-}
-
-/// A line of a transcript that is still to be written.
-pub struct Line {
-    open: Arc<OpenWorkspace>,
-    chat: ChatId,
-    turn: NewTurn,
-}
-
-impl Line {
-    /// Writes it.
-    pub fn write(self) {
-        // The call is done and durable by itself: a line of the transcript must not undo its answer.
-        let _ = self.open.desk.record(self.chat, &self.turn);
-    }
+/// The chat that the calls of a session belong to. Without one it is the default chat of the actor (R14).
+#[derive(Clone, Default)]
+struct SessionChat {
+    named: Option<ChatId>,
+    /// The chat of its connection, where no other was named.
+    of_connection: Option<Arc<ConnectionChat>>,
+    /// The session may speak in the named chat only.
+    is_bound: bool,
 }
 
 impl Session {
     /// A session of `actor` under `policy`, in the actor's default chat (R14).
     pub fn new(open: Arc<OpenWorkspace>, actor: Actor, policy: Policy) -> Self {
-        Self {
-            open,
-            actor,
-            policy,
-            chat: None,
-            connection_chat: None,
-            is_bound: false,
-            effects: None,
-            asking: None,
-            permit: None,
-            is_inner: false,
-            shown: None,
-            shown_host: None,
-            notebook: None,
-            shows_host: false,
-            confines: None,
-            roots: Roots::default(),
-            records_changes: false,
-            touched: None,
-            toolsets: None,
-            has_no_person: false,
-            is_for_one_call: false,
-        }
+        let client = Client::default();
+        let caller = Caller { actor, policy, toolsets: None, folders: None, client };
+        Self { open, caller, chat: SessionChat::default(), roots: Roots::default() }
     }
 
-    /// The same session, of whose calls the transcript keeps only those that may change something: for who
-    /// looks at a thousand files in a minute.
+    /// The same session with something changed about it.
+    fn with(&self, change: impl FnOnce(&mut Self)) -> Self {
+        let mut session = self.clone();
+        change(&mut session);
+        session
+    }
+
+    /// The same session, of whose calls the transcript keeps only those that may change something: for a client that
+    /// reads a thousand files in a minute.
     #[must_use]
     pub fn recording_changes(&self) -> Self {
-        Self { records_changes: true, ..self.clone() }
+        self.with(|session| session.caller.client.records_only_changes = true)
     }
 
     /// The same session, for a caller that keeps to these folders: nothing else is read or changed. It
     /// narrows what the session could do, and never widens it.
     #[must_use]
     pub fn confined_to(&self, folders: Vec<WsPath>) -> Self {
-        Self { confines: Some(folders.into()), ..self.clone() }
+        self.with(|session| session.caller.folders = Some(folders.into()))
     }
 
     /// The folders that the caller keeps to: the root, if it keeps to none.
     pub fn folders(&self) -> Vec<WsPath> {
-        self.confines.as_ref().map_or_else(|| vec![WsPath::root()], |folders| folders.to_vec())
+        let folders = self.caller.folders.as_ref();
+        folders.map_or_else(|| vec![WsPath::root()], |folders| folders.to_vec())
     }
 
     /// The same session, for a caller on the same machine: answers may name paths of the host, at or
     /// below the workspace's own directory (R13).
     #[must_use]
     pub fn showing_host_paths(&self) -> Self {
-        Self { shows_host: true, ..self.clone() }
+        self.with(|session| session.caller.client.shows_host_paths = true)
     }
 
     /// Whether answers may name paths of the host.
     pub fn shows_host_paths(&self) -> bool {
-        self.shows_host
+        self.caller.client.shows_host_paths
     }
 
-    /// The same session, in which nothing changes and what would decide is noted.
-    pub(crate) fn explaining(&self, notebook: Arc<Notebook>) -> Self {
-        Self { notebook: Some(notebook), ..self.clone() }
-    }
-
-    /// What the caller's door and role let it do.
-    pub(crate) fn policy(&self) -> Policy {
-        self.policy
-    }
-
-    /// The same session for one call of a tool with these arguments, which can wait for a person.
+    /// The same session, whose caller may use these toolsets and no other. What reads or changes files
+    /// without any toolset counts as [`FILES_TOOLSET`].
     #[must_use]
-    pub fn calling(&self, args: Value) -> Self {
-        let asking = Asking { args, has_changed: AtomicBool::new(false), run: Mutex::default() };
-        Self { asking: Some(Arc::new(asking)), ..self.tracking() }
+    pub fn speaking(&self, toolsets: &[String]) -> Self {
+        self.with(|session| session.caller.toolsets = Some(toolsets.into()))
     }
 
-    /// The same session, whose next start says this to the person who is asked. A yes is to exactly that.
+    /// The same session where nobody can be asked: whatever would ask is refused at once.
     #[must_use]
-    pub fn showing(&self, text: &str) -> Self {
-        Self { shown: Some(text.into()), ..self.clone() }
+    pub fn without_person(&self) -> Self {
+        self.with(|session| session.caller.client.has_no_person = true)
     }
 
-    /// The same session, whose next start shows the person an address on the network: a yes to the start lets the
-    /// command reach its host and port, and nothing else there. An address that cannot be read adds nothing.
+    /// Whether there is nobody to ask.
+    pub(crate) fn has_no_person(&self) -> bool {
+        self.caller.client.has_no_person
+    }
+
+    /// The same session in a process that ends with the call: terminals end with it.
     #[must_use]
-    pub fn showing_address(&self, address: &str) -> Self {
-        let host = Target::parse(address).ok().map(|target| target.place().into());
-        Self { shown_host: host, ..self.clone() }
+    pub fn for_one_call(&self) -> Self {
+        self.with(|session| session.caller.client.is_for_one_call = true)
     }
 
-    /// The host and port that a yes to the start covers.
-    pub(crate) fn shown_host(&self) -> Option<Arc<str>> {
-        self.shown_host.clone()
-    }
-
-    /// Whether a person is shown more of a start than its effect.
-    pub(crate) fn shows_more(&self) -> bool {
-        self.shown.is_some()
-    }
-
-    /// The same session, looking for the gate's own decisions: nobody is asked, and no yes is used up.
-    pub(crate) fn inner(&self) -> Self {
-        Self { is_inner: true, asking: None, permit: None, ..self.clone() }
-    }
-
-    /// The same session for looks that belong to no operation of the call: nothing notes them.
-    pub(crate) fn quiet(&self) -> Self {
-        Self { effects: None, notebook: None, touched: None, ..self.inner() }
-    }
-
-    /// The same caller in one chat, outside of any call.
-    pub(crate) fn beside(&self, chat: ChatId) -> Self {
-        let (chat, asking, permit) = (Some(chat), None, None);
-        Self { chat, asking, permit, effects: None, notebook: None, ..self.clone() }
-    }
-
-    /// From now on the call is about what this run changed.
-    pub(crate) fn asks_about(&self, run: RunId) {
-        if let Some(asking) = &self.asking {
-            *asking.run.lock().unwrap_or_else(PoisonError::into_inner) = Some(run);
-        }
-    }
-
-    /// The run of a command that is over, and whose changes a person said yes to.
-    pub(crate) fn permitted_run(&self) -> Option<RunId> {
-        self.permit.as_ref().and_then(|permit| permit.run)
-    }
-
-    /// The yes that a command starts with.
-    pub(crate) fn permitted_start(&self) -> Option<ApprovalId> {
-        self.permit.as_ref().map(|permit| permit.id)
-    }
-
-    /// Whether this call has changed something.
-    pub fn has_changed(&self) -> bool {
-        self.asking.as_ref().is_some_and(|asking| asking.has_changed.load(Ordering::Relaxed))
-    }
-
-    /// Whether nothing happens here, because it is only asked what would decide.
-    pub(crate) fn only_explains(&self) -> bool {
-        self.notebook.is_some()
-    }
-
-    /// Whether a call of such a tool may have to wait for a person.
-    pub fn may_ask(&self, call: &Call, asks: Asks) -> Result<bool> {
-        let rules = self.open.rules(call)?;
-        let preset = self.preset_of(&rules);
-        Ok(match preset {
-            Preset::Strict | Preset::Guarded => true,
-            Preset::Open => asks == Asks::Always || !rules.is_empty(),
-        })
-    }
-
-    /// The session of `actor` in one chat, for what a person permitted.
-    pub(crate) fn permitted(
-        &self,
-        actor: Actor,
-        policy: Policy,
-        chat: ChatId,
-        permit: Permit,
-        root: Option<&str>,
-    ) -> Self {
-        let (chat, permit) = (Some(chat), Some(Arc::new(permit)));
-        // Its paths mean what they meant to who asked, wherever this session comes from.
-        let mount = root.map(|name| Mount::alone(name, self.host_root()));
-        let roots = self.roots.mounted_as(mount);
-        Self { actor, policy, chat, permit, roots, is_bound: false, effects: None, ..self.clone() }
+    /// Whether what a call leaves running ends with the call.
+    pub fn is_for_one_call(&self) -> bool {
+        self.caller.client.is_for_one_call
     }
 
     /// The same session in one chat: its mode holds, and calls are recorded in its transcript.
     pub fn in_chat(&self, chat: ChatId) -> Result<Self> {
         self.check_bound(Some(chat))?;
         self.chats().get(chat)?;
-        Ok(Self { chat: Some(chat), ..self.clone() })
+        Ok(self.beside(chat))
+    }
+
+    /// The same session in a chat of which it is known that there is one.
+    pub(crate) fn beside(&self, chat: ChatId) -> Self {
+        self.with(|session| session.chat.named = Some(chat))
     }
 
     /// The same session in the chat of its connection, which is made with the first thing that belongs to it.
     #[must_use]
     pub fn in_connection_chat(&self, chat: Arc<ConnectionChat>) -> Self {
-        Self { chat: None, connection_chat: Some(chat), ..self.clone() }
-    }
-
-    /// The chat of its connection, made or not.
-    pub(crate) fn connection_chat(&self) -> Option<&ConnectionChat> {
-        self.connection_chat.as_deref()
-    }
-
-    /// Whether its calls belong to a chat that nothing was done in yet.
-    pub fn awaits_chat(&self) -> bool {
-        self.connection_chat.is_some() && self.chat().is_none()
+        self.with(|session| {
+            session.chat.named = None;
+            session.chat.of_connection = Some(chat);
+        })
     }
 
     /// The same session in one chat, which it cannot leave.
     pub(crate) fn bound_to(&self, chat: ChatId) -> Result<Self> {
-        Ok(Self { is_bound: true, ..self.in_chat(chat)? })
+        Ok(self.in_chat(chat)?.with(|session| session.chat.is_bound = true))
+    }
+
+    /// The session of another actor in one chat of this workspace, whose paths mean what they meant to that actor.
+    pub(crate) fn on_behalf_of(
+        &self,
+        actor: Actor,
+        policy: Policy,
+        chat: ChatId,
+        root: Option<&str>,
+    ) -> Self {
+        let mount = root.map(|name| Mount::alone(name, self.host_root()));
+        self.with(|session| {
+            (session.caller.actor, session.caller.policy) = (actor, policy);
+            (session.chat.named, session.chat.is_bound) = (Some(chat), false);
+            session.roots = session.roots.mounted_as(mount);
+        })
+    }
+
+    /// A session of another actor in one chat of this workspace, with nothing that is special about this one.
+    pub(crate) fn of_another(&self, actor: Actor, policy: Policy, chat: ChatId) -> Self {
+        Self::new(Arc::clone(&self.open), actor, policy).beside(chat)
     }
 
     /// A fault if this session would speak outside of the chat that it is bound to.
     pub(crate) fn check_bound(&self, chat: Option<ChatId>) -> Result<()> {
-        match self.chat.filter(|_| self.is_bound) {
+        match self.chat.named.filter(|_| self.chat.is_bound) {
             Some(own) if chat != Some(own) => Err(Fault::new(
                 FaultCode::Denied,
                 format!("this key speaks in chat {own} only; leave the chat out, or name that one"),
@@ -389,29 +204,64 @@ impl Session {
         }
     }
 
-    /// The same session, noting what its operations do: for the log of one call.
-    pub(crate) fn noting(&self, effects: Arc<Effects>) -> Self {
-        Self { effects: Some(effects), ..self.clone() }
+    /// A fault if the caller may not use a toolset.
+    pub fn check_toolset(&self, toolset: &str) -> Result<()> {
+        let Some(own) = &self.caller.toolsets else { return Ok(()) };
+        let meant = if DOORS.contains(&toolset) { FILES_TOOLSET } else { toolset };
+        if own.iter().any(|own| own == meant) {
+            return Ok(());
+        }
+        let message = format!(
+            "this caller may use the toolset {} and no other: call a tool of it. {meant} is not among them",
+            own.join(", ")
+        );
+        Err(Fault::new(FaultCode::Denied, message))
     }
 
     /// Who is calling.
     pub fn actor(&self) -> Actor {
-        self.actor
+        self.caller.actor
+    }
+
+    /// What the caller's door and role let it do.
+    pub(crate) fn policy(&self) -> Policy {
+        self.caller.policy
     }
 
     /// The chat that was named for this session's calls, or that of its connection; else they belong to the
     /// actor's default one.
     pub fn chat(&self) -> Option<ChatId> {
-        self.chat.or_else(|| self.connection_chat()?.made())
+        self.chat.named.or_else(|| self.chat.of_connection.as_ref()?.made())
+    }
+
+    /// Whether its calls belong to a chat that nothing was done in yet.
+    pub fn awaits_chat(&self) -> bool {
+        self.chat.of_connection.is_some() && self.chat().is_none()
+    }
+
+    /// The chat that this session's calls belong to (R14), if it was needed yet.
+    pub fn current_chat(&self) -> Result<Option<Chat>> {
+        let desk = &self.open.desk;
+        let chat = match self.chat() {
+            Some(id) => desk.chat(id),
+            None if self.chat.of_connection.is_some() => return Ok(None),
+            None => desk.default_chat(&self.actor().name()),
+        };
+        chat.map_err(store_fault)
     }
 
     /// What may change in this session's chat.
     pub fn mode(&self) -> Result<Mode> {
-        CallChat::default().mode(self)
+        Ok(self.current_chat()?.map_or(Mode::Build, |chat| chat.mode))
     }
 
-    pub(crate) fn open(&self) -> &OpenWorkspace {
+    pub(crate) fn open(&self) -> &Arc<OpenWorkspace> {
         &self.open
+    }
+
+    /// Whether both are sessions in the same open workspace.
+    pub(crate) fn shares_workspace(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.open, &other.open)
     }
 
     /// Whether nobody changes anything at the moment: then a small change waits for nobody else.
@@ -435,162 +285,56 @@ impl Session {
         self.open.workspace.upload(call)
     }
 
-    /// Performs one operation: the only way in.
-    ///
-    /// Planned, judged, committed. Where the state moved between plan and commit it is planned and
-    /// judged again, because what was judged would no longer be what happens.
-    pub fn perform<O: Execute>(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        op: O,
-    ) -> Result<Outcome<O::Answer>> {
-        self.perform_with(origin, call, op, &|| Ok(None))
+    /// What crashes left behind that could not be put right, for a person to look at.
+    pub fn leftovers(&self) -> Result<Vec<Leftover>> {
+        self.open.workspace.leftovers()
     }
 
-    /// Performs one operation together with what `side_effect` says, which is asked again whenever the
-    /// operation is planned again.
-    pub(crate) fn perform_with<O: Execute>(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        op: O,
-        side_effect: &dyn Fn() -> Result<Option<StepSideEffect>>,
-    ) -> Result<Outcome<O::Answer>> {
-        // What the gate sees for its own decisions reaches no caller.
-        let withheld = if self.is_inner { None } else { self.withheld(origin, call)? };
-        let known = withheld.map(|withheld| call.clone().reading_as(Some(Arc::new(withheld))));
-        let call = known.as_ref().unwrap_or(call);
-        let needed = self.needed_reading(origin, call, &op)?;
-        for _ in 0..self.limits().replans {
-            call.check()?;
-            self.open.workspace.check_root()?;
-            let planned = op.plan(&self.open.workspace, call);
-            match planned.map_err(|fault| needed.reworded(fault))? {
-                Planned::Answer { mut effect, answer } => {
-                    self.name_otherwise(call, &op, &mut effect)?;
-                    return Ok(match self.admit::<O>(origin, call, &effect, None)? {
-                        Admission::Go(_) => Outcome::Done(answer),
-                        Admission::Wait(pending) => Outcome::Pending(pending),
-                    });
-                }
-                Planned::Change(mut proposal) => {
-                    let chat = CallChat::default();
-                    self.weigh::<O>(&chat, origin, call, &mut proposal)?;
-                    proposal.effect.paths.splice(0..0, needed.asked_for());
-                    self.name_otherwise(call, &op, &mut proposal.effect)?;
-                    let effect = &proposal.effect;
-                    let admission =
-                        self.admit_in::<O>(&chat, origin, call, effect, Some(&proposal))?;
-                    let side_effects = match admission {
-                        Admission::Go(side_effects) => side_effects,
-                        Admission::Wait(pending) => return Ok(Outcome::Pending(pending)),
-                    };
-                    let mut signed = self.sign::<O>(&chat, origin, call, effect)?;
-                    signed.side_effects = side_effects;
-                    signed.side_effects.extend(side_effect()?);
-                    if let Committed::Done(answer) =
-                        self.open.workspace.commit(*proposal, signed, call)?
-                    {
-                        if let Some(asking) = &self.asking {
-                            asking.has_changed.store(true, Ordering::Relaxed);
-                        }
-                        self.open.bell.ring();
-                        return Ok(Outcome::Done(answer));
-                    }
-                }
-            }
-        }
-        Err(Fault::new(
-            FaultCode::Stale,
-            "the files changed again and again while this call was planned; nothing was changed. Call again",
-        ))
+    /// The preset that the workspace's policy names, or else the one of this caller's door.
+    pub(crate) fn preset_of(&self, rules: &Rules) -> Preset {
+        rules.preset.unwrap_or_else(|| self.policy().preset())
     }
 
-    pub(crate) fn admit<O: Operation>(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        effect: &Effect,
-        proposal: Option<&Proposal<O::Answer>>,
-    ) -> Result<Admission> {
-        self.admit_in::<O>(&CallChat::default(), origin, call, effect, proposal)
+    /// What persons allowed in this session's chat.
+    pub(crate) fn allowed_in_chat(&self) -> Result<Allowed> {
+        let Some(chat) = self.current_chat()? else { return Ok(Allowed::default()) };
+        let grants = self.open.desk.grants(Some(chat.id)).map_err(store_fault)?;
+        let mut allowed = Allowed::default();
+        for grant in grants.iter().filter(|grant| grant.chat.is_some()) {
+            // A grant that cannot be read allows nothing: that is the safe side.
+            let value = serde_json::from_str(&grant.rule).unwrap_or_default();
+            match remembered(&value) {
+                Some(before) => allowed.before.0.extend(before),
+                None => allowed.rules.extend(Rule::parse(&value)),
+            }
+        }
+        Ok(allowed)
     }
 
-    fn admit_in<O: Operation>(
-        &self,
-        chat: &CallChat,
-        origin: Origin<'_>,
-        call: &Call,
-        effect: &Effect,
-        proposal: Option<&Proposal<O::Answer>>,
-    ) -> Result<Admission> {
-        if let Some(effects) = &self.effects {
-            effects.note(summary(effect));
-        }
-        if let Some(touched) = self.touched().filter(|_| !self.is_inner) {
-            touched.note(effect);
-        }
-        if !self.is_inner {
-            self.check_toolset(origin.toolset)?;
-        }
-        if let Some(notebook) = &self.notebook {
-            notebook.note(self.explained(origin, call, effect)?);
-            if let Some(plans) = &notebook.plans {
-                plans.note(self.planned(origin, call, effect, proposal)?);
-            }
-            return match proposal {
-                None => Ok(Admission::Go(Vec::new())),
-                Some(_) => Err(only_explained()),
-            };
-        }
-        if self.is_inner {
-            // What the gate sees for its own decisions reaches no caller.
-            return Ok(Admission::Go(Vec::new()));
-        }
-        if let (Some(why), Some(_)) = (self.refusal(), proposal) {
-            return Err(Fault::new(FaultCode::Denied, why));
-        }
-        let reason = match self.judge_in(chat, origin, call, effect)? {
-            Verdict::Allow
-                if self.permit.is_none() || proposal.is_none() || self.lands_what_it_started() =>
-            {
-                return Ok(Admission::Go(Vec::new()));
-            }
-            // What was permitted is what was shown, also where nobody would be asked any more.
-            Verdict::Allow => "the files changed".to_owned(),
-            Verdict::Ask(reason) => reason,
-            Verdict::Deny(reason) => {
-                let mut entry = self.audit_entry::<O>(origin, call, effect);
-                entry.action = format!("deny {}", entry.action);
-                self.open.workspace.record_audit(&entry)?;
-                return Err(Fault::new(FaultCode::Denied, reason));
-            }
+    /// Denies what lies outside of the folders that the caller keeps to.
+    pub(crate) fn judge_folders(&self, effect: &Effect) -> Verdict {
+        let Some(folders) = &self.caller.folders else { return Verdict::Allow };
+        let is_inside = |one: &PathEffect| {
+            // A command sees all of the workspace, wherever it starts.
+            let least = if one.kind == EffectKind::Run { &WsPath::root() } else { &one.path };
+            folders.iter().any(|folder| least.is_within(folder))
         };
-        let planned = self.planned(origin, call, effect, proposal)?;
-        self.ask(origin, call, reason, planned)
-    }
-
-    /// Looks at something: an operation that neither changes anything nor waits.
-    pub(crate) fn look<O: Execute>(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        op: O,
-    ) -> Result<O::Answer> {
-        let inner = Self { is_inner: true, ..self.clone() };
-        match inner.perform(origin, call, op)? {
-            Outcome::Done(answer) => Ok(answer),
-            Outcome::Pending(_) => Err(Fault::new(FaultCode::Denied, "looking waits for nobody")),
+        match effect.paths.iter().find(|one| !is_inside(one)) {
+            None => Verdict::Allow,
+            Some(outside) => {
+                let folders: Vec<String> = folders.iter().map(ToString::to_string).collect();
+                Verdict::Deny(format!(
+                    "{} is outside of what the client offers: {}. Name a path at or below one of these",
+                    outside.path,
+                    folders.join(", ")
+                ))
+            }
         }
     }
 
     /// A fault if this session may not write into chats and questions.
     pub(crate) fn check_desk_write(&self, call: &Call, action: &str) -> Result<()> {
-        if self.notebook.is_some() {
-            return Err(only_explained());
-        }
-        match self.policy.judge_desk_write() {
+        match self.policy().judge_desk_write() {
             Verdict::Allow => Ok(()),
             Verdict::Ask(reason) | Verdict::Deny(reason) => self.refuse(call, action, "", &reason),
         }
@@ -611,90 +355,14 @@ impl Session {
 
     /// The audit row of something that is no operation on files.
     pub(crate) fn desk_audit(&self, call: &Call, action: &str, detail: String) -> AuditEntry {
-        let (at, actor) = (call.world().now(), self.actor.name());
+        let (at, actor) = (call.world().now(), self.actor().name());
         AuditEntry { at, actor, action: action.to_owned(), detail }
     }
 
-    /// Whether a call of this session is recorded: in a chat that was named, by who may write in it.
+    /// Whether a call of this session is recorded: in a chat that was named, by a caller that may write in it.
     pub fn records_call(&self, only_looks: bool) -> bool {
-        let is_told = !(only_looks && self.records_changes);
-        let is_in_chat = self.chat.is_some() || self.connection_chat.is_some();
-        is_in_chat && is_told && self.policy.judge_desk_write() == Verdict::Allow
+        let is_kept = !(only_looks && self.caller.client.records_only_changes);
+        let is_in_chat = self.chat.named.is_some() || self.chat.of_connection.is_some();
+        is_in_chat && is_kept && self.policy().judge_desk_write() == Verdict::Allow
     }
-
-    /// The line of the transcript that tells a call and its answer, where calls are recorded; bounded and
-    /// redacted.
-    pub fn line_of_call(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        args: &Value,
-        ok: bool,
-        answer: &Value,
-    ) -> Option<Line> {
-        let chat = self.chat().filter(|_| self.records_call(false))?;
-        let tool = format!("{}.{}", origin.toolset, origin.tool);
-        let made = ToolCall { tool, args, ok, answer };
-        let turn = transcript::tool_call(call.world().now(), self.actor.name(), &made);
-        let turn = self.noted(origin, call, turn);
-        Some(Line { open: Arc::clone(&self.open), chat, turn })
-    }
-
-    fn sign<O: Operation>(
-        &self,
-        chat: &CallChat,
-        origin: Origin<'_>,
-        call: &Call,
-        effect: &Effect,
-    ) -> Result<Signed> {
-        let audit = self.audit_entry::<O>(origin, call, effect);
-        let chat = match self.chat() {
-            Some(named) => Some(named),
-            None if self.awaits_chat() => Some(self.needed_chat(call)?.id),
-            None => chat.get(self)?.map(|chat| chat.id),
-        };
-        Ok(Signed { author: self.actor.author(), chat, audit, side_effects: Vec::new() })
-    }
-
-    pub(crate) fn audit_entry<O: Operation>(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        effect: &Effect,
-    ) -> AuditEntry {
-        AuditEntry {
-            at: call.world().now(),
-            actor: self.actor.name(),
-            action: O::VERB.to_owned(),
-            detail: format!("{}.{} {}", origin.toolset, origin.tool, summary(effect)),
-        }
-    }
-}
-
-/// Nothing happens where it is only asked what would decide.
-pub(crate) fn only_explained() -> Fault {
-    Fault::new(FaultCode::Unavailable, "this call is only explained")
-}
-
-/// The effect in one line: kinds, paths and hosts, never contents.
-fn summary(effect: &Effect) -> String {
-    let (mut text, mut before) = (String::with_capacity(64), "");
-    let mut begin = |text: &mut String| text.push_str(std::mem::replace(&mut before, ", "));
-    for effect in effect.paths.iter().take(AUDITED_PATHS) {
-        begin(&mut text);
-        text.push_str(effect.kind.word());
-        text.push(' ');
-        // Writing into a text cannot fail.
-        let _ = effect.path.show_to(&mut text);
-    }
-    let rest = effect.paths.len().saturating_sub(AUDITED_PATHS);
-    if rest > 0 {
-        begin(&mut text);
-        text.push_str(&format!("and {rest} more"));
-    }
-    for dial in &effect.dials {
-        begin(&mut text);
-        text.push_str(&dial.in_short());
-    }
-    text
 }

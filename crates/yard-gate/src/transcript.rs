@@ -10,7 +10,7 @@ use yard_store::{
     Approval, Chat, Decision, Mode, NewTurn, Request, Turn, TurnKind, Via, WorkspaceRecords,
 };
 
-use crate::form::{Choice, Form};
+use crate::form::{Choice, QuestionForm};
 use crate::reading::as_seen;
 use crate::redaction;
 
@@ -40,12 +40,14 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) ok: bool,
     /// What it answered.
     pub(crate) answer: &'a Value,
+    /// Members that the transcript does not keep.
+    pub(crate) secret: &'a [&'a str],
 }
 
 /// A tool was called: bounded and redacted.
 pub(crate) fn tool_call(at: Timestamp, actor: String, call: &ToolCall<'_>) -> NewTurn {
-    let ToolCall { tool, ok, .. } = call;
-    let (args, answer) = (redaction::kept(call.args), redaction::kept(call.answer));
+    let ToolCall { tool, ok, secret, .. } = call;
+    let (args, answer) = (redaction::kept(call.args, secret), redaction::kept(call.answer, secret));
     let outcome = if *ok { "answered" } else { "failed" };
     let text = format!("\n## {tool} ({actor}, {at})\n\n{args}\n\n{outcome}:\n\n{answer}\n");
     let data = json!({"tool": tool, "args": args, "ok": ok, "answer": answer}).to_string();
@@ -54,7 +56,7 @@ pub(crate) fn tool_call(at: Timestamp, actor: String, call: &ToolCall<'_>) -> Ne
 
 /// The mode changed.
 pub(crate) fn mode(at: Timestamp, actor: String, mode: Mode, why: &str, notes: &Value) -> NewTurn {
-    let (word, notes) = (mode.word(), redaction::kept(notes));
+    let (word, notes) = (mode.word(), redaction::kept(notes, &[]));
     let mut text = format!("\n## {word} mode ({actor}, {at})\n\n{why}\n");
     if !notes.is_null() {
         text.push_str(&format!("{notes}\n"));
@@ -64,7 +66,7 @@ pub(crate) fn mode(at: Timestamp, actor: String, mode: Mode, why: &str, notes: &
 }
 
 /// A person is asked.
-pub(crate) fn question(at: Timestamp, actor: String, id: &str, form: &Form) -> NewTurn {
+pub(crate) fn question(at: Timestamp, actor: String, id: &str, form: &QuestionForm) -> NewTurn {
     let mut text = format!("\n## question {id} ({actor}, {at})\n\n");
     for item in form.items() {
         let choices: Vec<String> = item.choices().iter().map(Choice::to_string).collect();
@@ -78,17 +80,23 @@ pub(crate) fn question(at: Timestamp, actor: String, id: &str, form: &Form) -> N
 
 /// A person answered.
 pub(crate) fn answer(at: Timestamp, actor: String, id: &str, answers: &Value, via: Via) -> NewTurn {
-    let answers = redaction::kept(answers);
+    let answers = redaction::kept(answers, &[]);
     let text = format!("\n## answer to {id} by {} ({actor}, {at})\n\n{answers}\n", via.word());
     let data = json!({"question_id": id, "answers": answers, "via": via.word()}).to_string();
     NewTurn { at, actor, kind: TurnKind::Answer, data, text }
 }
 
 /// A person is asked whether something may happen.
-pub(crate) fn request(at: Timestamp, actor: String, id: ApprovalId, request: &Request) -> NewTurn {
+pub(crate) fn request(
+    at: Timestamp,
+    actor: String,
+    id: ApprovalId,
+    request: &Request,
+    secret: &[&str],
+) -> NewTurn {
     let Request { toolset, tool, reason, .. } = request;
     let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
-    let args = redaction::kept(&args);
+    let args = redaction::kept(&args, secret);
     let text = format!(
         "\n## approval {id} asked for {toolset}.{tool} ({actor}, {at})\n\n{reason}\n\n{args}\n"
     );
@@ -118,18 +126,16 @@ pub(crate) fn decision(approval: &Approval, decision: &Decision) -> NewTurn {
 }
 
 /// The transcripts of all chats as files of `/chats`.
-pub struct Transcripts {
+pub struct TranscriptFiles {
     desk: Arc<dyn WorkspaceRecords>,
 }
 
-impl Transcripts {
+impl TranscriptFiles {
     /// Those of the chats that a desk has.
     pub fn new(desk: Arc<dyn WorkspaceRecords>) -> Arc<Self> {
         Arc::new(Self { desk })
     }
-}
 
-impl Transcripts {
     /// The transcript of a chat, without what a caller may not read.
     fn text_for(&self, chat: ChatId, reading: &dyn Reading) -> Result<Option<String>> {
         let mut turns = Vec::new();
@@ -153,7 +159,7 @@ impl Transcripts {
     }
 }
 
-impl VirtualFiles for Transcripts {
+impl VirtualFiles for TranscriptFiles {
     fn list(&self) -> Result<Vec<VirtualFile>> {
         let mut files: Vec<VirtualFile> = Vec::new();
         let mut before = None;

@@ -1,27 +1,36 @@
-//! The web, judged: which host is asked, how, and whether a person has to say yes first. Every request and
-//! every redirect to another place is judged; who may be reached at all is the kernel's to check (A4).
-//!
-//! A yes covers the call that it was asked for, and is used up when that is sent: what a crash interrupts
-//! is not sent again.
+//! The way to the web as the operator set it: which hosts are known, what commands may reach, and who searches. It
+//! judges nothing and sends nothing.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use globset::GlobMatcher;
-use yard_core::op::Operation;
-use yard_core::{Call, Dial, Effect, EffectKind, Fault, FaultCode, Result, RunId};
-use yard_kernel::store_fault;
-use yard_net::{Follow, Method, Net, Page, Request, Response, Shape, Target};
-use yard_store::{Mode, StoreError};
+use yard_core::Result;
+use yard_net::{Net, Request, Response, Target};
 
-use crate::approvals::started_already;
-use crate::claims::lost;
 use crate::rules::host_matcher;
-use crate::search::Search;
-use crate::session::{Admission, only_explained};
-use crate::{Origin, Outcome, Session, Verdict};
 
-/// How long a page may take to be read, at the least.
-const READING: Duration = Duration::from_secs(2);
+/// One result of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchHit {
+    /// Its title.
+    pub title: String,
+    /// Its address.
+    pub url: String,
+    /// What it says about the query.
+    pub snippet: String,
+}
+
+/// A service that searches the web, and how it is spoken to. It sends nothing itself: its requests are judged and sent
+/// by the gate (A5). Neither its key nor its headers reach an answer, a fault, a log or an audit row.
+pub trait SearchProvider: std::fmt::Debug + Send + Sync {
+    /// Where it is.
+    fn address(&self) -> &Target;
+    /// The request for so many results.
+    fn request(&self, query: &str, count: usize, wall: Duration) -> Result<Request>;
+    /// The results that a response holds, at most so many.
+    fn hits(&self, response: &Response, count: usize) -> Result<Vec<SearchHit>>;
+}
 
 /// The way to the web, as the operator set it.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +39,7 @@ pub struct Web {
     allow: Vec<GlobMatcher>,
     /// Hosts and ports that the operator named as a whole.
     named: Vec<String>,
-    pub(crate) search: Option<Search>,
+    pub(crate) search: Option<Arc<dyn SearchProvider>>,
     /// Where packages come from, by the name of who installs them.
     indexes: Vec<(String, String)>,
     /// Places of this machine or its network that commands can reach, once a person agrees.
@@ -57,13 +66,13 @@ impl Web {
         Self { net, ..Self::default() }
     }
 
-    /// The same way, on which these hosts (`example.com`, `*.example.com`) need no person's word.
+    /// The same way, on which these hosts (`example.com`, `*.example.com`) need no person's yes.
     pub fn allowing(mut self, host: &str) -> std::result::Result<Self, String> {
         self.allow.push(host_matcher(host)?);
         Ok(self)
     }
 
-    /// The same way, on which this `host:port` may be anywhere, and needs no person's word.
+    /// The same way, on which this `host:port` may be anywhere, and needs no person's yes.
     pub fn exempting(self, pair: &str) -> std::result::Result<Self, String> {
         let net = self.net.exempting(pair)?;
         let place = Target::parse(&format!("http://{pair}/")).map(|target| target.place());
@@ -73,8 +82,8 @@ impl Web {
     }
 
     /// The same way, on which the web is searched by this provider. Wherever it is, it is reached.
-    pub fn searching(self, search: Search) -> std::result::Result<Self, String> {
-        let net = self.net.exempting(&search.place())?;
+    pub fn searching(self, search: Arc<dyn SearchProvider>) -> std::result::Result<Self, String> {
+        let net = self.net.exempting(&search.address().place())?;
         Ok(Self { net, search: Some(search), ..self })
     }
 
@@ -111,6 +120,11 @@ impl Web {
         Self { held: Held(time), ..self }
     }
 
+    /// Where packages come from that `manager` installs, if the operator said so.
+    pub(crate) fn index_of(&self, manager: &str) -> Option<&str> {
+        self.indexes.iter().find(|(of, _)| of == manager).map(|(_, url)| url.as_str())
+    }
+
     pub(crate) fn held(&self) -> Duration {
         self.held.0
     }
@@ -134,150 +148,5 @@ impl Web {
     pub(crate) fn knows(&self, target: &Target) -> bool {
         let is_allowed = |host: &GlobMatcher| host.is_match(target.host());
         self.named.contains(&target.place()) || self.allow.iter().any(is_allowed)
-    }
-}
-
-/// A page of the web.
-#[derive(Clone, Debug)]
-pub struct Fetched {
-    /// Where it came from in the end.
-    pub url: String,
-    /// How often it was led elsewhere on the way.
-    pub redirects: usize,
-    /// Where it would have been led, and was not: that is another host, which nobody allowed.
-    pub left: Option<String>,
-    /// The status.
-    pub status: u16,
-    /// The headers, lower case.
-    pub headers: Vec<(String, String)>,
-    /// What it says.
-    pub page: Page,
-}
-
-impl Session {
-    /// Where packages come from that `manager` installs, if the operator said so; a fault in plan mode.
-    pub fn package_index(&self, manager: &str) -> Result<Option<String>> {
-        if self.mode()? == Mode::Plan {
-            let message = "this chat is in plan mode, in which nothing is installed";
-            return Err(Fault::new(FaultCode::Denied, message));
-        }
-        let index = self.open().web.indexes.iter().find(|(of, _)| of == manager);
-        Ok(index.map(|(_, url)| url.clone()))
-    }
-}
-
-/// What reaches out, in audit rows.
-#[derive(Clone, Debug)]
-pub(crate) struct Reach;
-
-impl Operation for Reach {
-    type Answer = ();
-    const VERB: &'static str = "reach";
-}
-
-impl Session {
-    /// Fetches a page of the web: judged by its host, and asked about where nobody allowed that.
-    pub fn fetch(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        request: Request,
-        shape: Shape,
-    ) -> Result<Outcome<Fetched>> {
-        let (wall, method, begun) = (request.wall, request.method, call.world().elapsed());
-        let kind = match method {
-            Method::Get => EffectKind::Fetch,
-            Method::Post => EffectKind::Send,
-        };
-        let dial = |target: &Target| Dial {
-            kind,
-            asked: format!("{} {}", method.word(), target.as_str()),
-            host: target.host().to_owned(),
-            port: target.port(),
-            known: self.open().web.knows(target),
-        };
-        let response = match self.reach(origin, call, request, &dial)? {
-            Outcome::Done(response) => response,
-            Outcome::Pending(pending) => return Ok(Outcome::Pending(pending)),
-        };
-        let took = call.world().elapsed().saturating_sub(begun);
-        // A page that came at the last moment is still read.
-        let left = wall.saturating_sub(took).max(READING);
-        let page = response.page(shape, call, left)?;
-        Ok(Outcome::Done(Fetched {
-            url: response.target.as_str().to_owned(),
-            redirects: response.redirects,
-            left: response.left.map(|target| target.as_str().to_owned()),
-            status: response.status,
-            headers: response.headers,
-            page,
-        }))
-    }
-
-    /// Asks a host, and those that it leads to as far as they are allowed. `dial` says what is done to one.
-    pub(crate) fn reach(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        request: Request,
-        dial: &dyn Fn(&Target) -> Dial,
-    ) -> Result<Outcome<Response>> {
-        if self.permitted_run().is_some() {
-            return Err(lost());
-        }
-        let effect = Effect::dialling(dial(&request.target));
-        // Nobody is asked about what can only be refused.
-        if let Err(fault) = self.open().web.net.check_named(&request.target) {
-            self.note_reach(origin, call, &effect, "deny ")?;
-            return Err(fault);
-        }
-        if let Admission::Wait(pending) = self.admit::<Reach>(origin, call, &effect, None)? {
-            return Ok(Outcome::Pending(pending));
-        }
-        if self.only_explains() {
-            return Err(only_explained());
-        }
-        self.use_up(call)?;
-        self.note_reach(origin, call, &effect, "")?;
-        let first = request.target.clone();
-        let mut now = effect;
-        let mut follow = |next: &Target| {
-            now = Effect::dialling(dial(next));
-            match self.judge(origin, call, &now)? {
-                Verdict::Ask(_) if !first.leads_home(next) => return Ok(Follow::No),
-                Verdict::Deny(reason) => return Err(Fault::new(FaultCode::Denied, reason)),
-                Verdict::Allow | Verdict::Ask(_) => {}
-            }
-            if next.place() != first.place() {
-                self.note_reach(origin, call, &now, "")?;
-            }
-            Ok(Follow::Yes)
-        };
-        let response = self.open().web.net.fetch(request, call, &mut follow);
-        if response.as_ref().is_err_and(|fault| fault.code() == FaultCode::Denied) {
-            self.note_reach(origin, call, &now, "deny ")?;
-        }
-        response.map(Outcome::Done)
-    }
-
-    fn note_reach(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        effect: &Effect,
-        how: &str,
-    ) -> Result<()> {
-        let mut entry = self.audit_entry::<Reach>(origin, call, effect);
-        entry.action.insert_str(0, how);
-        self.open().workspace.record_audit(&entry)
-    }
-
-    /// Uses up the yes that this is sent with, if there is one.
-    fn use_up(&self, call: &Call) -> Result<()> {
-        let Some(approval) = self.permitted_start() else { return Ok(()) };
-        match self.open().desk.start(approval, RunId::new(call.world())) {
-            Err(StoreError::Misfit(_)) => Err(started_already(approval)),
-            done => done.map_err(store_fault),
-        }
     }
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use yard_core::{Author, Call, Fault, FileId, FileKind, FileState, Result, StepId, WsPath};
-use yard_disk::{NewlyKept, Stat, WorkspaceLock};
+use yard_disk::{EntryStat, NewlyKept, WorkspaceLock};
 use yard_store::{Batch, FileIdentity, NewChange, NewStep, Placement, Prepared, Seq, StoreError};
 
 use crate::applied::advance;
@@ -171,7 +171,7 @@ fn holds(workspace: &Workspace, draft: &Draft) -> bool {
 fn expect_holds(workspace: &Workspace, expect: &Expect) -> Result<bool> {
     let found = workspace.disk.stat(&expect.path)?;
     let same_folder =
-        |stat: &Stat, inode: u64| stat.is(FileKind::Folder) && stat.signature.inode == inode;
+        |stat: &EntryStat, inode: u64| stat.is(FileKind::Folder) && stat.signature.inode == inode;
     Ok(match (&expect.was, found) {
         (Was::Absent, found) => found.is_none(),
         (_, None) => false,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use yard_core::{Call, ContentHash, FileId, FileKind, Result, StepId, WsPath};
-use yard_disk::{Disk, NewlyKept, Staged, Stat};
+use yard_disk::{Disk, EntryStat, NewlyKept, Staged};
 use yard_store::{NewChange, Prepared, Signature};
 
 use crate::moved_tree::MovedTree;
@@ -23,7 +23,7 @@ pub(crate) enum Was {
     /// Nothing was there.
     Absent,
     /// Exactly this was there.
-    Seen(Stat),
+    Seen(EntryStat),
     /// This folder was there; what is in it may change.
     Folder { inode: u64 },
     /// This folder was there, and nothing in it but what the step itself removes.
@@ -81,7 +81,7 @@ pub(crate) struct Draft {
     pub(crate) written: Vec<(ContentHash, Vec<u8>)>,
     pub(crate) expects: Vec<Expect>,
     /// Contents that were seen on disk and may be remembered once the step is recorded.
-    pub(crate) seen: Vec<(FileId, ContentHash, Stat)>,
+    pub(crate) seen: Vec<(FileId, ContentHash, EntryStat)>,
     /// Of what a command changed: the refs that lost commits by it. `None` for every other change.
     pub(crate) rewound: Option<HashSet<WsPath>>,
     /// It touches whole trees: it shares its batch with no other.

@@ -5,12 +5,12 @@
 use std::fmt::Write as _;
 
 use yard_core::{Call, FileKind, Result, WsPath};
-use yard_disk::{Disk, EntryKind, Stat};
+use yard_disk::{Disk, EntryKind, EntryStat};
 
 /// A folder that moves, with everything below it in the order of the paths.
 pub(crate) struct MovedTree {
     from: WsPath,
-    entries: Vec<(WsPath, Stat)>,
+    entries: Vec<(WsPath, EntryStat)>,
 }
 
 impl MovedTree {
@@ -42,7 +42,7 @@ impl MovedTree {
     pub(crate) fn describe(&self, text: &mut String) {
         for (path, stat) in &self.entries {
             let path = path.to_string().escape_debug().to_string();
-            let Stat { kind, mode, owner, signature, .. } = stat;
+            let EntryStat { kind, mode, owner, signature, .. } = stat;
             let _ = writeln!(text, "carries {path} {kind:?} {mode:o} {owner:?} {signature:?}");
         }
     }

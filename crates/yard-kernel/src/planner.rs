@@ -29,7 +29,7 @@ use crate::virtual_files::check_free;
 use crate::workspace::Workspace;
 use large::LargeFile;
 use yard_disk::{
-    EntryKind, Shape, Staged, Stat, Taking, hash_all, kept_name, not_found, read_all, special,
+    EntryKind, EntryStat, Shape, Staged, Taking, hash_all, kept_name, not_found, read_all, special,
 };
 
 /// Contents that a draft keeps in memory to be known again.
@@ -43,7 +43,7 @@ pub(crate) struct Current {
     pub(crate) id: FileId,
     pub(crate) path: WsPath,
     pub(crate) state: FileState,
-    pub(crate) stat: Stat,
+    pub(crate) stat: EntryStat,
     /// A file's bytes or a link's target; empty for a file that is too large to load.
     pub(crate) bytes: Arc<Vec<u8>>,
     /// The store knew the file before this plan.
@@ -72,7 +72,7 @@ impl Current {
 /// What the disk says about one entry.
 pub(crate) struct Observed {
     pub(crate) kind: FileKind,
-    pub(crate) stat: Stat,
+    pub(crate) stat: EntryStat,
     pub(crate) content: Option<ContentHash>,
     pub(crate) bytes: Vec<u8>,
     pub(crate) large: bool,
@@ -238,7 +238,7 @@ impl<'a> Planner<'a> {
     pub(crate) fn current_as(
         &mut self,
         path: &WsPath,
-        seen: &Stat,
+        seen: &EntryStat,
         large: Large,
     ) -> Result<Current> {
         let (parent, node) = self.known_at(path)?;
@@ -250,7 +250,7 @@ impl<'a> Planner<'a> {
     pub(crate) fn current_read(
         &mut self,
         path: &WsPath,
-        stat: Stat,
+        stat: EntryStat,
         bytes: Vec<u8>,
     ) -> Result<Current> {
         let (parent, node) = self.known_at(path)?;
@@ -340,7 +340,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Looks at the content of an entry that was seen on disk, and that the store may know.
-    fn observe(&self, path: &WsPath, seen: &Stat, node: Option<&Node>) -> Result<Observed> {
+    fn observe(&self, path: &WsPath, seen: &EntryStat, node: Option<&Node>) -> Result<Observed> {
         match seen.kind {
             EntryKind::Special(what) => Err(special(path, what)),
             EntryKind::Known(FileKind::Folder) => Ok(Observed::folder(*seen)),
@@ -358,7 +358,7 @@ impl<'a> Planner<'a> {
     fn observe_file(
         &self,
         path: &WsPath,
-        seen: &Stat,
+        seen: &EntryStat,
         expected: Option<ContentHash>,
     ) -> Result<Observed> {
         let (mut file, stat) = self.workspace.disk.open_seen(path, seen)?;
@@ -631,7 +631,7 @@ impl<'a> Planner<'a> {
 }
 
 impl Observed {
-    fn folder(stat: Stat) -> Self {
+    fn folder(stat: EntryStat) -> Self {
         Self { kind: FileKind::Folder, stat, content: None, bytes: Vec::new(), large: false }
     }
 }

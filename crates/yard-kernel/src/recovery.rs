@@ -28,7 +28,7 @@ use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 use known::{Boot, Known, Newest, is_folder_as_before};
 use staying::{Moved, Staying, carried};
-use yard_disk::{Shape, Staged, Stat, read_all};
+use yard_disk::{EntryStat, Shape, Staged, read_all};
 
 /// Paths that a report names; the rest is counted.
 const NAMED_PATHS: usize = 20;
@@ -187,7 +187,7 @@ impl<'a> Recovery<'a> {
     }
 
     /// What is at a path, with the times that it had before recovery began.
-    fn look(&self, path: &WsPath) -> Result<Option<Stat>> {
+    fn look(&self, path: &WsPath) -> Result<Option<EntryStat>> {
         let Some(mut stat) = self.workspace.disk.stat(path)? else { return Ok(None) };
         if let Some(identity) = stat.identity {
             let mut untouched = self.untouched.borrow_mut();
@@ -338,7 +338,7 @@ impl<'a> Recovery<'a> {
         Ok(true)
     }
 
-    fn is_passing(&self, found: &Stat) -> bool {
+    fn is_passing(&self, found: &EntryStat) -> bool {
         self.passing.borrow().contains_key(&found.signature.inode)
     }
 
@@ -410,7 +410,7 @@ impl<'a> Recovery<'a> {
         file: FileId,
         path: &WsPath,
         at: &WsPath,
-        found: &Stat,
+        found: &EntryStat,
         until: Seq,
     ) -> Result<bool> {
         let Some(identity) = found.identity else { return Ok(false) };
@@ -422,7 +422,13 @@ impl<'a> Recovery<'a> {
 
     /// Whether an entry is what lost writes of the steps up to `until` left of a file itself: it is as one of
     /// them found it, or as they staged it and without its bytes.
-    fn is_left_of(&self, file: FileId, path: &WsPath, found: &Stat, until: Seq) -> Result<bool> {
+    fn is_left_of(
+        &self,
+        file: FileId,
+        path: &WsPath,
+        found: &EntryStat,
+        until: Seq,
+    ) -> Result<bool> {
         let Some(identity) = found.identity else { return Ok(false) };
         if self.known.is_past(file, &identity, self.boot, until) {
             return Ok(true);
@@ -436,7 +442,7 @@ impl<'a> Recovery<'a> {
         &self,
         file: FileId,
         path: &WsPath,
-        found: &Stat,
+        found: &EntryStat,
         until: Seq,
     ) -> Result<bool> {
         let Some(identity) = found.identity.filter(|_| self.boot == Boot::Another) else {
@@ -531,7 +537,7 @@ impl<'a> Recovery<'a> {
         file: FileId,
         state: &FileState,
         path: &WsPath,
-        found: &Stat,
+        found: &EntryStat,
     ) -> Result<bool> {
         let Some(identity) = found.identity else { return Ok(false) };
         let (known, boot, any) = (&self.known, self.boot, Seq::MAX);
@@ -594,7 +600,7 @@ impl<'a> Recovery<'a> {
         state: &FileState,
         path: &WsPath,
         newest: Newest,
-        over: Option<&Stat>,
+        over: Option<&EntryStat>,
     ) -> Result<Provided> {
         let Some(hash) = state.content else { return Ok(Provided::Nothing) };
         let owner = over.map(|stat| stat.owner);
@@ -641,7 +647,7 @@ impl<'a> Recovery<'a> {
         Ok(())
     }
 
-    fn content_on_disk(&self, path: &WsPath, found: &Stat) -> Result<Option<ContentHash>> {
+    fn content_on_disk(&self, path: &WsPath, found: &EntryStat) -> Result<Option<ContentHash>> {
         let disk = &self.workspace.disk;
         match found.kind.known() {
             Some(FileKind::Link) => {

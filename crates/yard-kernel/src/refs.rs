@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStringExt as _;
 
 use yard_core::git::{self, Part};
 use yard_core::{Call, EffectKind, FileKind, Result, WsPath};
-use yard_disk::{Disk, EntryKind, Layer, RunFolder};
+use yard_disk::{Disk, EntryKind, OverlayLayer, RunFolder};
 
 use crate::workspace::Workspace;
 
@@ -56,7 +56,11 @@ impl Moved {
 
 /// The refs that a layer moves, and the logs of refs that it cuts: those are the only names of what was
 /// stashed, or left behind before. A ref that was symbolic, or that comes or goes, is none of them.
-pub(crate) fn moved(workspace: &Workspace, layer: &Layer, call: &Call) -> Result<Vec<Moved>> {
+pub(crate) fn moved(
+    workspace: &Workspace,
+    layer: &OverlayLayer,
+    call: &Call,
+) -> Result<Vec<Moved>> {
     let mut moved = Vec::new();
     let mut ahead = vec![WsPath::root()];
     while let Some(folder) = ahead.pop() {
@@ -98,7 +102,7 @@ fn is_log(path: &WsPath) -> bool {
 }
 
 /// Whether a file has all of what it had, and more at its end.
-fn grew(workspace: &Workspace, layer: &Layer, path: &WsPath) -> bool {
+fn grew(workspace: &Workspace, layer: &OverlayLayer, path: &WsPath) -> bool {
     let Ok((old, _)) = workspace.disk.open_file(path) else { return true };
     let Ok((new, _)) = layer.disk.open_file(path) else { return false };
     let (mut old, mut new) = (BufReader::new(old), BufReader::new(new));

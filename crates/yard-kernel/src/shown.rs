@@ -2,7 +2,7 @@
 //! names are reserved for them is in `virtual_files.rs` and `spilled.rs`.
 
 use yard_core::{Call, Fault, FaultCode, FileKind, Result, Subject, WsPath};
-use yard_disk::{Disk, Spot, Stat, output_folder};
+use yard_disk::{Disk, EntryStat, Spot, output_folder};
 
 use crate::spilled::not_kept;
 use crate::virtual_files::{
@@ -146,7 +146,7 @@ impl Workspace {
     }
 
     /// Looks at kept output, or the folder of it.
-    pub(crate) fn spilled(&self, path: &WsPath) -> Result<Stat> {
+    pub(crate) fn spilled(&self, path: &WsPath) -> Result<EntryStat> {
         self.spills.disk().stat(path)?.ok_or_else(|| not_kept(path))
     }
 }

@@ -8,7 +8,7 @@
 
 use yard_core::op::Entry;
 use yard_core::{Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath};
-use yard_disk::Stat;
+use yard_disk::EntryStat;
 
 /// The folder that they are in, relative to the root.
 pub(crate) use yard_core::path::OUTPUT_NAME as FOLDER;
@@ -50,7 +50,7 @@ pub(crate) fn not_kept(path: &WsPath) -> Fault {
 }
 
 /// Kept output as listings show it. There is no version of it that could differ.
-pub(crate) fn entry(path: WsPath, stat: &Stat) -> Entry {
+pub(crate) fn entry(path: WsPath, stat: &EntryStat) -> Entry {
     let is_folder = stat.is(FileKind::Folder);
     Entry {
         path,

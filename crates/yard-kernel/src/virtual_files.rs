@@ -12,7 +12,7 @@ use yard_core::op::Entry;
 use yard_core::{
     Call, Fault, FaultCode, FileId, FileKind, FileType, Name, Result, Subject, Timestamp, WsPath,
 };
-use yard_disk::{EntryKind, RawEntry, Stat};
+use yard_disk::{EntryKind, EntryStat, RawEntry};
 
 use crate::spilled;
 
@@ -203,7 +203,7 @@ impl Shown {
 
     /// What a listing shows at a path, if it is one of them, or their folder and no such folder is on
     /// disk (`stat` says what is).
-    pub(crate) fn entry(&self, path: &WsPath, stat: Option<&Stat>) -> Option<Entry> {
+    pub(crate) fn entry(&self, path: &WsPath, stat: Option<&EntryStat>) -> Option<Entry> {
         if let Some(file) = self.file(path) {
             return Some(file_entry(path, file));
         }

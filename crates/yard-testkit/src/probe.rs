@@ -13,7 +13,7 @@ use yard_core::op::{self, Operation};
 use yard_core::{Call, ContentHash, Result, World, WsPath};
 use yard_disk::{DiskCall, Probe};
 use yard_gate::{
-    Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts,
+    Actor, Asks, Completion, Execute, OpenWorkspace, Origin, Policy, Session, TranscriptFiles,
 };
 use yard_kernel::{Opening, Workspace};
 use yard_store::SqliteStore;
@@ -276,10 +276,13 @@ impl Hand {
             world: plan.world,
             probe: plan.probe,
             resolution: plan.resolution,
-            virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
+            virtual_files: Some(TranscriptFiles::new(Arc::clone(&store) as _)),
             boxed: None,
         })?;
-        Ok(Self { open: OpenWorkspace::new(Arc::new(workspace), store), world })
+        Ok(Self {
+            open: OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_WORDS),
+            world,
+        })
     }
 
     /// Performs an operation through the gate.
@@ -288,8 +291,10 @@ impl Hand {
         let call = Call::new(Arc::clone(&self.world)).within_millis(120_000);
         let origin = Origin { toolset: "test", tool: O::VERB, asks: Asks::Never };
         match session.perform(origin, &call, op)? {
-            Outcome::Done(answer) => Ok(answer),
-            Outcome::Pending(pending) => panic!("nothing asks under the open policy: {pending:?}"),
+            Completion::Done(answer) => Ok(answer),
+            Completion::Pending(pending) => {
+                panic!("nothing asks under the open policy: {pending:?}")
+            }
         }
     }
 

@@ -8,10 +8,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 use yard_core::op::Operation;
 use yard_core::{Call, Limits, Result, World};
-use yard_dialects::{Answer, Catalog};
+use yard_dialects::{Answer, CALLER_WORDS, Catalog};
 use yard_disk::Resolution;
 use yard_gate::{
-    Actor, Asks, Execute, OpenWorkspace, Origin, Outcome, Policy, Session, Transcripts,
+    Actor, Asks, Completion, Execute, OpenWorkspace, Origin, Policy, Session, TranscriptFiles,
 };
 use yard_kernel::{Opening, VirtualFiles, Workspace};
 use yard_store::SqliteStore;
@@ -108,7 +108,7 @@ impl Yard {
     pub fn open(folders: &Arc<Folders>, plan: Plan) -> Result<Self> {
         let store = Arc::new(SqliteStore::open(folders.state()).expect("the store opens"));
         let world = Arc::clone(&plan.world);
-        let transcripts = || Transcripts::new(Arc::clone(&store) as _) as Arc<dyn VirtualFiles>;
+        let transcripts = || TranscriptFiles::new(Arc::clone(&store) as _) as Arc<dyn VirtualFiles>;
         let virtual_files = plan.virtual_files.unwrap_or_else(transcripts);
         let workspace = Workspace::open(Opening {
             root: folders.root.clone(),
@@ -122,7 +122,7 @@ impl Yard {
             boxed: plan.boxed,
         })?;
         let catalog = Catalog::standard();
-        let open = OpenWorkspace::with_web(Arc::new(workspace), store, plan.web);
+        let open = OpenWorkspace::with_web(Arc::new(workspace), store, CALLER_WORDS, plan.web);
         Ok(Self { folders: Arc::clone(folders), open, catalog, world })
     }
 
@@ -192,8 +192,10 @@ impl Yard {
     pub fn perform<O: Execute>(&self, op: O) -> Result<<O as Operation>::Answer> {
         let origin = Origin { toolset: "test", tool: O::VERB, asks: Asks::Never };
         match self.session().perform(origin, &self.surroundings(), op)? {
-            Outcome::Done(answer) => Ok(answer),
-            Outcome::Pending(pending) => panic!("nothing asks under the open policy: {pending:?}"),
+            Completion::Done(answer) => Ok(answer),
+            Completion::Pending(pending) => {
+                panic!("nothing asks under the open policy: {pending:?}")
+            }
         }
     }
 

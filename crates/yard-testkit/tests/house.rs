@@ -18,12 +18,13 @@ use yard_core::{Call, Fault, FaultCode, Limits, Result, Role, WorkspaceId, World
 use yard_dialects::Catalog;
 use yard_disk::Resolution;
 use yard_gate::admin::{
-    Entered, House, Identity, LoggedIn, NewKey, NewPerson, NewWorkspace, Opener, Refusal, Rules,
+    AuthConfig, Entered, Identity, LoggedIn, NewKey, NewPerson, NewWorkspace, Opener, Refusal,
+    Server,
 };
 use yard_gate::registry::WorkspaceRow;
-use yard_gate::{OpenWorkspace, Session, Transcripts};
+use yard_gate::{OpenWorkspace, Session, TranscriptFiles};
 use yard_kernel::{Opening, Workspace};
-use yard_store::{AuditEntry, SqliteRegistry, SqliteStore};
+use yard_store::{AuditEntry, Registry as _, SqliteRegistry, SqliteStore};
 use yard_testkit::FakeWorld;
 
 const PASSWORD: &str = "correct horse battery staple";
@@ -85,10 +86,10 @@ impl Opener for Shared {
             world: Arc::clone(&rooms.world) as _,
             probe: None,
             resolution: Resolution::Auto,
-            virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
+            virtual_files: Some(TranscriptFiles::new(Arc::clone(&store) as _)),
             boxed: None,
         })?;
-        let open = OpenWorkspace::new(Arc::new(workspace), store);
+        let open = OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_WORDS);
         rooms.alive.lock().unwrap().push(Arc::downgrade(&open));
         Ok(open)
     }
@@ -96,7 +97,8 @@ impl Opener for Shared {
 
 /// A house in a folder of its own.
 struct Estate {
-    house: House,
+    house: Server,
+    registry: Arc<SqliteRegistry>,
     rooms: Arc<Rooms>,
     world: Arc<FakeWorld>,
     folder: TempDir,
@@ -114,16 +116,16 @@ impl Estate {
             alive: Mutex::default(),
         });
         let registry = Arc::new(SqliteRegistry::open(&folder.path().join("people")).unwrap());
-        let rules = Rules {
+        let auth = AuthConfig {
             secret: vec![7; 32],
             access_minutes: 15,
             refresh_days: 30,
             open_registration: true,
         };
         let opener = Box::new(Shared(Arc::clone(&rooms)));
-        let house = House::new(registry, opener, Arc::clone(&world) as _, rules);
+        let house = Server::new(Arc::clone(&registry) as _, opener, Arc::clone(&world) as _, auth);
         let house = house.unwrap_or_else(|refusal| panic!("{refusal:?}"));
-        Self { house, rooms, world, folder }
+        Self { house, registry, rooms, world, folder }
     }
 
     fn register(&self, email: &str) {
@@ -286,7 +288,7 @@ fn a_refresh_token_that_comes_back_ends_its_login_and_is_audited() {
         assert!(is_unknown(house.refresh(&dead.refresh_token)));
     }
     assert!(house.identify(&other.access_token).is_ok());
-    let rows = house.registry().audit(0, 99).unwrap();
+    let rows = estate.registry.audit(0, 99).unwrap();
     let ended: Vec<_> = rows.iter().filter(|row| row.entry.action == "end login").collect();
     assert_eq!(ended.len(), 1);
     assert_eq!(ended[0].entry.actor, format!("person:{}", stolen.person.id));
@@ -300,7 +302,7 @@ fn r13_audit_rows_of_people_hold_no_secret() {
     let new = NewKey { name: "agent".to_owned(), role: Role::Member, chat: None, toolsets: all() };
     let key = estate.house.add_key(&entered, &new).unwrap();
     let login = estate.log_in("ada@example.com");
-    let told = format!("{:?}", estate.house.registry().audit(0, 99).unwrap());
+    let told = format!("{:?}", estate.registry.audit(0, 99).unwrap());
     for secret in [PASSWORD, "$argon2", "ada@", &key.key, &login.access_token, &login.refresh_token]
     {
         assert!(!told.contains(secret), "{secret} in {told}");
@@ -342,7 +344,7 @@ fn r14_a_key_that_is_bound_to_a_chat_never_speaks_outside_of_it() {
     let bound = house.session(&inside).unwrap();
     assert_eq!(bound.chat(), Some(own.id));
     assert!(estate.write(&bound, "/a.txt"));
-    let say = |chat| bound.chats().post(&call, chat, yard_gate::Role::Assistant, "hello");
+    let say = |chat| bound.chats().post(&call, chat, yard_gate::MessageRole::Assistant, "hello");
     assert!(say(own.id).is_ok());
     let denied = |result: Result<()>| assert_eq!(result.unwrap_err().code(), FaultCode::Denied);
     denied(say(other.id).map(drop));
@@ -476,7 +478,7 @@ fn r15_a_workspace_that_overlaps_already_can_only_be_removed() {
         action: "add workspace".to_owned(),
         detail: older.id.to_string(),
     };
-    house.registry().add_workspace(&older, person.id, &audit).unwrap();
+    estate.registry.add_workspace(&older, person.id, &audit).unwrap();
     let inside =
         |who: &Identity, row: &WorkspaceRow| house.enter(who.clone(), row.id, Role::Owner).unwrap();
     *estate.rooms.allowed.lock().unwrap() = Some(at("p4"));

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, IsTerminal as _, Write};
 
 use serde_json::{Map, Value, json};
 use yard_core::{FaultCode, QuestionId};
-use yard_gate::{Actor, Choice, Form, Item, Page, Question, QuestionFilter, Via};
+use yard_gate::{Actor, AskedQuestion, Choice, Item, ListPage, QuestionFilter, QuestionForm, Via};
 
 use crate::context::{CommandContext, LocalSession};
 use crate::failure::Failure;
@@ -75,7 +75,7 @@ impl Options {
         let page = local.session.questions().list(filter, None, self.limit)?;
         if asks && !page.rows.is_empty() {
             // The oldest question comes first.
-            let oldest_first: Vec<Question> = page.rows.into_iter().rev().collect();
+            let oldest_first: Vec<AskedQuestion> = page.rows.into_iter().rev().collect();
             return interview(local, &oldest_first);
         }
         Ok(match self.json {
@@ -84,7 +84,7 @@ impl Options {
         })
     }
 
-    fn shown(&self, question: &Question) -> Reply {
+    fn shown(&self, question: &AskedQuestion) -> Reply {
         if self.json {
             return Reply::json(to_json(question));
         }
@@ -123,7 +123,7 @@ fn parsed(answers: &[String], items: &[Item]) -> Result<Map<String, Value>, Fail
 }
 
 /// Asks one question after the other.
-fn interview(local: &LocalSession, questions: &[Question]) -> Result<Reply, Failure> {
+fn interview(local: &LocalSession, questions: &[AskedQuestion]) -> Result<Reply, Failure> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let mut answered = 0;
     for question in questions {
@@ -145,7 +145,7 @@ fn interview(local: &LocalSession, questions: &[Question]) -> Result<Reply, Fail
 
 /// The answers to a form; `None` when the input ends. By button if every answer was a number.
 fn ask(
-    form: &Form,
+    form: &QuestionForm,
     input: &mut dyn BufRead,
     output: &mut dyn Write,
 ) -> io::Result<Option<(Map<String, Value>, Via)>> {
@@ -177,12 +177,12 @@ fn ask(
     Ok(Some((answers, via)))
 }
 
-fn page_json(page: &Page<Question>) -> Value {
+fn page_json(page: &ListPage<AskedQuestion>) -> Value {
     let questions: Vec<Value> = page.rows.iter().map(to_json).collect();
     json!({"questions": questions, "truncated": page.truncated})
 }
 
-fn to_json(question: &Question) -> Value {
+fn to_json(question: &AskedQuestion) -> Value {
     let given = question.answer.as_ref();
     json!({
         "id": question.id.to_string(),
@@ -198,7 +198,7 @@ fn to_json(question: &Question) -> Value {
     })
 }
 
-fn to_text(page: &Page<Question>, terminal: Terminal) -> String {
+fn to_text(page: &ListPage<AskedQuestion>, terminal: Terminal) -> String {
     if page.rows.is_empty() {
         return "nothing waits for an answer\n".to_owned();
     }
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn w15_a_number_is_a_click_and_anything_else_is_text() {
-        let form = Form::check(items()[..1].to_vec()).unwrap();
+        let form = QuestionForm::check(items()[..1].to_vec()).unwrap();
         let ask_one = |typed: &str| {
             let mut shown = Vec::new();
             let asked = ask(&form, &mut typed.as_bytes(), &mut shown).unwrap();
@@ -264,7 +264,7 @@ mod tests {
             "name": "pick", "question": "Which?", "schema": {"type": "string", "enum": ["a", "b"]},
             "buttons": [{"label": "The second", "value": "b"}]
         }));
-        let form = Form::check(vec![item.unwrap()]).unwrap();
+        let form = QuestionForm::check(vec![item.unwrap()]).unwrap();
         let mut shown = Vec::new();
         let asked = ask(&form, &mut "1\n".as_bytes(), &mut shown).unwrap();
         assert!(String::from_utf8(shown).unwrap().contains("1. The second (b)"));

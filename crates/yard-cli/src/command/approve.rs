@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use yard_core::{ApprovalId, ContentHash, FaultCode};
 use yard_dialects::Catalog;
 use yard_gate::{
-    Actor, Approval, ApprovalFilter, ApprovalStatus, Page, Ruling, Scope, effect_told,
-    effects_told, is_for_host,
+    Actor, Approval, ApprovalFilter, ApprovalStatus, ListPage, Ruling, Scope, effect_value,
+    effect_words, is_for_host,
 };
 
 use crate::context::{CommandContext, LocalSession};
@@ -192,13 +192,13 @@ impl ApprovalSession {
         &self,
         status: Option<ApprovalStatus>,
         limit: usize,
-    ) -> Result<Page<Approval>, Failure> {
+    ) -> Result<ListPage<Approval>, Failure> {
         let filter = ApprovalFilter { status, ..ApprovalFilter::default() };
         Ok(self.local.session.approvals().list(filter, None, limit)?)
     }
 
     /// What waits for a person, and what was approved and is not done: first what waits.
-    fn open_requests(&self, limit: usize) -> Result<Page<Approval>, Failure> {
+    fn open_requests(&self, limit: usize) -> Result<ListPage<Approval>, Failure> {
         let mut page = self.list(Some(ApprovalStatus::Pending), limit)?;
         let approved = self.list(Some(ApprovalStatus::Approved), limit)?;
         page.truncated |= approved.truncated;
@@ -345,7 +345,7 @@ fn shown(approval: &Approval, terminal: Terminal) -> String {
     line(BOLD, &format!("{}.{}", request.toolset, request.tool));
     line(FAINT, &format!("{}, {}", approval.asked_by, local_time(approval.at)));
     line(anstyle::Style::new(), &request.reason);
-    for (kind, path) in effects_told(approval) {
+    for (kind, path) in effect_words(approval) {
         line(anstyle::Style::new(), &format!("  {kind} {path}"));
     }
     if request.diff.is_empty() {
@@ -367,13 +367,13 @@ fn shown(approval: &Approval, terminal: Terminal) -> String {
     text
 }
 
-fn listed(page: &Page<Approval>, terminal: Terminal) -> String {
+fn listed(page: &ListPage<Approval>, terminal: Terminal) -> String {
     if page.rows.is_empty() {
         return "nothing waits for approval\n".to_owned();
     }
     let mut table = Table::new(&["APPROVAL", "TIME", "BY", "STATUS", "TOOL", "EFFECT"]);
     for approval in &page.rows {
-        let effects = effects_told(approval);
+        let effects = effect_words(approval);
         let first = effects.first().map(|(kind, path)| format!("{kind} {path}"));
         let rest = effects.len().saturating_sub(1);
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
@@ -408,7 +408,7 @@ fn to_json(approval: &Approval) -> Value {
         "tool": request.tool,
         "args": json(&request.args),
         "reason": request.reason,
-        "effect": effect_told(approval),
+        "effect": effect_value(approval),
         "diff": request.diff,
         "state_hash": request.state.to_string(),
         "decision": said.map(|said| if said.approves { "approve" } else { "deny" }),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use yard_core::{ChatId, FaultCode};
-use yard_gate::{Actor, Chat, Mode, Page};
+use yard_gate::{Actor, Chat, ListPage, Mode};
 
 use crate::context::CommandContext;
 use crate::failure::Failure;
@@ -67,7 +67,7 @@ pub(super) fn chat_id(text: &str) -> Result<ChatId, Failure> {
     })
 }
 
-fn page_json(page: &Page<Chat>) -> Value {
+fn page_json(page: &ListPage<Chat>) -> Value {
     let chats: Vec<Value> = page.rows.iter().map(to_json).collect();
     let next = page.rows.last().filter(|_| page.truncated).map(|chat| chat.id.to_string());
     json!({"chats": chats, "truncated": page.truncated, "next": next})
@@ -86,7 +86,7 @@ fn to_json(chat: &Chat) -> Value {
     })
 }
 
-fn to_text(page: &Page<Chat>, terminal: Terminal) -> String {
+fn to_text(page: &ListPage<Chat>, terminal: Terminal) -> String {
     if page.rows.is_empty() {
         return "no chats\n".to_owned();
     }

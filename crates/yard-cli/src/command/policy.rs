@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use yard_core::FaultCode;
 use yard_dialects::Catalog;
-use yard_gate::{Actor, Explained, Settings, Verdict};
+use yard_gate::{Actor, Explained, PolicySettings, Verdict};
 
 use crate::context::CommandContext;
 use crate::failure::Failure;
@@ -110,7 +110,7 @@ fn text_of(file: &Path) -> Result<String, Failure> {
     location::text_of(file).map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
 }
 
-fn set(context: &CommandContext, wanted: Value) -> Result<Settings, Failure> {
+fn set(context: &CommandContext, wanted: Value) -> Result<PolicySettings, Failure> {
     let Value::Object(wanted) = wanted else {
         return Err(misuse("expected an object with `preset` and `rules`"));
     };
@@ -139,7 +139,7 @@ fn misuse(message: &str) -> Failure {
     Failure::misuse(FaultCode::BadArgument, message.to_owned())
 }
 
-fn to_json(settings: &Settings) -> Value {
+fn to_json(settings: &PolicySettings) -> Value {
     let saved = settings
         .saved
         .iter()
@@ -152,7 +152,7 @@ fn to_json(settings: &Settings) -> Value {
     })
 }
 
-fn to_text(settings: &Settings, terminal: Terminal) -> String {
+fn to_text(settings: &PolicySettings, terminal: Terminal) -> String {
     let own = if settings.preset.is_some() { "" } else { " (of `toolyard call`; none is set)" };
     let mut text = format!("preset: {}{own}\n", settings.effective.word());
     let saved = settings.saved.iter().map(|saved| ("saved".to_owned(), &saved.rule));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use yard_core::{ContentHash, FaultCode};
 use yard_dialects::Catalog;
-use yard_gate::admin::{House, Refusal, Rules};
+use yard_gate::admin::{AuthConfig, Refusal, Server};
 use yard_sandbox::Level;
 use yard_server::{App, BoundServer, ServerSettings};
 use yard_store::SqliteRegistry;
@@ -120,7 +120,7 @@ fn app(
             world.secret().map(|secret| ContentHash::from_bytes(secret).to_string())
         })?,
     };
-    let rules = Rules {
+    let rules = AuthConfig {
         secret: secret.into_bytes(),
         access_minutes: config.jwt.access_token_expiration_minutes,
         refresh_days: config.jwt.refresh_token_expiration_days,
@@ -137,7 +137,7 @@ fn app(
     let (folders, workspaces_world) = (config.workspaces.folders, Arc::clone(&world));
     let workspaces = ServerWorkspaces { data, folders, boxes, web, world: workspaces_world };
     let house =
-        House::new(Arc::new(registry), Box::new(workspaces), world, rules).map_err(|refusal| {
+        Server::new(Arc::new(registry), Box::new(workspaces), world, rules).map_err(|refusal| {
             let why = match refusal {
                 Refusal::Fields(fields) => {
                     fields.into_iter().map(|(_, message)| message).collect::<Vec<_>>().join("; ")

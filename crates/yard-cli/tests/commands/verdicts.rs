@@ -421,8 +421,9 @@ fn policy_explain_says_which_rule_decided() {
     let yard = yard();
     yard.put("/a.txt", twenty());
     let session = guarded(&yard);
-    let because = |what: (&str, &str, Value)| {
-        let (notes, _) = session.explain(|session| call(&yard, session, what));
+    let because = |(toolset, tool, args): (&str, &str, Value)| {
+        let notes = yard.catalog().explain(toolset, tool, args, &session, &yard.surroundings());
+        let notes = notes.unwrap();
         let last = notes.last().unwrap();
         (matches!(last.verdict, Verdict::Ask(_)), last.because.clone())
     };

@@ -14,9 +14,9 @@ use serde_json::json;
 use tempfile::TempDir;
 use yard_core::{Limits, Result, World};
 use yard_disk::Resolution;
-use yard_gate::admin::{House, NewPerson, NewWorkspace, Opener, Rules};
+use yard_gate::admin::{AuthConfig, NewPerson, NewWorkspace, Opener, Server};
 use yard_gate::registry::WorkspaceRow;
-use yard_gate::{OpenWorkspace, Transcripts};
+use yard_gate::{OpenWorkspace, TranscriptFiles};
 use yard_kernel::{Opening, Workspace};
 use yard_server::{App, BoundServer, ServerSettings};
 use yard_store::{SqliteRegistry, SqliteStore};
@@ -54,10 +54,10 @@ impl Opener for Rooms {
             world: Arc::new(RealWorld),
             probe: None,
             resolution: Resolution::Auto,
-            virtual_files: Some(Transcripts::new(Arc::clone(&store) as _)),
+            virtual_files: Some(TranscriptFiles::new(Arc::clone(&store) as _)),
             boxed: None,
         })?;
-        Ok(OpenWorkspace::new(Arc::new(workspace), store))
+        Ok(OpenWorkspace::new(Arc::new(workspace), store, yard_dialects::CALLER_WORDS))
     }
 }
 
@@ -66,9 +66,13 @@ impl Opener for Rooms {
 fn served(home: &Path) -> (SocketAddr, String, String) {
     let world: Arc<dyn World> = Arc::new(RealWorld);
     let registry = Arc::new(SqliteRegistry::open(&home.join("people")).unwrap());
-    let rules =
-        Rules { secret: vec![7; 32], access_minutes: 60, refresh_days: 1, open_registration: true };
-    let house = House::new(registry, Box::new(Rooms(home.join("room"))), world, rules).unwrap();
+    let rules = AuthConfig {
+        secret: vec![7; 32],
+        access_minutes: 60,
+        refresh_days: 1,
+        open_registration: true,
+    };
+    let house = Server::new(registry, Box::new(Rooms(home.join("room"))), world, rules).unwrap();
     let person = NewPerson {
         email: "ada@example.com".to_owned(),
         password: "correct horse battery staple".to_owned(),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use yard_core::{Fault, FaultCode};
 use yard_dialects::{Catalog, Context, Dialect, Hints, Paths, Stop, Tool, Work, envelope};
-use yard_gate::{Awaited, Form, Item, Pending};
+use yard_gate::{Awaited, Item, Pending, QuestionForm};
 
 pub(crate) const TOOLSET: &str = "conformance";
 /// One red pixel.
@@ -160,9 +160,9 @@ fn ask(context: &Context<'_>, round: &Round) -> Result<Blocks, Stop> {
         schema: json!({"type": kind}),
         buttons: Vec::new(),
     };
-    let form = Form::check(round.iter().map(item).collect());
+    let form = QuestionForm::check(round.iter().map(item).collect());
     let form = form.map_err(|flaw| Stop::argument(&flaw.at, flaw.message))?;
-    let asked = context.session.questions().ask(context.origin(), context.call, form)?;
+    let asked = context.attempt.ask_question(form)?;
     let pending = Pending { awaited: Awaited::Question(asked.id), wait_ms: Some(0) };
     Ok(Blocks { content: Vec::new(), pending: Some(pending) })
 }
@@ -172,7 +172,7 @@ fn go_on(pending: &Pending, context: &Context<'_>, rounds: &[&Round]) -> Result<
     let Awaited::Question(id) = pending.awaited else {
         return Err(Fault::new(FaultCode::BadArgument, "it waits for no question").into());
     };
-    let question = context.session.questions().get(id)?;
+    let question = context.session().questions().get(id)?;
     let Some(given) = question.answer else {
         return Ok(Blocks { content: Vec::new(), pending: Some(pending.clone()) });
     };

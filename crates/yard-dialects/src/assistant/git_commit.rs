@@ -74,7 +74,7 @@ impl Tool for GitCommit {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let place = Place::read(context, &args.repository, None)?;
-        let author = Signature::of(context.session.actor());
+        let author = Signature::of(context.session().actor());
         let finished = commands::run(context, &command(&args, &place, &author, context)?)?;
         match commands::code(&finished) {
             0 => git::check_kept(&finished)?,

@@ -66,9 +66,9 @@ impl Tool for GitPush {
         let intent = Intent::find(context, &place, remote, branch)?;
         let refspec = format!("{}:refs/heads/{}", intent.commit, intent.branch);
         // What a person says yes to is this commit to this place, whatever is checked out by then.
-        let session = context.session.showing(&intent.told(remote, args.force_with_lease));
-        let session = session.showing_address(&without_password(&intent.address));
-        let context = &Context { session: &session, ..*context };
+        let attempt = context.attempt.with_summary(&intent.told(remote, args.force_with_lease));
+        let attempt = attempt.with_address(&without_password(&intent.address));
+        let context = &context.with(&attempt);
         let receive = format!("--receive-pack={}", git::RECEIVE);
         let flags = ["git", "push", "--porcelain", "--no-verify", "--no-signed", &receive];
         let force = args.force_with_lease.then_some("--force-with-lease");
@@ -81,7 +81,7 @@ impl Tool for GitPush {
             git::command(&place.repository, start.chain(words).map(OsString::from).collect())
         };
         let finished = if intent.is_on_network() {
-            if !context.session.has_way_out() {
+            if !context.session().has_way_out() {
                 return Err(Stop::Fault(Fault::new(FaultCode::Unavailable, NO_NETWORK)));
             }
             // Trying it out would reach the host before anybody said yes.
@@ -89,7 +89,7 @@ impl Tool for GitPush {
         } else {
             // Nobody is asked about what cannot work.
             let tried = push(Some("--dry-run"));
-            let tried = context.session.run_to_show(context.origin(), context.call, &tried)?;
+            let tried = context.attempt.run_to_preview(&tried)?;
             if commands::code(&tried) != 0 {
                 let refs = push_report::parse(&commands::told(context, &tried.ran.stdout).text);
                 return Err(not_pushed(context, &tried, &refs, remote));
@@ -123,7 +123,7 @@ impl Intent {
     ) -> Result<Self, Stop> {
         let words = ["sh", "-c", INTENT, "sh", branch.unwrap_or_default(), remote];
         let command = git::command(&place.repository, words.map(OsString::from).to_vec());
-        let finished = context.session.run_to_show(context.origin(), context.call, &command)?;
+        let finished = context.attempt.run_to_preview(&command)?;
         let said = commands::told(context, &finished.ran.stdout).text;
         if commands::code(&finished) != 0 {
             return Err(not_pushed(context, &finished, &[], remote));

@@ -198,12 +198,12 @@ impl Tool for InstallPackage {
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let folder = commands::start_folder(context, &args.path)?;
         check(&args.packages)?;
-        let index = context.session.package_index(args.manager.word())?;
+        let index = context.session().package_index(args.manager.word())?;
         let installer = Installer::of(args.manager, &Folder::new(context, folder.clone()))?;
         let shown = told(&args, &installer, &folder, index.as_deref());
-        let session = context.session.showing(&shown);
+        let attempt = context.attempt.with_summary(&shown);
         let finished = commands::run(
-            &Context { session: &session, ..*context },
+            &context.with(&attempt),
             &command(&args, &installer, folder, index.as_deref(), context)?,
         )?;
         if commands::code(&finished) != 0 {

@@ -22,12 +22,14 @@ mod remedy;
 mod run_code;
 mod run_tests;
 mod search_code;
+mod search_providers;
 mod tests_told;
 mod web_fetch;
 mod web_search;
 mod write_file;
 
 pub(crate) use fault::word;
+pub use search_providers::{Provider, search_provider};
 
 use crate::dialect::Dialect;
 use crate::tool::{AnyTool, Paths};

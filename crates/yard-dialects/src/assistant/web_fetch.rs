@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use yard_core::{Fault, FaultCode};
-use yard_gate::{Fetched, Method, Outcome, Request, Shape, Target};
+use yard_gate::{Completion, FetchedPage, Method, Request, Shape, Target};
 
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 
@@ -96,9 +96,9 @@ impl Tool for WebFetch {
             Format::Html => Shape::Source,
         };
         let request = request(args, context)?;
-        match context.session.fetch(context.origin(), context.call, request, shape) {
-            Ok(Outcome::Done(fetched)) => Ok(reply(fetched, offset, context)),
-            Ok(Outcome::Pending(pending)) => Err(Stop::Pending(pending)),
+        match context.attempt.fetch(request, shape) {
+            Ok(Completion::Done(fetched)) => Ok(reply(fetched, offset, context)),
+            Ok(Completion::Pending(pending)) => Err(Stop::Pending(pending)),
             Err(fault) => Err(told(fault, &url)),
         }
     }
@@ -132,7 +132,7 @@ pub(super) fn wall(context: &Context<'_>, seconds: f64) -> Result<Duration, Stop
     Ok(Duration::from_secs_f64(seconds))
 }
 
-fn reply(fetched: Fetched, offset: u64, context: &Context<'_>) -> Reply {
+fn reply(fetched: FetchedPage, offset: u64, context: &Context<'_>) -> Reply {
     let mut headers: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in fetched.headers {
         headers.entry(name).and_modify(|known| *known += &format!(", {value}")).or_insert(value);

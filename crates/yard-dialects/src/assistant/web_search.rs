@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use yard_gate::Outcome;
+use yard_gate::Completion;
 
+use super::search_providers::not_configured;
 use super::web_fetch::wall;
 use crate::tool::{Context, Hints, Stop, Tool, Work};
 
@@ -66,11 +67,13 @@ impl Tool for WebSearch {
         }
         let (query, count) = (args.query.as_str(), args.num_results);
         let wall = wall(context, SECONDS)?;
-        let searched =
-            context.session.search_web(context.origin(), context.call, query, count, wall);
+        let searched = match context.session().search_provider() {
+            Some(provider) => context.attempt.search_web(provider.as_ref(), query, count, wall),
+            None => Err(not_configured()),
+        };
         let hits = match searched {
-            Ok(Outcome::Done(hits)) => hits,
-            Ok(Outcome::Pending(pending)) => return Err(Stop::Pending(pending)),
+            Ok(Completion::Done(hits)) => hits,
+            Ok(Completion::Pending(pending)) => return Err(Stop::Pending(pending)),
             Err(fault) => return Err(Stop::Detailed(fault, json!({"query": query}))),
         };
         let found = hits.into_iter().map(|hit| {

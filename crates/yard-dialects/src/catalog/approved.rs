@@ -5,8 +5,8 @@
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, Call, Fault, FaultCode};
 use yard_gate::{
-    Approval, ApprovalStatus, Asks, Awaited, CallLog, ClaimTurn, Deciding, Explained, Line, Origin,
-    Pending, Revision, Ruling, Served, Session, is_for_host, lost, said_no, shows_change,
+    Approval, ApprovalStatus, Asks, Awaited, CallLog, ClaimTurn, Deciding, Explained, Line,
+    Pending, Revision, Ruling, Served, Session, denial_words, is_for_host, lost, shows_change,
 };
 
 use super::{Catalog, outcome_word};
@@ -99,11 +99,11 @@ impl Catalog {
         let (dialect, found) = self
             .find_approved(&request.toolset, &request.tool)
             .map_err(|answer| Fault::new(FaultCode::NotFound, answer.failure_words()))?;
-        let acting = session.approvals().acting(approval)?.calling(args.clone());
-        acting.revise(args, |session| {
-            let asks = found.nature(args).asks;
-            let context = dialect.context(found, session, call).asking(asks);
-            found.run(args.clone(), &context).map_err(|stop| match stop {
+        let permitted = session.approvals().permitted(approval)?;
+        let origin = dialect.origin(found, found.nature(args).asks);
+        let attempt = permitted.attempt(origin, call, args.clone());
+        attempt.revise(args, |attempt| {
+            found.run(args.clone(), &dialect.context(attempt)).map_err(|stop| match stop {
                 Stop::Fault(fault) | Stop::Detailed(fault, _) => fault,
                 other => {
                     let answer = dialect.answer(found, Err(other));
@@ -168,12 +168,10 @@ impl Catalog {
         call: &Call,
     ) -> Result<Vec<Explained>, Box<Answer>> {
         let (dialect, found) = self.find(toolset, tool)?;
-        let (notes, outcome) = session.explain(|session| {
-            let session = session.calling(args.clone());
-            let asks = found.nature(&args).asks;
-            let context = dialect.context(found, &session, call).asking(asks);
-            found.run(args, &context)
-        });
+        let origin = dialect.origin(found, found.nature(&args).asks);
+        let attempt = session.attempt(origin, call).repeatable(args.clone());
+        let (notes, outcome) =
+            attempt.explain(|attempt| found.run(args, &dialect.context(attempt)));
         match outcome {
             Err(stop) if notes.is_empty() => Err(Box::new((dialect.stopped)(found.name(), &stop))),
             _ => Ok(notes),
@@ -194,7 +192,7 @@ impl Catalog {
                 Answer { pending: Some(pending), ..answer }
             }
             ApprovalStatus::Denied if approval.answer.is_none() => {
-                let message = said_no(approval) + &still_said(approval, session);
+                let message = denial_words(approval) + &still_said(approval, session);
                 fault(FaultCode::Denied, message)
             }
             ApprovalStatus::Unknown => self.stopped(toolset, tool, &Stop::Fault(lost())),
@@ -218,8 +216,8 @@ impl Catalog {
         let args = approval.edited_args.as_deref().unwrap_or(&request.args);
         let args: Value = serde_json::from_str(args).unwrap_or_default();
         let failed = ApprovalStatus::Failed;
-        let acting = match session.approvals().acting(approval) {
-            Ok(acting) => acting.calling(args.clone()),
+        let permitted = match session.approvals().permitted(approval) {
+            Ok(permitted) => permitted,
             Err(fault) => {
                 let answer = self.stopped(&request.toolset, &request.tool, &Stop::Fault(fault));
                 return conclude(session, call, approval.id, failed, &answer);
@@ -230,12 +228,12 @@ impl Catalog {
             // The tool was taken out of the catalog meanwhile.
             Err(answer) => return conclude(session, call, approval.id, failed, &answer),
         };
-        let asks = found.nature(&args).asks;
-        let origin = Origin { toolset: dialect.name, tool: found.name(), asks };
         // Whoever waits or decides may go away meanwhile: what was approved is done all the same.
         let call = &own_call(found, session, call);
-        let log = CallLog::begin(&acting, origin, call, &args);
-        let context = dialect.context(found, log.session(), call).asking(asks);
+        let origin = dialect.origin(found, found.nature(&args).asks);
+        let attempt = permitted.attempt(origin, call, args.clone());
+        let log = CallLog::begin(attempt.clone(), &args);
+        let context = dialect.context(log.attempt());
         let outcome = log.within(|| found.run(args.clone(), &context));
         let word = outcome_word(&outcome);
         let passes = matches!(&outcome, Err(Stop::Fault(fault)) if may_pass(fault.code()));
@@ -243,11 +241,11 @@ impl Catalog {
         let was_started = session.approvals().get(approval.id).is_ok_and(|row| row.started);
         // A request that waits again has no claim.
         claim.is_used = answer.pending.is_some();
-        if answer.pending.is_none() && (!passes || was_started || acting.has_changed()) {
-            let line = acting.line_of_call(origin, call, &args, answer.ok, &answer.body);
+        if answer.pending.is_none() && (!passes || was_started || attempt.has_changed()) {
+            let line = attempt.line_of_call(&args, answer.ok, &answer.body);
             line.into_iter().for_each(Line::write);
             // What was shown as a change and changed nothing did not happen.
-            let landed = was_started || acting.has_changed() || !shows_change(approval);
+            let landed = was_started || attempt.has_changed() || !shows_change(approval);
             let status = if answer.ok && landed { ApprovalStatus::Executed } else { failed };
             conclude(session, call, approval.id, status, &answer);
             claim.is_used = true;
@@ -262,14 +260,16 @@ impl Catalog {
         let said = self.find_approved(&request.toolset, &request.tool).ok().and_then(|found| {
             let (dialect, tool) = found;
             let args: Value = serde_json::from_str(&request.args).unwrap_or_default();
-            let acting = session.approvals().acting(approval).ok()?.calling(args.clone());
+            let permitted = session.approvals().permitted(approval).ok()?;
             let call = &own_call(tool, session, call);
-            let reply = tool.run(args, &dialect.context(tool, &acting, call)).ok()?.reply;
+            let origin = dialect.origin(tool, tool.nature(&args).asks);
+            let attempt = permitted.attempt(origin, call, args.clone());
+            let reply = tool.run(args, &dialect.context(&attempt)).ok()?.reply;
             Some((dialect, reply.into_value()))
         });
         if let Some((dialect, reply)) = said {
             let kept = still_said(approval, session);
-            let message = format!("{}{}{kept}", said_no(approval), output_told(&reply));
+            let message = format!("{}{}{kept}", denial_words(approval), output_told(&reply));
             let stop = Stop::Detailed(Fault::new(FaultCode::Denied, message), reply);
             let answer = (dialect.stopped)(&request.tool, &stop);
             conclude(session, call, approval.id, ApprovalStatus::Denied, &answer);

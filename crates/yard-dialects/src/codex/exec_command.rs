@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use yard_core::FaultCode;
-use yard_gate::Outcome;
+use yard_gate::Completion;
 
 use crate::commands;
 use crate::terminals::{LOOK, Told};
@@ -43,18 +43,18 @@ impl Tool for ExecCommand {
             Some(folder) if !folder.is_empty() => commands::start_folder(context, folder)?,
             _ => context.whole()?,
         };
-        let life = context.session.terminals().longest_life();
+        let life = context.session().terminals().longest_life();
         let command = commands::in_shell(&args.cmd, folder, life);
-        let terminals = context.session.terminals();
-        let opened = terminals
-            .open(context.origin(), context.call, &args.session_id, &command, LOOK)
-            .map_err(|fault| match fault.code() {
-                FaultCode::BadArgument => Stop::argument("session_id", fault.message()),
-                _ => Stop::Fault(context.told(fault, std::slice::from_ref(&command.folder))),
+        let opened =
+            context.attempt.open_terminal(&args.session_id, &command, LOOK).map_err(|fault| {
+                match fault.code() {
+                    FaultCode::BadArgument => Stop::argument("session_id", fault.message()),
+                    _ => Stop::Fault(context.told(fault, std::slice::from_ref(&command.folder))),
+                }
             })?;
         match opened {
-            Outcome::Done(seen) => Ok(Told::of(context, &seen)),
-            Outcome::Pending(pending) => Err(Stop::Pending(pending)),
+            Completion::Done(seen) => Ok(Told::of(context, &seen)),
+            Completion::Pending(pending) => Err(Stop::Pending(pending)),
         }
     }
 }

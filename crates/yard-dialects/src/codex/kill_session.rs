@@ -26,7 +26,7 @@ impl Tool for KillSession {
     const HINTS: Hints = Hints::CHANGES.repeating();
 
     fn run(args: Args, context: &Context<'_>) -> Result<Told, Stop> {
-        let seen = context.session.terminals().stop(context.call, &args.session_id);
+        let seen = context.attempt.stop_terminal(&args.session_id);
         Ok(Told::of(context, &seen.map_err(|fault| stopped(context, fault))?))
     }
 }

@@ -49,7 +49,7 @@ impl Tool for ResizeSession {
             }
         }
         let size = Size { rows, columns };
-        let resized = context.session.terminals().resize(context.call, &session_id, size);
+        let resized = context.attempt.resize_terminal(&session_id, size);
         resized.map_err(|fault| stopped(context, fault))?;
         Ok(Reply { rows, columns })
     }

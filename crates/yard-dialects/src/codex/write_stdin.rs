@@ -28,8 +28,7 @@ impl Tool for WriteStdin {
     const CALLING: Calling = Calling::Strict;
 
     fn run(args: Args, context: &Context<'_>) -> Result<Told, Stop> {
-        let terminals = context.session.terminals();
-        let seen = terminals.types(context.call, &args.session_id, &args.chars, LOOK);
+        let seen = context.attempt.send_input(&args.session_id, &args.chars, LOOK);
         Ok(Told::of(context, &seen.map_err(|fault| stopped(context, fault))?))
     }
 }

@@ -56,7 +56,7 @@ fn see(context: &Context<'_>, folder: Option<WsPath>) -> Option<String> {
 /// The names in a folder; nothing for one that is empty, may not be listed, or is none. This is no call of the
 /// agent's: nobody is asked, and nothing is judged or written down for it.
 fn names_in(context: &Context<'_>, folder: &WsPath) -> Option<Vec<String>> {
-    let entries = context.session.project_entries(context.origin(), context.call, folder);
+    let entries = context.attempt.project_entries(folder);
     let names = entries.iter().filter_map(|path| text_of(path.name()?.as_bytes()));
     Some(names.collect()).filter(|names: &Vec<String>| !names.is_empty())
 }

@@ -94,7 +94,7 @@ impl Context<'_> {
 
     /// What stands before every path of this root; nothing where the host's own paths do.
     pub(crate) fn mount(&self) -> Option<&Mount> {
-        self.session.mount().filter(|_| self.paths() != Paths::Host)
+        self.session().mount().filter(|_| self.paths() != Paths::Host)
     }
 }
 
@@ -170,12 +170,12 @@ fn shown(name: &str, paths: Paths) -> String {
 
 #[cfg(test)]
 mod tests {
-    use yard_gate::Named;
+    use yard_gate::NamedRoot;
 
     use super::*;
 
     fn mount() -> Mount {
-        let named = |name: &str| Named { name: name.to_owned(), host: Vec::new() };
+        let named = |name: &str| NamedRoot { name: name.to_owned(), host: Vec::new() };
         Mount { name: "app".to_owned(), all: vec![named("app"), named("lib")] }
     }
 

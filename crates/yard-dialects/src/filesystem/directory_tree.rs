@@ -76,7 +76,7 @@ impl Growing<'_> {
         let listed = names(self.context, Names { path: path.clone(), for_tree })?;
         let mut nodes = Vec::new();
         for entry in &listed.entries {
-            self.context.call.check()?;
+            self.context.call().check()?;
             let name = relative::name(&entry.path);
             let inside =
                 if relative.is_empty() { name.clone() } else { format!("{relative}/{name}") };

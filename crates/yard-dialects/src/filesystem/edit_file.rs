@@ -52,7 +52,7 @@ impl Tool for EditFile {
         // The diff is of the very text that is edited: where somebody was faster, it is made again.
         for _ in 0..context.limits().replans {
             let read = text(context, &path)?;
-            let edited = context.call.bounding(context.limits().load_bytes, |bounds| {
+            let edited = context.call().bounding(context.limits().load_bytes, |bounds| {
                 edited(&read.text, &args.edits, bounds)
             })?;
             let shown = shown(context, &read, &edited.text)?;
@@ -210,7 +210,7 @@ fn shown(context: &Context<'_>, read: &ReadAnswer, after: &str) -> Result<String
     let room = usize::try_from(limit).unwrap_or(usize::MAX);
     let (old, new) = (unfolded(&read.text), unfolded(after));
     let (hunks, is_cut) = context
-        .call
+        .call()
         .bounding(limit, |bounds| diff::counted_hunks_within(&old, &new, CONTEXT, room, bounds))?;
     let rule = "=".repeat(67);
     let cut = if is_cut { "\\ The diff is longer than an answer and was cut here\n" } else { "" };

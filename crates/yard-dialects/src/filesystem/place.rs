@@ -43,10 +43,10 @@ pub(super) fn outside(what: &str, shown: &str, context: &Context<'_>) -> String 
 
 /// The directories that the caller may use.
 pub(super) fn roots(context: &Context<'_>) -> Vec<String> {
-    if !context.session.shows_host_paths() {
+    if !context.session().shows_host_paths() {
         return vec![WsPath::root().to_string()];
     }
-    let roots = context.session.all_roots().into_iter();
+    let roots = context.session().all_roots().into_iter();
     roots.map(|root| String::from_utf8_lossy(root).into_owned()).collect()
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use yard_core::{Fault, FaultCode, QuestionId, WsPath};
-use yard_gate::{Awaited, Button, Form, Item, Pending, Question};
+use yard_gate::{AskedQuestion, Awaited, Button, Item, Pending, QuestionForm};
 
 use crate::tool::{Context, Hints, Stop, Tool};
 
@@ -77,8 +77,9 @@ impl Tool for AskUser {
 
     fn run(args: Args, context: &Context<'_>) -> Result<Reply, Stop> {
         let items = args.questions.into_iter().map(Item::from).collect();
-        let form = Form::check(items).map_err(|flaw| Stop::argument(&flaw.at, flaw.message))?;
-        let asked = context.session.questions().ask(context.origin(), context.call, form)?;
+        let form =
+            QuestionForm::check(items).map_err(|flaw| Stop::argument(&flaw.at, flaw.message))?;
+        let asked = context.attempt.ask_question(form)?;
         reply(asked, Some(args.wait_ms), context)
     }
 
@@ -91,7 +92,7 @@ impl Tool for AskUser {
             let message = "this call waits for an approval, not for an answer";
             return Err(Fault::new(FaultCode::BadArgument, message).into());
         };
-        reply(context.session.questions().get(id)?, pending.wait_ms, context)
+        reply(context.session().questions().get(id)?, pending.wait_ms, context)
     }
 }
 
@@ -119,7 +120,11 @@ impl From<&Item> for Asked {
     }
 }
 
-fn reply(question: Question, wait_ms: Option<u64>, context: &Context<'_>) -> Result<Reply, Stop> {
+fn reply(
+    question: AskedQuestion,
+    wait_ms: Option<u64>,
+    context: &Context<'_>,
+) -> Result<Reply, Stop> {
     let waits_for = |id: QuestionId| Pending { awaited: Awaited::Question(id), wait_ms };
     let pending = question.answer.is_none().then(|| waits_for(question.id));
     let message = match &pending {
@@ -139,9 +144,9 @@ fn reply(question: Question, wait_ms: Option<u64>, context: &Context<'_>) -> Res
 
 /// Where an agent finds the answer once there is one: in the transcript, on every transport, and over HTTP also
 /// by a route.
-fn where_answered(question: &Question, context: &Context<'_>) -> Result<String, Stop> {
-    let (id, chat) = (question.id, context.session.chats().get(question.chat)?);
-    let over_http = match context.session.shows_host_paths() {
+fn where_answered(question: &AskedQuestion, context: &Context<'_>) -> Result<String, Stop> {
+    let (id, chat) = (question.id, context.session().chats().get(question.chat)?);
+    let over_http = match context.session().shows_host_paths() {
         true => String::new(),
         false => format!(", or GET /api/v1/workspaces/{{id}}/questions/{id}"),
     };

@@ -96,7 +96,7 @@ fn name_of(entry: &op::Entry) -> String {
 /// The name for people that was set for what the store knows.
 fn display_name(entry: &op::Entry, context: &Context<'_>) -> Result<Option<String>, Stop> {
     let known = entry.id.filter(|_| !entry.is_virtual);
-    Ok(known.map(|id| context.session.display_name(id)).transpose()?.flatten())
+    Ok(known.map(|id| context.session().display_name(id)).transpose()?.flatten())
 }
 
 /// All of a listing.

@@ -76,7 +76,7 @@ impl Tool for ExitPlanMode {
             expected: whole.hash,
         };
         let notes = args.notes();
-        let left = context.session.leave_plan_mode(context.origin(), context.call, write, notes);
+        let left = context.attempt.leave_plan_mode(write, notes);
         let left = left.map_err(|fault| context.told(fault, &[]))?;
         Ok(Reply {
             mode: "build",

@@ -103,7 +103,7 @@ fn metadata(title: &str, status: Status, old: &Plan<'_>, context: &Context<'_>) 
     Metadata {
         title: Some(title.to_owned()),
         status: Some(status.word().to_owned()),
-        created_at: Some(made.unwrap_or_else(|| context.call.world().now().to_string())),
+        created_at: Some(made.unwrap_or_else(|| context.call().world().now().to_string())),
     }
 }
 
@@ -119,7 +119,7 @@ fn head(old: &Plan<'_>, metadata: &Metadata) -> String {
 /// A path below `/plans` that nothing has.
 fn free_path(context: &Context<'_>) -> Result<WsPath, Stop> {
     for _ in 0..DRAWS {
-        let name = plan_words::draw(context.call.world());
+        let name = plan_words::draw(context.call().world());
         let path = context.own_path(&format!("{}/{name}{}", plan_file::FOLDER, plan_file::END))?;
         let stat = Stat { path: path.clone(), want: Want::default(), follow: false };
         match context.perform(stat) {

@@ -212,12 +212,12 @@ fn agents_speak_as_agents() {
     let yard = Yard::new();
     let call = yard.surroundings();
     let chat = yard.person().chats().make(&call, "Talk", None).unwrap().id;
-    use yard_gate::Role;
-    for role in [Role::User, Role::System] {
+    use yard_gate::MessageRole;
+    for role in [MessageRole::User, MessageRole::System] {
         assert!(yard.session().chats().post(&call, chat, role, "x").is_err(), "{role:?}");
         assert!(yard.person().chats().post(&call, chat, role, "x").is_ok(), "{role:?}");
     }
-    for role in [Role::Assistant, Role::Tool] {
+    for role in [MessageRole::Assistant, MessageRole::Tool] {
         assert!(yard.session().chats().post(&call, chat, role, "x").is_ok(), "{role:?}");
     }
 }

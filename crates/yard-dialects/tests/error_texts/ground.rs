@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use yard_core::Limits;
 use yard_dialects::Answer;
 use yard_disk::{DiskCall, Probe};
-use yard_gate::{Actor, Mount, Named, Policy, Session};
+use yard_gate::{Actor, Mount, NamedRoot, Policy, Session};
 use yard_testkit::{Folders, Plan, Yard};
 
 use crate::listed::Failing;
@@ -144,7 +144,7 @@ impl Ground {
             "same machine" => agent.showing_host_paths(),
             "two roots" => {
                 let host = self.yard.root().to_str().unwrap().as_bytes().to_vec();
-                let named = |name: &str, host| Named { name: name.to_owned(), host };
+                let named = |name: &str, host| NamedRoot { name: name.to_owned(), host };
                 let all = vec![named("app", host), named("lib", b"/nowhere/lib".to_vec())];
                 agent.mounted(Mount { name: "app".to_owned(), all })
             }

@@ -11,7 +11,7 @@ use yard_core::{Fault, FaultCode, FileKind, PathError, Result, Subject, WsPath};
 
 use super::{Disk, DiskCall, RACES};
 use crate::faults::read_fault;
-use crate::stat::Stat;
+use crate::stat::EntryStat;
 
 /// As many links as the kernel itself follows in one path.
 const MAX_LINKS: usize = 40;
@@ -24,7 +24,7 @@ pub enum Spot {
         /// Where, without links.
         path: WsPath,
         /// How it looks.
-        stat: Stat,
+        stat: EntryStat,
     },
     /// Nothing is there, but it could be made there.
     Missing {
@@ -130,7 +130,7 @@ impl<'a> Walk<'a> {
         self.inside.last().map_or(self.disk.root.as_fd(), |(_, handle)| handle.as_fd())
     }
 
-    fn look(&self, part: &[u8]) -> std::result::Result<Option<(OwnedFd, Stat)>, Trouble> {
+    fn look(&self, part: &[u8]) -> std::result::Result<Option<(OwnedFd, EntryStat)>, Trouble> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(self.handle(), part, flags, Mode::empty()) {
             Ok(handle) => {
@@ -189,7 +189,7 @@ impl<'a> Walk<'a> {
         let names: Vec<&[u8]> = self.inside.iter().map(|(name, _)| name.as_slice()).collect();
         let path =
             WsPath::from_bytes(&names.join(&b'/')).map_err(|error| unusable(error, self.asked))?;
-        let stat = Stat::of(self.handle()).map_err(|errno| read_fault(errno, self.asked))?;
+        let stat = EntryStat::of(self.handle()).map_err(|errno| read_fault(errno, self.asked))?;
         Ok(Spot::Present { path, stat })
     }
 }
@@ -229,7 +229,7 @@ pub(super) fn open_by_component(
         let within = at.as_ref().map_or(root, AsFd::as_fd);
         let step = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = rustix::fs::openat(within, folder.as_bytes(), step, Mode::empty())?;
-        match Stat::of(&handle)? {
+        match EntryStat::of(&handle)? {
             stat if stat.is(FileKind::Folder) => at = Some(handle),
             stat if stat.is(FileKind::Link) => return Err(Errno::LOOP),
             _ => return Err(Errno::NOTDIR),
@@ -242,7 +242,7 @@ pub(super) fn open_by_component(
         Err(Errno::NOTDIR) => {
             let step = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let handle = rustix::fs::openat(within, name.as_bytes(), step, Mode::empty())?;
-            let is_link = Stat::of(&handle)?.is(FileKind::Link);
+            let is_link = EntryStat::of(&handle)?.is(FileKind::Link);
             Err(if is_link { Errno::LOOP } else { Errno::NOTDIR })
         }
         opened => opened,

@@ -10,12 +10,12 @@ use rustix::io::Errno;
 use yard_store::FileIdentity;
 
 use super::{Displaced, Stage, errno_of, names_in, rename_new};
-use crate::stat::Stat;
+use crate::stat::EntryStat;
 
 impl Stage {
     /// Which file a displaced one is, where the file system tells.
     pub fn identity_of(&self, displaced: &Displaced) -> Option<FileIdentity> {
-        Stat::at(&self.folder, displaced.name.as_bytes()).ok()?.identity
+        EntryStat::at(&self.folder, displaced.name.as_bytes()).ok()?.identity
     }
 
     /// Sets aside what cannot be put right. It stays until a person removes it.
@@ -42,7 +42,7 @@ impl Stage {
     /// What was set aside.
     pub fn set_aside_entries(&self) -> Vec<Displaced> {
         let names = names_in(&self.aside).unwrap_or_default();
-        let look = |name: &String| Stat::at(&self.aside, name);
+        let look = |name: &String| EntryStat::at(&self.aside, name);
         let found = names.into_iter().filter_map(|name| look(&name).ok().map(|stat| (name, stat)));
         found.map(|(name, stat)| Displaced { name, stat }).collect()
     }

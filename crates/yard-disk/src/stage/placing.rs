@@ -14,7 +14,7 @@ use crate::beneath::{Disk, DiskCall};
 use crate::content::{hash_all, read_all};
 use crate::faults::{is_folder, special, write_fault};
 use crate::folders::rename_new;
-use crate::stat::{EntryKind, Stat};
+use crate::stat::{EntryKind, EntryStat};
 
 /// Larger files are hashed in pieces.
 const WHOLE: u64 = 1 << 20;
@@ -28,7 +28,7 @@ pub struct Displaced {
     /// Its name in the staging folder.
     pub name: String,
     /// How it looks.
-    pub stat: Stat,
+    pub stat: EntryStat,
 }
 
 impl Displaced {

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use yard_store::Signature;
 
 use super::Stage;
-use crate::stat::Stat;
+use crate::stat::EntryStat;
 
 /// Kept files that are remembered to be whole.
 const MOST_WHOLE: usize = 1_024;
@@ -28,6 +28,6 @@ impl Stage {
     }
 
     fn kept_signature(&self, name: &str) -> Option<Signature> {
-        Some(Stat::at(&self.kept, name).ok()?.signature)
+        Some(EntryStat::at(&self.kept, name).ok()?.signature)
     }
 }

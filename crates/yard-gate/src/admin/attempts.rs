@@ -1,4 +1,4 @@
-//! How often somebody may try within a minute. It counts in memory, bounded, and forgets by itself.
+//! How often a caller may try something within a minute. It counts in memory, bounded, and forgets by itself.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};

@@ -1,10 +1,29 @@
 //! Who is calling a server, and in which workspace.
 
-use yard_core::{LoginId, Role, WorkspaceId};
-use yard_store::registry::KeyRow;
+use yard_core::{LoginId, Role, Timestamp, UserId, WorkspaceId};
+use yard_store::registry::{KeyRow, UserRow};
 
-use super::people::Person;
 use crate::{Actor, Policy};
+
+/// A person, as doors show one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// The person.
+    pub id: UserId,
+    /// The address.
+    pub email: String,
+    /// The name, if one was given.
+    pub full_name: Option<String>,
+    /// When the account was made.
+    pub created_at: Timestamp,
+}
+
+impl From<UserRow> for Person {
+    fn from(row: UserRow) -> Self {
+        let UserRow { id, email, full_name, created_at, .. } = row;
+        Self { id, email, full_name, created_at }
+    }
+}
 
 /// A caller that showed a good token or key.
 #[derive(Clone, Debug, PartialEq, Eq)]

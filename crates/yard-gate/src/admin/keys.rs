@@ -4,15 +4,12 @@ use yard_core::{ChatId, KeyId, Role};
 use yard_kernel::store_fault;
 use yard_store::registry::KeyRow;
 
-use super::house::House;
 use super::identity::{Entered, Identity};
-use super::people::secret_of;
+use super::people::{KEY_PREFIX, secret_of};
 use super::refusal::Refusal;
-use super::workspaces::{Page, check_name};
+use super::server::Server;
+use super::workspaces::{PageRequest, check_name};
 use crate::Actor;
-
-/// How a key begins, so that it is told from a token, and found when it leaks.
-pub(super) const KEY_PREFIX: &str = "tyk_";
 
 /// A key that a person wants.
 #[derive(Clone, Debug)]
@@ -36,7 +33,7 @@ pub struct NewSecretKey {
     pub key: String,
 }
 
-impl House {
+impl Server {
     /// Makes a key.
     pub fn add_key(&self, entered: &Entered, new: &NewKey) -> Result<NewSecretKey, Refusal> {
         let name = check_name("name", &new.name)?;
@@ -75,7 +72,11 @@ impl House {
     }
 
     /// The keys of a workspace.
-    pub fn keys(&self, entered: &Entered, page: Page<KeyId>) -> Result<Vec<KeyRow>, Refusal> {
+    pub fn keys(
+        &self,
+        entered: &Entered,
+        page: PageRequest<KeyId>,
+    ) -> Result<Vec<KeyRow>, Refusal> {
         Ok(self.registry.keys(entered.workspace, page.after, page.limit)?)
     }
 

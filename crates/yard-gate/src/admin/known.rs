@@ -41,12 +41,12 @@ struct Kept<T> {
 
 /// A question to the registry that has begun.
 #[derive(Clone, Copy)]
-pub(super) struct Question {
+pub(super) struct RegistryLookup {
     generation: u64,
     now: Timestamp,
 }
 
-impl Question {
+impl RegistryLookup {
     /// Keeps an answer for as long as answers are good, at most until `end`.
     fn kept<T>(self, answer: T, end: Option<Timestamp>) -> Kept<T> {
         let until = Timestamp::from_millis(self.now.as_millis().saturating_add(GOOD_MILLIS));
@@ -66,14 +66,14 @@ impl Known {
     }
 
     /// To be called before the registry is asked.
-    pub(super) fn asking(&self, now: Timestamp) -> Question {
-        Question { generation: self.answers().generation, now }
+    pub(super) fn asking(&self, now: Timestamp) -> RegistryLookup {
+        RegistryLookup { generation: self.answers().generation, now }
     }
 
     /// Keeps who shows a token that ends at `end`, or a key.
     pub(super) fn keep_identity(
         &self,
-        asked: Question,
+        asked: RegistryLookup,
         token: &str,
         identity: &Identity,
         end: Option<Timestamp>,
@@ -85,7 +85,12 @@ impl Known {
     }
 
     /// Keeps what a person is in a workspace.
-    pub(super) fn keep_role(&self, asked: Question, place: (WorkspaceId, UserId), role: Role) {
+    pub(super) fn keep_role(
+        &self,
+        asked: RegistryLookup,
+        place: (WorkspaceId, UserId),
+        role: Role,
+    ) {
         let mut answers = self.answers();
         if answers.generation == asked.generation {
             keep(&mut answers.roles, place, asked.kept(role, None));

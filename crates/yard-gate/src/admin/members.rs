@@ -3,17 +3,17 @@
 use yard_core::{KeyId, Role, UserId};
 use yard_store::registry::{MemberChange, MemberRow, UserRow};
 
-use super::house::House;
 use super::identity::Entered;
 use super::people::email_key;
 use super::refusal::Refusal;
-use super::workspaces::Page;
+use super::server::Server;
+use super::workspaces::PageRequest;
 use crate::Actor;
 
 /// Keys that are read at once.
 const KEYS_AT_ONCE: usize = 500;
 
-impl House {
+impl Server {
     /// Adds a person who has an account.
     pub fn add_member(
         &self,
@@ -23,13 +23,13 @@ impl House {
     ) -> Result<MemberRow, Refusal> {
         let caller = entered.identity.actor().name();
         let now = self.now();
-        self.may_be_told(&caller, now)?;
+        self.count_account_answer(&caller, now)?;
         let user = self.registry.user_by_email(&email_key(email))?.ok_or_else(|| {
             Refusal::missing(
                 "nobody with this email address has an account here; ask them to register",
             )
         })?;
-        self.told_of_accounts.give_back(&caller, now);
+        self.account_answers.give_back(&caller, now);
         let detail = format!("person {} as {} to {}", user.id, role.word(), entered.workspace);
         let audit = self.audit(entered.identity.actor(), "add member", detail);
         if !self.changing().add_member(entered.workspace, user.id, role, &audit)? {
@@ -43,7 +43,7 @@ impl House {
     pub fn members(
         &self,
         entered: &Entered,
-        page: Page<UserId>,
+        page: PageRequest<UserId>,
     ) -> Result<Vec<MemberRow>, Refusal> {
         Ok(self.registry.members(entered.workspace, page.after, page.limit)?)
     }
@@ -53,7 +53,12 @@ impl House {
         let detail = format!("person {user} to {} in {}", role.word(), entered.workspace);
         let audit = self.audit(entered.identity.actor(), "change role", detail);
         let keys = self.keys_made_by(entered, user)?;
-        told(self.changing().change_member(entered.workspace, user, Some(role), &audit)?)?;
+        member_change(self.changing().change_member(
+            entered.workspace,
+            user,
+            Some(role),
+            &audit,
+        )?)?;
         if role != Role::Owner {
             self.end_terminals_of_keys(entered, &keys);
         }
@@ -68,7 +73,7 @@ impl House {
         let detail = format!("person {user} from {}", entered.workspace);
         let audit = self.audit(entered.identity.actor(), "remove member", detail);
         let keys = self.keys_made_by(entered, user)?;
-        told(self.changing().change_member(entered.workspace, user, None, &audit)?)?;
+        member_change(self.changing().change_member(entered.workspace, user, None, &audit)?)?;
         self.end_terminals_of_keys(entered, &keys);
         self.end_terminals_of(entered.workspace, Actor::Person(user));
         Ok(())
@@ -91,7 +96,7 @@ impl House {
     }
 }
 
-fn told(change: MemberChange) -> Result<(), Refusal> {
+fn member_change(change: MemberChange) -> Result<(), Refusal> {
     match change {
         MemberChange::Done => Ok(()),
         MemberChange::NoMember => Err(Refusal::missing("this person is no member")),

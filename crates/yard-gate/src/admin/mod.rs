@@ -1,11 +1,10 @@
-//! The gate's second face: people, workspaces, members and keys, under the same actors and audit as
-//! operations. [`House`] holds a server's registry and its open workspaces; a door asks it who is
+//! People, workspaces, members and keys of a server, under the same actors and audit as
+//! operations. [`Server`] holds the registry and the open workspaces; a door asks it who is
 //! calling, and whether that caller may enter a workspace, and gets a [`Session`](crate::Session).
 //!
-//! It speaks no HTTP: a token is a text, a cookie is unknown here.
+//! It knows no HTTP: a token is a text, and there are no cookies here. No door gets the registry itself.
 
 mod attempts;
-mod house;
 mod identity;
 mod keys;
 mod known;
@@ -13,12 +12,14 @@ mod members;
 mod password;
 mod people;
 mod refusal;
+mod retries;
+mod server;
 mod token;
 mod workspaces;
 
-pub use house::{House, Opener, Rules};
-pub use identity::{Entered, Identity};
+pub use identity::{Entered, Identity, Person};
 pub use keys::{NewKey, NewSecretKey};
-pub use people::{LoggedIn, NewPerson, Person};
+pub use people::{LoggedIn, NewPerson};
 pub use refusal::Refusal;
-pub use workspaces::{NewWorkspace, Page};
+pub use server::{AuthConfig, Opener, Server};
+pub use workspaces::{NewWorkspace, PageRequest};

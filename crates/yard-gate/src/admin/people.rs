@@ -4,11 +4,10 @@
 use yard_core::{ContentHash, Fault, FaultCode, LoginId, Timestamp, UserId};
 use yard_store::registry::{NewRefresh, Rotation, SecretHash, UserRow};
 
-use super::house::House;
-use super::identity::Identity;
-use super::keys::KEY_PREFIX;
+use super::identity::{Identity, Person};
 use super::password;
 use super::refusal::Refusal;
+use super::server::Server;
 use crate::Actor;
 
 /// Characters of a password.
@@ -16,26 +15,8 @@ const PASSWORD: std::ops::RangeInclusive<usize> = 12..=1_024;
 const LONGEST_EMAIL: usize = 254;
 const LONGEST_NAME: usize = 200;
 const REFRESH_PREFIX: &str = "tyr_";
-
-/// A person, as doors show one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Person {
-    /// The person.
-    pub id: UserId,
-    /// The address.
-    pub email: String,
-    /// The name, if one was given.
-    pub full_name: Option<String>,
-    /// When the account was made.
-    pub created_at: Timestamp,
-}
-
-impl From<UserRow> for Person {
-    fn from(row: UserRow) -> Self {
-        let UserRow { id, email, full_name, created_at, .. } = row;
-        Self { id, email, full_name, created_at }
-    }
-}
+/// How a key begins: that distinguishes it from a token, and lets scanners find one that leaked.
+pub(super) const KEY_PREFIX: &str = "tyk_";
 
 /// Somebody who wants an account.
 #[derive(Clone, Debug)]
@@ -65,10 +46,10 @@ pub struct LoggedIn {
     pub refresh_expires_at: Timestamp,
 }
 
-impl House {
+impl Server {
     /// Makes an account.
     pub fn register(&self, new: &NewPerson, address: &str) -> Result<Person, Refusal> {
-        if !self.rules.open_registration {
+        if !self.auth.open_registration {
             return Err(Refusal::denied(
                 "registration is closed on this server; its operator can open it \
                  (registration.open in the configuration)",
@@ -76,7 +57,7 @@ impl House {
         }
         check_new(new)?;
         let now = self.now();
-        self.may_be_told(address, now)?;
+        self.count_account_answer(address, now)?;
         self.registered_from.take(address, now).map_err(Refusal::TooMany)?;
         let row = UserRow {
             id: UserId::new(self.world.as_ref()),
@@ -91,7 +72,7 @@ impl House {
                 "this email address has an account already; log in instead",
             ));
         }
-        self.told_of_accounts.give_back(address, now);
+        self.account_answers.give_back(address, now);
         Ok(row.into())
     }
 
@@ -117,7 +98,7 @@ impl House {
     }
 
     /// Exchanges a refresh token for a new pair. One that was used before ends its whole login: either
-    /// its holder or somebody with a copy of it is a thief, and nobody can tell which.
+    /// its holder or the holder of a copy is a thief, and the server cannot know which.
     pub fn refresh(&self, token: &str) -> Result<LoggedIn, Refusal> {
         let presented = secret_of(token);
         let refused = |message: &str| Refusal::Unknown(message.to_owned());
@@ -192,7 +173,7 @@ impl House {
         refresh_expires_at: Timestamp,
     ) -> Result<LoggedIn, Refusal> {
         let now = self.now();
-        let access_expires_at = later(now, i64::from(self.rules.access_minutes) * 60_000);
+        let access_expires_at = later(now, i64::from(self.auth.access_minutes) * 60_000);
         let access_token = self.tokens.sign(&person.id.to_string(), login, now, access_expires_at);
         let access_token = access_token
             .ok_or_else(|| Fault::new(FaultCode::Io, "the access token could not be signed"))?;
@@ -201,7 +182,7 @@ impl House {
 
     fn new_refresh(&self) -> Result<(String, NewRefresh), Refusal> {
         let token = self.new_secret(REFRESH_PREFIX)?;
-        let expires_at = later(self.now(), i64::from(self.rules.refresh_days) * 86_400_000);
+        let expires_at = later(self.now(), i64::from(self.auth.refresh_days) * 86_400_000);
         let refresh = NewRefresh { secret: secret_of(&token), expires_at };
         Ok((token, refresh))
     }

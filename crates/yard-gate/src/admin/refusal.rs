@@ -1,4 +1,4 @@
-//! Why a door was told no before any operation was planned.
+//! Why a request was refused before any operation was planned.
 
 use yard_core::{Fault, FaultCode};
 use yard_store::StoreError;

@@ -3,15 +3,15 @@
 use yard_core::{Role, UserId, WorkspaceId};
 use yard_store::registry::WorkspaceRow;
 
-use super::house::{House, held};
 use super::identity::{Entered, Identity};
 use super::refusal::Refusal;
+use super::server::{Server, held};
 
 const LONGEST_NAME: usize = 200;
 
 /// A part of a list: what follows `after`, at most `limit`.
 #[derive(Clone, Copy, Debug)]
-pub struct Page<T> {
+pub struct PageRequest<T> {
     /// The last entry of the part before.
     pub after: Option<T>,
     /// At most that many.
@@ -27,7 +27,7 @@ pub struct NewWorkspace {
     pub folder: Option<String>,
 }
 
-impl House {
+impl Server {
     /// Makes a workspace that its maker owns.
     pub fn add_workspace(
         &self,
@@ -40,9 +40,9 @@ impl House {
         let name = check_name("name", &new.name)?;
         let folder = new.folder.as_deref().map(|folder| self.opener.admit_folder(folder));
         let folder = folder.transpose()?;
-        let _giving = folder.is_some().then(|| held(&self.giving_folders));
+        let _assigning = folder.is_some().then(|| held(&self.assigning_folders));
         if let Some(folder) = &folder
-            && self.is_another_s(folder, None)?
+            && self.is_folder_of_another(folder, None)?
         {
             return Err(Refusal::denied(
                 "this folder, or one above or below it, belongs to a workspace already; choose another",
@@ -65,7 +65,7 @@ impl House {
     pub fn workspaces(
         &self,
         identity: &Identity,
-        page: Page<WorkspaceId>,
+        page: PageRequest<WorkspaceId>,
     ) -> Result<Vec<(WorkspaceRow, Role)>, Refusal> {
         match identity {
             Identity::Person { person, .. } => {
@@ -115,7 +115,7 @@ impl House {
         Ok(role)
     }
 
-    /// The workspace that somebody entered.
+    /// The workspace that a caller entered.
     pub fn workspace(&self, entered: &Entered) -> Result<WorkspaceRow, Refusal> {
         self.registry.workspace(entered.workspace)?.ok_or_else(Refusal::stranger)
     }

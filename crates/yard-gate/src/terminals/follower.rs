@@ -1,16 +1,15 @@
-//! Goes with a terminal for as long as its program runs: records what it changes, ends it when nobody uses it
-//! or the rules do not allow it any more, and tells of its end.
+//! The thread that goes with a terminal for as long as its program runs: it records what the program changes, ends it
+//! when nobody uses it or the rules do not allow it any more, and publishes its end.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use yard_core::Call;
-use yard_core::op::TakeIn;
 use yard_kernel::Ground;
 use yard_sandbox::Patience;
 
-use super::{Held, held};
-use crate::{Asks, Origin, Session};
+use crate::open::{OpenTerminal, held};
+use crate::{Asks, Attempt, Origin, Session};
 
 /// Between two looks whether a program did something.
 const REST: Duration = Duration::from_secs(1);
@@ -20,13 +19,13 @@ const SILENT: Duration = Duration::from_secs(15);
 const SHARE: u32 = 20;
 /// However long it took, by a clock that may have been set meanwhile.
 const LONGEST_COST: i64 = 60_000;
-/// Steps that a terminal made and nobody was told of yet.
+/// Steps that a terminal made and no look has shown yet.
 const MOST_STEPS: usize = 16;
 
 /// Goes with a terminal and records what it changes.
 pub(super) struct Follower {
     session: Session,
-    held: Arc<Held>,
+    terminal: Arc<OpenTerminal>,
     toolset: String,
     tool: String,
     call: Call,
@@ -34,20 +33,25 @@ pub(super) struct Follower {
 }
 
 /// However a follower ends, nobody waits for it any longer.
-struct Settling<'a>(&'a Held);
+struct Settling<'a>(&'a OpenTerminal);
 
 impl Drop for Settling<'_> {
     fn drop(&mut self) {
-        self.0.is_settled();
+        self.0.mark_settled();
     }
 }
 
 impl Follower {
-    pub(super) fn new(session: Session, held: Arc<Held>, origin: Origin<'_>, call: &Call) -> Self {
+    pub(super) fn new(
+        session: Session,
+        terminal: Arc<OpenTerminal>,
+        opened_by: &Attempt<'_>,
+    ) -> Self {
+        let (origin, call) = (opened_by.origin(), opened_by.call());
         let idle = session.open().workspace.terminal_limits().idle;
         Self {
             session,
-            held,
+            terminal,
             toolset: origin.toolset.to_owned(),
             tool: origin.tool.to_owned(),
             call: Call::new(call.shared_world()),
@@ -56,8 +60,8 @@ impl Follower {
     }
 
     pub(super) fn follow(&self) {
-        let _settling = Settling(&self.held);
-        let terminal = &self.held.terminal;
+        let _settling = Settling(&self.terminal);
+        let terminal = &self.terminal.terminal;
         let (mut moved, mut recorded, mut idle) = (0, 0, Patience::of(self.idle));
         let (mut rest, mut silent) = (Patience::of(Duration::ZERO), Patience::of(SILENT));
         loop {
@@ -71,7 +75,7 @@ impl Follower {
                 terminal.stop();
             }
             // Another process may have set other rules.
-            self.session.judge_anew(&self.held, &self.call);
+            self.session.judge_anew(&self.terminal, &self.call);
             let is_due = nudged || recorded != moved || silent.left().is_zero();
             if is_due && rest.left().is_zero() {
                 recorded = moved;
@@ -82,16 +86,20 @@ impl Follower {
                 silent = Patience::of(SILENT);
             }
         }
-        let (one, open) = (&self.held, self.session.open());
-        let origin = Origin { toolset: &self.toolset, tool: &self.tool, asks: Asks::Never };
+        let (one, open) = (&self.terminal, self.session.open());
         // The terminal is over, whether or not this can be written down.
-        let _ = self.session.note_traffic(origin, &self.call, terminal.run(), &terminal.hosts());
+        let _ = self.attempt().note_traffic(terminal.run(), &terminal.hosts());
         if !open.is_closing_others() {
             self.record();
         }
-        one.tell(open, self.call.world().now(), one.state());
+        one.publish(open, self.call.world().now(), one.state());
         let _ = open.workspace.terminal_is_told(terminal.run());
         let _ = open.workspace.forget_old_terminals();
+    }
+
+    fn attempt(&self) -> Attempt<'_> {
+        let origin = Origin { toolset: &self.toolset, tool: &self.tool, asks: Asks::Never };
+        self.session.attempt(origin, &self.call)
     }
 
     fn now(&self) -> i64 {
@@ -99,16 +107,15 @@ impl Follower {
     }
 
     fn record(&self) {
-        if self.held.ground != Ground::Place {
+        if self.terminal.ground != Ground::Place {
             return;
         }
-        let origin = Origin { toolset: &self.toolset, tool: &self.tool, asks: Asks::Never };
         // One at a time: what one has recorded the next one need not read.
-        let one_at_a_time = held(&self.session.open().taking_in);
-        let taken = self.session.look(origin, &self.call, TakeIn);
+        let one_at_a_time = held(&self.session.open().recording);
+        let landed = self.attempt().record_changes_in_place();
         drop(one_at_a_time);
-        let mut recorded = held(&self.held.recorded);
-        match taken {
+        let mut recorded = held(&self.terminal.recorded);
+        match landed {
             Ok(landed) if landed.step.is_some() => {
                 recorded.trouble = None;
                 recorded.steps.push(landed);

@@ -2,7 +2,7 @@
 
 use yard_core::op::{Fingerprint, Fingerprinted};
 use yard_core::{Call, ContentHash, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsPath};
-use yard_disk::{Spot, Stat, hash_all, not_found};
+use yard_disk::{EntryStat, Spot, hash_all, not_found};
 
 use crate::proposal::{Execute, Planned};
 use crate::store_fault::store_fault;
@@ -42,9 +42,9 @@ impl Execute for Fingerprint {
 fn hashed(
     workspace: &Workspace,
     path: &WsPath,
-    seen: &Stat,
+    seen: &EntryStat,
     call: &Call,
-) -> Result<(ContentHash, Stat)> {
+) -> Result<(ContentHash, EntryStat)> {
     let (mut file, stat) = workspace.disk.open_seen(path, seen)?;
     let hash = hash_all(&mut file, path, call)?;
     if workspace.disk.look_again(&file, path)?.signature != stat.signature {

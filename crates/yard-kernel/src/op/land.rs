@@ -14,7 +14,7 @@ use yard_core::{
     Call, ContentHash, Effect, EffectKind, Fault, FaultCode, FileId, FileKind, FileState, FileType,
     Result, Subject, WsPath, git, git_index, merge,
 };
-use yard_disk::{Disk, EntryKind, Layer, RunFolder, Shape, Stat, hash_all, read_all};
+use yard_disk::{Disk, EntryKind, EntryStat, OverlayLayer, RunFolder, Shape, hash_all, read_all};
 use yard_store::{Change, Seq, StepRow};
 
 use crate::making::{self, Made, Wanted, WantedOutput};
@@ -58,7 +58,7 @@ fn not_kept(land: &Land) -> Fault {
 
 struct Landing<'a> {
     planner: Planner<'a>,
-    layer: Layer,
+    layer: OverlayLayer,
     /// The clock of the file system when the command began, and the newest step then.
     began: (i64, Seq),
     /// Nothing was recorded since.
@@ -189,7 +189,7 @@ impl<'a> Landing<'a> {
     }
 
     /// What goes with an entry, and the entry itself.
-    fn goes(&mut self, path: &WsPath, stat: &Stat, going: &mut Vec<Current>) -> Result<()> {
+    fn goes(&mut self, path: &WsPath, stat: &EntryStat, going: &mut Vec<Current>) -> Result<()> {
         let current = self.planner.current_as(path, stat, Large::Keep)?;
         self.check_untouched(&current)?;
         let mut ahead = vec![current];
@@ -207,7 +207,7 @@ impl<'a> Landing<'a> {
 
     /// Sockets, FIFOs and devices in what goes. No version could bring them back, so they stay where they
     /// are, and what they are in.
-    fn special_below(&self, path: &WsPath, stat: &Stat) -> Result<Vec<WsPath>> {
+    fn special_below(&self, path: &WsPath, stat: &EntryStat) -> Result<Vec<WsPath>> {
         let disk = &self.planner.workspace.disk;
         let mut special = Vec::new();
         let mut ahead = vec![(path.clone(), stat.kind)];
@@ -232,7 +232,7 @@ impl<'a> Landing<'a> {
     }
 
     /// What a folder holds that stays itself.
-    fn held(&self, folder: &WsPath) -> Result<Vec<(WsPath, Stat)>> {
+    fn held(&self, folder: &WsPath) -> Result<Vec<(WsPath, EntryStat)>> {
         let disk = &self.planner.workspace.disk;
         let mut held = Vec::new();
         for entry in disk.list(folder)? {

@@ -9,7 +9,7 @@ use yard_core::{
     Call, EffectKind, Fault, FaultCode, FileKind, FileState, FileType, PathError, Result, Subject,
     WsPath,
 };
-use yard_disk::{Shape, Spot, Stat, not_found, read_all};
+use yard_disk::{EntryStat, Shape, Spot, not_found, read_all};
 
 use crate::load_limits::check_loadable;
 use crate::making::{self, Made, Wanted};
@@ -270,7 +270,7 @@ impl<'a> Tree<'a> {
 /// A file that was read, before the plan knows of it.
 struct Sight {
     path: WsPath,
-    stat: Stat,
+    stat: EntryStat,
     bytes: Vec<u8>,
 }
 

@@ -2,7 +2,7 @@
 
 use yard_core::op::{Changed, OnExisting, OnMissingFolder, Place, Write};
 use yard_core::{Call, FileKind, FileType, Result, WsPath};
-use yard_disk::{EntryKind, Spot, Stat, is_folder, special};
+use yard_disk::{EntryKind, EntryStat, Spot, is_folder, special};
 
 use crate::op::{stale, write};
 use crate::planner::{Large, Planner, not_a_folder};
@@ -75,7 +75,7 @@ fn replace(
     place: &Place,
     arrived: &Arrived,
     path: &WsPath,
-    seen: &Stat,
+    seen: &EntryStat,
     workspace: &Workspace,
     call: &Call,
 ) -> Result<Planned<Changed>> {

@@ -9,7 +9,7 @@ use std::fs::File;
 
 use yard_core::op::{Read, ReadAnswer};
 use yard_core::{Call, ContentHash, Effect, EffectKind, FaultCode, Result, WsPath};
-use yard_disk::{Stat, is_folder, read_all};
+use yard_disk::{EntryStat, is_folder, read_all};
 
 use crate::proposal::{Execute, Planned};
 use crate::spilled;
@@ -72,7 +72,7 @@ impl Stored {
     fn ask(
         workspace: &Workspace,
         path: &WsPath,
-        stat: &Stat,
+        stat: &EntryStat,
         hash: Option<ContentHash>,
         call: &Call,
     ) -> Result<Self> {
@@ -107,7 +107,7 @@ fn answer(part: Part, path: WsPath, size: u64, stored: Option<Stored>) -> Planne
 fn read_part(
     read: &Read,
     file: &mut File,
-    stat: &Stat,
+    stat: &EntryStat,
     path: &WsPath,
     call: &Call,
 ) -> Result<Part> {
@@ -122,7 +122,7 @@ fn read_part(
 fn link_target_elsewhere(
     workspace: &Workspace,
     asked: &WsPath,
-    opened: &Result<(WsPath, File, Stat)>,
+    opened: &Result<(WsPath, File, EntryStat)>,
 ) -> Result<Option<WsPath>> {
     let elsewhere = match opened {
         Ok((path, ..)) => path != asked,

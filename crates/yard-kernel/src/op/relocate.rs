@@ -5,7 +5,7 @@ use yard_core::op::{Move, Moved, OnExisting};
 use yard_core::{
     Call, Effect, EffectKind, Fault, FaultCode, FileKind, FileState, Result, Subject, WsPath,
 };
-use yard_disk::{EntryKind, Spot, Stat, not_found, special};
+use yard_disk::{EntryKind, EntryStat, Spot, not_found, special};
 
 use crate::load_limits::check_loadable;
 use crate::planner::{Current, Large, Planner, join, not_a_folder};
@@ -43,7 +43,7 @@ impl Execute for Move {
     }
 }
 
-fn source(order: &Move, workspace: &Workspace) -> Result<(WsPath, Stat)> {
+fn source(order: &Move, workspace: &Workspace) -> Result<(WsPath, EntryStat)> {
     if order.from.is_root() {
         return Err(super::mkdir::the_root());
     }
@@ -118,8 +118,8 @@ fn must_be_free(order: &Move, workspace: &Workspace, from: &WsPath, to: WsPath) 
 /// A file takes the place of another: that one gets the content as a version, and what moved is gone.
 fn replace(
     planner: &mut Planner<'_>,
-    (from, seen): (&WsPath, &Stat),
-    (to, found): (&WsPath, &Stat),
+    (from, seen): (&WsPath, &EntryStat),
+    (to, found): (&WsPath, &EntryStat),
 ) -> Result<Moved> {
     let limits = planner.workspace.limits();
     for (path, stat, subject) in [(from, seen, Subject::Path), (to, found, Subject::Destination)] {

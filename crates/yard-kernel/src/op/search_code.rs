@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use yard_code::{Hit, Query, Refresh, Scope, What, best_line, text_of};
+use yard_code::{Hit, Query, Refresh, SearchScope, What, best_line, text_of};
 use yard_core::op::{CodeAnswer, CodeMatch, Defined, SearchCode};
 use yard_core::{Call, Effect, EffectKind, Fault, FaultCode, Result, Subject, WsPath};
 use yard_disk::read_all;
@@ -71,8 +71,12 @@ impl Search<'_> {
         let listing = self.shown.listing_without();
         let (index, disk, folder) = (&workspace.code, &*workspace.disk, &self.folder);
         Refresh { index, disk, folder, listing: &listing, call }.run()?;
-        let scope =
-            Scope { folder: &self.folder, language: asked.language, scope: asked.scope, call };
+        let scope = SearchScope {
+            folder: &self.folder,
+            language: asked.language,
+            scope: asked.scope,
+            call,
+        };
         let ranked = workspace.code.rank(&self.query, &scope, asked.skip, asked.limit);
         let (mut results, mut passed, mut bytes) = (Vec::new(), 0, 0);
         for hit in &ranked.hits {

@@ -116,7 +116,7 @@ fn content(
     ask: &Stat,
     workspace: &Workspace,
     path: &WsPath,
-    stat: &yard_disk::Stat,
+    stat: &yard_disk::EntryStat,
     call: &Call,
 ) -> Result<(Option<ContentHash>, Option<u64>)> {
     match stat.kind {

@@ -3,7 +3,7 @@
 
 use yard_core::op::Entry;
 use yard_core::{Call, ContentHash, FileId, FileKind, FileType, Result, WsPath};
-use yard_disk::{Stat, hash_all, is_settled};
+use yard_disk::{EntryStat, hash_all, is_settled};
 use yard_store::{Node, Remembered};
 
 use crate::store_fault::store_fault;
@@ -21,7 +21,7 @@ impl Workspace {
     pub(crate) fn known(
         &self,
         path: &WsPath,
-        stat: &Stat,
+        stat: &EntryStat,
         hash: Option<ContentHash>,
         call: &Call,
     ) -> Result<Known> {
@@ -34,7 +34,7 @@ impl Workspace {
         &self,
         node: Option<Node>,
         path: &WsPath,
-        stat: &Stat,
+        stat: &EntryStat,
         hash: Option<ContentHash>,
         call: &Call,
     ) -> Result<Known> {
@@ -49,7 +49,7 @@ impl Workspace {
         &self,
         node: &Node,
         path: &WsPath,
-        stat: &Stat,
+        stat: &EntryStat,
         hash: Option<ContentHash>,
         call: &Call,
     ) -> Result<bool> {
@@ -83,7 +83,7 @@ impl Workspace {
     }
 
     /// The content that a file is known to hold while it looks like that; `None` if it must be read.
-    pub(crate) fn content_seen_as(&self, node: &Node, stat: &Stat) -> Option<ContentHash> {
+    pub(crate) fn content_seen_as(&self, node: &Node, stat: &EntryStat) -> Option<ContentHash> {
         let content = node.state.as_ref().filter(|state| stat.is(state.kind))?.content?;
         let seen = node.signature == Some(stat.signature)
             || self.signatures.remembers(node.id, content, stat.signature);
@@ -92,7 +92,13 @@ impl Workspace {
 
     /// Remembers a signature, if it is old enough that the file cannot have changed again within the
     /// same tick of the file system's clock.
-    pub(crate) fn seen_as(&self, file: FileId, content: ContentHash, stat: &Stat, call: &Call) {
+    pub(crate) fn seen_as(
+        &self,
+        file: FileId,
+        content: ContentHash,
+        stat: &EntryStat,
+        call: &Call,
+    ) {
         let signature = stat.signature;
         if is_settled(&signature, call) {
             self.signatures.remember(Remembered { file, content, signature });
@@ -100,7 +106,7 @@ impl Workspace {
     }
 
     /// One entry as listings show it.
-    pub(crate) fn entry(&self, path: WsPath, stat: &Stat, known: &Known) -> Entry {
+    pub(crate) fn entry(&self, path: WsPath, stat: &EntryStat, known: &Known) -> Entry {
         let folder = stat.is(FileKind::Folder);
         let unknown_type = if folder { FileType::Folder } else { FileType::Document };
         let told = known.node.as_ref().and_then(|node| node.state.as_ref());

@@ -2,7 +2,7 @@
 
 use yard_core::op::{Changed, OnExisting, OnMissingFolder, Write};
 use yard_core::{Call, Fault, FaultCode, FileKind, FileType, Result, Subject, WsPath};
-use yard_disk::{EntryKind, Spot, Stat, is_folder, special};
+use yard_disk::{EntryKind, EntryStat, Spot, is_folder, special};
 
 use crate::load_limits::check_writable;
 use crate::op::stale;
@@ -76,7 +76,7 @@ pub(crate) fn exists(path: &WsPath) -> Fault {
 fn replace(
     write: &Write,
     path: &WsPath,
-    seen: &Stat,
+    seen: &EntryStat,
     workspace: &Workspace,
     call: &Call,
 ) -> Result<Planned<Changed>> {

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use yard_core::{Author, Call, FaultCode, FileKind, Result, WsPath};
-use yard_disk::Stat;
+use yard_disk::EntryStat;
 use yard_store::{Change, Node, Seq};
 
 use super::How;
@@ -189,7 +189,7 @@ fn agrees(
     workspace: &Workspace,
     node: &Node,
     path: &WsPath,
-    stat: &Stat,
+    stat: &EntryStat,
     call: &Call,
 ) -> Result<bool> {
     let large = node.last.content.is_none() && node.last.kind == FileKind::File;

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use tracing::Span;
 use yard_dialects::Catalog;
 use yard_gate::Level;
-use yard_gate::admin::House;
+use yard_gate::admin::Server;
 
 use super::body::BodyBudget;
 use super::idempotency::InFlight;
@@ -49,7 +49,7 @@ pub type ContinueTrace = fn(&Span, &HeaderMap);
 
 /// One server.
 pub struct App {
-    pub(crate) house: House,
+    pub(crate) house: Server,
     pub(super) catalog: Catalog,
     pub(crate) settings: ServerSettings,
     pub(crate) pools: Arc<Pools>,
@@ -64,14 +64,14 @@ pub struct App {
 }
 
 impl App {
-    /// A server for the workspaces of a house and the tools of a catalog.
-    pub fn new(house: House, catalog: Catalog, settings: ServerSettings) -> Arc<Self> {
+    /// A server for the workspaces that `house` has, and the tools of a catalog.
+    pub fn new(house: Server, catalog: Catalog, settings: ServerSettings) -> Arc<Self> {
         Self::built(house, catalog, settings, None)
     }
 
     /// The same, with more over MCP than the catalog has.
     pub fn with_extras(
-        house: House,
+        house: Server,
         catalog: Catalog,
         settings: ServerSettings,
         extras: Arc<dyn Extras>,
@@ -80,7 +80,7 @@ impl App {
     }
 
     fn built(
-        house: House,
+        house: Server,
         catalog: Catalog,
         settings: ServerSettings,
         extras: Option<Arc<dyn Extras>>,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use yard_core::ChatId;
-use yard_gate::{Approval, ApprovalFilter, ApprovalStatus, MOST_ROWS, Ruling, Scope, effect_told};
+use yard_gate::{Approval, ApprovalFilter, ApprovalStatus, MOST_ROWS, Ruling, Scope, effect_value};
 
 use super::paging::Paging;
 use super::problem::Problem;
@@ -184,7 +184,7 @@ impl From<&Approval> for ApprovalRow {
             tool: asked.tool.clone(),
             args: json(&asked.args),
             reason: asked.reason.clone(),
-            effect: effect_told(approval),
+            effect: effect_value(approval),
             diff: asked.diff.clone(),
             diff_bytes: asked.diff.len(),
             state_hash: Some(asked.state.to_string()),

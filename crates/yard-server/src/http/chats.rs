@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yard_core::ChatId;
-use yard_gate::{Chat, MOST_ROWS, Mode, Role, Turn};
+use yard_gate::{Chat, MOST_ROWS, MessageRole, Mode, Turn};
 
 use super::paging::Paging;
 use super::problem::Problem;
@@ -63,7 +63,7 @@ pub(super) enum RoleWord {
     Tool,
 }
 
-impl From<RoleWord> for Role {
+impl From<RoleWord> for MessageRole {
     fn from(word: RoleWord) -> Self {
         match word {
             RoleWord::User => Self::User,

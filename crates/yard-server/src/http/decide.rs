@@ -10,7 +10,7 @@ mod page;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use yard_gate::{Awaited, Item, Question, Ruling, Scope, Via};
+use yard_gate::{AskedQuestion, Awaited, Item, Ruling, Scope, Via};
 
 use super::problem::Problem;
 use super::reply::Reply;
@@ -107,7 +107,7 @@ pub(super) fn question(request: &HttpRequest) -> Result<Reply, Problem> {
 pub(super) fn answer(request: &HttpRequest) -> Result<Reply, Problem> {
     let id = request.id("question_id", "question")?;
     let session = request.session()?;
-    let question: Question = session.questions().get(id)?;
+    let question: AskedQuestion = session.questions().get(id)?;
     let (answers, via) = answers(question.form.items(), &request.pairs()?);
     session.questions().answer(&request.call, id, &answers, via)?;
     Ok(Reply::see_other(path(request.param("id"), &Awaited::Question(id))))

@@ -13,7 +13,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use yard_core::{ApprovalId, ChatId};
-use yard_gate::{ApprovalStatus, Event, EventRow, Listening, MOST_EVENTS, Session, StepEvent};
+use yard_gate::{
+    ApprovalStatus, BellSubscription, Event, EventRow, MOST_EVENTS, Session, StepEvent,
+};
 
 use super::problem::Problem;
 use super::reply::{Content, Reply};
@@ -87,7 +89,7 @@ struct Reader {
 /// The caller's session and its listener, for as long as the stream is open.
 struct OpenStream {
     session: Session,
-    _listening: Listening,
+    _listening: BellSubscription,
     _counted: StreamCount,
 }
 

@@ -323,7 +323,7 @@ pub(super) fn restore(request: &HttpRequest) -> Result<Reply, Problem> {
 pub(super) fn purge(request: &HttpRequest) -> Result<Reply, Problem> {
     let gone = request.perform(Purge { file: file_of(request)? })?;
     // What was answered to requests here may hold what is gone.
-    let forgotten = request.app.house.registry().forget_answers(request.entered()?.workspace);
+    let forgotten = request.app.house.forget_answers(request.entered()?);
     forgotten.map_err(|error| {
         tracing::error!(%error, "answers that a purge removes could not be forgotten");
         let why = "the contents are gone, but answers that were kept for retries may still hold \

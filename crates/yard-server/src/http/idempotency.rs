@@ -7,7 +7,6 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use http::HeaderName;
 use serde_json::Value;
-use yard_core::Timestamp;
 use yard_core::hash::ContentHasher;
 use yard_gate::registry::{Claim, Retry};
 
@@ -19,8 +18,6 @@ use crate::pool::WorkKind;
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const LONGEST_KEY: usize = 255;
-/// How long an answer is kept.
-const KEPT_MILLIS: i64 = 24 * 3_600_000;
 
 /// Members of a body that no fingerprint covers.
 const SECRETS: [&str; 3] = ["password", "confirm_password", "refresh_token"];
@@ -64,10 +61,8 @@ fn answer_claimed(
     retry: Retry<'_>,
     handler: Handler,
 ) -> Result<Reply, Problem> {
-    let now = request.app.house.world().now();
-    let forget_before = Timestamp::from_millis(now.as_millis() - KEPT_MILLIS);
-    let registry = request.app.house.registry();
-    match registry.claim(retry, now, forget_before).map_err(failed)? {
+    let house = &request.app.house;
+    match house.begin_request(retry).map_err(failed)? {
         Claim::Answered { status, body } => {
             let body = replay(request, body)?;
             let content = if body.is_empty() { Content::Empty } else { Content::Json(body.into()) };
@@ -104,10 +99,8 @@ fn answer_claimed(
     };
     // A failure to keep the answer is no reason to hide that it happened.
     let kept = match reply {
-        Some((status, body)) => {
-            registry.answer_claim(retry, status, &with_reading_note(note, &body))
-        }
-        None => registry.drop_claim(retry),
+        Some((status, body)) => house.keep_answer(retry, status, &with_reading_note(note, &body)),
+        None => house.forget_request(retry),
     };
     if let Err(error) = kept {
         tracing::error!(%error, "the answer of a retried request could not be kept");

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use yard_gate::admin::Page;
+use yard_gate::admin::PageRequest;
 
 use super::problem::Problem;
 
@@ -40,8 +40,8 @@ impl Paging {
     }
 
     /// The part to ask for: one more than is shown, which tells whether more remain.
-    pub(super) fn page<T: FromStr>(&self) -> Result<Page<T>, Problem> {
-        Ok(Page { after: self.cursor()?, limit: self.limit()? + 1 })
+    pub(super) fn page<T: FromStr>(&self) -> Result<PageRequest<T>, Problem> {
+        Ok(PageRequest { after: self.cursor()?, limit: self.limit()? + 1 })
     }
 }
 

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use yard_core::op::{HistoryEntry, Operation};
-use yard_gate::{Asks, Execute, Origin, Outcome};
+use yard_gate::{Asks, Completion, Execute, Origin};
 
 use super::problem::Problem;
 use super::request::HttpRequest;
@@ -19,8 +19,8 @@ impl HttpRequest {
         let call = self.call.clone().within_millis(session.limits().call_millis);
         let origin = Origin { toolset: DOOR, tool: O::VERB, asks: Asks::Never };
         match session.perform(origin, &call, op)? {
-            Outcome::Done(answer) => Ok(answer),
-            Outcome::Pending(_) => Err(Problem::internal()),
+            Completion::Done(answer) => Ok(answer),
+            Completion::Pending(_) => Err(Problem::internal()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use yard_gate::Settings;
+use yard_gate::PolicySettings;
 
 use super::problem::Problem;
 use super::reply::Reply;
@@ -44,8 +44,8 @@ pub(super) struct PolicyShown {
     saved: Vec<SavedRule>,
 }
 
-impl From<Settings> for PolicyShown {
-    fn from(settings: Settings) -> Self {
+impl From<PolicySettings> for PolicyShown {
+    fn from(settings: PolicySettings) -> Self {
         let saved = settings.saved.into_iter().map(|saved| SavedRule {
             rule: saved.rule,
             by: saved.by,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use yard_core::ChatId;
-use yard_gate::{MOST_ROWS, Question, QuestionFilter, Via};
+use yard_gate::{AskedQuestion, MOST_ROWS, QuestionFilter, Via};
 
 use super::paging::Paging;
 use super::problem::Problem;
@@ -74,8 +74,8 @@ pub(super) struct QuestionRow {
     via: Option<&'static str>,
 }
 
-impl From<&Question> for QuestionRow {
-    fn from(question: &Question) -> Self {
+impl From<&AskedQuestion> for QuestionRow {
+    fn from(question: &AskedQuestion) -> Self {
         let given = question.answer.as_ref();
         let items = question.form.items().iter();
         Self {
@@ -101,8 +101,8 @@ pub(super) struct OneQuestion {
     question: QuestionRow,
 }
 
-impl From<&Question> for OneQuestion {
-    fn from(question: &Question) -> Self {
+impl From<&AskedQuestion> for OneQuestion {
+    fn from(question: &AskedQuestion) -> Self {
         let row = QuestionRow::from(question);
         Self { fields: row.clone(), question: row }
     }

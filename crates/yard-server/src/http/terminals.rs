@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use yard_gate::{Listed, Screen};
+use yard_gate::{Screen, TerminalInfo};
 
 use super::problem::Problem;
 use super::reply::Reply;
@@ -35,8 +35,8 @@ pub(super) struct Row {
     ports: Vec<u16>,
 }
 
-impl From<&Listed> for Row {
-    fn from(listed: &Listed) -> Self {
+impl From<&TerminalInfo> for Row {
+    fn from(listed: &TerminalInfo) -> Self {
         Self {
             id: listed.run.to_string(),
             chat_id: listed.chat.to_string(),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use yard_core::{ApprovalId, Call, ContentHash, Fault, FaultCode, Result};
 use yard_dialects::Catalog;
 use yard_gate::{
-    Approval, Awaited, Item, Pending, Question, Ruling, Scope, Session, Via, effects_told,
+    Approval, AskedQuestion, Awaited, Item, Pending, Ruling, Scope, Session, Via, effect_words,
 };
 
 /// Bytes of a request that a dialog shows: a longer one cannot be approved there.
@@ -175,7 +175,7 @@ fn describe_approval(approval: &Approval) -> (String, bool) {
     let request = &approval.request;
     let mut lines = vec![format!("{}.{}: {}", request.toolset, request.tool, request.reason)];
     lines.extend(request.root.as_ref().map(|root| format!("in the root {root}")));
-    lines.extend(effects_told(approval).iter().map(|(kind, what)| format!("  {kind} {what}")));
+    lines.extend(effect_words(approval).iter().map(|(kind, what)| format!("  {kind} {what}")));
     match request.diff.is_empty() {
         true => lines.push(format!("arguments: {}", request.args)),
         false => lines.push(request.diff.clone()),
@@ -196,13 +196,13 @@ fn describe_approval(approval: &Approval) -> (String, bool) {
     }
 }
 
-fn describe_question(question: &Question) -> String {
+fn describe_question(question: &AskedQuestion) -> String {
     let items = question.form.items();
     items.iter().map(|item| item.question.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 /// The questions as properties of one object, each with its text.
-fn question_schema(question: &Question) -> Value {
+fn question_schema(question: &AskedQuestion) -> Value {
     let items = question.form.items();
     let property = |item: &Item| {
         let mut schema = item.schema.clone();

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use yard_core::op::Show;
 use yard_core::{Call, ChatId, Fault, FaultCode, StepId, WsPath};
 use yard_dialects::{Dialect, Paths};
-use yard_gate::{ConnectionChat, Mount, Named, Session, TerminalState, is_at_or_below};
+use yard_gate::{ConnectionChat, Mount, NamedRoot, Session, TerminalState, is_at_or_below};
 
 use super::callers::{Callers, DecisionChannel, ToolCaller, WorkspaceView};
 use super::resources::perform;
@@ -123,7 +123,7 @@ impl LocalCallers {
     fn mount(&self, at: usize, state: &[State]) -> Mount {
         let known = self.roots.iter().zip(&self.names).zip(state);
         let offered = known.filter(|(_, state)| state.is_offered());
-        let named = |((root, name), _): ((&LocalRoot, &String), &State)| Named {
+        let named = |((root, name), _): ((&LocalRoot, &String), &State)| NamedRoot {
             name: name.clone(),
             host: root.host().to_vec(),
         };

@@ -12,7 +12,7 @@ use yard_core::op::{
     FETCH_BYTES, Fetch, Find, FindBy, History, HistoryOf, Operation, Show, SizeRange,
 };
 use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
-use yard_gate::{Asks, Execute, Origin, Outcome, Session};
+use yard_gate::{Asks, Completion, Execute, Origin, Session};
 
 use super::address::{Address, TEMPLATES};
 use super::callers::WorkspaceView;
@@ -36,8 +36,8 @@ pub(super) fn perform<O: Execute>(
 ) -> Result<<O as Operation>::Answer> {
     let origin = Origin { toolset: ORIGIN, tool: O::VERB, asks: Asks::Never };
     match session.perform(origin, call, op)? {
-        Outcome::Done(answer) => Ok(answer),
-        Outcome::Pending(_) => {
+        Completion::Done(answer) => Ok(answer),
+        Completion::Pending(_) => {
             let message =
                 "this needs a person's approval, which only a tool call can ask for: use a tool";
             Err(Fault::new(FaultCode::Denied, message))

@@ -59,7 +59,7 @@ pub(super) struct Watcher {
     workspace: WorkspaceView,
     seen: u64,
     notify: Arc<Notify>,
-    _listening: yard_gate::Listening,
+    _listening: yard_gate::BellSubscription,
 }
 
 impl Watcher {

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 
 use serde_json::json;
 
-use crate::harness::{Response, Server};
+use crate::harness::{Response, TestServer};
 
 fn assert_problem(response: &Response, status: u16, code: &str) {
     assert_eq!(response.status, status, "{response:?}");
@@ -14,7 +14,7 @@ fn assert_problem(response: &Response, status: u16, code: &str) {
 
 #[test]
 fn a_malformed_call_gets_a_json_error() {
-    let server = Server::start();
+    let server = TestServer::start();
     let tools = server.path("/tools");
     for body in ["", "{", "[]", r#"{"tool": "read"}"#, r#"{"tool": "read", "args": []}"#] {
         let response = server.send("POST", &tools, &[], body.as_bytes());
@@ -27,7 +27,7 @@ fn a_malformed_call_gets_a_json_error() {
 
 #[test]
 fn a_call_has_one_parser_that_is_lenient_for_small_and_large_bodies() {
-    let server = Server::start();
+    let server = TestServer::start();
     let tools = server.path("/tools");
     for bytes in [10, 100 << 10] {
         let content = "x".repeat(bytes);
@@ -44,7 +44,7 @@ fn a_call_has_one_parser_that_is_lenient_for_small_and_large_bodies() {
 
 #[test]
 fn a_body_that_is_too_large_is_refused_by_its_length_and_by_its_bytes() {
-    let server = Server::start();
+    let server = TestServer::start();
     let json = ("content-type", "application/json");
     let tools = server.path("/tools");
     let declared = server.begin("POST", &tools, &[json, ("content-length", "1000000000000")]);
@@ -63,7 +63,7 @@ fn a_body_that_is_too_large_is_refused_by_its_length_and_by_its_bytes() {
 
 #[test]
 fn a_body_that_comes_in_pieces_is_read_whole() {
-    let server = Server::start();
+    let server = TestServer::start();
     let body = json!({"tool": "ls", "args": {"path": "/"}}).to_string();
     let length = body.len().to_string();
     let headers = [("content-type", "application/json"), ("content-length", length.as_str())];
@@ -78,7 +78,7 @@ fn a_body_that_comes_in_pieces_is_read_whole() {
 
 #[test]
 fn a_body_that_breaks_off_changes_nothing() {
-    let server = Server::start();
+    let server = TestServer::start();
     let headers = [("content-type", "application/json"), ("content-length", "100")];
     let mut stream = server.begin("POST", &server.path("/tools"), &headers);
     stream.write_all(br#"{"tool": "write", "args": {"path": "/a.txt""#).unwrap();

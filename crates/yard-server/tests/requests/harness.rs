@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use yard_core::{Result, World};
 use yard_dialects::Catalog;
 use yard_gate::OpenWorkspace;
-use yard_gate::admin::{House, NewPerson, NewWorkspace, Opener, Rules};
+use yard_gate::admin::{AuthConfig, NewPerson, NewWorkspace, Opener, Server};
 use yard_gate::registry::WorkspaceRow;
 use yard_server::{App, BoundServer, ServerSettings};
 use yard_store::SqliteRegistry;
@@ -37,7 +37,7 @@ impl Opener for OneWorkspace {
 }
 
 /// A server that runs until the test's process ends.
-pub(crate) struct Server {
+pub(crate) struct TestServer {
     address: SocketAddr,
     pub(crate) workspace: String,
     token: String,
@@ -52,19 +52,19 @@ pub(crate) struct Response {
     body: Vec<u8>,
 }
 
-impl Server {
+impl TestServer {
     pub(crate) fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
         let world: Arc<dyn World> = Arc::new(RealWorld);
         let registry = Arc::new(SqliteRegistry::open(home.path()).unwrap());
-        let rules = Rules {
+        let config = AuthConfig {
             secret: vec![7; 32],
             access_minutes: 60,
             refresh_days: 1,
             open_registration: true,
         };
         let opener = Box::new(OneWorkspace(Yard::new()));
-        let house = House::new(registry, opener, world, rules).unwrap();
+        let house = Server::new(registry, opener, world, config).unwrap();
         let person = NewPerson {
             email: "ada@example.com".to_owned(),
             password: "correct horse battery staple".to_owned(),

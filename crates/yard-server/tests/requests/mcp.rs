@@ -4,19 +4,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Response, Server};
+use crate::harness::{Response, TestServer};
 
 const REVISION: &str = "2025-11-25";
 
 /// A session of revision 2025-11-25.
 struct Session<'a> {
-    server: &'a Server,
+    server: &'a TestServer,
     path: String,
     id: String,
 }
 
 impl<'a> Session<'a> {
-    fn open(server: &'a Server) -> Self {
+    fn open(server: &'a TestServer) -> Self {
         let path = format!("/mcp/{}?toolset=workspace", server.workspace);
         let hello = json!({
             "jsonrpc": "2.0", "id": 0, "method": "initialize",
@@ -57,14 +57,14 @@ impl<'a> Session<'a> {
     }
 }
 
-fn post(server: &Server, path: &str, headers: &[(&str, &str)], message: &Value) -> Response {
+fn post(server: &TestServer, path: &str, headers: &[(&str, &str)], message: &Value) -> Response {
     let accept = [("accept", "application/json, text/event-stream")];
     server.send("POST", path, &[headers, &accept].concat(), message.to_string().as_bytes())
 }
 
 #[test]
 fn a_session_lists_tools_calls_them_and_ends() {
-    let server = Server::start();
+    let server = TestServer::start();
     let session = Session::open(&server);
     let list = session.ask(1, "tools/list", &json!({}));
     let tools = list["result"]["tools"].as_array().unwrap();
@@ -88,7 +88,7 @@ fn a_session_lists_tools_calls_them_and_ends() {
 
 #[test]
 fn a_cancelled_call_stops_waiting_for_a_person() {
-    let server = Server::start();
+    let server = TestServer::start();
     let session = Session::open(&server);
     let question = json!({"name": "go", "question": "Go on?", "schema": r#"{"type":"string"}"#});
     let params = json!({"name": "ask_user", "arguments": {"questions": [question]}});
@@ -113,7 +113,7 @@ fn a_cancelled_call_stops_waiting_for_a_person() {
 
 #[test]
 fn a_message_that_cannot_be_parsed_gets_a_json_rpc_error() {
-    let server = Server::start();
+    let server = TestServer::start();
     let path = format!("/mcp/{}", server.workspace);
     let accept = [("accept", "application/json, text/event-stream")];
     let response = server.send("POST", &path, &accept, b"{");
@@ -125,7 +125,7 @@ fn a_message_that_cannot_be_parsed_gets_a_json_rpc_error() {
 
 #[test]
 fn mcp_is_guarded_and_counted_as_every_route() {
-    let server = Server::start();
+    let server = TestServer::start();
     let path = format!("/mcp/{}", server.workspace);
     let anonymous = Response::read(server.begin_as("GET", &path, &[]));
     assert_eq!((anonymous.status, anonymous.header("www-authenticate")), (401, Some("bearer")));

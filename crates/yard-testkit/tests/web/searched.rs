@@ -1,7 +1,8 @@
 //! A5: the web is searched by the provider that is configured; its key is for nobody else.
 
 use serde_json::{Value, json};
-use yard_gate::{Actor, Awaited, Net, Policy, Provider, Search, Web};
+use yard_dialects::assistant::{Provider, search_provider};
+use yard_gate::{Actor, Awaited, Net, Policy, Web};
 use yard_store::{SqliteStore, Store as _};
 use yard_testkit::Yard;
 
@@ -11,7 +12,7 @@ use super::{Names, call, yard};
 const KEY: &str = "open-sesame";
 
 fn searching(provider: Provider, server: &Server) -> Yard {
-    let search = Search::new(provider, Some(&server.url("")), Some(KEY.to_owned())).unwrap();
+    let search = search_provider(provider, Some(&server.url("")), Some(KEY.to_owned())).unwrap();
     // The provider is on loopback, which is where the operator said that it is.
     let net = Net::default().resolving_by(Names::new(|_, _| Vec::new()));
     yard(Web::new(net).searching(search).unwrap())

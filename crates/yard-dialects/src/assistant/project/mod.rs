@@ -25,7 +25,7 @@ pub(super) trait ProjectFiles {
 
 impl ProjectFiles for Context<'_> {
     fn names(&self, folder: &WsPath) -> BTreeSet<String> {
-        let entries = self.session.project_entries(self.origin(), self.call, folder);
+        let entries = self.attempt.project_entries(folder);
         let name = |path: &WsPath| {
             path.name().and_then(|name| String::from_utf8(name.as_bytes().to_vec()).ok())
         };
@@ -33,7 +33,7 @@ impl ProjectFiles for Context<'_> {
     }
 
     fn text(&self, file: &WsPath) -> Option<String> {
-        self.session.project_text(self.origin(), self.call, file)
+        self.attempt.project_text(file)
     }
 }
 

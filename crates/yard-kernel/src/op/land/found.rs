@@ -1,17 +1,17 @@
 //! What a layer holds, beside what the workspace has by now. Nothing is planned here.
 
 use yard_core::{Call, Fault, FaultCode, FileKind, Result, WsPath};
-use yard_disk::{EntryKind, Layer, SET_ID, Stat};
+use yard_disk::{EntryKind, EntryStat, OverlayLayer, SET_ID};
 
 use crate::workspace::Workspace;
 
 /// The mode with which an entry of a layer can land: without the bits that let a file run as its owner or
 /// its group. A file that the command did nothing to keeps them, and so does a folder: no command can set
 /// them, so that it has them from the folder that it was made in, whose group it shares.
-fn landing_mode(stat: &Stat, below: Option<&Stat>) -> u32 {
+fn landing_mode(stat: &EntryStat, below: Option<&EntryStat>) -> u32 {
     let same_kind = below.filter(|below| below.kind == stat.kind);
-    let is_unchanged = |below: &Stat| {
-        let looks = |stat: &Stat| (stat.mode, stat.size(), stat.signature.mtime);
+    let is_unchanged = |below: &EntryStat| {
+        let looks = |stat: &EntryStat| (stat.mode, stat.size(), stat.signature.mtime);
         looks(below) == looks(stat)
     };
     match stat.is(FileKind::Folder) || same_kind.is_some_and(is_unchanged) {
@@ -24,7 +24,7 @@ fn landing_mode(stat: &Stat, below: Option<&Stat>) -> u32 {
 #[derive(Default)]
 pub(super) struct Found {
     /// What is not to be there any more, the uppermost of each.
-    pub(super) gone: Vec<(WsPath, Stat)>,
+    pub(super) gone: Vec<(WsPath, EntryStat)>,
     /// New folders, those above before those below, with their modes.
     pub(super) folders: Vec<(WsPath, u32)>,
     /// Folders that stay, with other modes.
@@ -36,12 +36,16 @@ pub(super) struct Found {
 
 pub(super) struct Entry {
     pub(super) path: WsPath,
-    pub(super) stat: Stat,
-    pub(super) below: Option<Stat>,
+    pub(super) stat: EntryStat,
+    pub(super) below: Option<EntryStat>,
 }
 
 impl Found {
-    pub(super) fn in_layer(workspace: &Workspace, layer: &Layer, call: &Call) -> Result<Self> {
+    pub(super) fn in_layer(
+        workspace: &Workspace,
+        layer: &OverlayLayer,
+        call: &Call,
+    ) -> Result<Self> {
         let mut found = Self::default();
         // With each folder: whether the workspace has one there, and whether that one is hidden whole. A
         // folder that was made in a hidden one hides what is below it too, and does not say so.
@@ -92,7 +96,7 @@ impl Found {
     fn entry(
         &mut self,
         workspace: &Workspace,
-        layer: &Layer,
+        layer: &OverlayLayer,
         path: WsPath,
         shows: bool,
     ) -> Result<Option<(WsPath, bool)>> {
@@ -121,7 +125,12 @@ impl Found {
         }
     }
 
-    fn folder(&mut self, path: WsPath, stat: &Stat, below: Option<Stat>) -> (WsPath, bool) {
+    fn folder(
+        &mut self,
+        path: WsPath,
+        stat: &EntryStat,
+        below: Option<EntryStat>,
+    ) -> (WsPath, bool) {
         match below {
             Some(below) if below.is(FileKind::Folder) => {
                 if below.mode != stat.mode {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use yard_gate::{Approval, ApprovalStatus, Item, Question, effects_told};
+use yard_gate::{Approval, ApprovalStatus, AskedQuestion, Item, effect_words};
 
 use crate::http::html::{escaped, frame};
 
@@ -73,7 +73,7 @@ pub(super) fn approval(approval: &Approval, from: usize) -> String {
 }
 
 fn effects(body: &mut String, approval: &Approval) {
-    let effects = effects_told(approval);
+    let effects = effect_words(approval);
     body.push_str("<table>");
     for (kind, what) in &effects {
         let _ = write!(body, "<tr><td>{}<td><code>{}</code>", escaped(kind), escaped(what));
@@ -154,7 +154,7 @@ fn coloured(diff: &str) -> String {
     diff.lines().map(line).collect()
 }
 
-pub(super) fn question(question: &Question) -> String {
+pub(super) fn question(question: &AskedQuestion) -> String {
     let items = question.form.items();
     let mut body = format!(
         "<h1>An agent asks</h1><p><small>Asked by {} at {}.</small></p>",

@@ -6,14 +6,12 @@
 //! nothing, and the one that waits, or the chat's next identical call, does. The claim of a process that
 //! ended is taken over as long as nothing was started by it. Nothing is executed here.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
 use yard_core::{ApprovalId, Call, Fault, FaultCode, ProcessId, Result};
 use yard_kernel::store_fault;
 use yard_store::{Approval, ApprovalFilter, ApprovalStatus, Request, StoreError};
 
-use crate::{Approvals, OpenWorkspace, Session};
+use super::Approvals;
+use crate::{OpenWorkspace, Session, Waiter};
 
 /// How long a yes waits for a process that can serve it.
 const APPROVED_MILLIS: i64 = 24 * 3_600_000;
@@ -126,9 +124,7 @@ impl Approvals<'_> {
 
     /// Counts a call that waits for a request, until what is returned is dropped.
     pub fn wait_for(&self, id: ApprovalId) -> Waiter {
-        let waiters = Arc::clone(&self.0.open().waiters);
-        *waiters.0.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default() += 1;
-        Waiter { waiters, id }
+        self.0.open().waiters.add(id)
     }
 }
 
@@ -179,35 +175,4 @@ pub fn lost() -> Fault {
                    came of it: the outcome is unknown, and it is not started again by itself. Look at what is \
                    there before you call it again";
     Fault::new(FaultCode::Stale, message)
-}
-
-/// The calls of this process that wait for requests.
-#[derive(Debug, Default)]
-pub(crate) struct Waiters(Mutex<HashMap<ApprovalId, usize>>);
-
-/// A call that waits for a request.
-#[derive(Debug)]
-pub struct Waiter {
-    waiters: Arc<Waiters>,
-    id: ApprovalId,
-}
-
-impl Waiter {
-    /// Whether no other call of this process waits for the same request.
-    pub fn is_last(&self) -> bool {
-        let waiters = self.waiters.0.lock().unwrap_or_else(PoisonError::into_inner);
-        waiters.get(&self.id).is_none_or(|count| *count <= 1)
-    }
-}
-
-impl Drop for Waiter {
-    fn drop(&mut self) {
-        let mut waiters = self.waiters.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = waiters.get_mut(&self.id) {
-            *count -= 1;
-            if *count == 0 {
-                waiters.remove(&self.id);
-            }
-        }
-    }
 }

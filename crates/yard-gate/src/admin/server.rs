@@ -1,5 +1,5 @@
-//! A server's registry and its open workspaces. Workspaces are opened when somebody first enters, and
-//! closed again when many are open and nobody is inside.
+//! A server's registry and its open workspaces. Workspaces are opened when a caller first enters, and
+//! closed again when many are open and nobody uses them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -24,7 +24,7 @@ const FAILED_LOGINS_FROM: usize = 18;
 /// Accounts made within a minute, from one address.
 const REGISTRATIONS_FROM: usize = 120;
 /// Answers within a minute that tell one caller whether an email address has an account.
-const ACCOUNTS_TOLD: usize = 10;
+const ACCOUNT_ANSWERS: usize = 10;
 /// Most workspaces that are open at once, unless more are in use.
 const OPEN_WORKSPACES: usize = 64;
 
@@ -41,9 +41,9 @@ pub trait Opener: Send + Sync {
     fn open(&self, workspace: &WorkspaceRow) -> Result<Arc<OpenWorkspace>>;
 }
 
-/// What the operator decided.
+/// How callers prove who they are, as the operator decided it.
 #[derive(Clone, Debug)]
-pub struct Rules {
+pub struct AuthConfig {
     /// What access tokens are signed with: at least 32 bytes.
     pub secret: Vec<u8>,
     /// How long an access token is good.
@@ -55,20 +55,20 @@ pub struct Rules {
 }
 
 /// A server's people, workspaces and keys.
-pub struct House {
+pub struct Server {
     pub(super) registry: Arc<dyn Registry>,
     pub(super) world: Arc<dyn World>,
-    pub(super) rules: Rules,
+    pub(super) auth: AuthConfig,
     pub(super) tokens: Tokens,
     pub(super) opener: Box<dyn Opener>,
     pub(super) logins: LoginLimits,
     pub(super) registered_from: Attempts,
-    pub(super) told_of_accounts: Attempts,
+    pub(super) account_answers: Attempts,
     pub(super) known: Known,
     /// Held while a workspace gets a folder of the host, so that no two get the same.
-    pub(super) giving_folders: Mutex<()>,
+    pub(super) assigning_folders: Mutex<()>,
     most_open: usize,
-    open: Mutex<FastMap<WorkspaceId, Room>>,
+    open: Mutex<FastMap<WorkspaceId, WorkspaceSlot>>,
 }
 
 /// How many passwords may be tried.
@@ -115,28 +115,28 @@ impl LoginLimits {
 
 /// A workspace that is open, or about to be.
 #[derive(Clone)]
-struct Room {
-    inside: Arc<Mutex<Option<Arc<OpenWorkspace>>>>,
+struct WorkspaceSlot {
+    workspace: Arc<Mutex<Option<Arc<OpenWorkspace>>>>,
     last_used: Timestamp,
 }
 
-impl House {
-    /// A house; refused if the secret is too short to sign with.
+impl Server {
+    /// A server; refused if the secret is too short to sign with.
     pub fn new(
         registry: Arc<dyn Registry>,
         opener: Box<dyn Opener>,
         world: Arc<dyn World>,
-        rules: Rules,
+        auth: AuthConfig,
     ) -> std::result::Result<Self, Refusal> {
-        if rules.secret.len() < SHORTEST_SECRET {
+        if auth.secret.len() < SHORTEST_SECRET {
             let message = format!("must have at least {SHORTEST_SECRET} characters");
             return Err(Refusal::field("secret", message));
         }
         Ok(Self {
             registry,
             world,
-            tokens: Tokens::new(&rules.secret),
-            rules,
+            tokens: Tokens::new(&auth.secret),
+            auth,
             opener,
             logins: LoginLimits {
                 of_account_from_address: Attempts::at_most(FAILED_LOGINS),
@@ -144,9 +144,9 @@ impl House {
                 from_address: Attempts::at_most(FAILED_LOGINS_FROM),
             },
             registered_from: Attempts::at_most(REGISTRATIONS_FROM),
-            told_of_accounts: Attempts::at_most(ACCOUNTS_TOLD),
+            account_answers: Attempts::at_most(ACCOUNT_ANSWERS),
             known: Known::default(),
-            giving_folders: Mutex::default(),
+            assigning_folders: Mutex::default(),
             most_open: OPEN_WORKSPACES,
             open: Mutex::default(),
         })
@@ -158,19 +158,14 @@ impl House {
         Self { most_open: most.clamp(1, OPEN_WORKSPACES), ..self }
     }
 
-    /// The registry, for what a door keeps there itself (answers to retried requests).
-    pub fn registry(&self) -> &dyn Registry {
-        self.registry.as_ref()
-    }
-
     /// Counts an answer that may say whether an email address has an account here, and refuses who had as
     /// many of them lately as anybody may. One that says nothing of the kind is given back.
-    pub(super) fn may_be_told(
+    pub(super) fn count_account_answer(
         &self,
         who: &str,
         now: Timestamp,
     ) -> std::result::Result<(), Refusal> {
-        self.told_of_accounts.take(who, now).map_err(Refusal::TooMany)
+        self.account_answers.take(who, now).map_err(Refusal::TooMany)
     }
 
     /// The registry, for a change that may bear on who is calling or on what a caller may do.
@@ -193,7 +188,7 @@ impl House {
 
     /// A key for one purpose, the same after a restart, from which no other key follows.
     pub fn secret_for(&self, purpose: &str) -> [u8; 32] {
-        let parts = [self.rules.secret.as_slice(), purpose.as_bytes()];
+        let parts = [self.auth.secret.as_slice(), purpose.as_bytes()];
         *ContentHash::of(&parts.join(&b"\0"[..])).as_bytes()
     }
 
@@ -217,14 +212,14 @@ impl House {
 
     /// The open workspace; opened if need be, by one caller while others wait.
     pub(super) fn open(&self, id: WorkspaceId) -> std::result::Result<Arc<OpenWorkspace>, Refusal> {
-        let room = self.room(id);
-        let mut inside = held(&room.inside);
+        let slot = self.slot(id);
+        let mut inside = held(&slot.workspace);
         if let Some(workspace) = &*inside {
             return Ok(Arc::clone(workspace));
         }
         let row = self.registry.workspace(id)?.ok_or_else(Refusal::stranger)?;
         if let Some(folder) = &row.folder
-            && self.is_another_s(folder, Some(id))?
+            && self.is_folder_of_another(folder, Some(id))?
         {
             let message = "the folder of this workspace is also, or holds, or lies in that of another one: \
                            the two must not work on the same files. Its owner can delete the workspace, \
@@ -237,7 +232,7 @@ impl House {
     }
 
     /// Whether a folder is, holds or lies in that of another workspace than `own`.
-    pub(super) fn is_another_s(
+    pub(super) fn is_folder_of_another(
         &self,
         folder: &str,
         own: Option<WorkspaceId>,
@@ -247,36 +242,36 @@ impl House {
         Ok(others.any(|(_, other)| self.opener.overlap(folder, other)))
     }
 
-    fn room(&self, id: WorkspaceId) -> Room {
+    fn slot(&self, id: WorkspaceId) -> WorkspaceSlot {
         let now = self.now();
         let mut open = held(&self.open);
-        if let Some(room) = open.get_mut(&id) {
-            room.last_used = now;
-            return room.clone();
+        if let Some(slot) = open.get_mut(&id) {
+            slot.last_used = now;
+            return slot.clone();
         }
         let is_full = open.len() >= self.most_open;
         let closed = if is_full { take_oldest(&mut open) } else { None };
-        let room = Room { inside: Arc::default(), last_used: now };
-        open.insert(id, room.clone());
+        let slot = WorkspaceSlot { workspace: Arc::default(), last_used: now };
+        open.insert(id, slot.clone());
         drop(open);
         // Closing a store takes its time: nobody else waits for it.
         drop(closed);
-        room
+        slot
     }
 
-    /// Closes a workspace as soon as nobody is inside.
+    /// Closes a workspace as soon as nobody uses it.
     pub(super) fn close(&self, id: WorkspaceId) {
         let closed = held(&self.open).remove(&id);
-        if let Some(workspace) = closed.as_ref().and_then(Room::workspace) {
+        if let Some(workspace) = closed.as_ref().and_then(WorkspaceSlot::workspace) {
             workspace.stop_all_terminals();
         }
         drop(closed);
     }
 
-    /// Ends what runs in every workspace: the house is about to be left.
+    /// Ends what runs in every workspace: the server is about to end.
     pub fn end_all_terminals(&self) {
-        let rooms: Vec<Room> = held(&self.open).values().cloned().collect();
-        let open: Vec<_> = rooms.iter().filter_map(Room::workspace).collect();
+        let slots: Vec<WorkspaceSlot> = held(&self.open).values().cloned().collect();
+        let open: Vec<_> = slots.iter().filter_map(WorkspaceSlot::workspace).collect();
         // All of them end at the same time, and only then is anybody waited for.
         open.iter().for_each(|workspace| workspace.begin_to_stop_terminals());
         std::thread::scope(|scope| {
@@ -286,31 +281,31 @@ impl House {
         });
     }
 
-    /// Ends what runs in a workspace on behalf of somebody who may not any more.
+    /// Ends what runs in a workspace for an actor who has lost the right to it.
     pub(super) fn end_terminals_of(&self, id: WorkspaceId, actor: Actor) {
-        let room = held(&self.open).get(&id).cloned();
-        if let Some(workspace) = room.as_ref().and_then(Room::workspace) {
+        let slot = held(&self.open).get(&id).cloned();
+        if let Some(workspace) = slot.as_ref().and_then(WorkspaceSlot::workspace) {
             workspace.stop_terminals_by(actor, self.now());
         }
     }
 }
 
-/// The workspace that nobody has been in for longest, if there is one; it is closed when it is dropped.
-fn take_oldest(open: &mut FastMap<WorkspaceId, Room>) -> Option<Room> {
-    let idle = open.iter().filter(|(_, room)| room.is_idle());
-    let oldest = idle.min_by_key(|(_, room)| room.last_used).map(|(id, _)| *id);
+/// The workspace that nobody has used for longest, if there is one; it is closed when it is dropped.
+fn take_oldest(open: &mut FastMap<WorkspaceId, WorkspaceSlot>) -> Option<WorkspaceSlot> {
+    let idle = open.iter().filter(|(_, slot)| slot.is_idle());
+    let oldest = idle.min_by_key(|(_, slot)| slot.last_used).map(|(id, _)| *id);
     oldest.and_then(|id| open.remove(&id))
 }
 
-impl Room {
+impl WorkspaceSlot {
     /// The workspace, if it is open.
     fn workspace(&self) -> Option<Arc<OpenWorkspace>> {
-        held(&self.inside).clone()
+        held(&self.workspace).clone()
     }
 
     fn is_idle(&self) -> bool {
-        let Ok(inside) = self.inside.try_lock() else { return false };
-        Arc::strong_count(&self.inside) == 1
+        let Ok(inside) = self.workspace.try_lock() else { return false };
+        Arc::strong_count(&self.workspace) == 1
             && inside.as_ref().is_none_or(|workspace| Arc::strong_count(workspace) == 1)
     }
 }

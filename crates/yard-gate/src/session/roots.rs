@@ -1,4 +1,4 @@
-//! Several roots of one caller (R15): how a workspace is told from the others, and which one a path of the host
+//! Several roots of one caller (R15): how a workspace is distinguished from the others, and which one a path of the host
 //! is in. It says nothing about what may be done there.
 
 use std::borrow::Cow;
@@ -6,21 +6,21 @@ use std::sync::Arc;
 
 use yard_core::{FileKind, Result, WsPath};
 
-use crate::Session;
+use super::Session;
 
-/// How a workspace is told from the others that its caller works in: each is a folder at the top, under its
+/// How a workspace is distinguished from the others that its caller works in: each is a folder at the top, under its
 /// name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// This one's name.
     pub name: String,
     /// All of them, as far as they are known; this one is.
-    pub all: Vec<Named>,
+    pub all: Vec<NamedRoot>,
 }
 
 /// One root of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedRoot {
     /// What it is called.
     pub name: String,
     /// Its real directory.
@@ -29,7 +29,7 @@ pub struct Named {
 
 /// What a session knows of the workspaces that its caller works in, where there are several.
 #[derive(Clone, Default)]
-pub(crate) struct Roots {
+pub(super) struct Roots {
     /// Their directories.
     all: Option<Arc<[Vec<u8>]>>,
     /// The caller's sessions in them.
@@ -41,7 +41,7 @@ pub(crate) struct Roots {
 }
 
 impl Roots {
-    pub(crate) fn mounted_as(&self, mount: Option<Mount>) -> Self {
+    pub(super) fn mounted_as(&self, mount: Option<Mount>) -> Self {
         Self { mount: mount.map(Arc::new), ..self.clone() }
     }
 }
@@ -61,26 +61,22 @@ impl Session {
     /// among them, and its sessions in all of them.
     #[must_use]
     pub fn among(&self, roots: Vec<Vec<u8>>, sessions: Vec<Self>) -> Self {
-        let mut session = self.clone();
-        session.roots.all = Some(roots.into());
-        session.roots.sessions = Some(sessions.into());
-        session
+        self.with(|session| {
+            session.roots.all = Some(roots.into());
+            session.roots.sessions = Some(sessions.into());
+        })
     }
 
     /// The same session, for a caller whose paths begin with the name of a root.
     #[must_use]
     pub fn mounted(&self, mount: Mount) -> Self {
-        let mut session = self.clone();
-        session.roots.mount = Some(Arc::new(mount));
-        session
+        self.with(|session| session.roots.mount = Some(Arc::new(mount)))
     }
 
     /// The same session, for what is about none of the roots: paths begin with nothing.
     #[must_use]
     pub fn unmounted(&self) -> Self {
-        let mut session = self.clone();
-        session.roots.mount = None;
-        session
+        self.with(|session| session.roots.mount = None)
     }
 
     /// What stands before the paths that the caller reads and writes.
@@ -117,9 +113,7 @@ impl Session {
     /// pairs of the path that the person gave and the real one.
     #[must_use]
     pub fn given_as(&self, links: Vec<(String, String)>) -> Self {
-        let mut session = self.clone();
-        session.roots.links = links.into();
-        session
+        self.with(|session| session.roots.links = links.into())
     }
 
     /// A path, or a pattern, that begins with a directory as the person gave it, with the real one in its place.
@@ -146,22 +140,22 @@ impl Session {
 impl Mount {
     /// One root, where nothing is known of the others any more.
     pub fn alone(name: &str, host: &[u8]) -> Self {
-        let own = Named { name: name.to_owned(), host: host.to_vec() };
+        let own = NamedRoot { name: name.to_owned(), host: host.to_vec() };
         Self { name: name.to_owned(), all: vec![own] }
     }
 
     /// The root of that name.
-    pub fn named(&self, name: &[u8]) -> Option<&Named> {
+    pub fn named(&self, name: &[u8]) -> Option<&NamedRoot> {
         self.all.iter().find(|root| root.name.as_bytes() == name)
     }
 
     /// The innermost root at or above a path of the host, however that is spelled.
-    pub fn innermost(&self, path: &str) -> Option<&Named> {
+    pub fn innermost(&self, path: &str) -> Option<&NamedRoot> {
         innermost(&self.all, |root| &root.host, path)
     }
 
     /// The same where a path may also begin at the top: the root of the host would hold them all.
-    pub fn holding(&self, path: &str) -> Option<&Named> {
+    pub fn holding(&self, path: &str) -> Option<&NamedRoot> {
         self.innermost(path).filter(|root| root.host != b"/")
     }
 }
@@ -189,7 +183,7 @@ mod tests {
 
     #[test]
     fn r15_the_innermost_root_holds_a_path_however_it_is_spelled() {
-        let named = |name: &str, host: &str| Named { name: name.into(), host: host.into() };
+        let named = |name: &str, host: &str| NamedRoot { name: name.into(), host: host.into() };
         let all = vec![named("app", "/srv/app"), named("sub", "/srv/app/sub"), named("all", "/")];
         let mount = Mount { name: "app".to_owned(), all };
         let held = |path| mount.holding(path).map(|root| root.name.as_str());

@@ -1,20 +1,20 @@
-//! Searching the web by a provider that the operator configured (A5). The provider's key goes to the
-//! provider and nowhere else: no answer, fault, log or audit row holds it.
+//! The providers that `web_search` can search with: the operator configures one (A5). This is what their APIs look
+//! like; the gate judges each request and sends it. The key goes to the provider and nowhere else: no answer, fault,
+//! log or audit row holds it.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use yard_core::{Call, Dial, EffectKind, Fault, FaultCode, Result};
-use yard_net::{Method, Request, Response, Target};
-
-use crate::{Origin, Outcome, Session};
+use yard_core::{Fault, FaultCode, Result};
+use yard_gate::{Method, Request, Response, SearchHit, SearchProvider, Target};
 
 /// Longest title and snippet of a result that are shown.
 const TITLE_CHARS: usize = 300;
 const SNIPPET_CHARS: usize = 1_000;
 
-/// Who searches.
+/// A kind of provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provider {
     /// An instance of SearXNG, by its JSON API.
@@ -36,7 +36,7 @@ impl Provider {
     }
 
     /// Where it is, unless the operator says otherwise.
-    fn usual(self) -> Option<&'static str> {
+    fn usual_address(self) -> Option<&'static str> {
         match self {
             Self::Searxng => None,
             Self::Brave => Some("https://api.search.brave.com"),
@@ -45,38 +45,36 @@ impl Provider {
     }
 }
 
-/// A provider, where it is, and what it is to be told.
-#[derive(Clone)]
-pub struct Search {
+/// A provider, where it is, and the key that the operator has for it.
+struct Configured {
     provider: Provider,
     base: Target,
     key: Option<String>,
 }
 
-impl fmt::Debug for Search {
+impl fmt::Debug for Configured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} at {}", self.provider, self.base.place())
     }
 }
 
-impl Search {
-    /// A provider as it is configured. The words say what is missing.
-    pub fn new(
-        provider: Provider,
-        url: Option<&str>,
-        key: Option<String>,
-    ) -> std::result::Result<Self, String> {
-        let url = url.or(provider.usual()).ok_or("expected `search_url`, where SearXNG is")?;
-        let base = Target::parse(url).map_err(|fault| format!("search_url: {fault}"))?;
-        if provider != Provider::Searxng && key.as_ref().is_none_or(|key| key.trim().is_empty()) {
-            return Err("expected `search_key`, which the provider gave you".to_owned());
-        }
-        Ok(Self { provider, base, key })
+/// A provider as it is configured. The words say what is missing.
+pub fn search_provider(
+    provider: Provider,
+    url: Option<&str>,
+    key: Option<String>,
+) -> std::result::Result<Arc<dyn SearchProvider>, String> {
+    let url = url.or(provider.usual_address()).ok_or("expected `search_url`, where SearXNG is")?;
+    let base = Target::parse(url).map_err(|fault| format!("search_url: {fault}"))?;
+    if provider != Provider::Searxng && key.as_ref().is_none_or(|key| key.trim().is_empty()) {
+        return Err("expected `search_key`, which the provider gave you".to_owned());
     }
+    Ok(Arc::new(Configured { provider, base, key }))
+}
 
-    /// Its host and port.
-    pub(crate) fn place(&self) -> String {
-        self.base.place()
+impl SearchProvider for Configured {
+    fn address(&self) -> &Target {
+        &self.base
     }
 
     fn request(&self, query: &str, count: usize, wall: Duration) -> Result<Request> {
@@ -102,29 +100,32 @@ impl Search {
         Ok(Request { target: Target::parse(&target)?, method, headers, body, wall })
     }
 
-    fn hits(&self, response: &Response, count: usize) -> Result<Vec<Hit>> {
-        let place = self.place();
+    fn hits(&self, response: &Response, count: usize) -> Result<Vec<SearchHit>> {
+        let place = self.base.place();
         if response.status != 200 {
             let advice = self.advice(response.status);
             let message =
                 format!("the search provider at {place} answered {}{advice}", response.status);
             return Err(Fault::new(FaultCode::Io, message));
         }
-        let told: Option<Value> = serde_json::from_slice(&response.body).ok();
+        let answered: Option<Value> = serde_json::from_slice(&response.body).ok();
         let (list, snippet) = match self.provider {
             Provider::Searxng | Provider::Tavily => ("/results", "content"),
             Provider::Brave => ("/web/results", "description"),
         };
         // Brave leaves the member out where nothing was found.
-        let found = told.as_ref().map(|told| told.pointer(list).and_then(Value::as_array));
+        let found =
+            answered.as_ref().map(|answered| answered.pointer(list).and_then(Value::as_array));
         let Some(found) = found else {
             let message = format!("the search provider at {place} did not answer in JSON");
             return Err(Fault::new(FaultCode::Io, message));
         };
-        let hits = found.into_iter().flatten().filter_map(|told| hit(told, snippet));
+        let hits = found.into_iter().flatten().filter_map(|one| hit(one, snippet));
         Ok(hits.take(count).collect())
     }
+}
 
+impl Configured {
     /// What an operator can do about a status.
     fn advice(&self, status: u16) -> &'static str {
         match (self.provider, status) {
@@ -138,24 +139,13 @@ impl Search {
     }
 }
 
-/// One result of a search.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hit {
-    /// What it is called.
-    pub title: String,
-    /// Where it is.
-    pub url: String,
-    /// What it says about the query.
-    pub snippet: String,
-}
-
-fn hit(told: &Value, snippet: &str) -> Option<Hit> {
+fn hit(one: &Value, snippet: &str) -> Option<SearchHit> {
     let text = |name: &str, most: usize| {
-        let text = plain(told[name].as_str().unwrap_or_default());
+        let text = plain(one[name].as_str().unwrap_or_default());
         text.chars().take(most).collect::<String>()
     };
-    let url = Target::parse(told["url"].as_str()?).ok()?;
-    Some(Hit {
+    let url = Target::parse(one["url"].as_str()?).ok()?;
+    Some(SearchHit {
         title: text("title", TITLE_CHARS),
         url: url.as_str().to_owned(),
         snippet: text(snippet, SNIPPET_CHARS),
@@ -200,34 +190,8 @@ fn encoded(text: &str) -> String {
     text.bytes().map(one).collect()
 }
 
-impl Session {
-    /// Searches the web.
-    pub fn search_web(
-        &self,
-        origin: Origin<'_>,
-        call: &Call,
-        query: &str,
-        count: usize,
-        wall: Duration,
-    ) -> Result<Outcome<Vec<Hit>>> {
-        let search = self.open().web.search.clone().ok_or_else(not_configured)?;
-        let request = search.request(query, count, wall)?;
-        // It changes nothing anywhere, however the provider wants to be asked.
-        let dial = |target: &Target| Dial {
-            kind: EffectKind::Fetch,
-            asked: format!("search for {query:?} at {}", target.place()),
-            host: target.host().to_owned(),
-            port: target.port(),
-            known: target.place() == search.place(),
-        };
-        match self.reach(origin, call, request, &dial)? {
-            Outcome::Done(response) => Ok(Outcome::Done(search.hits(&response, count)?)),
-            Outcome::Pending(pending) => Ok(Outcome::Pending(pending)),
-        }
-    }
-}
-
-fn not_configured() -> Fault {
+/// What is said where no provider is configured.
+pub(super) fn not_configured() -> Fault {
     Fault::new(
         FaultCode::Unavailable,
         "no search provider is configured. The operator sets one in toolyard.toml: `[web]` with `search = \
@@ -251,11 +215,11 @@ mod tests {
 
     #[test]
     fn a5_a_provider_says_what_it_needs_and_hides_its_key() {
-        let needs = |provider, url| Search::new(provider, url, None).unwrap_err();
+        let needs = |provider, url| search_provider(provider, url, None).unwrap_err();
         assert!(needs(Provider::Searxng, None).contains("search_url"));
         assert!(needs(Provider::Brave, None).contains("search_key"));
         assert!(needs(Provider::Tavily, Some("ftp://x")).contains("search_url"));
-        let brave = Search::new(Provider::Brave, None, Some("sesame".to_owned())).unwrap();
+        let brave = search_provider(Provider::Brave, None, Some("sesame".to_owned())).unwrap();
         assert!(!format!("{brave:?}").contains("sesame"));
     }
 }

@@ -7,8 +7,9 @@ use yard_core::{Call, ChatId, Fault, FaultCode, Result};
 use yard_kernel::store_fault;
 use yard_store::{ApprovalFilter, ApprovalStatus, Chat, Mode, NewChat, Turn, TurnKind};
 
+use super::Session;
 use crate::reading::as_seen;
-use crate::{Asks, Origin, Page, Session, transcript};
+use crate::{Asks, ListPage, Origin, transcript};
 
 /// Most characters of a title.
 const TITLE_CHARS: usize = 200;
@@ -17,7 +18,7 @@ pub const MESSAGE_BYTES: usize = 256 << 10;
 
 /// Who speaks in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum MessageRole {
     /// The person.
     User,
     /// The model.
@@ -28,9 +29,9 @@ pub enum Role {
     Tool,
 }
 
-impl Role {
+impl MessageRole {
     /// Every role with its one spelling.
-    pub const WORDS: [(Role, &'static str); 4] = [
+    pub const WORDS: [(MessageRole, &'static str); 4] = [
         (Self::User, "user"),
         (Self::Assistant, "assistant"),
         (Self::System, "system"),
@@ -81,7 +82,7 @@ impl ConnectionChat {
 }
 
 /// The chats of a workspace, as one session sees them.
-pub struct Chats<'a>(pub(crate) &'a Session);
+pub struct Chats<'a>(&'a Session);
 
 impl Chats<'_> {
     /// Makes a chat. A person's begins in build mode unless they say otherwise, an agent's always in
@@ -93,7 +94,7 @@ impl Chats<'_> {
         let title = checked_title(title)?;
         let is_person = session.actor().is_person();
         if !is_person && mode == Some(Mode::Build) {
-            return session.refuse(call, "make chat", title, AGENTS_PLAN);
+            return session.refuse(call, "make chat", title, &session.agents_plan());
         }
         let usual = if is_person { Mode::Build } else { Mode::Plan };
         session.make_chat(call, title, mode.unwrap_or(usual), None)
@@ -106,19 +107,19 @@ impl Chats<'_> {
     }
 
     /// Chats, newest first; those made before `before`.
-    pub fn list(&self, before: Option<ChatId>, limit: usize) -> Result<Page<Chat>> {
+    pub fn list(&self, before: Option<ChatId>, limit: usize) -> Result<ListPage<Chat>> {
         if let Some(id) = before {
             self.get(id)?;
         }
-        Page::read(limit, |count| self.0.open().desk.chats(before, count))
+        ListPage::read(limit, |count| self.0.open().desk.chats(before, count))
     }
 
     /// Adds a message; its number among the turns.
-    pub fn post(&self, call: &Call, id: ChatId, role: Role, content: &str) -> Result<u64> {
+    pub fn post(&self, call: &Call, id: ChatId, role: MessageRole, content: &str) -> Result<u64> {
         let session = self.0;
         session.check_desk_write(call, "post")?;
         session.check_bound(Some(id))?;
-        if !session.actor().is_person() && matches!(role, Role::User | Role::System) {
+        if !session.actor().is_person() && matches!(role, MessageRole::User | MessageRole::System) {
             return session.refuse(call, "post", role.word(), AGENTS_SPEAK);
         }
         if content.is_empty() || content.len() > MESSAGE_BYTES {
@@ -129,7 +130,7 @@ impl Chats<'_> {
         self.get(id)?;
         let name = session.actor().name();
         let turn = transcript::message(call.world().now(), name, role.word(), content);
-        let turn = session.noted(CHATS, call, turn);
+        let turn = session.noted(CHATS, call, turn, None);
         let number = session.open().desk.post(id, &turn).map_err(store_fault)?;
         session.open().bell.ring();
         Ok(number)
@@ -143,10 +144,10 @@ impl Chats<'_> {
         kind: Option<TurnKind>,
         after: u64,
         limit: usize,
-    ) -> Result<Page<Turn>> {
+    ) -> Result<ListPage<Turn>> {
         self.get(id)?;
         let call = self.0.reading(CHATS, call)?;
-        let page = Page::read(limit, |count| self.0.open().desk.turns(id, kind, after, count))?;
+        let page = ListPage::read(limit, |count| self.0.open().desk.turns(id, kind, after, count))?;
         page.try_map(|turn| Ok(as_seen(call.reading(), turn)))
     }
 
@@ -199,7 +200,7 @@ impl Chats<'_> {
         Ok(())
     }
 
-    /// Sets a chat's mode. Only a person opens build mode; an agent has `exit_plan_mode`.
+    /// Sets a chat's mode. Only a person opens build mode; an agent leaves plan mode with an accepted plan.
     pub fn set_mode(&self, call: &Call, id: ChatId, mode: Mode) -> Result<Chat> {
         let session = self.0;
         session.check_desk_write(call, "set mode")?;
@@ -210,7 +211,7 @@ impl Chats<'_> {
         }
         let detail = format!("{} of chat {id}", mode.word());
         if mode == Mode::Build && !session.actor().is_person() {
-            return session.refuse(call, "set mode", &detail, AGENTS_PLAN);
+            return session.refuse(call, "set mode", &detail, &session.agents_plan());
         }
         let audit = session.desk_audit(call, "set mode", detail);
         let turn =
@@ -232,9 +233,6 @@ const AGENTS_SPEAK: &str = "an agent's messages are those of `assistant` or `too
     `user` or `system`";
 
 const PEOPLE_MANAGE: &str = "only a person renames or deletes a chat";
-
-const AGENTS_PLAN: &str = "an agent cannot open build mode: work in plan mode, ask a person to accept the \
-    plan (ask_user with Accept and Reject), then call exit_plan_mode";
 
 fn checked_title(title: &str) -> Result<&str> {
     let title = title.trim();
@@ -258,27 +256,24 @@ impl Session {
         Chats(self)
     }
 
-    /// The chat that this session's calls belong to (R14), if it was needed yet.
-    pub fn current_chat(&self) -> Result<Option<Chat>> {
-        let desk = &self.open().desk;
-        let chat = match self.chat() {
-            Some(id) => desk.chat(id),
-            None if self.connection_chat().is_some() => return Ok(None),
-            None => desk.default_chat(&self.actor().name()),
-        };
-        chat.map_err(store_fault)
-    }
-
     /// The chat that this session's calls belong to, made if need be.
     pub(crate) fn needed_chat(&self, call: &Call) -> Result<Chat> {
         if let Some(chat) = self.current_chat()? {
             return Ok(chat);
         }
-        if let Some(chat) = self.connection_chat() {
+        if let Some(chat) = &self.chat.of_connection {
             return chat.make(call);
         }
         let actor = self.actor().name();
         self.make_chat(call, &format!("Default of {actor}"), Mode::Build, Some(actor))
+    }
+
+    /// Why an agent does not open build mode by itself.
+    fn agents_plan(&self) -> String {
+        let opening = self.open().words.opening_build_mode;
+        format!(
+            "an agent cannot open build mode: work in plan mode, ask a person to accept the plan{opening}"
+        )
     }
 
     fn make_chat(

@@ -1,0 +1,95 @@
+//! The words that the gate says to callers where they name tools, commands, routes or arguments: it knows none of
+//! these by itself. Whoever opens a workspace hands them in.
+
+use yard_gate::{CallerWords, LoggedMembers};
+
+/// The words of Toolyard's own dialects and doors.
+pub const CALLER_WORDS: CallerWords = CallerWords {
+    leaving_plan_mode,
+    opening_build_mode: " (ask_user with Accept and Reject), then call exit_plan_mode",
+    asking_again: " with ask_user",
+    asking_to_accept: "Call ask_user with one question, schema \
+        {\"type\":\"string\",\"enum\":[\"Accept\",\"Reject\"]}, and wait for a click on Accept",
+    opening_terminal: ": open one with exec_command",
+    deciding: ", with `toolyard approve` or over HTTP",
+    answering: ", with `toolyard answer` or over HTTP",
+    setting_policy: ", with `toolyard policy` or over HTTP",
+    writing_rule: " (PUT .../policy, `toolyard policy set`)",
+    no_person: " (--no-person)",
+    members: LoggedMembers {
+        shown: &SHOWN,
+        opened: &["entries", "files", "matches", "plans", "result"],
+        // What is typed into a terminal may be a password, and nobody can tell.
+        secret: &["chars"],
+    },
+};
+
+/// How a caller of a toolset gets out of plan mode, with the tools that it has.
+fn leaving_plan_mode(toolset: &str) -> &'static str {
+    match toolset {
+        "workspace" => {
+            "Write the plan (plan_write), ask a person with ask_user, in one question with the schema \
+             {\"type\":\"string\",\"enum\":[\"Accept\",\"Reject\"]}, and once it is accepted call exit_plan_mode"
+        }
+        _ => {
+            "Write the plan into a file whose name ends in .plan, and tell the person that it is ready: only \
+             they can let this chat go on to change other files"
+        }
+    }
+}
+
+/// Places, ids, words of a fixed choice, and how much was asked for.
+const SHOWN: [&str; 33] = [
+    "base_path",
+    "byte_limit",
+    "byte_offset",
+    "code",
+    "cursor",
+    "cut_at_byte",
+    "destination",
+    "file_id",
+    "file_type",
+    "from_path",
+    "hash",
+    "id",
+    "insert_line",
+    "last_read_hash",
+    "limit",
+    "line_count",
+    "line_number",
+    "mode",
+    "next",
+    "next_offset",
+    "offset",
+    "path",
+    "paths",
+    "plan_file",
+    "plan_file_path",
+    "question_id",
+    "size",
+    "source",
+    "status",
+    "to_path",
+    "total_lines",
+    "trash_id",
+    "version_id",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Catalog;
+
+    #[test]
+    fn w16_the_way_out_of_plan_mode_names_tools_that_the_caller_has() {
+        let catalog = Catalog::standard();
+        for toolset in Catalog::toolset_names() {
+            let words = leaving_plan_mode(toolset);
+            for tool in ["plan_write", "ask_user", "exit_plan_mode"] {
+                let has_it = catalog.get(toolset, tool).is_some();
+                assert!(has_it || !words.contains(tool), "{toolset} {tool}");
+            }
+        }
+        assert!(leaving_plan_mode("workspace").contains("call exit_plan_mode"));
+    }
+}

@@ -1,0 +1,223 @@
+//! How an attempt asks a person: what they are shown of an operation, whether they have said yes to exactly that, and
+//! the request that waits for them. What becomes of the request is in `approvals.rs`.
+
+use serde_json::Value;
+use yard_core::{ApprovalId, ChatId, Effect, Fault, FaultCode, Result};
+use yard_kernel::{Proposal, store_fault};
+use yard_store::{
+    ApprovalFilter, ApprovalStatus, NewApproval, Request, StepSideEffect, StoreError,
+};
+
+use super::{Admission, Attempt, Pending, Repeatable};
+use crate::approvals::{
+    DIFF_BYTES, Permit, Planned, decided_already, effect_text, shown_state, state_of_start,
+    too_long_to_show,
+};
+use crate::{Policy, transcript};
+
+/// Requests of one asker that may wait at the same time, in one chat.
+const MOST_WAITING: usize = 100;
+
+impl Attempt<'_> {
+    /// What a person is shown of an operation.
+    pub(super) fn planned<'e, A>(
+        &self,
+        effect: &'e Effect,
+        proposal: Option<&Proposal<A>>,
+    ) -> Result<Planned<'e>> {
+        let (state, diff) = match proposal {
+            Some(proposal) => {
+                let workspace = &self.open().workspace;
+                let state = proposal.state(workspace, self.call)?;
+                match proposal.diff(workspace, DIFF_BYTES) {
+                    (diff, false) => (state, diff),
+                    (_, true) => return Err(too_long_to_show()),
+                }
+            }
+            None => {
+                let summary = self.summary.text.as_deref().unwrap_or_default();
+                (state_of_start(effect, summary), summary.to_owned())
+            }
+        };
+        let args = self.repeatable.as_ref().map_or(&Value::Null, |repeatable| &repeatable.args);
+        let (before_args, state) = (state, shown_state(self.origin, args, &state));
+        Ok(Planned { effect, state, before_args, diff })
+    }
+
+    /// Whether the yes was to the start of a command, which used it up: what the command changed is
+    /// judged by itself.
+    pub(super) fn lands_what_it_started(&self) -> bool {
+        let has_run = self.repeatable.as_ref().is_some_and(|call| call.run().is_some());
+        has_run && self.permitted_run().is_none()
+    }
+
+    /// Asks a person, unless one has said yes to exactly this.
+    pub(super) fn ask(&self, reason: String, planned: Planned<'_>) -> Result<Admission> {
+        if self.session.has_no_person() {
+            return Err(no_person(&reason, self.open().words.no_person));
+        }
+        let Some(repeatable) = &self.repeatable else { return self.cannot_wait(&reason) };
+        if self.has_changed() {
+            let message =
+                format!("{reason}. The call has done its change already, and asks no more");
+            return Err(Fault::new(FaultCode::Denied, message));
+        }
+        if self.session.policy() == Policy::ReadOnly {
+            let message = format!("{reason}. Who may only read does not ask for more");
+            return Err(Fault::new(FaultCode::Denied, message));
+        }
+        let Some(permit) = &self.permit else {
+            return self.request(repeatable, reason, planned).map(Admission::Wait);
+        };
+        if let Some(why) = self.refusal() {
+            return Err(Fault::new(FaultCode::Denied, why));
+        }
+        self.session.check_not_executed(permit)?;
+        match self.permitted_side_effects(permit, repeatable, &planned) {
+            Some(side_effects) => Ok(Admission::Go(side_effects)),
+            None => self.request_again(permit, repeatable, reason, planned).map(Admission::Wait),
+        }
+    }
+
+    /// What is no call of a tool cannot be made again later: a person does it at once, an agent does not.
+    fn cannot_wait(&self, reason: &str) -> Result<Admission> {
+        if self.session.actor().is_person() {
+            return Ok(Admission::Go(Vec::new()));
+        }
+        let message = format!("{reason}. Only a tool can wait for a person's approval: call one");
+        Err(Fault::new(FaultCode::Denied, message))
+    }
+
+    /// Whether what is about to happen is what this attempt was permitted; with what has to be committed with it.
+    /// `None` if it is not.
+    fn permitted_side_effects(
+        &self,
+        permit: &Permit,
+        repeatable: &Repeatable,
+        planned: &Planned<'_>,
+    ) -> Option<Vec<StepSideEffect>> {
+        if !planned.effect.changes_anything() {
+            // The summary beside the effect is part of what the yes was to.
+            let is_same = self.summary.text.is_none() || permit.permits_change(planned);
+            return (permit.permits_reading(planned.effect) && is_same).then(Vec::new);
+        }
+        // A yes to the start of a command is none to what it did.
+        if repeatable.run() != permit.run {
+            return None;
+        }
+        // The mark goes into the transaction of the change.
+        let executes = StepSideEffect::Execute { approval: permit.id, at: self.call.world().now() };
+        permit.permits_change(planned).then(|| vec![executes])
+    }
+
+    /// Asks a person; durable when it returns.
+    fn request(
+        &self,
+        repeatable: &Repeatable,
+        reason: String,
+        planned: Planned<'_>,
+    ) -> Result<Pending> {
+        let session = self.session;
+        self.keep_run(repeatable)?;
+        let request = self.request_of(repeatable, reason, planned);
+        let chat = session.needed_chat(self.call)?;
+        let waiting = ApprovalFilter {
+            status: Some(ApprovalStatus::Pending),
+            asked_by: Some(session.actor().name()),
+            chat: Some(chat.id),
+        };
+        if let Some(id) = session.approved_already(self.call, &waiting, &request)? {
+            return Ok(Pending::on(id));
+        }
+        let desk = &self.open().desk;
+        let waiting = desk.approvals(&waiting, None, MOST_WAITING).map_err(store_fault)?;
+        if let Some(same) = waiting.iter().find(|row| row.request == request) {
+            return Ok(Pending::on(same.id));
+        }
+        if waiting.len() >= MOST_WAITING {
+            let message = format!(
+                "{MOST_WAITING} requests of this chat wait for a person already; wait for a decision"
+            );
+            return Err(Fault::new(FaultCode::Denied, message));
+        }
+        self.make_request(chat.id, request).map(Pending::on)
+    }
+
+    /// Writes a request into the store.
+    pub(crate) fn make_request(&self, chat: ChatId, request: Request) -> Result<ApprovalId> {
+        let (call, actor) = (self.call, self.session.actor().name());
+        let id = ApprovalId::new(call.world());
+        let detail = format!("{}.{} approval {id}", self.origin.toolset, self.origin.tool);
+        let audit = self.session.desk_audit(call, "request approval", detail);
+        let turn =
+            self.noted(transcript::request(audit.at, actor.clone(), id, &request, self.secret()));
+        let asked_in = Some(self.open().workspace.process(call)?);
+        let asked = NewApproval { id, chat, asked_by: actor, at: audit.at, asked_in, request };
+        self.open().desk.request(&asked, &turn, &audit).map_err(store_fault)?;
+        self.open().bell.ring();
+        Ok(id)
+    }
+
+    /// Keeps what a command changed until a person has decided about it.
+    fn keep_run(&self, repeatable: &Repeatable) -> Result<()> {
+        match repeatable.run() {
+            Some(run) => self.open().workspace.keep_run(run),
+            None => Ok(()),
+        }
+    }
+
+    fn request_of(&self, repeatable: &Repeatable, reason: String, planned: Planned<'_>) -> Request {
+        Request {
+            toolset: self.origin.toolset.to_owned(),
+            tool: self.origin.tool.to_owned(),
+            args: repeatable.args.to_string(),
+            reason,
+            effect: effect_text(planned.effect),
+            diff: planned.diff,
+            state: planned.state,
+            preset: self.session.policy().preset().word().to_owned(),
+            run: repeatable.run(),
+            root: self.session.mount().map(|mount| mount.name.clone()),
+        }
+    }
+
+    /// Asks again: what was permitted is no longer what would happen.
+    fn request_again(
+        &self,
+        permit: &Permit,
+        repeatable: &Repeatable,
+        reason: String,
+        planned: Planned<'_>,
+    ) -> Result<Pending> {
+        self.keep_run(repeatable)?;
+        let reason = match (repeatable.run(), permit.run) {
+            (Some(_), None) => format!("{reason} (it was approved that the command starts)"),
+            _ => format!("{reason} (asked again: this is not what was approved)"),
+        };
+        let effect = permit.effect_with_reads(planned.effect);
+        let planned = Planned { effect: &effect, ..planned };
+        let request = self.request_of(repeatable, reason, planned);
+        let (toolset, tool) = (self.origin.toolset, self.origin.tool);
+        let detail = format!("{toolset}.{tool} approval {} again", permit.id);
+        let audit = self.session.desk_audit(self.call, "request approval", detail);
+        let turn =
+            transcript::request(audit.at, audit.actor.clone(), permit.id, &request, self.secret());
+        match self.open().desk.renew(permit.id, &request, &self.noted(turn), &audit) {
+            Err(StoreError::Misfit(_)) => {
+                self.session.check_not_executed(permit)?;
+                Err(decided_already(&self.session.approvals().get(permit.id)?))
+            }
+            done => {
+                done.map_err(store_fault)?;
+                self.open().bell.ring();
+                Ok(Pending::on(permit.id))
+            }
+        }
+    }
+}
+
+/// The fault where a person would be asked and cannot be; `why` says what keeps them away.
+pub(crate) fn no_person(reason: &str, why: &str) -> Fault {
+    let message = format!("{reason}. Nobody is there to be asked{why}, so that it is refused");
+    Fault::new(FaultCode::Denied, message)
+}

@@ -1,0 +1,87 @@
+//! What the operations of one attempt do, in the words of audit rows: kinds, paths and hosts, never contents.
+
+use std::sync::{Mutex, PoisonError};
+
+use yard_core::Effect;
+
+/// Most paths that an audit row names; the step itself has them all.
+const AUDITED_PATHS: usize = 8;
+/// Most effects of one call that its line in the log names.
+const NAMED: usize = 8;
+
+/// What one call did, as the log shows it.
+#[derive(Debug, Default)]
+pub(crate) struct Effects(Mutex<Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    named: Vec<String>,
+    more: usize,
+}
+
+impl Effects {
+    /// Adds one, unless it is the last one planned again.
+    pub(crate) fn note(&self, effect: String) {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.named.last() == Some(&effect) {
+            return;
+        }
+        if seen.named.len() < NAMED {
+            seen.named.push(effect);
+        } else {
+            seen.more += 1;
+        }
+    }
+
+    /// All of them in one line.
+    pub(crate) fn line(&self) -> String {
+        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = seen.named.join("; ");
+        if seen.more > 0 {
+            text.push_str(&format!("; and {} more", seen.more));
+        }
+        text
+    }
+}
+
+/// The effect in one line: kinds, paths and hosts, never contents.
+pub(crate) fn summary(effect: &Effect) -> String {
+    let (mut text, mut before) = (String::with_capacity(64), "");
+    let mut begin = |text: &mut String| text.push_str(std::mem::replace(&mut before, ", "));
+    for effect in effect.paths.iter().take(AUDITED_PATHS) {
+        begin(&mut text);
+        text.push_str(effect.kind.word());
+        text.push(' ');
+        // Writing into a text cannot fail.
+        let _ = effect.path.show_to(&mut text);
+    }
+    let rest = effect.paths.len().saturating_sub(AUDITED_PATHS);
+    if rest > 0 {
+        begin(&mut text);
+        text.push_str(&format!("and {rest} more"));
+    }
+    for dial in &effect.dials {
+        begin(&mut text);
+        text.push_str(&dial.in_short());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn effects_are_named_once_and_bounded() {
+        let effects = Effects::default();
+        assert_eq!(effects.line(), "");
+        effects.note("read /a".to_owned());
+        effects.note("read /a".to_owned());
+        effects.note("write /a".to_owned());
+        assert_eq!(effects.line(), "read /a; write /a");
+        for number in 0..20 {
+            effects.note(format!("read /{number}"));
+        }
+        assert!(effects.line().ends_with("read /5; and 14 more"), "{}", effects.line());
+    }
+}

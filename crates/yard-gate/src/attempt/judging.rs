@@ -1,0 +1,101 @@
+//! What may happen in one attempt: the caller's role, the folders that it keeps to, the rules, the preset and
+//! plan mode. Nothing here asks anybody, and nothing here changes anything.
+
+use yard_core::op::{Land, Operation as _};
+use yard_core::{Effect, Result, Whose};
+use yard_kernel::{Execute, Proposal};
+use yard_store::Mode;
+
+use super::{Attempt, CallChat};
+use crate::rules::Allowed;
+use crate::{Asks, Judgement, Preset, Verdict, plan_mode};
+
+impl Attempt<'_> {
+    /// Finds out what the gate has to know of a change, where anybody could ask or deny.
+    pub(super) fn weigh<O: Execute>(
+        &self,
+        chat: &CallChat,
+        proposal: &mut Proposal<O::Answer>,
+    ) -> Result<()> {
+        let (session, open) = (self.session, self.open());
+        let rules = open.rules(self.call)?;
+        let is_open = session.preset_of(&rules) == Preset::Open && rules.is_empty();
+        if is_open && self.origin.asks != Asks::Always {
+            return Ok(());
+        }
+        let whose = match chat.get(session)? {
+            Some(chat) => Whose { chat: Some(chat.id), default_of: chat.default_of.clone() },
+            None => Whose { chat: None, default_of: Some(session.actor().name()) },
+        };
+        open.workspace.weigh(proposal, &whose, O::EDITS, self.call)?;
+        if session.actor().is_person() && O::VERB != Land::VERB {
+            // The caller is the person who would be asked. What a command did is shown to its person all the same.
+            for one in &mut proposal.effect.paths {
+                (one.own, one.decides) = (true, false);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the places of an effect the names that rules and the caller have for them.
+    pub(super) fn name_otherwise<O: Execute>(&self, op: &O, effect: &mut Effect) -> Result<()> {
+        let rules = self.open().rules(self.call)?;
+        if !rules.is_empty() {
+            let asked = op.asked();
+            let names = asked.iter().chain(rules.named_folders());
+            self.open().workspace.name_otherwise(effect, names);
+        }
+        Ok(())
+    }
+
+    /// Judges by the role, then by the policy, and in plan mode also by that mode.
+    pub(crate) fn judge(&self, effect: &Effect) -> Result<Verdict> {
+        self.judge_in(&CallChat::default(), effect)
+    }
+
+    pub(super) fn judge_in(&self, chat: &CallChat, effect: &Effect) -> Result<Verdict> {
+        let session = self.session;
+        let verdicts = [
+            session.policy().judge_role(effect),
+            session.judge_folders(effect),
+            self.judge_kept_output(effect),
+        ];
+        for verdict in verdicts {
+            if verdict != Verdict::Allow {
+                return Ok(verdict);
+            }
+        }
+        let verdict = self.judgement(effect)?.verdict;
+        let denied = matches!(verdict, Verdict::Deny(_));
+        let acts = effect.changes_anything() || effect.sends_anything();
+        if denied || !acts || chat.mode(session)? == Mode::Build {
+            return Ok(verdict);
+        }
+        let how_out = self.open().words.leaving_plan_mode(self.origin.toolset);
+        Ok(match plan_mode::judge(how_out, effect) {
+            Verdict::Allow => verdict,
+            refused => refused,
+        })
+    }
+
+    /// What the policy says of an effect, and why.
+    pub(crate) fn judgement(&self, effect: &Effect) -> Result<Judgement> {
+        let rules = self.open().rules(self.call)?;
+        if rules.is_empty() && self.session.preset_of(&rules).lets_pass(self.origin.asks, effect) {
+            // The usual case, in which nobody reads the reason.
+            return Ok(Judgement { verdict: Verdict::Allow, because: String::new() });
+        }
+        self.judged_in_words(effect)
+    }
+
+    /// As [`Attempt::judgement`], with the reason also where the effect is allowed.
+    pub(super) fn judged_in_words(&self, effect: &Effect) -> Result<Judgement> {
+        let rules = self.open().rules(self.call)?;
+        let preset = self.session.preset_of(&rules);
+        let judged = rules.judge(self.origin, effect, preset, &Allowed::default());
+        if !matches!(judged.verdict, Verdict::Ask(_)) {
+            return Ok(judged);
+        }
+        Ok(rules.judge(self.origin, effect, preset, &self.session.allowed_in_chat()?))
+    }
+}

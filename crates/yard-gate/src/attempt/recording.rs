@@ -1,0 +1,49 @@
+//! Changes that have happened already and are recorded as steps: what others changed on disk before a command runs in
+//! place, and what a command changed whose changes nothing held back. They are not judged, because it is too late for
+//! that: the start of the command was. Each leaves its audit row in the transaction of its step.
+
+use yard_core::op::{Import, Landed, TakeIn};
+use yard_core::{Call, Result, WsPath};
+use yard_kernel::{Committed, Execute, Planned};
+
+use super::{Attempt, CallChat, changed_again_and_again, summary};
+
+impl Attempt<'_> {
+    /// Records what others changed on disk, before a command runs in place, so that the step of
+    /// the command holds its own changes alone.
+    pub(crate) fn record_changes_of_others(&self) -> Result<()> {
+        self.record(Import { path: WsPath::root(), include_ignored: false }).map(drop)
+    }
+
+    /// Records what a command changed in place, as a step of its caller. The command is over, so that the caller's
+    /// deadline does not count.
+    pub(crate) fn record_changes_in_place(&self) -> Result<Landed> {
+        let call = Call::new(self.call.shared_world());
+        self.during(&call).record(TakeIn)
+    }
+
+    /// Records what has happened.
+    fn record<O: Execute>(&self, op: O) -> Result<O::Answer> {
+        let workspace = &self.open().workspace;
+        for _ in 0..self.session.limits().replans {
+            self.call.check()?;
+            workspace.check_root()?;
+            match op.plan(workspace, self.call)? {
+                Planned::Answer { answer, .. } => return Ok(answer),
+                Planned::Change(proposal) => {
+                    if let Some(effects) = &self.notes.effects {
+                        effects.note(summary(&proposal.effect));
+                    }
+                    let signed = self.sign::<O>(&CallChat::default(), &proposal.effect)?;
+                    if let Committed::Done(answer) =
+                        workspace.commit(*proposal, signed, self.call)?
+                    {
+                        self.set_changed();
+                        return Ok(answer);
+                    }
+                }
+            }
+        }
+        Err(changed_again_and_again())
+    }
+}

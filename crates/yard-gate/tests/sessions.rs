@@ -1,0 +1,175 @@
+//! What a session may do: by its role, its door's preset, the rules of the workspace, plan mode, the toolsets of its
+//! key and the folders that it keeps to.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod support;
+
+use serde_json::json;
+use yard_core::FaultCode;
+use yard_gate::{Actor, Completion, MessageRole, Mode, Policy, Session, Verdict};
+
+use support::{Gate, PLAIN, PUT, args, awaited, is_done, path, put, read, write};
+
+/// Writes a file by the tool `put`; whether it was done at once, or what kept it.
+fn outcome(gate: &Gate, session: &Session, name: &str) -> Result<bool, FaultCode> {
+    let done = put(session, &gate.call(), &args(name, "mine"));
+    done.map(|outcome| matches!(outcome, Completion::Done(()))).map_err(|fault| fault.code())
+}
+
+#[test]
+fn presets_decide_what_asks_where_no_rule_does() {
+    let gate = Gate::new();
+    gate.put("theirs.txt", "theirs");
+    let new_and_theirs = |policy| {
+        let agent = gate.agent(policy);
+        let new = outcome(&gate, &agent, &format!("/{policy:?}.txt"));
+        (new, outcome(&gate, &agent, "/theirs.txt"))
+    };
+    assert_eq!(new_and_theirs(Policy::Strict), (Ok(false), Ok(false)));
+    assert_eq!(new_and_theirs(Policy::Guarded), (Ok(true), Ok(false)));
+    assert_eq!(gate.text("theirs.txt").unwrap(), "theirs");
+    assert_eq!(new_and_theirs(Policy::Open), (Ok(true), Ok(true)));
+    assert_eq!(gate.text("theirs.txt").unwrap(), "mine");
+}
+
+#[test]
+fn a_strict_session_asks_before_it_reads_and_an_open_one_does_not() {
+    let gate = Gate::new();
+    gate.put("a.txt", "text");
+    let call = gate.call();
+    let reads = |policy| {
+        let agent = gate.agent(policy);
+        agent.attempt(PLAIN, &call).repeatable(json!({})).perform(read("/a.txt"))
+    };
+    awaited(reads(Policy::Strict));
+    assert!(is_done(&reads(Policy::Guarded)) && is_done(&reads(Policy::Open)));
+}
+
+#[test]
+fn rules_come_before_presets_and_the_strictest_counts() {
+    let gate = Gate::new();
+    gate.set_policy(json!({"rules": [
+        {"effect": "change", "path": "secret/**", "then": "deny", "why": "not yours"},
+        {"effect": "change", "path": "*.lock", "then": "ask"},
+        {"effect": "any", "path": "**/*", "then": "allow"},
+    ]}));
+    let (open, strict) = (gate.agent(Policy::Open), gate.agent(Policy::Strict));
+    assert_eq!(outcome(&gate, &open, "/secret/a"), Err(FaultCode::Denied));
+    assert_eq!(outcome(&gate, &open, "/x.lock"), Ok(false));
+    assert_eq!(outcome(&gate, &strict, "/b.txt"), Ok(true));
+    let fault = put(&open, &gate.call(), &args("/secret/a", "x")).unwrap_err();
+    assert!(fault.message().contains("not yours"), "{fault}");
+    assert_eq!((gate.text("secret/a"), gate.text("x.lock")), (None, None));
+}
+
+#[test]
+fn a_role_that_reads_changes_nothing_and_cannot_ask_for_more() {
+    let gate = Gate::new();
+    gate.put("a.txt", "text");
+    let viewer = gate.agent(Policy::ReadOnly);
+    let call = gate.call();
+    assert!(is_done(&viewer.perform(PLAIN, &call, read("/a.txt"))));
+    assert_eq!(outcome(&gate, &viewer, "/new.txt"), Err(FaultCode::Denied));
+    assert!(viewer.chats().make(&call, "mine", None).is_err());
+    gate.set_policy(json!({"rules": [{"effect": "read", "path": "a.txt", "then": "ask"}]}));
+    let asked = viewer.attempt(PLAIN, &call).repeatable(json!({})).perform(read("/a.txt"));
+    assert_eq!(asked.unwrap_err().code(), FaultCode::Denied);
+}
+
+#[test]
+fn a_key_uses_its_own_toolsets_alone() {
+    let gate = Gate::new();
+    gate.put("a.txt", "text");
+    let call = gate.call();
+    let reader = gate.agent(Policy::Open).speaking(&["reader".to_owned()]);
+    assert_eq!(outcome(&gate, &reader, "/new.txt"), Err(FaultCode::Denied));
+    let fault = reader.perform(PUT, &call, read("/a.txt")).unwrap_err();
+    assert!(fault.message().contains("toolset reader and no other"), "{fault}");
+    // What comes through a door without a tool counts as the toolset of files.
+    assert!(reader.check_toolset("http").is_err());
+    let files = gate.agent(Policy::Open).speaking(&["files".to_owned()]);
+    assert_eq!(outcome(&gate, &files, "/new.txt"), Ok(true));
+}
+
+#[test]
+fn a_session_that_keeps_to_folders_touches_nothing_else() {
+    let gate = Gate::new();
+    gate.put("inside/a.txt", "text");
+    gate.put("outside.txt", "text");
+    let agent = gate.agent(Policy::Open).confined_to(vec![path("/inside")]);
+    let call = gate.call();
+    assert!(is_done(&agent.perform(PLAIN, &call, read("/inside/a.txt"))));
+    assert!(agent.perform(PLAIN, &call, read("/outside.txt")).is_err());
+    assert_eq!(outcome(&gate, &agent, "/new.txt"), Err(FaultCode::Denied));
+    assert_eq!(outcome(&gate, &agent, "/inside/new.txt"), Ok(true));
+}
+
+#[test]
+fn in_plan_mode_plans_alone_change_and_only_a_person_opens_build_mode() {
+    let gate = Gate::new();
+    let (person, call) = (gate.person(), gate.call());
+    let chat = person.chats().make(&call, "planned", Some(Mode::Plan)).unwrap();
+    let agent = gate.agent(Policy::Open).in_chat(chat.id).unwrap();
+    assert_eq!(outcome(&gate, &agent, "/a.txt"), Err(FaultCode::Denied));
+    assert_eq!(outcome(&gate, &agent, "/a.plan"), Ok(true));
+    assert!(agent.chats().set_mode(&call, chat.id, Mode::Build).is_err());
+    person.chats().set_mode(&call, chat.id, Mode::Build).unwrap();
+    assert_eq!(outcome(&gate, &agent, "/a.txt"), Ok(true));
+}
+
+#[test]
+fn an_agent_does_not_speak_for_the_person() {
+    let gate = Gate::new();
+    let (person, call) = (gate.person(), gate.call());
+    let chat = person.chats().make(&call, "talk", None).unwrap().id;
+    let agent = gate.agent(Policy::Open);
+    assert!(agent.chats().post(&call, chat, MessageRole::User, "I agree").is_err());
+    agent.chats().post(&call, chat, MessageRole::Assistant, "Done").unwrap();
+    assert!(agent.chats().rename(&call, chat, "mine").is_err());
+    assert!(agent.change_settings(&call, &serde_json::Map::new()).is_err());
+}
+
+#[test]
+fn without_a_person_what_would_ask_is_refused_at_once() {
+    let gate = Gate::new();
+    gate.put("theirs.txt", "theirs");
+    let agent = gate.agent(Policy::Guarded).without_person();
+    assert_eq!(outcome(&gate, &agent, "/theirs.txt"), Err(FaultCode::Denied));
+    assert_eq!(outcome(&gate, &agent, "/new.txt"), Ok(true));
+    // What no tool makes cannot be made again later: a person does it at once, an agent does not.
+    let call = gate.call();
+    let by = |actor| {
+        let session = gate.session(actor, Policy::Strict);
+        session.perform(PLAIN, &call, write("/b.txt", "x")).map(drop)
+    };
+    assert_eq!(by(Actor::LocalAgent).unwrap_err().code(), FaultCode::Denied);
+    by(Actor::LocalPerson).unwrap();
+}
+
+#[test]
+fn an_explained_attempt_says_what_would_decide_and_does_nothing() {
+    let gate = Gate::new();
+    gate.put("theirs.txt", "theirs");
+    let (agent, call) = (gate.agent(Policy::Guarded), gate.call());
+    let attempt = agent.attempt(PUT, &call).repeatable(json!({}));
+    let (explained, outcome) = attempt.explain(|attempt| {
+        let asked = attempt.perform(write("/theirs.txt", "mine"));
+        (asked, attempt.open_terminal("t", &command(), std::time::Duration::ZERO))
+    });
+    assert!(outcome.0.is_err() && outcome.1.is_err());
+    assert!(matches!(explained[0].verdict, Verdict::Ask(_)), "{explained:?}");
+    assert_eq!(gate.text("theirs.txt").unwrap(), "theirs");
+    assert!(gate.person().approvals().list(Default::default(), None, 10).unwrap().rows.is_empty());
+}
+
+fn command() -> yard_gate::Command {
+    yard_gate::Command {
+        argv: vec!["sh".into()],
+        env: Vec::new(),
+        scripts: Vec::new(),
+        folder: path("/"),
+        wall: std::time::Duration::from_secs(1),
+        reach: None,
+    }
+}

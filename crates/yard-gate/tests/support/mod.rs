@@ -1,0 +1,202 @@
+//! A workspace for one test: a folder, the real SQLite store, the real kernel and the gate, with neither a dialect nor a
+//! door above.
+
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "support of tests"
+)]
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use yard_core::op::{LineStart, OnExisting, OnMissingFolder, Read, Slice, Want, Write};
+use yard_core::{ApprovalId, Call, Fault, Limits, Timestamp, World, WsPath};
+use yard_disk::Resolution;
+use yard_gate::{
+    Actor, Approval, Asks, Attempt, Awaited, CallerWords, Completion, Deciding, OpenWorkspace,
+    Origin, Policy, Ruling, Scope, Served, Session,
+};
+use yard_kernel::{Boxed, Opening, Workspace};
+use yard_store::SqliteStore;
+
+/// A tool that asks before it replaces what is there.
+pub(crate) const PUT: Origin<'static> =
+    Origin { toolset: "files", tool: "put", asks: Asks::ToOverwrite };
+/// A tool that asks for nothing by itself.
+pub(crate) const PLAIN: Origin<'static> =
+    Origin { toolset: "files", tool: "plain", asks: Asks::Never };
+
+struct RealWorld;
+
+impl World for RealWorld {
+    fn now(&self) -> Timestamp {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Timestamp::from_millis(since.map_or(0, |since| since.as_millis() as i64))
+    }
+
+    fn random(&self) -> u128 {
+        let roll = || u128::from(RandomState::new().hash_one(self.now().as_millis()));
+        (roll() << 64) | roll()
+    }
+
+    fn secret(&self) -> Option<[u8; 32]> {
+        None
+    }
+
+    fn boot_id(&self) -> u128 {
+        1
+    }
+}
+
+pub(crate) struct Gate {
+    home: TempDir,
+    pub(crate) open: Arc<OpenWorkspace>,
+}
+
+impl Gate {
+    pub(crate) fn new() -> Self {
+        Self::with_box(None)
+    }
+
+    pub(crate) fn with_box(boxed: Option<Boxed>) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let (root, state_dir) = (home.path().join("root"), home.path().join("state"));
+        std::fs::create_dir_all(&root).unwrap();
+        std::fs::create_dir_all(&state_dir).unwrap();
+        let store = Arc::new(SqliteStore::open(&state_dir).unwrap());
+        let workspace = Workspace::open(Opening {
+            root: root.canonicalize().unwrap(),
+            state_dir,
+            store: Arc::clone(&store) as _,
+            limits: Limits::default(),
+            world: Arc::new(RealWorld),
+            probe: None,
+            resolution: Resolution::Auto,
+            virtual_files: None,
+            boxed,
+        });
+        let open = OpenWorkspace::new(Arc::new(workspace.unwrap()), store, CallerWords::NONE);
+        Self { home, open }
+    }
+
+    pub(crate) fn session(&self, actor: Actor, policy: Policy) -> Session {
+        Session::new(Arc::clone(&self.open), actor, policy)
+    }
+
+    /// An agent under a policy.
+    pub(crate) fn agent(&self, policy: Policy) -> Session {
+        self.session(Actor::LocalAgent, policy)
+    }
+
+    pub(crate) fn person(&self) -> Session {
+        self.session(Actor::LocalPerson, Policy::Open)
+    }
+
+    pub(crate) fn call(&self) -> Call {
+        Call::new(Arc::new(RealWorld)).within_millis(60_000)
+    }
+
+    /// Writes a file as a program beside the gate would.
+    pub(crate) fn put(&self, name: &str, text: &str) {
+        let path = self.home.path().join("root").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// What is in a file; `None` if there is none.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.home.path().join("root").join(name)).ok()
+    }
+
+    /// Sets the policy of the workspace, as a person.
+    pub(crate) fn set_policy(&self, policy: Value) {
+        let wanted = policy.as_object().unwrap();
+        self.person().change_settings(&self.call(), wanted).unwrap();
+    }
+
+    /// The request with that id, as a person sees it.
+    pub(crate) fn request(&self, id: ApprovalId) -> Approval {
+        self.person().approvals().get(id).unwrap()
+    }
+
+    /// Decides a request as it is now.
+    pub(crate) fn decide(&self, id: ApprovalId, ruling: Ruling) -> Result<Approval, Fault> {
+        let (person, call) = (self.person(), self.call());
+        let approvals = person.approvals();
+        let claimed_by = approvals.claimant(&call, &approvals.get(id)?, Served::Anywhere)?;
+        let deciding = Deciding { asks: PUT.asks, revision: None, claimed_by };
+        approvals.decide(&call, id, &ruling, &deciding)
+    }
+
+    /// Makes an approved call again, as whoever has claimed it does.
+    pub(crate) fn execute(&self, id: ApprovalId) -> Result<Completion<()>, Fault> {
+        let (person, call, row) = (self.person(), self.call(), self.request(id));
+        let args = row.edited_args.as_deref().unwrap_or(&row.request.args);
+        let args: Value = serde_json::from_str(args).unwrap();
+        let permitted = person.approvals().permitted(&row)?;
+        perform(&permitted.attempt(PUT, &call, args.clone()), &args)
+    }
+}
+
+/// A yes to a request as it was shown.
+pub(crate) fn yes(row: &Approval, scope: Scope) -> Ruling {
+    Ruling { approves: true, scope, reason: None, args: None, state: row.request.state }
+}
+
+pub(crate) fn path(text: &str) -> WsPath {
+    WsPath::parse(text).unwrap()
+}
+
+pub(crate) fn args(path: &str, text: &str) -> Value {
+    json!({"path": path, "text": text})
+}
+
+pub(crate) fn write(path: &str, text: &str) -> Write {
+    Write {
+        path: self::path(path),
+        content: text.as_bytes().to_vec(),
+        json: false,
+        file_type: None,
+        on_existing: OnExisting::Replace,
+        on_missing_folder: OnMissingFolder::Make,
+        expected: None,
+    }
+}
+
+pub(crate) fn read(path: &str) -> Read {
+    let slice = Slice::Lines { start: LineStart::FromStart(0), limit: None };
+    Read { path: self::path(path), slice, want: Want::default(), max_bytes: 1 << 20 }
+}
+
+fn perform(attempt: &Attempt<'_>, args: &Value) -> Result<Completion<()>, Fault> {
+    let text = |name: &str| args[name].as_str().unwrap();
+    Ok(match attempt.perform(write(text("path"), text("text")))? {
+        Completion::Done(_) => Completion::Done(()),
+        Completion::Pending(pending) => Completion::Pending(pending),
+    })
+}
+
+/// Calls the tool `put`, which can wait for a person.
+pub(crate) fn put(session: &Session, call: &Call, args: &Value) -> Result<Completion<()>, Fault> {
+    perform(&session.attempt(PUT, call).repeatable(args.clone()), args)
+}
+
+/// The request that a call waits for.
+pub(crate) fn awaited<A: std::fmt::Debug>(outcome: Result<Completion<A>, Fault>) -> ApprovalId {
+    match outcome {
+        Ok(Completion::Pending(pending)) => match pending.awaited {
+            Awaited::Approval(id) => id,
+            other => panic!("{other:?}"),
+        },
+        other => panic!("it does not wait: {other:?}"),
+    }
+}
+
+pub(crate) fn is_done<A>(outcome: &Result<Completion<A>, Fault>) -> bool {
+    matches!(outcome, Ok(Completion::Done(_)))
+}

@@ -1,0 +1,159 @@
+//! Terminals: input and output, and judged anew when the policy changes. The program that runs in a box needs a helper,
+//! which is this test's own binary: so that it has a `main` of its own.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "tests with a clock and a list of their own"
+)]
+
+mod support;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use yard_core::FaultCode;
+use yard_gate::{Command, Completion, Policy, Session, TerminalState};
+use yard_kernel::Boxed;
+use yard_sandbox::{HELPER, Sandbox, Wish, inner};
+
+use support::{Gate, PLAIN, path};
+
+const TESTS: [(&str, fn()); 4] = [
+    ("what_is_typed_reaches_the_program", what_is_typed_reaches_the_program),
+    ("a_terminal_that_new_rules_forbid_is_ended", a_terminal_that_new_rules_forbid_is_ended),
+    ("a_terminal_is_its_openers_and_ends_with_its_chat", a_terminal_is_its_openers),
+    ("an_explained_attempt_types_nothing", an_explained_attempt_types_nothing),
+];
+
+/// Runs the tests as the test runners of Rust expect it, or the helper of a box.
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.first().is_some_and(|word| word == HELPER) {
+        return inner(words.get(1).map(String::as_str));
+    }
+    let has = |flag: &str| words.iter().any(|word| word == flag);
+    let name = words.iter().find(|word| !word.starts_with('-') && *word != "terse");
+    let is_named = |test: &str| match name {
+        Some(name) if has("--exact") => test == name,
+        Some(name) => test.contains(name.as_str()),
+        None => true,
+    };
+    // None of them is ignored.
+    let tests = TESTS.iter().filter(|(test, _)| is_named(test) && !has("--ignored"));
+    for (test, run) in tests {
+        if has("--list") {
+            println!("{test}: test");
+        } else {
+            run();
+            println!("test {test} ... ok");
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn gate() -> Gate {
+    let helper = std::env::current_exe().unwrap();
+    let wish = Wish { allow_unconfined: true, ..Wish::default() };
+    Gate::with_box(Some(Boxed::new(move || Sandbox::probe(helper, wish))))
+}
+
+fn shell() -> Command {
+    Command {
+        argv: vec!["sh".into()],
+        env: Vec::new(),
+        scripts: Vec::new(),
+        folder: path("/"),
+        wall: Duration::from_secs(60),
+        reach: None,
+    }
+}
+
+fn open(gate: &Gate, session: &Session, name: &str) {
+    let call = gate.call();
+    let opened =
+        session.attempt(PLAIN, &call).open_terminal(name, &shell(), Duration::from_secs(1));
+    assert!(matches!(opened, Ok(Completion::Done(_))), "{opened:?}");
+}
+
+/// Types a line, and looks until the output holds a text.
+fn output_with(gate: &Gate, session: &Session, line: &str, wanted: &str) -> String {
+    let (call, begun) = (gate.call(), Instant::now());
+    let (mut output, mut line) = (String::new(), line);
+    while !output.contains(wanted) && begun.elapsed() < Duration::from_secs(30) {
+        let attempt = session.attempt(PLAIN, &call);
+        let look = attempt.send_input("t", line, Duration::from_secs(1)).unwrap();
+        output.push_str(&String::from_utf8_lossy(&look.glance.said.head));
+        line = "";
+    }
+    output
+}
+
+fn what_is_typed_reaches_the_program() {
+    let gate = gate();
+    let agent = gate.agent(Policy::Open);
+    open(&gate, &agent, "t");
+    let output = output_with(&gate, &agent, "echo $((6 * 7)) > made.txt; cat made.txt\n", "42");
+    assert!(output.contains("42"), "{output:?}");
+    let call = gate.call();
+    agent.attempt(PLAIN, &call).stop_terminal("t").unwrap();
+    assert_eq!(gate.text("made.txt").unwrap(), "42\n");
+    let typed = agent.attempt(PLAIN, &call).send_input("t", "ls\n", Duration::ZERO);
+    assert_eq!(typed.unwrap_err().code(), FaultCode::NotFound);
+}
+
+fn a_terminal_that_new_rules_forbid_is_ended() {
+    let gate = gate();
+    let agent = gate.agent(Policy::Open);
+    open(&gate, &agent, "t");
+    gate.set_policy(json!({"rules": [{"effect": "read", "path": "a/**", "then": "allow"}]}));
+    assert!(output_with(&gate, &agent, "echo on\n", "on").contains("on"));
+    gate.set_policy(json!({"rules": [{"effect": "run", "then": "deny", "why": "no commands"}]}));
+    let call = gate.call();
+    let typed = agent.attempt(PLAIN, &call).send_input("t", "ls\n", Duration::ZERO);
+    let fault = typed.unwrap_err();
+    assert!(fault.message().contains("was ended") && fault.message().contains("no commands"));
+    let begun = Instant::now();
+    let runs = || agent.terminals().list().unwrap()[0].state == TerminalState::Running;
+    while runs() && begun.elapsed() < Duration::from_secs(30) {
+        std::thread::yield_now();
+    }
+    assert!(!runs(), "it was told to end");
+    let opened = agent.attempt(PLAIN, &call).open_terminal("u", &shell(), Duration::ZERO);
+    assert_eq!(opened.unwrap_err().code(), FaultCode::Denied);
+}
+
+fn a_terminal_is_its_openers() {
+    let gate = gate();
+    let (person, call) = (gate.person(), gate.call());
+    let chat = person.chats().make(&call, "work", None).unwrap().id;
+    let agent = gate.agent(Policy::Open).in_chat(chat).unwrap();
+    open(&gate, &agent, "t");
+    let key = yard_core::KeyId::from_bytes([7; 16]);
+    let other = gate.session(yard_gate::Actor::Key(key), Policy::Open).in_chat(chat).unwrap();
+    assert!(other.attempt(PLAIN, &call).send_input("t", "ls\n", Duration::ZERO).is_err());
+    assert!(other.terminals().list_all().unwrap().is_empty());
+    assert_eq!(person.terminals().list_all().unwrap().len(), 1);
+    let viewer = gate.agent(Policy::ReadOnly).in_chat(chat).unwrap();
+    assert!(viewer.attempt(PLAIN, &call).stop_terminal("t").is_err());
+    person.chats().remove(&call, chat).unwrap();
+    let states = person.terminals().list_all().unwrap();
+    assert!(states.iter().all(|one| one.state != TerminalState::Running), "{states:?}");
+}
+
+fn an_explained_attempt_types_nothing() {
+    let gate = gate();
+    let agent = gate.agent(Policy::Open);
+    open(&gate, &agent, "t");
+    let call = gate.call();
+    let attempt = agent.attempt(PLAIN, &call);
+    let (_, typed) = attempt.explain(|attempt| {
+        attempt.send_input("t", "echo typed > typed.txt\n", Duration::from_secs(1))
+    });
+    assert_eq!(typed.unwrap_err().code(), FaultCode::Unavailable);
+    assert!(output_with(&gate, &agent, "echo after\n", "after").contains("after"));
+    assert_eq!(gate.text("typed.txt"), None);
+}

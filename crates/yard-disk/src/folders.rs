@@ -1,13 +1,15 @@
 //! Folders of the data folder, by handles: opened, listed and renamed. No path of the workspace gets here.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir, RenameFlags};
 use rustix::io::Errno;
+use rustix::path::Arg;
 use yard_core::{Fault, FaultCode};
 
 /// Opens a folder, made if it is missing.
-pub(super) fn open_folder<P: rustix::path::Arg + Copy>(
+pub(super) fn open_folder<P: Arg + Copy>(
     at: BorrowedFd<'_>,
     name: P,
 ) -> std::result::Result<OwnedFd, Errno> {
@@ -56,17 +58,43 @@ pub(super) fn names_in(folder: &OwnedFd) -> std::result::Result<Vec<String>, Err
     Ok(names.map(|(name, _)| String::from_utf8_lossy(&name).into_owned()).collect())
 }
 
+/// Makes a file that is not there yet, to be written.
+pub(super) fn create_file(
+    at: impl AsFd,
+    name: impl Arg,
+    mode: u32,
+) -> std::result::Result<File, Errno> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    rustix::fs::openat(at, name, flags, Mode::from_raw_mode(mode)).map(File::from)
+}
+
+/// Opens a file to be read. A link is not followed, and a FIFO in its place does not block.
+pub(super) fn open_file(at: impl AsFd, name: impl Arg) -> std::result::Result<File, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    rustix::fs::openat(at, name, flags, Mode::empty()).map(File::from)
+}
+
+/// Lets two entries change places.
+pub(super) fn exchange(
+    one: impl AsFd,
+    one_name: impl Arg,
+    other: impl AsFd,
+    other_name: impl Arg,
+) -> std::result::Result<(), Errno> {
+    rustix::fs::renameat_with(one, one_name, other, other_name, RenameFlags::EXCHANGE)
+}
+
 /// Renames without ever replacing. Where the file system cannot promise that, a look has to do: the
 /// workspace's lock keeps every other Toolyard away.
 pub(super) fn rename_new(
-    from: BorrowedFd<'_>,
-    from_name: &[u8],
-    to: BorrowedFd<'_>,
-    to_name: &[u8],
+    from: impl AsFd,
+    from_name: impl Arg + Copy,
+    to: impl AsFd,
+    to_name: impl Arg + Copy,
 ) -> std::result::Result<(), Errno> {
-    match rustix::fs::renameat_with(from, from_name, to, to_name, RenameFlags::NOREPLACE) {
+    match rustix::fs::renameat_with(&from, from_name, &to, to_name, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS) => {
-            match rustix::fs::statat(to, to_name, AtFlags::SYMLINK_NOFOLLOW) {
+            match rustix::fs::statat(&to, to_name, AtFlags::SYMLINK_NOFOLLOW) {
                 Err(Errno::NOENT) => rustix::fs::renameat(from, from_name, to, to_name),
                 Err(errno) => Err(errno),
                 Ok(_) => Err(Errno::EXIST),

@@ -17,7 +17,7 @@ use yard_store::Seq;
 use crate::beneath::{Disk, Resolution};
 use crate::dropped::Dropped;
 use crate::faults::read_fault;
-use crate::folders::{entries_in, open_folder, unusable, unusable_io};
+use crate::folders::{create_file, entries_in, open_file, open_folder, unusable, unusable_io};
 use crate::stat::{EntryKind, Stat};
 
 const UPPER: &str = "upper";
@@ -191,16 +191,13 @@ impl RunFolder {
 
     /// A file beside the layer, to be written.
     pub(super) fn create(&self, name: &str) -> Result<File> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR);
-        file.map(File::from).map_err(unusable)
+        create_file(&self.folder, name, 0o600).map_err(unusable)
     }
 
     /// A file beside the layer, to be read.
     fn open(&self, name: &str) -> Result<Option<File>> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match rustix::fs::openat(&self.folder, name, flags, Mode::empty()) {
-            Ok(file) => Ok(Some(File::from(file))),
+        match open_file(&self.folder, name) {
+            Ok(file) => Ok(Some(file)),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(unusable(errno)),
         }

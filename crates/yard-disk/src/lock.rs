@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use yard_core::{Call, Fault, FaultCode, Result};
 use yard_store::Mark;
 
-use crate::folders::{names_in, open_folder};
+use crate::folders::{names_in, open_file, open_folder};
 
 /// How the name of the mark begins.
 const APPLIED: &str = "applied.";
@@ -155,9 +155,8 @@ impl Locks {
     }
 
     fn former_applied(&self) -> Result<Option<Mark>> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = match rustix::fs::openat(&self.state, FORMER_APPLIED, flags, Mode::empty()) {
-            Ok(handle) => File::from(handle),
+        let file = match open_file(&self.state, FORMER_APPLIED) {
+            Ok(file) => file,
             Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(unusable(&errno.into())),
         };

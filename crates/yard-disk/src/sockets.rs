@@ -9,12 +9,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use yard_core::Result;
 
-use crate::folders::{entries_in, open_folder, unusable};
+use crate::folders::{entries_in, open_folder, rename_new, unusable};
 
 /// The folder of the data folder that they are in.
 const FOLDER: &str = "ports";
@@ -66,8 +66,7 @@ impl Sockets {
         let making = format!("{MAKING}{name}");
         rustix::net::bind(&socket, &self.address(&making)?)?;
         rustix::net::listen(&socket, WAITING)?;
-        let flags = RenameFlags::NOREPLACE;
-        if let Err(errno) = rustix::fs::renameat_with(&self.0, &making, &self.0, name, flags) {
+        if let Err(errno) = rename_new(&self.0, &making, &self.0, name) {
             self.remove(&making);
             return Err(errno.into());
         }

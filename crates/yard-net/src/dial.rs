@@ -53,7 +53,8 @@ impl Patience {
         self.call.world().elapsed()
     }
 
-    fn check_io(&self) -> io::Result<()> {
+    /// The same as an error of a call that reads or writes.
+    pub(crate) fn check_io(&self) -> io::Result<()> {
         self.check().map_err(|_| io::Error::from(io::ErrorKind::TimedOut))
     }
 }
@@ -127,8 +128,41 @@ fn dial_one(address: SocketAddr, patience: &Patience, until: Duration) -> io::Re
     }
 }
 
-/// Waits a moment for a stream.
-pub(crate) fn is_ready(stream: &TcpStream, flags: PollFlags) -> io::Result<bool> {
+/// Reads from a stream that never blocks, as soon as there is something; nothing is its end.
+pub(crate) fn read_some(
+    mut stream: &TcpStream,
+    piece: &mut [u8],
+    patience: &Patience,
+) -> io::Result<usize> {
+    loop {
+        patience.check_io()?;
+        match stream.read(piece) {
+            Err(error) if must_wait(&error) => is_ready(stream, PollFlags::IN)?,
+            done => return done,
+        };
+    }
+}
+
+/// Writes all bytes to a stream that never blocks.
+pub(crate) fn write_all(
+    mut stream: &TcpStream,
+    mut bytes: &[u8],
+    patience: &Patience,
+) -> io::Result<()> {
+    while !bytes.is_empty() {
+        patience.check_io()?;
+        match stream.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if must_wait(&error) => drop(is_ready(stream, PollFlags::OUT)?),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a stream becomes ready for this within a moment.
+fn is_ready(stream: &TcpStream, flags: PollFlags) -> io::Result<bool> {
     let slice = Timespec { tv_sec: 0, tv_nsec: SLICE_MILLIS * 1_000_000 };
     match poll(&mut [PollFd::new(stream, flags)], Some(&slice)) {
         Ok(ready) => Ok(ready > 0),
@@ -187,40 +221,15 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    fn write(&mut self, amount: usize) -> io::Result<()> {
-        let mut written = 0;
-        while written < amount {
-            self.patience.check_io()?;
-            match self.stream.write(&self.buffers.output()[written..amount]) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => written += count,
-                Err(error) if must_wait(&error) => {
-                    is_ready(&self.stream, PollFlags::OUT)?;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
     fn read(&mut self) -> io::Result<usize> {
-        loop {
-            self.patience.check_io()?;
-            match self.stream.read(self.buffers.input_append_buf()) {
-                Ok(count) => {
-                    self.meter.count(count)?;
-                    return Ok(count);
-                }
-                Err(error) if must_wait(&error) => {
-                    is_ready(&self.stream, PollFlags::IN)?;
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        let count = read_some(&self.stream, self.buffers.input_append_buf(), &self.patience)?;
+        self.meter.count(count)?;
+        Ok(count)
     }
 }
 
-fn must_wait(error: &io::Error) -> bool {
+/// Whether a call failed only because its stream is not ready, or because of a signal.
+pub(crate) fn must_wait(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
@@ -234,7 +243,7 @@ impl Transport for Wire {
         amount: usize,
         _: NextTimeout,
     ) -> std::result::Result<(), ureq::Error> {
-        Ok(self.write(amount)?)
+        Ok(write_all(&self.stream, &self.buffers.output()[..amount], &self.patience)?)
     }
 
     fn await_input(&mut self, _: NextTimeout) -> std::result::Result<bool, ureq::Error> {

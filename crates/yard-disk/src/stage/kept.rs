@@ -5,13 +5,14 @@ use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use yard_core::{Result, WsPath};
 
 use super::{Displaced, Shape, Stage, Staged, names_in, opened};
 use crate::beneath::Disk;
 use crate::faults::write_fault;
+use crate::folders::open_file;
 
 impl Stage {
     /// The names of all kept files; none where they cannot be listed.
@@ -72,8 +73,7 @@ impl Stage {
 
     /// Opens a kept file.
     pub fn open_kept(&self, name: &str) -> std::result::Result<File, Errno> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(&self.kept, name, flags, Mode::empty()).map(File::from)
+        open_file(&self.kept, name)
     }
 
     /// A copy of a kept file, staged to be put in its place.

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType as RawType, Mode};
 use rustix::io::Errno;
 
-use crate::folders::{entries_in, open_folder, rename_new};
+use crate::folders::{entries_in, open_existing, open_folder, rename_new};
 
 /// Where dropped folders go, and the thread that empties them; it lives as long as there is work. A copy is the
 /// same one.
@@ -130,8 +130,7 @@ impl Shared {
 
 /// Removes a folder with everything in it.
 fn remove(parent: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = rustix::fs::openat(parent, name, flags, Mode::empty())?;
+    let folder = open_existing(parent, name)?;
     clear(&folder)?;
     rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
 }
@@ -153,8 +152,7 @@ fn clear(folder: &OwnedFd) -> std::result::Result<(), Errno> {
             }
             // What the command made unreadable is removed all the same.
             let _ = rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty());
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let inside = rustix::fs::openat(folder, name, flags, Mode::empty())?;
+            let inside = open_existing(folder, name)?;
             for (inner, kind) in entries_in(&inside)? {
                 let inner = OsStr::from_bytes(&inner);
                 if kind != RawType::Directory {

@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir, RenameFlags};
 use rustix::io::Errno;
 use rustix::path::Arg;
-use yard_core::{Fault, FaultCode};
+use yard_core::{Fault, FaultCode, Result};
 
 /// Opens a folder, made if it is missing.
 pub(super) fn open_folder<P: Arg + Copy>(
@@ -21,12 +22,23 @@ pub(super) fn open_folder<P: Arg + Copy>(
     rustix::fs::openat(at, name, flags, Mode::empty())
 }
 
+/// Opens a folder that is there, to list and to change what is in it. A link is not followed.
+pub(super) fn open_existing(at: impl AsFd, name: impl Arg) -> std::result::Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(at, name, flags, Mode::empty())
+}
+
+/// Opens (or makes) a folder of the data folder.
+pub(super) fn open_in_data(state: &Path, name: &str) -> Result<OwnedFd> {
+    let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(unusable)?;
+    open_folder(data.as_fd(), name).map_err(unusable)
+}
+
 type Names = Vec<(Vec<u8>, RawType)>;
 
 /// The entries of a folder, with what each is.
 pub(super) fn entries_in(folder: &OwnedFd) -> std::result::Result<Names, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let handle = rustix::fs::openat(folder, ".", flags, Mode::empty())?;
+    let handle = open_existing(folder, ".")?;
     let mut buffer = Vec::with_capacity(32 * 1024);
     let mut entries = RawDir::new(handle, buffer.spare_capacity_mut());
     let mut found = Vec::new();
@@ -38,6 +50,11 @@ pub(super) fn entries_in(folder: &OwnedFd) -> std::result::Result<Names, Errno> 
         }
     }
     Ok(found)
+}
+
+pub(super) fn state_unusable(error: impl Into<std::io::Error>) -> Fault {
+    let error = error.into();
+    Fault::new(FaultCode::Io, format!("the workspace's state folder cannot be used: {error}"))
 }
 
 pub(super) fn unusable(errno: Errno) -> Fault {

@@ -3,7 +3,7 @@
 //! for a socket.
 
 use std::io;
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use yard_core::Result;
 
-use crate::folders::{entries_in, open_folder, rename_new, unusable};
+use crate::folders::{entries_in, open_in_data, rename_new, unusable};
 
 /// The folder of the data folder that they are in.
 const FOLDER: &str = "ports";
@@ -44,8 +44,7 @@ impl Drop for Bound {
 impl Sockets {
     /// Opens (or makes) the folder of the sockets.
     pub fn open(state: &Path) -> Result<Self> {
-        let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(unusable)?;
-        let folder = open_folder(data.as_fd(), FOLDER).map_err(unusable)?;
+        let folder = open_in_data(state, FOLDER)?;
         Ok(Self(Arc::new(folder)))
     }
 

@@ -23,7 +23,7 @@ use yard_store::{Retention, Signature};
 
 use crate::beneath::{Disk, DiskCall};
 use crate::faults::{errno_of, stage_fault, write_fault};
-use crate::folders::{create_file, names_in, open_file, open_folder};
+use crate::folders::{create_file, names_in, open_existing, open_file, open_folder};
 use crate::kept_name::retention_of;
 use crate::stat::{SET_ID, Stat};
 use crate::{capabilities, holes};
@@ -261,7 +261,7 @@ impl Stage {
 
     /// Makes everything that is staged and kept durable.
     pub fn flush(&self) -> Result<()> {
-        let flush = || rustix::fs::syncfs(opened(&self.folder)?);
+        let flush = || rustix::fs::syncfs(open_existing(&self.folder, ".")?);
         flush().map_err(|errno| write_fault(errno, &WsPath::root()))
     }
 
@@ -346,12 +346,6 @@ impl Staged {
     pub fn flush(&self, path: &WsPath) -> Result<()> {
         rustix::fs::fsync(self.open(path)?).map_err(|errno| write_fault(errno, path))
     }
-}
-
-/// A handle that can be flushed, of a folder that is held by its path alone.
-fn opened(folder: &OwnedFd) -> std::result::Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::openat(folder, ".", flags, Mode::empty())
 }
 
 /// A staged file that is still being made: removed unless it is finished.

@@ -6,6 +6,8 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,6 +21,8 @@ use yard_core::{Call, Fault, FaultCode, Result};
 
 /// How often a wait looks whether it may go on.
 const SLICE_MILLIS: i64 = 50;
+/// How often a wait for another thread looks whether it may go on.
+const RESULT_SLICE: Duration = Duration::from_millis(20);
 /// How long one of several addresses may take to answer before the next is tried.
 const ONE_OF_SEVERAL: Duration = Duration::from_secs(5);
 /// Most addresses of one host that are tried.
@@ -62,6 +66,28 @@ impl Patience {
 impl fmt::Debug for Patience {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Patience").field("until", &self.until).finish_non_exhaustive()
+    }
+}
+
+/// Runs `work` on a thread of its own and waits for what it returns, as long as the patience lasts: it cannot be
+/// ended from outside, and goes on without anybody who waits. `None` if it panicked.
+pub(crate) fn run_beside<T: Send + 'static>(
+    thread: thread::Builder,
+    patience: &Patience,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>> {
+    let (sender, result) = mpsc::channel();
+    let spawned = thread.spawn(move || drop(sender.send(work())));
+    spawned.map_err(|error| {
+        Fault::new(FaultCode::Io, format!("no thread can be started for the web: {error}"))
+    })?;
+    loop {
+        patience.check()?;
+        match result.recv_timeout(RESULT_SLICE) {
+            Ok(done) => return Ok(Some(done)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        }
     }
 }
 

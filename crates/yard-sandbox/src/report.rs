@@ -2,18 +2,13 @@
 //! in the format of `postcard`, which marks its own end.
 
 use std::fmt;
-use std::io::{self, IoSlice, IoSliceMut, Write as _};
-use std::mem::MaybeUninit;
+use std::io::{self, Write as _};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
-};
 use serde::{Deserialize, Serialize};
 
-use super::Exit;
+use super::{Exit, handles};
 
 /// No report is longer.
 const MOST_BYTES: usize = 16;
@@ -118,15 +113,7 @@ impl Report {
 
     /// Sends it together with an open file.
     pub(super) fn send_with(self, to: &UnixStream, file: BorrowedFd<'_>) -> io::Result<()> {
-        let mut bytes = [0; MOST_BYTES];
-        let (bytes, files) = (self.to_bytes(&mut bytes)?, [file]);
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut control = SendAncillaryBuffer::new(&mut space);
-        if !control.push(SendAncillaryMessage::ScmRights(&files)) {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        let sent = sendmsg(to, &[IoSlice::new(bytes)], &mut control, SendFlags::empty())?;
-        if sent == bytes.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+        handles::send_with(to, self.to_bytes(&mut [0; MOST_BYTES])?, file)
     }
 
     /// Sends it.
@@ -143,14 +130,7 @@ impl Reports {
     /// Takes in what came, and a file that came with it; how many bytes that were.
     pub(super) fn hear(&mut self, from: &UnixStream) -> io::Result<(usize, Option<OwnedFd>)> {
         let mut bytes = [0; 256];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut control = RecvAncillaryBuffer::new(&mut space);
-        let into = &mut [IoSliceMut::new(&mut bytes)];
-        let count = recvmsg(from, into, &mut control, RecvFlags::CMSG_CLOEXEC)?.bytes;
-        let file = control.drain().find_map(|message| match message {
-            RecvAncillaryMessage::ScmRights(mut files) => files.next(),
-            _ => None,
-        });
+        let (count, file) = handles::receive_with(from, &mut bytes)?;
         self.push(&bytes[..count]);
         Ok((count, file))
     }

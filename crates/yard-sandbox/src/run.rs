@@ -202,38 +202,32 @@ fn check(order: &Order<'_>, walls: Walls) -> io::Result<()> {
     if order.scripts.iter().any(|(name, _)| name.contains(['/', '\0']) || name.starts_with('.')) {
         return wrong("a script's name is not a plain name");
     }
-    match order.layer {
-        Layer::Overlay { .. } if !walls.namespaces => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
+    if let Layer::Overlay { upper, work } = order.layer
+        && walls.namespaces
+        && (upper.parent() != work.parent() || upper == work)
+    {
+        return wrong("the layer's two folders are not in one parent");
+    }
+    let hides_inside = order.hidden.iter().any(|hidden| hidden.starts_with(order.workspace));
+    let needs_namespaces = [
+        (
+            matches!(order.layer, Layer::Overlay { .. }),
             "no layer can be laid over the workspace without namespaces",
-        )),
-        Layer::Overlay { upper, work } if upper.parent() != work.parent() || upper == work => {
-            wrong("the layer's two folders are not in one parent")
-        }
-        _ if !walls.namespaces
-            && order.hidden.iter().any(|hidden| hidden.starts_with(order.workspace)) =>
-        {
-            Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "a folder below the workspace cannot be hidden without namespaces",
-            ))
-        }
-        _ if !walls.namespaces && order.lasting.is_some() => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
+        ),
+        (hides_inside, "a folder below the workspace cannot be hidden without namespaces"),
+        (
+            order.lasting.is_some(),
             "a command has a home and caches that last only in a box with namespaces",
-        )),
-        _ if !walls.namespaces && !order.masked.is_empty() => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "files cannot be masked without namespaces",
-        )),
-        _ if !walls.namespaces && !order.sockets.is_empty() => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
+        ),
+        (!order.masked.is_empty(), "files cannot be masked without namespaces"),
+        (
+            !order.sockets.is_empty(),
             "a command has a way out only in a box with a network of its own",
-        )),
-        _ if !walls.namespaces && !order.scripts.is_empty() => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "scripts cannot be shown without namespaces",
-        )),
+        ),
+        (!order.scripts.is_empty(), "scripts cannot be shown without namespaces"),
+    ];
+    match needs_namespaces.into_iter().find(|(is_wanted, _)| *is_wanted) {
+        Some((_, why)) if !walls.namespaces => Err(io::Error::new(io::ErrorKind::Unsupported, why)),
         _ => Ok(()),
     }
 }

@@ -9,10 +9,10 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use yard_core::{Result, WsPath};
 
-use super::{Displaced, Shape, Stage, Staged, names_in, opened};
+use super::{Displaced, Shape, Stage, Staged};
 use crate::beneath::Disk;
 use crate::faults::write_fault;
-use crate::folders::open_file;
+use crate::folders::{names_in, open_existing, open_file};
 
 impl Stage {
     /// The names of all kept files; none where they cannot be listed.
@@ -68,7 +68,7 @@ impl Stage {
 
     /// Makes the names of kept files durable.
     fn flush_kept(&self) -> std::result::Result<(), Errno> {
-        rustix::fs::fsync(opened(&self.kept)?)
+        rustix::fs::fsync(open_existing(&self.kept, ".")?)
     }
 
     /// Opens a kept file.

@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::task::path_bytes;
-use super::{BoxNetwork, Pty, machine};
+use super::{BoxNetwork, Pty, machine, path_bytes};
 
 /// How much holds a command, best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

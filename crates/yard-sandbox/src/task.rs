@@ -6,9 +6,9 @@ use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use super::{CacheLayer, Mask, ServedSocket, Walls};
+use super::{CacheLayer, Mask, ServedSocket, Walls, path_bytes};
 
 /// The server sends this byte when the command may start.
 pub(super) const START: u8 = b'S';
@@ -86,19 +86,6 @@ pub(super) enum Kind {
     Overlay,
     ReadOnly,
     InPlace,
-}
-
-/// Sends a path as its bytes: serde's own format of a path refuses those that are not UTF-8.
-pub(super) mod path_bytes {
-    use super::*;
-
-    pub(crate) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
-        path.as_os_str().serialize(to)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
-        OsString::deserialize(from).map(PathBuf::from)
-    }
 }
 
 impl Task {

@@ -23,7 +23,7 @@ use yard_store::RootIdentity;
 
 pub use resolve::Spot;
 
-use crate::faults::{is_folder, not_found, read_fault, special, write_fault};
+use crate::faults::{errno_of, is_folder, not_found, read_fault, special, write_fault};
 use crate::folders::rename_new;
 use crate::stat::{self, EntryKind, EntryStat};
 
@@ -149,9 +149,7 @@ impl Disk {
 
     pub(crate) fn probe(&self, call: DiskCall) -> std::result::Result<(), Errno> {
         match &self.probe {
-            Some(probe) => probe
-                .before(call)
-                .map_err(|error| error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error)),
+            Some(probe) => probe.before(call).map_err(|error| errno_of(&error)),
             None => Ok(()),
         }
     }
@@ -314,8 +312,7 @@ impl Disk {
         self.probe(DiskCall::Move).map_err(told)?;
         let (from_parent, from_name) = self.parent_of(from).map_err(|e| write_fault(e, from))?;
         let (to_parent, to_name) = self.parent_of(to).map_err(told)?;
-        rename_new(from_parent.as_fd(), from_name.as_bytes(), to_parent.as_fd(), to_name.as_bytes())
-            .map_err(told)
+        rename_new(&from_parent, from_name.as_bytes(), &to_parent, to_name.as_bytes()).map_err(told)
     }
 
     /// Sets a file's times to now, its modification time to a chosen one where that is allowed.

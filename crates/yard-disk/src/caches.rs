@@ -15,7 +15,7 @@ use yard_core::Result;
 use yard_sandbox::{Cache, CacheLayer};
 
 use crate::dropped::Dropped;
-use crate::folders::{entries_in, open_folder, unusable};
+use crate::folders::{entries_in, open_file, open_folder, open_in_data, unusable};
 use crate::layer::{OPAQUE, RunFolder, is_opaque};
 use crate::opened::{Opened, size_of};
 
@@ -51,8 +51,7 @@ pub enum Added {
 impl Caches {
     /// Opens (or makes) the folder of the caches.
     pub fn open(state: &Path, dropped: &Dropped) -> Result<Self> {
-        let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(unusable)?;
-        let folder = open_folder(data.as_fd(), FOLDER).map_err(unusable)?;
+        let folder = open_in_data(state, FOLDER)?;
         Ok(Self { folder, path: state.join(FOLDER), dropped: dropped.clone() })
     }
 
@@ -130,10 +129,9 @@ impl Caches {
     }
 
     fn noted_size(&self) -> Option<u64> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&self.folder, SIZE, flags, Mode::empty()).ok()?;
+        let file = open_file(&self.folder, SIZE).ok()?;
         let mut text = String::new();
-        File::from(file).take(32).read_to_string(&mut text).ok()?;
+        file.take(32).read_to_string(&mut text).ok()?;
         text.parse().ok()
     }
 

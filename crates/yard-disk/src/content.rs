@@ -4,11 +4,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt as _;
 
-use rustix::io::Errno;
 use yard_core::hash::ContentHasher;
 use yard_core::{Call, ContentHash, Fault, Result, WsPath};
 
-use crate::faults::read_fault;
+use crate::faults::{errno_of, read_fault};
 
 /// Bytes that a stream moves at once.
 const PIECE: usize = 128 * 1024;
@@ -84,5 +83,5 @@ pub fn each_piece(
 
 /// The fault for a read that failed.
 pub fn io_fault(error: &io::Error, path: &WsPath) -> Fault {
-    read_fault(error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error), path)
+    read_fault(errno_of(error), path)
 }

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, FileType as RawType, Mode};
 use rustix::io::Errno;
 
-use crate::folders::{entries_in, open_folder};
+use crate::folders::{entries_in, open_existing, open_folder, rename_new};
 
 /// Where dropped folders go, and the thread that empties them; it lives as long as there is work. A copy is the
 /// same one.
@@ -48,8 +48,7 @@ impl Dropped {
     /// Removes a folder with everything in it. What cannot be removed goes at the next opening.
     pub(super) fn take(&self, from: &OwnedFd, name: &str) {
         // Two processes may drop the same one: one of them finds it gone.
-        let flags = RenameFlags::NOREPLACE;
-        match rustix::fs::renameat_with(from, name, &self.0.folder, name, flags) {
+        match rename_new(from, name, &self.0.folder, name) {
             Ok(()) => self.begin(vec![name.as_bytes().to_vec()]),
             Err(Errno::NOENT) => {}
             Err(_) => {
@@ -64,8 +63,7 @@ impl Dropped {
         let process = rustix::process::getpid().as_raw_nonzero();
         loop {
             let unique = format!("any-{process}-{}", NEXT.fetch_add(1, Ordering::Relaxed));
-            let flags = RenameFlags::NOREPLACE;
-            match rustix::fs::renameat_with(from, name, &self.0.folder, &unique, flags) {
+            match rename_new(from, name, &self.0.folder, &unique) {
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno),
                 Ok(()) => {
@@ -132,8 +130,7 @@ impl Shared {
 
 /// Removes a folder with everything in it.
 fn remove(parent: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = rustix::fs::openat(parent, name, flags, Mode::empty())?;
+    let folder = open_existing(parent, name)?;
     clear(&folder)?;
     rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
 }
@@ -155,8 +152,7 @@ fn clear(folder: &OwnedFd) -> std::result::Result<(), Errno> {
             }
             // What the command made unreadable is removed all the same.
             let _ = rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty());
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let inside = rustix::fs::openat(folder, name, flags, Mode::empty())?;
+            let inside = open_existing(folder, name)?;
             for (inner, kind) in entries_in(&inside)? {
                 let inner = OsStr::from_bytes(&inner);
                 if kind != RawType::Directory {
@@ -167,13 +163,7 @@ fn clear(folder: &OwnedFd) -> std::result::Result<(), Errno> {
                 loop {
                     next += 1;
                     let aside = format!(".gone-{next}");
-                    match rustix::fs::renameat_with(
-                        &inside,
-                        inner,
-                        folder,
-                        &aside,
-                        RenameFlags::NOREPLACE,
-                    ) {
+                    match rename_new(&inside, inner, folder, &aside) {
                         Err(Errno::EXIST) => {}
                         moved => break moved?,
                     }

@@ -3,6 +3,11 @@
 use rustix::io::Errno;
 use yard_core::{Fault, FaultCode, Subject, WsPath};
 
+/// The number of an error, as the operating system has it.
+pub(crate) fn errno_of(error: &std::io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error)
+}
+
 /// The fault for a call that only looked.
 pub(crate) fn read_fault(errno: Errno, path: &WsPath) -> Fault {
     match errno {

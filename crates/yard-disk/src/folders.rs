@@ -1,13 +1,16 @@
 //! Folders of the data folder, by handles: opened, listed and renamed. No path of the workspace gets here.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags, RawDir, RenameFlags};
 use rustix::io::Errno;
-use yard_core::{Fault, FaultCode};
+use rustix::path::Arg;
+use yard_core::{Fault, FaultCode, Result};
 
 /// Opens a folder, made if it is missing.
-pub(super) fn open_folder<P: rustix::path::Arg + Copy>(
+pub(super) fn open_folder<P: Arg + Copy>(
     at: BorrowedFd<'_>,
     name: P,
 ) -> std::result::Result<OwnedFd, Errno> {
@@ -19,12 +22,23 @@ pub(super) fn open_folder<P: rustix::path::Arg + Copy>(
     rustix::fs::openat(at, name, flags, Mode::empty())
 }
 
+/// Opens a folder that is there, to list and to change what is in it. A link is not followed.
+pub(super) fn open_existing(at: impl AsFd, name: impl Arg) -> std::result::Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(at, name, flags, Mode::empty())
+}
+
+/// Opens (or makes) a folder of the data folder.
+pub(super) fn open_in_data(state: &Path, name: &str) -> Result<OwnedFd> {
+    let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(unusable)?;
+    open_folder(data.as_fd(), name).map_err(unusable)
+}
+
 type Names = Vec<(Vec<u8>, RawType)>;
 
 /// The entries of a folder, with what each is.
 pub(super) fn entries_in(folder: &OwnedFd) -> std::result::Result<Names, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let handle = rustix::fs::openat(folder, ".", flags, Mode::empty())?;
+    let handle = open_existing(folder, ".")?;
     let mut buffer = Vec::with_capacity(32 * 1024);
     let mut entries = RawDir::new(handle, buffer.spare_capacity_mut());
     let mut found = Vec::new();
@@ -36,6 +50,11 @@ pub(super) fn entries_in(folder: &OwnedFd) -> std::result::Result<Names, Errno> 
         }
     }
     Ok(found)
+}
+
+pub(super) fn state_unusable(error: impl Into<std::io::Error>) -> Fault {
+    let error = error.into();
+    Fault::new(FaultCode::Io, format!("the workspace's state folder cannot be used: {error}"))
 }
 
 pub(super) fn unusable(errno: Errno) -> Fault {
@@ -56,17 +75,43 @@ pub(super) fn names_in(folder: &OwnedFd) -> std::result::Result<Vec<String>, Err
     Ok(names.map(|(name, _)| String::from_utf8_lossy(&name).into_owned()).collect())
 }
 
+/// Makes a file that is not there yet, to be written.
+pub(super) fn create_file(
+    at: impl AsFd,
+    name: impl Arg,
+    mode: u32,
+) -> std::result::Result<File, Errno> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    rustix::fs::openat(at, name, flags, Mode::from_raw_mode(mode)).map(File::from)
+}
+
+/// Opens a file to be read. A link is not followed, and a FIFO in its place does not block.
+pub(super) fn open_file(at: impl AsFd, name: impl Arg) -> std::result::Result<File, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    rustix::fs::openat(at, name, flags, Mode::empty()).map(File::from)
+}
+
+/// Lets two entries change places.
+pub(super) fn exchange(
+    one: impl AsFd,
+    one_name: impl Arg,
+    other: impl AsFd,
+    other_name: impl Arg,
+) -> std::result::Result<(), Errno> {
+    rustix::fs::renameat_with(one, one_name, other, other_name, RenameFlags::EXCHANGE)
+}
+
 /// Renames without ever replacing. Where the file system cannot promise that, a look has to do: the
 /// workspace's lock keeps every other Toolyard away.
 pub(super) fn rename_new(
-    from: BorrowedFd<'_>,
-    from_name: &[u8],
-    to: BorrowedFd<'_>,
-    to_name: &[u8],
+    from: impl AsFd,
+    from_name: impl Arg + Copy,
+    to: impl AsFd,
+    to_name: impl Arg + Copy,
 ) -> std::result::Result<(), Errno> {
-    match rustix::fs::renameat_with(from, from_name, to, to_name, RenameFlags::NOREPLACE) {
+    match rustix::fs::renameat_with(&from, from_name, &to, to_name, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS) => {
-            match rustix::fs::statat(to, to_name, AtFlags::SYMLINK_NOFOLLOW) {
+            match rustix::fs::statat(&to, to_name, AtFlags::SYMLINK_NOFOLLOW) {
                 Err(Errno::NOENT) => rustix::fs::renameat(from, from_name, to, to_name),
                 Err(errno) => Err(errno),
                 Ok(_) => Err(Errno::EXIST),

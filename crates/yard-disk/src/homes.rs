@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use yard_core::{ChatId, Result, Timestamp};
 
 use crate::dropped::Dropped;
-use crate::folders::{entries_in, open_folder, unusable};
+use crate::folders::{entries_in, open_folder, open_in_data, unusable};
 use crate::opened::size_of;
 
 /// The folder of the data folder that they are in.
@@ -66,8 +66,7 @@ impl Home {
 impl Homes {
     /// Opens (or makes) the folder of the homes.
     pub fn open(state: &Path, dropped: &Dropped) -> Result<Self> {
-        let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(unusable)?;
-        let folder = open_folder(data.as_fd(), FOLDER).map_err(unusable)?;
+        let folder = open_in_data(state, FOLDER)?;
         Ok(Self { folder, path: state.join(FOLDER), dropped: dropped.clone() })
     }
 

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags};
@@ -17,7 +18,9 @@ use yard_store::Seq;
 use crate::beneath::{Disk, Resolution};
 use crate::dropped::Dropped;
 use crate::faults::read_fault;
-use crate::folders::{entries_in, open_folder, unusable, unusable_io};
+use crate::folders::{
+    create_file, entries_in, open_existing, open_file, open_folder, unusable, unusable_io,
+};
 use crate::stat::{EntryKind, EntryStat};
 
 const UPPER: &str = "upper";
@@ -59,7 +62,7 @@ impl Runs {
         let name = run.to_string();
         let made = || {
             rustix::fs::mkdirat(&self.folder, &name, Mode::RWXU)?;
-            let folder = self.open_run(&name)?;
+            let folder = open_existing(&self.folder, &name)?;
             for inside in [UPPER, WORK] {
                 rustix::fs::mkdirat(&folder, inside, Mode::RWXU)?;
             }
@@ -72,15 +75,10 @@ impl Runs {
         Ok(RunFolder { folder, path: self.path.join(name) })
     }
 
-    fn open_run(&self, name: &str) -> std::result::Result<OwnedFd, Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(&self.folder, name, flags, Mode::empty())
-    }
-
     /// A run that is kept.
     pub fn find(&self, run: RunId) -> Result<Option<RunFolder>> {
         let name = run.to_string();
-        match self.open_run(&name) {
+        match open_existing(&self.folder, &name) {
             Ok(folder) => Ok(Some(RunFolder { folder, path: self.path.join(name) })),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(unusable(errno)),
@@ -153,8 +151,7 @@ impl RunFolder {
     /// When the run began, by the clock of the file system, and after which step.
     pub fn began(&self) -> Result<(i64, Seq)> {
         let at = EntryStat::at(&self.folder, BEGAN).map_err(unusable)?.signature.mtime;
-        let head = self.kept(BEGAN)?.and_then(|text| String::from_utf8(text).ok());
-        Ok((at, head.and_then(|text| text.parse().ok()).unwrap_or(0)))
+        Ok((at, self.parsed(BEGAN)?.unwrap_or(0)))
     }
 
     /// Notes the step that the run is about to become.
@@ -169,7 +166,12 @@ impl RunFolder {
 
     /// The step that the run was about to become last.
     pub fn landing_as(&self) -> Result<Option<StepId>> {
-        let text = self.kept(LANDS_AS)?.and_then(|text| String::from_utf8(text).ok());
+        self.parsed(LANDS_AS)
+    }
+
+    /// What a small file beside the layer holds, if it is there and can be read.
+    fn parsed<T: FromStr>(&self, name: &str) -> Result<Option<T>> {
+        let text = self.kept(name)?.and_then(|text| String::from_utf8(text).ok());
         Ok(text.and_then(|text| text.parse().ok()))
     }
 
@@ -191,16 +193,13 @@ impl RunFolder {
 
     /// A file beside the layer, to be written.
     pub(super) fn create(&self, name: &str) -> Result<File> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR);
-        file.map(File::from).map_err(unusable)
+        create_file(&self.folder, name, 0o600).map_err(unusable)
     }
 
     /// A file beside the layer, to be read.
     fn open(&self, name: &str) -> Result<Option<File>> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match rustix::fs::openat(&self.folder, name, flags, Mode::empty()) {
-            Ok(file) => Ok(Some(File::from(file))),
+        match open_file(&self.folder, name) {
+            Ok(file) => Ok(Some(file)),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(unusable(errno)),
         }

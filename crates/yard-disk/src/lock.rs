@@ -17,10 +17,10 @@ use std::time::Duration;
 
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
-use yard_core::{Call, Fault, FaultCode, Result};
+use yard_core::{Call, Result};
 use yard_store::Mark;
 
-use crate::folders::{names_in, open_folder};
+use crate::folders::{names_in, open_file, open_folder, state_unusable};
 
 /// How the name of the mark begins.
 const APPLIED: &str = "applied.";
@@ -68,12 +68,12 @@ impl Locks {
                 .truncate(false)
                 .mode(0o600)
                 .open(state.join(name))
-                .map_err(|error| unusable(&error))
+                .map_err(state_unusable)
         };
         let (lock, glance) = (open("lock")?, open("lock")?);
         let presence = open("presence")?;
         let folder = open_folder(rustix::fs::CWD, state.as_os_str());
-        let state = folder.map_err(|errno| unusable(&errno.into()))?;
+        let state = folder.map_err(state_unusable)?;
         let (taken, applied) = (AtomicBool::new(false), Mutex::default());
         Ok(Self { lock, taken, glance, presence, state, applied })
     }
@@ -106,7 +106,7 @@ impl Locks {
         self.taken.store(false, Ordering::Release);
         match errno {
             Errno::WOULDBLOCK | Errno::INTR => Ok(None),
-            errno => Err(unusable(&errno.into())),
+            errno => Err(state_unusable(errno)),
         }
     }
 
@@ -118,8 +118,7 @@ impl Locks {
 
     /// Lets other processes in, while this one is present.
     pub fn share(&self) -> Result<()> {
-        rustix::fs::flock(&self.presence, FlockOperation::LockShared)
-            .map_err(|errno| unusable(&errno.into()))
+        rustix::fs::flock(&self.presence, FlockOperation::LockShared).map_err(state_unusable)
     }
 
     /// Up to which step everything was applied to the disk; `None` if nothing ever was. For whoever does not
@@ -133,7 +132,7 @@ impl Locks {
         }
         let mut found = None;
         for _ in 0..LISTINGS {
-            found = self.find_applied().map_err(|errno| unusable(&errno.into()))?;
+            found = self.find_applied().map_err(state_unusable)?;
             if found.is_some() || known.is_none() {
                 break;
             }
@@ -155,17 +154,16 @@ impl Locks {
     }
 
     fn former_applied(&self) -> Result<Option<Mark>> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = match rustix::fs::openat(&self.state, FORMER_APPLIED, flags, Mode::empty()) {
-            Ok(handle) => File::from(handle),
+        let file = match open_file(&self.state, FORMER_APPLIED) {
+            Ok(file) => file,
             Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(unusable(&errno.into())),
+            Err(errno) => return Err(state_unusable(errno)),
         };
         let mut bytes = [0; 24];
         match file.read_exact_at(&mut bytes, 0) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-            Err(error) => return Err(unusable(&error)),
+            Err(error) => return Err(state_unusable(error)),
         }
         let (mut boot, mut seq) = ([0; 16], [0; 8]);
         boot.copy_from_slice(&bytes[..16]);
@@ -176,7 +174,7 @@ impl Locks {
     /// Moves the mark. The caller holds the workspace's lock.
     pub fn set_applied(&self, mark: Mark) -> Result<()> {
         let mut known = self.applied.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = |errno: Errno| unusable(&errno.into());
+        let told = state_unusable;
         let former = match *known {
             Some(former) if self.has(&mark_name(former)) => Some(former),
             _ => self.find_applied().map_err(told)?,
@@ -209,10 +207,6 @@ fn mark_name(mark: Mark) -> String {
 fn parse_mark(name: &str) -> Option<Mark> {
     let (seq, boot) = name.strip_prefix(APPLIED)?.split_once('.')?;
     Some(Mark { seq: seq.parse().ok()?, boot: u128::from_str_radix(boot, 16).ok()? })
-}
-
-fn unusable(error: &io::Error) -> Fault {
-    Fault::new(FaultCode::Io, format!("the workspace's state folder cannot be used: {error}"))
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{AtFlags, FileType as RawType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType as RawType, Mode};
 use rustix::io::Errno;
 
-use crate::folders::entries_in;
+use crate::folders::{entries_in, open_existing};
 
 /// What is nested deeper is not counted.
 const DEEPEST: usize = 100;
@@ -25,8 +25,7 @@ impl Opened {
         if !mode.contains(Mode::RWXU) {
             rustix::fs::chmodat(parent, name, mode | Mode::RWXU, AtFlags::empty())?;
         }
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(Self { folder: rustix::fs::openat(parent, name, flags, Mode::empty())?, mode })
+        Ok(Self { folder: open_existing(parent, name)?, mode })
     }
 }
 

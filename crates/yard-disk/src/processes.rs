@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::FlockOperation;
-use yard_core::{Fault, FaultCode, ProcessId, Result, World};
+use yard_core::{ProcessId, Result, World};
+
+use crate::folders::state_unusable;
 
 /// How the name of a file begins that is not locked yet.
 const UNFINISHED: &str = ".new-";
@@ -34,7 +36,7 @@ impl Processes {
             return Ok(*id);
         }
         let id = ProcessId::new(world);
-        let file = self.enter(id).map_err(|error| unusable(&error))?;
+        let file = self.enter(id).map_err(state_unusable)?;
         *own = Some((id, file));
         Ok(id)
     }
@@ -92,8 +94,4 @@ fn is_locked(path: &Path) -> bool {
         Ok(file) => rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared).is_err(),
         Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
-}
-
-fn unusable(error: &io::Error) -> Fault {
-    Fault::new(FaultCode::Io, format!("the workspace's state folder cannot be used: {error}"))
 }

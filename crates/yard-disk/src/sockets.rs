@@ -3,18 +3,18 @@
 //! for a socket.
 
 use std::io;
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use yard_core::Result;
 
-use crate::folders::{entries_in, open_folder, unusable};
+use crate::folders::{entries_in, open_in_data, rename_new, unusable};
 
 /// The folder of the data folder that they are in.
 const FOLDER: &str = "ports";
@@ -44,8 +44,7 @@ impl Drop for Bound {
 impl Sockets {
     /// Opens (or makes) the folder of the sockets.
     pub fn open(state: &Path) -> Result<Self> {
-        let data = open_folder(rustix::fs::CWD, state.as_os_str()).map_err(unusable)?;
-        let folder = open_folder(data.as_fd(), FOLDER).map_err(unusable)?;
+        let folder = open_in_data(state, FOLDER)?;
         Ok(Self(Arc::new(folder)))
     }
 
@@ -66,8 +65,7 @@ impl Sockets {
         let making = format!("{MAKING}{name}");
         rustix::net::bind(&socket, &self.address(&making)?)?;
         rustix::net::listen(&socket, WAITING)?;
-        let flags = RenameFlags::NOREPLACE;
-        if let Err(errno) = rustix::fs::renameat_with(&self.0, &making, &self.0, name, flags) {
+        if let Err(errno) = rename_new(&self.0, &making, &self.0, name) {
             self.remove(&making);
             return Err(errno.into());
         }

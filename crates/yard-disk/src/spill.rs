@@ -8,19 +8,21 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use yard_core::path::OUTPUT_NAME;
 use yard_core::{Fault, FaultCode, Result, RunId, Timestamp, WsPath};
 
 use crate::beneath::{Disk, Resolution};
-use crate::folders::{entries_in, open_folder, rename_new, unusable, unusable_io};
+use crate::folders::{
+    create_file, entries_in, open_file, open_folder, rename_new, unusable, unusable_io,
+};
 use crate::layer::RunFolder;
 use crate::stat::EntryStat;
 
@@ -124,36 +126,28 @@ impl Spills {
 
     /// Notes what the caller of a run could read, for who wants to read what it said.
     pub fn note(&self, run: RunId, note: &str) -> Result<()> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&self.notes, run.to_string(), flags, Mode::RUSR | Mode::WUSR);
-        let mut file = File::from(file.map_err(unusable)?);
+        let mut file = create_file(&self.notes, run.to_string(), 0o600).map_err(unusable)?;
         file.write_all(note.as_bytes()).map_err(|error| unusable_io(&error))
     }
 
     /// What was noted of a run.
     pub fn noted(&self, run: RunId) -> Option<String> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&self.notes, run.to_string(), flags, Mode::empty()).ok()?;
-        let mut note = String::new();
-        File::from(file).read_to_string(&mut note).ok()?;
-        Some(note)
+        std::io::read_to_string(open_file(&self.notes, run.to_string()).ok()?).ok()
     }
 
     /// Takes a stream over from its run; where it is then.
     pub(super) fn take(&self, from: &RunFolder, run: RunId, stream: &str) -> Result<WsPath> {
         let name = name_of(run, stream);
-        let (from, to) = (from.handle().as_fd(), self.folder.as_fd());
-        rename_new(from, whole_name(stream).as_bytes(), to, name.as_bytes()).map_err(unusable)?;
+        rename_new(from.handle(), &whole_name(stream), &self.folder, &name).map_err(unusable)?;
         self.path_of(run, stream)
     }
 
     /// Begins a stream that can be read while it is written; `room` bytes of it are kept.
     /// Nobody sweeps it away until then.
     pub fn begin(&self, run: RunId, stream: &str, room: u64) -> Result<(Spill, WsPath)> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let name = name_of(run, stream);
-        let file = rustix::fs::openat(&self.folder, &name, flags, Mode::RUSR | Mode::WUSR);
-        let mut spill = Spill::new(File::from(file.map_err(unusable)?), room);
+        let file = create_file(&self.folder, &name, 0o600).map_err(unusable)?;
+        let mut spill = Spill::new(file, room);
         spill.spared = Some(Spared::new(&self.spared, name.into_bytes()));
         Ok((spill, self.path_of(run, stream)?))
     }
@@ -303,7 +297,7 @@ fn name_of(run: RunId, stream: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Seek as _;
+    use std::io::{Read as _, Seek as _};
 
     use super::*;
 

@@ -22,8 +22,8 @@ use yard_core::{Fault, FaultCode, FileId, Result, StepId, Subject, WsPath};
 use yard_store::{Retention, Signature};
 
 use crate::beneath::{Disk, DiskCall};
-use crate::faults::{stage_fault, write_fault};
-use crate::folders::{names_in, open_folder, rename_new};
+use crate::faults::{errno_of, stage_fault, write_fault};
+use crate::folders::{create_file, names_in, open_existing, open_file, open_folder};
 use crate::kept_name::retention_of;
 use crate::stat::{EntryStat, SET_ID};
 use crate::{capabilities, holes};
@@ -161,6 +161,24 @@ impl Stage {
         format!("{}.{file}{step}{SWAPPED}", self.fresh_name())
     }
 
+    /// The name of a staged file of that shape.
+    fn name_for(&self, shape: &Shape) -> String {
+        match shape.taking {
+            Some(Taking { file, step }) => self.swap_name(file, Some(step)),
+            None => self.fresh_name(),
+        }
+    }
+
+    /// Makes an empty staged file, which is removed unless it is finished.
+    fn begin(
+        self: &Arc<Self>,
+        name: String,
+        mode: u32,
+    ) -> std::result::Result<(Unfinished, File), Errno> {
+        let file = create_file(&self.folder, &name, mode)?;
+        Ok((Unfinished { stage: Arc::clone(self), name: Some(name) }, file))
+    }
+
     /// Removes files that crashed processes left. The caller made sure that no other process is alive.
     pub fn sweep(&self) {
         // A file that cannot be removed now does no harm, and the next sweep tries again.
@@ -186,15 +204,7 @@ impl Stage {
     ) -> Result<Staged> {
         let fault = |errno| stage_fault(errno, path);
         disk.probe(DiskCall::Stage).map_err(fault)?;
-        let name = match shape.taking {
-            Some(Taking { file, step }) => self.swap_name(file, Some(step)),
-            None => self.fresh_name(),
-        };
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let handle = rustix::fs::openat(&self.folder, &name, flags, Mode::from_raw_mode(0o666))
-            .map_err(fault)?;
-        let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
-        let mut file = File::from(handle);
+        let (guard, mut file) = self.begin(self.name_for(shape), 0o666).map_err(fault)?;
         file.write_all(bytes).map_err(|error| fault(errno_of(&error)))?;
         let stat = self.set_owner_and_mode(&file, shape).map_err(fault)?;
         Ok(guard.finish(stat))
@@ -233,13 +243,9 @@ impl Stage {
     pub fn incoming(self: &Arc<Self>, disk: &Disk) -> Result<Incoming> {
         let fault = |errno| stage_fault(errno, &WsPath::root());
         disk.probe(DiskCall::Stage).map_err(fault)?;
-        let name = self.fresh_name();
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         // No other user may read a file that has no place yet.
-        let handle = rustix::fs::openat(&self.folder, &name, flags, Mode::from_raw_mode(0o600))
-            .map_err(fault)?;
-        let guard = Unfinished { stage: Arc::clone(self), name: Some(name) };
-        Ok(Incoming { guard, file: File::from(handle) })
+        let (guard, file) = self.begin(self.fresh_name(), 0o600).map_err(fault)?;
+        Ok(Incoming { guard, file })
     }
 
     /// Makes a link that can be put in its place later.
@@ -259,7 +265,7 @@ impl Stage {
 
     /// Makes everything that is staged and kept durable.
     pub fn flush(&self) -> Result<()> {
-        let flush = || rustix::fs::syncfs(opened(&self.folder)?);
+        let flush = || rustix::fs::syncfs(open_existing(&self.folder, ".")?);
         flush().map_err(|errno| write_fault(errno, &WsPath::root()))
     }
 
@@ -280,10 +286,7 @@ impl Stage {
         disk.probe(DiskCall::Stage).map_err(fault)?;
         let (source, _) = layer.open_listed(path)?;
         let (parent, own) = layer.parent_of(path).map_err(fault)?;
-        let name = match shape.taking {
-            Some(Taking { file, step }) => self.swap_name(file, Some(step)),
-            None => self.fresh_name(),
-        };
+        let name = self.name_for(shape);
         let own = own.as_bytes();
         match rustix::fs::linkat(&parent, own, &self.folder, &name, AtFlags::empty()) {
             Ok(()) => {}
@@ -308,12 +311,7 @@ impl Stage {
     ) -> Result<Staged> {
         let fault = |errno| write_fault(errno, path);
         disk.probe(DiskCall::Stage).map_err(fault)?;
-        let staged = self.fresh_name();
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let handle = rustix::fs::openat(&self.folder, &staged, flags, Mode::from_raw_mode(0o666))
-            .map_err(fault)?;
-        let guard = Unfinished { stage: Arc::clone(self), name: Some(staged) };
-        let mut file = File::from(handle);
+        let (guard, mut file) = self.begin(self.fresh_name(), 0o666).map_err(fault)?;
         holes::copy(&source, &mut file).map_err(|error| fault(errno_of(&error)))?;
         let stat = self.set_owner_and_mode(&file, shape).map_err(fault)?;
         Ok(guard.finish(stat))
@@ -345,25 +343,13 @@ impl Incoming {
 impl Staged {
     /// Opens it for reading.
     pub fn open(&self, path: &WsPath) -> Result<File> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(&self.stage.folder, &self.name, flags, Mode::empty());
-        opened.map(File::from).map_err(|errno| write_fault(errno, path))
+        open_file(&self.stage.folder, &self.name).map_err(|errno| write_fault(errno, path))
     }
 
     /// Makes its bytes durable.
     pub fn flush(&self, path: &WsPath) -> Result<()> {
         rustix::fs::fsync(self.open(path)?).map_err(|errno| write_fault(errno, path))
     }
-}
-
-/// A handle that can be flushed, of a folder that is held by its path alone.
-fn opened(folder: &OwnedFd) -> std::result::Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::openat(folder, ".", flags, Mode::empty())
-}
-
-fn errno_of(error: &std::io::Error) -> Errno {
-    error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error)
 }
 
 /// A staged file that is still being made: removed unless it is finished.

@@ -66,26 +66,26 @@ fn refusal_v4(address: Ipv4Addr) -> Option<&'static str> {
         return Some("a cloud's metadata address");
     }
     let within = |(start, bits, _): &&(Ipv4Addr, u32, &str)| {
-        let differs = address.to_bits() ^ start.to_bits();
-        differs.checked_shr(32 - bits).unwrap_or(0) == 0
+        shares(address.to_bits().into(), start.to_bits().into(), 32 - bits)
     };
     SPECIAL_V4.iter().find(within).map(|(_, _, what)| *what)
 }
 
 fn refusal_v6(address: Ipv6Addr) -> Option<&'static str> {
-    if shares(address, TRANSLATED) {
+    let is_in = |(start, bits)| shares(address.to_bits(), Ipv6Addr::to_bits(start), 128 - bits);
+    if is_in(TRANSLATED) {
         // It is dialled as what it stands for.
         let [.., a, b, c, d] = address.octets();
         return refusal_v4(Ipv4Addr::new(a, b, c, d));
     }
-    let within = |(start, bits, _): &&(Ipv6Addr, u32, &str)| shares(address, (*start, *bits));
-    let special = SPECIAL_V6.iter().find(within).map(|(_, _, what)| *what);
-    special.or_else(|| (!shares(address, GLOBAL_V6)).then_some("an address that nobody has"))
+    let special = SPECIAL_V6.iter().find(|(start, bits, _)| is_in((*start, *bits)));
+    let special = special.map(|(_, _, what)| *what);
+    special.or_else(|| (!is_in(GLOBAL_V6)).then_some("an address that nobody has"))
 }
 
-fn shares(address: Ipv6Addr, (start, bits): (Ipv6Addr, u32)) -> bool {
-    let differs = address.to_bits() ^ start.to_bits();
-    differs.checked_shr(128 - bits).unwrap_or(0) == 0
+/// Whether two addresses are the same but for their last bits, which may be all of them.
+fn shares(address: u128, start: u128, last: u32) -> bool {
+    (address ^ start).checked_shr(last).unwrap_or(0) == 0
 }
 
 #[cfg(test)]

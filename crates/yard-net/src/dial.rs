@@ -6,6 +6,8 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,6 +21,8 @@ use yard_core::{Call, Fault, FaultCode, Result};
 
 /// How often a wait looks whether it may go on.
 const SLICE_MILLIS: i64 = 50;
+/// How often a wait for another thread looks whether it may go on.
+const RESULT_SLICE: Duration = Duration::from_millis(20);
 /// How long one of several addresses may take to answer before the next is tried.
 const ONE_OF_SEVERAL: Duration = Duration::from_secs(5);
 /// Most addresses of one host that are tried.
@@ -53,7 +57,8 @@ impl Patience {
         self.call.world().elapsed()
     }
 
-    fn check_io(&self) -> io::Result<()> {
+    /// The same as an error of a call that reads or writes.
+    pub(crate) fn check_io(&self) -> io::Result<()> {
         self.check().map_err(|_| io::Error::from(io::ErrorKind::TimedOut))
     }
 }
@@ -61,6 +66,28 @@ impl Patience {
 impl fmt::Debug for Patience {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Patience").field("until", &self.until).finish_non_exhaustive()
+    }
+}
+
+/// Runs `work` on a thread of its own and waits for what it returns, as long as the patience lasts: it cannot be
+/// ended from outside, and goes on without anybody who waits. `None` if it panicked.
+pub(crate) fn run_beside<T: Send + 'static>(
+    thread: thread::Builder,
+    patience: &Patience,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>> {
+    let (sender, result) = mpsc::channel();
+    let spawned = thread.spawn(move || drop(sender.send(work())));
+    spawned.map_err(|error| {
+        Fault::new(FaultCode::Io, format!("no thread can be started for the web: {error}"))
+    })?;
+    loop {
+        patience.check()?;
+        match result.recv_timeout(RESULT_SLICE) {
+            Ok(done) => return Ok(Some(done)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        }
     }
 }
 
@@ -127,8 +154,41 @@ fn dial_one(address: SocketAddr, patience: &Patience, until: Duration) -> io::Re
     }
 }
 
-/// Waits a moment for a stream.
-pub(crate) fn is_ready(stream: &TcpStream, flags: PollFlags) -> io::Result<bool> {
+/// Reads from a stream that never blocks, as soon as there is something; nothing is its end.
+pub(crate) fn read_some(
+    mut stream: &TcpStream,
+    piece: &mut [u8],
+    patience: &Patience,
+) -> io::Result<usize> {
+    loop {
+        patience.check_io()?;
+        match stream.read(piece) {
+            Err(error) if must_wait(&error) => is_ready(stream, PollFlags::IN)?,
+            done => return done,
+        };
+    }
+}
+
+/// Writes all bytes to a stream that never blocks.
+pub(crate) fn write_all(
+    mut stream: &TcpStream,
+    mut bytes: &[u8],
+    patience: &Patience,
+) -> io::Result<()> {
+    while !bytes.is_empty() {
+        patience.check_io()?;
+        match stream.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if must_wait(&error) => drop(is_ready(stream, PollFlags::OUT)?),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a stream becomes ready for this within a moment.
+fn is_ready(stream: &TcpStream, flags: PollFlags) -> io::Result<bool> {
     let slice = Timespec { tv_sec: 0, tv_nsec: SLICE_MILLIS * 1_000_000 };
     match poll(&mut [PollFd::new(stream, flags)], Some(&slice)) {
         Ok(ready) => Ok(ready > 0),
@@ -187,40 +247,15 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    fn write(&mut self, amount: usize) -> io::Result<()> {
-        let mut written = 0;
-        while written < amount {
-            self.patience.check_io()?;
-            match self.stream.write(&self.buffers.output()[written..amount]) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => written += count,
-                Err(error) if must_wait(&error) => {
-                    is_ready(&self.stream, PollFlags::OUT)?;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
     fn read(&mut self) -> io::Result<usize> {
-        loop {
-            self.patience.check_io()?;
-            match self.stream.read(self.buffers.input_append_buf()) {
-                Ok(count) => {
-                    self.meter.count(count)?;
-                    return Ok(count);
-                }
-                Err(error) if must_wait(&error) => {
-                    is_ready(&self.stream, PollFlags::IN)?;
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        let count = read_some(&self.stream, self.buffers.input_append_buf(), &self.patience)?;
+        self.meter.count(count)?;
+        Ok(count)
     }
 }
 
-fn must_wait(error: &io::Error) -> bool {
+/// Whether a call failed only because its stream is not ready, or because of a signal.
+pub(crate) fn must_wait(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
@@ -234,7 +269,7 @@ impl Transport for Wire {
         amount: usize,
         _: NextTimeout,
     ) -> std::result::Result<(), ureq::Error> {
-        Ok(self.write(amount)?)
+        Ok(write_all(&self.stream, &self.buffers.output()[..amount], &self.patience)?)
     }
 
     fn await_input(&mut self, _: NextTimeout) -> std::result::Result<bool, ureq::Error> {

@@ -9,7 +9,6 @@ use std::fmt;
 use std::io::{self, Read as _};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ use ureq::unversioned::transport::{Connector as _, RustlsConnector};
 use yard_core::{Call, Fault, FaultCode, Result};
 
 use crate::address::refusal;
-use crate::dial::{Dialler, Meter, Patience, Resolved};
+use crate::dial::{Dialler, Meter, Patience, Resolved, run_beside};
 use crate::target::Target;
 
 /// Redirects that are followed.
@@ -305,31 +304,19 @@ impl Net {
     }
 
     fn look_up(&self, target: &Target, patience: &Patience) -> Result<Vec<SocketAddr>> {
-        let (tell, told) = mpsc::channel();
         let (resolver, host, port) =
             (Arc::clone(&self.resolver), target.host().to_owned(), target.port());
-        // The system's way of looking up cannot be ended from outside: nobody waits for it too long.
-        let looking = thread::Builder::new().name("toolyard-lookup".to_owned()).spawn(move || {
-            let _ = tell.send(resolver.resolve(&host, port));
-        });
-        looking.map_err(|error| {
-            Fault::new(FaultCode::Io, format!("no name can be looked up: {error}"))
-        })?;
-        loop {
-            patience.check()?;
-            match told.recv_timeout(Duration::from_millis(50)) {
-                Ok(Ok(found)) if !found.is_empty() => return Ok(found),
-                Ok(outcome) => {
-                    let why = outcome.err().map(|error| format!(": {error}")).unwrap_or_default();
-                    let message =
-                        format!("there is no host {}{why}. Check the address", target.host());
-                    return Err(Fault::new(FaultCode::NotFound, message));
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    let message = format!("{} cannot be looked up", target.host());
-                    return Err(Fault::new(FaultCode::Io, message));
-                }
+        let thread = thread::Builder::new().name("toolyard-lookup".to_owned());
+        match run_beside(thread, patience, move || resolver.resolve(&host, port))? {
+            Some(Ok(found)) if !found.is_empty() => Ok(found),
+            Some(outcome) => {
+                let why = outcome.err().map(|error| format!(": {error}")).unwrap_or_default();
+                let message = format!("there is no host {}{why}. Check the address", target.host());
+                Err(Fault::new(FaultCode::NotFound, message))
+            }
+            None => {
+                let message = format!("{} cannot be looked up", target.host());
+                Err(Fault::new(FaultCode::Io, message))
             }
         }
     }

@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use html_to_markdown_rs::{ConversionOptions, PreprocessingOptions};
 use yard_core::text::{self, NotText};
 use yard_core::{Call, Fault, FaultCode, Result};
 
-use crate::dial::Patience;
+use crate::dial::{Patience, run_beside};
 use crate::fetch::Response;
 
 /// How much of a page is looked through for its charset.
@@ -156,27 +155,20 @@ fn declared(head: &[u8]) -> Option<&'static Encoding> {
 /// The Markdown of a page, and whether it is nested too deep to be in it as a whole.
 fn markdown(html: String, base: String, patience: &Patience) -> Result<(String, bool)> {
     let place = Place::take(patience)?;
-    let (tell, told) = mpsc::channel();
-    let taking = thread::Builder::new().name("toolyard-page".to_owned()).stack_size(STACK_BYTES);
-    let spawned = taking.spawn(move || {
+    let thread = thread::Builder::new().name("toolyard-page".to_owned()).stack_size(STACK_BYTES);
+    let converted = run_beside(thread, patience, move || {
         let _place = place;
-        let _ = tell.send(convert(&html, base));
+        convert(&html, base)
     });
-    spawned.map_err(|error| Fault::new(FaultCode::Io, format!("no page can be read: {error}")))?;
-    loop {
-        patience.check().map_err(|fault| {
+    let converted = converted.map_err(|fault| match fault.code() {
+        FaultCode::Io => fault,
+        code => {
             let advice =
                 "it took too long to make Markdown of the page; `format: \"html\"` has its source";
-            Fault::new(fault.code(), format!("{fault}: {advice}"))
-        })?;
-        match told.recv_timeout(Duration::from_millis(20)) {
-            Ok(converted) => return converted,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(unreadable("it could not be taken apart"));
-            }
+            Fault::new(code, format!("{fault}: {advice}"))
         }
-    }
+    })?;
+    converted.unwrap_or_else(|| Err(unreadable("it could not be taken apart")))
 }
 
 fn convert(html: &str, base: String) -> Result<(String, bool)> {

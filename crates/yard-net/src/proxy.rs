@@ -17,7 +17,7 @@ mod traffic;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -31,7 +31,7 @@ use self::asked::{Asked, asked, asked_of_host};
 use self::hello::Hello;
 pub use self::pass::relay;
 pub use self::traffic::{Access, HostTraffic};
-use crate::dial::{Patience, dial};
+use crate::dial::{Patience, dial, read_some, write_all};
 use crate::fetch::Net;
 use crate::target::Target;
 
@@ -350,7 +350,7 @@ impl Line {
         let (mut hello, mut piece) = (Hello::default(), [0; 4_096]);
         let patience = Patience::new(&self.proxy.call, HEAD_TIME);
         let host = loop {
-            let count = self.read(&mut piece, &patience)?;
+            let count = read_some(&self.client, &mut piece, &patience)?;
             match hello.take(&piece[..count])? {
                 Some(host) => break host,
                 None if count == 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -503,18 +503,11 @@ impl Line {
     }
 
     /// Takes what the client still sends, for a moment: a socket that is closed with bytes unread is reset,
-    /// and its client may never read what it was told.
+    /// and its client may never read what was written to it.
     fn drain(&self) -> io::Result<()> {
         let patience = Patience::new(&self.proxy.call, DRAIN_TIME);
         let mut piece = [0; 4_096];
-        while patience.check().is_ok() {
-            match { &*self.client }.read(&mut piece) {
-                Ok(0) => break,
-                Ok(_) => {}
-                Err(error) if must_wait(&error) => wait_for(&self.client, PollFlags::IN)?,
-                Err(error) => return Err(error),
-            }
-        }
+        while read_some(&self.client, &mut piece, &patience)? > 0 {}
         Ok(())
     }
 
@@ -523,7 +516,7 @@ impl Line {
         let patience = Patience::new(&self.proxy.call, HEAD_TIME);
         let (mut bytes, mut piece) = (Vec::new(), [0; 4_096]);
         loop {
-            let count = self.read(&mut piece, &patience)?;
+            let count = read_some(&self.client, &mut piece, &patience)?;
             let searched = bytes.len().saturating_sub(3);
             bytes.extend_from_slice(&piece[..count]);
             let end = bytes[searched..].windows(4).position(|four| four == b"\r\n\r\n");
@@ -537,29 +530,8 @@ impl Line {
         }
     }
 
-    /// Reads what the client sent, as soon as there is something; nothing is its end.
-    fn read(&self, piece: &mut [u8], patience: &Patience) -> io::Result<usize> {
-        loop {
-            patience.check().map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
-            match { &*self.client }.read(piece) {
-                Err(error) if must_wait(&error) => wait_for(&self.client, PollFlags::IN)?,
-                done => return done,
-            }
-        }
-    }
-
-    fn write(&self, to: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
-        let patience = Patience::new(&self.proxy.call, DIAL_TIME);
-        let mut to = to;
-        while !bytes.is_empty() {
-            patience.check().map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
-            match to.write(bytes) {
-                Ok(count) => bytes = &bytes[count..],
-                Err(error) if must_wait(&error) => wait_for(to, PollFlags::OUT)?,
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+    fn write(&self, to: &TcpStream, bytes: &[u8]) -> io::Result<()> {
+        write_all(to, bytes, &Patience::new(&self.proxy.call, DIAL_TIME))
     }
 }
 
@@ -608,25 +580,12 @@ fn too_many_hosts() -> String {
     format!("this command asked for {MOST_HOSTS} hosts already, which is as many as one may")
 }
 
-/// Waits a moment for a socket.
-fn wait_for(socket: &TcpStream, flags: PollFlags) -> io::Result<()> {
-    let slice = Timespec { tv_sec: 0, tv_nsec: SLICE.subsec_nanos().into() };
-    match poll(&mut [PollFd::new(socket, flags)], Some(&slice)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn must_wait(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
-}
-
 #[cfg(test)]
 mod tests {
     //! The proxy by itself: a listening socket of this machine stands for the box's, and every host is a server
     //! of the test on loopback. What must not be dialled is refused before anything is.
 
-    use std::io::{BufRead as _, BufReader};
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
     use std::net::{TcpListener, UdpSocket};
     use std::sync::atomic::AtomicUsize;
     use std::time::Instant;

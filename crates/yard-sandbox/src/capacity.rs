@@ -23,7 +23,7 @@ pub(super) fn limit(task: &Task) -> io::Result<()> {
     set(Resource::Msgqueue, 0, 0)?;
     // The helper, the first process and its listening thread count too. Outside of a namespace the
     // number is that of all processes of the user, of whom there are no more than there are of all.
-    let others = if task.walls.walls().namespaces { 0 } else { running() };
+    let others = if task.walls.namespaces { 0 } else { running() };
     let processes = task.processes.saturating_add(3).saturating_add(others);
     set(Resource::Nproc, processes, processes)
 }

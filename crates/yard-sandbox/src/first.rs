@@ -65,7 +65,7 @@ fn die_with_parent() -> io::Result<()> {
 
 /// Raises every wall around this process, which needs nothing more than to start one other and to wait.
 fn confine(task: &Task, around: Around) -> Result<(), Trouble> {
-    let walls = task.walls.walls();
+    let walls = task.walls;
     capacity::limit(task).at(Step::Limits)?;
     capacity::drop_capabilities().at(Step::Capabilities)?;
     rustix::thread::set_no_new_privs(true).at(Step::Capabilities)?;
@@ -105,7 +105,7 @@ fn run(task: &Task, start: &Path, words: OwnedFd) -> Result<Came, Trouble> {
         Ok(child) => child,
         Err(error) => return Ok(Came::NotStarted(error.raw_os_error().unwrap_or(libc::EIO))),
     };
-    let namespaces = task.walls.walls().namespaces;
+    let namespaces = task.walls.namespaces;
     thread::spawn(move || obey(&words, namespaces, child));
     let exit = reap_until(child).at(Step::Session)?;
     Ok(Came::ToAnEnd(exit))

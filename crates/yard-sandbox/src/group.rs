@@ -7,6 +7,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "control groups are folders of the kernel's")]
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -168,9 +169,9 @@ impl Group {
     }
 
     /// The files through which a process comes in by itself ([`come_in`]).
-    pub(super) fn doors(&self) -> Vec<PathBuf> {
+    pub(super) fn doors(&self) -> Vec<OsString> {
         match self.version {
-            Version::One => self.folders.iter().map(|folder| folder.join("tasks")).collect(),
+            Version::One => self.folders.iter().map(|folder| folder.join("tasks").into()).collect(),
             Version::Two => Vec::new(),
         }
     }
@@ -199,7 +200,7 @@ impl Drop for Group {
 /// Brings this process, which has one thread, into a group. Whoever is moved by another has to wait until
 /// every processor passed a quiet moment, which takes longer than all the rest of a box; a thread that
 /// moves itself does not. Version 2 moves whole processes only.
-pub(super) fn come_in(doors: &[PathBuf]) -> io::Result<()> {
+pub(super) fn come_in(doors: &[OsString]) -> io::Result<()> {
     doors.iter().try_for_each(|door| fs::write(door, "0"))
 }
 

@@ -16,27 +16,40 @@ const CARRIER: u8 = b'H';
 
 /// Hands over one open file.
 pub fn send(to: &UnixStream, file: BorrowedFd<'_>) -> io::Result<()> {
-    let (bytes, files) = ([CARRIER], [file]);
+    send_with(to, &[CARRIER], file)
+}
+
+/// Takes the file that comes next. Nothing else is read.
+pub fn receive(from: &UnixStream) -> io::Result<OwnedFd> {
+    receive_with(from, &mut [0])?.1.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// Sends bytes together with an open file.
+pub(super) fn send_with(to: &UnixStream, bytes: &[u8], file: BorrowedFd<'_>) -> io::Result<()> {
+    let files = [file];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !control.push(SendAncillaryMessage::ScmRights(&files)) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    sendmsg(to, &[IoSlice::new(&bytes)], &mut control, SendFlags::NOSIGNAL)?;
-    Ok(())
+    let sent = sendmsg(to, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL)?;
+    if sent == bytes.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
 }
 
-/// Takes the file that comes next. Nothing else is read.
-pub fn receive(from: &UnixStream) -> io::Result<OwnedFd> {
-    let mut byte = [0];
+/// Takes the bytes that come next, and a file that came with them; returns how many bytes there are.
+pub(super) fn receive_with(
+    from: &UnixStream,
+    bytes: &mut [u8],
+) -> io::Result<(usize, Option<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
-    recvmsg(from, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let into = &mut [IoSliceMut::new(bytes)];
+    let count = recvmsg(from, into, &mut control, RecvFlags::CMSG_CLOEXEC)?.bytes;
     let file = control.drain().find_map(|message| match message {
         RecvAncillaryMessage::ScmRights(mut files) => files.next(),
         _ => None,
     });
-    file.ok_or_else(|| io::ErrorKind::InvalidData.into())
+    Ok((count, file))
 }
 
 #[cfg(test)]

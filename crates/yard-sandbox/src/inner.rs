@@ -72,7 +72,7 @@ fn serve(socket: &UnixStream) -> Result<(), Trouble> {
     capacity::raise_open_files().at(Step::Limits)?;
     group::come_in(&task.doors).at(Step::Group)?;
     rustix::process::setsid().at(Step::Session)?;
-    if task.walls.walls().namespaces { boxed(&task, socket) } else { walled(&task, socket) }
+    if task.walls.namespaces { boxed(&task, socket) } else { walled(&task, socket) }
 }
 
 fn boxed(task: &Task, socket: &UnixStream) -> Result<(), Trouble> {

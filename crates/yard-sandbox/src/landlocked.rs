@@ -51,7 +51,7 @@ fn build(task: &Task) -> Result<RulesetStatus, landlock::RulesetError> {
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(files)?
         .scope(Scope::from_all(KNOWN))?;
-    if !task.walls.walls().namespaces {
+    if !task.walls.namespaces {
         rules = rules.handle_access(AccessNet::from_all(KNOWN))?;
     }
     let mut rules = rules.create()?;
@@ -83,7 +83,7 @@ fn allow(
 
 /// Its own terminal, and in a box also those that it makes itself: outside of one, others' would be there.
 fn terminals(task: &Task) -> &'static [&'static str] {
-    match (task.terminal, task.walls.walls().namespaces) {
+    match (task.terminal, task.walls.namespaces) {
         (false, _) => &[],
         (true, false) => &[system::OWN_TERMINAL],
         (true, true) => &[system::OWN_TERMINAL, "pts"],
@@ -91,16 +91,20 @@ fn terminals(task: &Task) -> &'static [&'static str] {
 }
 
 fn readable(task: &Task) -> Vec<PathBuf> {
-    if task.walls.walls().namespaces {
+    if task.walls.namespaces {
         return vec![PathBuf::from("/")];
     }
     let system = system::FOLDERS.iter().map(PathBuf::from);
     let etc = system::ETC.iter().map(|name| Path::new("/etc").join(name));
-    system.chain(etc).chain(task.shown.iter().cloned()).chain([PathBuf::from(WORKSPACE)]).collect()
+    system
+        .chain(etc)
+        .chain(task.shown.iter().map(PathBuf::from))
+        .chain([PathBuf::from(WORKSPACE)])
+        .collect()
 }
 
 fn writable(task: &Task) -> Vec<PathBuf> {
-    let namespaces = task.walls.walls().namespaces;
+    let namespaces = task.walls.namespaces;
     let mut all = Vec::new();
     match namespaces {
         true => all.extend(["/tmp", "/dev/shm", CACHES].map(PathBuf::from)),

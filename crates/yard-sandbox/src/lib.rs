@@ -22,6 +22,7 @@ mod masks;
 mod mounts;
 mod network;
 mod order;
+mod path_bytes;
 mod patience;
 mod places;
 mod probe;

@@ -88,7 +88,7 @@ impl Trees {
         for at in system::FOLDERS {
             folders.extend(look(Path::new(at), None)?.map(|shown| shown.veiled(&mounts)));
         }
-        for at in &task.shown {
+        for at in task.shown.iter().map(Path::new) {
             folders.extend(look(at, owners)?.map(|shown| shown.veiled(&mounts)));
         }
         let bare =
@@ -184,7 +184,7 @@ pub(super) fn build(task: &Task, trees: Trees) -> Result<Built, Trouble> {
         mount_setattr(&cover, TreeAttributes { set: READ_ONLY, ..Default::default() })
             .at(Step::Hide)?;
     }
-    for hidden in task.hidden.iter().filter(|hidden| !is_above(task, hidden)) {
+    for hidden in task.hidden.iter().map(Path::new).filter(|hidden| !is_above(task, hidden)) {
         hide(task, hidden, &workspace).at(Step::Hide)?;
     }
     masks::cover(task, &workspace).at(Step::Hide)?;
@@ -325,7 +325,7 @@ fn is_above(task: &Task, host: &Path) -> bool {
 /// Covers the hidden folders that the workspace itself lies in, with room for its own place in them.
 fn hide_above(task: &Task) -> io::Result<Vec<OwnedFd>> {
     let mut covers = Vec::new();
-    for hidden in task.hidden.iter().filter(|hidden| is_above(task, hidden)) {
+    for hidden in task.hidden.iter().map(Path::new).filter(|hidden| is_above(task, hidden)) {
         let Some(place) = places::find(&below(hidden))? else { continue };
         if kind_of(&place)? == FileType::Directory {
             let cover = memory("64k", "0755")?;

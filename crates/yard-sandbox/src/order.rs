@@ -7,7 +7,9 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{BoxNetwork, Pty, machine};
+use serde::{Deserialize, Serialize};
+
+use super::{BoxNetwork, Pty, machine, path_bytes};
 
 /// How much holds a command, best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,7 +103,7 @@ pub struct Cache {
 pub const CACHES: &str = "/run/toolyard/caches";
 
 /// Which walls stand around a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Walls {
     /// User, mount, pid, ipc, uts, net and cgroup namespaces.
     pub namespaces: bool,
@@ -157,7 +159,7 @@ pub struct Order<'a> {
 }
 
 /// A socket on the loopback device of a box, made before its command starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServedSocket {
     /// It listens for connections.
     Connections(SocketAddrV4),
@@ -179,25 +181,31 @@ pub struct Lasting {
 }
 
 /// A cache of packages with a layer for what a command adds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheLayer {
     /// Where the box has it, below [`CACHES`].
+    #[serde(with = "path_bytes")]
     pub at: PathBuf,
     /// What earlier commands added.
+    #[serde(with = "path_bytes")]
     pub added: PathBuf,
     /// What the person has; empty without.
+    #[serde(with = "path_bytes")]
     pub persons: PathBuf,
     /// What this command adds. This folder and the next are in the folder of the run, as those of
     /// [`Layer::Overlay`] are.
+    #[serde(with = "path_bytes")]
     pub upper: PathBuf,
     /// Scratch of the overlay.
+    #[serde(with = "path_bytes")]
     pub work: PathBuf,
 }
 
 /// Something in the workspace that a command may not read: its name is shown, and it cannot be opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mask {
     /// Where it is, relative to the workspace.
+    #[serde(with = "path_bytes")]
     pub path: PathBuf,
     /// What it is.
     pub kind: MaskKind,
@@ -205,7 +213,7 @@ pub struct Mask {
 
 /// What is masked. What is in a folder that is masked whole comes right behind it in a list, each folder
 /// before what is in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MaskKind {
     /// A file by itself.
     File,
@@ -341,7 +349,7 @@ impl Ended {
 }
 
 /// What became of the command itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
     /// It ended with this code.
     Code(i32),

@@ -33,12 +33,8 @@ pub(super) struct Trials {
 /// Takes the best level that is seen to work. Servers do this when they start: what decides nothing is left
 /// to who asks for findings.
 pub(super) fn probe(helper: PathBuf, wish: Wish) -> (Shared, Trials) {
-    let owners = if rustix::process::geteuid().is_root() {
-        hold_owners(&helper).map(Some)
-    } else {
-        Ok(None)
-    };
-    let (owners, no_owners) = match owners {
+    let is_root = rustix::process::geteuid().is_root();
+    let (owners, no_owners) = match is_root.then(|| hold_owners(&helper)).transpose() {
         Ok(owners) => (owners, None),
         Err(error) => (None, Some(error)),
     };
@@ -136,8 +132,12 @@ impl Ground {
         for name in ["workspace", "upper", "work"] {
             fs::create_dir(ground.0.join(name))?;
         }
-        fs::write(ground.0.join("workspace/lower"), "lower\n")?;
+        fs::write(ground.workspace().join("lower"), "lower\n")?;
         Ok(ground)
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.0.join("workspace")
     }
 }
 
@@ -153,9 +153,10 @@ fn try_full(shared: &Shared) -> io::Result<()> {
     let (upper, work) = (ground.0.join("upper"), ground.0.join("work"));
     let script =
         "cat lower && echo upper > lower && test $$ != 1 && test -r /proc/1/stat && exit 7";
-    let ended = try_out(shared, &ground, Layer::Overlay { upper: &upper, work: &work }, script)?;
+    let layer = Layer::Overlay { upper: &upper, work: &work };
+    let (ended, _) = try_on(shared, &ground.workspace(), layer, script)?;
     let landed = fs::read_to_string(upper.join("lower")).unwrap_or_default();
-    let kept = fs::read_to_string(ground.0.join("workspace/lower")).unwrap_or_default();
+    let kept = fs::read_to_string(ground.workspace().join("lower")).unwrap_or_default();
     if ended.exit != Exit::Code(7) || landed != "upper\n" || kept != "lower\n" {
         return Err(io::Error::other("a box was made and did not hold what it should"));
     }
@@ -172,7 +173,7 @@ pub(super) fn on_root(shared: &Shared, root: &Path) -> Finding {
             Level::Full => Layer::Overlay { upper: &upper, work: &work },
             _ => Layer::ReadOnly,
         };
-        let ended = try_on(shared, root, layer, "exit 7", &mut Ears::default())?;
+        let (ended, _) = try_on(shared, root, layer, "exit 7")?;
         match ended.exit {
             Exit::Code(7) => Ok(()),
             _ => Err(io::Error::other("a box was made and the command did not run in it")),
@@ -187,7 +188,7 @@ fn try_walls(shared: &Shared) -> io::Result<()> {
     }
     let ground = Ground::make(&shared.wish.scratch)?;
     let script = "cat lower && ! echo x > lower && ! cat ../toolyard-absent && exit 7";
-    let ended = try_out(shared, &ground, Layer::ReadOnly, script)?;
+    let (ended, _) = try_on(shared, &ground.workspace(), Layer::ReadOnly, script)?;
     match ended.exit {
         Exit::Code(7) => Ok(()),
         _ => Err(io::Error::other("the walls stood and did not hold what they should")),
@@ -205,32 +206,17 @@ wait";
 
 fn look_for_programs(shared: &Shared) -> io::Result<String> {
     let ground = Ground::make(&shared.wish.scratch)?;
-    let mut ears = Ears::default();
-    try_heard(shared, &ground, Layer::ReadOnly, VERSIONS, &mut ears)?;
-    Ok(String::from_utf8_lossy(&ears.0).into_owned())
+    let (_, output) = try_on(shared, &ground.workspace(), Layer::ReadOnly, VERSIONS)?;
+    Ok(String::from_utf8_lossy(&output).into_owned())
 }
 
-fn try_out(shared: &Shared, ground: &Ground, layer: Layer<'_>, script: &str) -> io::Result<Ended> {
-    try_heard(shared, ground, layer, script, &mut Ears::default())
-}
-
-fn try_heard(
-    shared: &Shared,
-    ground: &Ground,
-    layer: Layer<'_>,
-    script: &str,
-    ears: &mut Ears,
-) -> io::Result<Ended> {
-    try_on(shared, &ground.0.join("workspace"), layer, script, ears)
-}
-
+/// Runs a script in a box on that workspace; how it ended, and what it printed, within reason.
 fn try_on(
     shared: &Shared,
     workspace: &Path,
     layer: Layer<'_>,
     script: &str,
-    ears: &mut Ears,
-) -> io::Result<Ended> {
+) -> io::Result<(Ended, Vec<u8>)> {
     let root = fs::File::open(workspace)?;
     let order = Order {
         argv: ["/bin/sh", "-c", script].map(Into::into).to_vec(),
@@ -250,14 +236,16 @@ fn try_on(
         masked: Vec::new(),
         limits: Limits { wall: Duration::from_secs(10), ..Limits::default() },
     };
-    shared.run(&order, &Call::new(Arc::new(Nowhere)), ears)
+    let mut output = Output::default();
+    let ended = shared.run(&order, &Call::new(Arc::new(Nowhere)), &mut output)?;
+    Ok((ended, output.0))
 }
 
-/// Remembers what was said, within reason.
+/// Keeps what a script prints, within reason.
 #[derive(Default)]
-struct Ears(Vec<u8>);
+struct Output(Vec<u8>);
 
-impl Hear for Ears {
+impl Hear for Output {
     fn stdout(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.extend(bytes.iter().take(4096));
         Ok(())

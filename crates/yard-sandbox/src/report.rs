@@ -1,24 +1,20 @@
-//! What the helper tells the server: over its own socket and in numbers, never among the words that the
-//! command prints.
+//! What the helper reports to the server: over its own socket, never among the output of the command. A report is
+//! in the format of `postcard`, which marks its own end.
 
 use std::fmt;
-use std::io::{self, IoSlice, IoSliceMut, Write as _};
-use std::mem::MaybeUninit;
+use std::io::{self, Write as _};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
-};
+use serde::{Deserialize, Serialize};
 
-use super::Exit;
+use super::{Exit, handles};
 
-/// Every report has this length.
-const LENGTH: usize = 16;
+/// No report is longer.
+const MOST_BYTES: usize = 16;
 
 /// One report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Report {
     /// The box could not be made: at this step, for this reason.
     Broken(Step, i32),
@@ -35,12 +31,10 @@ pub(super) enum Report {
 macro_rules! steps {
     ($($(#[$about:meta])* $name:ident = $words:literal,)*) => {
         /// A step of making a box.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         pub(super) enum Step { $($(#[$about])* $name,)* }
 
         impl Step {
-            const ALL: &[Self] = &[$(Self::$name,)*];
-
             /// What was to be done.
             pub(super) fn words(self) -> &'static str {
                 match self { $(Self::$name => $words,)* }
@@ -112,52 +106,19 @@ impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
 }
 
 impl Report {
-    fn to_bytes(self) -> [u8; LENGTH] {
-        let (tag, first, second) = match self {
-            Self::Broken(step, errno) => (1_i32, step as i32, errno),
-            Self::NotStarted(errno) => (2, errno, 0),
-            Self::Ended(Exit::Code(code)) => (3, code, 0),
-            Self::Ended(Exit::Signal(signal)) => (4, signal, 0),
-            Self::Opened => (5, 0, 0),
-            Self::NewSocket(errno) => (6, errno, 0),
-        };
-        let mut bytes = [0; LENGTH];
-        for (slot, number) in bytes.chunks_exact_mut(4).zip([tag, first, second, 0]) {
-            slot.copy_from_slice(&number.to_le_bytes());
-        }
-        bytes
+    /// Writes it to the front of `space`. Nothing is allocated: a child of `fork` may call this.
+    fn to_bytes(self, space: &mut [u8; MOST_BYTES]) -> io::Result<&[u8]> {
+        postcard::to_slice(&self, space).map(|bytes| &*bytes).map_err(io::Error::other)
     }
 
-    fn from_bytes(bytes: &[u8; LENGTH]) -> Option<Self> {
-        let mut numbers = bytes.chunks_exact(4).filter_map(|four| four.first_chunk());
-        let mut next = || numbers.next().copied().map(i32::from_le_bytes);
-        let (tag, first, second) = (next()?, next()?, next()?);
-        Some(match tag {
-            1 => Self::Broken(*Step::ALL.get(usize::try_from(first).ok()?)?, second),
-            2 => Self::NotStarted(first),
-            3 => Self::Ended(Exit::Code(first)),
-            4 => Self::Ended(Exit::Signal(first)),
-            5 => Self::Opened,
-            6 => Self::NewSocket(first),
-            _ => return None,
-        })
-    }
-
-    /// Tells it, and hands over an open file.
+    /// Sends it together with an open file.
     pub(super) fn send_with(self, to: &UnixStream, file: BorrowedFd<'_>) -> io::Result<()> {
-        let (bytes, files) = (self.to_bytes(), [file]);
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut control = SendAncillaryBuffer::new(&mut space);
-        if !control.push(SendAncillaryMessage::ScmRights(&files)) {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        let sent = sendmsg(to, &[IoSlice::new(&bytes)], &mut control, SendFlags::empty())?;
-        if sent == LENGTH { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+        handles::send_with(to, self.to_bytes(&mut [0; MOST_BYTES])?, file)
     }
 
-    /// Tells it.
+    /// Sends it.
     pub(super) fn send(self, mut to: &UnixStream) -> io::Result<()> {
-        to.write_all(&self.to_bytes())
+        to.write_all(self.to_bytes(&mut [0; MOST_BYTES])?)
     }
 }
 
@@ -169,14 +130,7 @@ impl Reports {
     /// Takes in what came, and a file that came with it; how many bytes that were.
     pub(super) fn hear(&mut self, from: &UnixStream) -> io::Result<(usize, Option<OwnedFd>)> {
         let mut bytes = [0; 256];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut control = RecvAncillaryBuffer::new(&mut space);
-        let into = &mut [IoSliceMut::new(&mut bytes)];
-        let count = recvmsg(from, into, &mut control, RecvFlags::CMSG_CLOEXEC)?.bytes;
-        let file = control.drain().find_map(|message| match message {
-            RecvAncillaryMessage::ScmRights(mut files) => files.next(),
-            _ => None,
-        });
+        let (count, file) = handles::receive_with(from, &mut bytes)?;
         self.push(&bytes[..count]);
         Ok((count, file))
     }
@@ -186,11 +140,19 @@ impl Reports {
         self.0.extend(bytes);
     }
 
-    /// The next whole report.
+    /// The next whole report. Of bytes that are none, nothing is kept.
     pub(super) fn next(&mut self) -> Option<Report> {
-        let report = Report::from_bytes(self.0.first_chunk()?);
-        self.0.drain(..LENGTH);
-        report
+        match postcard::take_from_bytes(&self.0) {
+            Ok((report, rest)) => {
+                self.0.drain(..self.0.len() - rest.len());
+                Some(report)
+            }
+            Err(postcard::Error::DeserializeUnexpectedEnd) => None,
+            Err(_) => {
+                self.0.clear();
+                None
+            }
+        }
     }
 }
 
@@ -206,7 +168,8 @@ mod tests {
             Report::Ended(Exit::Code(-3)),
             Report::Ended(Exit::Signal(9)),
         ];
-        let bytes: Vec<u8> = sent.iter().flat_map(|report| report.to_bytes()).collect();
+        let bytes = |report: &Report| report.to_bytes(&mut [0; MOST_BYTES]).unwrap().to_vec();
+        let bytes: Vec<u8> = sent.iter().flat_map(bytes).collect();
         let mut reports = Reports::default();
         let mut heard = Vec::new();
         for piece in bytes.chunks(5) {

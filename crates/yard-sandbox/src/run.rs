@@ -3,6 +3,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the sandbox is the one place that starts processes")]
 
+use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -17,7 +18,7 @@ use super::group::{Group, Groups};
 use super::handles;
 use super::process::Helper;
 use super::system::{self, BOX_USER};
-use super::task::{Kind, Task, WallBits};
+use super::task::{Kind, Task};
 use super::watched::Watched;
 use super::{Ended, Hear, Layer, Level, Order, Programs, Walls, Wish, default_environment};
 
@@ -52,10 +53,11 @@ impl Shared {
         let mut task = self.task(order)?;
         let mut helper = Helper::start(&self.helper, self.groups.as_deref(), order)?;
         task.doors = helper.group.as_ref().map(Group::doors).unwrap_or_default();
-        // A helper that is gone already has said why.
+        let order_bytes = task.to_bytes()?;
+        // A helper that has ended already has reported the reason.
         let _ = handles::send(&helper.socket, order.root)
-            .and_then(|()| helper.socket.write_all(&task.to_bytes()));
-        let has_network = task.walls.walls().namespaces;
+            .and_then(|()| helper.socket.write_all(&order_bytes));
+        let has_network = task.walls.namespaces;
         drop(task);
         let watched = Watched::new(helper, order, call, started);
         let watched = if has_network { watched.with_network(heard)? } else { watched };
@@ -77,25 +79,25 @@ impl Shared {
 
     /// What is shown besides the system: what the operator said, and the person's programs. What lies in the
     /// workspace is shown as the workspace, with what is masked there.
-    fn shown(&self, order: &Order<'_>, walls: Walls) -> Vec<PathBuf> {
+    fn shown(&self, order: &Order<'_>, walls: Walls) -> Vec<OsString> {
         let is_apart = |path: &&PathBuf| {
             let overlaps = |other: &Path| path.starts_with(other) || other.starts_with(path);
             !overlaps(order.workspace) && !self.wish.scratch.starts_with(path)
         };
         let programs = self.wish.programs.shown.iter().filter(|_| walls.namespaces);
-        self.wish.shown.iter().chain(programs.filter(is_apart)).cloned().collect()
+        self.wish.shown.iter().chain(programs.filter(is_apart)).map(OsString::from).collect()
     }
 
-    fn files(&self, order: &Order<'_>, walls: Walls) -> Vec<(std::ffi::OsString, Vec<u8>)> {
+    fn files(&self, order: &Order<'_>, walls: Walls) -> Vec<(OsString, Vec<u8>)> {
         let programs = self.wish.programs.files.iter().filter(|_| walls.namespaces);
         let all = order.scripts.iter().chain(programs);
         all.map(|(name, body)| (name.into(), body.clone())).collect()
     }
 
-    fn hidden(&self, order: &Order<'_>, walls: Walls) -> Vec<PathBuf> {
+    fn hidden(&self, order: &Order<'_>, walls: Walls) -> Vec<OsString> {
         let masked = self.wish.programs.masked.iter().filter(|_| walls.namespaces);
         let masked = masked.flat_map(|pattern| system::matches(pattern));
-        order.hidden.iter().cloned().chain(masked).collect()
+        order.hidden.iter().cloned().chain(masked).map(OsString::from).collect()
     }
 
     fn task(&self, order: &Order<'_>) -> io::Result<Task> {
@@ -132,7 +134,7 @@ impl Shared {
             hidden: self.hidden(order, walls),
             masked: order.masked.clone(),
             shown: self.shown(order, walls),
-            walls: WallBits::of(walls),
+            walls,
             owners: owners.into(),
             doors: Vec::new(),
             user: boxed_by_root.then_some(BOX_USER),
@@ -149,11 +151,7 @@ impl Shared {
 
 /// The default, then what the person's programs need, then the order's own. Where there is no private /tmp,
 /// its own folder is that, or else the workspace.
-fn environment(
-    order: &Order<'_>,
-    walls: Walls,
-    programs: &Programs,
-) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+fn environment(order: &Order<'_>, walls: Walls, programs: &Programs) -> Vec<(OsString, OsString)> {
     let mut env = default_environment();
     if walls.namespaces {
         env.extend(programs.environment.iter().cloned());
@@ -204,38 +202,32 @@ fn check(order: &Order<'_>, walls: Walls) -> io::Result<()> {
     if order.scripts.iter().any(|(name, _)| name.contains(['/', '\0']) || name.starts_with('.')) {
         return wrong("a script's name is not a plain name");
     }
-    match order.layer {
-        Layer::Overlay { .. } if !walls.namespaces => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
+    if let Layer::Overlay { upper, work } = order.layer
+        && walls.namespaces
+        && (upper.parent() != work.parent() || upper == work)
+    {
+        return wrong("the layer's two folders are not in one parent");
+    }
+    let hides_inside = order.hidden.iter().any(|hidden| hidden.starts_with(order.workspace));
+    let needs_namespaces = [
+        (
+            matches!(order.layer, Layer::Overlay { .. }),
             "no layer can be laid over the workspace without namespaces",
-        )),
-        Layer::Overlay { upper, work } if upper.parent() != work.parent() || upper == work => {
-            wrong("the layer's two folders are not in one parent")
-        }
-        _ if !walls.namespaces
-            && order.hidden.iter().any(|hidden| hidden.starts_with(order.workspace)) =>
-        {
-            Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "a folder below the workspace cannot be hidden without namespaces",
-            ))
-        }
-        _ if !walls.namespaces && order.lasting.is_some() => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
+        ),
+        (hides_inside, "a folder below the workspace cannot be hidden without namespaces"),
+        (
+            order.lasting.is_some(),
             "a command has a home and caches that last only in a box with namespaces",
-        )),
-        _ if !walls.namespaces && !order.masked.is_empty() => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "files cannot be masked without namespaces",
-        )),
-        _ if !walls.namespaces && !order.sockets.is_empty() => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
+        ),
+        (!order.masked.is_empty(), "files cannot be masked without namespaces"),
+        (
+            !order.sockets.is_empty(),
             "a command has a way out only in a box with a network of its own",
-        )),
-        _ if !walls.namespaces && !order.scripts.is_empty() => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "scripts cannot be shown without namespaces",
-        )),
+        ),
+        (!order.scripts.is_empty(), "scripts cannot be shown without namespaces"),
+    ];
+    match needs_namespaces.into_iter().find(|(is_wanted, _)| *is_wanted) {
+        Some((_, why)) if !walls.namespaces => Err(io::Error::new(io::ErrorKind::Unsupported, why)),
         _ => Ok(()),
     }
 }

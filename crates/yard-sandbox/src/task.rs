@@ -1,59 +1,70 @@
-//! An order as it goes to the helper: one run of bytes over a socket. Arguments would be visible to
-//! everybody in `ps`, and no longer than 128 KiB.
+//! An order as it is sent to the helper: its length and then its fields in the format of `postcard`, over a socket.
+//! Arguments of the helper's process would be visible to every user in `ps`, and could not be longer than 128 KiB.
+//! Both ends are the same program, so that the format may change at any time.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, Read};
-use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use super::{CacheLayer, Mask, MaskKind, ServedSocket, Walls};
+use serde::{Deserialize, Serialize};
 
-/// The server's word: the command may start.
+use super::{CacheLayer, Mask, ServedSocket, Walls, path_bytes};
+
+/// The server sends this byte when the command may start.
 pub(super) const START: u8 = b'S';
-/// The server's word: ask every process to end.
+/// The server sends this byte to ask every process to end.
 pub(super) const TERMINATE: u8 = b'T';
-/// The server's word: end every process.
+/// The server sends this byte to kill every process.
 pub(super) const KILL: u8 = b'K';
-/// The server's order to be an idle owner of a user namespace (see `probe`).
+/// The argument that makes the helper an idle process that owns a user namespace (see `probe`).
 pub(super) const HOLD: &str = "hold-owners";
 
-/// No order is longer: standard input and scripts included.
+/// No order is longer than this, standard input and scripts included.
 const LONGEST: u64 = 256 << 20;
+/// How many bytes before an order hold its length.
+const LENGTH_BYTES: usize = size_of::<u64>();
 
-/// The workspace, for the helper: it stands in the handle that it was given.
+/// The path of the workspace in the helper, whose current folder is the handle that it was given.
 pub(super) const WORKSPACE: &str = ".";
 
 /// What the helper shall do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Task {
     pub(super) argv: Vec<OsString>,
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) stdin: Vec<u8>,
     pub(super) scripts: Vec<(OsString, Vec<u8>)>,
     /// The workspace's path on the host, to tell what lies in it. It is never opened.
+    #[serde(with = "path_bytes")]
     pub(super) workspace: PathBuf,
+    #[serde(with = "path_bytes")]
     pub(super) shown_at: PathBuf,
+    #[serde(with = "path_bytes")]
     pub(super) folder: PathBuf,
     pub(super) kind: Kind,
+    #[serde(with = "path_bytes")]
     pub(super) upper: PathBuf,
+    #[serde(with = "path_bytes")]
     pub(super) work: PathBuf,
     /// Its own folder in the place of `/tmp`; empty without one.
+    #[serde(with = "path_bytes")]
     pub(super) scratch: PathBuf,
     /// What the box has as `/tmp`; empty for one that goes with the box.
+    #[serde(with = "path_bytes")]
     pub(super) tmp: PathBuf,
     pub(super) caches: Vec<CacheLayer>,
-    pub(super) hidden: Vec<PathBuf>,
+    pub(super) hidden: Vec<OsString>,
     /// What of the workspace the command may not read.
     pub(super) masked: Vec<Mask>,
     /// More folders that are shown read-only.
-    pub(super) shown: Vec<PathBuf>,
-    /// Namespaces, Landlock, seccomp.
-    pub(super) walls: WallBits,
+    pub(super) shown: Vec<OsString>,
+    /// Which walls stand around the command.
+    pub(super) walls: Walls,
     /// The user namespace that maps owners on disk to the box's user; empty without one.
+    #[serde(with = "path_bytes")]
     pub(super) owners: PathBuf,
     /// Through which the helper comes into its control group.
-    pub(super) doors: Vec<PathBuf>,
+    pub(super) doors: Vec<OsString>,
     /// The user that a helper with root's rights becomes.
     pub(super) user: Option<u32>,
     /// Its standard output is a terminal, to be its own.
@@ -69,7 +80,7 @@ pub(super) struct Task {
 }
 
 /// What becomes of what is written in the workspace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
     #[default]
     Overlay,
@@ -77,77 +88,19 @@ pub(super) enum Kind {
     InPlace,
 }
 
-/// [`Walls`] with a default of none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct WallBits(pub(super) u64);
-
-impl WallBits {
-    pub(super) fn of(walls: Walls) -> Self {
-        let bits = [walls.namespaces, walls.landlock, walls.seccomp];
-        Self(bits.iter().rev().fold(0, |all, bit| all << 1 | u64::from(*bit)))
-    }
-
-    pub(super) fn walls(self) -> Walls {
-        Walls { namespaces: self.0 & 1 != 0, landlock: self.0 & 2 != 0, seccomp: self.0 & 4 != 0 }
-    }
-}
-
 impl Task {
     /// The whole order, its length first.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Writer(vec![0; 8]);
-        out.list(&self.argv, |out, word| out.text(word));
-        out.list(&self.env, |out, (name, value)| {
-            out.text(name);
-            out.text(value);
-        });
-        out.bytes(&self.stdin);
-        out.list(&self.scripts, |out, (name, body)| {
-            out.text(name);
-            out.bytes(body);
-        });
-        let paths = [&self.workspace, &self.shown_at, &self.folder, &self.upper, &self.work];
-        for path in paths.into_iter().chain([&self.owners, &self.scratch, &self.tmp]) {
-            out.text(path.as_os_str());
-        }
-        out.list(&self.caches, |out, cache| {
-            for path in [&cache.at, &cache.added, &cache.persons, &cache.upper, &cache.work] {
-                out.text(path.as_os_str());
-            }
-        });
-        out.list(&self.hidden, |out, path| out.text(path.as_os_str()));
-        out.list(&self.masked, |out, mask| {
-            out.number(mask.kind as u64);
-            out.text(mask.path.as_os_str());
-        });
-        out.list(&self.shown, |out, path| out.text(path.as_os_str()));
-        out.list(&self.doors, |out, path| out.text(path.as_os_str()));
-        out.number(self.kind as u64);
-        out.number(self.walls.0);
-        out.number(self.user.map_or(u64::MAX, u64::from));
-        out.number(self.terminal.into());
-        out.list(&self.sockets, |out, socket| {
-            let (kind, address) = match socket {
-                ServedSocket::Connections(address) => (0, address),
-                ServedSocket::Datagrams(address) => (1, address),
-            };
-            for number in [kind, u64::from(address.ip().to_bits()), address.port().into()] {
-                out.number(number);
-            }
-        });
-        out.number(self.cpu_seconds.unwrap_or(u64::MAX));
-        for number in [self.memory_bytes, self.processes, self.open_files] {
-            out.number(number);
-        }
-        out.number(self.file_bytes);
-        let length = (out.0.len() - 8) as u64;
-        out.0[..8].copy_from_slice(&length.to_le_bytes());
-        out.0
+    pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        let mut bytes =
+            postcard::to_extend(self, vec![0; LENGTH_BYTES]).map_err(io::Error::other)?;
+        let length = (bytes.len() - LENGTH_BYTES) as u64;
+        bytes[..LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
+        Ok(bytes)
     }
 
     /// Reads the whole order.
     pub(super) fn read(mut from: impl Read) -> io::Result<Self> {
-        let mut length = [0; 8];
+        let mut length = [0; LENGTH_BYTES];
         from.read_exact(&mut length)?;
         let length = u64::from_le_bytes(length);
         if length > LONGEST {
@@ -155,138 +108,9 @@ impl Task {
         }
         let mut bytes = Vec::new();
         from.take(length).read_to_end(&mut bytes)?;
-        let mut rest = Reader(&bytes);
-        rest.task().ok_or_else(|| io::ErrorKind::InvalidData.into())
-    }
-}
-
-struct Writer(Vec<u8>);
-
-impl Writer {
-    fn number(&mut self, number: u64) {
-        self.0.extend(number.to_le_bytes());
+        postcard::from_bytes(&bytes).map_err(|_| io::ErrorKind::InvalidData.into())
     }
 
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.number(bytes.len() as u64);
-        self.0.extend(bytes);
-    }
-
-    fn text(&mut self, text: &OsStr) {
-        self.bytes(text.as_bytes());
-    }
-
-    fn list<T>(&mut self, items: &[T], mut item: impl FnMut(&mut Self, &T)) {
-        self.number(items.len() as u64);
-        for one in items {
-            item(self, one);
-        }
-    }
-}
-
-struct Reader<'a>(&'a [u8]);
-
-impl Reader<'_> {
-    fn task(&mut self) -> Option<Task> {
-        let argv = self.list(Self::text)?;
-        let env = self.list(|from| Some((from.text()?, from.text()?)))?;
-        let stdin = self.bytes()?;
-        let scripts = self.list(|from| Some((from.text()?, from.bytes()?)))?;
-        Some(Task {
-            argv,
-            env,
-            stdin,
-            scripts,
-            workspace: self.path()?,
-            shown_at: self.path()?,
-            folder: self.path()?,
-            upper: self.path()?,
-            work: self.path()?,
-            owners: self.path()?,
-            scratch: self.path()?,
-            tmp: self.path()?,
-            caches: self.list(Self::cache)?,
-            hidden: self.list(Self::path)?,
-            masked: self.list(Self::mask)?,
-            shown: self.list(Self::path)?,
-            doors: self.list(Self::path)?,
-            kind: self.kind()?,
-            walls: WallBits(self.number()?),
-            user: u32::try_from(self.number()?).ok(),
-            terminal: self.number()? != 0,
-            sockets: self.list(Self::socket)?,
-            cpu_seconds: Some(self.number()?).filter(|seconds| *seconds < u64::MAX),
-            memory_bytes: self.number()?,
-            processes: self.number()?,
-            open_files: self.number()?,
-            file_bytes: self.number()?,
-        })
-    }
-
-    fn socket(&mut self) -> Option<ServedSocket> {
-        let (kind, ip) = (self.number()?, u32::try_from(self.number()?).ok()?);
-        let port = u16::try_from(self.number()?).ok()?;
-        let address = SocketAddrV4::new(Ipv4Addr::from_bits(ip), port);
-        match kind {
-            0 => Some(ServedSocket::Connections(address)),
-            1 => Some(ServedSocket::Datagrams(address)),
-            _ => None,
-        }
-    }
-
-    fn kind(&mut self) -> Option<Kind> {
-        match self.number()? {
-            0 => Some(Kind::Overlay),
-            1 => Some(Kind::ReadOnly),
-            2 => Some(Kind::InPlace),
-            _ => None,
-        }
-    }
-
-    fn mask(&mut self) -> Option<Mask> {
-        let kind = match self.number()? {
-            0 => MaskKind::File,
-            1 => MaskKind::Folder,
-            2 => MaskKind::FolderInside,
-            3 => MaskKind::FileInside,
-            _ => return None,
-        };
-        Some(Mask { kind, path: self.path()? })
-    }
-
-    fn cache(&mut self) -> Option<CacheLayer> {
-        let (at, added, persons) = (self.path()?, self.path()?, self.path()?);
-        Some(CacheLayer { at, added, persons, upper: self.path()?, work: self.path()? })
-    }
-
-    fn number(&mut self) -> Option<u64> {
-        let (number, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(u64::from_le_bytes(*number))
-    }
-
-    fn bytes(&mut self) -> Option<Vec<u8>> {
-        let length = usize::try_from(self.number()?).ok()?;
-        let (bytes, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(bytes.to_vec())
-    }
-
-    fn text(&mut self) -> Option<OsString> {
-        self.bytes().map(OsString::from_vec)
-    }
-
-    fn path(&mut self) -> Option<PathBuf> {
-        self.text().map(PathBuf::from)
-    }
-
-    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        let count = self.number()?;
-        (0..count).map(|_| item(self)).collect()
-    }
-}
-
-impl Task {
     /// The folder in which everything is that the box writes to, but for its `/tmp`.
     pub(super) fn layers(&self) -> Option<&Path> {
         let caches = self.caches.first().map(|cache| cache.upper.as_path());
@@ -306,7 +130,11 @@ pub(super) fn shown_path(task: &Task, host: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{Ipv4Addr, SocketAddrV4};
+    use std::os::unix::ffi::OsStringExt as _;
+
     use super::*;
+    use crate::MaskKind;
 
     #[test]
     fn an_order_arrives_as_it_was_sent() {
@@ -317,7 +145,7 @@ mod tests {
             scripts: vec![("s".into(), b"echo".to_vec())],
             workspace: "/w".into(),
             shown_at: "/workspace".into(),
-            scratch: "/s".into(),
+            scratch: OsString::from_vec(b"/s\xff".to_vec()).into(),
             tmp: "/t".into(),
             caches: vec![CacheLayer {
                 at: "cargo/registry".into(),
@@ -329,7 +157,7 @@ mod tests {
                 .map(|kind| Mask { path: "a".into(), kind })
                 .to_vec(),
             kind: Kind::InPlace,
-            walls: WallBits::of(Walls { namespaces: true, landlock: false, seccomp: true }),
+            walls: Walls { namespaces: true, landlock: false, seccomp: true },
             user: Some(7),
             terminal: true,
             sockets: vec![
@@ -339,9 +167,9 @@ mod tests {
             file_bytes: u64::MAX,
             ..Task::default()
         };
-        let bytes = task.to_bytes();
+        let bytes = task.to_bytes().unwrap();
         assert_eq!(Task::read(&bytes[..]).unwrap(), task);
-        assert!(!task.walls.walls().landlock);
+        assert!(!task.walls.landlock);
         for cut in [4, 9, bytes.len() - 1] {
             assert!(Task::read(&bytes[..cut]).is_err(), "cut at {cut}");
         }

@@ -3,13 +3,13 @@
 
 use std::fs::File;
 use std::io::Write as _;
-use std::os::fd::AsFd as _;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use yard_store::FileIdentity;
 
-use super::{Displaced, Stage, errno_of, names_in, rename_new};
+use super::{Displaced, Stage, errno_of, names_in};
+use crate::folders::{open_file, rename_new};
 use crate::stat::EntryStat;
 
 impl Stage {
@@ -22,7 +22,7 @@ impl Stage {
     pub fn set_aside(&self, displaced: &Displaced) {
         // If it cannot be moved it stays where it is, and the next opening tries again.
         let name = displaced.name.as_bytes();
-        let _ = rename_new(self.folder.as_fd(), name, self.aside.as_fd(), name);
+        let _ = rename_new(&self.folder, name, &self.aside, name);
     }
 
     /// Leaves a note for a person beside what was set aside.
@@ -34,9 +34,7 @@ impl Stage {
 
     /// The text of such a note.
     pub fn read_note(&self, name: &str) -> Option<String> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let handle = rustix::fs::openat(&self.aside, name, flags, Mode::empty()).ok()?;
-        std::io::read_to_string(File::from(handle)).ok()
+        std::io::read_to_string(open_file(&self.aside, name).ok()?).ok()
     }
 
     /// What was set aside.

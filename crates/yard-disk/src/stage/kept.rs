@@ -5,13 +5,14 @@ use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use yard_core::{Result, WsPath};
 
-use super::{Displaced, Shape, Stage, Staged, names_in, opened};
+use super::{Displaced, Shape, Stage, Staged};
 use crate::beneath::Disk;
 use crate::faults::write_fault;
+use crate::folders::{names_in, open_existing, open_file};
 
 impl Stage {
     /// The names of all kept files; none where they cannot be listed.
@@ -67,13 +68,12 @@ impl Stage {
 
     /// Makes the names of kept files durable.
     fn flush_kept(&self) -> std::result::Result<(), Errno> {
-        rustix::fs::fsync(opened(&self.kept)?)
+        rustix::fs::fsync(open_existing(&self.kept, ".")?)
     }
 
     /// Opens a kept file.
     pub fn open_kept(&self, name: &str) -> std::result::Result<File, Errno> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(&self.kept, name, flags, Mode::empty()).map(File::from)
+        open_file(&self.kept, name)
     }
 
     /// A copy of a kept file, staged to be put in its place.

@@ -1,10 +1,9 @@
 //! Puts staged files in their places, and takes files out of theirs. Two files change places in one
 //! rename, so that there is no moment without a file and a save that comes in between is not lost.
 
-use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
+use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use yard_core::{Call, ContentHash, FileId, FileKind, Result, StepId, WsPath};
 use yard_store::Signature;
@@ -13,7 +12,7 @@ use super::{Stage, Staged};
 use crate::beneath::{Disk, DiskCall};
 use crate::content::{hash_all, read_all};
 use crate::faults::{is_folder, special, write_fault};
-use crate::folders::rename_new;
+use crate::folders::{exchange, open_file, rename_new};
 use crate::stat::{EntryKind, EntryStat};
 
 /// Larger files are hashed in pieces.
@@ -60,12 +59,7 @@ impl Stage {
         let fault = |errno| write_fault(errno, path);
         disk.probe(DiskCall::Place).map_err(fault)?;
         let (parent, name) = disk.parent_of(path).map_err(fault)?;
-        match rename_new(
-            self.folder.as_fd(),
-            staged.name.as_bytes(),
-            parent.as_fd(),
-            name.as_bytes(),
-        ) {
+        match rename_new(&self.folder, &staged.name, &parent, name.as_bytes()) {
             Ok(()) => {
                 staged.placed = true;
                 Ok(None)
@@ -95,8 +89,7 @@ impl Stage {
             rustix::fs::renameat(&self.folder, &staged.name, &self.folder, &swap).map_err(fault)?;
             staged.name = swap;
         }
-        let exchange = RenameFlags::EXCHANGE;
-        match rustix::fs::renameat_with(&self.folder, &staged.name, &parent, name, exchange) {
+        match exchange(&self.folder, &staged.name, &parent, name) {
             Ok(()) => {}
             Err(Errno::INVAL | Errno::NOSYS) => {
                 return self.place_in_two(staged, parent.as_fd(), name, path, file);
@@ -108,16 +101,14 @@ impl Stage {
             // Without its stat the displaced entry cannot be compared, so it goes back: a failure means that
             // nothing happened.
             Err(errno) => {
-                let back =
-                    rustix::fs::renameat_with(&self.folder, &staged.name, &parent, name, exchange);
+                let back = exchange(&self.folder, &staged.name, &parent, name);
                 staged.placed = back.is_err();
                 return Err(fault(errno));
             }
         };
         if !(stat.is(FileKind::File) || stat.is(FileKind::Link)) {
             // A folder or a special file appeared there meanwhile: it goes back.
-            rustix::fs::renameat_with(&self.folder, &staged.name, &parent, name, exchange)
-                .map_err(fault)?;
+            exchange(&self.folder, &staged.name, &parent, name).map_err(fault)?;
             return Err(match stat.kind {
                 EntryKind::Special(what) => special(path, what),
                 EntryKind::Known(_) => is_folder(path),
@@ -139,10 +130,10 @@ impl Stage {
         let fault = |errno| write_fault(errno, path);
         let aside = self.swap_name(file, None);
         rustix::fs::renameat(parent, name, &self.folder, &aside).map_err(fault)?;
-        let placed = rename_new(self.folder.as_fd(), staged.name.as_bytes(), parent, name);
+        let placed = rename_new(&self.folder, &staged.name, parent, name);
         if let Err(errno) = placed {
             // It goes back, unless its place was taken meanwhile: then the next recovery keeps it.
-            let _ = rename_new(self.folder.as_fd(), aside.as_bytes(), parent, name);
+            let _ = rename_new(&self.folder, &aside, parent, name);
             return Err(fault(errno));
         }
         staged.placed = true;
@@ -156,14 +147,12 @@ impl Stage {
         disk.probe(DiskCall::Displace).map_err(fault)?;
         let (parent, name) = disk.parent_of(path).map_err(fault)?;
         let aside = self.swap_name(file, None);
-        rename_new(parent.as_fd(), name.as_bytes(), self.folder.as_fd(), aside.as_bytes())
-            .map_err(fault)?;
+        rename_new(&parent, name.as_bytes(), &self.folder, &aside).map_err(fault)?;
         match self.stat(&aside) {
             Ok(stat) => Ok(Displaced { name: aside, stat }),
             // As in `place_over`: a failure means that nothing happened.
             Err(errno) => {
-                let (from, to) = (self.folder.as_fd(), parent.as_fd());
-                let _ = rename_new(from, aside.as_bytes(), to, name.as_bytes());
+                let _ = rename_new(&self.folder, &aside, &parent, name.as_bytes());
                 Err(fault(errno))
             }
         }
@@ -183,8 +172,7 @@ impl Stage {
     pub fn put_back(&self, disk: &Disk, displaced: &Displaced, path: &WsPath) -> Result<bool> {
         let fault = |errno| write_fault(errno, path);
         let (parent, name) = disk.parent_of(path).map_err(fault)?;
-        let (from, to) = (self.folder.as_fd(), parent.as_fd());
-        match rename_new(from, displaced.name.as_bytes(), to, name.as_bytes()) {
+        match rename_new(&self.folder, &displaced.name, &parent, name.as_bytes()) {
             Ok(()) => Ok(true),
             Err(Errno::EXIST) => Ok(false),
             Err(errno) => Err(fault(errno)),
@@ -203,11 +191,8 @@ impl Stage {
         let fault = |errno| write_fault(errno, path);
         let (parent, name) = disk.parent_of(path).map_err(fault)?;
         let (from, to) = (displaced.name.as_str(), name.as_bytes());
-        let exchange = || {
-            let flags = RenameFlags::EXCHANGE;
-            rustix::fs::renameat_with(&self.folder, from, &parent, to, flags)
-        };
-        match exchange() {
+        let swap = || exchange(&self.folder, from, &parent, to);
+        match swap() {
             Ok(()) => {}
             // Without an exchange, our file cannot be told from a save of the last few microseconds.
             Err(Errno::INVAL | Errno::NOSYS) => {
@@ -221,7 +206,7 @@ impl Stage {
             self.discard(displaced);
             return Ok(true);
         }
-        exchange().map(|()| false).map_err(fault)
+        swap().map(|()| false).map_err(fault)
     }
 
     /// The bytes of a displaced file or the target of a displaced link.
@@ -231,7 +216,7 @@ impl Stage {
             let target = rustix::fs::readlinkat(&self.folder, &displaced.name, Vec::new());
             return target.map(|target| target.into_bytes()).map_err(fault);
         }
-        let mut file = self.open_displaced(displaced).map_err(fault)?;
+        let mut file = open_file(&self.folder, &displaced.name).map_err(fault)?;
         read_all(&mut file, displaced.stat.size(), path)
     }
 
@@ -244,13 +229,8 @@ impl Stage {
         if displaced.stat.size() <= WHOLE {
             return self.displaced_bytes(displaced, &path).map(|bytes| ContentHash::of(&bytes));
         }
-        let file = self.open_displaced(displaced);
+        let file = open_file(&self.folder, &displaced.name);
         hash_all(&mut file.map_err(|errno| write_fault(errno, &path))?, &path, call)
-    }
-
-    fn open_displaced(&self, displaced: &Displaced) -> std::result::Result<File, Errno> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        rustix::fs::openat(&self.folder, &displaced.name, flags, Mode::empty()).map(Into::into)
     }
 
     /// Removes a displaced file for good; its content is a version in the store.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::must_wait;
+use crate::dial::must_wait;
 
 /// What is taken from one side at a time.
 const PIECE: usize = 256 << 10;

@@ -32,6 +32,13 @@ const fn shared(name: &'static str, at: &'static str, home: &'static str) -> Sha
     Shared { name, at, variable: None, home }
 }
 
+impl Shared {
+    /// The same, where a variable may say where the user's folder is: `below` what the variable names.
+    const fn set_by(self, variable: &'static str, below: &'static str) -> Self {
+        Self { variable: Some((variable, below)), ..self }
+    }
+}
+
 /// What tells Maven: an option, with the path in it.
 const MAVEN: (&str, &str) = ("MAVEN_OPTS", "maven");
 
@@ -40,29 +47,18 @@ const MANAGERS: [Manager; 11] = [
     Manager {
         told: &[("CARGO_HOME", "cargo")],
         shared: &[
-            Shared {
-                variable: Some(("CARGO_HOME", "registry")),
-                ..shared("cargo-registry", "cargo/registry", ".cargo/registry")
-            },
-            Shared {
-                variable: Some(("CARGO_HOME", "git")),
-                ..shared("cargo-git", "cargo/git", ".cargo/git")
-            },
+            shared("cargo-registry", "cargo/registry", ".cargo/registry")
+                .set_by("CARGO_HOME", "registry"),
+            shared("cargo-git", "cargo/git", ".cargo/git").set_by("CARGO_HOME", "git"),
         ],
     },
     Manager {
         told: &[("PIP_CACHE_DIR", "pip")],
-        shared: &[Shared {
-            variable: Some(("PIP_CACHE_DIR", "")),
-            ..shared("pip", "pip", ".cache/pip")
-        }],
+        shared: &[shared("pip", "pip", ".cache/pip").set_by("PIP_CACHE_DIR", "")],
     },
     Manager {
         told: &[("UV_CACHE_DIR", "uv")],
-        shared: &[Shared {
-            variable: Some(("UV_CACHE_DIR", "")),
-            ..shared("uv", "uv", ".cache/uv")
-        }],
+        shared: &[shared("uv", "uv", ".cache/uv").set_by("UV_CACHE_DIR", "")],
     },
     Manager {
         told: &[("POETRY_CACHE_DIR", "poetry")],
@@ -71,10 +67,9 @@ const MANAGERS: [Manager; 11] = [
     // The user's folder has logs beside packages.
     Manager {
         told: &[("npm_config_cache", "npm")],
-        shared: &[Shared {
-            variable: Some(("npm_config_cache", "_cacache")),
-            ..shared("npm", "npm/_cacache", ".npm/_cacache")
-        }],
+        shared: &[
+            shared("npm", "npm/_cacache", ".npm/_cacache").set_by("npm_config_cache", "_cacache")
+        ],
     },
     Manager {
         told: &[("npm_config_store_dir", "pnpm")],
@@ -94,14 +89,8 @@ const MANAGERS: [Manager; 11] = [
     Manager {
         told: &[("GOMODCACHE", "go-mod"), ("GOCACHE", "go-build")],
         shared: &[
-            Shared {
-                variable: Some(("GOMODCACHE", "")),
-                ..shared("go-mod", "go-mod", "go/pkg/mod")
-            },
-            Shared {
-                variable: Some(("GOCACHE", "")),
-                ..shared("go-build", "go-build", ".cache/go-build")
-            },
+            shared("go-mod", "go-mod", "go/pkg/mod").set_by("GOMODCACHE", ""),
+            shared("go-build", "go-build", ".cache/go-build").set_by("GOCACHE", ""),
         ],
     },
     Manager {

@@ -177,11 +177,11 @@ impl Web {
         for pair in &self.exempt {
             web = web.exempting(pair).map_err(told("web.exempt"))?;
         }
-        for (manager, index) in [("pip", &self.pip_index), ("npm", &self.npm_index)] {
-            if let Some(index) = index {
-                let key = if manager == "pip" { "web.pip_index" } else { "web.npm_index" };
-                web = web.installing_from(manager, index).map_err(told(key))?;
-            }
+        if let Some(index) = &self.pip_index {
+            web = web.installing_from("pip", index).map_err(told("web.pip_index"))?;
+        }
+        if let Some(index) = &self.npm_index {
+            web = web.installing_from("npm", index).map_err(told("web.npm_index"))?;
         }
         for host in &self.allow {
             web = web.allowing(host).map_err(told("web.allow"))?;
@@ -294,20 +294,19 @@ impl Config {
             return Err(wrong("commands.path", &why));
         }
         let short = self.jwt.secret.as_ref().is_some_and(|secret| secret.chars().count() < 32);
-        let problem = if short {
-            Some(("jwt.secret", "expected at least 32 characters"))
-        } else if self.jwt.access_token_expiration_minutes == 0 {
-            Some(("jwt.access_token_expiration_minutes", "expected at least 1"))
-        } else if self.jwt.refresh_token_expiration_days == 0 {
-            Some(("jwt.refresh_token_expiration_days", "expected at least 1"))
-        } else if self.otel.endpoint.as_deref().is_some_and(|url| !is_collector(url)) {
-            Some(("otel.endpoint", "expected the address of a collector, as http://127.0.0.1:4318"))
-        } else if self.otel.service_name.trim().is_empty() {
-            Some(("otel.service_name", "expected a name"))
-        } else {
-            None
-        };
-        problem.map_or(Ok(()), |(key, what)| Err(wrong(key, &what)))
+        let (minutes, days) =
+            (self.jwt.access_token_expiration_minutes, self.jwt.refresh_token_expiration_days);
+        let no_collector = self.otel.endpoint.as_deref().is_some_and(|url| !is_collector(url));
+        let address = "expected the address of a collector, as http://127.0.0.1:4318";
+        let problems = [
+            (short, "jwt.secret", "expected at least 32 characters"),
+            (minutes == 0, "jwt.access_token_expiration_minutes", "expected at least 1"),
+            (days == 0, "jwt.refresh_token_expiration_days", "expected at least 1"),
+            (no_collector, "otel.endpoint", address),
+            (self.otel.service_name.trim().is_empty(), "otel.service_name", "expected a name"),
+        ];
+        let problem = problems.iter().find(|(is_wrong, ..)| *is_wrong);
+        problem.map_or(Ok(()), |(_, key, what)| Err(wrong(key, what)))
     }
 }
 

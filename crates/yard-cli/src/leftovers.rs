@@ -25,8 +25,7 @@ pub(crate) fn to_text(leftovers: &[Leftover], terminal: Terminal) -> String {
         };
         text.push_str(&terminal.paint(REMOVED, "after a crash: "));
         text.push_str(&visible_cell(&message));
-        text.push_str(&terminal.paint(FAINT, &format!("  (leftovers/{})", left.name)));
-        text.push('\n');
+        text.push_str(&terminal.line(FAINT, &format!("  (leftovers/{})", left.name)));
     }
     text
 }

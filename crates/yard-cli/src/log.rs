@@ -97,29 +97,34 @@ where
 {
     let on_terminal = io::stderr().is_terminal();
     let default = if on_terminal { LogFormat::Text } else { LogFormat::Json };
-    match format.unwrap_or(default) {
+    let format = format.unwrap_or(default);
+    let layer = lines::layer().with_writer(writer);
+    match format {
         LogFormat::Json => {
-            let layer = lines::layer().json().with_current_span(true).with_span_list(false);
-            layer.fmt_fields(JsonFields).with_writer(writer).boxed()
+            let layer = layer.json().with_current_span(true).with_span_list(false);
+            layer.fmt_fields(LineFields(format)).boxed()
         }
-        LogFormat::Text => {
-            let layer = lines::layer().fmt_fields(TextFields).with_ansi(on_terminal);
-            layer.with_writer(writer).boxed()
-        }
+        LogFormat::Text => layer.fmt_fields(LineFields(format)).with_ansi(on_terminal).boxed(),
     }
 }
 
-/// Formats the fields of a span as JSON.
-struct JsonFields;
+/// Formats the fields of a span or an event, without those that are for traces only.
+struct LineFields(LogFormat);
 
-/// Formats the fields of a span or an event as text.
-struct TextFields;
-
-impl<'writer> FormatFields<'writer> for JsonFields {
+impl<'writer> FormatFields<'writer> for LineFields {
     fn format_fields<R: RecordFields>(&self, mut to: Writer<'writer>, fields: R) -> fmt::Result {
-        let mut visitor = JsonVisitor::new(&mut to);
-        fields.record(&mut LogFields(&mut visitor));
-        visitor.finish()
+        match self.0 {
+            LogFormat::Json => {
+                let mut visitor = JsonVisitor::new(&mut to);
+                fields.record(&mut LogFields(&mut visitor));
+                visitor.finish()
+            }
+            LogFormat::Text => {
+                let mut visitor = DefaultVisitor::new(to, true);
+                fields.record(&mut LogFields(&mut visitor));
+                visitor.finish()
+            }
+        }
     }
 
     fn add_fields(
@@ -128,22 +133,6 @@ impl<'writer> FormatFields<'writer> for JsonFields {
         _: &tracing::span::Record<'_>,
     ) -> fmt::Result {
         // A line has the fields that its span began with. What is recorded later is for traces.
-        Ok(())
-    }
-}
-
-impl<'writer> FormatFields<'writer> for TextFields {
-    fn format_fields<R: RecordFields>(&self, to: Writer<'writer>, fields: R) -> fmt::Result {
-        let mut visitor = DefaultVisitor::new(to, true);
-        fields.record(&mut LogFields(&mut visitor));
-        visitor.finish()
-    }
-
-    fn add_fields(
-        &self,
-        _: &'writer mut FormattedFields<Self>,
-        _: &tracing::span::Record<'_>,
-    ) -> fmt::Result {
         Ok(())
     }
 }

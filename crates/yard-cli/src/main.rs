@@ -36,45 +36,25 @@ mod toolchains;
 mod user_environment;
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory as _, Parser};
+use clap::{CommandFactory as _, Parser as _};
 use yard_dialects::Catalog;
 
-use crate::command::Command;
+use crate::command::Arguments;
 use crate::context::CommandContext;
 use crate::failure::Failure;
 #[cfg(not(feature = "telemetry"))]
 use crate::no_telemetry as telemetry;
-use crate::reply::{Body, Reply};
-use crate::terminal::{Colour, Terminal};
-
-const EXAMPLES: &str = "\
-Examples:
-  toolyard call write '{\"path\": \"/notes.txt\", \"content\": \"hello\\n\"}'
-  toolyard history notes.txt        every version of one file
-  toolyard show last                what the newest step changed
-  toolyard undo last                take it back; undo that to have it again
-
-History belongs to the folder (--root) and is kept in your data folder, never in the project.";
+use crate::reply::Reply;
+use crate::terminal::Terminal;
 
 /// A call allocates about a hundred small values on one thread that another thread may free. With the allocator
 /// of the system, a server spent a sixth of its time on that.
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
-/// A workspace for AI agents where nothing is ever lost and every step can be undone
-#[derive(Parser)]
-#[command(name = "toolyard", version, after_help = EXAMPLES, disable_help_subcommand = true)]
-struct Arguments {
-    #[command(flatten)]
-    globals: Globals,
-    #[command(subcommand)]
-    command: Option<Command>,
-}
 
 /// Reports an error in the command line and exits, with a hint if the command is the name of a tool.
 fn exit_with_usage_error(error: &clap::Error) -> ! {
@@ -88,26 +68,6 @@ fn exit_with_usage_error(error: &clap::Error) -> ! {
         let _ = io::stderr().write_all(hint.as_bytes());
     }
     std::process::exit(error.exit_code())
-}
-
-/// Options that every command takes, before or after its name.
-#[derive(clap::Args)]
-struct Globals {
-    /// Folder to work on; `mcp` takes several [default: the current folder]
-    #[arg(long, value_name = "DIR", global = true)]
-    root: Vec<PathBuf>,
-    /// Folder that keeps the history, outside of every root [default: your user data folder]
-    #[arg(
-        long,
-        value_name = "DIR",
-        global = true,
-        env = "TOOLYARD_DATA_DIR",
-        hide_env_values = true
-    )]
-    data_dir: Option<PathBuf>,
-    /// When to use colours
-    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
-    color: Colour,
 }
 
 fn main() -> ExitCode {
@@ -162,28 +122,6 @@ fn print_failure(failure: &Failure) {
     let _ = writeln!(stderr, "error: {}", terminal::visible(failure.message()));
     if let Some(hint) = failure.hint() {
         let _ = writeln!(stderr, "hint: {}", terminal::visible(hint));
-    }
-}
-
-/// What a command that fails prints on standard output. Standard error has the message in any case.
-#[derive(Clone, Copy)]
-enum FailureFormat {
-    /// Nothing.
-    Nothing,
-    /// A JSON object for scripts.
-    Json,
-    /// The envelope of the tools (W1).
-    Envelope,
-}
-
-impl FailureFormat {
-    fn reply_to(self, failure: &Failure) -> Reply {
-        let body = match self {
-            Self::Nothing => Body::Text(String::new()),
-            Self::Json => Body::Json(failure.to_json()),
-            Self::Envelope => Body::Json(failure.to_envelope()),
-        };
-        Reply { body, exit: failure.exit() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::failure::Failure;
 use crate::terminal::Terminal;
 
 /// An answer and the exit code that goes with it.
@@ -30,6 +31,15 @@ impl Reply {
     pub(crate) fn json(value: Value) -> Self {
         Self { body: Body::Json(value), exit: 0 }
     }
+
+    /// Success, as a value where the person asked for JSON, else in words.
+    pub(crate) fn either(
+        json: bool,
+        value: impl FnOnce() -> Value,
+        text: impl FnOnce() -> String,
+    ) -> Self {
+        if json { Self::json(value()) } else { Self::text(text()) }
+    }
 }
 
 impl Body {
@@ -40,5 +50,28 @@ impl Body {
             Self::Json(value) if terminal.is_there => format!("{value:#}\n"),
             Self::Json(value) => format!("{value}\n"),
         }
+    }
+}
+
+/// What a command that fails prints on standard output. Standard error has the message in any case.
+#[derive(Clone, Copy)]
+pub(crate) enum FailureFormat {
+    /// Nothing.
+    Nothing,
+    /// A JSON object for scripts.
+    Json,
+    /// The envelope of the tools (W1).
+    Envelope,
+}
+
+impl FailureFormat {
+    /// The reply of a command that failed.
+    pub(crate) fn reply_to(self, failure: &Failure) -> Reply {
+        let body = match self {
+            Self::Nothing => Body::Text(String::new()),
+            Self::Json => Body::Json(failure.to_json()),
+            Self::Envelope => Body::Json(failure.to_envelope()),
+        };
+        Reply { body, exit: failure.exit() }
     }
 }

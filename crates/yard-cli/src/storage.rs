@@ -31,52 +31,33 @@ pub(crate) struct Part {
     pub(crate) is_remade: bool,
 }
 
+/// A part whose files all count, that has no bound, and that cannot be made again.
+const fn part(name: &'static str, entries: &'static [&'static str]) -> Part {
+    Part { name, entries, counts: |_| true, budget: |_| None, is_remade: false }
+}
+
+/// A part that is bounded and can be made again.
+const fn remade(
+    name: &'static str,
+    entries: &'static [&'static str],
+    budget: fn(&Keeping) -> Option<u64>,
+) -> Part {
+    Part { name, entries, counts: |_| true, budget, is_remade: true }
+}
+
 /// Every part. What is kept of builds is in files beside kept versions, told apart by their names.
 pub(crate) const PARTS: [Part; 7] = [
+    part("journal", &["journal.db"]),
     Part {
-        name: "journal",
-        entries: &["journal.db"],
-        counts: |_| true,
-        budget: |_| None,
-        is_remade: false,
-    },
-    Part {
-        name: "contents",
-        entries: &["blobs", "kept", "stage", "dropped", "leftovers"],
         counts: |file| !is_build(file),
-        budget: |_| None,
-        is_remade: false,
+        ..part("contents", &["blobs", "kept", "stage", "dropped", "leftovers"])
     },
-    Part {
-        name: "output",
-        entries: &["output"],
-        counts: |_| true,
-        budget: |keeping| Some(keeping.total_bytes),
-        is_remade: true,
-    },
-    Part {
-        name: "builds",
-        entries: &["kept"],
-        counts: is_build,
-        budget: |keeping| Some(keeping.builds_bytes),
-        is_remade: true,
-    },
-    Part {
-        name: "homes",
-        entries: &["homes"],
-        counts: |_| true,
-        budget: |_| None,
-        is_remade: false,
-    },
-    Part {
-        name: "caches",
-        entries: &["caches"],
-        counts: |_| true,
-        budget: |keeping| Some(keeping.caches_bytes),
-        is_remade: true,
-    },
+    remade("output", &["output"], |keeping| Some(keeping.total_bytes)),
+    Part { counts: is_build, ..remade("builds", &["kept"], |keeping| Some(keeping.builds_bytes)) },
+    part("homes", &["homes"]),
+    remade("caches", &["caches"], |keeping| Some(keeping.caches_bytes)),
     // Commands that run, or whose changes wait for a person.
-    Part { name: "runs", entries: &["runs"], counts: |_| true, budget: |_| None, is_remade: false },
+    part("runs", &["runs"]),
 ];
 
 /// A workspace with the bytes of each part, in the order of [`PARTS`].
@@ -117,17 +98,23 @@ pub(crate) fn kept_for_commands(data: &Path) -> Vec<KeptForCommands> {
 
 /// What all files in a folder take of the disk.
 fn bytes_in(folder: &Path) -> u64 {
-    let (mut ahead, mut bytes) = (vec![folder.to_owned()], 0);
+    files_below(vec![folder.to_owned()]).iter().map(|file| size_of(file)).sum()
+}
+
+/// The files among these paths and in the folders among them.
+fn files_below(mut ahead: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut files = Vec::new();
     while let Some(path) = ahead.pop() {
         match path.symlink_metadata() {
             Ok(meta) if meta.is_dir() => {
                 let inside = fs::read_dir(&path).into_iter().flatten().flatten();
                 ahead.extend(inside.map(|entry| entry.path()));
             }
-            _ => bytes += size_of(&path),
+            Ok(_) => files.push(path),
+            Err(_) => {}
         }
     }
-    bytes
+    files
 }
 
 /// What a part may hold at most.
@@ -198,16 +185,7 @@ fn files_of(part: &Part, state: &Path) -> Vec<PathBuf> {
         let fits = |entry: &str| if is_folder { name == entry } else { name.starts_with(entry) };
         part.entries.iter().any(|entry| fits(entry))
     });
-    let mut files = Vec::new();
-    while let Some(path) = ahead.pop() {
-        match path.symlink_metadata() {
-            Ok(meta) if meta.is_dir() => {
-                let inside = fs::read_dir(&path).into_iter().flatten().flatten();
-                ahead.extend(inside.map(|entry| entry.path()));
-            }
-            Ok(_) if (part.counts)(&path) => files.push(path),
-            _ => {}
-        }
-    }
+    let mut files = files_below(ahead);
+    files.retain(|file| (part.counts)(file));
     files
 }

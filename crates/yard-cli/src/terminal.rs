@@ -46,6 +46,11 @@ impl Terminal {
         if self.coloured { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 
+    /// A line of `text` in this style.
+    pub(crate) fn line(self, style: Style, text: &str) -> String {
+        self.paint(style, text) + "\n"
+    }
+
     /// `text` as this output may show it: exact where a program reads, without control characters
     /// where a person does.
     pub(crate) fn show(self, text: &str) -> Cow<'_, str> {

@@ -30,6 +30,23 @@ const fn toolchain(name: &'static str, homes: &'static [&'static str]) -> Toolch
     Toolchain { name, variable: None, homes, shown: &[], masked: &[] }
 }
 
+impl Toolchain {
+    /// The same, where a variable may say where its home is.
+    const fn set_by(self, variable: &'static str) -> Self {
+        Self { variable: Some(variable), ..self }
+    }
+
+    /// The same, with only these parts of its home shown.
+    const fn showing(self, shown: &'static [&'static str]) -> Self {
+        Self { shown, ..self }
+    }
+
+    /// The same, without these files.
+    const fn masking(self, masked: &'static [&'static str]) -> Self {
+        Self { masked, ..self }
+    }
+}
+
 /// Where conda and its kin keep tokens and passwords.
 const CONDA: &[&str] = &[
     ".condarc",
@@ -66,95 +83,67 @@ pub(crate) const ALWAYS_MASKED: [&str; 8] = [
 ];
 
 const TOOLCHAINS: [Toolchain; 24] = [
-    Toolchain {
-        variable: Some("RUSTUP_HOME"),
-        shown: &["toolchains", "settings.toml", "update-hashes"],
-        ..toolchain("rustup", &[".rustup"])
-    },
-    Toolchain { shown: &["bin"], ..toolchain("cargo", &[".cargo"]) },
-    Toolchain {
-        variable: Some("PYENV_ROOT"),
-        shown: &["bin", "libexec", "shims", "versions", "version", "plugins"],
-        masked: &["versions/*/pip.conf"],
-        ..toolchain("pyenv", &[".pyenv"])
-    },
-    Toolchain {
-        shown: &["python", "tools"],
-        masked: &["python/*/pip.conf", "tools/*/pip.conf"],
-        ..toolchain("uv", &[".local/share/uv"])
-    },
-    Toolchain {
-        masked: CONDA,
-        ..toolchain("conda", &["miniconda3", "anaconda3", "miniforge3", "mambaforge"])
-    },
-    Toolchain { masked: CONDA, ..toolchain("mamba", &["micromamba"]) },
-    Toolchain {
-        variable: Some("NVM_DIR"),
-        shown: &["versions", "alias", "nvm.sh", "nvm-exec"],
-        masked: &["versions/node/*/etc/npmrc"],
-        ..toolchain("nvm", &[".nvm"])
-    },
+    toolchain("rustup", &[".rustup"]).set_by("RUSTUP_HOME").showing(&[
+        "toolchains",
+        "settings.toml",
+        "update-hashes",
+    ]),
+    toolchain("cargo", &[".cargo"]).showing(&["bin"]),
+    toolchain("pyenv", &[".pyenv"])
+        .set_by("PYENV_ROOT")
+        .showing(&["bin", "libexec", "shims", "versions", "version", "plugins"])
+        .masking(&["versions/*/pip.conf"]),
+    toolchain("uv", &[".local/share/uv"])
+        .showing(&["python", "tools"])
+        .masking(&["python/*/pip.conf", "tools/*/pip.conf"]),
+    toolchain("conda", &["miniconda3", "anaconda3", "miniforge3", "mambaforge"]).masking(CONDA),
+    toolchain("mamba", &["micromamba"]).masking(CONDA),
+    toolchain("nvm", &[".nvm"])
+        .set_by("NVM_DIR")
+        .showing(&["versions", "alias", "nvm.sh", "nvm-exec"])
+        .masking(&["versions/node/*/etc/npmrc"]),
     // What `npm install --global` put there: the programs are links to files of these packages.
-    Toolchain {
-        shown: &["lib/node_modules"],
-        ..toolchain("npm", &[".local", ".npm-global", ".npm-packages"])
-    },
-    Toolchain {
-        variable: Some("FNM_DIR"),
-        shown: &["node-versions", "aliases"],
-        masked: &["node-versions/*/installation/etc/npmrc"],
-        ..toolchain("fnm", &[".local/share/fnm", ".fnm"])
-    },
-    Toolchain {
-        variable: Some("VOLTA_HOME"),
-        shown: &["bin", "tools"],
-        masked: &["tools/image/node/*/etc/npmrc"],
-        ..toolchain("volta", &[".volta"])
-    },
-    Toolchain {
-        variable: Some("ASDF_DATA_DIR"),
-        shown: &["bin", "shims", "installs", "plugins", "lib", "libexec", "asdf.sh"],
-        masked: INSTALLS,
-        ..toolchain("asdf", &[".asdf"])
-    },
-    Toolchain {
-        variable: Some("MISE_DATA_DIR"),
-        shown: &["installs", "shims", "plugins"],
-        masked: INSTALLS,
-        ..toolchain("mise", &[".local/share/mise"])
-    },
-    Toolchain {
-        variable: Some("SDKMAN_DIR"),
-        shown: &["candidates", "bin", "libexec"],
-        masked: &[
+    toolchain("npm", &[".local", ".npm-global", ".npm-packages"]).showing(&["lib/node_modules"]),
+    toolchain("fnm", &[".local/share/fnm", ".fnm"])
+        .set_by("FNM_DIR")
+        .showing(&["node-versions", "aliases"])
+        .masking(&["node-versions/*/installation/etc/npmrc"]),
+    toolchain("volta", &[".volta"])
+        .set_by("VOLTA_HOME")
+        .showing(&["bin", "tools"])
+        .masking(&["tools/image/node/*/etc/npmrc"]),
+    toolchain("asdf", &[".asdf"])
+        .set_by("ASDF_DATA_DIR")
+        .showing(&["bin", "shims", "installs", "plugins", "lib", "libexec", "asdf.sh"])
+        .masking(INSTALLS),
+    toolchain("mise", &[".local/share/mise"])
+        .set_by("MISE_DATA_DIR")
+        .showing(&["installs", "shims", "plugins"])
+        .masking(INSTALLS),
+    toolchain("sdkman", &[".sdkman"])
+        .set_by("SDKMAN_DIR")
+        .showing(&["candidates", "bin", "libexec"])
+        .masking(&[
             "candidates/*/*/conf/settings.xml",
             "candidates/gradle/*/gradle.properties",
             "candidates/gradle/*/init.d",
-        ],
-        ..toolchain("sdkman", &[".sdkman"])
-    },
-    Toolchain { variable: Some("GOROOT"), ..toolchain("go", &["sdk", ".go"]) },
-    Toolchain { shown: &["bin"], ..toolchain("go programs", &["go"]) },
-    Toolchain { variable: Some("DENO_INSTALL"), shown: &["bin"], ..toolchain("deno", &[".deno"]) },
-    Toolchain { variable: Some("BUN_INSTALL"), shown: &["bin"], ..toolchain("bun", &[".bun"]) },
-    Toolchain {
-        variable: Some("RBENV_ROOT"),
-        shown: &["bin", "libexec", "shims", "versions", "version", "plugins"],
-        ..toolchain("rbenv", &[".rbenv"])
-    },
-    Toolchain { shown: &["bin", "ghc", "lib"], ..toolchain("ghcup", &[".ghcup"]) },
-    Toolchain { shown: &["juliaup"], ..toolchain("julia", &[".julia"]) },
+        ]),
+    toolchain("go", &["sdk", ".go"]).set_by("GOROOT"),
+    toolchain("go programs", &["go"]).showing(&["bin"]),
+    toolchain("deno", &[".deno"]).set_by("DENO_INSTALL").showing(&["bin"]),
+    toolchain("bun", &[".bun"]).set_by("BUN_INSTALL").showing(&["bin"]),
+    toolchain("rbenv", &[".rbenv"])
+        .set_by("RBENV_ROOT")
+        .showing(&["bin", "libexec", "shims", "versions", "version", "plugins"]),
+    toolchain("ghcup", &[".ghcup"]).showing(&["bin", "ghc", "lib"]),
+    toolchain("julia", &[".julia"]).showing(&["juliaup"]),
     toolchain("juliaup", &[".juliaup"]),
     toolchain("nix", &["/nix/store"]),
-    Toolchain {
-        shown: &["bin", "sbin", "Cellar", "opt", "lib", "include", "share"],
-        ..toolchain("linuxbrew", &["/home/linuxbrew/.linuxbrew", ".linuxbrew"])
-    },
-    Toolchain {
-        shown: &["venvs"],
-        masked: &["venvs/*/pip.conf"],
-        ..toolchain("pipx", &[".local/share/pipx", ".local/pipx"])
-    },
+    toolchain("linuxbrew", &["/home/linuxbrew/.linuxbrew", ".linuxbrew"])
+        .showing(&["bin", "sbin", "Cellar", "opt", "lib", "include", "share"]),
+    toolchain("pipx", &[".local/share/pipx", ".local/pipx"])
+        .showing(&["venvs"])
+        .masking(&["venvs/*/pip.conf"]),
 ];
 
 /// Every toolchain that is known.

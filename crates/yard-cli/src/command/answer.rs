@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, IsTerminal as _, Write};
 
 use serde_json::{Map, Value, json};
-use yard_core::{FaultCode, QuestionId};
+use yard_core::FaultCode;
 use yard_gate::{Actor, AskedQuestion, Choice, Item, ListPage, QuestionFilter, QuestionForm, Via};
 
 use crate::context::{CommandContext, LocalSession};
@@ -13,6 +13,7 @@ use crate::table::Table;
 use crate::terminal::{FAINT, Terminal, visible, visible_cell};
 
 use super::history::local_time;
+use super::parse_id;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,7 +50,8 @@ impl Options {
         match &self.question {
             None => self.pending(&local, context.terminal, asks),
             Some(text) => {
-                let question = local.session.questions().get(question_id(text)?)?;
+                let question =
+                    local.session.questions().get(parse_id(text, "question", "answer")?)?;
                 if self.answers.is_empty() && asks && question.answer.is_none() {
                     return interview(&local, &[question]);
                 }
@@ -78,10 +80,7 @@ impl Options {
             let oldest_first: Vec<AskedQuestion> = page.rows.into_iter().rev().collect();
             return interview(local, &oldest_first);
         }
-        Ok(match self.json {
-            true => Reply::json(page_json(&page)),
-            false => Reply::text(to_text(&page, terminal)),
-        })
+        Ok(Reply::either(self.json, || page_json(&page), || to_text(&page, terminal)))
     }
 
     fn shown(&self, question: &AskedQuestion) -> Reply {
@@ -99,13 +98,6 @@ impl Options {
         }
         Reply::text(text)
     }
-}
-
-fn question_id(text: &str) -> Result<QuestionId, Failure> {
-    text.parse().map_err(|_| {
-        let message = format!("{text:?} is not the id of a question; `toolyard answer` lists them");
-        Failure::new(FaultCode::BadArgument, message)
-    })
 }
 
 /// `NAME=VALUE`, each value as its question wants it.
@@ -218,8 +210,7 @@ fn to_text(page: &ListPage<AskedQuestion>, terminal: Terminal) -> String {
     }
     let mut text = table.render(terminal);
     if page.truncated {
-        text.push_str(&terminal.paint(FAINT, "older ones remain: --limit N"));
-        text.push('\n');
+        text.push_str(&terminal.line(FAINT, "older ones remain: --limit N"));
     }
     text
 }

@@ -18,6 +18,7 @@ use crate::table::Table;
 use crate::terminal::{BOLD, FAINT, ID, Terminal, diff_style, visible, visible_cell};
 
 use super::history::local_time;
+use super::parse_id;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -102,7 +103,7 @@ impl Options {
         let Some(text) = &self.approval else {
             return self.pending(&session, context.terminal, asks);
         };
-        let id = approval_id(text)?;
+        let id = parse_id(text, "request", "approve")?;
         let args = self.other_args()?;
         let approval = match (self.ruling(id, args.clone())?, &args) {
             (Some(ruling), _) => session.decide(id, &ruling)?,
@@ -113,10 +114,7 @@ impl Options {
         if asks && is_open && args.is_none() {
             return interview(&session, &[approval], context.terminal);
         }
-        Ok(match self.json {
-            true => Reply::json(to_json(&approval)),
-            false => Reply::text(shown(&approval, context.terminal)),
-        })
+        Ok(Reply::either(self.json, || to_json(&approval), || shown(&approval, context.terminal)))
     }
 
     fn other_args(&self) -> Result<Option<Value>, Failure> {
@@ -236,13 +234,6 @@ impl ApprovalSession {
     }
 }
 
-fn approval_id(text: &str) -> Result<ApprovalId, Failure> {
-    text.parse().map_err(|_| {
-        let message = format!("{text:?} is not the id of a request; `toolyard approve` lists them");
-        Failure::new(FaultCode::BadArgument, message)
-    })
-}
-
 /// Shows one request after the other and asks the person for a decision.
 fn interview(
     session: &ApprovalSession,
@@ -338,8 +329,7 @@ fn shown(approval: &Approval, terminal: Terminal) -> String {
     let request = &approval.request;
     let mut text = String::new();
     let mut line = |style, line: &str| {
-        text.push_str(&terminal.paint(style, &visible_cell(line)));
-        text.push('\n');
+        text.push_str(&terminal.line(style, &visible_cell(line)));
     };
     line(ID, &format!("approval {} ({})", approval.id, approval.status.word()));
     line(BOLD, &format!("{}.{}", request.toolset, request.tool));
@@ -355,8 +345,7 @@ fn shown(approval: &Approval, terminal: Terminal) -> String {
         line(FAINT, &format!("arguments that a person gave instead: {args}"));
     }
     for diff_line in request.diff.lines() {
-        text.push_str(&terminal.paint(diff_style(diff_line), &terminal.show(diff_line)));
-        text.push('\n');
+        text.push_str(&terminal.line(diff_style(diff_line), &terminal.show(diff_line)));
     }
     if approval.status == ApprovalStatus::Pending {
         text.push_str(&format!("state {}\n", request.state));
@@ -388,8 +377,7 @@ fn listed(page: &ListPage<Approval>, terminal: Terminal) -> String {
     }
     let mut text = table.render(terminal);
     if page.truncated {
-        text.push_str(&terminal.paint(FAINT, "older ones remain: --limit N"));
-        text.push('\n');
+        text.push_str(&terminal.line(FAINT, "older ones remain: --limit N"));
     }
     text
 }

@@ -1,7 +1,7 @@
 //! `toolyard chats`: the chats of a workspace, and new ones, as the person.
 
 use serde_json::{Value, json};
-use yard_core::{ChatId, FaultCode};
+use yard_core::ChatId;
 use yard_gate::{Actor, Chat, ListPage, Mode};
 
 use crate::context::CommandContext;
@@ -11,6 +11,7 @@ use crate::table::Table;
 use crate::terminal::{FAINT, Terminal};
 
 use super::history::local_time;
+use super::parse_id;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,26 +46,17 @@ impl Options {
         if let Some(title) = &self.new {
             let mode = Mode::from_word(&self.mode);
             let made = local.session.chats().make(&local.call(), title, mode)?;
-            return Ok(match self.json {
-                true => Reply::json(to_json(&made)),
-                false => Reply::text(format!("{}\n", made.id)),
-            });
+            return Ok(Reply::either(self.json, || to_json(&made), || format!("{}\n", made.id)));
         }
         let before = self.before.as_deref().map(chat_id).transpose()?;
         let page = local.session.chats().list(before, self.limit)?;
-        Ok(match self.json {
-            true => Reply::json(page_json(&page)),
-            false => Reply::text(to_text(&page, context.terminal)),
-        })
+        Ok(Reply::either(self.json, || page_json(&page), || to_text(&page, context.terminal)))
     }
 }
 
 /// A chat as it is named on the command line.
 pub(super) fn chat_id(text: &str) -> Result<ChatId, Failure> {
-    text.parse().map_err(|_| {
-        let message = format!("{text:?} is not the id of a chat; `toolyard chats` lists them");
-        Failure::new(FaultCode::BadArgument, message)
-    })
+    parse_id(text, "chat", "chats")
 }
 
 fn page_json(page: &ListPage<Chat>) -> Value {
@@ -102,8 +94,7 @@ fn to_text(page: &ListPage<Chat>, terminal: Terminal) -> String {
     }
     let mut text = table.render(terminal);
     if let Some(last) = page.rows.last().filter(|_| page.truncated) {
-        text.push_str(&terminal.paint(FAINT, &format!("older chats remain: --before {}", last.id)));
-        text.push('\n');
+        text.push_str(&terminal.line(FAINT, &format!("older chats remain: --before {}", last.id)));
     }
     text
 }

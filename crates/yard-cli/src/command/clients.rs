@@ -75,17 +75,8 @@ pub(crate) static CLIENTS: [Client; 12] = [
         place: "`.mcp.json` in the project, for everybody who works on it; or `~/.claude.json`, for you",
         format: Format::Json,
         adds: Some("claude mcp add toolyard --"),
-        local: |local| {
-            let members =
-                [("type", "\"stdio\""), ("command", &local.command), ("args", &local.args)];
-            json_entry("mcpServers", &members)
-        },
-        remote: Some(|url| {
-            let headers = json_header("${TOOLYARD_KEY}");
-            let members =
-                [("type", "\"http\""), ("url", &quoted(url)), ("headers", headers.as_str())];
-            json_entry("mcpServers", &members)
-        }),
+        local: |local| typed_local("mcpServers", local),
+        remote: Some(|url| typed_remote("mcpServers", url, "${TOOLYARD_KEY}")),
     },
     Client {
         word: "claude-desktop",
@@ -118,10 +109,7 @@ pub(crate) static CLIENTS: [Client; 12] = [
         format: Format::Json,
         adds: None,
         local: common_json,
-        remote: Some(|url| {
-            let headers = json_header("${env:TOOLYARD_KEY}");
-            json_entry("mcpServers", &[("url", &quoted(url)), ("headers", &headers)])
-        }),
+        remote: Some(|url| plain_remote("mcpServers", "url", url, "${env:TOOLYARD_KEY}")),
     },
     Client {
         word: "vscode",
@@ -129,11 +117,7 @@ pub(crate) static CLIENTS: [Client; 12] = [
         place: "`.vscode/mcp.json` in the project; or the file that `MCP: Open User Configuration` opens",
         format: Format::Json,
         adds: None,
-        local: |local| {
-            let members =
-                [("type", "\"stdio\""), ("command", &local.command), ("args", &local.args)];
-            json_entry("servers", &members)
-        },
+        local: |local| typed_local("servers", local),
         remote: Some(vscode_remote),
     },
     Client {
@@ -147,10 +131,7 @@ pub(crate) static CLIENTS: [Client; 12] = [
             json_entry("context_servers", &members)
         },
         // It puts no variables in: the key itself takes the place of this word.
-        remote: Some(|url| {
-            let headers = json_header("YOUR_KEY");
-            json_entry("context_servers", &[("url", &quoted(url)), ("headers", &headers)])
-        }),
+        remote: Some(|url| plain_remote("context_servers", "url", url, "YOUR_KEY")),
     },
     Client {
         word: "gemini",
@@ -159,10 +140,7 @@ pub(crate) static CLIENTS: [Client; 12] = [
         format: Format::Json,
         adds: Some("gemini mcp add --scope user toolyard"),
         local: common_json,
-        remote: Some(|url| {
-            let headers = json_header("${TOOLYARD_KEY}");
-            json_entry("mcpServers", &[("httpUrl", &quoted(url)), ("headers", &headers)])
-        }),
+        remote: Some(|url| plain_remote("mcpServers", "httpUrl", url, "${TOOLYARD_KEY}")),
     },
     Client {
         word: "opencode",
@@ -308,17 +286,29 @@ fn common_json(local: &Local) -> String {
     json_entry("mcpServers", &[("command", &local.command), ("args", &local.args)])
 }
 
+/// What clients read that want the kind of a server.
+fn typed_local(key: &str, local: &Local) -> String {
+    let Local { command, args, .. } = local;
+    json_entry(key, &[("type", "\"stdio\""), ("command", command), ("args", args)])
+}
+
+fn typed_remote(key: &str, url: &str, secret: &str) -> String {
+    let (url, headers) = (quoted(url), json_header(secret));
+    json_entry(key, &[("type", "\"http\""), ("url", &url), ("headers", &headers)])
+}
+
+/// An address under the client's own name for it.
+fn plain_remote(key: &str, name: &str, url: &str, secret: &str) -> String {
+    json_entry(key, &[(name, &quoted(url)), ("headers", &json_header(secret))])
+}
+
 fn json_header(key: &str) -> String {
     format!("{{ \"Authorization\": {} }}", quoted(&format!("Bearer {key}")))
 }
 
 /// It asks for the key once and keeps it among its secrets.
 fn vscode_remote(url: &str) -> String {
-    let headers = json_header("${input:toolyard-key}");
-    let entry = json_entry(
-        "servers",
-        &[("type", "\"http\""), ("url", &quoted(url)), ("headers", headers.as_str())],
-    );
+    let entry = typed_remote("servers", url, "${input:toolyard-key}");
     let input = "{ \"type\": \"promptString\", \"id\": \"toolyard-key\", \
                  \"description\": \"Toolyard key\", \"password\": true }";
     entry.replacen('{', &format!("{{\n  \"inputs\": [\n    {input}\n  ],"), 1)

@@ -3,7 +3,9 @@
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use crate::Arguments;
+use super::Arguments;
+use crate::context::CommandContext;
+use crate::failure::Failure;
 use crate::reply::Reply;
 
 const EXAMPLES: &str = "\
@@ -20,9 +22,9 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(super) fn run(&self) -> Reply {
+    pub(super) fn run(&self, _: &CommandContext) -> Result<Reply, Failure> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Arguments::command(), "toolyard", &mut script);
-        Reply::text(String::from_utf8_lossy(&script))
+        Ok(Reply::text(String::from_utf8_lossy(&script)))
     }
 }

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::leftovers;
 use crate::location::{self, DataFolder};
 use crate::overlap::overlap;
-use crate::reply::{Body, Reply};
+use crate::reply::Reply;
 use crate::terminal::{ADDED, BOLD, FAINT, REMOVED, Terminal, visible_cell};
 use crate::toolchains::FoundPrograms;
 use crate::user_environment::UserEnvironment;
@@ -67,9 +67,9 @@ impl Options {
         let workspace = about_workspace(context, &mut findings);
         let opens = workspace.as_ref().is_ok_and(Vec::is_empty);
         let exit = u8::from(!runs || !opens);
-        let body = if self.json {
+        let value = || {
             let findings: Vec<_> = findings.iter().map(to_json).collect();
-            Body::Json(json!({
+            json!({
                 "ok": exit == 0,
                 "level": sandbox.level().name(),
                 "findings": findings,
@@ -77,8 +77,9 @@ impl Options {
                     Ok(leftovers) => json!({"leftovers": leftovers::to_json(leftovers)}),
                     Err(failure) => json!({"error": failure.message()}),
                 },
-            }))
-        } else {
+            })
+        };
+        let text = || {
             let mut text = to_text(&findings, sandbox.level(), context.terminal);
             text.push_str(&match &workspace {
                 Ok(leftovers) => leftovers::to_text(leftovers, context.terminal),
@@ -87,9 +88,9 @@ impl Options {
                     format!("{mark} this workspace does not open: {}\n", failure.message())
                 }
             });
-            Body::Text(text)
+            text
         };
-        Ok(Reply { body, exit })
+        Ok(Reply { exit, ..Reply::either(self.json, value, text) })
     }
 }
 
@@ -113,13 +114,12 @@ fn about_programs(name: &'static str, found: &FoundPrograms, configured: &[PathB
         [] => "nothing besides the system's folders is shown".to_owned(),
         shown => format!("shown, read-only: {}", shown.join(", ")),
     };
-    Finding {
-        name,
-        ok: true,
-        needed: false,
-        found: format!("{toolchains}; {folders}"),
-        remedy: String::new(),
-    }
+    fact(name, format!("{toolchains}; {folders}"))
+}
+
+/// A finding that says how something is; nothing is wrong with it.
+fn fact(name: &'static str, found: String) -> Finding {
+    Finding { name, ok: true, needed: false, found, remedy: String::new() }
 }
 
 /// Which parts of the shown folders commands cannot open.
@@ -129,17 +129,17 @@ fn about_masked(masked: &[PathBuf]) -> Finding {
         [] => "nothing in the folders that are shown needs to be".to_owned(),
         names => format!("cannot be opened by commands: {}", names.join(", ")),
     };
-    Finding { name: "masked", ok: true, needed: false, found, remedy: String::new() }
+    fact("masked", found)
 }
 
 /// Which hosts the configuration lets commands reach, and which limits it sets.
 fn about_configuration(config: &Result<Config, Failure>) -> Vec<Finding> {
-    let finding = |name, ok, found, remedy| Finding { name, ok, needed: false, found, remedy };
     let config = match config {
         Ok(config) => config,
         Err(failure) => {
             let remedy = failure.hint().unwrap_or_default().to_owned();
-            return vec![finding("configuration", false, failure.message().to_owned(), remedy)];
+            let finding = fact("configuration", failure.message().to_owned());
+            return vec![Finding { ok: false, remedy, ..finding }];
         }
     };
     let web = &config.web;
@@ -150,10 +150,7 @@ fn about_configuration(config: &Result<Config, Failure>) -> Vec<Finding> {
         hosts => format!("allowed without asking: {}", hosts.join(", ")),
     };
     let limits = limits(&boxes::limits(&config.commands));
-    vec![
-        finding("hosts", true, hosts, String::new()),
-        finding("limits of a command", true, limits, String::new()),
-    ]
+    vec![fact("hosts", hosts), fact("limits of a command", limits)]
 }
 
 /// The homes of chats and the caches of packages, workspace by workspace.
@@ -172,16 +169,11 @@ fn about_kept(context: &CommandContext, config: &Result<Config, Failure>) -> Vec
     let caches = caches.map(|kept| format!("{} of {}", size(kept.caches), kept.name));
     let finding = |name, kept: Vec<String>, most: u64, whose: &str| {
         let some = kept.iter().take(MOST_KEPT).cloned().collect::<Vec<_>>().join(", ");
-        let more = match kept.len().saturating_sub(MOST_KEPT) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let more = and_more(kept.len(), MOST_KEPT);
         let some = if some.is_empty() { "none".to_owned() } else { some };
-        let found = format!(
-            "{some}{more}; at most {} {whose} (`toolyard storage` shows all that is kept)",
-            size(most)
-        );
-        Finding { name, ok: true, needed: false, found, remedy: String::new() }
+        let most = size(most);
+        let advice = "(`toolyard storage` shows all that is kept)";
+        fact(name, format!("{some}{more}; at most {most} {whose} {advice}"))
     };
     vec![
         finding("homes of chats", homes.collect(), keeping.home_bytes, "each"),
@@ -223,13 +215,18 @@ fn about_workspace(
     Ok(local.session.leftovers()?)
 }
 
+/// How many of a list are not shown.
+fn and_more(all: usize, shown: usize) -> String {
+    match all.saturating_sub(shown) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    }
+}
+
 /// Rules withhold files, and git's objects have them.
 fn finding_about_tracked(tracked: &[WsPath]) -> Option<Finding> {
     let names: Vec<String> = tracked.iter().take(5).map(ToString::to_string).collect();
-    let more = match tracked.len().saturating_sub(names.len()) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = and_more(tracked.len(), names.len());
     (!tracked.is_empty()).then(|| Finding {
         name: "withheld files",
         ok: false,
@@ -301,8 +298,7 @@ fn to_text(findings: &[Finding], level: Level, terminal: Terminal) -> String {
         text.push_str(&format!("{mark} {:width$}  {found}\n", finding.name));
         if !finding.ok && !finding.remedy.is_empty() {
             let remedy = format!("{:width$}    {}", "", visible_cell(&finding.remedy));
-            text.push_str(&terminal.paint(FAINT, &remedy));
-            text.push('\n');
+            text.push_str(&terminal.line(FAINT, &remedy));
         }
     }
     text.push_str(&format!("\n{} {}\n", terminal.paint(BOLD, level.name()), means(level)));

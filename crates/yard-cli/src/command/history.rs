@@ -114,8 +114,7 @@ fn to_text(answer: &HistoryAnswer, about_file: bool, terminal: Terminal) -> Stri
     if answer.truncated {
         let last = ids.last().map_or("", String::as_str);
         let more = format!("older steps remain: --before {last}");
-        text.push_str(&terminal.paint(FAINT, &more));
-        text.push('\n');
+        text.push_str(&terminal.line(FAINT, &more));
     }
     text
 }

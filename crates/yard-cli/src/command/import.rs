@@ -46,11 +46,7 @@ impl Options {
             local.perform_in(&call, Import { path, include_ignored: self.include_ignored });
         bar.0.finish_and_clear();
         let imported = imported?;
-        Ok(if self.json {
-            Reply::json(to_json(&imported))
-        } else {
-            Reply::text(to_text(&imported))
-        })
+        Ok(Reply::either(self.json, || to_json(&imported), || to_text(&imported)))
     }
 }
 

@@ -43,7 +43,8 @@ impl Options {
         let registry = SqliteRegistry::open(&data)?;
         let keys = all(&registry)?;
         let Some(name) = &self.revoke else {
-            return Ok(if self.json { to_json(&keys) } else { to_text(&keys, context.terminal) });
+            let text = || to_text(&keys, context.terminal);
+            return Ok(Reply::either(self.json, || to_json(&keys), text));
         };
         let (key, _) = named(&keys, name)?;
         let audit = AuditEntry {
@@ -56,10 +57,9 @@ impl Options {
             let message = format!("key {} was revoked by somebody else meanwhile", key.id);
             return Err(Failure::new(FaultCode::NotFound, message));
         }
-        Ok(match self.json {
-            true => Reply::json(json!({"revoked": key.id.to_string()})),
-            false => Reply::text(format!("revoked {} ({})\n", key.id, key.name)),
-        })
+        let value = || json!({"revoked": key.id.to_string()});
+        let text = || format!("revoked {} ({})\n", key.id, key.name);
+        Ok(Reply::either(self.json, value, text))
     }
 }
 
@@ -96,7 +96,7 @@ fn named<'a>(keys: &'a [(KeyRow, String)], name: &str) -> Result<&'a (KeyRow, St
     }
 }
 
-fn to_json(keys: &[(KeyRow, String)]) -> Reply {
+fn to_json(keys: &[(KeyRow, String)]) -> Value {
     let entry = |(key, workspace): &(KeyRow, String)| {
         json!({
             "id": key.id.to_string(),
@@ -109,12 +109,12 @@ fn to_json(keys: &[(KeyRow, String)]) -> Reply {
             "created_at": key.created_at.to_string(),
         })
     };
-    Reply::json(json!({"keys": keys.iter().map(entry).collect::<Vec<Value>>()}))
+    json!({"keys": keys.iter().map(entry).collect::<Vec<Value>>()})
 }
 
-fn to_text(keys: &[(KeyRow, String)], terminal: Terminal) -> Reply {
+fn to_text(keys: &[(KeyRow, String)], terminal: Terminal) -> String {
     if keys.is_empty() {
-        return Reply::text("there are no keys\n".to_owned());
+        return "there are no keys\n".to_owned();
     }
     let ids: Vec<String> = keys.iter().map(|(key, _)| key.id.to_string()).collect();
     let length = step_name::short_length(&ids);
@@ -130,5 +130,5 @@ fn to_text(keys: &[(KeyRow, String)], terminal: Terminal) -> Reply {
             workspace.clone(),
         ]);
     }
-    Reply::text(table.render(terminal))
+    table.render(terminal)
 }

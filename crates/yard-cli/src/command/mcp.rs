@@ -76,7 +76,9 @@ impl Options {
             return self.config(client, context);
         }
         let _log = log::start_if_asked()?;
-        self.check_toolset()?;
+        if !Catalog::toolset_names().contains(&self.toolset.as_str()) {
+            return Err(self.no_toolset());
+        }
         let policy = self.policy()?;
         let roots = self.roots(context);
         // A missing root is an error now. Everything else is opened while the client sends its first message.
@@ -174,14 +176,6 @@ impl Options {
     fn roots(&self, context: &CommandContext) -> Vec<PathBuf> {
         let named: Vec<PathBuf> = context.roots().iter().chain(&self.folders).cloned().collect();
         if named.is_empty() { vec![PathBuf::from(".")] } else { named }
-    }
-
-    fn check_toolset(&self) -> Result<(), Failure> {
-        let known = Catalog::toolset_names();
-        if known.contains(&self.toolset.as_str()) {
-            return Ok(());
-        }
-        Err(self.no_toolset())
     }
 
     fn no_toolset(&self) -> Failure {

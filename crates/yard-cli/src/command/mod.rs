@@ -1,4 +1,5 @@
-//! The commands: one file each, with its options and the one operation that it performs.
+//! The command line: the options of every command, and one file for each command, with its own options and the one
+//! operation that it performs.
 
 mod adopt;
 mod answer;
@@ -23,110 +24,140 @@ mod trash;
 mod undo;
 mod verify;
 
-use clap::Subcommand;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Parser, Subcommand};
 use yard_core::FaultCode;
 
-use crate::FailureFormat;
 use crate::context::CommandContext;
 use crate::failure::Failure;
-use crate::reply::Reply;
+use crate::reply::{FailureFormat, Reply};
+use crate::terminal::Colour;
 
-/// What `toolyard` can do.
-#[derive(Subcommand)]
-pub(crate) enum Command {
-    Call(call::Options),
-    Answer(answer::Options),
-    Approve(approve::Options),
-    Policy(policy::Options),
-    Chats(chats::Options),
-    Tools(tools::Options),
-    History(history::Options),
-    Show(show::Options),
-    Undo(undo::Options),
-    Trash(trash::Options),
-    Restore(restore::Options),
-    Verify(verify::Options),
-    Import(import::Options),
-    Adopt(adopt::Options),
-    Doctor(doctor::Options),
-    Storage(storage::Options),
-    Keys(keys::Options),
-    Ports(ports::Options),
-    Serve(serve::Options),
-    Mcp(mcp::Options),
-    Completions(completions::Options),
+const EXAMPLES: &str = "\
+Examples:
+  toolyard call write '{\"path\": \"/notes.txt\", \"content\": \"hello\\n\"}'
+  toolyard history notes.txt        every version of one file
+  toolyard show last                what the newest step changed
+  toolyard undo last                take it back; undo that to have it again
+
+History belongs to the folder (--root) and is kept in your data folder, never in the project.";
+
+/// A workspace for AI agents where nothing is ever lost and every step can be undone
+#[derive(Parser)]
+#[command(name = "toolyard", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Options that every command takes, before or after its name.
+#[derive(clap::Args)]
+pub(crate) struct Globals {
+    /// Folder to work on; `mcp` takes several [default: the current folder]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) root: Vec<PathBuf>,
+    /// Folder that keeps the history, outside of every root [default: your user data folder]
+    #[arg(
+        long,
+        value_name = "DIR",
+        global = true,
+        env = "TOOLYARD_DATA_DIR",
+        hide_env_values = true
+    )]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    pub(crate) color: Colour,
+}
+
+/// The id that a person typed; `command` lists the ids.
+fn parse_id<T: FromStr>(text: &str, what: &str, command: &str) -> Result<T, Failure> {
+    text.parse().map_err(|_| {
+        let message =
+            format!("{text:?} is not the id of a {what}; `toolyard {command}` lists them");
+        Failure::new(FaultCode::BadArgument, message)
+    })
+}
+
+/// Makes the enum of the commands from a table of their names and modules. `json` behind one says that its
+/// failures are printed as JSON where the person asked for JSON.
+macro_rules! commands {
+    ($($name:ident($module:ident $(, $json:ident)?),)*) => {
+        /// What `toolyard` can do.
+        #[derive(Subcommand)]
+        pub(crate) enum Command {
+            $($name($module::Options),)*
+        }
+
+        impl Command {
+            fn perform(&self, context: &CommandContext) -> Result<Reply, Failure> {
+                match self {
+                    $(Self::$name(options) => options.run(context),)*
+                }
+            }
+
+            /// Whether the person asked for JSON.
+            fn wants_json(&self) -> bool {
+                match self {
+                    $($(Self::$name(options) => options.$json,)?)*
+                    _ => false,
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Call(call),
+    Answer(answer, json),
+    Approve(approve, json),
+    Policy(policy, json),
+    Chats(chats, json),
+    Tools(tools),
+    History(history, json),
+    Show(show, json),
+    Undo(undo, json),
+    Trash(trash, json),
+    Restore(restore, json),
+    Verify(verify, json),
+    Import(import, json),
+    Adopt(adopt, json),
+    Doctor(doctor, json),
+    Storage(storage, json),
+    Keys(keys, json),
+    Ports(ports, json),
+    Serve(serve),
+    Mcp(mcp),
+    Completions(completions),
 }
 
 impl Command {
-    /// Runs the command.
+    /// Runs the command. What it does not find comes with advice.
     pub(crate) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
-        match self {
-            Self::Call(options) => options.run(context),
-            Self::Answer(options) => {
-                let hint = "`toolyard answer` lists those that wait";
-                options
-                    .run(context)
-                    .map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
+        let hint = match self {
+            Self::Answer(_) => "`toolyard answer` lists those that wait",
+            Self::Approve(_) => {
+                "`toolyard approve` lists those that wait, `toolyard approve --all` the others too"
             }
-            Self::Approve(options) => {
-                let hint = "`toolyard approve` lists those that wait, `toolyard approve --all` the others too";
-                options
-                    .run(context)
-                    .map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
+            Self::History(_) => "`toolyard history` lists the steps of all files",
+            Self::Restore(_) => {
+                "`toolyard trash` lists what was removed, `toolyard history PATH` the versions of a file"
             }
-            Self::Policy(options) => options.run(context),
-            Self::Chats(options) => options.run(context),
-            Self::Tools(options) => options.run(context),
-            Self::History(options) => {
-                let hint = "`toolyard history` lists the steps of all files";
-                options
-                    .run(context)
-                    .map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
-            }
-            Self::Show(options) => options.run(context),
-            Self::Undo(options) => options.run(context),
-            Self::Trash(options) => options.run(context),
-            Self::Restore(options) => {
-                let hint = "`toolyard trash` lists what was removed, `toolyard history PATH` the versions of a file";
-                options
-                    .run(context)
-                    .map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
-            }
-            Self::Verify(options) => options.run(context),
-            Self::Import(options) => options.run(context),
-            Self::Adopt(options) => options.run(context),
-            Self::Doctor(options) => options.run(context),
-            Self::Storage(options) => options.run(context),
-            Self::Keys(options) => options.run(context),
-            Self::Ports(options) => options.run(context),
-            Self::Serve(options) => options.run(context),
-            Self::Mcp(options) => options.run(context),
-            Self::Completions(options) => Ok(options.run()),
-        }
+            _ => return self.perform(context),
+        };
+        self.perform(context).map_err(|failure| failure.hinting_if(FaultCode::NotFound, hint))
     }
 
     /// What it prints on standard output when it fails.
     pub(crate) fn failure_format(&self) -> FailureFormat {
-        let json = match self {
-            Self::Call(_) => return FailureFormat::Envelope,
-            Self::Tools(_) | Self::Serve(_) | Self::Mcp(_) | Self::Completions(_) => false,
-            Self::Answer(options) => options.json,
-            Self::Approve(options) => options.json,
-            Self::Policy(options) => options.json,
-            Self::Chats(options) => options.json,
-            Self::History(options) => options.json,
-            Self::Show(options) => options.json,
-            Self::Undo(options) => options.json,
-            Self::Trash(options) => options.json,
-            Self::Restore(options) => options.json,
-            Self::Verify(options) => options.json,
-            Self::Import(options) => options.json,
-            Self::Adopt(options) => options.json,
-            Self::Doctor(options) => options.json,
-            Self::Storage(options) => options.json,
-            Self::Keys(options) => options.json,
-            Self::Ports(options) => options.json,
-        };
-        if json { FailureFormat::Json } else { FailureFormat::Nothing }
+        match self {
+            Self::Call(_) => FailureFormat::Envelope,
+            _ if self.wants_json() => FailureFormat::Json,
+            _ => FailureFormat::Nothing,
+        }
     }
 }

@@ -74,10 +74,7 @@ impl Options {
             Some(Action::Preset { preset }) => set(context, json!({"preset": preset}))?,
             Some(Action::Set { file }) => set(context, parsed(&text_of(file)?)?)?,
         };
-        Ok(match self.json {
-            true => Reply::json(to_json(&settings)),
-            false => Reply::text(to_text(&settings, context.terminal)),
-        })
+        Ok(Reply::either(self.json, || to_json(&settings), || to_text(&settings, context.terminal)))
     }
 
     fn explain(
@@ -196,11 +193,9 @@ fn verdict(verdict: &Verdict) -> (&'static str, &str) {
 
 fn note_json(note: &Explained) -> Value {
     let (word, reason) = verdict(&note.verdict);
-    let effects = note
-        .effect
-        .paths
-        .iter()
-        .map(|effect| json!({"kind": effect.kind.word(), "path": effect.path.to_string()}));
+    let paths = note.effect.paths.iter();
+    let effects =
+        paths.map(|effect| json!({"kind": effect.kind.word(), "path": effect.path.to_string()}));
     let dials = note.effect.dials.iter();
     let effects =
         effects.chain(dials.map(|dial| json!({"kind": dial.kind.word(), "asked": dial.asked})));
@@ -216,21 +211,16 @@ fn explained(notes: &[Explained], terminal: Terminal) -> String {
     let mut text = String::new();
     for note in notes {
         let (word, _) = verdict(&note.verdict);
-        for effect in &note.effect.paths {
-            let line = format!("{} {}", effect.kind.word(), effect.path);
-            text.push_str(&terminal.paint(BOLD, &visible_cell(&line)));
-            text.push('\n');
-        }
-        for dial in &note.effect.dials {
-            let line = format!("{} {}", dial.kind.word(), dial.asked);
-            text.push_str(&terminal.paint(BOLD, &visible_cell(&line)));
-            text.push('\n');
+        let paths = note.effect.paths.iter();
+        let paths = paths.map(|effect| format!("{} {}", effect.kind.word(), effect.path));
+        let dials = note.effect.dials.iter();
+        for line in paths.chain(dials.map(|dial| format!("{} {}", dial.kind.word(), dial.asked))) {
+            text.push_str(&terminal.line(BOLD, &visible_cell(&line)));
         }
         text.push_str(&format!("  {word}: {}\n", visible_cell(&note.because)));
     }
     if notes.is_empty() {
-        text.push_str(&terminal.paint(FAINT, "nothing happens, so nothing decides"));
-        text.push('\n');
+        text.push_str(&terminal.line(FAINT, "nothing happens, so nothing decides"));
     }
     text
 }

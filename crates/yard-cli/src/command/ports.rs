@@ -148,9 +148,6 @@ fn to_text(found: &[TerminalPort], terminal: Terminal) -> Reply {
         let (name, command) = words_of(port);
         table.push(vec![port.port.to_string(), name, port.chat.to_string(), command]);
     }
-    let mut text = table.render(terminal);
     let words = "`toolyard ports` opens them for your browser";
-    text.push_str(&terminal.paint(FAINT, words));
-    text.push('\n');
-    Reply::text(text)
+    Reply::text(table.render(terminal) + &terminal.line(FAINT, words))
 }

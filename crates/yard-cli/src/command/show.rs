@@ -39,11 +39,7 @@ impl Options {
         let local = context.open(Actor::LocalPerson)?;
         let step = step_name::resolve(&local, &self.step)?;
         let shown = local.perform(Show { step, max_bytes: self.max_bytes })?;
-        Ok(if self.json {
-            Reply::json(to_json(&shown))
-        } else {
-            Reply::text(to_text(&shown, context.terminal))
-        })
+        Ok(Reply::either(self.json, || to_json(&shown), || to_text(&shown, context.terminal)))
     }
 }
 
@@ -98,8 +94,7 @@ struct DiffPage {
 
 impl DiffPage {
     fn line(&mut self, style: Style, line: &str) {
-        self.text.push_str(&self.terminal.paint(style, line));
-        self.text.push('\n');
+        self.text.push_str(&self.terminal.line(style, line));
     }
 
     fn plain(&mut self, line: &str) {

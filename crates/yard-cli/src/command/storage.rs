@@ -46,20 +46,17 @@ impl Options {
         if self.clear {
             let freed: Result<Vec<u64>, Failure> = measured.iter().map(storage::clear).collect();
             let freed: u64 = freed?.iter().sum();
-            return Ok(match self.json {
-                true => Reply::json(json!({"freed": freed})),
-                false => Reply::text(format!("{} given back\n", size(freed))),
-            });
+            let value = || json!({"freed": freed});
+            let text = || format!("{} given back\n", size(freed));
+            return Ok(Reply::either(self.json, value, text));
         }
         measured.sort_by_key(|one| std::cmp::Reverse(one.bytes.iter().sum::<u64>()));
-        Ok(match self.json {
-            true => to_json(&measured, &keeping),
-            false => to_text(&measured, &keeping, context.terminal),
-        })
+        let value = || to_json(&measured, &keeping);
+        Ok(Reply::either(self.json, value, || to_text(&measured, &keeping, context.terminal)))
     }
 }
 
-fn to_json(measured: &[Measured], keeping: &Keeping) -> Reply {
+fn to_json(measured: &[Measured], keeping: &Keeping) -> Value {
     let workspace = |one: &Measured| {
         let parts = PARTS.iter().zip(&one.bytes);
         let parts: Map<String, Value> =
@@ -70,12 +67,12 @@ fn to_json(measured: &[Measured], keeping: &Keeping) -> Reply {
         .filter_map(|part| Some((part.name.to_owned(), json!(storage::budget(part, keeping)?))))
         .collect();
     let workspaces: Vec<Value> = measured.iter().map(workspace).collect();
-    Reply::json(json!({"workspaces": workspaces, "budgets": budgets}))
+    json!({"workspaces": workspaces, "budgets": budgets})
 }
 
-fn to_text(measured: &[Measured], keeping: &Keeping, terminal: Terminal) -> Reply {
+fn to_text(measured: &[Measured], keeping: &Keeping, terminal: Terminal) -> String {
     if measured.is_empty() {
-        return Reply::text("nothing is kept\n".to_owned());
+        return "nothing is kept\n".to_owned();
     }
     let names = PARTS.iter().map(|part| part.name.to_uppercase());
     let headings: Vec<String> = names.chain(["TOTAL".to_owned(), "WORKSPACE".to_owned()]).collect();
@@ -86,15 +83,13 @@ fn to_text(measured: &[Measured], keeping: &Keeping, terminal: Terminal) -> Repl
         let sizes = one.bytes.iter().chain(std::iter::once(&total)).map(|bytes| size(*bytes));
         table.push(sizes.chain(std::iter::once(one.state.name.clone())).collect());
     }
-    let mut text = table.render(terminal);
+    let text = table.render(terminal);
     let budgets = PARTS.iter().filter_map(|part| {
         Some(format!("{} {}", part.name, size(storage::budget(part, keeping)?)))
     });
     let budgets = budgets.collect::<Vec<_>>().join(", ");
     let words = format!("at most, of each workspace: {budgets}; --clear removes these");
-    text.push_str(&terminal.paint(FAINT, &words));
-    text.push('\n');
-    Reply::text(text)
+    text + &terminal.line(FAINT, &words)
 }
 
 /// Bytes as people count them.

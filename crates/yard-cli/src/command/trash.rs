@@ -32,11 +32,9 @@ impl Options {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Reply, Failure> {
         let local = context.open(Actor::LocalPerson)?;
         let answer = local.perform(Trash { limit: self.limit, skip: self.skip })?;
-        Ok(if self.json {
-            Reply::json(to_json(&answer))
-        } else {
-            Reply::text(self.to_text(&answer, context.terminal))
-        })
+        let value = || to_json(&answer);
+        let text = || self.to_text(&answer, context.terminal);
+        Ok(Reply::either(self.json, value, text))
     }
 
     fn to_text(&self, answer: &TrashAnswer, terminal: Terminal) -> String {
@@ -58,8 +56,7 @@ impl Options {
         let mut text = table.render(terminal);
         if answer.truncated {
             let more = format!("older ones remain: --skip {}", self.skip + answer.entries.len());
-            text.push_str(&terminal.paint(FAINT, &more));
-            text.push('\n');
+            text.push_str(&terminal.line(FAINT, &more));
         }
         text
     }

@@ -9,7 +9,7 @@ use yard_store::{Registry as _, SqliteRegistry};
 use crate::context::CommandContext;
 use crate::failure::Failure;
 use crate::location;
-use crate::reply::{Body, Reply};
+use crate::reply::Reply;
 use crate::terminal::{ADDED, FAINT, REMOVED, Terminal, visible_cell};
 
 /// How many paths of a kind the text shows. The JSON has all of them.
@@ -32,8 +32,8 @@ impl Options {
         let mut verified = local.perform_in(&local.call_without_deadline(), Verify)?;
         let people_rows = check_people(context, &mut verified.problems)?;
         let exit = u8::from(!verified.problems.is_empty());
-        let body = if self.json {
-            Body::Json(json!({
+        let value = || {
+            json!({
                 "ok": verified.problems.is_empty(),
                 "audit_rows": verified.audit_rows,
                 "people_audit_rows": people_rows,
@@ -43,11 +43,10 @@ impl Options {
                 "unsynced": verified.unsynced.iter().map(WsPath::to_string).collect::<Vec<_>>(),
                 "shadowed": verified.shadowed.iter().map(WsPath::to_string).collect::<Vec<_>>(),
                 "problems": verified.problems,
-            }))
-        } else {
-            Body::Text(to_text(&verified, context.terminal))
+            })
         };
-        Ok(Reply { body, exit })
+        let text = || to_text(&verified, context.terminal);
+        Ok(Reply { exit, ..Reply::either(self.json, value, text) })
     }
 }
 
@@ -70,18 +69,15 @@ fn to_text(verified: &Verified, terminal: Terminal) -> String {
     );
     text.push_str(&paths("changed behind our back", &verified.unsynced, terminal));
     if !verified.unsynced.is_empty() {
-        text.push_str(&terminal.paint(FAINT, "toolyard import records those"));
-        text.push('\n');
+        text.push_str(&terminal.line(FAINT, "toolyard import records those"));
     }
     text.push_str(&paths("hidden by a chat of that name", &verified.shadowed, terminal));
     for problem in &verified.problems {
         let line = format!("problem: {}", visible_cell(problem));
-        text.push_str(&terminal.paint(REMOVED, &line));
-        text.push('\n');
+        text.push_str(&terminal.line(REMOVED, &line));
     }
     if verified.problems.is_empty() {
-        text.push_str(&terminal.paint(ADDED, "no damage"));
-        text.push('\n');
+        text.push_str(&terminal.line(ADDED, "no damage"));
     }
     text
 }

@@ -5,13 +5,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use yard_core::ChatId;
 use yard_gate::{Approval, ApprovalFilter, ApprovalStatus, MOST_ROWS, Ruling, Scope, effect_value};
 
+use super::chats;
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
+use super::words::same_names;
 
 /// Bytes of a diff, of arguments and of a result that a list shows.
 const BRIEF_BYTES: usize = 4 << 10;
@@ -40,20 +41,9 @@ pub(super) enum Status {
     Expired,
 }
 
-impl From<Status> for ApprovalStatus {
-    fn from(status: Status) -> Self {
-        match status {
-            Status::Pending => Self::Pending,
-            Status::Approved => Self::Approved,
-            Status::Denied => Self::Denied,
-            Status::Executed => Self::Executed,
-            Status::Failed => Self::Failed,
-            Status::Unknown => Self::Unknown,
-            Status::Withdrawn => Self::Withdrawn,
-            Status::Expired => Self::Expired,
-        }
-    }
-}
+same_names!(
+    Status to ApprovalStatus: Pending, Approved, Denied, Executed, Failed, Unknown, Withdrawn, Expired
+);
 
 /// Which requests.
 #[derive(Deserialize, JsonSchema)]
@@ -90,6 +80,8 @@ pub(super) enum Reach {
     /// Every such call on the same paths, by a saved rule.
     Rule,
 }
+
+same_names!(Reach to Scope: Once, Chat, Rule);
 
 /// A decision.
 #[derive(Deserialize, JsonSchema)]
@@ -247,11 +239,10 @@ pub(super) struct ApprovalList {
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
     let Which { status, chat_id, limit, cursor } = request.query()?;
     let paging = Paging { limit, cursor };
-    let chat = chat_id.map(|id| id.parse::<ChatId>()).transpose();
     let filter = ApprovalFilter {
         status: status.map(ApprovalStatus::from),
         asked_by: None,
-        chat: chat.map_err(|_| Problem::invalid("chat_id", "expected a chat's id"))?,
+        chat: chat_id.as_deref().map(chats::id).transpose()?,
     };
     let limit = paging.limit()?.min(MOST_ROWS);
     let page = request.session()?.approvals().list(filter, paging.cursor()?, limit)?;
@@ -312,11 +303,7 @@ pub(super) fn decide(request: &HttpRequest) -> Result<Reply, Problem> {
     })?;
     let ruling = Ruling {
         approves: matches!(decision, Word::Approve),
-        scope: match scope {
-            None | Some(Reach::Once) => Scope::Once,
-            Some(Reach::Chat) => Scope::Chat,
-            Some(Reach::Rule) => Scope::Rule,
-        },
+        scope: scope.map_or(Scope::Once, Scope::from),
         reason,
         args: args.map(Value::Object),
         state,

@@ -88,10 +88,7 @@ pub(super) fn register(request: &HttpRequest) -> Result<Reply, Problem> {
 
 pub(super) fn login(request: &HttpRequest) -> Result<Reply, Problem> {
     let Login { email, password } = request.json()?;
-    logged_in(
-        request,
-        &request.app.house.log_in(&email, &password, &trusted_proxies::network(request.peer))?,
-    )
+    logged_in(request, &check_password(request, &email, &password)?)
 }
 
 pub(super) fn refresh(request: &HttpRequest) -> Result<Reply, Problem> {
@@ -125,10 +122,11 @@ pub(super) fn log_in(
     email: &str,
     password: &str,
 ) -> Result<Vec<Cookie>, Problem> {
-    Ok(cookies(
-        request,
-        &request.app.house.log_in(email, password, &trusted_proxies::network(request.peer))?,
-    ))
+    Ok(cookies(request, &check_password(request, email, password)?))
+}
+
+fn check_password(request: &HttpRequest, email: &str, password: &str) -> Result<LoggedIn, Problem> {
+    Ok(request.app.house.log_in(email, password, &trusted_proxies::network(request.peer))?)
 }
 
 fn cookies(request: &HttpRequest, login: &LoggedIn) -> Vec<Cookie> {

@@ -10,6 +10,7 @@ use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
+use super::words::same_names;
 
 /// What may change in a chat.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -21,14 +22,7 @@ pub(super) enum ModeWord {
     Build,
 }
 
-impl From<ModeWord> for Mode {
-    fn from(word: ModeWord) -> Self {
-        match word {
-            ModeWord::Plan => Self::Plan,
-            ModeWord::Build => Self::Build,
-        }
-    }
-}
+same_names!(ModeWord to Mode: Plan, Build);
 
 /// A new chat.
 #[derive(Deserialize, JsonSchema)]
@@ -63,16 +57,7 @@ pub(super) enum RoleWord {
     Tool,
 }
 
-impl From<RoleWord> for MessageRole {
-    fn from(word: RoleWord) -> Self {
-        match word {
-            RoleWord::User => Self::User,
-            RoleWord::Assistant => Self::Assistant,
-            RoleWord::System => Self::System,
-            RoleWord::Tool => Self::Tool,
-        }
-    }
-}
+same_names!(RoleWord to MessageRole: User, Assistant, System, Tool);
 
 /// A new message.
 #[derive(Deserialize, JsonSchema)]
@@ -177,6 +162,12 @@ pub(super) struct PostedMessage {
     number: u64,
 }
 
+/// A chat's id as a member of a query or a body.
+pub(super) fn id(text: &str) -> Result<ChatId, Problem> {
+    text.parse().map_err(|_| Problem::invalid("chat_id", "expected a chat's id"))
+}
+
+/// The chat that the path names.
 fn chat_of(request: &HttpRequest) -> Result<ChatId, Problem> {
     request.id("chat_id", "chat")
 }

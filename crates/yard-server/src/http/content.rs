@@ -77,9 +77,8 @@ fn store_upload(
 /// Where the file of the path is now.
 fn current_path(request: &HttpRequest) -> Result<WsPath, Problem> {
     let found = request.perform(Locate { file: file_of(request)? })?;
-    found
-        .path
-        .ok_or_else(|| Problem::not_found("this file was removed; POST .../restore brings it back"))
+    let gone = || Problem::not_found("this file was removed; POST .../restore brings it back");
+    found.path.ok_or_else(gone)
 }
 
 /// The hash that the header demands.
@@ -107,11 +106,9 @@ fn raw(
     read: impl Fn(&HttpRequest, u64, u64) -> Result<Vec<u8>, Problem> + Send + Sync + 'static,
 ) -> Result<Reply, Problem> {
     let etag = format!("\"{hash}\"");
-    let has_it =
-        request.headers().get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).is_some_and(
-            |tags| tags.split(',').any(|tag| unquoted(tag) == unquoted(&etag) || tag.trim() == "*"),
-        );
-    if has_it {
+    let has_it = |tag: &str| unquoted(tag) == unquoted(&etag) || tag.trim() == "*";
+    let tags = request.headers().get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
+    if tags.is_some_and(|tags| tags.split(',').any(has_it)) {
         return Ok(Reply::raw(304, Raw { etag, size, range: 0..0, next: None }));
     }
     let asked = request.headers().get(RANGE).and_then(|range| range.to_str().ok());

@@ -47,10 +47,8 @@ pub(super) fn login(request: &HttpRequest) -> Result<Reply, Problem> {
     let next = Some(field("next")).filter(|next| is_ours(next));
     match auth::log_in(request, field("email"), field("password")) {
         Ok(cookies) => {
-            let reply = match next {
-                Some(next) => Reply::see_other(next.to_owned()),
-                None => Reply::page(200, page::logged_in()),
-            };
+            let to_page = next.map(|next| Reply::see_other(next.to_owned()));
+            let reply = to_page.unwrap_or_else(|| Reply::page(200, page::logged_in()));
             Ok(reply.with_cookies(cookies))
         }
         Err(problem) => {

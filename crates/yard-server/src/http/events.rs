@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use yard_core::{ApprovalId, ChatId};
+use yard_core::{ApprovalId, ChatId, QuestionId};
 use yard_gate::{
     ApprovalStatus, BellSubscription, Event, EventRow, MOST_EVENTS, Session, StepEvent,
 };
@@ -59,15 +59,8 @@ pub(super) fn open(request: &HttpRequest) -> Result<Reply, Problem> {
 pub(super) fn body(request: Arc<HttpRequest>, cursor: u64, stop: CancelOnDrop) -> Body {
     let notify = Arc::new(Notify::new());
     let open = OpenStream::new(&request, &notify);
-    let reader = Reader {
-        request,
-        notify,
-        cursor,
-        silence: Duration::ZERO,
-        greeted: false,
-        open,
-        _stop: stop,
-    };
+    let silence = Duration::ZERO;
+    let reader = Reader { request, notify, cursor, silence, greeted: false, open, _stop: stop };
     pieces(stream::unfold(reader, |mut reader| async move {
         let text = reader.next().await?;
         Some((Ok(Frame::data(Bytes::from(text))), reader))
@@ -170,12 +163,8 @@ impl Reader {
             let after = rows.last().map_or(cursor, |row| row.number);
             Ok((rows.iter().map(|row| render_event(row, &session)).collect(), after))
         };
-        self.request
-            .app
-            .pools
-            .run(&self.request.workspace_key(), WorkKind::Look, read_events)
-            .await?
-            .ok()
+        let pools = &self.request.app.pools;
+        pools.run(&self.request.workspace_key(), WorkKind::Look, read_events).await?.ok()
     }
 }
 
@@ -209,27 +198,25 @@ fn render_event(row: &EventRow, session: &Session) -> String {
 }
 
 fn name_and_data(event: &Event) -> (&'static str, Value) {
-    let question = |chat: &ChatId, question: &yard_core::QuestionId| json!({"chat_id": chat.to_string(), "question_id": question.to_string()});
+    let of_chat = |chat: &ChatId| json!({"chat_id": chat.to_string()});
+    let question = |chat: &ChatId, question: &QuestionId| json!({"chat_id": chat.to_string(), "question_id": question.to_string()});
     match event {
         Event::Step(step) => ("step", step_data(step)),
         Event::Asked { chat, question: id } => ("question.asked", question(chat, id)),
         Event::Answered { chat, question: id } => ("question.answered", question(chat, id)),
-        Event::Requested { chat, approval } => (
-            "approval.requested",
-            json!({"chat_id": chat.to_string(), "approval_id": approval.to_string()}),
-        ),
-        Event::Decided { chat, approval, status } => {
-            ("approval.decided", approval_data(chat, approval, *status))
+        Event::Requested { chat, approval: id } => ("approval.requested", approval(chat, id)),
+        Event::Decided { chat, approval: id, status } => {
+            ("approval.decided", with_status(approval(chat, id), *status))
         }
-        Event::Concluded { chat, approval, status } => {
-            ("approval.concluded", approval_data(chat, approval, *status))
+        Event::Concluded { chat, approval: id, status } => {
+            ("approval.concluded", with_status(approval(chat, id), *status))
         }
         Event::ModeChanged { chat, mode } => {
             ("chat.mode", json!({"chat_id": chat.to_string(), "mode": mode.word()}))
         }
-        Event::ChatMade { chat } => ("chat.created", json!({"chat_id": chat.to_string()})),
-        Event::ChatRenamed { chat } => ("chat.renamed", json!({"chat_id": chat.to_string()})),
-        Event::ChatRemoved { chat } => ("chat.deleted", json!({"chat_id": chat.to_string()})),
+        Event::ChatMade { chat } => ("chat.created", of_chat(chat)),
+        Event::ChatRenamed { chat } => ("chat.renamed", of_chat(chat)),
+        Event::ChatRemoved { chat } => ("chat.deleted", of_chat(chat)),
         Event::Posted { chat, turn } => {
             ("chat.message", json!({"chat_id": chat.to_string(), "number": turn}))
         }
@@ -246,20 +233,19 @@ fn name_and_data(event: &Event) -> (&'static str, Value) {
         Event::ChangedOutside { paths } => {
             let shown: Vec<String> = paths.iter().map(ToString::to_string).collect();
             // Without paths, more files changed than were counted.
-            (
-                "files.changed",
-                json!({"source": "external", "paths": shown, "more": paths.is_empty()}),
-            )
+            let data = json!({"source": "external", "paths": shown, "more": paths.is_empty()});
+            ("files.changed", data)
         }
     }
 }
 
-fn approval_data(chat: &ChatId, approval: &ApprovalId, status: ApprovalStatus) -> Value {
-    json!({
-        "chat_id": chat.to_string(),
-        "approval_id": approval.to_string(),
-        "status": status.word(),
-    })
+fn approval(chat: &ChatId, id: &ApprovalId) -> Value {
+    json!({"chat_id": chat.to_string(), "approval_id": id.to_string()})
+}
+
+fn with_status(mut approval: Value, status: ApprovalStatus) -> Value {
+    approval["status"] = status.word().into();
+    approval
 }
 
 fn step_data(step: &StepEvent) -> Value {

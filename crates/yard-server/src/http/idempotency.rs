@@ -41,10 +41,8 @@ pub(super) fn once(request: &HttpRequest, handler: Handler) -> Result<Reply, Pro
     }
     let key = key.to_str().ok().filter(|key| (1..=LONGEST_KEY).contains(&key.len()));
     let key = key.ok_or_else(|| {
-        Problem::invalid(
-            "Idempotency-Key",
-            format!("expected 1 to {LONGEST_KEY} visible characters"),
-        )
+        let message = format!("expected 1 to {LONGEST_KEY} visible characters");
+        Problem::invalid("Idempotency-Key", message)
     })?;
     let actor = actor(request);
     let workspace = match &request.caller {
@@ -197,11 +195,8 @@ fn fingerprint(request: &HttpRequest) -> [u8; 32] {
         Caller::Anonymous => part(&without_secrets(&request.body.to_compare())),
         Caller::Known(_) | Caller::Inside(_) => {
             // The bytes of an upload are not known before they came; their number is.
-            let length = request
-                .headers()
-                .get("content-length")
-                .map_or(&b""[..], |length| length.as_bytes());
-            part(length);
+            let length = request.headers().get("content-length");
+            part(length.map_or(b"", |length| length.as_bytes()));
             part(&request.body.to_compare());
         }
     }

@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use yard_core::ChatId;
 use yard_gate::registry::KeyRow;
 use yard_gate::{FILES_TOOLSET, admin};
 
+use super::chats;
 use super::members::RoleWord;
 use super::paging::{Paging, cut};
 use super::problem::Problem;
@@ -77,8 +77,7 @@ pub(super) fn add(request: &HttpRequest) -> Result<Reply, Problem> {
         let message = format!("there is no toolset {unknown:?}; known: {}", known.join(", "));
         return Err(Problem::invalid("toolsets", &message));
     }
-    let chat = chat_id.map(|id| id.parse::<ChatId>());
-    let chat = chat.transpose().map_err(|_| Problem::invalid("chat_id", "expected a chat's id"))?;
+    let chat = chat_id.as_deref().map(chats::id).transpose()?;
     let new = admin::NewKey { name, role: role.into(), chat, toolsets };
     let made = request.app.house.add_key(request.entered()?, &new)?;
     Reply::created(&SecretKey { about: Key::from(&made.row), key: made.key })

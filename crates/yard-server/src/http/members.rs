@@ -9,6 +9,7 @@ use super::paging::{Paging, cut};
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
+use super::words::same_names;
 
 /// What somebody may do.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -22,15 +23,7 @@ pub(super) enum RoleWord {
     Viewer,
 }
 
-impl From<RoleWord> for Role {
-    fn from(word: RoleWord) -> Self {
-        match word {
-            RoleWord::Owner => Self::Owner,
-            RoleWord::Member => Self::Member,
-            RoleWord::Viewer => Self::Viewer,
-        }
-    }
-}
+same_names!(RoleWord to Role: Owner, Member, Viewer);
 
 /// A new member, who has an account.
 #[derive(Deserialize, JsonSchema)]

@@ -42,6 +42,7 @@ mod tools;
 mod trusted_proxies;
 mod waiting;
 mod welcome;
+mod words;
 mod workspaces;
 
 pub use answer::REQUEST_SPAN;

@@ -11,6 +11,9 @@ use super::request::HttpRequest;
 use super::route::{BodyShape, ReplyShape, Route, RouteAccess};
 use super::{routes, tools};
 
+const JSON: &str = "application/json";
+const BYTES: &str = "application/octet-stream";
+
 pub(super) fn serve(request: &HttpRequest) -> Result<Reply, Problem> {
     Ok(Reply::text("application/json", document(&request.app.catalog).to_string()))
 }
@@ -61,42 +64,36 @@ fn operation(route: &Route) -> Value {
         "parameters": parameters(route),
         "responses": {
             route.status.to_string(): success(route),
-            "default": {
-                "description": "What went wrong, and what to send instead.",
-                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
-            },
+            "default": answer(
+                "What went wrong, and what to send instead.",
+                JSON,
+                &json!({"$ref": "#/components/schemas/Problem"}),
+            ),
         },
     });
-    if route.access == RouteAccess::Anyone {
-        operation["security"] = json!([]);
-    } else {
-        operation["security"] = json!([{"token": []}, {"cookie": []}]);
-    }
+    operation["security"] = match route.access {
+        RouteAccess::Anyone => json!([]),
+        _ => json!([{"token": []}, {"cookie": []}]),
+    };
     if matches!(route.reply, ReplyShape::Bytes) {
-        let part = json!({"description": "The part that the header Range asked for.",
-            "content": {"application/octet-stream": {"schema": {}}}});
+        let part = answer("The part that the header Range asked for.", BYTES, &json!({}));
         operation["responses"]["206"] = part;
         operation["responses"]["304"] =
             json!({"description": "The caller has it (If-None-Match)."});
     }
     if tools::is_call(route) {
-        let schema = tools::waiting_schema();
-        operation["responses"]["202"] = json!({
-            "description": "A person is asked; the result comes once they have spoken.",
-            "content": {"application/json": {"schema": schema}},
-        });
+        let about = "A person is asked; the result comes once they have spoken.";
+        operation["responses"]["202"] = answer(about, JSON, &tools::waiting_schema());
     }
-    match (&route.shown_body, &route.body) {
-        (Some(schema), _) => operation["requestBody"] = body(schema, true),
-        (None, BodyShape::Json(form)) => operation["requestBody"] = body(form.schema(), true),
-        (None, BodyShape::OptionalJson(form)) => {
-            operation["requestBody"] = body(form.schema(), false);
-        }
-        (None, BodyShape::Bytes) => {
-            let content = json!({"application/octet-stream": {"schema": {}}});
-            operation["requestBody"] = json!({"required": true, "content": content});
-        }
-        (None, BodyShape::None | BodyShape::Form | BodyShape::Message) => {}
+    let body = match (&route.shown_body, &route.body) {
+        (Some(schema), _) => Some(body(true, JSON, schema)),
+        (None, BodyShape::Json(form)) => Some(body(true, JSON, form.schema())),
+        (None, BodyShape::OptionalJson(form)) => Some(body(false, JSON, form.schema())),
+        (None, BodyShape::Bytes) => Some(body(true, BYTES, &json!({}))),
+        (None, BodyShape::None | BodyShape::Form | BodyShape::Message) => None,
+    };
+    if let Some(body) = body {
+        operation["requestBody"] = body;
     }
     show_examples(&mut operation, examples::of(route));
     operation
@@ -151,26 +148,22 @@ fn show_values(body: &mut Value, mut values: Vec<(&Example, &Value)>) {
     }
 }
 
-fn body(schema: &Value, required: bool) -> Value {
-    json!({"required": required, "content": {"application/json": {"schema": schema}}})
+fn body(required: bool, media: &str, schema: &Value) -> Value {
+    json!({"required": required, "content": {media: {"schema": schema}}})
+}
+
+fn answer(about: &str, media: &str, schema: &Value) -> Value {
+    json!({"description": about, "content": {media: {"schema": schema}}})
 }
 
 fn success(route: &Route) -> Value {
     match &route.reply {
         ReplyShape::Empty => json!({"description": "Done."}),
-        ReplyShape::Json(schema) => {
-            json!({"description": "Done.", "content": {"application/json": {"schema": schema}}})
-        }
-        ReplyShape::Page => {
-            json!({"description": "A page.", "content": {"text/html": {"schema": {}}}})
-        }
-        ReplyShape::Text(media) => {
-            json!({"description": "Done.", "content": {*media: {"schema": {}}}})
-        }
+        ReplyShape::Json(schema) => answer("Done.", JSON, schema),
+        ReplyShape::Page => answer("A page.", "text/html", &json!({})),
+        ReplyShape::Text(media) => answer("Done.", media, &json!({})),
         ReplyShape::Protocol => json!({"description": "What the protocol answers."}),
-        ReplyShape::Bytes => {
-            json!({"description": "The bytes.", "content": {"application/octet-stream": {"schema": {}}}})
-        }
+        ReplyShape::Bytes => answer("The bytes.", BYTES, &json!({})),
     }
 }
 

@@ -1,8 +1,6 @@
 //! The table of routes as one page for people, with an example of each: without a script and without anything from
 //! elsewhere.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 use yard_dialects::{Catalog, Dialect};
 
@@ -79,11 +77,11 @@ pub(super) fn render(catalog: &Catalog) -> String {
     let mut page = INTRODUCTION.to_owned();
     page.push_str("<nav>");
     for (tag, title, _) in PARTS {
-        add(&mut page, format_args!("<a href=\"#{tag}\">{title}</a> "));
+        page += &format!("<a href=\"#{tag}\">{title}</a> ");
     }
     page.push_str("</nav>");
     for (tag, title, about) in PARTS {
-        add(&mut page, format_args!("<h2 id=\"{tag}\">{title}</h2><p>{about}</p>"));
+        page += &format!("<h2 id=\"{tag}\">{title}</h2><p>{about}</p>");
         for route in routes.iter().filter(|route| route.tag() == tag) {
             describe(&mut page, route, catalog);
         }
@@ -91,22 +89,12 @@ pub(super) fn render(catalog: &Catalog) -> String {
     frame("Toolyard API", &page)
 }
 
-/// Writing into a string cannot fail.
-fn add(page: &mut String, words: std::fmt::Arguments<'_>) {
-    let _ = page.write_fmt(words);
-}
-
 fn describe(page: &mut String, route: &Route, catalog: &Catalog) {
-    let Route { method, path, about, .. } = route;
-    add(
-        page,
-        format_args!(
-            "<details><summary><span class=\"m\">{method}</span><code>{}</code>\
-             <span>{}</span></summary><p>{}</p>",
-            escaped(path),
-            escaped(about),
-            route.access.describe()
-        ),
+    let (method, path, about) = (&route.method, escaped(route.path), escaped(route.about));
+    let access = route.access.describe();
+    *page += &format!(
+        "<details><summary><span class=\"m\">{method}</span><code>{path}</code>\
+         <span>{about}</span></summary><p>{access}</p>"
     );
     if let Some(query) = &route.query {
         field_table(page, "Query", query.schema());
@@ -121,68 +109,44 @@ fn describe(page: &mut String, route: &Route, catalog: &Catalog) {
     if let ReplyShape::Json(reply) = &route.reply
         && !tools::is_call(route)
     {
-        page.push_str("<details><summary>Fields of the answer</summary>");
-        page.push_str(&fields::table(reply));
-        page.push_str("</details>");
+        let table = fields::table(reply);
+        *page += &format!("<details><summary>Fields of the answer</summary>{table}</details>");
     }
     page.push_str("</details>");
 }
 
 fn field_table(page: &mut String, title: &str, schema: &Value) {
-    add(page, format_args!("<h4>{title}</h4>{}", fields::table(schema)));
+    *page += &format!("<h4>{title}</h4>{}", fields::table(schema));
 }
 
 /// The tools of a toolset, each with the first sentence about it.
 fn toolset(page: &mut String, catalog: &Catalog, dialect: &Dialect) {
-    add(
-        page,
-        format_args!(
-            "<details><summary>Toolset <code>{}</code></summary><p>{}</p><table>",
-            dialect.name,
-            marked_up(dialect.about)
-        ),
-    );
+    let (name, about) = (dialect.name, marked_up(dialect.about));
+    *page +=
+        &format!("<details><summary>Toolset <code>{name}</code></summary><p>{about}</p><table>");
     for tool in catalog.list(dialect.name) {
         let about = tool.about().lines().next().unwrap_or_default();
         let sentence = about.split_once(". ").map_or(about, |(sentence, _)| sentence);
-        add(
-            page,
-            format_args!(
-                "<tr><td><code>{}</code><td>{}",
-                escaped(tool.name()),
-                marked_up(sentence.trim_end_matches('.'))
-            ),
-        );
+        let about = marked_up(sentence.trim_end_matches('.'));
+        *page += &format!("<tr><td><code>{}</code><td>{about}", escaped(tool.name()));
     }
-    add(
-        page,
-        format_args!(
-            "</table><p>Their arguments: <code>GET {}?toolset={}</code></p></details>",
-            tools::PATH,
-            dialect.name
-        ),
+    let path = tools::PATH;
+    *page += &format!(
+        "</table><p>Their arguments: <code>GET {path}?toolset={name}</code></p></details>"
     );
 }
 
 /// The commands that send some examples, each with its answer.
 fn show(page: &mut String, examples: &[Example], access: RouteAccess) {
     for example in examples {
-        let title = example.title.as_deref().unwrap_or("Example");
-        add(
-            page,
-            format_args!(
-                "<h4>{}</h4><pre>{}</pre><p>Answer {}{}</p>",
-                escaped(title),
-                escaped(&example.curl(access)),
-                example.status,
-                if example.answer.is_null() { ", without a body" } else { ":" }
-            ),
-        );
-        match &example.answer {
-            Value::Null => {}
-            Value::String(text) => add(page, format_args!("<pre>{}</pre>", escaped(text))),
-            json => add(page, format_args!("<pre>{}</pre>", escaped(&laid_out(json)))),
-        }
+        let title = escaped(example.title.as_deref().unwrap_or("Example"));
+        let (command, status) = (escaped(&example.curl(access)), example.status);
+        let answer = match &example.answer {
+            Value::Null => ", without a body</p>".to_owned(),
+            Value::String(text) => format!(":</p><pre>{}</pre>", escaped(text)),
+            json => format!(":</p><pre>{}</pre>", escaped(&laid_out(json))),
+        };
+        *page += &format!("<h4>{title}</h4><pre>{command}</pre><p>Answer {status}{answer}");
     }
 }
 

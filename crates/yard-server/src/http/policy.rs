@@ -66,14 +66,12 @@ pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
 
 pub(super) fn set(request: &HttpRequest) -> Result<Reply, Problem> {
     let NewPolicy { preset, rules, saved } = request.json()?;
-    let mut wanted = Map::new();
-    let mut want = |name: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            wanted.insert(name.to_owned(), value);
-        }
-    };
-    want("preset", preset.map(Value::String));
-    want("rules", rules.map(Value::Array));
-    want("saved", saved.map(Value::Array));
+    let wanted = [
+        ("preset", preset.map(Value::String)),
+        ("rules", rules.map(Value::Array)),
+        ("saved", saved.map(Value::Array)),
+    ];
+    let given = wanted.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let wanted: Map<String, Value> = given.collect();
     Reply::ok(&PolicyShown::from(request.session()?.change_settings(&request.call, &wanted)?))
 }

@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use yard_core::ChatId;
-use yard_gate::{AskedQuestion, MOST_ROWS, QuestionFilter, Via};
+use yard_gate::{MOST_ROWS, AskedQuestion, QuestionFilter, Via};
 
+use super::chats;
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
+use super::words::same_names;
 
 /// Whether a question waits.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -44,6 +45,8 @@ pub(super) enum ViaWord {
     /// It was typed.
     Text,
 }
+
+same_names!(ViaWord to Via: Button, Text);
 
 /// An answer.
 #[derive(Deserialize, JsonSchema)]
@@ -119,11 +122,10 @@ pub(super) struct QuestionList {
 pub(super) fn list(request: &HttpRequest) -> Result<Reply, Problem> {
     let Which { status, chat_id, limit, cursor } = request.query()?;
     let paging = Paging { limit, cursor };
-    let chat = chat_id.map(|id| id.parse::<ChatId>()).transpose();
     let filter = QuestionFilter {
         answered: status.map(|status| matches!(status, Status::Answered)),
         asked_by: None,
-        chat: chat.map_err(|_| Problem::invalid("chat_id", "expected a chat's id"))?,
+        chat: chat_id.as_deref().map(chats::id).transpose()?,
     };
     let session = request.session()?;
     let limit = paging.limit()?.min(MOST_ROWS);
@@ -139,11 +141,8 @@ pub(super) fn read(request: &HttpRequest) -> Result<Reply, Problem> {
 
 pub(super) fn answer(request: &HttpRequest) -> Result<Reply, Problem> {
     let NewAnswer { answers, via } = request.json()?;
-    let via = match via {
-        ViaWord::Button => Via::Button,
-        ViaWord::Text => Via::Text,
-    };
     let id = request.id("question_id", "question")?;
-    let question = request.session()?.questions().answer(&request.call, id, &answers, via)?;
+    let question =
+        request.session()?.questions().answer(&request.call, id, &answers, via.into())?;
     Reply::ok(&OneQuestion::from(&question))
 }

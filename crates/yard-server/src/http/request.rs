@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http::request::Parts;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use yard_core::{Call, Role, WorkspaceId};
 use yard_gate::Session;
 use yard_gate::admin::{Entered, Identity};
@@ -195,13 +195,11 @@ impl HttpRequest {
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         match &self.route.body {
             BodyShape::Json(form) => Ok(form.read(self.body.take_json()?)?),
-            BodyShape::OptionalJson(form) if !self.body.bytes.is_empty() => {
-                Ok(form.read(self.body.take_json()?)?)
+            BodyShape::OptionalJson(form) => {
+                let is_empty = self.body.bytes.is_empty();
+                Ok(form.read(if is_empty { json!({}) } else { self.body.take_json()? })?)
             }
-            BodyShape::OptionalJson(form) => Ok(form.read(Value::Object(serde_json::Map::new()))?),
-            BodyShape::None | BodyShape::Bytes | BodyShape::Form | BodyShape::Message => {
-                Err(Problem::internal())
-            }
+            _ => Err(Problem::internal()),
         }
     }
 

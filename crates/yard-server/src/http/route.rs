@@ -6,6 +6,7 @@ use serde_json::Value;
 use yard_core::Role;
 use yard_dialects::form::{self, Form};
 
+use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::request::HttpRequest;
@@ -106,13 +107,34 @@ pub struct Route {
     pub(super) handler: Handler,
 }
 
+pub(super) fn get(access: RouteAccess, path: &'static str, handler: Handler) -> Route {
+    Route::new(access, Method::GET, path, handler)
+}
+
+pub(super) fn post(access: RouteAccess, path: &'static str, handler: Handler) -> Route {
+    Route::new(access, Method::POST, path, handler)
+}
+
+pub(super) fn put(access: RouteAccess, path: &'static str, handler: Handler) -> Route {
+    Route::new(access, Method::PUT, path, handler)
+}
+
+pub(super) fn patch(access: RouteAccess, path: &'static str, handler: Handler) -> Route {
+    Route::new(access, Method::PATCH, path, handler)
+}
+
+pub(super) fn delete(access: RouteAccess, path: &'static str, handler: Handler) -> Route {
+    Route { status: 204, ..Route::new(access, Method::DELETE, path, handler) }
+}
+
 impl Route {
-    fn new(method: Method, path: &'static str, handler: Handler) -> Self {
+    fn new(access: RouteAccess, method: Method, path: &'static str, handler: Handler) -> Self {
+        let work = if method == Method::GET { WorkKind::Look } else { WorkKind::Change };
         Self {
             method,
             path,
             about: "",
-            access: RouteAccess::Anyone,
+            access,
             query: None,
             body: BodyShape::None,
             shown_body: None,
@@ -120,37 +142,13 @@ impl Route {
             reply: ReplyShape::Empty,
             secret: false,
             most_bytes: 1 << 20,
-            work: WorkKind::Look,
+            work,
             handler,
         }
     }
 
-    pub(super) fn get(path: &'static str, handler: Handler) -> Self {
-        Self::new(Method::GET, path, handler)
-    }
-
-    pub(super) fn post(path: &'static str, handler: Handler) -> Self {
-        Self::new(Method::POST, path, handler).doing(WorkKind::Change)
-    }
-
-    pub(super) fn put(path: &'static str, handler: Handler) -> Self {
-        Self::new(Method::PUT, path, handler).doing(WorkKind::Change)
-    }
-
-    pub(super) fn patch(path: &'static str, handler: Handler) -> Self {
-        Self::new(Method::PATCH, path, handler).doing(WorkKind::Change)
-    }
-
-    pub(super) fn delete(path: &'static str, handler: Handler) -> Self {
-        Self { status: 204, ..Self::new(Method::DELETE, path, handler).doing(WorkKind::Change) }
-    }
-
     pub(super) fn about(self, about: &'static str) -> Self {
         Self { about, ..self }
-    }
-
-    pub(super) fn access(self, access: RouteAccess) -> Self {
-        Self { access, ..self }
     }
 
     pub(super) fn doing(self, work: WorkKind) -> Self {
@@ -179,6 +177,11 @@ impl Route {
 
     pub(super) fn replies<T: JsonSchema>(self, status: u16) -> Self {
         Self { status, reply: ReplyShape::Json(form::output_schema::<T>()), ..self }
+    }
+
+    /// Answers with a part of a list.
+    pub(super) fn lists<T: JsonSchema>(self) -> Self {
+        self.query::<Paging>().replies::<T>(200)
     }
 
     pub(super) fn replies_text(self, media: &'static str) -> Self {

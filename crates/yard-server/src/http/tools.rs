@@ -3,14 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use yard_core::{ChatId, Fault, FaultCode, Role};
+use yard_core::{Fault, FaultCode, Role};
 use yard_dialects::{Answer, AnyTool, Catalog, Dialect, Format, Stop, form};
 use yard_gate::Session;
 
+use super::chats;
 use super::problem::Problem;
 use super::reply::{Content, Reply};
 use super::request::HttpRequest;
-use super::route::{Route, RouteAccess};
+use super::route::{self, Route, RouteAccess};
 use super::waiting::PendingCall;
 use crate::pool::WorkKind;
 
@@ -61,9 +62,8 @@ pub(super) fn route(catalog: &Catalog) -> Route {
     let bodies: Vec<Value> = tools.iter().map(|(toolset, tool)| one_call(toolset, tool)).collect();
     let reply = json!({"anyOf": catalog.dialects().flat_map(|dialect| answers(catalog, dialect))
         .collect::<Vec<_>>()});
-    Route::post(PATH, call)
+    route::post(RouteAccess::Inside(Role::Viewer), PATH, call)
         .about("Calls a tool")
-        .access(RouteAccess::Inside(Role::Viewer))
         .body::<Envelope>()
         .at_most(MOST_BYTES)
         .showing(json!({"anyOf": bodies}), reply)
@@ -134,12 +134,13 @@ pub(super) fn call(request: &HttpRequest) -> Result<Reply, Problem> {
     let Envelope { tool, args, toolset, chat_id, wait_ms } = Envelope { args, ..envelope };
     let named = toolset.as_deref().unwrap_or(TOOLSET);
     let session = session(request, chat_id.as_deref())?;
-    let known = request.app.catalog.get(named, &tool);
+    let catalog = &request.app.catalog;
+    let known = catalog.get(named, &tool);
     let limits = session.limits();
     let millis = known.map_or(limits.call_millis, |tool| tool.millis(limits));
     let call = request.call.clone().within_millis(millis);
-    let answer = request.app.catalog.call(named, &tool, args, &session, &call);
-    let dialect = request.app.catalog.dialects().find(|dialect| dialect.name == named);
+    let answer = catalog.call(named, &tool, args, &session, &call);
+    let dialect = catalog.dialects().find(|dialect| dialect.name == named);
     if let (Some(dialect), Some(known)) = (dialect, known) {
         request.app.metrics.called(dialect.name, known.name(), answer.ok);
     }
@@ -154,8 +155,7 @@ pub(super) fn call(request: &HttpRequest) -> Result<Reply, Problem> {
 fn session(request: &HttpRequest, chat: Option<&str>) -> Result<Session, Problem> {
     let session = request.session()?;
     let Some(chat) = chat else { return Ok(session) };
-    let wrong = || Problem::invalid("chat_id", "expected a chat's id");
-    let chat: ChatId = chat.parse().map_err(|_| wrong())?;
+    let chat = chats::id(chat)?;
     match session.chat() {
         Some(bound) if bound != chat => {
             Err(Problem::forbidden("this key is bound to another chat"))

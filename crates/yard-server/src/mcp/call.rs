@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at};
 use yard_core::{ApprovalId, ContentHash, Fault, FaultCode};
-use yard_dialects::{Answer, Called};
+use yard_dialects::{Answer, Called, Work};
 use yard_gate::{ApprovalStatus, Awaited, Line, Pending};
 
 use super::callers::{DecisionChannel, ToolCaller};
@@ -111,9 +111,9 @@ impl ToolCall<'_> {
         let known = catalog.get(&toolset, &tool);
         let limits = session.limits();
         let millis = known.map_or(limits.call_millis, |tool| tool.millis(limits));
-        let saves = known.is_some_and(|tool| tool.work() == yard_dialects::Work::Save);
-        let runs = known.is_some_and(|tool| tool.work() == yard_dialects::Work::Run);
-        let work = known.map_or(WorkKind::Look, |tool| tool.work().into());
+        let work = known.map(|tool| tool.work());
+        let (saves, runs) = (work == Some(Work::Save), work == Some(Work::Run));
+        let work = work.map_or(WorkKind::Look, WorkKind::from);
         let call = self.server.call_context().within_millis(millis);
         let cancel = call.cancel_flag();
         let calling =
@@ -201,9 +201,7 @@ impl ToolCall<'_> {
     async fn withdraw(&self, id: ApprovalId) {
         let (session, call) = (self.caller.session.clone(), self.server.approved_call_context());
         let withdraw = move || session.approvals().close(&call, id, ApprovalStatus::Withdrawn);
-        if let Some(Err(fault)) =
-            self.server.pools().run(&self.workspace_key(), WorkKind::Change, withdraw).await
-        {
+        if let Ok(Err(fault)) = self.run_in_pool(WorkKind::Change, withdraw).await {
             tracing::warn!("the request of a cancelled call still waits: {fault}");
         }
     }
@@ -261,13 +259,8 @@ impl ToolCall<'_> {
     /// Waits for a decision, wherever it is made; `None` if nobody decides within the timeout.
     async fn wait_until_decided(&self, pending: &Pending) -> Option<Answer> {
         let resume = || async { self.resume(pending).await.ok() };
-        waiting::wait_until_settled(
-            &self.caller.session,
-            PERSON_TIMEOUT,
-            std::future::pending(),
-            resume,
-        )
-        .await
+        let (session, stop) = (&self.caller.session, std::future::pending());
+        waiting::wait_until_settled(session, PERSON_TIMEOUT, stop, resume).await
     }
 
     /// Notifies the client that nothing is left to do on the page.
@@ -357,11 +350,9 @@ impl ToolCall<'_> {
             return Err(ErrorData::invalid_request("the client's word is no person's here", None));
         };
         let (catalog, call) = (self.server.catalog(), self.server.approved_call_context());
-        let (wait_for_decision, workspace_key) = (pending.clone(), self.workspace_key());
-        let done = self.server.pools().run(&workspace_key, WorkKind::Change, move || {
-            elicitation::apply(&catalog, &person, &call, &wait_for_decision, shown, &said)
-        });
-        let word = done.await.ok_or_else(broke_off)?;
+        let asked = pending.clone();
+        let apply = move || elicitation::apply(&catalog, &person, &call, &asked, shown, &said);
+        let word = self.run_in_pool(WorkKind::Change, apply).await?;
         let answer = self.resume(&pending).await?;
         match (word, &answer.pending) {
             (Ok(PersonAnswer::None), Some(pending)) => {
@@ -382,20 +373,22 @@ impl ToolCall<'_> {
 
     /// The current answer of the call.
     async fn resume(&self, pending: &Pending) -> Result<Answer, ErrorData> {
-        let (catalog, session, call) = (
-            self.server.catalog(),
-            self.caller.session.clone(),
-            self.server.approved_call_context(),
-        );
-        let (toolset, tool, pending) =
-            (self.caller.toolset.clone(), self.tool.clone(), pending.clone());
+        let (catalog, call) = (self.server.catalog(), self.server.approved_call_context());
+        let (session, toolset) = (self.caller.session.clone(), self.caller.toolset.clone());
+        let (tool, pending) = (self.tool.clone(), pending.clone());
         // Resuming may execute what was approved.
         let resume = move || catalog.resume(&toolset, &tool, &pending, &session, &call);
-        self.server
-            .pools()
-            .run(&self.workspace_key(), WorkKind::Change, resume)
-            .await
-            .ok_or_else(broke_off)
+        self.run_in_pool(WorkKind::Change, resume).await
+    }
+
+    /// Runs work of this call on a thread where it may block.
+    pub(super) async fn run_in_pool<T: Send + 'static>(
+        &self,
+        work: WorkKind,
+        run: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let done = self.server.pools().run(&self.workspace_key(), work, run).await;
+        done.ok_or_else(broke_off)
     }
 
     /// Waits a while for a decision that is made without the client.
@@ -430,8 +423,7 @@ impl ToolCall<'_> {
         let Some(person) = self.caller.person.clone() else { return Ok(None) };
         let pending = pending.clone();
         let form = move || elicitation::form(&pending, &person);
-        let form = self.server.pools().run(&self.workspace_key(), WorkKind::Look, form).await;
-        form.ok_or_else(broke_off)?.map_err(|fault| internal(&fault))
+        self.run_in_pool(WorkKind::Look, form).await?.map_err(|fault| internal(&fault))
     }
 
     /// Whether the client's revision makes it call again with a person's answer.

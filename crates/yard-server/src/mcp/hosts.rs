@@ -76,11 +76,7 @@ impl ToolCall<'_> {
             let waiting = hosts.map(|row| (row.id, approvals.wait_for(row.id)));
             waiting.filter(|(_, waiter)| waiter.is_last()).collect()
         };
-        self.server
-            .pools()
-            .run(&self.workspace_key(), WorkKind::Look, look)
-            .await
-            .unwrap_or_default()
+        self.run_in_pool(WorkKind::Look, look).await.unwrap_or_default()
     }
 }
 

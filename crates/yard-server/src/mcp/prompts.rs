@@ -21,27 +21,17 @@ const DIFF_BYTES: u64 = 128 << 10;
 
 /// The prompts.
 pub(super) fn list() -> Vec<Prompt> {
-    let task =
-        PromptArgument::new("task").with_description("What shall be done.").with_required(true);
-    let path = PromptArgument::new("path")
-        .with_description("A file or folder that the plan is mostly about.")
-        .with_required(false);
-    let steps = PromptArgument::new("steps")
-        .with_description("How many of the newest steps to look at (default 5).")
-        .with_required(false);
+    let argument = |name: &str, about: &str, required| {
+        PromptArgument::new(name).with_description(about).with_required(required)
+    };
+    let task = argument("task", "What shall be done.", true);
+    let path = argument("path", "A file or folder that the plan is mostly about.", false);
+    let steps = argument("steps", "How many of the newest steps to look at (default 5).", false);
+    let plan = "Think a task through and write a plan; change nothing yet.";
+    let review = "Review what was changed last, with its diffs.";
     vec![
-        Prompt::new(
-            PLAN,
-            Some("Think a task through and write a plan; change nothing yet."),
-            Some(vec![task, path]),
-        )
-        .with_title("Plan a change"),
-        Prompt::new(
-            REVIEW,
-            Some("Review what was changed last, with its diffs."),
-            Some(vec![steps]),
-        )
-        .with_title("Review what changed"),
+        Prompt::new(PLAN, Some(plan), Some(vec![task, path])).with_title("Plan a change"),
+        Prompt::new(REVIEW, Some(review), Some(vec![steps])).with_title("Review what changed"),
     ]
 }
 
@@ -65,10 +55,8 @@ pub(super) fn get(
         }
         REVIEW => {
             let steps = text("steps").map_or(Ok(STEPS), str::parse).map_err(|_| {
-                ErrorData::invalid_params(
-                    format!("steps: expected a number from 1 to {MOST_STEPS}"),
-                    None,
-                )
+                let message = format!("steps: expected a number from 1 to {MOST_STEPS}");
+                ErrorData::invalid_params(message, None)
             })?;
             review(workspaces, steps.clamp(1, MOST_STEPS), call).map_err(|fault: Fault| {
                 ErrorData::invalid_params(fault.message().to_owned(), None)

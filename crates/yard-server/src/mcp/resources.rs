@@ -157,23 +157,20 @@ fn content(
             })
         }
         Address::History(path) => {
-            let mut lines = Vec::new();
-            match path {
+            let lines = match path {
                 Some(path) => {
                     let (workspace, path) = locate(workspaces, path)?;
-                    lines.extend(history(&workspace.session, HistoryOf::Path(path), call)?);
+                    history(&workspace.session, HistoryOf::Path(path), call)?
                 }
                 None => {
-                    for workspace in workspaces {
-                        lines.extend(history(&workspace.session, HistoryOf::Workspace, call)?);
-                    }
+                    let of_one = |workspace: &WorkspaceView| {
+                        history(&workspace.session, HistoryOf::Workspace, call)
+                    };
+                    workspaces.iter().map(of_one).collect::<Result<Vec<_>>>()?.concat()
                 }
-            }
-            let text = if lines.is_empty() {
-                "nothing has changed yet".to_owned()
-            } else {
-                lines.join("\n")
             };
+            let none = || "nothing has changed yet".to_owned();
+            let text = if lines.is_empty() { none() } else { lines.join("\n") };
             Ok(ResourceContents::text(text, uri))
         }
         Address::Diff(step) => {

@@ -43,15 +43,20 @@ fn write_member(text: &mut String, indent: &str, name: &str, value: &Value) {
             push_line(text, &[indent, name, ":"]);
             write_items(text, indent, items);
         }
-        Value::Object(members) => match one_line(members) {
-            Some(line) => push_line(text, &[indent, name, ": ", &line]),
-            None => {
-                push_line(text, &[indent, name, ":"]);
-                write_members(text, &format!("{indent}{STEP}"), members);
-            }
-        },
+        Value::Object(members) => write_object(text, indent, &format!("{name}:"), members),
         scalar => {
             push_line(text, &[indent, name, ": ", &scalar_text(scalar).unwrap_or_default()]);
+        }
+    }
+}
+
+/// An object behind its name or its dash: on the same line if it is short, else below it.
+fn write_object(text: &mut String, indent: &str, head: &str, members: &Map<String, Value>) {
+    match one_line(members) {
+        Some(line) => push_line(text, &[indent, head, " ", &line]),
+        None => {
+            push_line(text, &[indent, head]);
+            write_members(text, &format!("{indent}{STEP}"), members);
         }
     }
 }
@@ -59,13 +64,7 @@ fn write_member(text: &mut String, indent: &str, name: &str, value: &Value) {
 fn write_items(text: &mut String, indent: &str, items: &[Value]) {
     for item in items {
         match item {
-            Value::Object(members) => match one_line(members) {
-                Some(line) => push_line(text, &[indent, "- ", &line]),
-                None => {
-                    push_line(text, &[indent, "-"]);
-                    write_members(text, &format!("{indent}{STEP}"), members);
-                }
-            },
+            Value::Object(members) => write_object(text, indent, "-", members),
             Value::Array(inner) => {
                 push_line(text, &[indent, "-"]);
                 write_items(text, &format!("{indent}{STEP}"), inner);

@@ -28,7 +28,6 @@ use crate::run_files::{
     ended_of, ended_text,
 };
 use crate::site::{Command, Ground, NotKept, Site, no_box, not_held};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// As long as git may think about all refs that a command moved.
@@ -255,7 +254,7 @@ impl Workspace {
             }
             // It landed, and only its folder was left.
             let step = folder.landing_as()?.map(|step| self.store().step(step));
-            if step.transpose().map_err(store_fault)?.flatten().is_some() {
+            if step.transpose()?.flatten().is_some() {
                 self.runs.remove(run);
                 continue;
             }

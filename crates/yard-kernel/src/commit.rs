@@ -342,7 +342,7 @@ fn record_one(
     steps: &[NewStep],
     contents: &[Prepared],
 ) -> Result<Verdict> {
-    let head = workspace.store().head().map_err(store_fault)?;
+    let head = workspace.store().head()?;
     let batch =
         Batch { steps: &steps[item.steps.clone()], contents: &contents[item.contents.clone()] };
     verdict(append(workspace, head, batch, item.request.draft.id))

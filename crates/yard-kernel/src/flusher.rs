@@ -127,7 +127,7 @@ impl Shared {
 
 /// Makes everything durable that was put on disk up to a mark, and says so in the store.
 fn flush_to(disk: &Disk, store: &dyn Store, mark: Mark) -> Result<()> {
-    let projected = store.projected().map_err(store_fault)?.seq;
+    let projected = store.projected()?.seq;
     if projected >= mark.seq {
         return Ok(());
     }
@@ -154,7 +154,7 @@ fn touched(store: &dyn Store, after: Seq, until: Seq) -> Result<Option<Touched>>
     }
     let mut touched = Touched::default();
     for seq in after + 1..=until {
-        for change in store.changes(seq).map_err(store_fault)? {
+        for change in store.changes(seq)? {
             let paths = change.from.iter().chain(&change.to);
             touched.folders.extend(paths.filter_map(WsPath::parent));
             if let Some(from) = &change.from {
@@ -188,8 +188,8 @@ impl Touched {
     /// Whether no step after these has taken anything of it from its path. Else it may be another file that
     /// was flushed.
     fn is_still_there(&self, store: &dyn Store, until: Seq) -> Result<bool> {
-        for seq in until + 1..=store.head().map_err(store_fault)? {
-            let changes = store.changes(seq).map_err(store_fault)?;
+        for seq in until + 1..=store.head()? {
+            let changes = store.changes(seq)?;
             let mut left = changes.iter().filter(|change| change.from != change.to);
             if left.any(|change| change.from.as_ref().is_some_and(|from| self.is_below(from))) {
                 return Ok(false);

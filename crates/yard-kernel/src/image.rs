@@ -16,11 +16,11 @@ pub(crate) fn image(
     path: &WsPath,
 ) -> Result<Option<Staged>> {
     let (disk, stage) = (&workspace.disk, &workspace.stage);
-    match workspace.store().content(hash).map_err(store_fault)? {
+    match workspace.store().content(hash)? {
         Some(bytes) if kind == FileKind::Link => stage.link(disk, &bytes, path).map(Some),
         Some(bytes) => stage.file(disk, &bytes, shape, path).map(Some),
         None => {
-            let located = workspace.store().locate(hash).map_err(store_fault)?;
+            let located = workspace.store().locate(hash)?;
             match located.and_then(|located| located.kept) {
                 Some(kept) if !is_whole(workspace, &kept, hash) => Ok(None),
                 Some(kept) => stage.copy_of_kept(disk, &kept.name, shape, path).map(Some),

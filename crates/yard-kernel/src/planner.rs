@@ -219,10 +219,7 @@ impl<'a> Planner<'a> {
             self.large.push(LargeFile { file, hash, name: kept.name.clone() });
             self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), kept));
         } else {
-            let prepared = self
-                .store()
-                .prepare(hash, &observed.bytes, None, self.effort)
-                .map_err(store_fault)?;
+            let prepared = self.store().prepare(hash, &observed.bytes, None, self.effort)?;
             self.draft.contents.push(prepared);
         }
         Ok(Some(hash))
@@ -265,7 +262,7 @@ impl<'a> Planner<'a> {
         if path.is_root() {
             return Ok(Some(FileId::ROOT));
         }
-        Ok(self.store().lookup(path).map_err(store_fault)?.map(|node| node.id))
+        Ok(self.store().lookup(path)?.map(|node| node.id))
     }
 
     /// The folder above a path, and what the store knows there.
@@ -273,7 +270,7 @@ impl<'a> Planner<'a> {
         let above = path.parent().ok_or_else(|| not_found(path))?;
         let name = path.name().ok_or_else(|| not_found(path))?;
         let parent = self.folder(&above)?;
-        let node = self.store().child(parent, &name).map_err(store_fault)?;
+        let node = self.store().child(parent, &name)?;
         Ok((parent, node))
     }
 
@@ -335,7 +332,7 @@ impl<'a> Planner<'a> {
         let Some(hash) = content.filter(|_| has_spares && !output::is_named_so(path)) else {
             return Ok(false);
         };
-        let located = self.store().locate(&hash).map_err(store_fault)?;
+        let located = self.store().locate(&hash)?;
         Ok(located.as_ref().is_some_and(output::is_evictable))
     }
 
@@ -538,13 +535,13 @@ impl<'a> Planner<'a> {
         if let Some(version) = adopted.and_then(|change| change.version) {
             return Ok(Some(version));
         }
-        let node = self.store().node(file).map_err(store_fault)?;
+        let node = self.store().node(file)?;
         Ok(node.and_then(|node| node.version))
     }
 
     /// Plans that a removed entry comes back as it was, under its old id.
     pub(crate) fn revive(&mut self, file: FileId, state: &FileState, path: &WsPath) -> Result<()> {
-        let node = self.store().node(file).map_err(store_fault)?;
+        let node = self.store().node(file)?;
         if state.kind != FileKind::Folder && node.is_some_and(|node| node.purged) {
             return Err(purged().about(Subject::Path));
         }

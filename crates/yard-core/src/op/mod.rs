@@ -9,9 +9,11 @@ mod look;
 mod search;
 mod search_code;
 
+pub use crate::lines::LineStart;
+pub use crate::replace::EditAction;
 pub use change::{
-    ApplyPatch, Changed, Edit, EditAction, Edited, Mkdir, Move, Moved, OnExisting, OnFolder,
-    OnMissingFolder, Patched, PatchedFile, Remove, Removed, Touch, Write,
+    ApplyPatch, Changed, Edit, Edited, Mkdir, Move, Moved, OnExisting, OnFolder, OnMissingFolder,
+    Patched, PatchedFile, Remove, Removed, Touch, Write,
 };
 pub use command::{Land, Landed, TakeIn};
 pub use files::{
@@ -24,8 +26,8 @@ pub use journal::{
     Verify,
 };
 pub use look::{
-    Depth, Entry, LineStart, List, ListOrder, Listing, Named, Names, NamesAnswer, OnDisk, Read,
-    ReadAnswer, Slice, Stat, StatAnswer, Want,
+    Depth, Entry, List, ListOrder, Listing, Named, Names, NamesAnswer, OnDisk, Read, ReadAnswer,
+    Slice, Stat, StatAnswer, Want,
 };
 pub use search::{
     Find, FindBy, Found, Grep, GrepAnswer, GrepMatch, MatchCursor, PathFilter, RegexFlavor,

@@ -329,7 +329,7 @@ impl<'a> Lookup<'a> {
         if at.asked <= FEW {
             return store.child(parent, &name).map_err(store_fault);
         }
-        let children = store.children(parent).map_err(store_fault)?;
+        let children = store.children(parent)?;
         let mut all: HashMap<Name, Node> =
             children.into_iter().map(|node| (node.last.name.clone(), node)).collect();
         let found = all.remove(&name);
@@ -346,7 +346,7 @@ impl<'a> Lookup<'a> {
             id = match (self.folders.get(&folder), id, folder.name()) {
                 (Some(known), ..) => *known,
                 (None, Some(parent), Some(name)) => {
-                    let node = self.workspace.store().child(parent, &name).map_err(store_fault)?;
+                    let node = self.workspace.store().child(parent, &name)?;
                     node.map(|node| node.id)
                 }
                 _ => None,

@@ -53,7 +53,7 @@ fn removed_together(workspace: &Workspace, node: Node, call: &Call) -> Result<Ve
     if node.last.kind != FileKind::Folder {
         return Ok(vec![node]);
     }
-    let changes = workspace.store().changes(node.seq).map_err(store_fault)?;
+    let changes = workspace.store().changes(node.seq)?;
     let (folder, seq) = (node.path.clone(), node.seq);
     let mut nodes = vec![node];
     for change in changes {
@@ -63,7 +63,7 @@ fn removed_together(workspace: &Workspace, node: Node, call: &Call) -> Result<Ve
         if change.after.is_some() || !below {
             continue;
         }
-        let removed = workspace.store().node(change.file).map_err(store_fault)?;
+        let removed = workspace.store().node(change.file)?;
         nodes.extend(removed.filter(|node| node.state.is_none() && node.seq == seq));
     }
     Ok(nodes)
@@ -128,7 +128,7 @@ fn failed(workspace: &Workspace, files: &[FileId], error: StoreError) -> Fault {
 
 /// Removes kept files whose contents were purged. The caller holds the workspace's lock.
 pub(crate) fn bury(workspace: &Workspace) -> Result<()> {
-    let pending = workspace.store().pending_deletions().map_err(store_fault)?;
+    let pending = workspace.store().pending_deletions()?;
     if pending.is_empty() {
         return Ok(());
     }

@@ -16,7 +16,7 @@ impl Execute for Show {
         let mut left = usize::try_from(self.max_bytes).unwrap_or(usize::MAX);
         let mut truncated = false;
         let mut changes = Vec::new();
-        let recorded = workspace.store().changes(row.seq).map_err(store_fault)?;
+        let recorded = workspace.store().changes(row.seq)?;
         for change in together(recorded) {
             call.check()?;
             let is_withheld =

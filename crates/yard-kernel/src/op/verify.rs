@@ -34,7 +34,7 @@ impl Execute for Verify {
         check.chain()?;
         check.contents()?;
         let contradictions = workspace.store().contradictions();
-        check.found.problems.extend(contradictions.map_err(store_fault)?);
+        check.found.problems.extend(contradictions?);
         check.disk()?;
         let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
         Ok(Planned::Answer { effect, answer: check.found })
@@ -89,7 +89,7 @@ impl Check<'_> {
 
     fn chain(&mut self) -> Result<()> {
         let store = self.workspace.store();
-        let head = store.head().map_err(store_fault)?;
+        let head = store.head()?;
         let mut followed = Followed::default();
         loop {
             self.call.check()?;
@@ -190,7 +190,7 @@ impl Check<'_> {
         let mut ahead = vec![(FileId::ROOT, WsPath::root())];
         while let Some((folder, path)) = ahead.pop() {
             self.call.check()?;
-            for node in self.workspace.store().children(folder).map_err(store_fault)? {
+            for node in self.workspace.store().children(folder)? {
                 let below = join(&path, &node.last.name)?;
                 if node.last.kind == FileKind::Folder {
                     ahead.push((node.id, below.clone()));

@@ -2,15 +2,17 @@
 
 use crate::{ContentHash, FileId, Name};
 
-/// What an entry of a folder is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FileKind {
-    /// A regular file: its content is its bytes.
-    File,
-    /// A folder: it has no content of its own.
-    Folder,
-    /// A symbolic link: its content is its target.
-    Link,
+crate::spelled_enum! {
+    /// What an entry of a folder is. The digests of the audit chain hold the spellings, so these never change.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum FileKind {
+        /// A regular file: its content is its bytes.
+        File = "file",
+        /// A folder: it has no content of its own.
+        Folder = "folder",
+        /// A symbolic link: its content is its target.
+        Link = "link",
+    }
 }
 
 crate::spelled_enum! {

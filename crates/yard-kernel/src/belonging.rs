@@ -6,7 +6,6 @@ use yard_disk::{Disk, Locks};
 use yard_store::{Mark, RootIdentity, Seq};
 
 use crate::opening::Opening;
-use crate::store_fault::store_fault;
 
 /// How a person goes on.
 const ADOPT: &str = "`toolyard adopt` goes on with the folder as it is now, and keeps the history";
@@ -17,10 +16,10 @@ pub(crate) fn check_root(disk: &Disk, opening: &Opening) -> Result<()> {
     let store = &opening.store;
     let found = disk.root_identity()?;
     match store.root()? {
-        None => store.set_root(found).map_err(store_fault),
+        None => store.set_root(found).map_err(Fault::from),
         Some(known) if known.can_be(&found) => match known.birth.is_none() && found.birth.is_some()
         {
-            true => store.set_root(found).map_err(store_fault),
+            true => store.set_root(found).map_err(Fault::from),
             false => Ok(()),
         },
         Some(_) => Err(refused(format!(

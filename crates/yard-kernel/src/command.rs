@@ -262,13 +262,8 @@ impl Workspace {
                 None => "nothing of what it changed was kept",
                 Some(_) => "what it had changed by then is on disk, and in no step of its own",
             };
-            let entry = AuditEntry {
-                at: call.world().now(),
-                actor: "toolyard".to_owned(),
-                action: "interrupted".to_owned(),
-                detail: format!("run {run}: {became}"),
-            };
-            self.record_audit(&entry)?;
+            let (now, detail) = (call.world().now(), format!("run {run}: {became}"));
+            self.record_audit(&AuditEntry::by_toolyard(now, "interrupted", detail))?;
             match is_terminal {
                 true if folder.kept(ENDED)?.is_some() => {}
                 true => folder.keep(ENDED, INTERRUPTED)?,

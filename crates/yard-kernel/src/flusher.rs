@@ -13,8 +13,6 @@ use yard_core::{Result, WsPath};
 use yard_disk::Disk;
 use yard_store::{Mark, Seq, Store};
 
-use crate::store_fault::store_fault;
-
 /// How long after a step the disk is flushed.
 const DELAY: Duration = Duration::from_millis(1_000);
 /// More steps than these, or more files, are flushed with the whole file system.
@@ -135,7 +133,7 @@ fn flush_to(disk: &Disk, store: &dyn Store, mark: Mark) -> Result<()> {
         Some(touched) if touched.flush(disk) && touched.is_still_there(store, mark.seq)? => {}
         _ => disk.flush()?,
     }
-    store.set_projected(mark).map_err(store_fault)
+    Ok(store.set_projected(mark)?)
 }
 
 /// What a few steps touched.

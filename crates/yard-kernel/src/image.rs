@@ -4,7 +4,6 @@ use yard_core::{ContentHash, Fault, FaultCode, FileKind, Result, WsPath};
 use yard_disk::{Shape, Staged, is_content};
 use yard_store::{KeptFile, Retention};
 
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// A stored content as a staged file or link; `None` if the store does not have it.
@@ -50,7 +49,7 @@ pub(crate) fn lost(workspace: &Workspace, hash: &ContentHash) -> Fault {
     match workspace.store().is_purged(hash) {
         Ok(true) => purged(),
         Ok(false) => Fault::new(FaultCode::NotFound, format!("content {hash} was not kept")),
-        Err(error) => store_fault(error),
+        Err(error) => error.into(),
     }
 }
 

@@ -140,19 +140,10 @@ pub(crate) fn keep_save(
     record_intruder(workspace, &change, &saved, displaced, &recovering(call), call)
 }
 
-/// The author under which somebody's save is recorded.
+/// The author under which a change of another program is recorded.
 fn recovering(call: &Call) -> Signed {
-    Signed {
-        author: Author::External,
-        chat: None,
-        audit: AuditEntry {
-            at: call.world().now(),
-            actor: "toolyard".to_owned(),
-            action: "recover".to_owned(),
-            detail: String::new(),
-        },
-        side_effects: Vec::new(),
-    }
+    let audit = AuditEntry::by_toolyard(call.world().now(), "recover", String::new());
+    Signed { author: Author::External, chat: None, audit, side_effects: Vec::new() }
 }
 
 impl Workspace {

@@ -24,7 +24,6 @@ use crate::load_limits::check_writable;
 use crate::making::{Made, Wanted};
 use crate::output;
 use crate::proposal::{Deed, Planned, Proposal};
-use crate::store_fault::store_fault;
 use crate::virtual_files::check_free;
 use crate::workspace::Workspace;
 use large::LargeFile;
@@ -439,15 +438,7 @@ impl<'a> Planner<'a> {
         after: FileState,
     ) -> Result<()> {
         if after.kind == FileKind::Folder {
-            let path = Some(current.path.clone());
-            self.push_change(
-                current.id,
-                Some(current.state.clone()),
-                Some(after),
-                path.clone(),
-                path,
-            );
-            self.effect.push(EffectKind::Modify, current.path.clone(), current.state.file_type);
+            self.change_in_place(current, after, EffectKind::Modify);
             return Ok(());
         }
         if bytes.is_none() && current.is_not_loaded() {
@@ -513,15 +504,7 @@ impl<'a> Planner<'a> {
             self.draft.displacing.insert(current.id, Arc::clone(&current.bytes));
         }
         self.draft.staged.insert(current.id, staged);
-        let path = Some(current.path.clone());
-        let made = self.push_change(
-            current.id,
-            Some(current.state.clone()),
-            Some(after),
-            path.clone(),
-            path,
-        );
-        self.effect.push(EffectKind::Modify, current.path.clone(), current.state.file_type);
+        let made = self.change_in_place(current, after, EffectKind::Modify);
         let version = match made {
             Some(version) => Some(version),
             None => self.newest_version(current.id)?,
@@ -572,7 +555,7 @@ impl<'a> Planner<'a> {
     pub(crate) fn revived_or_living(&self, folder: FileId) -> Result<Option<WsPath>> {
         match self.revived.get(&folder) {
             Some(path) => Ok(Some(path.clone())),
-            None => self.store().path_of(folder).map_err(store_fault),
+            None => self.store().path_of(folder).map_err(Fault::from),
         }
     }
 
@@ -590,12 +573,39 @@ impl<'a> Planner<'a> {
 
     /// Plans that an entry's times are set to now.
     pub(crate) fn touch(&mut self, current: &Current) {
-        let (state, at) = (Some(current.state.clone()), Some(current.path.clone()));
         let now = self.call.world().now().as_millis().saturating_mul(1_000_000);
         let newer = current.stat.signature.mtime.saturating_add(1);
         self.draft.touches.insert(current.id, now.max(newer));
-        self.push_change(current.id, state.clone(), state, at.clone(), at);
-        self.effect.push(EffectKind::Touch, current.path.clone(), current.state.file_type);
+        self.change_in_place(current, current.state.clone(), EffectKind::Touch);
+    }
+
+    /// Plans that an entry stays where it is and has another state; the version that this makes, if it brings a
+    /// content.
+    fn change_in_place(
+        &mut self,
+        current: &Current,
+        after: FileState,
+        kind: EffectKind,
+    ) -> Option<VersionId> {
+        let (before, at) = (Some(current.state.clone()), Some(current.path.clone()));
+        let version = self.push_change(current.id, before, Some(after), at.clone(), at);
+        self.effect.push(kind, current.path.clone(), current.state.file_type);
+        version
+    }
+
+    /// Plans that an entry goes to another path and has that state there; the entry as it is afterwards.
+    pub(crate) fn push_move(
+        &mut self,
+        current: &Current,
+        after: FileState,
+        to: &WsPath,
+    ) -> Current {
+        let (before, from) = (Some(current.state.clone()), Some(current.path.clone()));
+        self.push_change(current.id, before, Some(after.clone()), from, Some(to.clone()));
+        self.effect.push(EffectKind::MoveFrom, current.path.clone(), after.file_type);
+        self.effect.push(EffectKind::MoveTo, to.clone(), after.file_type);
+        self.leaves(&current.path);
+        Current { path: to.clone(), state: after, ..current.clone() }
     }
 
     /// Plans that an entry goes away.

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use yard_core::{Call, ContentHash, Fault, FileKind, FileState, Result, StepId, VersionId, WsPath};
 use yard_disk::{Displaced, RACY_NANOS, kept_name, looks_like};
-use yard_store::{Batch, Effort, NewChange, NewStep, Prepared, Signature};
+use yard_store::{AuditEntry, Batch, Effort, NewChange, NewStep, Prepared, Signature};
 
 use crate::draft::Draft;
 use crate::journal::Retired;
@@ -297,20 +297,9 @@ fn again(
     undoes: Option<StepId>,
     call: &Call,
 ) -> NewStep {
-    let mut audit = signed.audit.clone();
-    audit.action = verb.to_owned();
-    NewStep {
-        id: StepId::new(call.world()),
-        at: audit.at,
-        author: signed.author,
-        verb: verb.to_owned(),
-        chat: signed.chat,
-        undoes,
-        changes,
-        audit,
-        side_effects: Vec::new(),
-        placements: Vec::new(),
-    }
+    let audit = AuditEntry { action: verb.to_owned(), ..signed.audit.clone() };
+    let signed = Signed { audit, side_effects: Vec::new(), ..signed.clone() };
+    NewStep { undoes, ..signed.step(StepId::new(call.world()), changes) }
 }
 
 /// Takes back what was done of a step, and records that.

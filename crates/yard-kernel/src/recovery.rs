@@ -24,7 +24,6 @@ use crate::applied::{advance, flush_to};
 use crate::image::image;
 use crate::leftovers;
 use crate::projection::{is_half_made, make_folder, retire_displaced};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 use known::{Boot, Known, Newest, is_folder_as_before};
 use staying::{Moved, Staying, carried};
@@ -95,13 +94,8 @@ impl Report {
         if said.is_empty() {
             return Ok(());
         }
-        let entry = AuditEntry {
-            at: call.world().now(),
-            actor: "toolyard".to_owned(),
-            action: "recover".to_owned(),
-            detail: said.join("; "),
-        };
-        workspace.store().append_audit(&entry).map_err(store_fault)
+        let entry = AuditEntry::by_toolyard(call.world().now(), "recover", said.join("; "));
+        Ok(workspace.store().append_audit(&entry)?)
     }
 }
 

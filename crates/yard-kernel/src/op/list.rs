@@ -12,7 +12,6 @@ use yard_store::Node;
 use crate::planner::not_a_folder;
 use crate::proposal::{Execute, Planned};
 use crate::spilled;
-use crate::store_fault::store_fault;
 use crate::virtual_files::Shown;
 use crate::workspace::Workspace;
 
@@ -327,7 +326,7 @@ impl<'a> Lookup<'a> {
             return Ok(all.remove(&name));
         }
         if at.asked <= FEW {
-            return store.child(parent, &name).map_err(store_fault);
+            return Ok(store.child(parent, &name)?);
         }
         let children = store.children(parent)?;
         let mut all: HashMap<Name, Node> =

@@ -10,7 +10,6 @@ use crate::op::history::find_file;
 use crate::proposal::{Deed, Execute, Planned, Proposal};
 use crate::recovery;
 use crate::signed::Signed;
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// Most files that the audit row of a purge names.
@@ -115,7 +114,7 @@ fn failed(workspace: &Workspace, files: &[FileId], error: StoreError) -> Fault {
     let happened = files
         .iter()
         .any(|file| matches!(workspace.store().node(*file), Ok(Some(node)) if node.purged));
-    let fault = store_fault(error);
+    let fault = Fault::from(error);
     if !happened {
         return fault;
     }
@@ -133,5 +132,5 @@ pub(crate) fn bury(workspace: &Workspace) -> Result<()> {
         return Ok(());
     }
     workspace.stage.remove_kept(&pending)?;
-    workspace.store().forget_deletions(&pending).map_err(store_fault)
+    workspace.store().forget_deletions(&pending).map_err(Fault::from)
 }

@@ -311,7 +311,7 @@ impl Undoing<'_> {
     fn revert_place(
         &mut self,
         change: &Change,
-        mut current: Current,
+        current: Current,
         theirs: &FileState,
         base: &FileState,
     ) -> Result<Current> {
@@ -348,20 +348,13 @@ impl Undoing<'_> {
         self.planner.check_writable_above(&to)?;
         let mut after = current.state.clone();
         (after.parent, after.name) = place(theirs);
-        let (before, from) = (Some(current.state.clone()), Some(current.path.clone()));
-        self.planner.push_change(current.id, before, Some(after.clone()), from, Some(to.clone()));
-        let file_type = after.file_type;
-        self.planner.effect.push(EffectKind::MoveFrom, current.path.clone(), file_type);
-        self.planner.effect.push(EffectKind::MoveTo, to.clone(), file_type);
+        let moved = self.planner.push_move(&current, after, &to);
         if let Some(folder) = current.path.parent() {
             *self.removed.entry(folder).or_default() += 1;
         }
-        self.places.insert(current.id, to.clone());
-        self.planner.leaves(&current.path);
+        self.places.insert(current.id, to);
         self.vacated.insert(current.path);
-        current.state = after;
-        current.path = to;
-        Ok(current)
+        Ok(moved)
     }
 
     /// Takes back what the step did to content, mode and type.

@@ -10,7 +10,6 @@ use yard_store::{AuditRow, ContentCheck, Formula, KeptFile, Node, Retention, Sea
 
 use crate::planner::join;
 use crate::proposal::{Execute, Planned};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// Rows that are read at once.
@@ -99,7 +98,7 @@ impl Check<'_> {
                     self.problem(format!("the audit chain cannot be read: {why}"));
                     break;
                 }
-                Err(error) => return Err(store_fault(error)),
+                Err(error) => return Err(error.into()),
             };
             if rows.is_empty() {
                 break;
@@ -151,7 +150,7 @@ impl Check<'_> {
             if stopped.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         stopped?;
-        checked.map_err(store_fault)
+        Ok(checked?)
     }
 
     fn content(&mut self, hash: &ContentHash, found: ContentCheck) {

@@ -361,7 +361,7 @@ mod tests {
         let found = read_syntax(&mut Parser::new(), grammar, text, &call).unwrap().definitions;
         let shown = |found: Definition| {
             let container = found.container.map_or(String::new(), |name| format!("{name}."));
-            let (kind, name) = (found.kind.name(), found.name);
+            let (kind, name) = (found.kind.word(), found.name);
             format!("{kind} {container}{name} {}-{}", found.line, found.end_line)
         };
         found.into_iter().map(shown).collect()

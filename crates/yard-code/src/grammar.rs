@@ -177,36 +177,23 @@ pub(super) fn is_of(path: &WsPath, language: CodeLanguage) -> bool {
 
 /// The grammar of a file.
 pub(super) fn grammar_of(path: &WsPath) -> Option<&'static Grammar> {
-    static RUST_: OnceLock<Grammar> = OnceLock::new();
-    static PYTHON_: OnceLock<Grammar> = OnceLock::new();
-    static JAVASCRIPT_: OnceLock<Grammar> = OnceLock::new();
-    static TYPESCRIPT_: OnceLock<Grammar> = OnceLock::new();
-    static TSX_: OnceLock<Grammar> = OnceLock::new();
-    static GO_: OnceLock<Grammar> = OnceLock::new();
-    static JAVA_: OnceLock<Grammar> = OnceLock::new();
-    static C_: OnceLock<Grammar> = OnceLock::new();
-    static CPP_: OnceLock<Grammar> = OnceLock::new();
-    let made = |made: &'static OnceLock<Grammar>, function, rows: &[&[Row]]| {
-        made.get_or_init(|| Grammar::new(Language::new(function), rows))
-    };
-    Some(match language_of(path)? {
-        CodeLanguage::Rust => made(&RUST_, tree_sitter_rust::LANGUAGE, &[RUST]),
-        CodeLanguage::Python => made(&PYTHON_, tree_sitter_python::LANGUAGE, &[PYTHON]),
-        CodeLanguage::JavaScript => {
-            made(&JAVASCRIPT_, tree_sitter_javascript::LANGUAGE, &[JAVASCRIPT])
-        }
+    static MADE: [OnceLock<Grammar>; 9] = [const { OnceLock::new() }; 9];
+    let (at, function, rows): (usize, _, &[&[Row]]) = match language_of(path)? {
+        CodeLanguage::Rust => (0, tree_sitter_rust::LANGUAGE, &[RUST]),
+        CodeLanguage::Python => (1, tree_sitter_python::LANGUAGE, &[PYTHON]),
+        CodeLanguage::JavaScript => (2, tree_sitter_javascript::LANGUAGE, &[JAVASCRIPT]),
         CodeLanguage::TypeScript if ending(path) == Some("tsx") => {
-            made(&TSX_, tree_sitter_typescript::LANGUAGE_TSX, &[JAVASCRIPT, TYPESCRIPT])
+            (3, tree_sitter_typescript::LANGUAGE_TSX, &[JAVASCRIPT, TYPESCRIPT])
         }
         CodeLanguage::TypeScript => {
-            let function = tree_sitter_typescript::LANGUAGE_TYPESCRIPT;
-            made(&TYPESCRIPT_, function, &[JAVASCRIPT, TYPESCRIPT])
+            (4, tree_sitter_typescript::LANGUAGE_TYPESCRIPT, &[JAVASCRIPT, TYPESCRIPT])
         }
-        CodeLanguage::Go => made(&GO_, tree_sitter_go::LANGUAGE, &[GO]),
-        CodeLanguage::Java => made(&JAVA_, tree_sitter_java::LANGUAGE, &[JAVA]),
-        CodeLanguage::C => made(&C_, tree_sitter_c::LANGUAGE, &[C]),
-        CodeLanguage::Cpp => made(&CPP_, tree_sitter_cpp::LANGUAGE, &[C, CPP]),
-    })
+        CodeLanguage::Go => (5, tree_sitter_go::LANGUAGE, &[GO]),
+        CodeLanguage::Java => (6, tree_sitter_java::LANGUAGE, &[JAVA]),
+        CodeLanguage::C => (7, tree_sitter_c::LANGUAGE, &[C]),
+        CodeLanguage::Cpp => (8, tree_sitter_cpp::LANGUAGE, &[C, CPP]),
+    };
+    Some(MADE[at].get_or_init(|| Grammar::new(Language::new(function), rows)))
 }
 
 fn ending(path: &WsPath) -> Option<&str> {

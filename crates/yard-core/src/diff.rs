@@ -62,13 +62,7 @@ pub fn unified_within(
 
 /// The hunks that lead from one text to another with that many unchanged lines around each change, and
 /// whether they were cut after the last line that fits into `max_bytes`. Every count is written out
-/// (`@@ -1,1 +1,1 @@`), and of several smallest diffs that one is chosen, as the tools of JavaScript do.
-pub fn counted_hunks(old: &str, new: &str, context: usize, max_bytes: usize) -> (String, bool) {
-    // Without bounds nothing stops it.
-    counted_hunks_within(old, new, context, max_bytes, Bounds::NONE).unwrap_or_default()
-}
-
-/// As [`counted_hunks`], within bounds; the fault is that it was stopped.
+/// (`@@ -1,1 +1,1 @@`), and of several smallest diffs that one is chosen, as the tools of JavaScript do. The fault is that it was stopped.
 pub fn counted_hunks_within(
     old: &str,
     new: &str,
@@ -313,6 +307,10 @@ mod tests {
         assert_eq!(diff(b"", b"x\n"), "--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+x\n");
         assert_eq!(diff(b"x\n", b""), "--- a/x\n+++ b/x\n@@ -1 +0,0 @@\n-x\n");
         assert_eq!(diff(b"x\n", b"x\n"), "");
+    }
+
+    fn counted_hunks(old: &str, new: &str, context: usize, max_bytes: usize) -> (String, bool) {
+        counted_hunks_within(old, new, context, max_bytes, Bounds::NONE).unwrap()
     }
 
     #[test]

@@ -3,60 +3,40 @@
 
 use crate::{ChatId, FileType, WsPath};
 
-/// What happens to one path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum EffectKind {
-    /// Its bytes are read, or something that is worked out from them.
-    Read,
-    /// Its name and metadata are read, or a folder's entries.
-    List,
-    /// It comes to be.
-    Create,
-    /// Its bytes are replaced.
-    Modify,
-    /// Its modification time is set.
-    Touch,
-    /// It goes away from here.
-    MoveFrom,
-    /// It arrives here.
-    MoveTo,
-    /// It is removed.
-    Remove,
-    /// What was there is removed from the past too, for good.
-    Purge,
-    /// A command starts there.
-    Run,
-    /// A host of the web is asked for something.
-    Fetch,
-    /// Something is sent to a host of the web, which may change what is there.
-    Send,
-    /// A command connects to a host, and may ask it for anything and send it anything.
-    Connect,
+crate::spelled_enum! {
+    /// What happens to one path.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum EffectKind {
+        /// Its bytes are read, or something that is worked out from them.
+        Read = "read",
+        /// Its name and metadata are read, or a folder's entries.
+        List = "list",
+        /// It comes to be.
+        Create = "create",
+        /// Its bytes are replaced.
+        Modify = "modify",
+        /// Its modification time is set.
+        Touch = "touch",
+        /// It goes away from here.
+        MoveFrom = "move-from",
+        /// It arrives here.
+        MoveTo = "move-to",
+        /// It is removed.
+        Remove = "remove",
+        /// What was there is removed from the past too, for good.
+        Purge = "purge",
+        /// A command starts there.
+        Run = "run",
+        /// A host of the web is asked for something.
+        Fetch = "fetch",
+        /// Something is sent to a host of the web, which may change what is there.
+        Send = "send",
+        /// A command connects to a host, and may ask it for anything and send it anything.
+        Connect = "connect",
+    }
 }
 
 impl EffectKind {
-    /// Every kind, reading first.
-    pub const ALL: [EffectKind; 13] = [
-        Self::Read,
-        Self::List,
-        Self::Create,
-        Self::Modify,
-        Self::Touch,
-        Self::MoveFrom,
-        Self::MoveTo,
-        Self::Remove,
-        Self::Purge,
-        Self::Run,
-        Self::Fetch,
-        Self::Send,
-        Self::Connect,
-    ];
-
-    /// The kind of that word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.word() == word)
-    }
-
     /// Whether something in the workspace is looked at, and nothing else happens.
     pub fn looks(self) -> bool {
         matches!(self, Self::Read | Self::List)
@@ -65,25 +45,6 @@ impl EffectKind {
     /// Whether what is at the path is another thing afterwards.
     pub fn changes(self) -> bool {
         !self.looks() && !matches!(self, Self::Run | Self::Fetch | Self::Send | Self::Connect)
-    }
-
-    /// The word for it in audit rows and on a terminal.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::List => "list",
-            Self::Create => "create",
-            Self::Modify => "modify",
-            Self::Touch => "touch",
-            Self::MoveFrom => "move-from",
-            Self::MoveTo => "move-to",
-            Self::Remove => "remove",
-            Self::Purge => "purge",
-            Self::Run => "run",
-            Self::Fetch => "fetch",
-            Self::Send => "send",
-            Self::Connect => "connect",
-        }
     }
 }
 

@@ -3,88 +3,60 @@
 
 use std::fmt;
 
-/// The kinds of failure, told apart as finely as any dialect needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FaultCode {
-    /// An argument is missing, unknown, or of the wrong kind.
-    BadArgument,
-    /// The text to be replaced does not occur.
-    TextNotFound,
-    /// The text to be replaced occurs more than once.
-    TextNotUnique,
-    /// The edit would leave the file as it is.
-    NoChange,
-    /// A regular expression or a glob does not parse, or exceeded its bound on work.
-    BadPattern,
-    /// A text tool was pointed at a binary file, or at a FIFO, socket or device.
-    Binary,
-    /// Too large to load or write whole.
-    TooLarge,
-    /// The path is malformed or reserved.
-    BadPath,
-    /// The path leaves the workspace.
-    PathOutside,
-    /// No such file, folder, version, step or tool.
-    NotFound,
-    /// A folder where a file is wanted.
-    IsFolder,
-    /// A file where a folder is wanted.
-    NotFolder,
-    /// Something is already there.
-    Exists,
-    /// The folder is not empty.
-    NotEmpty,
-    /// A hash that the caller gave is not the current one.
-    Stale,
-    /// An undo collides with a later change.
-    MergeConflict,
-    /// Policy, mode or role says no.
-    Denied,
-    /// The operating system refused to read.
-    ReadRefused,
-    /// The operating system refused to write.
-    WriteRefused,
-    /// The disk is full.
-    DiskFull,
-    /// Another I/O error, or a store that does not answer.
-    Io,
-    /// Out of time, or cancelled.
-    Timeout,
-    /// A process could not be started, or not be run to its end. One that ends with an exit code of its
-    /// own was run.
-    NotRun,
-    /// Not available on this machine or in this configuration.
-    Unavailable,
-}
-
-impl FaultCode {
-    /// Every code, for tests that must see all of them.
-    pub const ALL: [FaultCode; 24] = [
-        Self::BadArgument,
-        Self::TextNotFound,
-        Self::TextNotUnique,
-        Self::NoChange,
-        Self::BadPattern,
-        Self::Binary,
-        Self::TooLarge,
-        Self::BadPath,
-        Self::PathOutside,
-        Self::NotFound,
-        Self::IsFolder,
-        Self::NotFolder,
-        Self::Exists,
-        Self::NotEmpty,
-        Self::Stale,
-        Self::MergeConflict,
-        Self::Denied,
-        Self::ReadRefused,
-        Self::WriteRefused,
-        Self::DiskFull,
-        Self::Io,
-        Self::Timeout,
-        Self::NotRun,
-        Self::Unavailable,
-    ];
+crate::listed_enum! {
+    /// The kinds of failure, told apart as finely as any dialect needs.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum FaultCode {
+        /// An argument is missing, unknown, or of the wrong kind.
+        BadArgument,
+        /// The text to be replaced does not occur.
+        TextNotFound,
+        /// The text to be replaced occurs more than once.
+        TextNotUnique,
+        /// The edit would leave the file as it is.
+        NoChange,
+        /// A regular expression or a glob does not parse, or exceeded its bound on work.
+        BadPattern,
+        /// A text tool was pointed at a binary file, or at a FIFO, socket or device.
+        Binary,
+        /// Too large to load or write whole.
+        TooLarge,
+        /// The path is malformed or reserved.
+        BadPath,
+        /// The path leaves the workspace.
+        PathOutside,
+        /// No such file, folder, version, step or tool.
+        NotFound,
+        /// A folder where a file is wanted.
+        IsFolder,
+        /// A file where a folder is wanted.
+        NotFolder,
+        /// Something is already there.
+        Exists,
+        /// The folder is not empty.
+        NotEmpty,
+        /// A hash that the caller gave is not the current one.
+        Stale,
+        /// An undo collides with a later change.
+        MergeConflict,
+        /// Policy, mode or role says no.
+        Denied,
+        /// The operating system refused to read.
+        ReadRefused,
+        /// The operating system refused to write.
+        WriteRefused,
+        /// The disk is full.
+        DiskFull,
+        /// Another I/O error, or a store that does not answer.
+        Io,
+        /// Out of time, or cancelled.
+        Timeout,
+        /// A process could not be started, or not be run to its end. One that ends with an exit code of its
+        /// own was run.
+        NotRun,
+        /// Not available on this machine or in this configuration.
+        Unavailable,
+    }
 }
 
 /// What a fault is about, so that a dialect can name its own argument for it.

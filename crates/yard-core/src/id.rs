@@ -1,4 +1,5 @@
-//! Ids that cannot be mistaken for one another. All are UUID v7 (R11), so they sort by birth.
+//! Each kind of id has its own type, so that one cannot be passed for another. All are UUIDs of version 7 (R11),
+//! so they sort by the time when they were made.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,8 +8,8 @@ use uuid::Uuid;
 
 use crate::World;
 
-macro_rules! id {
-    ($(#[$doc:meta])* $name:ident) => {
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(Uuid);
@@ -54,62 +55,37 @@ macro_rules! id {
                 Uuid::parse_str(text.trim()).map(Self)
             }
         }
-    };
+    )*};
 }
 
-id!(
+ids! {
     /// A file, folder or link, whatever it is called and wherever it moves.
-    FileId
-);
-id!(
+    FileId;
     /// One content of one file, as one step left it.
-    VersionId
-);
-id!(
+    VersionId;
     /// One change of the workspace: what is shown, approved and undone as a whole.
-    StepId
-);
-
-id!(
+    StepId;
     /// Bytes that arrived in pieces and wait to become a file.
-    UploadId
-);
-id!(
+    UploadId;
     /// One workspace of a server.
-    WorkspaceId
-);
-id!(
+    WorkspaceId;
     /// A person with an account.
-    UserId
-);
-id!(
+    UserId;
     /// One login of a person: the family of refresh tokens that came from it.
-    LoginId
-);
-id!(
+    LoginId;
     /// An agent's key to one workspace.
-    KeyId
-);
-id!(
+    KeyId;
     /// An agent's run: its mode, its questions, its transcript.
-    ChatId
-);
-id!(
+    ChatId;
     /// A question to a person.
-    QuestionId
-);
-id!(
+    QuestionId;
     /// A request that something may happen.
-    ApprovalId
-);
-id!(
+    ApprovalId;
     /// One run of a command.
-    RunId
-);
-id!(
+    RunId;
     /// One process that has a workspace open, for as long as it has.
-    ProcessId
-);
+    ProcessId;
+}
 
 impl FileId {
     /// The workspace's root folder, which no step ever makes or removes.

@@ -18,6 +18,7 @@ pub mod id;
 pub mod limits;
 mod line_diff;
 pub mod lines;
+mod listed_enum;
 pub mod merge;
 pub mod op;
 pub mod patch;

@@ -67,10 +67,10 @@ pub(crate) fn compare_numbered(
 
 /// A run of lines that are the same on both sides.
 #[derive(Clone, Copy)]
-struct Same {
-    old: usize,
-    new: usize,
-    length: usize,
+pub(crate) struct Same {
+    pub(crate) old: usize,
+    pub(crate) new: usize,
+    pub(crate) length: usize,
 }
 
 /// Lines of both sides that are compared with each other.
@@ -226,7 +226,7 @@ fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
 }
 
 /// What is the same, and what stands between, as operations.
-fn operations(found: &[Same], old_end: usize, new_end: usize) -> Vec<DiffOp> {
+pub(crate) fn operations(found: &[Same], old_end: usize, new_end: usize) -> Vec<DiffOp> {
     let mut operations: Vec<DiffOp> = Vec::new();
     let (mut old, mut new) = (0, 0);
     let end = Same { old: old_end, new: new_end, length: 0 };

@@ -6,7 +6,14 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr_iter};
 
-use crate::op::LineStart;
+/// Where a slice of lines begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineStart {
+    /// That many lines from the start; past the end gives an empty slice.
+    FromStart(u64),
+    /// That many lines before the end; before the start gives the start.
+    FromEnd(u64),
+}
 
 /// How many lines `bytes` holds.
 pub fn count(bytes: &[u8]) -> u64 {

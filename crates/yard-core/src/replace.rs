@@ -11,11 +11,31 @@ use memchr::{memchr_iter, memmem};
 
 use crate::bounds::Steps;
 use crate::lines;
-use crate::op::EditAction;
 use crate::text::{LineEnding, NotText, Text, dominant_ending, ending_of, ending_of_most};
 use crate::{Bounds, Fault, FaultCode, Result, Subject};
 
 pub use batch::{Batches, Done};
+
+/// How an edit changes a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EditAction {
+    /// Replaces the one place where `old` stands, or each of them.
+    Replace {
+        /// The text to be found: once, unless all places are meant.
+        old: String,
+        /// What stands there afterwards.
+        new: String,
+        /// Every place where it stands is meant.
+        all: bool,
+    },
+    /// Inserts whole lines before line `line` (from 0; the number of lines appends).
+    Insert {
+        /// The line before which it is inserted.
+        line: u64,
+        /// What is inserted; a missing final newline is added.
+        text: String,
+    },
+}
 
 /// That many line numbers are named when a text occurs several times.
 const MAX_PLACES: usize = 20;

@@ -1,29 +1,15 @@
 //! What somebody may do in one workspace.
 
-/// Roles, from the least to the most. A greater one may do everything that a lesser one may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// Reads, and nothing else.
-    Viewer,
-    /// Reads and changes.
-    Member,
-    /// Also manages the workspace, its members and its keys.
-    Owner,
-}
-
-impl Role {
-    /// Every role with its one spelling.
-    pub const WORDS: [(Role, &'static str); 3] =
-        [(Self::Viewer, "viewer"), (Self::Member, "member"), (Self::Owner, "owner")];
-
-    /// Its spelling.
-    pub fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(role, _)| *role == self).map_or("viewer", |(_, word)| word)
-    }
-
-    /// The role of that spelling.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::WORDS.iter().find(|(_, known)| *known == word).map(|(role, _)| *role)
+crate::spelled_enum! {
+    /// Roles, from the least to the most. A greater one may do everything that a lesser one may.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Role {
+        /// Reads, and nothing else.
+        Viewer = "viewer",
+        /// Reads and changes.
+        Member = "member",
+        /// Also manages the workspace, its members and its keys.
+        Owner = "owner",
     }
 }
 

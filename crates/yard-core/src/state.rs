@@ -2,85 +2,53 @@
 
 use crate::{ContentHash, FileId, Name};
 
-/// What an entry of a folder is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FileKind {
-    /// A regular file: its content is its bytes.
-    File,
-    /// A folder: it has no content of its own.
-    Folder,
-    /// A symbolic link: its content is its target.
-    Link,
-}
-
-/// The type that a document's maker gave it (W2). It says nothing about the bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FileType {
-    /// Text, or anything else without a type of its own.
-    #[default]
-    Document,
-    /// A folder.
-    Folder,
-    /// A canvas.
-    Canvas,
-    /// A chat's transcript: the system's own, never written by a tool.
-    Chat,
-    /// A whiteboard.
-    Whiteboard,
-    /// An agent's definition.
-    Agent,
-    /// A skill.
-    Skill,
-    /// A plan.
-    Plan,
-}
-
-impl FileType {
-    /// Every type with its one spelling.
-    pub const WORDS: [(FileType, &'static str); 8] = [
-        (Self::Document, "document"),
-        (Self::Folder, "folder"),
-        (Self::Canvas, "canvas"),
-        (Self::Chat, "chat"),
-        (Self::Whiteboard, "whiteboard"),
-        (Self::Agent, "agent"),
-        (Self::Skill, "skill"),
-        (Self::Plan, "plan"),
-    ];
-
-    /// Its spelling: lower case everywhere (W2).
-    pub fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(kind, _)| *kind == self).map_or("document", |(_, word)| word)
-    }
-
-    /// The type of that spelling, in any case.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::WORDS
-            .iter()
-            .find(|(_, known)| known.eq_ignore_ascii_case(word))
-            .map(|(kind, _)| *kind)
+crate::spelled_enum! {
+    /// What an entry of a folder is. The digests of the audit chain hold the spellings, so these never change.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum FileKind {
+        /// A regular file: its content is its bytes.
+        File = "file",
+        /// A folder: it has no content of its own.
+        Folder = "folder",
+        /// A symbolic link: its content is its target.
+        Link = "link",
     }
 }
 
-/// Who made a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Author {
-    /// Somebody behind our back: an editor, a shell, another program.
-    External,
-    /// An agent, through a tool.
-    Agent,
-    /// A person, through a command or a page.
-    Person,
+crate::spelled_enum! {
+    /// The type that a document's maker gave it (W2). It says nothing about the bytes.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum FileType {
+        /// Text, or anything else without a type of its own.
+        #[default]
+        Document = "document",
+        /// A folder.
+        Folder = "folder",
+        /// A canvas.
+        Canvas = "canvas",
+        /// A chat's transcript: the system's own, never written by a tool.
+        Chat = "chat",
+        /// A whiteboard.
+        Whiteboard = "whiteboard",
+        /// An agent's definition.
+        Agent = "agent",
+        /// A skill.
+        Skill = "skill",
+        /// A plan.
+        Plan = "plan",
+    }
 }
 
-impl Author {
-    /// Every author with its one spelling.
-    pub const WORDS: [(Author, &'static str); 3] =
-        [(Self::External, "external"), (Self::Agent, "agent"), (Self::Person, "person")];
-
-    /// Its spelling.
-    pub fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(author, _)| *author == self).map_or("external", |(_, word)| word)
+crate::spelled_enum! {
+    /// Who made a step.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Author {
+        /// Somebody behind our back: an editor, a shell, another program.
+        External = "external",
+        /// An agent, through a tool.
+        Agent = "agent",
+        /// A person, through a command or a page.
+        Person = "person",
     }
 }
 

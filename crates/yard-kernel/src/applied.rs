@@ -4,13 +4,12 @@ use yard_core::{Call, Result};
 use yard_store::Seq;
 
 use crate::belonging::mark_of;
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// Moves the applied mark to the head: everything recorded so far is on disk. The caller holds the
 /// workspace's lock.
 pub(crate) fn advance(workspace: &Workspace, call: &Call) -> Result<()> {
-    let mark = mark_of(workspace.store().head().map_err(store_fault)?, call);
+    let mark = mark_of(workspace.store().head()?, call);
     workspace.locks.set_applied(mark)?;
     workspace.flusher.flush_soon(mark);
     Ok(())
@@ -19,7 +18,7 @@ pub(crate) fn advance(workspace: &Workspace, call: &Call) -> Result<()> {
 /// Flushes the disk, on which every step up to `seq` is: no crash can take them back then.
 pub(crate) fn flush_to(workspace: &Workspace, seq: Seq, call: &Call) -> Result<()> {
     workspace.disk.flush()?;
-    workspace.store().set_projected(mark_of(seq, call)).map_err(store_fault)?;
+    workspace.store().set_projected(mark_of(seq, call))?;
     workspace.flusher.is_flushed_to(seq);
     Ok(())
 }

@@ -6,7 +6,6 @@ use yard_disk::{Disk, Locks};
 use yard_store::{Mark, RootIdentity, Seq};
 
 use crate::opening::Opening;
-use crate::store_fault::store_fault;
 
 /// How a person goes on.
 const ADOPT: &str = "`toolyard adopt` goes on with the folder as it is now, and keeps the history";
@@ -16,11 +15,11 @@ const ADOPT: &str = "`toolyard adopt` goes on with the folder as it is now, and 
 pub(crate) fn check_root(disk: &Disk, opening: &Opening) -> Result<()> {
     let store = &opening.store;
     let found = disk.root_identity()?;
-    match store.root().map_err(store_fault)? {
-        None => store.set_root(found).map_err(store_fault),
+    match store.root()? {
+        None => store.set_root(found).map_err(Fault::from),
         Some(known) if known.can_be(&found) => match known.birth.is_none() && found.birth.is_some()
         {
-            true => store.set_root(found).map_err(store_fault),
+            true => store.set_root(found).map_err(Fault::from),
             false => Ok(()),
         },
         Some(_) => Err(refused(format!(
@@ -72,12 +71,12 @@ pub fn adopt(opening: &Opening) -> Result<Adopted> {
     let _lock = locks.acquire(&call)?;
     let store = &opening.store;
     let found: RootIdentity = disk.root_identity()?;
-    let known = store.root().map_err(store_fault)?;
-    let steps = store.head().map_err(store_fault)?;
+    let known = store.root()?;
+    let steps = store.head()?;
     let applied = locks.applied()?.unwrap_or_default();
-    store.set_root(found).map_err(store_fault)?;
+    store.set_root(found)?;
     let mark: Mark = mark_of(steps, &call);
-    store.set_projected(mark).map_err(store_fault)?;
+    store.set_projected(mark)?;
     locks.set_applied(mark)?;
     Ok(Adopted {
         other_folder: known.is_some_and(|known| !known.can_be(&found)),

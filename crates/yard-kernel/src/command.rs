@@ -28,7 +28,6 @@ use crate::run_files::{
     ended_of, ended_text,
 };
 use crate::site::{Command, Ground, NotKept, Site, no_box, not_held};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// As long as git may think about all refs that a command moved.
@@ -255,7 +254,7 @@ impl Workspace {
             }
             // It landed, and only its folder was left.
             let step = folder.landing_as()?.map(|step| self.store().step(step));
-            if step.transpose().map_err(store_fault)?.flatten().is_some() {
+            if step.transpose()?.flatten().is_some() {
                 self.runs.remove(run);
                 continue;
             }
@@ -263,13 +262,8 @@ impl Workspace {
                 None => "nothing of what it changed was kept",
                 Some(_) => "what it had changed by then is on disk, and in no step of its own",
             };
-            let entry = AuditEntry {
-                at: call.world().now(),
-                actor: "toolyard".to_owned(),
-                action: "interrupted".to_owned(),
-                detail: format!("run {run}: {became}"),
-            };
-            self.record_audit(&entry)?;
+            let (now, detail) = (call.world().now(), format!("run {run}: {became}"));
+            self.record_audit(&AuditEntry::by_toolyard(now, "interrupted", detail))?;
             match is_terminal {
                 true if folder.kept(ENDED)?.is_some() => {}
                 true => folder.keep(ENDED, INTERRUPTED)?,

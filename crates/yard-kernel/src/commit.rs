@@ -21,7 +21,6 @@ use crate::projection::{Landing, project, retire};
 use crate::proposal::{Committed, Deed, Proposal};
 use crate::recovery;
 use crate::signed::{Signed, external_step};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 impl Workspace {
@@ -250,19 +249,8 @@ fn lay_out(
 
 /// The steps that a draft becomes: what happened behind our back, then what the caller did.
 fn steps_of(workspace: &Workspace, draft: &Draft, signed: &Signed, call: &Call) -> Vec<NewStep> {
-    let at = signed.audit.at;
-    let own = NewStep {
-        id: draft.id,
-        at,
-        author: signed.author,
-        verb: signed.audit.action.clone(),
-        chat: signed.chat,
-        undoes: draft.undoes,
-        changes: draft.changes.clone(),
-        audit: signed.audit.clone(),
-        side_effects: signed.side_effects.clone(),
-        placements: Vec::new(),
-    };
+    let own = signed.clone().step(draft.id, draft.changes.clone());
+    let own = NewStep { undoes: draft.undoes, ..own };
     let adopted = || draft.adopted.clone();
     match draft.records {
         Records::Others => vec![NewStep { author: Author::External, changes: adopted(), ..own }],
@@ -342,7 +330,7 @@ fn record_one(
     steps: &[NewStep],
     contents: &[Prepared],
 ) -> Result<Verdict> {
-    let head = workspace.store().head().map_err(store_fault)?;
+    let head = workspace.store().head()?;
     let batch =
         Batch { steps: &steps[item.steps.clone()], contents: &contents[item.contents.clone()] };
     verdict(append(workspace, head, batch, item.request.draft.id))
@@ -373,7 +361,7 @@ fn verdict(result: std::result::Result<Seq, StoreError>) -> Result<Verdict> {
     match result {
         Ok(_) => Ok(Verdict::Done),
         Err(StoreError::Moved { .. } | StoreError::Misfit(_)) => Ok(Verdict::Moved),
-        Err(error) => Err(store_fault(error)),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -13,8 +13,6 @@ use yard_core::{Result, WsPath};
 use yard_disk::Disk;
 use yard_store::{Mark, Seq, Store};
 
-use crate::store_fault::store_fault;
-
 /// How long after a step the disk is flushed.
 const DELAY: Duration = Duration::from_millis(1_000);
 /// More steps than these, or more files, are flushed with the whole file system.
@@ -127,7 +125,7 @@ impl Shared {
 
 /// Makes everything durable that was put on disk up to a mark, and says so in the store.
 fn flush_to(disk: &Disk, store: &dyn Store, mark: Mark) -> Result<()> {
-    let projected = store.projected().map_err(store_fault)?.seq;
+    let projected = store.projected()?.seq;
     if projected >= mark.seq {
         return Ok(());
     }
@@ -135,7 +133,7 @@ fn flush_to(disk: &Disk, store: &dyn Store, mark: Mark) -> Result<()> {
         Some(touched) if touched.flush(disk) && touched.is_still_there(store, mark.seq)? => {}
         _ => disk.flush()?,
     }
-    store.set_projected(mark).map_err(store_fault)
+    Ok(store.set_projected(mark)?)
 }
 
 /// What a few steps touched.
@@ -154,7 +152,7 @@ fn touched(store: &dyn Store, after: Seq, until: Seq) -> Result<Option<Touched>>
     }
     let mut touched = Touched::default();
     for seq in after + 1..=until {
-        for change in store.changes(seq).map_err(store_fault)? {
+        for change in store.changes(seq)? {
             let paths = change.from.iter().chain(&change.to);
             touched.folders.extend(paths.filter_map(WsPath::parent));
             if let Some(from) = &change.from {
@@ -188,8 +186,8 @@ impl Touched {
     /// Whether no step after these has taken anything of it from its path. Else it may be another file that
     /// was flushed.
     fn is_still_there(&self, store: &dyn Store, until: Seq) -> Result<bool> {
-        for seq in until + 1..=store.head().map_err(store_fault)? {
-            let changes = store.changes(seq).map_err(store_fault)?;
+        for seq in until + 1..=store.head()? {
+            let changes = store.changes(seq)?;
             let mut left = changes.iter().filter(|change| change.from != change.to);
             if left.any(|change| change.from.as_ref().is_some_and(|from| self.is_below(from))) {
                 return Ok(false);

@@ -4,7 +4,6 @@ use yard_core::{ContentHash, Fault, FaultCode, FileKind, Result, WsPath};
 use yard_disk::{Shape, Staged, is_content};
 use yard_store::{KeptFile, Retention};
 
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// A stored content as a staged file or link; `None` if the store does not have it.
@@ -16,11 +15,11 @@ pub(crate) fn image(
     path: &WsPath,
 ) -> Result<Option<Staged>> {
     let (disk, stage) = (&workspace.disk, &workspace.stage);
-    match workspace.store().content(hash).map_err(store_fault)? {
+    match workspace.store().content(hash)? {
         Some(bytes) if kind == FileKind::Link => stage.link(disk, &bytes, path).map(Some),
         Some(bytes) => stage.file(disk, &bytes, shape, path).map(Some),
         None => {
-            let located = workspace.store().locate(hash).map_err(store_fault)?;
+            let located = workspace.store().locate(hash)?;
             match located.and_then(|located| located.kept) {
                 Some(kept) if !is_whole(workspace, &kept, hash) => Ok(None),
                 Some(kept) => stage.copy_of_kept(disk, &kept.name, shape, path).map(Some),
@@ -50,7 +49,7 @@ pub(crate) fn lost(workspace: &Workspace, hash: &ContentHash) -> Fault {
     match workspace.store().is_purged(hash) {
         Ok(true) => purged(),
         Ok(false) => Fault::new(FaultCode::NotFound, format!("content {hash} was not kept")),
-        Err(error) => store_fault(error),
+        Err(error) => error.into(),
     }
 }
 

@@ -12,7 +12,6 @@ use yard_store::{AuditEntry, Change, FileIdentity, Seq};
 
 use crate::projection::{Saved, record_intruder, retire_displaced};
 use crate::signed::Signed;
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// An entry that a crash left in the data folder and that could not be put right.
@@ -86,10 +85,10 @@ fn rescue_one(workspace: &Workspace, displaced: &Displaced, call: &Call) -> Resu
         return Ok(());
     }
     let saved = Saved::read(workspace, displaced, &path, call)?;
-    match workspace.store().locate(&saved.hash).map_err(store_fault)? {
+    match workspace.store().locate(&saved.hash)? {
         Some(_) => retire_displaced(workspace, displaced, Some(saved.hash)),
         // What was left of a file when it was purged.
-        None if workspace.store().is_purged(&saved.hash).map_err(store_fault)? => {
+        None if workspace.store().is_purged(&saved.hash)? => {
             workspace.stage.discard(displaced);
         }
         None => match displaced.file() {
@@ -103,7 +102,7 @@ fn rescue_one(workspace: &Workspace, displaced: &Displaced, call: &Call) -> Resu
 /// Whether a file was staged for a step that never happened: then it took nobody's place.
 fn is_unused(workspace: &Workspace, staged: &Displaced) -> Result<bool> {
     match staged.step() {
-        Some(step) => Ok(workspace.store().step(step).map_err(store_fault)?.is_none()),
+        Some(step) => Ok(workspace.store().step(step)?.is_none()),
         None => Ok(false),
     }
 }
@@ -118,18 +117,18 @@ pub(crate) fn keep_save(
 ) -> Result<()> {
     let store = workspace.store();
     let saved = Saved::read(workspace, displaced, path, call)?;
-    let Some(mut node) = store.node(file).map_err(store_fault)? else {
+    let Some(mut node) = store.node(file)? else {
         return saved.store_only(workspace, displaced);
     };
     if node.state.is_none() {
         // Its name may be another's by now: then the save belongs to that one's past.
-        let heir = store.child(node.last.parent, &node.last.name).map_err(store_fault)?;
+        let heir = store.child(node.last.parent, &node.last.name)?;
         node = heir.unwrap_or(node);
     }
     if node.last.kind == FileKind::Folder {
         return saved.store_only(workspace, displaced);
     }
-    let path = store.path_of(node.id).map_err(store_fault)?.unwrap_or_else(|| node.path.clone());
+    let path = store.path_of(node.id)?.unwrap_or_else(|| node.path.clone());
     let change = Change {
         file: node.id,
         before: Some(node.last.clone()),
@@ -141,19 +140,10 @@ pub(crate) fn keep_save(
     record_intruder(workspace, &change, &saved, displaced, &recovering(call), call)
 }
 
-/// The author under which somebody's save is recorded.
+/// The author under which a change of another program is recorded.
 fn recovering(call: &Call) -> Signed {
-    Signed {
-        author: Author::External,
-        chat: None,
-        audit: AuditEntry {
-            at: call.world().now(),
-            actor: "toolyard".to_owned(),
-            action: "recover".to_owned(),
-            detail: String::new(),
-        },
-        side_effects: Vec::new(),
-    }
+    let audit = AuditEntry::by_toolyard(call.world().now(), "recover", String::new());
+    Signed { author: Author::External, chat: None, audit, side_effects: Vec::new() }
 }
 
 impl Workspace {
@@ -162,7 +152,7 @@ impl Workspace {
         let mut found = Vec::new();
         for displaced in self.stage.set_aside_entries() {
             let node = match displaced.file() {
-                Some(file) => self.store().node(file).map_err(store_fault)?,
+                Some(file) => self.store().node(file)?,
                 None => None,
             };
             let path = node.map(|node| node.path);
@@ -185,7 +175,7 @@ pub(crate) fn sweep_kept(workspace: &Workspace) -> Result<()> {
             continue;
         }
         let Some(hash) = kept_name::content_in(&name) else { continue };
-        let located = workspace.store().locate(&hash).map_err(store_fault)?;
+        let located = workspace.store().locate(&hash)?;
         let kept = located.and_then(|located| located.kept).map(|file| file.name);
         if kept.as_ref() != Some(&name) {
             orphans.push(name);

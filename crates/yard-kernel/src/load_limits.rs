@@ -4,24 +4,23 @@ use yard_core::{Fault, FaultCode, Limits, Result, Subject, WsPath};
 
 /// A fault if one call may not write that many bytes.
 pub(crate) fn check_writable(size: u64, limits: &Limits, path: &WsPath) -> Result<()> {
-    if size <= limits.load_bytes {
-        return Ok(());
-    }
-    let message = format!(
-        "{path} would have {size} bytes; one call writes at most {}. Write less, or several files",
-        limits.load_bytes
-    );
-    Err(Fault::new(FaultCode::TooLarge, message).about(Subject::Content))
+    check(size, limits, Subject::Content, |most| {
+        format!(
+            "{path} would have {size} bytes; one call writes at most {most}. Write less, or several files"
+        )
+    })
 }
 
 /// A fault if that many bytes may not be loaded whole.
 pub(crate) fn check_loadable(size: u64, limits: &Limits, path: &WsPath) -> Result<()> {
+    check(size, limits, Subject::Path, |most| {
+        format!("{path} has {size} bytes; at most {most} are loaded whole. Read it in slices")
+    })
+}
+
+fn check(size: u64, limits: &Limits, of: Subject, why: impl Fn(u64) -> String) -> Result<()> {
     if size <= limits.load_bytes {
         return Ok(());
     }
-    let message = format!(
-        "{path} has {size} bytes; at most {} are loaded whole. Read it in slices",
-        limits.load_bytes
-    );
-    Err(Fault::new(FaultCode::TooLarge, message).about(Subject::Path))
+    Err(Fault::new(FaultCode::TooLarge, why(limits.load_bytes)).about(of))
 }

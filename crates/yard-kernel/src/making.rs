@@ -7,7 +7,6 @@ use yard_disk::{Disk, NewlyKept, Shape, Staged, hash_all, kept_name, write_fault
 use yard_store::{Base, Effort, Prepared};
 
 use crate::recent;
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 use yard_search::parallel;
 
@@ -48,8 +47,7 @@ impl Wanted<'_> {
     pub(crate) fn make(&self, workspace: &Workspace, effort: Effort) -> Result<Made> {
         let Self { bytes, base, kind, shape, path, from } = self;
         let hash = ContentHash::of(bytes);
-        let prepared =
-            workspace.store().prepare(hash, bytes, *base, effort).map_err(store_fault)?;
+        let prepared = workspace.store().prepare(hash, bytes, *base, effort)?;
         let (disk, stage) = (&workspace.disk, &workspace.stage);
         let staged = match (kind, from) {
             (FileKind::Link, _) => stage.link(disk, bytes, path)?,
@@ -70,7 +68,7 @@ impl WantedOutput<'_> {
         let (mut file, stat) = layer.open_listed(path)?;
         let hash = hash_all(&mut file, path, call)?;
         let staged = workspace.stage.adopt(&workspace.disk, layer, shape, path)?;
-        let located = workspace.store().locate(&hash).map_err(store_fault)?;
+        let located = workspace.store().locate(&hash)?;
         let (name, prepared) = match located {
             None => {
                 let file = kept_name::of_build_output(&hash, *run);

@@ -8,7 +8,6 @@ use crate::leftovers::{self, sweep_kept};
 use crate::op::purge;
 use crate::opening::Opening;
 use crate::recovery;
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 impl Workspace {
@@ -21,7 +20,7 @@ impl Workspace {
     }
 
     fn settle(&self, call: &Call) -> Result<()> {
-        self.flusher.is_flushed_to(self.store().projected().map_err(store_fault)?.seq);
+        self.flusher.is_flushed_to(self.store().projected()?.seq);
         let _lock = self.locks.acquire(call)?;
         let alone = self.locks.enter();
         recovery::settle(self, call)?;

@@ -11,7 +11,6 @@ use yard_disk::kept_name;
 use yard_search::{IGNORE_FILES, Ignores, Rules, Walk};
 use yard_store::{Located, Retention};
 
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// Folders that hold what can be made again, where ignore files exclude them.
@@ -165,8 +164,8 @@ impl<'a> Outputs<'a> {
             .flat_map(|folder| IGNORE_FILES.map(|name| folder.join_bytes(name.as_bytes())))
         {
             let Ok(file) = file else { continue };
-            let Some(node) = store.lookup(&file).map_err(store_fault)? else { continue };
-            if store.was_changed_by_agents(node.id).map_err(store_fault)? {
+            let Some(node) = store.lookup(&file)? else { continue };
+            if store.was_changed_by_agents(node.id)? {
                 return Ok(true);
             }
         }

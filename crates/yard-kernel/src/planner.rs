@@ -24,7 +24,6 @@ use crate::load_limits::check_writable;
 use crate::making::{Made, Wanted};
 use crate::output;
 use crate::proposal::{Deed, Planned, Proposal};
-use crate::store_fault::store_fault;
 use crate::virtual_files::check_free;
 use crate::workspace::Workspace;
 use large::LargeFile;
@@ -219,10 +218,7 @@ impl<'a> Planner<'a> {
             self.large.push(LargeFile { file, hash, name: kept.name.clone() });
             self.draft.contents.push(Prepared::kept(hash, observed.stat.size(), kept));
         } else {
-            let prepared = self
-                .store()
-                .prepare(hash, &observed.bytes, None, self.effort)
-                .map_err(store_fault)?;
+            let prepared = self.store().prepare(hash, &observed.bytes, None, self.effort)?;
             self.draft.contents.push(prepared);
         }
         Ok(Some(hash))
@@ -265,7 +261,7 @@ impl<'a> Planner<'a> {
         if path.is_root() {
             return Ok(Some(FileId::ROOT));
         }
-        Ok(self.store().lookup(path).map_err(store_fault)?.map(|node| node.id))
+        Ok(self.store().lookup(path)?.map(|node| node.id))
     }
 
     /// The folder above a path, and what the store knows there.
@@ -273,7 +269,7 @@ impl<'a> Planner<'a> {
         let above = path.parent().ok_or_else(|| not_found(path))?;
         let name = path.name().ok_or_else(|| not_found(path))?;
         let parent = self.folder(&above)?;
-        let node = self.store().child(parent, &name).map_err(store_fault)?;
+        let node = self.store().child(parent, &name)?;
         Ok((parent, node))
     }
 
@@ -335,7 +331,7 @@ impl<'a> Planner<'a> {
         let Some(hash) = content.filter(|_| has_spares && !output::is_named_so(path)) else {
             return Ok(false);
         };
-        let located = self.store().locate(&hash).map_err(store_fault)?;
+        let located = self.store().locate(&hash)?;
         Ok(located.as_ref().is_some_and(output::is_evictable))
     }
 
@@ -442,15 +438,7 @@ impl<'a> Planner<'a> {
         after: FileState,
     ) -> Result<()> {
         if after.kind == FileKind::Folder {
-            let path = Some(current.path.clone());
-            self.push_change(
-                current.id,
-                Some(current.state.clone()),
-                Some(after),
-                path.clone(),
-                path,
-            );
-            self.effect.push(EffectKind::Modify, current.path.clone(), current.state.file_type);
+            self.change_in_place(current, after, EffectKind::Modify);
             return Ok(());
         }
         if bytes.is_none() && current.is_not_loaded() {
@@ -516,15 +504,7 @@ impl<'a> Planner<'a> {
             self.draft.displacing.insert(current.id, Arc::clone(&current.bytes));
         }
         self.draft.staged.insert(current.id, staged);
-        let path = Some(current.path.clone());
-        let made = self.push_change(
-            current.id,
-            Some(current.state.clone()),
-            Some(after),
-            path.clone(),
-            path,
-        );
-        self.effect.push(EffectKind::Modify, current.path.clone(), current.state.file_type);
+        let made = self.change_in_place(current, after, EffectKind::Modify);
         let version = match made {
             Some(version) => Some(version),
             None => self.newest_version(current.id)?,
@@ -538,13 +518,13 @@ impl<'a> Planner<'a> {
         if let Some(version) = adopted.and_then(|change| change.version) {
             return Ok(Some(version));
         }
-        let node = self.store().node(file).map_err(store_fault)?;
+        let node = self.store().node(file)?;
         Ok(node.and_then(|node| node.version))
     }
 
     /// Plans that a removed entry comes back as it was, under its old id.
     pub(crate) fn revive(&mut self, file: FileId, state: &FileState, path: &WsPath) -> Result<()> {
-        let node = self.store().node(file).map_err(store_fault)?;
+        let node = self.store().node(file)?;
         if state.kind != FileKind::Folder && node.is_some_and(|node| node.purged) {
             return Err(purged().about(Subject::Path));
         }
@@ -575,7 +555,7 @@ impl<'a> Planner<'a> {
     pub(crate) fn revived_or_living(&self, folder: FileId) -> Result<Option<WsPath>> {
         match self.revived.get(&folder) {
             Some(path) => Ok(Some(path.clone())),
-            None => self.store().path_of(folder).map_err(store_fault),
+            None => self.store().path_of(folder).map_err(Fault::from),
         }
     }
 
@@ -593,12 +573,39 @@ impl<'a> Planner<'a> {
 
     /// Plans that an entry's times are set to now.
     pub(crate) fn touch(&mut self, current: &Current) {
-        let (state, at) = (Some(current.state.clone()), Some(current.path.clone()));
         let now = self.call.world().now().as_millis().saturating_mul(1_000_000);
         let newer = current.stat.signature.mtime.saturating_add(1);
         self.draft.touches.insert(current.id, now.max(newer));
-        self.push_change(current.id, state.clone(), state, at.clone(), at);
-        self.effect.push(EffectKind::Touch, current.path.clone(), current.state.file_type);
+        self.change_in_place(current, current.state.clone(), EffectKind::Touch);
+    }
+
+    /// Plans that an entry stays where it is and has another state; the version that this makes, if it brings a
+    /// content.
+    fn change_in_place(
+        &mut self,
+        current: &Current,
+        after: FileState,
+        kind: EffectKind,
+    ) -> Option<VersionId> {
+        let (before, at) = (Some(current.state.clone()), Some(current.path.clone()));
+        let version = self.push_change(current.id, before, Some(after), at.clone(), at);
+        self.effect.push(kind, current.path.clone(), current.state.file_type);
+        version
+    }
+
+    /// Plans that an entry goes to another path and has that state there; the entry as it is afterwards.
+    pub(crate) fn push_move(
+        &mut self,
+        current: &Current,
+        after: FileState,
+        to: &WsPath,
+    ) -> Current {
+        let (before, from) = (Some(current.state.clone()), Some(current.path.clone()));
+        self.push_change(current.id, before, Some(after.clone()), from, Some(to.clone()));
+        self.effect.push(EffectKind::MoveFrom, current.path.clone(), after.file_type);
+        self.effect.push(EffectKind::MoveTo, to.clone(), after.file_type);
+        self.leaves(&current.path);
+        Current { path: to.clone(), state: after, ..current.clone() }
     }
 
     /// Plans that an entry goes away.

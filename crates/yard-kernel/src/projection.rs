@@ -7,13 +7,12 @@ use std::collections::{HashMap, HashSet};
 
 use yard_core::{Call, ContentHash, Fault, FileKind, FileState, Result, StepId, VersionId, WsPath};
 use yard_disk::{Displaced, RACY_NANOS, kept_name, looks_like};
-use yard_store::{Batch, Effort, NewChange, NewStep, Prepared, Signature};
+use yard_store::{AuditEntry, Batch, Effort, NewChange, NewStep, Prepared, Signature};
 
 use crate::draft::Draft;
 use crate::journal::Retired;
 use crate::signed::Signed;
 use crate::signed::external_step;
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// What became of a recorded step.
@@ -66,17 +65,16 @@ impl Saved {
         }
         let bytes = workspace.stage.displaced_bytes(displaced, path)?;
         let hash = ContentHash::of(&bytes);
-        let prepared =
-            workspace.store().prepare(hash, &bytes, None, Effort::Quick).map_err(store_fault)?;
+        let prepared = workspace.store().prepare(hash, &bytes, None, Effort::Quick)?;
         Ok(Self { hash, size: bytes.len() as u64, mode, prepared })
     }
 
     /// Stores the bytes where no file is left to whose history they could belong.
     pub(crate) fn store_only(&self, workspace: &Workspace, displaced: &Displaced) -> Result<()> {
         let store = workspace.store();
-        let head = store.head().map_err(store_fault)?;
+        let head = store.head()?;
         let contents = std::slice::from_ref(&self.prepared);
-        store.append(head, Batch { steps: &[], contents }).map_err(store_fault)?;
+        store.append(head, Batch { steps: &[], contents })?;
         retire_displaced(workspace, displaced, Some(self.hash));
         Ok(())
     }
@@ -284,9 +282,9 @@ pub(crate) fn record_intruder(
         external_step(StepId::new(call.world()), vec![theirs], signed),
         again(signed, vec![ours], "reassert", None, call),
     ];
-    let head = store.head().map_err(store_fault)?;
+    let head = store.head()?;
     let contents = std::slice::from_ref(&save.prepared);
-    store.append(head, Batch { steps: &steps, contents }).map_err(store_fault)?;
+    store.append(head, Batch { steps: &steps, contents })?;
     retire_displaced(workspace, displaced, Some(save.hash));
     Ok(())
 }
@@ -299,20 +297,9 @@ fn again(
     undoes: Option<StepId>,
     call: &Call,
 ) -> NewStep {
-    let mut audit = signed.audit.clone();
-    audit.action = verb.to_owned();
-    NewStep {
-        id: StepId::new(call.world()),
-        at: audit.at,
-        author: signed.author,
-        verb: verb.to_owned(),
-        chat: signed.chat,
-        undoes,
-        changes,
-        audit,
-        side_effects: Vec::new(),
-        placements: Vec::new(),
-    }
+    let audit = AuditEntry { action: verb.to_owned(), ..signed.audit.clone() };
+    let signed = Signed { audit, side_effects: Vec::new(), ..signed.clone() };
+    NewStep { undoes, ..signed.step(StepId::new(call.world()), changes) }
 }
 
 /// Takes back what was done of a step, and records that.
@@ -379,7 +366,7 @@ fn keep_aside(
     call: &Call,
 ) -> Result<()> {
     let saved = Saved::read(workspace, displaced, path, call)?;
-    match workspace.store().locate(&saved.hash).map_err(store_fault)? {
+    match workspace.store().locate(&saved.hash)? {
         Some(_) => retire_displaced(workspace, displaced, Some(saved.hash)),
         None => saved.store_only(workspace, displaced)?,
     }
@@ -394,15 +381,15 @@ fn record_compensation(
     call: &Call,
 ) -> Result<()> {
     let recorded = workspace.store();
-    let row = recorded.step(draft.id).map_err(store_fault)?;
+    let row = recorded.step(draft.id)?;
     let all = match row {
-        Some(row) => recorded.changes(row.seq).map_err(store_fault)?,
+        Some(row) => recorded.changes(row.seq)?,
         None => changes,
     };
     let reversed = all.into_iter().rev().map(|change| reversed(change, call)).collect();
     let step = again(signed, reversed, "compensate", Some(draft.id), call);
-    let head = recorded.head().map_err(store_fault)?;
-    recorded.append(head, Batch { steps: &[step], contents: &[] }).map_err(store_fault)?;
+    let head = recorded.head()?;
+    recorded.append(head, Batch { steps: &[step], contents: &[] })?;
     Ok(())
 }
 

@@ -24,7 +24,6 @@ use crate::applied::{advance, flush_to};
 use crate::image::image;
 use crate::leftovers;
 use crate::projection::{is_half_made, make_folder, retire_displaced};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 use known::{Boot, Known, Newest, is_folder_as_before};
 use staying::{Moved, Staying, carried};
@@ -38,7 +37,7 @@ const STEP_MILLIS: i64 = 2_000;
 
 /// Brings the disk up to the journal's head; the head. The caller holds the workspace's lock.
 pub(crate) fn settle(workspace: &Workspace, call: &Call) -> Result<Seq> {
-    let head = workspace.store().head().map_err(store_fault)?;
+    let head = workspace.store().head()?;
     let applied = workspace.locks.applied()?.unwrap_or_default();
     crate::belonging::check_mark(applied.seq, head)?;
     let boot = boot_of(applied, call);
@@ -95,13 +94,8 @@ impl Report {
         if said.is_empty() {
             return Ok(());
         }
-        let entry = AuditEntry {
-            at: call.world().now(),
-            actor: "toolyard".to_owned(),
-            action: "recover".to_owned(),
-            detail: said.join("; "),
-        };
-        workspace.store().append_audit(&entry).map_err(store_fault)
+        let entry = AuditEntry::by_toolyard(call.world().now(), "recover", said.join("; "));
+        Ok(workspace.store().append_audit(&entry)?)
     }
 }
 
@@ -144,7 +138,7 @@ impl<'a> Recovery<'a> {
         let boot = boot_of(applied, call);
         let from = match boot {
             Boot::Same => applied.seq,
-            Boot::Another => store.projected().map_err(store_fault)?.seq,
+            Boot::Another => store.projected()?.seq,
         };
         let (steps, known) = (Vec::new(), Known::default());
         let (untouched, passing, moved, staying) = Default::default();
@@ -162,11 +156,11 @@ impl<'a> Recovery<'a> {
             staying,
         };
         let count = usize::try_from(head.saturating_sub(from)).unwrap_or(usize::MAX);
-        for row in store.steps(None, None, count).map_err(store_fault)?.into_iter().rev() {
+        for row in store.steps(None, None, count)?.into_iter().rev() {
             call.check()?;
             let seq = row.seq;
-            let changes = store.changes(seq).map_err(store_fault)?;
-            let placements = store.placements(seq).map_err(store_fault)?;
+            let changes = store.changes(seq)?;
+            let placements = store.placements(seq)?;
             for (index, change) in (0..).zip(&changes) {
                 recovery.known.add(seq, index, change, &placements);
                 for path in change.from.iter().chain(&change.to) {
@@ -252,7 +246,7 @@ impl<'a> Recovery<'a> {
             }
             return Ok(());
         }
-        let place = self.workspace.store().path_of(change.file).map_err(store_fault)?;
+        let place = self.workspace.store().path_of(change.file)?;
         let is_file = before.kind != FileKind::Folder;
         if is_file && place.is_none() {
             // A later step removed it.
@@ -326,7 +320,7 @@ impl<'a> Recovery<'a> {
         }
         let outer = match self.known.parent_at(folder, step) {
             Some(outer) => Some(outer),
-            None => store.node(folder).map_err(store_fault)?.map(|node| node.last.parent),
+            None => store.node(folder)?.map(|node| node.last.parent),
         };
         if !self.make_way(&above, outer, step)? {
             return Ok(false);
@@ -352,7 +346,7 @@ impl<'a> Recovery<'a> {
             if !disk.stat(path)?.is_some_and(|found| self.is_passing(&found)) {
                 continue;
             }
-            match store.lookup(path).map_err(store_fault)? {
+            match store.lookup(path)? {
                 Some(node) => disk.set_folder_mode(path, node.last.mode)?,
                 None if disk.list(path)?.is_empty() => disk.remove_folder(path)?,
                 None => {}
@@ -379,7 +373,7 @@ impl<'a> Recovery<'a> {
         // step may have its copy.
         let is_version =
             before.size > self.workspace.limits().load_bytes && self.can_tell_missing();
-        let heir = self.workspace.store().lookup(path).map_err(store_fault)?;
+        let heir = self.workspace.store().lookup(path)?;
         // A folder never takes a file's place by itself, nor a file a folder's.
         let is_folder = found.kind.known() == Some(FileKind::Folder);
         let takes_place = |heir: Node| (heir.last.kind == FileKind::Folder) == is_folder;
@@ -461,8 +455,8 @@ impl<'a> Recovery<'a> {
         let store = self.workspace.store();
         let mut living = Vec::new();
         for (file, newest) in self.known.files() {
-            let state = store.node(file).map_err(store_fault)?.and_then(|node| node.state);
-            let path = store.path_of(file).map_err(store_fault)?;
+            let state = store.node(file)?.and_then(|node| node.state);
+            let path = store.path_of(file)?;
             if let (Some(state), Some(path)) = (state, path) {
                 living.push((self.on_disk(&path), file, state, newest));
             }
@@ -581,7 +575,7 @@ impl<'a> Recovery<'a> {
         if let Some(found) = disk.stat(&above)? {
             return Ok(found.kind.known() == Some(FileKind::Folder));
         }
-        let node = self.workspace.store().lookup(&above).map_err(store_fault)?;
+        let node = self.workspace.store().lookup(&above)?;
         match node {
             Some(node) if self.is_missing(node.id) => {
                 if !self.provide_folder_of(&above)? {
@@ -622,7 +616,7 @@ impl<'a> Recovery<'a> {
             by_step.entry(newest.seq).or_default().push(placement);
         }
         for (seq, placements) in &by_step {
-            self.workspace.store().add_placements(*seq, placements).map_err(store_fault)?;
+            self.workspace.store().add_placements(*seq, placements)?;
         }
         again.into_iter().try_for_each(|again| self.place(again))
     }

@@ -16,6 +16,16 @@ pub struct Signed {
     pub side_effects: Vec<StepSideEffect>,
 }
 
+impl Signed {
+    /// The step with these changes that the audit row describes.
+    pub(crate) fn step(self, id: StepId, changes: Vec<NewChange>) -> NewStep {
+        let Self { author, chat, audit, side_effects } = self;
+        let (at, verb) = (audit.at, audit.action.clone());
+        let (undoes, placements) = (None, Vec::new());
+        NewStep { id, at, author, verb, chat, undoes, changes, audit, side_effects, placements }
+    }
+}
+
 /// A step that records what somebody else did.
 pub(crate) fn external_step(id: StepId, changes: Vec<NewChange>, signed: &Signed) -> NewStep {
     let audit = AuditEntry {
@@ -24,16 +34,6 @@ pub(crate) fn external_step(id: StepId, changes: Vec<NewChange>, signed: &Signed
         action: "adopt".to_owned(),
         detail: format!("found by {}", signed.audit.action),
     };
-    NewStep {
-        id,
-        at: signed.audit.at,
-        author: Author::External,
-        verb: "adopt".to_owned(),
-        chat: None,
-        undoes: None,
-        changes,
-        audit,
-        side_effects: Vec::new(),
-        placements: Vec::new(),
-    }
+    let (author, side_effects) = (Author::External, Vec::new());
+    Signed { author, chat: None, audit, side_effects }.step(id, changes)
 }

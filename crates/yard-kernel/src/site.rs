@@ -17,7 +17,6 @@ use crate::boxed::Boxed;
 use crate::masks::Masks;
 use crate::run_files::IN_PLACE;
 use crate::spilled;
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// What of the root no command sees: what no tool shows either.
@@ -98,7 +97,7 @@ impl Workspace {
         chat: Option<ChatId>,
         call: &Call,
     ) -> Result<Site> {
-        folder.begins_after(self.store().head().map_err(store_fault)?)?;
+        folder.begins_after(self.store().head()?)?;
         self.check_root()?;
         let root = PathBuf::from(OsString::from_vec(self.host_root().to_vec()));
         let in_box = boxed.sandbox().level() == Level::Full;

@@ -1,16 +1,9 @@
-//! A store's errors as faults.
+//! The conversion of a store's error for callers that name it as a function.
 
-use yard_core::{Fault, FaultCode};
+use yard_core::Fault;
 use yard_store::StoreError;
 
-/// A store's error in the words of a call.
+/// The fault that a call answers with when the store failed.
 pub fn store_fault(error: StoreError) -> Fault {
-    let code = match &error {
-        StoreError::Moved { .. } | StoreError::Misfit(_) => FaultCode::Stale,
-        StoreError::Full => FaultCode::DiskFull,
-        StoreError::Refused(_) => FaultCode::WriteRefused,
-        StoreError::Format { .. } => FaultCode::Unavailable,
-        StoreError::Io(_) | StoreError::Corrupt(_) => FaultCode::Io,
-    };
-    Fault::new(code, error.to_string())
+    error.into()
 }

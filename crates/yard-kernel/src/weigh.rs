@@ -25,7 +25,6 @@ use crate::output::{Ignoring, Outputs};
 use crate::pointers::Pointed;
 use crate::preview;
 use crate::proposal::{Deed, Proposal};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// Entries of a folder that moves, up to which each is asked whose it is.
@@ -70,8 +69,8 @@ impl Workspace {
     fn last_by_others(&self, file: FileId, whose: &Whose) -> Result<Option<ByOthers>> {
         let key = (file, whose.chat.map(|chat| chat.to_string()).or(whose.default_of.clone()));
         let (since, before) = self.others_seen.of(&key).unwrap_or_default();
-        let head = self.store().head().map_err(store_fault)?;
-        let newer = self.store().last_by_others(file, whose, since).map_err(store_fault)?;
+        let head = self.store().head()?;
+        let newer = self.store().last_by_others(file, whose, since)?;
         let found = newer.or(before);
         self.others_seen.remember(key, (head, found));
         Ok(found)
@@ -183,7 +182,7 @@ impl<'a> Scales<'a> {
         if self.adopted.contains_key(&file) {
             return Ok(false);
         }
-        let makers = self.workspace.store().makers(file).map_err(store_fault)?;
+        let makers = self.workspace.store().makers(file)?;
         let by_commands = makers.iter().all(|maker| maker.verb == Land::VERB);
         Ok(!makers.is_empty() && by_commands && self.outputs.are_ignored(path, is_folder)?)
     }
@@ -198,7 +197,7 @@ impl<'a> Scales<'a> {
             for entry in disk.list(&folder)? {
                 seen += 1;
                 let Ok(path) = folder.join_bytes(&entry.name) else { return Ok(false) };
-                let node = store.lookup(&path).map_err(store_fault)?;
+                let node = store.lookup(&path)?;
                 let (Some(node), Some(stat)) = (node, disk.stat(&path)?) else { return Ok(false) };
                 let EntryKind::Known(kind) = stat.kind else { return Ok(false) };
                 let is_known = kind == node.last.kind
@@ -252,7 +251,7 @@ impl<'a> Scales<'a> {
         let is_newest = before.content == Some(theirs);
         let stored = match is_newest {
             true => None,
-            false => self.workspace.store().content(&theirs).map_err(store_fault)?,
+            false => self.workspace.store().content(&theirs)?,
         };
         let theirs = match (is_newest, &stored) {
             (true, _) => &old,

@@ -18,7 +18,6 @@ use crate::others_seen::OthersSeen;
 use crate::pointers::Pointers;
 use crate::recent::{InParts, Recent};
 use crate::signatures::Signatures;
-use crate::store_fault::store_fault;
 use crate::upload::{Upload, Uploads};
 use crate::virtual_files::VirtualFiles;
 
@@ -157,7 +156,7 @@ impl Workspace {
 
     /// Leaves the audit row of something that is no step: a denial, the start of a command.
     pub fn record_audit(&self, entry: &AuditEntry) -> Result<()> {
-        self.store.append_audit(entry).map_err(store_fault)
+        self.store.append_audit(entry).map_err(Fault::from)
     }
 
     pub(crate) fn store(&self) -> &dyn Store {

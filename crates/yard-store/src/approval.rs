@@ -47,76 +47,40 @@ pub struct NewApproval {
     pub request: Request,
 }
 
-/// How far a request has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ApprovalStatus {
-    /// It waits for a person.
-    Pending,
-    /// A person allowed it; it has not happened yet.
-    Approved,
-    /// A person denied it.
-    Denied,
-    /// It happened, once.
-    Executed,
-    /// A person allowed it, and it could not be done.
-    Failed,
-    /// A person allowed it and it was started, but the process that did it ended before it could say
-    /// what came of it. It is not done again by itself.
-    Unknown,
-    /// The caller cancelled the call.
-    Withdrawn,
-    /// A person allowed it, and no process executed it in time.
-    Expired,
-}
-
-impl ApprovalStatus {
-    /// Every status with its one spelling.
-    pub const WORDS: [(ApprovalStatus, &'static str); 8] = [
-        (Self::Pending, "pending"),
-        (Self::Approved, "approved"),
-        (Self::Denied, "denied"),
-        (Self::Executed, "executed"),
-        (Self::Failed, "failed"),
-        (Self::Unknown, "unknown"),
-        (Self::Withdrawn, "withdrawn"),
-        (Self::Expired, "expired"),
-    ];
-
-    /// Its spelling.
-    pub fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(status, _)| *status == self).map_or("pending", |(_, word)| word)
-    }
-
-    /// The status of that spelling.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::WORDS.iter().find(|(_, known)| *known == word).map(|(status, _)| *status)
+yard_core::spelled_enum! {
+    /// How far a request has come.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum ApprovalStatus {
+        /// It waits for a person.
+        Pending = "pending",
+        /// A person allowed it; it has not happened yet.
+        Approved = "approved",
+        /// A person denied it.
+        Denied = "denied",
+        /// It happened, once.
+        Executed = "executed",
+        /// A person allowed it, and it could not be done.
+        Failed = "failed",
+        /// A person allowed it and it was started, but the process that did it ended before it could say
+        /// what came of it. It is not done again by itself.
+        Unknown = "unknown",
+        /// The caller cancelled the call.
+        Withdrawn = "withdrawn",
+        /// A person allowed it, and no process executed it in time.
+        Expired = "expired",
     }
 }
 
-/// What a person's approval covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scope {
-    /// This call.
-    Once,
-    /// Every such call of this chat.
-    Chat,
-    /// Every such call on the same paths, by a saved rule.
-    Rule,
-}
-
-impl Scope {
-    /// Every scope with its one spelling.
-    pub const WORDS: [(Scope, &'static str); 3] =
-        [(Self::Once, "once"), (Self::Chat, "chat"), (Self::Rule, "rule")];
-
-    /// Its spelling.
-    pub fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(scope, _)| *scope == self).map_or("once", |(_, word)| word)
-    }
-
-    /// The scope of that spelling.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::WORDS.iter().find(|(_, known)| *known == word).map(|(scope, _)| *scope)
+yard_core::spelled_enum! {
+    /// What a person's approval covers.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Scope {
+        /// This call.
+        Once = "once",
+        /// Every such call of this chat.
+        Chat = "chat",
+        /// Every such call on the same paths, by a saved rule.
+        Rule = "rule",
     }
 }
 

@@ -23,6 +23,13 @@ pub struct AuditEntry {
     pub detail: String,
 }
 
+impl AuditEntry {
+    /// The entry of something that the program did without being asked.
+    pub fn by_toolyard(at: Timestamp, action: &str, detail: String) -> Self {
+        Self { at, actor: "toolyard".to_owned(), action: action.to_owned(), detail }
+    }
+}
+
 /// What the hash of a row covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Formula {
@@ -87,7 +94,7 @@ pub fn chain(
     step: Option<&AuditedStep>,
 ) -> [u8; 32] {
     let mut covered = Covered(ContentHasher::new());
-    covered.text("toolyard audit row, formula 2");
+    covered.bytes("toolyard audit row, formula 2");
     covered.0.update(previous);
     covered.number(number);
     covered.entry(entry);
@@ -145,20 +152,16 @@ impl Seal {
     /// The row that closes them, written at the moment of the last of them.
     pub fn entry(&self, at: Timestamp) -> AuditEntry {
         let digest: ContentHash = self.covered.clone().finish();
-        AuditEntry {
-            at,
-            actor: "toolyard".to_owned(),
-            action: SEAL.to_owned(),
-            detail: format!("{} rows of an older version, {digest}", self.rows),
-        }
+        let detail = format!("{} rows of an older version, {digest}", self.rows);
+        AuditEntry::by_toolyard(at, SEAL, detail)
     }
 }
 
 /// What goes into a hash: every field with its length or its presence, so that no two rows read alike.
-struct Covered(ContentHasher);
+pub(crate) struct Covered(pub(crate) ContentHasher);
 
 impl Covered {
-    fn number(&mut self, number: u64) {
+    pub(crate) fn number(&mut self, number: u64) {
         self.0.update(&number.to_be_bytes());
     }
 
@@ -166,9 +169,9 @@ impl Covered {
         self.0.update(&at.as_millis().to_be_bytes());
     }
 
-    fn text(&mut self, text: &str) {
-        self.number(text.len() as u64);
-        self.0.update(text.as_bytes());
+    pub(crate) fn bytes(&mut self, bytes: impl AsRef<[u8]>) {
+        self.number(bytes.as_ref().len() as u64);
+        self.0.update(bytes.as_ref());
     }
 
     fn id(&mut self, id: Option<&[u8; 16]>) {
@@ -181,15 +184,15 @@ impl Covered {
     fn entry(&mut self, entry: &AuditEntry) {
         self.moment(entry.at);
         for text in [&entry.actor, &entry.action, &entry.detail] {
-            self.text(text);
+            self.bytes(text);
         }
     }
 
     fn step(&mut self, step: &AuditedStep) {
         self.0.update(step.id.as_bytes());
         self.moment(step.at);
-        self.text(step.author.word());
-        self.text(&step.verb);
+        self.bytes(step.author.word());
+        self.bytes(&step.verb);
         self.id(step.chat.as_ref().map(ChatId::as_bytes));
         self.id(step.undoes.as_ref().map(StepId::as_bytes));
         self.0.update(&step.changes);

@@ -9,30 +9,14 @@ const NAME_BYTES: usize = 200;
 /// How the name of a chat's file ends.
 const NAME_END: &str = ".chat";
 
-/// What may change in a chat (W16).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// Plan files only.
-    Plan,
-    /// Whatever the policy allows.
-    Build,
-}
-
-impl Mode {
-    /// Every mode with its one spelling.
-    pub const WORDS: [(Mode, &'static str); 2] = [(Self::Plan, "plan"), (Self::Build, "build")];
-
-    /// Its spelling.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Plan => "plan",
-            Self::Build => "build",
-        }
-    }
-
-    /// The mode of that spelling.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::WORDS.iter().find(|(_, known)| *known == word).map(|(mode, _)| *mode)
+yard_core::spelled_enum! {
+    /// What may change in a chat (W16).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Mode {
+        /// Plan files only.
+        Plan = "plan",
+        /// Whatever the policy allows.
+        Build = "build",
     }
 }
 
@@ -78,40 +62,24 @@ pub struct Chat {
     pub bytes: u64,
 }
 
-/// What a turn of a chat is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TurnKind {
-    /// A message.
-    Message,
-    /// A tool was called.
-    Call,
-    /// The mode changed.
-    Mode,
-    /// A person was asked.
-    Question,
-    /// A person answered.
-    Answer,
-    /// A person is asked whether something may happen.
-    Request,
-    /// A person said yes or no.
-    Decision,
-}
-
-impl TurnKind {
-    /// Every kind with its one spelling.
-    pub const WORDS: [(TurnKind, &'static str); 7] = [
-        (Self::Message, "message"),
-        (Self::Call, "tool_call"),
-        (Self::Mode, "mode"),
-        (Self::Question, "question"),
-        (Self::Answer, "answer"),
-        (Self::Request, "approval"),
-        (Self::Decision, "decision"),
-    ];
-
-    /// Its spelling.
-    pub fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(kind, _)| *kind == self).map_or("message", |(_, word)| word)
+yard_core::spelled_enum! {
+    /// What a turn of a chat is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum TurnKind {
+        /// A message.
+        Message = "message",
+        /// A tool was called.
+        Call = "tool_call",
+        /// The mode changed.
+        Mode = "mode",
+        /// A person was asked.
+        Question = "question",
+        /// A person answered.
+        Answer = "answer",
+        /// A person is asked whether something may happen.
+        Request = "approval",
+        /// A person said yes or no.
+        Decision = "decision",
     }
 }
 

@@ -42,7 +42,7 @@ pub use yard_core::Signature;
 use std::ops::ControlFlow;
 
 use yard_core::path::MAX_PATH_BYTES;
-use yard_core::{ContentHash, FileId, Name, StepId, VersionId, Whose, WsPath};
+use yard_core::{ContentHash, Fault, FaultCode, FileId, Name, StepId, VersionId, Whose, WsPath};
 
 /// Why a store did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,6 +76,19 @@ pub enum StoreError {
     /// The stored data contradicts itself.
     #[error("the store is damaged: {0}")]
     Corrupt(String),
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        let code = match &error {
+            StoreError::Moved { .. } | StoreError::Misfit(_) => FaultCode::Stale,
+            StoreError::Full => FaultCode::DiskFull,
+            StoreError::Refused(_) => FaultCode::WriteRefused,
+            StoreError::Format { .. } => FaultCode::Unavailable,
+            StoreError::Io(_) | StoreError::Corrupt(_) => FaultCode::Io,
+        };
+        Self::new(code, error.to_string())
+    }
 }
 
 /// What a store returns.

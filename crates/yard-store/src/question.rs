@@ -4,27 +4,14 @@ use yard_core::{ChatId, ContentHash, QuestionId, Timestamp, WsPath};
 
 use crate::{AuditEntry, NewTurn, Result};
 
-/// How an answer was given (W15).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Via {
-    /// A choice was clicked.
-    Button,
-    /// It was typed.
-    Text,
-}
-
-impl Via {
-    /// Its spelling.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Button => "button",
-            Self::Text => "text",
-        }
-    }
-
-    /// The way of that spelling.
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Button, Self::Text].into_iter().find(|via| via.word() == word)
+yard_core::spelled_enum! {
+    /// How an answer was given (W15).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Via {
+        /// A choice was clicked.
+        Button = "button",
+        /// It was typed.
+        Text = "text",
     }
 }
 

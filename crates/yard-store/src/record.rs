@@ -3,10 +3,11 @@
 use yard_core::hash::ContentHasher;
 use yard_core::op::ChangeSummary;
 use yard_core::{
-    ApprovalId, Author, ChatId, ContentHash, FileId, FileKind, FileState, QuestionId, Signature,
-    StepId, Timestamp, VersionId, WsPath,
+    ApprovalId, Author, ChatId, ContentHash, FileId, FileState, QuestionId, Signature, StepId,
+    Timestamp, VersionId, WsPath,
 };
 
+use crate::audit::Covered;
 use crate::{AuditEntry, KeptFile, NewTurn, Prepared};
 
 /// The number of a step: 1, 2, 3 and so on, without gaps.
@@ -293,7 +294,7 @@ pub struct Mark {
 /// The digest of everything that a step did, as the audit chain covers it. Every field is written
 /// with its length or its presence, so that no two lists of changes read alike.
 pub fn step_digest(changes: &[Change]) -> [u8; 32] {
-    let mut digest = Digest(ContentHasher::new());
+    let mut digest = Covered(ContentHasher::new());
     digest.number(changes.len() as u64);
     for change in changes {
         digest.0.update(change.file.as_bytes());
@@ -306,18 +307,7 @@ pub fn step_digest(changes: &[Change]) -> [u8; 32] {
     *digest.0.finish().as_bytes()
 }
 
-struct Digest(ContentHasher);
-
-impl Digest {
-    fn number(&mut self, number: u64) {
-        self.0.update(&number.to_be_bytes());
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.number(bytes.len() as u64);
-        self.0.update(bytes);
-    }
-
+impl Covered {
     fn optional(&mut self, bytes: Option<&[u8]>) {
         self.0.update(&[u8::from(bytes.is_some())]);
         if let Some(bytes) = bytes {
@@ -330,20 +320,11 @@ impl Digest {
         let Some(state) = state else { return };
         self.0.update(state.parent.as_bytes());
         self.bytes(state.name.as_bytes());
-        self.bytes(kind_word(state.kind).as_bytes());
-        self.bytes(state.file_type.word().as_bytes());
+        self.bytes(state.kind.word());
+        self.bytes(state.file_type.word());
         self.number(u64::from(state.mode));
         self.optional(state.content.as_ref().map(|hash| &hash.as_bytes()[..]));
         self.number(state.size);
         self.0.update(&[u8::from(state.json)]);
-    }
-}
-
-/// A spelling that never changes, because digests that were written once must verify for ever.
-fn kind_word(kind: FileKind) -> &'static str {
-    match kind {
-        FileKind::File => "file",
-        FileKind::Folder => "folder",
-        FileKind::Link => "link",
     }
 }

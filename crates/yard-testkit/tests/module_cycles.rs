@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates with cycles that are still to be broken. No crate may be added.
-const KNOTTED: [&str; 1] = ["yard-core"];
+const KNOTTED: [&str; 0] = [];
 
 /// What the root of a crate counts as, with the items that it has of its own.
 const ROOT: &str = "the root";

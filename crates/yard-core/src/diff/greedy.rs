@@ -5,6 +5,7 @@
 use similar::DiffOp;
 
 use crate::bounds::Steps;
+use crate::line_diff::{self, Same};
 use crate::{Bounds, Result};
 
 /// Most steps that are kept: about a thousand changes.
@@ -95,20 +96,16 @@ impl Search<'_> {
         diagonal: isize,
     ) -> Option<Option<Path>> {
         let removing = removing.filter(|path| path.old < self.old.len());
-        let added = |path: &Path| usize::try_from(path.old as isize - diagonal - 1).ok();
-        let adding = adding
-            .and_then(|path| Some((path, added(&path)?)))
-            .filter(|(_, line)| *line < self.new.len());
-        let (old, before, change) = match (removing, adding) {
-            (Some(removing), Some((adding, _))) if removing.old >= adding.old => {
-                (removing.old + 1, removing.last, Change::Removed(removing.old))
-            }
-            (_, Some((adding, line))) => (adding.old, adding.last, Change::Added(line)),
-            (Some(removing), None) => {
-                (removing.old + 1, removing.last, Change::Removed(removing.old))
-            }
-            (None, None) => return Some(None),
-        };
+        let added = |path: Path| usize::try_from(path.old as isize - diagonal - 1).ok();
+        let adding = adding.and_then(|path| Some((path, added(path)?)));
+        let (old, before, change) =
+            match (removing, adding.filter(|(_, line)| *line < self.new.len())) {
+                (Some(path), adding) if adding.is_none_or(|(other, _)| path.old >= other.old) => {
+                    (path.old + 1, path.last, Change::Removed(path.old))
+                }
+                (_, Some((path, line))) => (path.old, path.last, Change::Added(line)),
+                _ => return Some(None),
+            };
         self.stopped = self.work.step();
         if self.steps.len() == MAX_STEPS || self.passed > MAX_PASSED || self.stopped.is_err() {
             return None;
@@ -119,14 +116,11 @@ impl Search<'_> {
     }
 
     fn pass_equal_lines(&mut self, mut path: Path, diagonal: isize) -> Path {
-        let start = path.old;
-        let new = |path: &Path| (path.old as isize - diagonal) as usize;
-        while path.old < self.old.len()
-            && self.new.get(new(&path)).is_some_and(|line| *line == self.old[path.old])
-        {
-            path.old += 1;
-        }
-        self.passed += path.old - start;
+        let new = (path.old as isize - diagonal) as usize;
+        let (old, new) = (self.old[path.old..].iter(), self.new.get(new..).unwrap_or_default());
+        let equal = old.zip(new).take_while(|(old, new)| old == new).count();
+        path.old += equal;
+        self.passed += equal;
         path
     }
 
@@ -134,7 +128,7 @@ impl Search<'_> {
         path.old == self.old.len() && path.old as isize - diagonal == self.new.len() as isize
     }
 
-    /// The operations of the steps up to `last`, in the order of the lines; removals before additions.
+    /// The operations of the steps up to `last`. A line that no step removes or adds is the same on both sides.
     fn operations(&self, last: Option<usize>) -> Vec<DiffOp> {
         let (mut removed, mut added) = (vec![false; self.old.len()], vec![false; self.new.len()]);
         let mut next = last;
@@ -145,24 +139,8 @@ impl Search<'_> {
             }
             next = step.before;
         }
-        let run = |marks: &[bool], from: usize, mark: bool| {
-            marks[from..].iter().take_while(|is| **is == mark).count()
-        };
-        let (mut old_index, mut new_index, mut operations) = (0, 0, Vec::new());
-        while old_index < self.old.len() || new_index < self.new.len() {
-            let (old_len, new_len) = (run(&removed, old_index, true), run(&added, new_index, true));
-            let operation = match (old_len, new_len) {
-                (0, 0) => {
-                    let len = run(&removed, old_index, false).min(run(&added, new_index, false));
-                    DiffOp::Equal { old_index, new_index, len }
-                }
-                (0, _) => DiffOp::Insert { old_index, new_index, new_len },
-                (_, 0) => DiffOp::Delete { old_index, old_len, new_index },
-                _ => DiffOp::Replace { old_index, old_len, new_index, new_len },
-            };
-            (old_index, new_index) = (operation.old_range().end, operation.new_range().end);
-            operations.push(operation);
-        }
-        operations
+        let kept = |changed: Vec<bool>| (0..changed.len()).filter(move |line| !changed[*line]);
+        let same = kept(removed).zip(kept(added)).map(|(old, new)| Same { old, new, length: 1 });
+        line_diff::operations(&same.collect::<Vec<_>>(), self.old.len(), self.new.len())
     }
 }

@@ -1,6 +1,7 @@
 //! Changing files and folders: write, touch, mkdir, edit, patch, move, remove.
 
 use crate::patch::{Action, Landed, Patch};
+use crate::replace::EditAction;
 use crate::{ContentHash, FileId, FileType, VersionId, WsPath};
 
 /// What a write does where something is already.
@@ -52,27 +53,6 @@ pub struct Touch {
 pub struct Mkdir {
     /// The folder.
     pub path: WsPath,
-}
-
-/// How an edit changes a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EditAction {
-    /// Replaces the one place where `old` stands, or each of them.
-    Replace {
-        /// The text to be found: once, unless all places are meant.
-        old: String,
-        /// What stands there afterwards.
-        new: String,
-        /// Every place where it stands is meant.
-        all: bool,
-    },
-    /// Inserts whole lines before line `line` (from 0; the number of lines appends).
-    Insert {
-        /// The line before which it is inserted.
-        line: u64,
-        /// What is inserted; a missing final newline is added.
-        text: String,
-    },
 }
 
 /// Edits a text in its own encoding and line ending (R5): all of it, or nothing.

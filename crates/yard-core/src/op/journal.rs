@@ -80,31 +80,20 @@ pub struct Shown {
     pub truncated: bool,
 }
 
-/// What happened to one file, in words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeSummary {
-    /// It came to be.
-    Created,
-    /// Its content, mode or type changed.
-    Modified,
-    /// It was moved or renamed (its content may have changed too).
-    Moved,
-    /// It was removed.
-    Removed,
-    /// Its time was set.
-    Touched,
-}
-
-impl ChangeSummary {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Modified => "modified",
-            Self::Moved => "moved",
-            Self::Removed => "removed",
-            Self::Touched => "touched",
-        }
+crate::spelled_enum! {
+    /// What happened to one file, in words.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ChangeSummary {
+        /// It came to be.
+        Created = "created",
+        /// Its content, mode or type changed.
+        Modified = "modified",
+        /// It was moved or renamed (its content may have changed too).
+        Moved = "moved",
+        /// It was removed.
+        Removed = "removed",
+        /// Its time was set.
+        Touched = "touched",
     }
 }
 

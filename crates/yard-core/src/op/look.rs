@@ -1,15 +1,7 @@
 //! Looking at files and folders: read, stat, list.
 
+use crate::lines::LineStart;
 use crate::{ContentHash, FileId, FileKind, FileType, Timestamp, WsPath};
-
-/// Where a slice of lines begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineStart {
-    /// That many lines from the start; past the end gives an empty slice.
-    FromStart(u64),
-    /// That many lines before the end; before the start gives the start.
-    FromEnd(u64),
-}
 
 /// Which part of a text is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,31 +9,15 @@ mod look;
 mod search;
 mod search_code;
 
-pub use change::{
-    ApplyPatch, Changed, Edit, EditAction, Edited, Mkdir, Move, Moved, OnExisting, OnFolder,
-    OnMissingFolder, Patched, PatchedFile, Remove, Removed, Touch, Write,
-};
-pub use command::{Land, Landed, TakeIn};
-pub use files::{
-    FETCH_BYTES, Fetch, FetchVersion, Fetched, FetchedVersion, Fingerprint, Fingerprinted, Locate,
-    Place, Purge, PurgeAnswer, Removal, ShowVersion, ShownVersion, Whereabouts,
-};
-pub use journal::{
-    ChangeSummary, History, HistoryAnswer, HistoryEntry, HistoryOf, Import, Imported, Restore,
-    Restored, Show, Shown, ShownChange, Trash, TrashAnswer, Trashed, Undo, Undone, Verified,
-    Verify,
-};
-pub use look::{
-    Depth, Entry, LineStart, List, ListOrder, Listing, Named, Names, NamesAnswer, OnDisk, Read,
-    ReadAnswer, Slice, Stat, StatAnswer, Want,
-};
-pub use search::{
-    Find, FindBy, Found, Grep, GrepAnswer, GrepMatch, MatchCursor, PathFilter, RegexFlavor,
-    SizeRange,
-};
-pub use search_code::{
-    CodeAnswer, CodeLanguage, CodeMatch, CodeScope, Defined, DefinitionKind, SearchCode,
-};
+pub use crate::lines::LineStart;
+pub use crate::replace::EditAction;
+pub use change::*;
+pub use command::*;
+pub use files::*;
+pub use journal::*;
+pub use look::*;
+pub use search::*;
+pub use search_code::*;
 
 /// A value that the kernel can plan and, if it changes anything, commit.
 pub trait Operation: Clone + std::fmt::Debug + Send {

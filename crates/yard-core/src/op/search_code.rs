@@ -34,52 +34,34 @@ pub enum CodeScope {
     Text,
 }
 
-/// What a definition defines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DefinitionKind {
-    /// A function that belongs to no type.
-    Function,
-    /// A function of a type.
-    Method,
-    /// A class.
-    Class,
-    /// A struct or union.
-    Struct,
-    /// An enumeration.
-    Enum,
-    /// One case of an enumeration.
-    Variant,
-    /// An interface.
-    Interface,
-    /// A trait.
-    Trait,
-    /// Another name of a type.
-    Type,
-    /// A constant, or a variable of a whole module or class.
-    Constant,
-    /// A module or namespace.
-    Module,
-    /// A macro.
-    Macro,
-}
-
-impl DefinitionKind {
-    /// Its name in answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Function => "function",
-            Self::Method => "method",
-            Self::Class => "class",
-            Self::Struct => "struct",
-            Self::Enum => "enum",
-            Self::Variant => "variant",
-            Self::Interface => "interface",
-            Self::Trait => "trait",
-            Self::Type => "type",
-            Self::Constant => "constant",
-            Self::Module => "module",
-            Self::Macro => "macro",
-        }
+crate::spelled_enum! {
+    /// What a definition defines.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum DefinitionKind {
+        /// A function that belongs to no type.
+        Function = "function",
+        /// A function of a type.
+        Method = "method",
+        /// A class.
+        Class = "class",
+        /// A struct or union.
+        Struct = "struct",
+        /// An enumeration.
+        Enum = "enum",
+        /// One case of an enumeration.
+        Variant = "variant",
+        /// An interface.
+        Interface = "interface",
+        /// A trait.
+        Trait = "trait",
+        /// Another name of a type.
+        Type = "type",
+        /// A constant, or a variable of a whole module or class.
+        Constant = "constant",
+        /// A module or namespace.
+        Module = "module",
+        /// A macro.
+        Macro = "macro",
     }
 }
 

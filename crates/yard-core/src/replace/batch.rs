@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use memchr::{memchr, memchr_iter, memmem};
 
+use super::EditAction;
 use crate::bounds::Steps;
-use crate::op::EditAction;
 use crate::text::LineEnding;
 use crate::{Bounds, Result};
 

@@ -150,7 +150,7 @@ fn language(language: Language) -> CodeLanguage {
 
 fn shown(context: &Context<'_>, found: CodeMatch) -> Found {
     let (kind, name, container) = match found.definition {
-        Some(defined) => (defined.kind.name(), Some(defined.name), defined.container),
+        Some(defined) => (defined.kind.word(), Some(defined.name), defined.container),
         None => ("text", None, None),
     };
     Found {

@@ -98,7 +98,7 @@ impl Tool for Find {
 }
 
 fn file_type(word: &str) -> Result<FileType, Stop> {
-    FileType::from_word(word.trim()).ok_or_else(|| write::unknown_type(word))
+    FileType::from_word(&word.trim().to_ascii_lowercase()).ok_or_else(|| write::unknown_type(word))
 }
 
 #[cfg(test)]

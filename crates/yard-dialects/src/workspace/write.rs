@@ -103,7 +103,7 @@ fn missing() -> Stop {
 /// W6: which type was asked for.
 fn file_type(word: Option<&str>) -> Result<Option<FileType>, Stop> {
     let Some(word) = word else { return Ok(None) };
-    match FileType::from_word(word.trim()) {
+    match FileType::from_word(&word.trim().to_ascii_lowercase()) {
         Some(FileType::Chat) => Err(Stop::argument(
             "file_type",
             "a chat is managed by the system and cannot be written here; create it with the chats API \

@@ -5,7 +5,6 @@ use yard_core::{Call, ContentHash, Effect, EffectKind, Fault, FaultCode, Result,
 use yard_disk::{EntryStat, Spot, hash_all, not_found};
 
 use crate::proposal::{Execute, Planned};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 impl Execute for Fingerprint {
@@ -14,7 +13,7 @@ impl Execute for Fingerprint {
             Spot::Present { path, stat } => (path, stat),
             Spot::Missing { .. } | Spot::Blocked { .. } => return Err(not_found(&self.path)),
         };
-        let node = workspace.store().lookup(&path).map_err(store_fault)?;
+        let node = workspace.store().lookup(&path)?;
         let known = node.as_ref().and_then(|node| workspace.content_seen_as(node, &stat));
         let (hash, stat) = match known {
             Some(hash) => (hash, stat),

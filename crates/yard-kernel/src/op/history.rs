@@ -8,7 +8,6 @@ use yard_disk::Spot;
 use yard_store::{Change, Node, Seq, StepRow};
 
 use crate::proposal::{Execute, Planned};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 impl Execute for History {
@@ -35,7 +34,7 @@ impl Execute for History {
 }
 
 fn all(workspace: &Workspace, before: Option<Seq>, count: usize) -> Result<Vec<HistoryEntry>> {
-    let rows = workspace.store().steps(None, before, count).map_err(store_fault)?;
+    let rows = workspace.store().steps(None, before, count)?;
     Ok(rows.into_iter().map(|row| entry(row, None)).collect())
 }
 
@@ -63,7 +62,7 @@ fn of_file(
 ) -> Result<Vec<HistoryEntry>> {
     // A step that moves a file and changes it does so in two changes.
     let rows = count.saturating_mul(2);
-    let changes = workspace.store().file_changes(file, before, rows).map_err(store_fault)?;
+    let changes = workspace.store().file_changes(file, before, rows)?;
     let mut told: Vec<(StepRow, Change)> = Vec::with_capacity(changes.len());
     for (row, earlier) in changes {
         match told.last_mut().filter(|(last, _)| last.seq == row.seq) {
@@ -109,10 +108,10 @@ pub(crate) fn last_at(workspace: &Workspace, path: &WsPath) -> Result<Option<Nod
     let mut found: Option<Node> = None;
     let mut parent = FileId::ROOT;
     for name in path.names() {
-        let living = store.child(parent, &name).map_err(store_fault)?;
+        let living = store.child(parent, &name)?;
         let node = match living {
             Some(node) => Some(node),
-            None => store.former_child(parent, &name).map_err(store_fault)?,
+            None => store.former_child(parent, &name)?,
         };
         let Some(node) = node else { return Ok(None) };
         parent = node.id;
@@ -123,7 +122,7 @@ pub(crate) fn last_at(workspace: &Workspace, path: &WsPath) -> Result<Option<Nod
 
 /// The file of an id, living or removed, or a fault that says where ids come from.
 pub(crate) fn find_file(workspace: &Workspace, file: FileId) -> Result<Node> {
-    workspace.store().node(file).map_err(store_fault)?.ok_or_else(|| {
+    workspace.store().node(file)?.ok_or_else(|| {
         let message =
             format!("there is no file {file}; listings and the trash name the ids that there are");
         Fault::new(FaultCode::NotFound, message)
@@ -132,7 +131,7 @@ pub(crate) fn find_file(workspace: &Workspace, file: FileId) -> Result<Node> {
 
 /// The step of an id, or a fault that says where ids come from.
 pub(crate) fn find_step(workspace: &Workspace, step: StepId) -> Result<StepRow> {
-    workspace.store().step(step).map_err(store_fault)?.ok_or_else(|| {
+    workspace.store().step(step)?.ok_or_else(|| {
         let message =
             format!("there is no step {step}; list the history to find the one that is meant");
         Fault::new(FaultCode::NotFound, message).about(Subject::Step)

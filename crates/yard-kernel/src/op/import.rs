@@ -16,7 +16,6 @@ use crate::draft::Records;
 use crate::op::list::Lookup;
 use crate::planner::{Large, Planner, join};
 use crate::proposal::{Execute, Planned};
-use crate::store_fault::store_fault;
 use crate::virtual_files::check_free;
 use crate::workspace::Workspace;
 
@@ -204,7 +203,7 @@ impl<'a> Importing<'a> {
         let mut ahead = vec![(folder, path.clone())];
         while let Some((folder, path)) = ahead.pop() {
             self.planner.call.check()?;
-            for node in self.planner.store().children(folder).map_err(store_fault)? {
+            for node in self.planner.store().children(folder)? {
                 let below = join(&path, &node.last.name)?;
                 let seen = self.seen.contains(&node.id);
                 if !seen && self.planner.workspace.disk.stat(&below)?.is_none() {
@@ -226,7 +225,7 @@ impl<'a> Importing<'a> {
 
     /// The path itself is gone from disk.
     fn gone_only(mut self, path: &WsPath) -> Result<Planned<Imported>> {
-        let node = self.planner.store().lookup(path).map_err(store_fault)?;
+        let node = self.planner.store().lookup(path)?;
         let node = node.ok_or_else(|| not_found(path))?;
         self.gone(&node, path)?;
         self.finish(path)

@@ -24,7 +24,6 @@ use crate::output::{Ignoring, Outputs};
 use crate::planner::{Current, Image, Large, Planner};
 use crate::proposal::{Execute, Planned};
 use crate::refs::rewound;
-use crate::store_fault::store_fault;
 use crate::upload::Arrived;
 use crate::workspace::Workspace;
 
@@ -98,7 +97,7 @@ impl<'a> Landing<'a> {
         Ok(Self {
             planner,
             layer: folder.layer()?,
-            is_alone: workspace.store().head().map_err(store_fault)? == began.1,
+            is_alone: workspace.store().head()? == began.1,
             began,
             whose,
             outputs: Outputs::new(workspace, call, Ignoring::ByPeople),
@@ -498,9 +497,7 @@ impl<'a> Landing<'a> {
         let base = match self.moved_base(current)? {
             None => return Ok(bytes),
             Some(_) if *current.bytes == bytes => return Ok(bytes),
-            Some(Base::Known(hash)) => {
-                self.planner.workspace.store().content(&hash).map_err(store_fault)?
-            }
+            Some(Base::Known(hash)) => self.planner.workspace.store().content(&hash)?,
             Some(Base::Unknown) => None,
         };
         let base = base.ok_or_else(|| conflict(&current.path))?;
@@ -549,7 +546,7 @@ impl<'a> Landing<'a> {
     /// Whether a step changed this file after the command began.
     fn is_recorded_since(&self, current: &Current) -> Result<bool> {
         let changes = self.planner.store().file_changes(current.id, None, 1);
-        let newest = changes.map_err(store_fault)?.into_iter().next();
+        let newest = changes?.into_iter().next();
         Ok(newest.is_some_and(|(step, _)| step.seq > self.began.1))
     }
 
@@ -569,7 +566,7 @@ impl<'a> Landing<'a> {
             return Ok(());
         }
         let Some(folder) = self.planner.known_folder(&above)? else { return Ok(()) };
-        let former = self.planner.store().former_child(folder, &name).map_err(store_fault)?;
+        let former = self.planner.store().former_child(folder, &name)?;
         match former.is_some_and(|node| node.seq > self.began.1) {
             true => Err(conflict(path)),
             false => Ok(()),
@@ -579,7 +576,7 @@ impl<'a> Landing<'a> {
     /// The last step before the command began that changed a file, and how.
     fn last_change(&self, current: &Current) -> Result<Option<(StepRow, Change)>> {
         let changes = self.planner.store().file_changes(current.id, Some(self.began.1 + 1), 1);
-        Ok(changes.map_err(store_fault)?.into_iter().next())
+        Ok(changes?.into_iter().next())
     }
 
     /// What an entry was when the command began, as far as the history has it.

@@ -12,7 +12,6 @@ use yard_store::Node;
 use crate::planner::not_a_folder;
 use crate::proposal::{Execute, Planned};
 use crate::spilled;
-use crate::store_fault::store_fault;
 use crate::virtual_files::Shown;
 use crate::workspace::Workspace;
 
@@ -327,9 +326,9 @@ impl<'a> Lookup<'a> {
             return Ok(all.remove(&name));
         }
         if at.asked <= FEW {
-            return store.child(parent, &name).map_err(store_fault);
+            return Ok(store.child(parent, &name)?);
         }
-        let children = store.children(parent).map_err(store_fault)?;
+        let children = store.children(parent)?;
         let mut all: HashMap<Name, Node> =
             children.into_iter().map(|node| (node.last.name.clone(), node)).collect();
         let found = all.remove(&name);
@@ -346,7 +345,7 @@ impl<'a> Lookup<'a> {
             id = match (self.folders.get(&folder), id, folder.name()) {
                 (Some(known), ..) => *known,
                 (None, Some(parent), Some(name)) => {
-                    let node = self.workspace.store().child(parent, &name).map_err(store_fault)?;
+                    let node = self.workspace.store().child(parent, &name)?;
                     node.map(|node| node.id)
                 }
                 _ => None,

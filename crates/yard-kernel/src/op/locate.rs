@@ -6,13 +6,12 @@ use yard_store::Node;
 
 use crate::op::history::find_file;
 use crate::proposal::{Execute, Planned};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 impl Execute for Locate {
     fn plan(&self, workspace: &Workspace, _call: &Call) -> Result<Planned<Whereabouts>> {
         let node = find_file(workspace, self.file)?;
-        let path = workspace.store().path_of(self.file).map_err(store_fault)?;
+        let path = workspace.store().path_of(self.file)?;
         let removed = match &node.state {
             Some(_) => None,
             None => removal(workspace, &node)?,
@@ -38,6 +37,6 @@ impl Execute for Locate {
 
 /// How a removed file went: its last change is its removal.
 pub(crate) fn removal(workspace: &Workspace, node: &Node) -> Result<Option<Removal>> {
-    let steps = workspace.store().steps(None, Some(node.seq + 1), 1).map_err(store_fault)?;
+    let steps = workspace.store().steps(None, Some(node.seq + 1), 1)?;
     Ok(steps.into_iter().next().map(|step| Removal { at: step.at, step: step.id }))
 }

@@ -9,7 +9,6 @@ use yard_disk::Spot;
 use crate::draft::Records;
 use crate::planner::{Planner, not_a_folder};
 use crate::proposal::{Execute, Planned};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 impl Execute for Mkdir {
@@ -27,8 +26,7 @@ impl Execute for Mkdir {
         };
         let mut planner = Planner::new(workspace, call);
         let file = planner.make_folders(&path)?;
-        let known =
-            file == FileId::ROOT || workspace.store().node(file).map_err(store_fault)?.is_some();
+        let known = file == FileId::ROOT || workspace.store().node(file)?.is_some();
         let created = !planner.draft.changes.is_empty();
         let answer = Changed {
             path: path.clone(),

@@ -10,7 +10,6 @@ use crate::op::history::find_file;
 use crate::proposal::{Deed, Execute, Planned, Proposal};
 use crate::recovery;
 use crate::signed::Signed;
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// Most files that the audit row of a purge names.
@@ -53,7 +52,7 @@ fn removed_together(workspace: &Workspace, node: Node, call: &Call) -> Result<Ve
     if node.last.kind != FileKind::Folder {
         return Ok(vec![node]);
     }
-    let changes = workspace.store().changes(node.seq).map_err(store_fault)?;
+    let changes = workspace.store().changes(node.seq)?;
     let (folder, seq) = (node.path.clone(), node.seq);
     let mut nodes = vec![node];
     for change in changes {
@@ -63,7 +62,7 @@ fn removed_together(workspace: &Workspace, node: Node, call: &Call) -> Result<Ve
         if change.after.is_some() || !below {
             continue;
         }
-        let removed = workspace.store().node(change.file).map_err(store_fault)?;
+        let removed = workspace.store().node(change.file)?;
         nodes.extend(removed.filter(|node| node.state.is_none() && node.seq == seq));
     }
     Ok(nodes)
@@ -115,7 +114,7 @@ fn failed(workspace: &Workspace, files: &[FileId], error: StoreError) -> Fault {
     let happened = files
         .iter()
         .any(|file| matches!(workspace.store().node(*file), Ok(Some(node)) if node.purged));
-    let fault = store_fault(error);
+    let fault = Fault::from(error);
     if !happened {
         return fault;
     }
@@ -128,10 +127,10 @@ fn failed(workspace: &Workspace, files: &[FileId], error: StoreError) -> Fault {
 
 /// Removes kept files whose contents were purged. The caller holds the workspace's lock.
 pub(crate) fn bury(workspace: &Workspace) -> Result<()> {
-    let pending = workspace.store().pending_deletions().map_err(store_fault)?;
+    let pending = workspace.store().pending_deletions()?;
     if pending.is_empty() {
         return Ok(());
     }
     workspace.stage.remove_kept(&pending)?;
-    workspace.store().forget_deletions(&pending).map_err(store_fault)
+    workspace.store().forget_deletions(&pending).map_err(Fault::from)
 }

@@ -162,14 +162,7 @@ pub(crate) fn carry(planner: &mut Planner<'_>, current: &Current, to: &WsPath) -
     planner.check_writable_above(&current.path)?;
     planner.check_writable_above(to)?;
     let state = FileState { parent, name, ..current.state.clone() };
-    let (before, from) = (Some(current.state.clone()), Some(current.path.clone()));
-    planner.push_change(current.id, before, Some(state.clone()), from, Some(to.clone()));
-    planner.effect.push(EffectKind::MoveFrom, current.path.clone(), state.file_type);
-    planner.effect.push(EffectKind::MoveTo, to.clone(), state.file_type);
-    planner.leaves(&current.path);
-    let mut moved = current.clone();
-    (moved.path, moved.state) = (to.clone(), state);
-    Ok(moved)
+    Ok(planner.push_move(current, state, to))
 }
 
 /// A move makes no folders: a mistyped one would be a surprise.

@@ -94,7 +94,7 @@ pub(crate) fn inside(
 
 /// Adopts that entries which the store knows below a folder are no longer on disk.
 fn forget_missing(planner: &mut Planner<'_>, folder: &Current, names: &[Vec<u8>]) -> Result<()> {
-    let known = planner.store().children(folder.id).map_err(crate::store_fault::store_fault)?;
+    let known = planner.store().children(folder.id)?;
     for node in known {
         if names.binary_search_by(|name| name.as_slice().cmp(node.last.name.as_bytes())).is_err() {
             let path = join(&folder.path, &node.last.name)?;

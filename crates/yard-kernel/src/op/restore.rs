@@ -11,7 +11,6 @@ use yard_store::{Node, Seq, VersionRow};
 use crate::op::history::last_at;
 use crate::planner::{Large, Planner};
 use crate::proposal::{Execute, Planned};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 impl Execute for Restore {
@@ -19,7 +18,7 @@ impl Execute for Restore {
         match self {
             Self::Version(version) => to_version(workspace, call, *version),
             Self::Removed(file) => {
-                let node = workspace.store().node(*file).map_err(store_fault)?;
+                let node = workspace.store().node(*file)?;
                 let node = node.ok_or_else(|| unknown(&format!("file {file}")))?;
                 bring_back(workspace, call, &node)
             }
@@ -59,7 +58,7 @@ fn bring_back(workspace: &Workspace, call: &Call, node: &Node) -> Result<Planned
 /// Whether somebody deleted an entry without a step that says so. That becomes a step of its own, right
 /// before the one that is planned.
 fn is_deleted_by_hand(planner: &mut Planner<'_>, node: &Node) -> Result<bool> {
-    let path = planner.store().path_of(node.id).map_err(store_fault)?;
+    let path = planner.store().path_of(node.id)?;
     match path {
         Some(path) => planner.adopt_if_gone(&path),
         None => Ok(false),
@@ -91,7 +90,7 @@ fn revive_above(planner: &mut Planner<'_>, folder: FileId) -> Result<()> {
     if folder == FileId::ROOT {
         return Ok(());
     }
-    let node = planner.store().node(folder).map_err(store_fault)?;
+    let node = planner.store().node(folder)?;
     let node = node.ok_or_else(|| unknown("folder for it"))?;
     revive_above(planner, node.last.parent)?;
     if node.state.is_none() || planner.is_gone(node.id) {
@@ -114,7 +113,7 @@ fn revive_below(planner: &mut Planner<'_>, folder: &Node, path: &WsPath) -> Resu
             continue;
         }
         // What was purged since does not keep the rest from coming back.
-        let node = planner.store().node(file).map_err(store_fault)?;
+        let node = planner.store().node(file)?;
         if node.is_some_and(|node| node.purged) {
             continue;
         }
@@ -129,7 +128,7 @@ type Gone = Vec<(FileId, FileState, WsPath)>;
 
 /// What one step removed, in its order.
 fn removed_by(planner: &Planner<'_>, seq: Seq) -> Result<Gone> {
-    let changes = planner.store().changes(seq).map_err(store_fault)?;
+    let changes = planner.store().changes(seq)?;
     let removed = changes.into_iter().filter(|change| change.after.is_none());
     Ok(removed.filter_map(|change| Some((change.file, change.before?, change.from?))).collect())
 }
@@ -144,10 +143,10 @@ fn gone_by_hand(planner: &Planner<'_>) -> Gone {
 
 fn to_version(workspace: &Workspace, call: &Call, version: VersionId) -> Result<Planned<Restored>> {
     let store = workspace.store();
-    let row = store.version(version).map_err(store_fault)?;
+    let row = store.version(version)?;
     let row = row.ok_or_else(|| unknown(&format!("version {version}")))?;
     let mut planner = Planner::new(workspace, call);
-    let path = store.path_of(row.file).map_err(store_fault)?.ok_or_else(|| {
+    let path = store.path_of(row.file)?.ok_or_else(|| {
         let message =
             format!("the file of version {version} was removed; restore it from the trash first");
         Fault::new(FaultCode::NotFound, message)
@@ -158,7 +157,7 @@ fn to_version(workspace: &Workspace, call: &Call, version: VersionId) -> Result<
     }
     let current = planner.current(&path, Large::Keep)?;
     planner.check_replaceable(&current)?;
-    let bytes = store.content(&hash).map_err(store_fault)?;
+    let bytes = store.content(&hash)?;
     let mut after = current.state.clone();
     (after.json, after.file_type) = (row.state.json, row.state.file_type);
     match bytes {
@@ -176,7 +175,7 @@ fn as_version(
     version: &VersionId,
 ) -> Result<Planned<Restored>> {
     planner.draft.exclusive = true;
-    let node = planner.store().node(row.file).map_err(store_fault)?;
+    let node = planner.store().node(row.file)?;
     let node = node.ok_or_else(|| unknown(&format!("version {version}")))?;
     let FileState { content, size, json, file_type, .. } = row.state.clone();
     let state = FileState { content, size, json, file_type, ..node.last.clone() };

@@ -7,7 +7,6 @@ use yard_store::Change;
 
 use crate::op::history::{entry, find_step, together};
 use crate::proposal::{Execute, Planned};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 impl Execute for Show {
@@ -16,7 +15,7 @@ impl Execute for Show {
         let mut left = usize::try_from(self.max_bytes).unwrap_or(usize::MAX);
         let mut truncated = false;
         let mut changes = Vec::new();
-        let recorded = workspace.store().changes(row.seq).map_err(store_fault)?;
+        let recorded = workspace.store().changes(row.seq)?;
         for change in together(recorded) {
             call.check()?;
             let is_withheld =
@@ -121,6 +120,6 @@ pub(crate) fn unified(
 fn bytes_of(workspace: &Workspace, hash: Option<ContentHash>) -> Result<Option<Vec<u8>>> {
     match hash {
         None => Ok(Some(Vec::new())),
-        Some(hash) => workspace.store().content(&hash).map_err(store_fault),
+        Some(hash) => Ok(workspace.store().content(&hash)?),
     }
 }

@@ -6,7 +6,6 @@ use yard_core::{Call, ContentHash, FileId, FileKind, FileType, Result, WsPath};
 use yard_disk::{EntryStat, hash_all, is_settled};
 use yard_store::{Node, Remembered};
 
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// What the store says of one entry on disk.
@@ -25,7 +24,7 @@ impl Workspace {
         hash: Option<ContentHash>,
         call: &Call,
     ) -> Result<Known> {
-        let node = self.store().lookup(path).map_err(store_fault)?;
+        let node = self.store().lookup(path)?;
         self.judge(node, path, stat, hash, call)
     }
 

@@ -10,7 +10,6 @@ use yard_store::Node;
 use crate::op::locate::removal;
 use crate::planner::join;
 use crate::proposal::{Execute, Planned};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 impl Execute for Trash {
@@ -24,7 +23,7 @@ impl Execute for Trash {
         let (skip, left) = (self.skip.saturating_sub(gone.len()), count - entries.len());
         let removed = match left {
             0 => Vec::new(),
-            _ => workspace.store().removed(skip, left).map_err(store_fault)?,
+            _ => workspace.store().removed(skip, left)?,
         };
         let is_more = entries.len() + removed.len() > self.limit;
         for node in removed.into_iter().filter(|node| call.may_list(&node.path)) {
@@ -58,7 +57,7 @@ fn gone_by_hand(workspace: &Workspace, call: &Call) -> Result<Vec<(Node, WsPath)
     let mut ahead = vec![(FileId::ROOT, WsPath::root(), true)];
     while let Some((folder, path, is_there)) = ahead.pop() {
         call.check()?;
-        let nodes = workspace.store().children(folder).map_err(store_fault)?;
+        let nodes = workspace.store().children(folder)?;
         if nodes.is_empty() {
             continue;
         }

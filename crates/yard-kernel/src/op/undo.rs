@@ -22,13 +22,12 @@ use crate::op::history::{find_step, together};
 use crate::output::{Ignoring, Outputs};
 use crate::planner::{Current, Large, Planner, join};
 use crate::proposal::{Execute, Planned};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 impl Execute for Undo {
     fn plan(&self, workspace: &Workspace, call: &Call) -> Result<Planned<Undone>> {
         let step = find_step(workspace, self.step)?;
-        let changes = workspace.store().changes(step.seq).map_err(store_fault)?;
+        let changes = workspace.store().changes(step.seq)?;
         let mut planner = Planner::new(workspace, call);
         planner.draft.exclusive = true;
         planner.draft.undoes = Some(step.id);
@@ -119,13 +118,13 @@ impl Undoing<'_> {
         let store = self.planner.store();
         let path = match self.places.get(&file) {
             Some(path) => path.clone(),
-            None => match store.path_of(file).map_err(store_fault)? {
+            None => match store.path_of(file)? {
                 Some(path) => path,
                 None => return Ok(None),
             },
         };
         if self.planner.workspace.disk.stat(&path)?.is_none() {
-            let node = store.node(file).map_err(store_fault)?;
+            let node = store.node(file)?;
             if let Some(node) = node {
                 self.planner.adopt_gone(&node, &path)?;
             }
@@ -190,7 +189,7 @@ impl Undoing<'_> {
     fn place_of(&self, change: &Change, state: &FileState) -> Result<WsPath> {
         let folder = match self.places.get(&state.parent) {
             Some(path) => Some(path.clone()),
-            None => self.planner.store().path_of(state.parent).map_err(store_fault)?,
+            None => self.planner.store().path_of(state.parent)?,
         };
         let was = change.from.clone().unwrap_or_else(WsPath::root);
         let folder = folder.filter(|folder| self.is_folder(state.parent, folder));
@@ -269,7 +268,7 @@ impl Undoing<'_> {
     /// Adopts that entries which the store knows in a folder are no longer on disk: they would stay
     /// behind as living entries of a folder that is gone.
     fn forget_missing(&mut self, folder: &Current) -> Result<()> {
-        for node in self.planner.store().children(folder.id).map_err(store_fault)? {
+        for node in self.planner.store().children(folder.id)? {
             let path = join(&folder.path, &node.last.name)?;
             if self.planner.workspace.disk.stat(&path)?.is_none() {
                 self.planner.adopt_gone(&node, &path)?;
@@ -312,7 +311,7 @@ impl Undoing<'_> {
     fn revert_place(
         &mut self,
         change: &Change,
-        mut current: Current,
+        current: Current,
         theirs: &FileState,
         base: &FileState,
     ) -> Result<Current> {
@@ -349,20 +348,13 @@ impl Undoing<'_> {
         self.planner.check_writable_above(&to)?;
         let mut after = current.state.clone();
         (after.parent, after.name) = place(theirs);
-        let (before, from) = (Some(current.state.clone()), Some(current.path.clone()));
-        self.planner.push_change(current.id, before, Some(after.clone()), from, Some(to.clone()));
-        let file_type = after.file_type;
-        self.planner.effect.push(EffectKind::MoveFrom, current.path.clone(), file_type);
-        self.planner.effect.push(EffectKind::MoveTo, to.clone(), file_type);
+        let moved = self.planner.push_move(&current, after, &to);
         if let Some(folder) = current.path.parent() {
             *self.removed.entry(folder).or_default() += 1;
         }
-        self.places.insert(current.id, to.clone());
-        self.planner.leaves(&current.path);
+        self.places.insert(current.id, to);
         self.vacated.insert(current.path);
-        current.state = after;
-        current.path = to;
-        Ok(current)
+        Ok(moved)
     }
 
     /// Takes back what the step did to content, mode and type.
@@ -408,7 +400,7 @@ impl Undoing<'_> {
     ) -> Result<Option<ContentHash>> {
         let unchanged = current.content() == base.content && base.content != theirs.content;
         let Some(hash) = theirs.content.filter(|_| unchanged) else { return Ok(None) };
-        let located = self.planner.store().locate(&hash).map_err(store_fault)?;
+        let located = self.planner.store().locate(&hash)?;
         Ok(located.and_then(|located| located.kept).map(|_| hash))
     }
 
@@ -452,7 +444,7 @@ impl Undoing<'_> {
         hash: Option<ContentHash>,
     ) -> Result<Vec<u8>> {
         let bytes = match hash {
-            Some(hash) => self.planner.store().content(&hash).map_err(store_fault)?,
+            Some(hash) => self.planner.store().content(&hash)?,
             None => None,
         };
         if bytes.is_none() {
@@ -470,7 +462,7 @@ impl Undoing<'_> {
     /// A purged content is no conflict that anybody could resolve.
     fn must_not_be_purged(&self, hash: Option<ContentHash>) -> Result<()> {
         let store = self.planner.store();
-        match hash.map(|hash| store.is_purged(&hash)).transpose().map_err(store_fault)? {
+        match hash.map(|hash| store.is_purged(&hash)).transpose()? {
             Some(true) => Err(purged().about(Subject::Step)),
             _ => Ok(()),
         }

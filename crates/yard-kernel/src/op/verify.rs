@@ -10,7 +10,6 @@ use yard_store::{AuditRow, ContentCheck, Formula, KeptFile, Node, Retention, Sea
 
 use crate::planner::join;
 use crate::proposal::{Execute, Planned};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// Rows that are read at once.
@@ -34,7 +33,7 @@ impl Execute for Verify {
         check.chain()?;
         check.contents()?;
         let contradictions = workspace.store().contradictions();
-        check.found.problems.extend(contradictions.map_err(store_fault)?);
+        check.found.problems.extend(contradictions?);
         check.disk()?;
         let effect = Effect::one(EffectKind::Read, WsPath::root()).with_contents();
         Ok(Planned::Answer { effect, answer: check.found })
@@ -89,7 +88,7 @@ impl Check<'_> {
 
     fn chain(&mut self) -> Result<()> {
         let store = self.workspace.store();
-        let head = store.head().map_err(store_fault)?;
+        let head = store.head()?;
         let mut followed = Followed::default();
         loop {
             self.call.check()?;
@@ -99,7 +98,7 @@ impl Check<'_> {
                     self.problem(format!("the audit chain cannot be read: {why}"));
                     break;
                 }
-                Err(error) => return Err(store_fault(error)),
+                Err(error) => return Err(error.into()),
             };
             if rows.is_empty() {
                 break;
@@ -151,7 +150,7 @@ impl Check<'_> {
             if stopped.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         stopped?;
-        checked.map_err(store_fault)
+        Ok(checked?)
     }
 
     fn content(&mut self, hash: &ContentHash, found: ContentCheck) {
@@ -190,7 +189,7 @@ impl Check<'_> {
         let mut ahead = vec![(FileId::ROOT, WsPath::root())];
         while let Some((folder, path)) = ahead.pop() {
             self.call.check()?;
-            for node in self.workspace.store().children(folder).map_err(store_fault)? {
+            for node in self.workspace.store().children(folder)? {
                 let below = join(&path, &node.last.name)?;
                 if node.last.kind == FileKind::Folder {
                     ahead.push((node.id, below.clone()));

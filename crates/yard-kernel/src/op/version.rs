@@ -12,7 +12,6 @@ use yard_store::{Change, Seq, StepRow, VersionRow};
 use crate::image::{is_whole, lost};
 use crate::op::show::{Side, unified};
 use crate::proposal::{Execute, Planned};
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// Changes of a file that are read at once while its earlier version is looked for.
@@ -23,7 +22,7 @@ impl Execute for ShowVersion {
         let row = find_version(workspace, self.version, self.of)?;
         let Made { step, change, before } = made(workspace, call, self.version, &row)?;
         let (hash, path) = (content_of(self.version, &row)?, place_of(&change));
-        let purged = workspace.store().is_purged(&hash).map_err(store_fault)?;
+        let purged = workspace.store().is_purged(&hash)?;
         let (mut diff, mut truncated) = (None, false);
         if !purged {
             let max_bytes = usize::try_from(self.max_bytes).unwrap_or(usize::MAX);
@@ -67,7 +66,7 @@ impl Execute for FetchVersion {
         let length = self.length.min(FETCH_BYTES).min(size.saturating_sub(self.offset));
         let bytes = part(workspace, &hash, self.offset, length)?;
         // Judged as what the file is called now: a rule on it holds for its past too.
-        let node = workspace.store().node(row.file).map_err(store_fault)?;
+        let node = workspace.store().node(row.file)?;
         let path = node.map_or_else(WsPath::root, |node| node.path);
         let effect = Effect::one(EffectKind::Read, path);
         Ok(Planned::Answer { effect, answer: FetchedVersion { bytes, size, hash } })
@@ -80,7 +79,7 @@ fn find_version(
     version: VersionId,
     of: Option<FileId>,
 ) -> Result<VersionRow> {
-    let row = workspace.store().version(version).map_err(store_fault)?;
+    let row = workspace.store().version(version)?;
     row.filter(|row| of.is_none_or(|file| row.file == file)).ok_or_else(|| {
         let whose = of.map_or_else(String::new, |file| format!(" of file {file}"));
         let message =
@@ -117,7 +116,7 @@ fn made(workspace: &Workspace, call: &Call, version: VersionId, row: &VersionRow
     let mut before: Option<Seq> = Some(row.seq + 1);
     loop {
         call.check()?;
-        let page = workspace.store().file_changes(row.file, before, PAGE).map_err(store_fault)?;
+        let page = workspace.store().file_changes(row.file, before, PAGE)?;
         let full = page.len() == PAGE;
         before = page.last().map(|(step, _)| step.seq);
         for (step, change) in page {
@@ -141,7 +140,7 @@ fn made(workspace: &Workspace, call: &Call, version: VersionId, row: &VersionRow
 
 /// A part of a stored content.
 fn part(workspace: &Workspace, hash: &ContentHash, offset: u64, length: u64) -> Result<Vec<u8>> {
-    let located = workspace.store().locate(hash).map_err(store_fault)?;
+    let located = workspace.store().locate(hash)?;
     let Some(located) = located else { return Err(lost(workspace, hash)) };
     if let Some(kept) = located.kept {
         if !is_whole(workspace, &kept, hash) {
@@ -153,7 +152,7 @@ fn part(workspace: &Workspace, hash: &ContentHash, offset: u64, length: u64) -> 
     let bytes = match workspace.in_parts.get(hash) {
         Some(bytes) => bytes,
         None => {
-            let bytes = workspace.store().content(hash).map_err(store_fault)?;
+            let bytes = workspace.store().content(hash)?;
             Arc::new(bytes.ok_or_else(|| lost(workspace, hash))?)
         }
     };

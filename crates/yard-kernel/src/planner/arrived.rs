@@ -8,7 +8,6 @@ use yard_store::Prepared;
 use super::{Current, Image, Planner};
 use crate::image::{image, lost};
 use crate::output;
-use crate::store_fault::store_fault;
 use crate::upload::Arrived;
 
 impl Planner<'_> {
@@ -20,7 +19,7 @@ impl Planner<'_> {
         path: &WsPath,
     ) -> Result<Image> {
         let Arrived { hash, size, staged } = arrived;
-        let known = self.store().locate(hash).map_err(store_fault)?;
+        let known = self.store().locate(hash)?;
         if known.as_ref().is_none_or(output::is_evictable) {
             let file = kept_name::of_copy(hash, VersionId::new(self.call.world()));
             self.draft.kept.push(staged.keep_too(&file.name, path)?);

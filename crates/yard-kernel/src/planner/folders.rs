@@ -7,7 +7,6 @@ use yard_store::{NewChange, Node};
 
 use super::{Current, Large, Observed, Planner, join, not_a_folder};
 use crate::draft::Was;
-use crate::store_fault::store_fault;
 
 impl Planner<'_> {
     /// The id of a folder that exists on disk; adopted if the store does not know it.
@@ -29,7 +28,7 @@ impl Planner<'_> {
             return Err(not_a_folder(path));
         }
         self.expect(path, Was::Folder { inode: stat.signature.inode });
-        let node = self.store().child(parent, &name).map_err(store_fault)?;
+        let node = self.store().child(parent, &name)?;
         let id = match node {
             Some(node) if node.last.kind == FileKind::Folder => node.id,
             other => {
@@ -131,7 +130,7 @@ impl Planner<'_> {
     /// Adopts that an entry of the store is no longer on disk.
     pub(crate) fn forget_gone(&mut self, parent: FileId, path: &WsPath) -> Result<()> {
         let Some(name) = path.name() else { return Ok(()) };
-        match self.store().child(parent, &name).map_err(store_fault)? {
+        match self.store().child(parent, &name)? {
             Some(node) => self.adopt_gone(&node, path),
             None => Ok(()),
         }
@@ -149,7 +148,7 @@ impl Planner<'_> {
             if self.workspace.disk.stat(&path)?.is_some() {
                 continue;
             }
-            return match self.store().lookup(&path).map_err(store_fault)? {
+            return match self.store().lookup(&path)? {
                 Some(node) => self.adopt_gone(&node, &path).map(|()| true),
                 None => Ok(false),
             };
@@ -167,7 +166,7 @@ impl Planner<'_> {
         while let Some((node, path)) = ahead.pop() {
             self.call.check()?;
             if node.last.kind == FileKind::Folder {
-                for child in self.store().children(node.id).map_err(store_fault)? {
+                for child in self.store().children(node.id)? {
                     let below = join(&path, &child.last.name)?;
                     ahead.push((child, below));
                 }

@@ -9,7 +9,6 @@ use yard_store::Prepared;
 use super::{Observed, Planner};
 use crate::draft::Draft;
 use crate::output;
-use crate::store_fault::store_fault;
 
 /// A large file that a plan adopted, to be kept under `name` if the plan takes it out of its place.
 pub(super) struct LargeFile {
@@ -27,7 +26,7 @@ impl Planner<'_> {
         path: &WsPath,
         observed: &Observed,
     ) -> Result<ContentHash> {
-        let known = self.store().locate(&hash).map_err(store_fault)?;
+        let known = self.store().locate(&hash)?;
         if known.as_ref().is_some_and(|located| !output::is_evictable(located)) {
             return Ok(hash);
         }

@@ -5,7 +5,6 @@ use yard_core::{ContentHash, FileId, FileState, Result, WsPath};
 use yard_store::Change;
 
 use super::Recovery;
-use crate::store_fault::store_fault;
 
 /// An entry whose lost move is not done again: a folder that somebody touched, or whatever was to go to a
 /// folder that somebody took away. It stays where it is, whole: what later steps did in it is done there.
@@ -99,7 +98,7 @@ impl Recovery<'_> {
     pub(super) fn take_away_strays(&self) -> Result<()> {
         let moved = self.moved.take();
         for (file, Moved { path, inode, content }) in moved {
-            let place = self.workspace.store().path_of(file).map_err(store_fault)?;
+            let place = self.workspace.store().path_of(file)?;
             let comes_again = match place.map(|place| self.on_disk(&place)) {
                 Some(place) if place == path => false,
                 Some(place) => self.is_missing(file) && self.provide_folder_of(&place)?,
@@ -116,7 +115,7 @@ impl Recovery<'_> {
 
     /// Whether another entry has this path by now.
     fn is_anothers(&self, path: &WsPath, file: FileId) -> Result<bool> {
-        let now = self.workspace.store().lookup(path).map_err(store_fault)?;
+        let now = self.workspace.store().lookup(path)?;
         Ok(now.is_some_and(|now| now.id != file))
     }
 }

@@ -8,7 +8,6 @@ use yard_disk::EntryStat;
 use yard_store::{Change, Node, Seq};
 
 use super::How;
-use crate::store_fault::store_fault;
 use crate::workspace::Workspace;
 
 /// Steps that are read at once.
@@ -42,7 +41,7 @@ pub(super) struct Own {
 
 impl Own {
     pub(super) fn new(workspace: &Workspace) -> Result<Self> {
-        let read = workspace.store().head().map_err(store_fault)?;
+        let read = workspace.store().head()?;
         Ok(Self { read, behind: true, vacated: HashMap::new(), arrived: HashSet::new() })
     }
 
@@ -77,7 +76,7 @@ impl Own {
     ) -> Result<Verdict> {
         // In this order: what is applied now is on disk when that is looked at.
         let applied = workspace.locks.applied()?.unwrap_or_default().seq;
-        let node = workspace.store().lookup(path).map_err(store_fault)?;
+        let node = workspace.store().lookup(path)?;
         let stat = workspace.disk.stat(path)?;
         if stat.is_some() {
             self.is_filled(path, applied);
@@ -113,7 +112,7 @@ impl Own {
         // Steps may have come since this round of looks began.
         self.behind = true;
         let newest = |node: &Node| (node.id, node.seq);
-        let again = workspace.store().lookup(path).map_err(store_fault)?;
+        let again = workspace.store().lookup(path)?;
         if node.map(newest) != again.as_ref().map(newest) {
             return Ok(true);
         }
@@ -155,18 +154,18 @@ impl Own {
             self.arrived.clear();
         }
         let store = workspace.store();
-        let head = store.head().map_err(store_fault)?;
+        let head = store.head()?;
         let oldest = self.read.max(head.saturating_sub(RECENT));
         let mut rows = Vec::new();
         let mut before = head + 1;
         while before > oldest + 1 {
-            let page = store.steps(None, Some(before), PAGE).map_err(store_fault)?;
+            let page = store.steps(None, Some(before), PAGE)?;
             let Some(last) = page.last() else { break };
             before = last.seq;
             rows.extend(page.into_iter().filter(|row| row.seq > oldest));
         }
         for row in rows.iter().rev().filter(|row| row.author != Author::External) {
-            let changes = store.changes(row.seq).map_err(store_fault)?;
+            let changes = store.changes(row.seq)?;
             changes.iter().for_each(|change| self.learn(change, row.seq));
         }
         self.read = head;

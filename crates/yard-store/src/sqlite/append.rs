@@ -6,7 +6,7 @@ use yard_core::{ContentHash, FileId, FileState, Timestamp, WsPath};
 use super::error::is_taken;
 use super::node::Stored;
 use super::value::{self, SamePath};
-use super::{content, event, history, node, one, placement};
+use super::{content, event, history, node, one, placement, run};
 use crate::blobs::Blobs;
 use crate::{
     AuditEntry, AuditedStep, Batch, Formula, NewChange, NewStep, Node, Remembered, Result, Seal,
@@ -99,11 +99,11 @@ impl Appender<'_> {
                    VALUES (?1, ?2, ?3, ?4, ?5, COALESCE((SELECT row FROM named WHERE id = ?6), ?6),
                    ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
         let audit = &step.audit;
-        self.connection.prepare_cached(sql)?.execute(params![
+        let values = params![
             value::number(self.tip.head),
             step.id.as_bytes(),
             step.at.as_millis(),
-            value::author_number(step.author),
+            value::to_number(step.author),
             step.verb,
             step.undoes.as_ref().map(|id| id.as_bytes()),
             first,
@@ -115,7 +115,8 @@ impl Appender<'_> {
             self.tip.hash,
             step.chat.as_ref().map(|chat| chat.as_bytes()),
             value::formula_number(Formula::Second),
-        ])?;
+        ];
+        run(self.connection, sql, values)?;
         self.name(step.id.as_bytes(), value::number(self.tip.head), || {
             format!("step {} happened already", step.id)
         })
@@ -149,7 +150,7 @@ impl Appender<'_> {
         let same = if change.from == change.to { SamePath::Yes } else { SamePath::No };
         let own_name = after
             .filter(|state| change.to.as_ref().and_then(WsPath::name) != Some(state.name.clone()));
-        self.connection.prepare_cached(sql)?.execute(params![
+        let values = params![
             self.tip.change,
             file,
             value::number(self.tip.head),
@@ -163,7 +164,8 @@ impl Appender<'_> {
             change.to.as_ref().map(WsPath::relative),
             change.from.as_ref().filter(|_| same == SamePath::No).map(WsPath::relative),
             change.version.as_ref().map(|version| version.as_bytes()),
-        ])?;
+        ];
+        run(self.connection, sql, values)?;
         let Some(version) = &change.version else { return Ok(()) };
         self.name(version.as_bytes(), self.tip.change, || {
             "a version of the step exists already".to_owned()
@@ -226,19 +228,20 @@ impl Appender<'_> {
                    WHERE id = ?1";
         let same_content =
             current.node.state.as_ref().is_some_and(|before| before.content == state.content);
-        self.connection.prepare_cached(sql)?.execute(params![
+        let path = path(change);
+        let values = params![
             current.row,
             value::flags(Some(state), SamePath::No),
             state.mode,
             state.content.as_ref().map(ContentHash::as_bytes),
             value::number(state.size),
-            path(change).relative(),
+            path.relative(),
             value::number(self.tip.head),
             self.tip.change,
             change.version.as_ref().map(|version| version.as_bytes()),
             same_content,
-        ])?;
-        Ok(())
+        ];
+        run(self.connection, sql, values).map(drop)
     }
 
     fn place_file(&self, change: &NewChange, state: &FileState, row: i64) -> Result<()> {
@@ -253,14 +256,15 @@ impl Appender<'_> {
                    version = COALESCE(?5, version),
                    seen_size = NULL, seen_mtime = NULL, seen_ctime = NULL, seen_inode = NULL
                    WHERE id = ?1";
-        self.connection.prepare_cached(sql)?.execute(params![
+        let path = path(change);
+        let values = params![
             row,
-            path(change).relative(),
+            path.relative(),
             value::number(self.tip.head),
             self.tip.change,
             change.version.as_ref().map(|version| version.as_bytes()),
-        ])?;
-        Ok(())
+        ];
+        run(self.connection, sql, values).map(drop)
     }
 }
 
@@ -309,7 +313,7 @@ pub(super) fn note(connection: &Connection, entry: &AuditEntry) -> Result<()> {
     let sql = "INSERT INTO note (number, nth, at, actor, action, detail, hash, formula)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let number = tip.head + tip.notes + 1;
-    connection.prepare_cached(sql)?.execute(params![
+    let values = params![
         value::number(number),
         value::number(tip.notes + 1),
         entry.at.as_millis(),
@@ -318,8 +322,8 @@ pub(super) fn note(connection: &Connection, entry: &AuditEntry) -> Result<()> {
         entry.detail,
         chain(&tip.hash, number, entry, None),
         value::formula_number(Formula::Second),
-    ])?;
-    Ok(())
+    ];
+    run(connection, sql, values).map(drop)
 }
 
 /// Adds the row that covers what the rows of an older version of the program left out of their hashes.

@@ -4,11 +4,11 @@ use rusqlite::{Connection, Row, params};
 use yard_core::{ApprovalId, ChatId, ContentHash, ProcessId, RunId, StepId, Timestamp};
 
 use super::connections::Flush;
-use super::event::{self, NewEvent};
+use super::event;
 use super::value::{self, get, limit, moment, number};
-use super::{SqliteStore, all, append, chat, one};
+use super::{SqliteStore, all, append, chat, one, run, run_or};
 use crate::{
-    Approval, ApprovalFilter, ApprovalStatus, ApprovalStore, AuditEntry, Decision, Grant,
+    Approval, ApprovalFilter, ApprovalStatus, ApprovalStore, AuditEntry, Decision, Event, Grant,
     NewApproval, NewDecision, NewTurn, Request, Result, Seq, StoreError,
 };
 
@@ -29,22 +29,23 @@ impl ApprovalStore for SqliteStore {
         self.db.write(Flush::Now, |connection| {
             insert(connection, asked)?;
             chat::add_turn(connection, asked.chat, turn)?;
-            event::add(connection, asked.at, &NewEvent::Requested(asked.chat, asked.id))?;
+            event::add(
+                connection,
+                asked.at,
+                &Event::Requested { chat: asked.chat, approval: asked.id },
+            )?;
             append::note(connection, audit)
         })
     }
 
     fn decide(&self, made: &NewDecision<'_>, turn: &NewTurn, audit: &AuditEntry) -> Result<()> {
         let (id, at) = (made.id, made.decision.at);
-        let status = match made.decision.approves {
-            true => ApprovalStatus::Approved,
-            false => ApprovalStatus::Denied,
-        };
+        let status = status_of(made.decision);
         self.db.write(Flush::Now, |connection| {
             let chat = decide(connection, made)?;
             made.grant.map_or(Ok(()), |given| grant(connection, given))?;
             chat::add_turn(connection, chat, turn)?;
-            event::add(connection, at, &NewEvent::Decided(chat, id, status))?;
+            event::add(connection, at, &Event::Decided { chat, approval: id, status })?;
             append::note(connection, audit)
         })
     }
@@ -61,7 +62,7 @@ impl ApprovalStore for SqliteStore {
     fn close(&self, id: ApprovalId, status: ApprovalStatus, audit: &AuditEntry) -> Result<()> {
         self.db.write(Flush::Now, |connection| {
             let chat = close(connection, id, status)?;
-            event::add(connection, audit.at, &NewEvent::Concluded(chat, id, status))?;
+            event::add(connection, audit.at, &Event::Concluded { chat, approval: id, status })?;
             append::note(connection, audit)
         })
     }
@@ -76,7 +77,7 @@ impl ApprovalStore for SqliteStore {
         self.db.write(Flush::Now, |connection| {
             let chat = renew(connection, id, request)?;
             chat::add_turn(connection, chat, turn)?;
-            event::add(connection, turn.at, &NewEvent::Requested(chat, id))?;
+            event::add(connection, turn.at, &Event::Requested { chat, approval: id })?;
             append::note(connection, audit)
         })
     }
@@ -97,7 +98,9 @@ impl ApprovalStore for SqliteStore {
         at: Timestamp,
     ) -> Result<()> {
         self.db.write(Flush::Now, |connection| match conclude(connection, id, status, answer)? {
-            Some(chat) => event::add(connection, at, &NewEvent::Concluded(chat, id, status)),
+            Some(chat) => {
+                event::add(connection, at, &Event::Concluded { chat, approval: id, status })
+            }
             None => Ok(()),
         })
     }
@@ -132,6 +135,10 @@ impl ApprovalStore for SqliteStore {
     }
 }
 
+fn status_of(decision: &Decision) -> ApprovalStatus {
+    if decision.approves { ApprovalStatus::Approved } else { ApprovalStatus::Denied }
+}
+
 fn insert(connection: &Connection, asked: &NewApproval) -> Result<()> {
     let sql = "INSERT INTO approval (uuid, chat, asked_by, at, toolset, tool, args, reason, effect, \
                diff, state, status, preset, run, root, asked_in) \
@@ -139,7 +146,7 @@ fn insert(connection: &Connection, asked: &NewApproval) -> Result<()> {
                FROM chat WHERE uuid = ?2";
     let Request { toolset, tool, args, reason, effect, diff, state, preset, run, root } =
         &asked.request;
-    let made = connection.prepare_cached(sql)?.execute(params![
+    let values = params![
         asked.id.as_bytes(),
         asked.chat.as_bytes(),
         asked.asked_by,
@@ -151,16 +158,15 @@ fn insert(connection: &Connection, asked: &NewApproval) -> Result<()> {
         effect,
         diff,
         state.as_bytes(),
-        value::status_number(ApprovalStatus::Pending),
+        value::to_number(ApprovalStatus::Pending),
         preset,
         run.as_ref().map(RunId::as_bytes),
         root,
         asked.asked_in.as_ref().map(ProcessId::as_bytes),
-    ])?;
-    match made {
-        0 => Err(StoreError::Misfit(format!("there is no chat {}", asked.chat))),
-        _ => Ok(()),
-    }
+    ];
+    run_or(connection, sql, values, || {
+        StoreError::Misfit(format!("there is no chat {}", asked.chat))
+    })
 }
 
 /// Writes a decision where there is none yet; the request's chat.
@@ -172,28 +178,24 @@ fn decide(connection: &Connection, made: &NewDecision<'_>) -> Result<ChatId> {
                diff = COALESCE(?13, diff), state = COALESCE(?14, state) \
                WHERE uuid = ?1 AND status = ?9 AND state = ?10 \
                RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
-    let status = match decision.approves {
-        true => ApprovalStatus::Approved,
-        false => ApprovalStatus::Denied,
-    };
     let values = params![
         id.as_bytes(),
-        value::status_number(status),
+        value::to_number(status_of(decision)),
         decision.approves,
-        value::scope_number(decision.scope),
+        value::to_number(decision.scope),
         decision.reason,
         revision.map(|revision| &revision.args),
         decision.by,
         decision.at.as_millis(),
-        value::status_number(ApprovalStatus::Pending),
+        value::to_number(ApprovalStatus::Pending),
         shown.as_bytes(),
         claimed_by.as_ref().map(ProcessId::as_bytes),
         revision.map(|revision| &revision.effect),
         revision.map(|revision| &revision.diff),
         revision.map(|revision| revision.state.as_bytes()),
     ];
-    let chat = one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))?;
-    chat.ok_or_else(|| StoreError::Misfit(format!("approval {id} does not wait for a decision")))
+    one(connection, sql, values, value::chat_id)?
+        .ok_or_else(|| StoreError::Misfit(format!("approval {id} does not wait for a decision")))
 }
 
 /// Asks again: what was allowed would no longer be what happens. The request's chat. The arguments stay:
@@ -209,20 +211,19 @@ fn renew(connection: &Connection, id: ApprovalId, request: &Request) -> Result<C
         request.effect,
         request.diff,
         request.state.as_bytes(),
-        value::status_number(ApprovalStatus::Pending),
-        value::status_number(ApprovalStatus::Approved),
+        value::to_number(ApprovalStatus::Pending),
+        value::to_number(ApprovalStatus::Approved),
         request.run.as_ref().map(RunId::as_bytes),
     ];
-    let chat = one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))?;
-    chat.ok_or_else(|| StoreError::Misfit(format!("approval {id} is not about to be executed")))
+    one(connection, sql, values, value::chat_id)?
+        .ok_or_else(|| StoreError::Misfit(format!("approval {id} is not about to be executed")))
 }
 
 /// Says in other words why a request is made that waits.
 fn reword(connection: &Connection, id: ApprovalId, reason: &str) -> Result<()> {
     let sql = "UPDATE approval SET reason = ?2 WHERE uuid = ?1 AND status = ?3";
-    let pending = value::status_number(ApprovalStatus::Pending);
-    connection.prepare_cached(sql)?.execute(params![id.as_bytes(), reason, pending])?;
-    Ok(())
+    let pending = value::to_number(ApprovalStatus::Pending);
+    run(connection, sql, params![id.as_bytes(), reason, pending]).map(drop)
 }
 
 /// Makes `claimant` the one process that executes a request, in the place of `before`.
@@ -238,12 +239,11 @@ fn claim(
         id.as_bytes(),
         before.as_ref().map(ProcessId::as_bytes),
         claimant.as_ref().map(ProcessId::as_bytes),
-        value::status_number(ApprovalStatus::Approved),
+        value::to_number(ApprovalStatus::Approved),
     ];
-    match connection.prepare_cached(sql)?.execute(values)? {
-        0 => Err(StoreError::Misfit(format!("approval {id} is somebody else's to execute"))),
-        _ => Ok(()),
-    }
+    run_or(connection, sql, values, || {
+        StoreError::Misfit(format!("approval {id} is somebody else's to execute"))
+    })
 }
 
 /// Closes a request that was not executed and that no process executes now. The request's chat.
@@ -253,12 +253,12 @@ fn close(connection: &Connection, id: ApprovalId, status: ApprovalStatus) -> Res
                RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
     let values = params![
         id.as_bytes(),
-        value::status_number(status),
-        value::status_number(ApprovalStatus::Pending),
-        value::status_number(ApprovalStatus::Approved),
+        value::to_number(status),
+        value::to_number(ApprovalStatus::Pending),
+        value::to_number(ApprovalStatus::Approved),
     ];
-    let chat = one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))?;
-    chat.ok_or_else(|| StoreError::Misfit(format!("approval {id} does not wait any more")))
+    one(connection, sql, values, value::chat_id)?
+        .ok_or_else(|| StoreError::Misfit(format!("approval {id} does not wait any more")))
 }
 
 /// Marks a request as done by the step `head`; a misfit unless it was allowed and is not done yet. The
@@ -268,27 +268,22 @@ pub(super) fn execute(connection: &Connection, head: Seq, id: ApprovalId) -> Res
                RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
     let values = params![
         id.as_bytes(),
-        value::status_number(ApprovalStatus::Executed),
+        value::to_number(ApprovalStatus::Executed),
         number(head),
-        value::status_number(ApprovalStatus::Approved),
+        value::to_number(ApprovalStatus::Approved),
     ];
-    let chat = one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))?;
-    chat.ok_or_else(|| StoreError::Misfit(format!("approval {id} was executed already")))
+    one(connection, sql, values, value::chat_id)?
+        .ok_or_else(|| StoreError::Misfit(format!("approval {id} was executed already")))
 }
 
 /// Notes the run that a yes is used up by.
 fn start(connection: &Connection, id: ApprovalId, run: RunId) -> Result<()> {
     let sql = "UPDATE approval SET run = ?2, started = 1 \
                WHERE uuid = ?1 AND status = ?3 AND run IS NULL AND started IS NULL";
-    let approved = value::status_number(ApprovalStatus::Approved);
-    match connection.prepare_cached(sql)?.execute(params![
-        id.as_bytes(),
-        run.as_bytes(),
-        approved
-    ])? {
-        0 => Err(StoreError::Misfit(format!("approval {id} was started already"))),
-        _ => Ok(()),
-    }
+    let approved = value::to_number(ApprovalStatus::Approved);
+    run_or(connection, sql, params![id.as_bytes(), run.as_bytes(), approved], || {
+        StoreError::Misfit(format!("approval {id} was started already"))
+    })
 }
 
 /// Keeps the answer of a call that was decided. One that happened in a step stays executed, one that was
@@ -303,16 +298,16 @@ fn conclude(
     let sql = "UPDATE approval SET answer = ?2 \
                WHERE uuid = ?1 AND status IN (?3, ?4) AND answer IS NULL";
     let [executed, denied] =
-        [ApprovalStatus::Executed, ApprovalStatus::Denied].map(value::status_number);
+        [ApprovalStatus::Executed, ApprovalStatus::Denied].map(value::to_number);
     let values = params![id.as_bytes(), answer, executed, denied];
-    if connection.prepare_cached(sql)?.execute(values)? > 0 {
+    if run(connection, sql, values)? > 0 {
         return Ok(None);
     }
     let sql = "UPDATE approval SET answer = ?2, status = ?3 WHERE uuid = ?1 AND status = ?4 \
                RETURNING (SELECT uuid FROM chat WHERE chat.id = approval.chat)";
-    let approved = value::status_number(ApprovalStatus::Approved);
-    let values = params![id.as_bytes(), answer, value::status_number(status), approved];
-    one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))
+    let approved = value::to_number(ApprovalStatus::Approved);
+    let values = params![id.as_bytes(), answer, value::to_number(status), approved];
+    one(connection, sql, values, value::chat_id)
 }
 
 fn by_id(connection: &Connection, id: ApprovalId) -> Result<Option<Approval>> {
@@ -332,7 +327,7 @@ fn list(
     );
     let wanted = params![
         before.as_ref().map(ApprovalId::as_bytes),
-        filter.status.map(value::status_number),
+        filter.status.map(value::to_number),
         filter.asked_by,
         filter.chat.as_ref().map(ChatId::as_bytes),
         limit(count),
@@ -342,10 +337,6 @@ fn list(
 }
 
 fn approval(row: &Row<'_>) -> Result<Approval> {
-    let step: Option<[u8; 16]> = get(row, 12)?;
-    let run: Option<[u8; 16]> = get(row, 21)?;
-    let (asked_in, claimed_by): (Option<[u8; 16]>, Option<[u8; 16]>) =
-        (get(row, 23)?, get(row, 24)?);
     Ok(Approval {
         id: ApprovalId::from_bytes(get(row, 0)?),
         chat: ChatId::from_bytes(get(row, 1)?),
@@ -360,16 +351,16 @@ fn approval(row: &Row<'_>) -> Result<Approval> {
             diff: get(row, 9)?,
             state: ContentHash::from_bytes(get(row, 10)?),
             preset: get(row, 20)?,
-            run: run.map(RunId::from_bytes),
+            run: value::id(row, 21, RunId::from_bytes)?,
             root: get(row, 22)?,
         },
-        status: value::status(get(row, 11)?)?,
-        step: step.map(StepId::from_bytes),
+        status: value::numbered(row, 11)?,
+        step: value::id(row, 12, StepId::from_bytes)?,
         answer: get(row, 13)?,
-        asked_in: asked_in.map(ProcessId::from_bytes),
+        asked_in: value::id(row, 23, ProcessId::from_bytes)?,
         decision: decision(row)?,
         edited_args: get(row, 17)?,
-        claimed_by: claimed_by.map(ProcessId::from_bytes),
+        claimed_by: value::id(row, 24, ProcessId::from_bytes)?,
         started: get::<Option<i64>>(row, 25)?.is_some(),
     })
 }
@@ -378,7 +369,7 @@ fn decision(row: &Row<'_>) -> Result<Option<Decision>> {
     let Some(approves) = get(row, 14)? else { return Ok(None) };
     Ok(Some(Decision {
         approves,
-        scope: value::scope(get(row, 15)?)?,
+        scope: value::numbered(row, 15)?,
         reason: get(row, 16)?,
         by: get(row, 18)?,
         at: moment(get(row, 19)?),
@@ -389,8 +380,7 @@ fn grant(connection: &Connection, grant: &Grant) -> Result<()> {
     let sql = "INSERT INTO allowed (chat, rule, by, at) VALUES (?1, ?2, ?3, ?4)";
     let chat = grant.chat.as_ref().map(ChatId::as_bytes);
     let values = params![chat, grant.rule, grant.by, grant.at.as_millis()];
-    connection.prepare_cached(sql)?.execute(values)?;
-    Ok(())
+    run(connection, sql, values).map(drop)
 }
 
 /// What is allowed for every chat, and for this one.
@@ -398,15 +388,14 @@ fn grants(connection: &Connection, chat: Option<ChatId>) -> Result<Vec<Grant>> {
     let sql = "SELECT chat, rule, by, at FROM allowed WHERE chat IS NULL OR chat = ?1 ORDER BY id";
     let chat = chat.as_ref().map(ChatId::as_bytes);
     all(connection, sql, [chat], |row| {
-        let chat: Option<[u8; 16]> = get(row, 0)?;
-        let chat = chat.map(ChatId::from_bytes);
+        let chat = value::id(row, 0, ChatId::from_bytes)?;
         Ok(Grant { chat, rule: get(row, 1)?, by: get(row, 2)?, at: moment(get(row, 3)?) })
     })
 }
 
 /// Replaces what is allowed for every chat.
 fn replace_saved(connection: &Connection, saved: &[Grant]) -> Result<()> {
-    connection.prepare_cached("DELETE FROM allowed WHERE chat IS NULL")?.execute([])?;
+    run(connection, "DELETE FROM allowed WHERE chat IS NULL", [])?;
     saved.iter().try_for_each(|saved| grant(connection, saved))
 }
 
@@ -417,6 +406,5 @@ fn policy(connection: &Connection) -> Result<Option<String>> {
 fn set_policy(connection: &Connection, text: &str) -> Result<()> {
     let sql = "INSERT INTO policy (id, text) VALUES (1, ?1) \
                ON CONFLICT (id) DO UPDATE SET text = excluded.text";
-    connection.prepare_cached(sql)?.execute([text])?;
-    Ok(())
+    run(connection, sql, [text]).map(drop)
 }

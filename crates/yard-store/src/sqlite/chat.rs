@@ -5,12 +5,12 @@ use yard_core::{ChatId, Name};
 
 use super::connections::Flush;
 use super::error::corrupt;
-use super::event::{self, NewEvent};
+use super::event;
 use super::value::{self, get, limit, moment, number, unsigned};
-use super::{SqliteStore, all, append, one};
+use super::{SqliteStore, all, append, one, run, run_or};
 use crate::{
-    ApprovalStatus, AuditEntry, Chat, ChatStore, Mode, NewChat, NewTurn, Result, StoreError, Turn,
-    TurnKind, chat_file_name,
+    ApprovalStatus, AuditEntry, Chat, ChatStore, Event, Mode, NewChat, NewTurn, Result, StoreError,
+    Turn, TurnKind, chat_file_name,
 };
 
 macro_rules! chats {
@@ -32,10 +32,10 @@ impl ChatStore for SqliteStore {
             let sql = "UPDATE chat SET title = ?2, bytes = bytes - octet_length(header) + ?4, \
                        header = ?3 WHERE uuid = ?1";
             let values = params![id.as_bytes(), title, header, header.len() as i64];
-            if connection.prepare_cached(sql)?.execute(values)? == 0 {
+            if run(connection, sql, values)? == 0 {
                 return Err(no_chat(id));
             }
-            event::add(connection, audit.at, &NewEvent::Renamed(id))?;
+            event::add(connection, audit.at, &Event::ChatRenamed { chat: id })?;
             append::note(connection, audit)
         })
     }
@@ -43,7 +43,7 @@ impl ChatStore for SqliteStore {
     fn remove_chat(&self, id: ChatId, audit: &AuditEntry) -> Result<()> {
         self.db.write(Flush::Now, |connection| {
             remove_chat(connection, id)?;
-            event::add(connection, audit.at, &NewEvent::Removed(id))?;
+            event::add(connection, audit.at, &Event::ChatRemoved { chat: id })?;
             append::note(connection, audit)
         })
     }
@@ -75,7 +75,7 @@ impl ChatStore for SqliteStore {
         self.db.write(Flush::Now, |connection| {
             set_mode(connection, chat, mode)?;
             add_turn(connection, chat, turn)?;
-            event::add(connection, turn.at, &NewEvent::Mode(chat, mode))?;
+            event::add(connection, turn.at, &Event::ModeChanged { chat, mode })?;
             append::note(connection, audit)
         })
     }
@@ -83,7 +83,7 @@ impl ChatStore for SqliteStore {
     fn post(&self, chat: ChatId, turn: &NewTurn) -> Result<u64> {
         self.db.write(Flush::Now, |connection| {
             let posted = add_turn(connection, chat, turn)?;
-            event::add(connection, turn.at, &NewEvent::Posted(chat, posted))?;
+            event::add(connection, turn.at, &Event::Posted { chat, turn: posted })?;
             Ok(posted)
         })
     }
@@ -102,7 +102,7 @@ impl ChatStore for SqliteStore {
         let sql = "SELECT id, at, actor, kind, data, text FROM turn \
                    WHERE chat = (SELECT id FROM chat WHERE uuid = ?1) AND id > ?2 \
                    AND (?3 IS NULL OR kind = ?3) ORDER BY id LIMIT ?4";
-        let kind = kind.map(value::turn_number);
+        let kind = kind.map(value::to_number);
         let wanted = params![chat.as_bytes(), number(after), kind, limit(count)];
         self.db.read(|connection| all(connection, sql, wanted, turn))
     }
@@ -120,19 +120,20 @@ fn make_chat(connection: &Connection, chat: &NewChat, audit: &AuditEntry) -> Res
     }
     let sql = "INSERT INTO chat (uuid, title, name, mode, made_by, default_of, created, updated, \
                bytes, header) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?9)";
-    let at = chat.at.as_millis();
-    connection.prepare_cached(sql)?.execute(params![
+    let (at, name) = (chat.at.as_millis(), free_name(connection, &chat.title)?);
+    let values = params![
         chat.id.as_bytes(),
         chat.title,
-        free_name(connection, &chat.title)?.as_bytes(),
-        value::mode_number(chat.mode),
+        name.as_bytes(),
+        value::to_number(chat.mode),
         chat.made_by,
         chat.default_of,
         at,
         chat.header.len() as i64,
         chat.header,
-    ])?;
-    event::add(connection, chat.at, &NewEvent::Made(chat.id))?;
+    ];
+    run(connection, sql, values)?;
+    event::add(connection, chat.at, &Event::ChatMade { chat: chat.id })?;
     append::note(connection, audit)?;
     by_id(connection, chat.id)?.ok_or_else(|| corrupt("a chat is gone as soon as it is made"))
 }
@@ -144,7 +145,7 @@ fn remove_chat(connection: &Connection, id: ChatId) -> Result<()> {
     let row = row.ok_or_else(|| no_chat(id))?;
     let sql = "SELECT 1 FROM approval WHERE chat = ?1 AND status IN (?2, ?3) LIMIT 1";
     let [pending, approved] =
-        [ApprovalStatus::Pending, ApprovalStatus::Approved].map(value::status_number);
+        [ApprovalStatus::Pending, ApprovalStatus::Approved].map(value::to_number);
     if one(connection, sql, params![row, pending, approved], |_| Ok(()))?.is_some() {
         return Err(StoreError::Misfit(format!("requests of chat {id} still wait")));
     }
@@ -154,11 +155,10 @@ fn remove_chat(connection: &Connection, id: ChatId) -> Result<()> {
         "DELETE FROM approval WHERE chat = ?1",
         "DELETE FROM chat WHERE id = ?1",
     ] {
-        connection.prepare_cached(sql)?.execute([row])?;
+        run(connection, sql, [row])?;
     }
     let sql = "DELETE FROM allowed WHERE chat = ?1";
-    connection.prepare_cached(sql)?.execute([id.as_bytes()])?;
-    Ok(())
+    run(connection, sql, [id.as_bytes()]).map(drop)
 }
 
 /// The first name for a title that no chat has.
@@ -186,7 +186,7 @@ fn chat(row: &Row<'_>) -> Result<Chat> {
         id: ChatId::from_bytes(get(row, 0)?),
         title: get(row, 1)?,
         name: value::name(row, 2)?.ok_or_else(|| corrupt("a chat has no name"))?,
-        mode: value::mode(get(row, 3)?)?,
+        mode: value::numbered(row, 3)?,
         made_by: get(row, 4)?,
         default_of: get(row, 5)?,
         created_at: moment(get(row, 6)?),
@@ -197,11 +197,8 @@ fn chat(row: &Row<'_>) -> Result<Chat> {
 
 pub(super) fn set_mode(connection: &Connection, chat: ChatId, mode: Mode) -> Result<()> {
     let sql = "UPDATE chat SET mode = ?2 WHERE uuid = ?1";
-    let values = params![chat.as_bytes(), value::mode_number(mode)];
-    match connection.prepare_cached(sql)?.execute(values)? {
-        0 => Err(no_chat(chat)),
-        _ => Ok(()),
-    }
+    let values = params![chat.as_bytes(), value::to_number(mode)];
+    run_or(connection, sql, values, || no_chat(chat))
 }
 
 /// Adds a turn to a chat's transcript; its number.
@@ -212,14 +209,15 @@ pub(super) fn add_turn(connection: &Connection, chat: ChatId, turn: &NewTurn) ->
     let row = one(connection, sql, grown, |row| get::<i64>(row, 0))?;
     let sql =
         "INSERT INTO turn (chat, at, actor, kind, data, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    connection.prepare_cached(sql)?.execute(params![
+    let values = params![
         row.ok_or_else(|| no_chat(chat))?,
         turn.at.as_millis(),
         turn.actor,
-        value::turn_number(turn.kind),
+        value::to_number(turn.kind),
         turn.data,
         turn.text,
-    ])?;
+    ];
+    run(connection, sql, values)?;
     Ok(connection.last_insert_rowid().cast_unsigned())
 }
 
@@ -232,7 +230,7 @@ fn turn(row: &Row<'_>) -> Result<Turn> {
         number: unsigned(row, 0)?,
         at: moment(get(row, 1)?),
         actor: get(row, 2)?,
-        kind: value::turn(get(row, 3)?)?,
+        kind: value::numbered(row, 3)?,
         data: get(row, 4)?,
         text: get(row, 5)?,
     })

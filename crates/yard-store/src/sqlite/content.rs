@@ -7,7 +7,7 @@ use yard_core::ContentHash;
 
 use super::error::corrupt;
 use super::value::{get, hash, limit, unsigned};
-use super::{all, one, purge};
+use super::{all, one, purge, run};
 use crate::blobs::{Blobs, MAX_CHAIN, expand, unsplice, unsplice_in_place, verified};
 use crate::prepared::{Form, TINY};
 use crate::{KeptFile, Located, Prepared, Result, Retention, StoreError};
@@ -116,7 +116,7 @@ pub(super) fn store(connection: &Connection, blobs: &Blobs, prepared: &Prepared)
 
 /// Stores a content in the row that it had.
 fn store_again(connection: &Connection, row: i64, prepared: &Prepared) -> Result<()> {
-    connection.prepare_cached("DELETE FROM content WHERE id = ?1")?.execute([row])?;
+    run(connection, "DELETE FROM content WHERE id = ?1", [row])?;
     match insert(connection, prepared, Some(row))? {
         true => Ok(()),
         false => Err(corrupt("a content was stored twice")),
@@ -127,8 +127,7 @@ fn store_again(connection: &Connection, row: i64, prepared: &Prepared) -> Result
 pub(super) fn replace_form(connection: &Connection, row: i64, prepared: &Prepared) -> Result<()> {
     let Columns { form, depth, base, data } = columns(connection, prepared)?;
     let sql = "UPDATE content SET form = ?2, depth = ?3, base = ?4, data = ?5 WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute(params![row, form, depth, base, data])?;
-    Ok(())
+    run(connection, sql, params![row, form, depth, base, data]).map(drop)
 }
 
 /// The columns of a content's form.
@@ -240,8 +239,7 @@ pub(super) fn pack(
     }
     let sql = "INSERT INTO packed (id, content) VALUES (1, ?1)
                ON CONFLICT (id) DO UPDATE SET content = max(content, excluded.content)";
-    connection.prepare_cached(sql)?.execute([last])?;
-    Ok(())
+    run(connection, sql, [last]).map(drop)
 }
 
 /// A row, as far as reading its bytes needs it.

@@ -5,7 +5,7 @@ use yard_core::FileId;
 
 use super::connections::Flush;
 use super::value::get;
-use super::{SqliteStore, append, one};
+use super::{SqliteStore, append, one, run};
 use crate::{AuditEntry, DisplayNames, Result};
 
 impl DisplayNames for SqliteStore {
@@ -19,11 +19,11 @@ impl DisplayNames for SqliteStore {
             match name {
                 Some(name) => {
                     let sql = "INSERT OR REPLACE INTO display_name (file, name) VALUES (?1, ?2)";
-                    connection.prepare_cached(sql)?.execute(params![file.as_bytes(), name])?
+                    run(connection, sql, params![file.as_bytes(), name])?
                 }
                 None => {
                     let sql = "DELETE FROM display_name WHERE file = ?1";
-                    connection.prepare_cached(sql)?.execute([file.as_bytes()])?
+                    run(connection, sql, [file.as_bytes()])?
                 }
             };
             append::note(connection, audit)

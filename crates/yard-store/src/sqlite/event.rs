@@ -8,10 +8,10 @@ use yard_core::{ApprovalId, ChatId, QuestionId, RunId, StepId, Timestamp, WsPath
 use super::connections::Flush;
 use super::error::corrupt;
 use super::value::{self, get, limit, moment, number, unsigned};
-use super::{SqliteStore, all, approval, chat, history, one, question};
+use super::{SqliteStore, all, approval, chat, history, one, question, run};
 use crate::{
     ApprovalStatus, Change, ChangedFile, EVENT_PATHS, Event, EventLog, EventRow, Mode, Result, Seq,
-    StepEvent, StepSideEffect, TerminalState,
+    StepEvent, StepSideEffect, StoreError, TerminalState,
 };
 
 const ASKED: i64 = 1;
@@ -31,22 +31,6 @@ const REMOVED: i64 = 12;
 const RUNNING: i64 = -1;
 const INTERRUPTED: i64 = -2;
 
-/// An event about to be added. Steps are not among them.
-pub(super) enum NewEvent<'a> {
-    Asked(ChatId, QuestionId),
-    Answered(ChatId, QuestionId),
-    Mode(ChatId, Mode),
-    Made(ChatId),
-    Renamed(ChatId),
-    Removed(ChatId),
-    Posted(ChatId, u64),
-    Outside(&'a [WsPath]),
-    Terminal(ChatId, RunId, &'a str, TerminalState),
-    Requested(ChatId, ApprovalId),
-    Decided(ChatId, ApprovalId, ApprovalStatus),
-    Concluded(ChatId, ApprovalId, ApprovalStatus),
-}
-
 /// The columns of an event beside its numbers.
 #[derive(Default)]
 struct Columns {
@@ -58,65 +42,53 @@ struct Columns {
     paths: Option<Vec<u8>>,
 }
 
-impl NewEvent<'_> {
-    fn columns(&self) -> Columns {
-        let of = |kind, chat| Columns { kind, chat: Some(chat), ..Columns::default() };
-        match *self {
-            Self::Asked(chat, asked) => {
-                Columns { about: Some(*asked.as_bytes()), ..of(ASKED, chat) }
-            }
-            Self::Answered(chat, asked) => {
-                Columns { about: Some(*asked.as_bytes()), ..of(ANSWERED, chat) }
-            }
-            Self::Requested(chat, id) => {
-                Columns { about: Some(*id.as_bytes()), ..of(REQUESTED, chat) }
-            }
-            Self::Decided(chat, id, status) => status_columns(of(DECIDED, chat), id, status),
-            Self::Concluded(chat, id, status) => status_columns(of(CONCLUDED, chat), id, status),
-            Self::Mode(chat, mode) => {
-                Columns { value: Some(value::mode_number(mode)), ..of(MODE, chat) }
-            }
-            Self::Made(chat) => of(MADE, chat),
-            Self::Renamed(chat) => of(RENAMED, chat),
-            Self::Removed(chat) => of(REMOVED, chat),
-            Self::Posted(chat, turn) => Columns { value: Some(number(turn)), ..of(POSTED, chat) },
-            Self::Terminal(chat, run, name, state) => Columns {
-                about: Some(*run.as_bytes()),
-                value: Some(match state {
-                    TerminalState::Running => RUNNING,
-                    TerminalState::Interrupted => INTERRUPTED,
-                    TerminalState::Ended(code) => code.into(),
-                }),
-                paths: Some(name.as_bytes().to_vec()),
-                ..of(TERMINAL, chat)
-            },
-            Self::Outside(paths) => {
-                Columns { kind: OUTSIDE, paths: Some(joined(paths)), ..Columns::default() }
-            }
+/// What the row of an event holds. The event of a step has no row of its own: it is read from the history.
+fn columns(event: &Event) -> Result<Columns> {
+    let of = |kind, chat: &ChatId| Columns { kind, chat: Some(*chat), ..Columns::default() };
+    let about = |kind, chat, id: &[u8; 16]| Columns { about: Some(*id), ..of(kind, chat) };
+    let with = |value: i64, columns| Columns { value: Some(value), ..columns };
+    Ok(match event {
+        Event::Step(_) => return Err(corrupt("the event of a step has no row")),
+        Event::Asked { chat, question } => about(ASKED, chat, question.as_bytes()),
+        Event::Answered { chat, question } => about(ANSWERED, chat, question.as_bytes()),
+        Event::Requested { chat, approval } => about(REQUESTED, chat, approval.as_bytes()),
+        Event::Decided { chat, approval, status } => {
+            with(value::to_number(*status), about(DECIDED, chat, approval.as_bytes()))
         }
-    }
-}
-
-fn status_columns(of: Columns, id: ApprovalId, status: ApprovalStatus) -> Columns {
-    Columns { about: Some(*id.as_bytes()), value: Some(value::status_number(status)), ..of }
+        Event::Concluded { chat, approval, status } => {
+            with(value::to_number(*status), about(CONCLUDED, chat, approval.as_bytes()))
+        }
+        Event::ModeChanged { chat, mode } => with(value::to_number(*mode), of(MODE, chat)),
+        Event::ChatMade { chat } => of(MADE, chat),
+        Event::ChatRenamed { chat } => of(RENAMED, chat),
+        Event::ChatRemoved { chat } => of(REMOVED, chat),
+        Event::Posted { chat, turn } => with(number(*turn), of(POSTED, chat)),
+        Event::Terminal { chat, run, name, state } => {
+            let state = match state {
+                TerminalState::Running => RUNNING,
+                TerminalState::Interrupted => INTERRUPTED,
+                TerminalState::Ended(code) => (*code).into(),
+            };
+            let paths = Some(name.as_bytes().to_vec());
+            Columns { paths, ..with(state, about(TERMINAL, chat, run.as_bytes())) }
+        }
+        Event::ChangedOutside { paths } => {
+            Columns { kind: OUTSIDE, paths: Some(joined(paths)), ..Columns::default() }
+        }
+    })
 }
 
 /// Adds an event after the newest step.
-pub(super) fn add(connection: &Connection, at: Timestamp, event: &NewEvent<'_>) -> Result<()> {
+pub(super) fn add(connection: &Connection, at: Timestamp, event: &Event) -> Result<()> {
     add_after(connection, history::head(connection)?, at, event)
 }
 
-fn add_after(
-    connection: &Connection,
-    head: Seq,
-    at: Timestamp,
-    event: &NewEvent<'_>,
-) -> Result<()> {
+fn add_after(connection: &Connection, head: Seq, at: Timestamp, event: &Event) -> Result<()> {
     let nth = count(connection)? + 1;
     let sql = "INSERT INTO event (number, nth, at, kind, chat, question, value, paths) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    let columns = event.columns();
-    connection.prepare_cached(sql)?.execute(params![
+    let columns = columns(event)?;
+    let values = params![
         number(head + nth),
         number(nth),
         at.as_millis(),
@@ -125,8 +97,8 @@ fn add_after(
         columns.about,
         columns.value,
         columns.paths,
-    ])?;
-    Ok(())
+    ];
+    run(connection, sql, values).map(drop)
 }
 
 /// Writes a side effect of the step that was just inserted as number `head`.
@@ -140,11 +112,17 @@ pub(super) fn add_side_effect(
             question::use_up(connection, *chat, *question)?;
             chat::set_mode(connection, *chat, Mode::Build)?;
             chat::add_turn(connection, *chat, turn)?;
-            add_after(connection, head, turn.at, &NewEvent::Mode(*chat, Mode::Build))
+            add_after(
+                connection,
+                head,
+                turn.at,
+                &Event::ModeChanged { chat: *chat, mode: Mode::Build },
+            )
         }
         StepSideEffect::Execute { approval, at } => {
             let chat = approval::execute(connection, head, *approval)?;
-            let done = NewEvent::Concluded(chat, *approval, ApprovalStatus::Executed);
+            let done =
+                Event::Concluded { chat, approval: *approval, status: ApprovalStatus::Executed };
             add_after(connection, head, *at, &done)
         }
     }
@@ -160,13 +138,14 @@ impl EventLog for SqliteStore {
         state: TerminalState,
     ) -> Result<()> {
         self.db.write(Flush::Later, |connection| {
-            add(connection, at, &NewEvent::Terminal(chat, run, name, state))
+            let name = name.to_owned();
+            add(connection, at, &Event::Terminal { chat, run, name, state })
         })
     }
 
     fn changed_outside(&self, at: Timestamp, paths: &[WsPath]) -> Result<()> {
         self.db.write(Flush::Later, |connection| {
-            add(connection, at, &NewEvent::Outside(paths)).map(|_| ())
+            add(connection, at, &Event::ChangedOutside { paths: paths.to_vec() })
         })
     }
 
@@ -219,22 +198,19 @@ fn event(row: &Row<'_>) -> Result<Event> {
         return Ok(Event::ChangedOutside { paths: split(paths)? });
     }
     let chat = ChatId::from_bytes(get(row, 3)?);
+    let approval = || Ok::<_, StoreError>(ApprovalId::from_bytes(get(row, 4)?));
     Ok(match kind {
         ASKED => Event::Asked { chat, question: QuestionId::from_bytes(get(row, 4)?) },
         ANSWERED => Event::Answered { chat, question: QuestionId::from_bytes(get(row, 4)?) },
-        MODE => Event::ModeChanged { chat, mode: value::mode(get(row, 5)?)? },
+        MODE => Event::ModeChanged { chat, mode: value::numbered(row, 5)? },
         MADE => Event::ChatMade { chat },
         RENAMED => Event::ChatRenamed { chat },
         REMOVED => Event::ChatRemoved { chat },
         POSTED => Event::Posted { chat, turn: unsigned(row, 5)? },
-        REQUESTED => Event::Requested { chat, approval: ApprovalId::from_bytes(get(row, 4)?) },
-        DECIDED | CONCLUDED => {
-            let (approval, status) =
-                (ApprovalId::from_bytes(get(row, 4)?), value::status(get(row, 5)?)?);
-            match kind {
-                DECIDED => Event::Decided { chat, approval, status },
-                _ => Event::Concluded { chat, approval, status },
-            }
+        REQUESTED => Event::Requested { chat, approval: approval()? },
+        DECIDED => Event::Decided { chat, approval: approval()?, status: value::numbered(row, 5)? },
+        CONCLUDED => {
+            Event::Concluded { chat, approval: approval()?, status: value::numbered(row, 5)? }
         }
         TERMINAL => terminal(row, chat)?,
         _ => return Err(corrupt("an event is of an unknown kind")),
@@ -260,7 +236,7 @@ fn steps(connection: &Connection, after: Seq, count: usize) -> Result<Vec<EventR
     let steps = all(connection, sql, params![number(after), limit(count)], |row| {
         let step = StepEvent {
             id: StepId::from_bytes(get(row, 1)?),
-            author: value::author(get(row, 2)?)?,
+            author: value::numbered(row, 2)?,
             actor: get(row, 3)?,
             verb: get(row, 4)?,
             undoes: value::link(row, 5, 6)?.map(StepId::from_bytes),

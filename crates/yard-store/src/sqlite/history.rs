@@ -7,8 +7,8 @@ use super::error::corrupt;
 use super::value::{self, StateColumns, get, limit, moment, number, unsigned};
 use super::{all, one};
 use crate::{
-    AuditEntry, AuditRow, AuditedStep, ByOthers, Change, Formula, Maker, Node, Result, Seq,
-    StepRow, VersionRow, step_digest,
+    AuditRow, AuditedStep, ByOthers, Change, Formula, Maker, Node, Result, Seq, StepRow,
+    VersionRow, step_digest,
 };
 
 // The columns of a step `s`, joined with the step `u` that it undid and with its first change `x`.
@@ -113,7 +113,7 @@ fn step_row(row: &Row<'_>, at: usize) -> Result<StepRow> {
         seq: unsigned(row, at)?,
         id: StepId::from_bytes(get(row, at + 1)?),
         at: moment(get(row, at + 2)?),
-        author: value::author(get(row, at + 3)?)?,
+        author: value::numbered(row, at + 3)?,
         verb: get(row, at + 4)?,
         undoes: value::link(row, at + 5, at + 6)?.map(StepId::from_bytes),
         files: unsigned(row, at + 7)?,
@@ -216,12 +216,15 @@ pub(super) fn makers(connection: &Connection, file: FileId) -> Result<Vec<Maker>
 
 fn maker(row: &Row<'_>) -> Result<Maker> {
     // The step records a change that was found on disk; its actor did not make the change.
-    if value::author(get(row, 2)?)? == Author::External {
+    if value::numbered::<Author>(row, 2)? == Author::External {
         let actor = Author::External.word().to_owned();
         return Ok(Maker { chat: None, actor, verb: get(row, 3)? });
     }
-    let chat: Option<[u8; 16]> = get(row, 0)?;
-    Ok(Maker { chat: chat.map(ChatId::from_bytes), actor: get(row, 1)?, verb: get(row, 3)? })
+    Ok(Maker {
+        chat: value::id(row, 0, ChatId::from_bytes)?,
+        actor: get(row, 1)?,
+        verb: get(row, 3)?,
+    })
 }
 
 /// The newest change of a file after step `since` that was not made in this chat and did not remove the file.
@@ -238,7 +241,7 @@ pub(super) fn last_by_others(
                OR s.chat IS NULL AND coalesce(s.actor = ?6, 0))) \
                ORDER BY c.seq DESC, c.id DESC LIMIT 1";
     let chat = whose.chat.as_ref().map(|chat| chat.as_bytes().to_vec());
-    let external = value::author_number(Author::External);
+    let external = value::to_number(Author::External);
     let parameters = params![
         file.as_bytes(),
         number(since),
@@ -256,7 +259,7 @@ pub(super) fn last_by_others(
 pub(super) fn was_changed_by_agents(connection: &Connection, file: FileId) -> Result<bool> {
     let sql = "SELECT 1 FROM change c JOIN step s ON s.seq = c.seq \
                WHERE c.file = (SELECT row FROM named WHERE id = ?1) AND s.author = ?2 LIMIT 1";
-    let agent = value::author_number(Author::Agent);
+    let agent = value::to_number(Author::Agent);
     let found = one(connection, sql, params![file.as_bytes(), agent], |row| get::<i64>(row, 0))?;
     Ok(found.is_some())
 }
@@ -350,12 +353,7 @@ fn notes(connection: &Connection, after: u64, count: usize) -> Result<Vec<AuditR
     let sql = "SELECT number, at, actor, action, detail, hash, formula FROM note WHERE number > ?1 \
                ORDER BY number LIMIT ?2";
     all(connection, sql, params![number(after), limit(count)], |row| {
-        let entry = AuditEntry {
-            at: moment(get(row, 1)?),
-            actor: get(row, 2)?,
-            action: get(row, 3)?,
-            detail: get(row, 4)?,
-        };
+        let entry = value::audit_entry(row, 1)?;
         let formula = value::formula(get(row, 6)?)?;
         Ok(AuditRow { number: unsigned(row, 0)?, formula, entry, step: None, hash: get(row, 5)? })
     })
@@ -368,16 +366,11 @@ fn audited_steps(connection: &Connection, after: Seq, count: usize) -> Result<Ve
                s.files FROM step s LEFT JOIN step u ON u.seq = s.undoes \
                WHERE s.seq > ?1 ORDER BY s.seq LIMIT ?2";
     let steps = all(connection, sql, params![number(after), limit(count)], |row| {
-        let entry = AuditEntry {
-            at: moment(get(row, 0)?),
-            actor: get(row, 1)?,
-            action: get(row, 2)?,
-            detail: get(row, 3)?,
-        };
+        let entry = value::audit_entry(row, 0)?;
         let step = AuditedStep {
             id: StepId::from_bytes(get(row, 6)?),
             at: moment(get(row, 7)?),
-            author: value::author(get(row, 8)?)?,
+            author: value::numbered(row, 8)?,
             verb: get(row, 9)?,
             chat: value::id(row, 10, ChatId::from_bytes)?,
             undoes: value::link(row, 11, 12)?.map(StepId::from_bytes),

@@ -132,6 +132,21 @@ fn one<T>(
     rows.next()?.map(read).transpose()
 }
 
+/// Executes a statement; the number of rows that it changed.
+fn run(connection: &Connection, sql: &str, params: impl Params) -> Result<usize> {
+    Ok(connection.prepare_cached(sql)?.execute(params)?)
+}
+
+/// Executes a statement that must change a row; the error says why it changed none.
+fn run_or(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    why: impl FnOnce() -> StoreError,
+) -> Result<()> {
+    if run(connection, sql, params)? > 0 { Ok(()) } else { Err(why()) }
+}
+
 impl Store for SqliteStore {
     fn head(&self) -> Result<Seq> {
         self.db.glance(history::head)

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Row, params};
 
 use super::value::{self, get, number};
-use super::{all, one};
+use super::{all, one, run};
 use crate::{FileIdentity, Mark, Placement, Result, RootIdentity, Seq, StoreError};
 
 /// Stores a placement of the step whose first change is row `first`.
@@ -14,7 +14,7 @@ pub(super) fn insert(connection: &Connection, first: i64, placement: &Placement)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     let Placement { change, placed, displaced } = placement;
     let inode = |identity: &Option<FileIdentity>| identity.map(|file| file.inode.cast_signed());
-    connection.prepare_cached(sql)?.execute(params![
+    let values = params![
         first + number(*change),
         inode(placed),
         placed.map(|file| file.birth),
@@ -24,8 +24,8 @@ pub(super) fn insert(connection: &Connection, first: i64, placement: &Placement)
         displaced.map(|file| file.birth),
         displaced.map(|file| file.mtime),
         displaced.map(|file| file.ctime),
-    ])?;
-    Ok(())
+    ];
+    run(connection, sql, values).map(drop)
 }
 
 pub(super) fn add(connection: &Connection, seq: Seq, placements: &[Placement]) -> Result<()> {
@@ -56,11 +56,10 @@ pub(super) fn set_projected(connection: &Connection, mark: Mark) -> Result<()> {
     let sql = "INSERT INTO mark (id, seq, boot) VALUES (1, ?1, ?2)
                ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, boot = excluded.boot";
     let values = params![number(mark.seq), mark.boot.to_be_bytes()];
-    connection.prepare_cached(sql)?.execute(values)?;
+    run(connection, sql, values)?;
     let sql = "DELETE FROM placement WHERE change < (SELECT first + files FROM step WHERE seq <= ?1
                ORDER BY seq DESC LIMIT 1)";
-    connection.prepare_cached(sql)?.execute([number(mark.seq)])?;
-    Ok(())
+    run(connection, sql, [number(mark.seq)]).map(drop)
 }
 
 pub(super) fn root(connection: &Connection) -> Result<Option<RootIdentity>> {
@@ -77,12 +76,8 @@ pub(super) fn root(connection: &Connection) -> Result<Option<RootIdentity>> {
 
 pub(super) fn set_root(connection: &Connection, root: RootIdentity) -> Result<()> {
     let sql = "INSERT OR REPLACE INTO root (id, filesystem, inode, birth) VALUES (1, ?1, ?2, ?3)";
-    connection.prepare_cached(sql)?.execute(params![
-        root.filesystem.map(u64::cast_signed),
-        root.inode.cast_signed(),
-        root.birth,
-    ])?;
-    Ok(())
+    let filesystem = root.filesystem.map(u64::cast_signed);
+    run(connection, sql, params![filesystem, root.inode.cast_signed(), root.birth]).map(drop)
 }
 
 /// The row of a step's first change, and how many it has.

@@ -10,7 +10,7 @@ use yard_core::{ContentHash, FileId};
 use super::content::ContentForm;
 use super::error::corrupt;
 use super::value::{get, hash, unsigned};
-use super::{all, append, content, quotations};
+use super::{all, append, content, quotations, run};
 use crate::blobs::Blobs;
 use crate::traces::Traces;
 use crate::{AuditEntry, Effort, KeptFile, Purged, Result, StoreError};
@@ -159,8 +159,7 @@ fn erase(connection: &Connection, content: &UnreferencedContent) -> Result<()> {
         add_pending_deletion(connection, &content.hash, content.kept.as_ref())?;
     }
     let sql = "UPDATE content SET form = ?2, depth = 0, base = NULL, data = NULL WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute(params![content.row, ContentForm::Purged])?;
-    Ok(())
+    run(connection, sql, params![content.row, ContentForm::Purged]).map(drop)
 }
 
 /// Records that a file which held a content is to be deleted: a blob, or a file of the kernel's.
@@ -171,8 +170,7 @@ pub(super) fn add_pending_deletion(
 ) -> Result<()> {
     let sql = "INSERT INTO doomed (hash, kept) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     let name = kept.map_or("", |file| file.name.as_str());
-    connection.prepare_cached(sql)?.execute(params![hash.as_bytes(), name])?;
-    Ok(())
+    run(connection, sql, params![hash.as_bytes(), name]).map(drop)
 }
 
 /// Deletes the blobs of purged contents, except of those that were stored again since. It runs in a write
@@ -190,7 +188,7 @@ pub(super) fn clear_blobs(connection: &Connection, blobs: &Blobs) -> Result<()> 
             blobs.remove(&hash)?;
         }
         let sql = "DELETE FROM doomed WHERE hash = ?1 AND kept = ''";
-        connection.prepare_cached(sql)?.execute([hash.as_bytes()])?;
+        run(connection, sql, [hash.as_bytes()])?;
     }
     Ok(())
 }

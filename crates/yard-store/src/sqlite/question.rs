@@ -5,12 +5,12 @@ use yard_core::{ChatId, ContentHash, QuestionId, WsPath};
 
 use super::connections::Flush;
 use super::error::corrupt;
-use super::event::{self, NewEvent};
+use super::event;
 use super::value::{self, get, limit, moment};
-use super::{SqliteStore, all, append, chat, one};
+use super::{SqliteStore, all, append, chat, one, run_or};
 use crate::{
-    AuditEntry, Given, NewQuestion, NewTurn, Question, QuestionFilter, QuestionStore, Result,
-    StoreError,
+    AuditEntry, Event, Given, NewQuestion, NewTurn, Question, QuestionFilter, QuestionStore,
+    Result, StoreError,
 };
 
 macro_rules! questions {
@@ -28,7 +28,11 @@ impl QuestionStore for SqliteStore {
         self.db.write(Flush::Now, |connection| {
             insert(connection, asked)?;
             chat::add_turn(connection, asked.chat, turn)?;
-            event::add(connection, asked.at, &NewEvent::Asked(asked.chat, asked.id))?;
+            event::add(
+                connection,
+                asked.at,
+                &Event::Asked { chat: asked.chat, question: asked.id },
+            )?;
             append::note(connection, audit)
         })
     }
@@ -43,7 +47,7 @@ impl QuestionStore for SqliteStore {
         self.db.write(Flush::Now, |connection| {
             let chat = give(connection, id, given)?;
             chat::add_turn(connection, chat, turn)?;
-            event::add(connection, given.at, &NewEvent::Answered(chat, id))?;
+            event::add(connection, given.at, &Event::Answered { chat, question: id })?;
             append::note(connection, audit)
         })
     }
@@ -65,18 +69,17 @@ impl QuestionStore for SqliteStore {
 fn insert(connection: &Connection, asked: &NewQuestion) -> Result<()> {
     let sql = "INSERT INTO question (uuid, chat, asked_by, at, form, plans) \
                SELECT ?1, id, ?3, ?4, ?5, ?6 FROM chat WHERE uuid = ?2";
-    let made = connection.prepare_cached(sql)?.execute(params![
+    let values = params![
         asked.id.as_bytes(),
         asked.chat.as_bytes(),
         asked.asked_by,
         asked.at.as_millis(),
         asked.form,
         plans_to_bytes(&asked.plans),
-    ])?;
-    match made {
-        0 => Err(StoreError::Misfit(format!("there is no chat {}", asked.chat))),
-        _ => Ok(()),
-    }
+    ];
+    run_or(connection, sql, values, || {
+        StoreError::Misfit(format!("there is no chat {}", asked.chat))
+    })
 }
 
 /// Writes an answer where there is none yet; the question's chat.
@@ -88,21 +91,20 @@ fn give(connection: &Connection, id: QuestionId, given: &Given) -> Result<ChatId
         id.as_bytes(),
         given.answers,
         given.by,
-        value::via_number(given.via),
+        value::to_number(given.via),
         given.at.as_millis()
     ];
-    let chat = one(connection, sql, values, |row| Ok(ChatId::from_bytes(get(row, 0)?)))?;
-    chat.ok_or_else(|| StoreError::Misfit(format!("question {id} does not wait for an answer")))
+    one(connection, sql, values, value::chat_id)?
+        .ok_or_else(|| StoreError::Misfit(format!("question {id} does not wait for an answer")))
 }
 
 /// Uses up the answer to a question of a chat; a misfit if there is none that is unused.
 pub(super) fn use_up(connection: &Connection, chat: ChatId, id: QuestionId) -> Result<()> {
     let sql = "UPDATE question SET used = 1 WHERE uuid = ?1 AND used = 0 AND answers IS NOT NULL \
                AND chat = (SELECT id FROM chat WHERE uuid = ?2)";
-    match connection.prepare_cached(sql)?.execute(params![id.as_bytes(), chat.as_bytes()])? {
-        0 => Err(StoreError::Misfit(format!("the answer to question {id} was used already"))),
-        _ => Ok(()),
-    }
+    run_or(connection, sql, params![id.as_bytes(), chat.as_bytes()], || {
+        StoreError::Misfit(format!("the answer to question {id} was used already"))
+    })
 }
 
 fn by_id(connection: &Connection, id: QuestionId) -> Result<Option<Question>> {
@@ -146,7 +148,7 @@ fn question(row: &Row<'_>) -> Result<Question> {
 
 fn given(row: &Row<'_>) -> Result<Option<Given>> {
     let Some(answers) = get(row, 6)? else { return Ok(None) };
-    let (by, via, at) = (get(row, 7)?, value::via(get(row, 8)?)?, moment(get(row, 9)?));
+    let (by, via, at) = (get(row, 7)?, value::numbered(row, 8)?, moment(get(row, 9)?));
     Ok(Some(Given { answers, by, via, at }))
 }
 

@@ -4,11 +4,11 @@
 use rusqlite::{Connection, params};
 use yard_core::{ApprovalId, ChatId};
 
-use super::event::{self, NewEvent};
+use super::event;
 use super::value::{self, get};
-use super::{all, one};
+use super::{all, one, run};
 use crate::traces::Traces;
-use crate::{ApprovalStatus, AuditEntry, Result, Scope, Via};
+use crate::{ApprovalStatus, AuditEntry, Event, Result, Scope, Via};
 
 /// The replacement of a text that was purged.
 const PURGED: &str = "[purged]";
@@ -28,7 +28,7 @@ pub(super) fn forget(connection: &Connection, traces: &Traces, entry: &AuditEntr
     // The undecided changes of a command may contain anything. (A request that was approved and has a run is about
     // a command that runs now.)
     let sql = "SELECT id FROM approval WHERE run IS NOT NULL AND status = ?1";
-    let pending = value::status_number(ApprovalStatus::Pending);
+    let pending = value::to_number(ApprovalStatus::Pending);
     for row in all(connection, sql, [pending], |row| get::<i64>(row, 0))? {
         approval(connection, row)?;
         deny(connection, row, entry)?;
@@ -68,8 +68,7 @@ fn approval(connection: &Connection, row: i64) -> Result<()> {
     let sql = "UPDATE approval SET args = '{}', reason = ?2, diff = '', answer = NULL,
                word = CASE WHEN word IS NOT NULL THEN ?2 END,
                other_args = CASE WHEN other_args IS NOT NULL THEN '{}' END WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute(params![row, PURGED])?;
-    Ok(())
+    run(connection, sql, params![row, PURGED]).map(drop)
 }
 
 /// Denies a request that is not executed yet, in the name of the actor who purges.
@@ -84,20 +83,22 @@ fn deny(connection: &Connection, row: i64, entry: &AuditEntry) -> Result<()> {
         sql,
         params![
             row,
-            value::status_number(ApprovalStatus::Denied),
-            value::scope_number(Scope::Once),
+            value::to_number(ApprovalStatus::Denied),
+            value::to_number(Scope::Once),
             word,
             entry.actor,
             entry.at.as_millis(),
-            value::status_number(ApprovalStatus::Pending),
-            value::status_number(ApprovalStatus::Approved),
+            value::to_number(ApprovalStatus::Pending),
+            value::to_number(ApprovalStatus::Approved),
         ],
         |row| Ok((ApprovalId::from_bytes(get(row, 0)?), ChatId::from_bytes(get(row, 1)?))),
     )?;
     match denied {
-        Some((id, chat)) => {
-            event::add(connection, entry.at, &NewEvent::Decided(chat, id, ApprovalStatus::Denied))
-        }
+        Some((id, chat)) => event::add(
+            connection,
+            entry.at,
+            &Event::Decided { chat, approval: id, status: ApprovalStatus::Denied },
+        ),
         None => Ok(()),
     }
 }
@@ -105,10 +106,9 @@ fn deny(connection: &Connection, row: i64, entry: &AuditEntry) -> Result<()> {
 fn turn(connection: &Connection, row: i64) -> Result<()> {
     let sql = "UPDATE chat SET bytes = bytes + ?2 - (SELECT length(CAST(text AS BLOB)) FROM turn WHERE id = ?1)
                WHERE id = (SELECT chat FROM turn WHERE id = ?1)";
-    connection.prepare_cached(sql)?.execute(params![row, PURGED_TURN.len() as i64])?;
+    run(connection, sql, params![row, PURGED_TURN.len() as i64])?;
     let sql = "UPDATE turn SET data = ?2, text = ?3 WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute(params![row, PURGED_DATA, PURGED_TURN])?;
-    Ok(())
+    run(connection, sql, params![row, PURGED_DATA, PURGED_TURN]).map(drop)
 }
 
 /// Empties a question; one that was still pending becomes answered with nothing.
@@ -116,12 +116,6 @@ fn question(connection: &Connection, row: i64, entry: &AuditEntry) -> Result<()>
     let sql = "UPDATE question SET form = '[]', answers = '{}',
                answered_by = COALESCE(answered_by, ?2), via = COALESCE(via, ?3),
                answered_at = COALESCE(answered_at, ?4) WHERE id = ?1";
-    let via = value::via_number(Via::Text);
-    connection.prepare_cached(sql)?.execute(params![
-        row,
-        entry.actor,
-        via,
-        entry.at.as_millis()
-    ])?;
-    Ok(())
+    let via = value::to_number(Via::Text);
+    run(connection, sql, params![row, entry.actor, via, entry.at.as_millis()]).map(drop)
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension as _, Params, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use yard_core::{ChatId, KeyId, LoginId, Role, Timestamp, UserId, WorkspaceId};
 
 use super::connections::{Connections, Flush};
 use super::error::{corrupt, is_taken};
-use super::{Options, all, one, schema, value};
+use super::{Options, all, one, run, schema, value};
 use crate::blobs::{create_folder, lock_file};
 use crate::registry::{
     Claim, KeyRow, MemberChange, MemberRow, NewRefresh, Registry, Retry, Rotation, SecretHash,
@@ -60,11 +60,6 @@ impl SqliteRegistry {
             Ok(done)
         })
     }
-}
-
-/// Runs one statement; how many rows it changed.
-fn run(connection: &Connection, sql: &str, params: impl Params) -> Result<usize> {
-    Ok(connection.prepare_cached(sql)?.execute(params)?)
 }
 
 /// Adds a row to the audit chain.
@@ -559,12 +554,7 @@ impl Registry for SqliteRegistry {
                     number: value::unsigned(row, 0)?,
                     // Its rows have nothing that the first formula does not cover.
                     formula: Formula::First,
-                    entry: AuditEntry {
-                        at: moment(row, 1)?,
-                        actor: row.get(2)?,
-                        action: row.get(3)?,
-                        detail: row.get(4)?,
-                    },
+                    entry: value::audit_entry(row, 1)?,
                     step: None,
                     hash: row.get(5)?,
                 })

@@ -4,11 +4,11 @@
 use rusqlite::Row;
 use rusqlite::types::{FromSql, ValueRef};
 use yard_core::{
-    Author, ContentHash, FileId, FileKind, FileState, FileType, Name, Timestamp, WsPath,
+    Author, ChatId, ContentHash, FileId, FileKind, FileState, FileType, Name, Timestamp, WsPath,
 };
 
 use super::error::corrupt;
-use crate::{ApprovalStatus, Formula, Mode, Result, Scope, TurnKind, Via};
+use crate::{ApprovalStatus, AuditEntry, Formula, Mode, Result, Scope, TurnKind, Via};
 
 /// A row number above every one that there is.
 pub(super) const AFTER_NEWEST: i64 = i64::MAX;
@@ -20,48 +20,37 @@ const KIND_SHIFT: u32 = 4;
 const TYPE_SHIFT: u32 = 8;
 const FIELD: i64 = 0xF;
 
-const KINDS: [FileKind; 3] = [FileKind::File, FileKind::Folder, FileKind::Link];
-const TYPES: [FileType; 8] = [
-    FileType::Document,
-    FileType::Folder,
-    FileType::Canvas,
-    FileType::Chat,
-    FileType::Whiteboard,
-    FileType::Agent,
-    FileType::Skill,
-    FileType::Plan,
-];
-const AUTHORS: [Author; 3] = [Author::External, Author::Agent, Author::Person];
-const MODES: [Mode; 2] = [Mode::Plan, Mode::Build];
-const VIAS: [Via; 2] = [Via::Button, Via::Text];
-const STATUSES: [ApprovalStatus; 8] = [
-    ApprovalStatus::Pending,
-    ApprovalStatus::Approved,
-    ApprovalStatus::Denied,
-    ApprovalStatus::Executed,
-    ApprovalStatus::Failed,
-    ApprovalStatus::Unknown,
-    ApprovalStatus::Withdrawn,
-    ApprovalStatus::Expired,
-];
-const SCOPES: [Scope; 3] = [Scope::Once, Scope::Chat, Scope::Rule];
-const TURNS: [TurnKind; 7] = [
-    TurnKind::Message,
-    TurnKind::Call,
-    TurnKind::Mode,
-    TurnKind::Question,
-    TurnKind::Answer,
-    TurnKind::Request,
-    TurnKind::Decision,
-];
+/// An enum whose variants are numbers in the columns: their places in a list.
+pub(super) trait Numbered: Copy + PartialEq + 'static {
+    const IN_ORDER: &'static [Self];
+}
+
+macro_rules! numbered {
+    ($($name:ident: $($variant:ident)*;)*) => {$(
+        impl Numbered for $name {
+            const IN_ORDER: &'static [Self] = &[$(Self::$variant),*];
+        }
+    )*};
+}
+
+numbered! {
+    FileKind: File Folder Link;
+    FileType: Document Folder Canvas Chat Whiteboard Agent Skill Plan;
+    Author: External Agent Person;
+    Mode: Plan Build;
+    Via: Button Text;
+    ApprovalStatus: Pending Approved Denied Executed Failed Unknown Withdrawn Expired;
+    Scope: Once Chat Rule;
+    TurnKind: Message Call Mode Question Answer Request Decision;
+}
 
 /// The small facts of a change in one number.
 pub(super) fn flags(state: Option<&FileState>, same_path: SamePath) -> i64 {
     let same_path = if same_path == SamePath::Yes { SAME_PATH } else { 0 };
     let Some(state) = state else { return same_path };
     let json = if state.json { JSON } else { 0 };
-    let kind = position(&KINDS, &state.kind) << KIND_SHIFT;
-    let file_type = position(&TYPES, &state.file_type) << TYPE_SHIFT;
+    let kind = to_number(state.kind) << KIND_SHIFT;
+    let file_type = to_number(state.file_type) << TYPE_SHIFT;
     LIVING | json | same_path | kind | file_type
 }
 
@@ -95,22 +84,14 @@ impl StateColumns {
         Ok(FileState {
             parent: self.parent,
             name: self.name,
-            kind: chosen(&KINDS, (self.flags >> KIND_SHIFT) & FIELD)?,
-            file_type: chosen(&TYPES, (self.flags >> TYPE_SHIFT) & FIELD)?,
+            kind: of_number((self.flags >> KIND_SHIFT) & FIELD)?,
+            file_type: of_number((self.flags >> TYPE_SHIFT) & FIELD)?,
             mode: self.mode,
             content: self.content,
             size: self.size,
             json: self.flags & JSON != 0,
         })
     }
-}
-
-pub(super) fn author_number(author: Author) -> i64 {
-    position(&AUTHORS, &author)
-}
-
-pub(super) fn author(number: i64) -> Result<Author> {
-    chosen(&AUTHORS, number)
 }
 
 pub(super) fn formula_number(formula: Formula) -> i64 {
@@ -128,54 +109,19 @@ pub(super) fn formula(number: i64) -> Result<Formula> {
     }
 }
 
-pub(super) fn mode_number(mode: Mode) -> i64 {
-    position(&MODES, &mode)
-}
-
-pub(super) fn mode(number: i64) -> Result<Mode> {
-    chosen(&MODES, number)
-}
-
-pub(super) fn via_number(via: Via) -> i64 {
-    position(&VIAS, &via)
-}
-
-pub(super) fn via(number: i64) -> Result<Via> {
-    chosen(&VIAS, number)
-}
-
-pub(super) fn turn_number(kind: TurnKind) -> i64 {
-    position(&TURNS, &kind)
-}
-
-pub(super) fn turn(number: i64) -> Result<TurnKind> {
-    chosen(&TURNS, number)
-}
-
-pub(super) fn status_number(status: ApprovalStatus) -> i64 {
-    position(&STATUSES, &status)
-}
-
-pub(super) fn status(number: i64) -> Result<ApprovalStatus> {
-    chosen(&STATUSES, number)
-}
-
-pub(super) fn scope_number(scope: Scope) -> i64 {
-    position(&SCOPES, &scope)
-}
-
-pub(super) fn scope(number: i64) -> Result<Scope> {
-    chosen(&SCOPES, number)
-}
-
-fn position<T: PartialEq>(all: &[T], one: &T) -> i64 {
+pub(super) fn to_number<T: Numbered>(one: T) -> i64 {
     // Every variant is in its list; a test goes through them.
-    all.iter().position(|known| known == one).unwrap_or(0) as i64
+    T::IN_ORDER.iter().position(|known| *known == one).unwrap_or(0) as i64
 }
 
-fn chosen<T: Copy>(all: &[T], number: i64) -> Result<T> {
-    let found = usize::try_from(number).ok().and_then(|at| all.get(at).copied());
+pub(super) fn of_number<T: Numbered>(number: i64) -> Result<T> {
+    let found = usize::try_from(number).ok().and_then(|at| T::IN_ORDER.get(at).copied());
     found.ok_or_else(|| corrupt("a row holds an unknown number"))
+}
+
+/// The variant whose number a column holds.
+pub(super) fn numbered<T: Numbered>(row: &Row<'_>, at: usize) -> Result<T> {
+    of_number(get(row, at)?)
 }
 
 /// A number that never reaches the sign bit in a sound store, as SQLite takes it; beyond, the
@@ -211,6 +157,21 @@ pub(super) fn hash(row: &Row<'_>, at: usize) -> Result<Option<ContentHash>> {
 pub(super) fn id<T>(row: &Row<'_>, at: usize, make: impl Fn([u8; 16]) -> T) -> Result<Option<T>> {
     let bytes: Option<[u8; 16]> = row.get(at)?;
     Ok(bytes.map(make))
+}
+
+/// The entry of an audit row: its time, actor, action and detail are four columns from `at` on.
+pub(super) fn audit_entry(row: &Row<'_>, at: usize) -> Result<AuditEntry> {
+    Ok(AuditEntry {
+        at: moment(get(row, at)?),
+        actor: get(row, at + 1)?,
+        action: get(row, at + 2)?,
+        detail: get(row, at + 3)?,
+    })
+}
+
+/// The id of a chat, which is the first column.
+pub(super) fn chat_id(row: &Row<'_>) -> Result<ChatId> {
+    Ok(ChatId::from_bytes(get(row, 0)?))
 }
 
 pub(super) fn name(row: &Row<'_>, at: usize) -> Result<Option<Name>> {
@@ -249,25 +210,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_type_and_author_has_its_number() {
-        for (file_type, _) in FileType::WORDS {
-            assert!(TYPES.contains(&file_type), "{file_type:?}");
+    fn every_variant_has_its_number() {
+        fn check<T: Numbered + std::fmt::Debug>(all: &[T]) {
+            for one in all {
+                assert_eq!(of_number(to_number(*one)), Ok(*one));
+            }
         }
-        for (known, _) in Author::WORDS {
-            assert_eq!(author(author_number(known)), Ok(known));
-        }
-        for (kind, _) in TurnKind::WORDS {
-            assert_eq!(turn(turn_number(kind)), Ok(kind));
-        }
-        for (known, _) in ApprovalStatus::WORDS {
-            assert_eq!(status(status_number(known)), Ok(known));
-        }
-        for (known, _) in Scope::WORDS {
-            assert_eq!(scope(scope_number(known)), Ok(known));
-        }
-        for (known, _) in Mode::WORDS {
-            assert_eq!(mode(mode_number(known)), Ok(known));
-        }
-        assert!(chosen(&KINDS, 3).is_err());
+        check(&FileType::ALL);
+        check(&Author::ALL);
+        check(&TurnKind::ALL);
+        check(&ApprovalStatus::ALL);
+        check(&Scope::ALL);
+        check(&Mode::ALL);
+        check(&Via::ALL);
+        assert!(of_number::<FileKind>(3).is_err());
     }
 }

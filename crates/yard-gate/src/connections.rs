@@ -397,8 +397,13 @@ impl Connections {
 
     /// Uses up a yes; whether this command was the first to do so.
     fn use_up(&self, id: ApprovalId) -> Result<bool> {
-        let (desk, world) = (&self.session.open().desk, self.call.world());
-        match desk.start(id, RunId::new(world)) {
+        let (open, world) = (self.session.open(), self.call.world());
+        let desk = &open.desk;
+        // A request that was started and that no living process claimed is shown as lost.
+        let own = open.workspace.process(&self.call)?;
+        let started =
+            desk.claim(id, None, Some(own)).and_then(|()| desk.start(id, RunId::new(world)));
+        match started {
             Err(StoreError::Misfit(_)) => return Ok(false),
             done => done.map_err(store_fault)?,
         }

@@ -14,7 +14,7 @@ use super::request::HttpRequest;
 pub(super) struct NewPolicy {
     /// `open`, `guarded` or `strict`: what holds where no rule says otherwise.
     preset: Option<String>,
-    /// Rules, each with `then` (`allow`, `request` or `deny`) and any of `effect`, `path` or
+    /// Rules, each with `then` (`allow`, `ask` or `deny`) and any of `effect`, `path` or
     /// `host`, `tool` and `why`.
     rules: Option<Vec<Value>>,
     /// What persons allowed for every chat: sent back without some of them, those are forgotten.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use yard_gate::{MOST_ROWS, AskedQuestion, QuestionFilter, Via};
+use yard_gate::{AskedQuestion, MOST_ROWS, QuestionFilter, Via};
 
 use super::chats;
 use super::paging::Paging;

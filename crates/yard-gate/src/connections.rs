@@ -399,10 +399,16 @@ impl Connections {
     fn use_up(&self, id: ApprovalId) -> Result<bool> {
         let (open, world) = (self.session.open(), self.call.world());
         let desk = &open.desk;
-        // A request that was started and that no living process claimed is shown as lost.
+        // A request that was started and that no living process claimed is shown as lost. The claim of a process
+        // that ended before it started anything is taken over.
         let own = open.workspace.process(&self.call)?;
-        let started =
-            desk.claim(id, None, Some(own)).and_then(|()| desk.start(id, RunId::new(world)));
+        let row = desk.approval(id).map_err(store_fault)?;
+        let claimant = row.and_then(|row| row.claimed_by);
+        if claimant.is_some_and(|other| other != own && open.workspace.is_alive(other)) {
+            return Ok(false);
+        }
+        let claimed = desk.claim(id, claimant, Some(own));
+        let started = claimed.and_then(|()| desk.start(id, RunId::new(world)));
         match started {
             Err(StoreError::Misfit(_)) => return Ok(false),
             done => done.map_err(store_fault)?,

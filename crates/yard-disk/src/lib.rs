@@ -1,4 +1,5 @@
-//! The files of a workspace and of its data folder: beside the store, the only code that opens files.
+//! The files of a workspace and of its data folder: beside the store and the box, the only code that opens
+//! files.
 //!
 //! [`Disk`] is the workspace's directory, and everything happens beneath its handle; [`Stage`] is where changes are
 //! made ready and where displaced files go. The rest are the folders that runs, homes and caches of commands

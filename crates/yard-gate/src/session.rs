@@ -149,7 +149,7 @@ impl Session {
     /// The same session in one chat: its mode holds, and calls are recorded in its transcript.
     pub fn in_chat(&self, chat: ChatId) -> Result<Self> {
         self.check_bound(Some(chat))?;
-        self.chats().get(chat)?;
+        self.check_shares(&self.chats().get(chat)?)?;
         Ok(self.beside(chat))
     }
 
@@ -202,6 +202,19 @@ impl Session {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// A fault if the chat is another agent's: what a person allowed in it was allowed to that agent.
+    pub(crate) fn check_shares(&self, chat: &Chat) -> Result<()> {
+        let maker = Actor::from_name(&chat.made_by).filter(|maker| !maker.is_person());
+        if self.actor().is_person() || maker.is_none_or(|maker| maker == self.actor()) {
+            return Ok(());
+        }
+        let message = format!(
+            "chat {} is another agent's: make a chat, name one that a person made, or leave the chat out",
+            chat.id
+        );
+        Err(Fault::new(FaultCode::Denied, message))
     }
 
     /// A fault if the caller may not use a toolset.

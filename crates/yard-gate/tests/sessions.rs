@@ -6,7 +6,7 @@
 mod support;
 
 use serde_json::json;
-use yard_core::FaultCode;
+use yard_core::{FaultCode, KeyId};
 use yard_gate::{Actor, Completion, MessageRole, Mode, Policy, Session, Verdict};
 
 use support::{Gate, PLAIN, PUT, args, awaited, is_done, path, put, read, write};
@@ -172,4 +172,23 @@ fn command() -> yard_gate::Command {
         wall: std::time::Duration::from_secs(1),
         reach: None,
     }
+}
+
+#[test]
+fn an_agent_works_in_its_own_chats_and_in_those_of_people() {
+    let gate = Gate::new();
+    let call = gate.call();
+    let key = |number| Actor::Key(KeyId::from_bytes([number; 16]));
+    let (one, other) =
+        (gate.session(key(1), Policy::Guarded), gate.session(key(2), Policy::Guarded));
+    let own = one.chats().make(&call, "of one", None).unwrap().id;
+    let shared = gate.person().chats().make(&call, "of a person", None).unwrap().id;
+    assert!(one.in_chat(own).is_ok() && one.in_chat(shared).is_ok());
+    assert!(other.in_chat(shared).is_ok() && gate.person().in_chat(own).is_ok());
+
+    let denied = other.in_chat(own).map(|_| ()).unwrap_err();
+    assert!(denied.message().contains("another agent's"), "{denied}");
+    assert_eq!(denied.code(), FaultCode::Denied);
+    assert!(other.chats().set_mode(&call, own, Mode::Plan).is_err());
+    assert!(other.chats().post(&call, own, MessageRole::Assistant, "hello").is_err());
 }

@@ -127,7 +127,7 @@ impl Chats<'_> {
                 format!("a message has 1 to {MESSAGE_BYTES} bytes, this one has {}", content.len());
             return Err(Fault::new(FaultCode::BadArgument, message));
         }
-        self.get(id)?;
+        session.check_shares(&self.get(id)?)?;
         let name = session.actor().name();
         let turn = transcript::message(call.world().now(), name, role.word(), content);
         let turn = session.noted(CHATS, call, turn, None);
@@ -206,6 +206,7 @@ impl Chats<'_> {
         session.check_desk_write(call, "set mode")?;
         session.check_bound(Some(id))?;
         let chat = self.get(id)?;
+        session.check_shares(&chat)?;
         if chat.mode == mode {
             return Ok(chat);
         }

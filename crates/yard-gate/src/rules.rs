@@ -436,16 +436,14 @@ impl Rules {
             let because = format!("a person allowed it ({rule})");
             return Judgement { verdict: Verdict::Allow, because };
         }
-        if let Some((at, rule)) = strictest {
+        if let Some((at, rule)) = strictest.filter(|(_, rule)| rule.then() != Then::Allow) {
             let because = named(at, rule);
-            let verdict = match rule.then() {
-                Then::Allow if !rule.allows(origin, effect) => None,
-                Then::Allow => Some(Verdict::Allow),
-                _ => Some(Verdict::Ask(format!("{because} asks before: {what}{}", rule.why()))),
-            };
-            if let Some(verdict) = verdict {
-                return Judgement { verdict, because };
-            }
+            let verdict = Verdict::Ask(format!("{because} asks before: {what}{}", rule.why()));
+            return Judgement { verdict, because };
+        }
+        // All rules that match allow it. A rule may match a part of the effect and not cover all of it.
+        if let Some((at, rule)) = matching().find(|(_, rule)| rule.allows(origin, effect)) {
+            return Judgement { verdict: Verdict::Allow, because: named(at, rule) };
         }
         by_preset(origin, effect, preset, allowed, &what)
     }
@@ -754,6 +752,19 @@ mod tests {
         let by_host = Rules::parse(&json!({"rules": [{"host": "a.example", "then": "deny"}]}));
         let read = effect(EffectKind::Read, "/a");
         assert_eq!(word(&by_host.unwrap(), &read, Preset::Open), "allow");
+    }
+
+    /// What an allowed effect removes has to be covered by one rule, whichever other rules match a part of it.
+    #[test]
+    fn the_order_of_rules_that_allow_does_not_matter() {
+        let narrow = json!({"effect": "remove", "path": "*.lock", "then": "allow"});
+        let wide = json!({"effect": "remove", "path": "build/**", "then": "allow"});
+        let mut folder = effect(EffectKind::Remove, "/build");
+        folder.paths[0].with_contents = true;
+        for list in [json!([narrow, wide]), json!([wide, narrow])] {
+            let rules = rules(&json!({"rules": list}));
+            assert_eq!(word(&rules, &folder, Preset::Guarded), "allow", "{list}");
+        }
     }
 
     #[test]

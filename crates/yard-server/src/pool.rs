@@ -55,13 +55,12 @@ pub(crate) struct Pools {
 pub(crate) const NO_WORKSPACE: &str = "";
 
 impl Pools {
-    /// How many blocking threads all pools can use together. A workspace gets one slot of each kind even
-    /// where the others have taken all: there is a thread for that too. tokio's own workers are among them.
+    /// How many blocking threads all pools can use together.
     pub(crate) const THREADS: usize =
-        Self::LOOK + Self::WALK + Self::CHANGE + Self::PASSWORD + Self::RUN + 4 * Self::WORKSPACES;
+        Self::LOOK + Self::WALK + Self::CHANGE + Self::PASSWORD + Self::RUN + 5 * Self::FIRST;
 
-    /// Workspaces that are busy at the same time and find a thread at once.
-    const WORKSPACES: usize = 64;
+    /// Further slots of each kind, for workspaces that have none while the others have taken all.
+    const FIRST: usize = 64;
 
     const LOOK: usize = 32;
     const WALK: usize = 4;
@@ -121,7 +120,7 @@ impl Pools {
 }
 
 fn slots(all: usize, share: usize, waiting: usize, retry_seconds: u32) -> Arc<FairSlots> {
-    FairSlots::new(Bounds { all, share, waiting, retry_seconds })
+    FairSlots::new(Bounds { all, first: Pools::FIRST, share, waiting, retry_seconds })
 }
 
 /// Runs `work` on this thread while another one takes over the runtime's other tasks. On a runtime with a

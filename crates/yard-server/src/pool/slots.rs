@@ -1,5 +1,5 @@
-//! A bounded number of slots for one kind of work, shared out by workspace. No workspace takes more than
-//! its share, each gets a first slot at once whatever the others do, and waiting work is served in turns.
+//! A bounded number of slots for one kind of work, shared out by workspace. No workspace takes more than its share,
+//! some slots are only for workspaces that have none, and waiting work is served in turns.
 //! The queues are bounded too: beyond that a caller is asked to try again later.
 //!
 //! This module knows nothing of the work itself, nor of threads.
@@ -12,8 +12,10 @@ use tokio::sync::oneshot;
 /// The limits of one kind of work.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Slots of all workspaces together. A workspace that has none gets one all the same.
+    /// Slots of all workspaces together.
     pub(super) all: usize,
+    /// Further slots, for workspaces that have none while the others have taken all.
+    pub(super) first: usize,
     /// Slots of one workspace.
     pub(super) share: usize,
     /// Pieces of work of one workspace that may wait.
@@ -85,7 +87,8 @@ impl FairSlots {
 
     fn may_run(&self, state: &State, workspace: &str) -> bool {
         let own = state.queues.get(workspace).map_or(0, |queue| queue.running);
-        own == 0 || (own < self.bounds.share && state.running < self.bounds.all)
+        let all = self.bounds.all + if own == 0 { self.bounds.first } else { 0 };
+        own < self.bounds.share && state.running < all
     }
 
     fn take(self: &Arc<Self>, state: &mut State, workspace: &str) -> Slot {
@@ -154,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { all: 4, share: 2, waiting: 3, retry_seconds: 7 };
+    const BOUNDS: Bounds = Bounds { all: 4, first: 4, share: 2, waiting: 3, retry_seconds: 7 };
 
     type Waits<'a> = Pin<Box<dyn Future<Output = Result<Slot, Overloaded>> + 'a>>;
 
@@ -182,6 +185,10 @@ mod tests {
         }
         assert_eq!(held.iter().filter(|slot| &*slot.workspace == "a").count(), 2);
         assert_eq!(held.iter().filter(|slot| &*slot.workspace == "f").count(), 1);
+        assert!(
+            ask(&slots, "g").1.is_none(),
+            "the slots for workspaces that have none are bounded"
+        );
         held.clear();
         assert!(slots.state().queues.is_empty() && slots.state().running == 0);
     }
@@ -205,7 +212,8 @@ mod tests {
 
     #[test]
     fn g7_those_who_wait_are_served_in_turns_and_those_who_left_are_passed_over() {
-        let slots = FairSlots::new(Bounds { all: 1, share: 1, waiting: 9, retry_seconds: 1 });
+        let bounds = Bounds { all: 1, first: 1, share: 1, waiting: 9, retry_seconds: 1 };
+        let slots = FairSlots::new(bounds);
         let (_, first) = ask(&slots, "a");
         let (_, other) = ask(&slots, "b");
         let (mut a1, _) = ask(&slots, "a");

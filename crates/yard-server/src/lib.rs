@@ -5,9 +5,11 @@
 //! what (the route table says which role a route needs, the gate whether the caller has it) and reads
 //! neither clock nor environment.
 
+mod body_memory;
 pub mod http;
 mod listen;
 pub mod mcp;
+mod metrics;
 mod pool;
 mod request_id;
 mod waiting;

@@ -25,6 +25,7 @@ use super::route::{BodyShape, Route, RouteAccess};
 use super::route_table::{Lookup, RouteTable};
 use super::stream::{self, Body, Chunks};
 use super::{cookie, guard, idempotency, mcp, routes, tools, trusted_proxies, waiting};
+use crate::body_memory::BodyMemory;
 use crate::pool::WorkKind;
 use crate::request_id::RequestId;
 
@@ -93,7 +94,7 @@ async fn answer(
     let result = work.instrument(span.clone()).await;
     let status = result.as_ref().map_or_else(|problem| problem.status, |(reply, _)| reply.status);
     let took = began.elapsed();
-    app.metrics.answered(&route, status, took);
+    app.metrics.count_request(&route.method, route.path, status, took);
     // Attributes of traces are signed numbers.
     span.record("http.response.status_code", i64::from(status));
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
@@ -160,6 +161,7 @@ async fn run(
         params,
         token,
         body: RequestBody::default(),
+        body_memory: BodyMemory::default(),
         caller: Caller::Anonymous,
         chunks: Chunks::default(),
         call,
@@ -177,16 +179,20 @@ async fn run(
     if reader.is_large() {
         request = authorize_early(app, request).await?;
     }
-    let (bytes, _budget) = reader.finish(request.headers(), &app.body_budget).await?;
+    let (bytes, memory) = reader.finish(request.headers(), &app.body_budget).await?;
     check_media_type(route, request.headers(), &bytes)?;
     request.body = match &route.body {
         BodyShape::Json(_) if bytes.len() <= body::SMALL_BYTES => RequestBody::json(bytes)?,
         _ => RequestBody::raw(bytes),
     };
+    request.body_memory = memory;
     let work = idempotency::work(&request, tools::work(&request).unwrap_or(route.work));
-    let (reply, request) = handle(app, request, work).await?;
+    let (reply, mut request) = handle(app, request, work).await?;
     match reply.content {
         Content::Waiting(now, pending) => {
+            // A person may take minutes, and the body was read by the handler.
+            request.body = RequestBody::default();
+            request.body_memory.release();
             let request = Arc::from(request);
             let answer = waiting::wait_for_answer(&request, *pending);
             let reply = Reply { content: Content::Json(now), ..reply };

@@ -11,11 +11,11 @@ use yard_dialects::Catalog;
 use yard_gate::Level;
 use yard_gate::admin::Server;
 
-use super::body::BodyBudget;
 use super::idempotency::InFlight;
-use super::metrics::Metrics;
 use super::trusted_proxies::ProxyNetwork;
+use crate::body_memory::BodyBudget;
 use crate::mcp::{Extras, McpServer, Streamable};
+use crate::metrics::Metrics;
 use crate::pool::Pools;
 
 /// The purpose of the key that signs the states of MCP clients.
@@ -55,7 +55,7 @@ pub struct App {
     pub(crate) pools: Arc<Pools>,
     /// The MCP server.
     pub(super) mcp: Streamable,
-    pub(super) metrics: Metrics,
+    pub(super) metrics: Arc<Metrics>,
     pub(super) in_flight: InFlight,
     pub(super) body_budget: BodyBudget,
     shutting_down: AtomicBool,
@@ -87,15 +87,16 @@ impl App {
     ) -> Arc<Self> {
         let pools = Arc::new(Pools::new());
         let (world, secret) = (Arc::clone(house.world()), house.secret_for(MCP_STATE));
-        let server =
-            McpServer::with_pools(catalog.clone(), world, secret, WAIT, Arc::clone(&pools));
+        let metrics = Arc::new(Metrics::new());
+        let server = McpServer::new(catalog.clone(), world, secret, WAIT)
+            .sharing(Arc::clone(&pools), Arc::clone(&metrics));
         Arc::new(Self {
             house,
             catalog,
             settings,
             pools,
             mcp: Streamable::new(server, extras),
-            metrics: Metrics::new(),
+            metrics,
             in_flight: InFlight::default(),
             body_budget: BodyBudget::default(),
             shutting_down: AtomicBool::new(false),

@@ -1,7 +1,6 @@
 //! Reads request bodies into memory, within bounds. A small body is read at once. A large one is read only
 //! for a caller who was authorized, and only while all large bodies together fit into [`BodyBudget`].
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -9,31 +8,22 @@ use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::problem::Problem;
+use crate::body_memory::{BodyBudget, BodyMemory};
 
 /// Bodies up to here are read before the caller is authorized.
 pub(crate) const SMALL_BYTES: usize = 64 << 10;
-/// How long a client may pause while it sends a body.
+/// How long a client may pause while it sends a body, and how long a large body waits for memory.
 const PAUSE: Duration = Duration::from_secs(60);
+/// The least speed of a large body: a client that is slower would hold memory that others wait for.
+const LEAST_BYTES_PER_SECOND: u64 = 256 << 10;
+/// After how many seconds it is worth asking for memory again.
+const RETRY_SECONDS: u32 = 5;
 /// How many bytes of a refused body [`drain`] reads, and for how long.
 const DRAIN_BYTES: usize = 1 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(1);
-/// KiB that all large bodies together may take.
-const BUDGET_KIB: u32 = 256 << 10;
-
-/// The memory that large bodies share.
-#[derive(Debug)]
-pub(crate) struct BodyBudget(Arc<Semaphore>);
-
-impl Default for BodyBudget {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(BUDGET_KIB as usize)))
-    }
-}
-
 /// A body that is being read.
 pub(crate) struct BodyReader<'a> {
     body: &'a mut Incoming,
@@ -41,9 +31,6 @@ pub(crate) struct BodyReader<'a> {
     most: u64,
     ended: bool,
 }
-
-/// A body with the memory that was reserved for it.
-pub(crate) type WholeBody = (Bytes, Option<OwnedSemaphorePermit>);
 
 impl<'a> BodyReader<'a> {
     /// Reads a small body whole and the beginning of a large one. Refuses a body whose declared length is
@@ -71,16 +58,15 @@ impl<'a> BodyReader<'a> {
         mut self,
         headers: &HeaderMap,
         budget: &BodyBudget,
-    ) -> Result<WholeBody, Problem> {
+    ) -> Result<(Bytes, BodyMemory), Problem> {
         if self.ended {
-            return Ok((self.read.freeze(), None));
+            return Ok((self.read.freeze(), BodyMemory::default()));
         }
         let expected = declared_length(headers).unwrap_or(self.most);
-        let kib = u32::try_from(expected >> 10).unwrap_or(BUDGET_KIB).clamp(1, BUDGET_KIB);
-        let permit = Arc::clone(&budget.0).acquire_many_owned(kib).await;
-        let permit = permit.map_err(|_| Problem::internal())?;
-        self.read_until(usize::MAX).await?;
-        Ok((self.read.freeze(), Some(permit)))
+        let memory = timeout(PAUSE, budget.reserve(expected)).await.map_err(|_| no_memory())?;
+        let most_time = PAUSE + Duration::from_secs(expected / LEAST_BYTES_PER_SECOND);
+        timeout(most_time, self.read_until(usize::MAX)).await.map_err(|_| too_slow())??;
+        Ok((self.read.freeze(), memory))
     }
 
     /// Reads until the body ends or more than `enough` bytes were read.
@@ -121,6 +107,13 @@ pub(crate) async fn drain(body: &mut Incoming) {
 
 fn declared_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+fn no_memory() -> Problem {
+    let message = format!(
+        "large bodies of other requests take all the memory that there is for them; try again in {RETRY_SECONDS} s"
+    );
+    Problem::new(429, "RATE_LIMITED", message).retry_after(RETRY_SECONDS)
 }
 
 fn too_slow() -> Problem {

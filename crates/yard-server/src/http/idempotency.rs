@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::HeaderName;
-use serde_json::Value;
 use yard_core::hash::ContentHasher;
 use yard_gate::registry::{Claim, Retry};
 
@@ -19,24 +18,22 @@ use crate::pool::WorkKind;
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const LONGEST_KEY: usize = 255;
 
-/// Members of a body that no fingerprint covers.
-const SECRETS: [&str; 3] = ["password", "confirm_password", "refresh_token"];
-
 /// Requests of this process that have a key and are not answered yet.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight(Mutex<HashSet<(String, String)>>);
 
 /// The kind of work of a request, with its key counted in: storing an answer is a change.
 pub(super) fn work(request: &HttpRequest, work: WorkKind) -> WorkKind {
-    let kept =
-        work == WorkKind::Look && request.route.changes() && request.headers().contains_key(HEADER);
-    if kept { WorkKind::Change } else { work }
+    let stores_answer = work == WorkKind::Look
+        && request.route.stores_answers()
+        && request.headers().contains_key(HEADER);
+    if stores_answer { WorkKind::Change } else { work }
 }
 
 /// Answers a request, once for its key.
 pub(super) fn once(request: &HttpRequest, handler: Handler) -> Result<Reply, Problem> {
     let Some(key) = request.headers().get(HEADER) else { return handler(request) };
-    if !request.route.changes() || request.route.secret {
+    if !request.route.stores_answers() {
         return handler(request);
     }
     let key = key.to_str().ok().filter(|key| (1..=LONGEST_KEY).contains(&key.len()));
@@ -174,8 +171,8 @@ fn actor(request: &HttpRequest) -> String {
     }
 }
 
-/// Of everything that makes it this request, but for passwords and tokens: what is kept of a request must
-/// not tell a guess at one from the right one. For the same reason it is made with a key of this server.
+/// The hash of everything that makes it this request, keyed with a secret of this server, so that a stored one does
+/// not confirm a guess at a content.
 fn fingerprint(request: &HttpRequest) -> [u8; 32] {
     let mut hasher = ContentHasher::new();
     hasher.update(&request.app.house.secret_for("idempotency fingerprint"));
@@ -190,30 +187,11 @@ fn fingerprint(request: &HttpRequest) -> [u8; 32] {
         part(value.as_bytes());
     }
     part(request.query.to_string().as_bytes());
-    match request.caller {
-        // Only requests without a login have secrets in their bodies. The length would reveal theirs, too.
-        Caller::Anonymous => part(&without_secrets(&request.body.to_compare())),
-        Caller::Known(_) | Caller::Inside(_) => {
-            // The bytes of an upload are not known before they came; their number is.
-            let length = request.headers().get("content-length");
-            part(length.map_or(b"", |length| length.as_bytes()));
-            part(&request.body.to_compare());
-        }
-    }
+    // The bytes of an upload are not known before they came; their number is.
+    let length = request.headers().get("content-length");
+    part(length.map_or(b"", |length| length.as_bytes()));
+    part(&request.body.to_compare());
     *hasher.finish().as_bytes()
-}
-
-/// A JSON object without its members that are secrets; of anything else, nothing.
-fn without_secrets(body: &[u8]) -> Vec<u8> {
-    match serde_json::from_slice::<Value>(body) {
-        Ok(Value::Object(mut members)) => {
-            SECRETS.iter().for_each(|name| {
-                members.remove(*name);
-            });
-            Value::Object(members).to_string().into_bytes()
-        }
-        _ => Vec::new(),
-    }
 }
 
 /// Marks a request as in flight until this is dropped.
@@ -239,16 +217,7 @@ impl Drop for InFlightMark<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_kept, without_secrets};
-
-    #[test]
-    fn a_fingerprint_covers_no_password() {
-        let one = br#"{"email": "a@b", "password": "one", "confirm_password": "one"}"#;
-        let two = br#"{"email": "a@b", "password": "two"}"#;
-        assert_eq!(without_secrets(one), without_secrets(two));
-        assert_ne!(without_secrets(one), without_secrets(br#"{"email": "b@b"}"#));
-        assert_eq!(without_secrets(b"password"), without_secrets(b"passw0rd"));
-    }
+    use super::is_kept;
 
     #[test]
     fn what_may_have_happened_is_not_tried_again() {

@@ -35,10 +35,17 @@ pub(super) fn open(request: &HttpRequest) -> Result<Reply, Problem> {
     }
     let session = request.session()?;
     session.check_toolset(toolset)?;
-    let workspace = request.workspace_key();
+    let workspace_key = request.workspace_key();
+    let id = workspace_key.clone();
     let address = guard::address(&request.app.settings, &request.head.uri, request.headers())?;
-    let pages = move |awaited: &Awaited| address.clone() + &decide::path(&workspace, awaited);
-    Ok(Reply::mcp(McpCaller { session, toolset: toolset.to_owned(), pages: Arc::new(pages) }))
+    let pages = move |awaited: &Awaited| address.clone() + &decide::path(&id, awaited);
+    Ok(Reply::mcp(McpCaller {
+        session,
+        toolset: toolset.to_owned(),
+        workspace_key,
+        pages: Arc::new(pages),
+        body_memory: request.body_memory.clone(),
+    }))
 }
 
 /// The answer of the MCP server.

@@ -21,7 +21,6 @@ mod idempotency;
 mod keys;
 mod mcp;
 mod members;
-mod metrics;
 mod openapi;
 mod page;
 mod paging;

@@ -182,7 +182,7 @@ fn parameters(route: &Route) -> Value {
         .map(|name| json!({"name": name, "in": "path", "required": true, "schema": schema}))
         .collect();
     all.extend(route.query.iter().flat_map(|form| query_parameters(form.schema())));
-    if route.changes() && !route.secret {
+    if route.stores_answers() {
         all.push(json!({
             "name": "Idempotency-Key",
             "in": "header",

@@ -18,6 +18,7 @@ use super::app::App;
 use super::problem::Problem;
 use super::route::{BodyShape, Route, RouteAccess};
 use super::stream::Chunks;
+use crate::body_memory::BodyMemory;
 use crate::pool::NO_WORKSPACE;
 
 /// One request.
@@ -32,6 +33,8 @@ pub(crate) struct HttpRequest {
     /// The query as an object of strings.
     pub(crate) query: Value,
     pub(crate) body: RequestBody,
+    /// The memory of a large body.
+    pub(crate) body_memory: BodyMemory,
     /// The token or key that the client sent.
     pub(crate) token: Option<String>,
     pub(crate) caller: Caller,

@@ -6,6 +6,7 @@ use serde_json::Value;
 use yard_core::Role;
 use yard_dialects::form::{self, Form};
 
+use super::body::SMALL_BYTES;
 use super::paging::Paging;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -101,7 +102,7 @@ pub struct Route {
     pub reply: ReplyShape,
     /// The answer holds a secret, so it is never kept for a retry.
     pub secret: bool,
-    /// Most bytes of its body.
+    /// Most bytes of its body. Without a caller that is a small one: only authorized callers get memory for large ones.
     pub most_bytes: u64,
     pub(super) work: WorkKind,
     pub(super) handler: Handler,
@@ -141,7 +142,7 @@ impl Route {
             status: 200,
             reply: ReplyShape::Empty,
             secret: false,
-            most_bytes: 1 << 20,
+            most_bytes: if access == RouteAccess::Anyone { SMALL_BYTES as u64 } else { 1 << 20 },
             work,
             handler,
         }
@@ -194,7 +195,7 @@ impl Route {
 
     /// Takes what a form of a page sends; never kept for a retry, because browsers know none.
     pub(super) fn form(self) -> Self {
-        Self { body: BodyShape::Form, ..self }.secret().at_most(64 << 10)
+        Self { body: BodyShape::Form, ..self }.secret().at_most(SMALL_BYTES as u64)
     }
 
     /// Carries messages of another protocol, which are never kept for a retry.
@@ -237,6 +238,12 @@ impl Route {
         };
         let path = path.strip_prefix("workspaces/{id}/").unwrap_or(path);
         path.split('/').next().unwrap_or(path)
+    }
+
+    /// Whether a request with an `Idempotency-Key` happens once. Nothing is stored for callers who are not known: anybody
+    /// could fill the disk with keys.
+    pub fn stores_answers(&self) -> bool {
+        self.changes() && !self.secret && self.access != RouteAccess::Anyone
     }
 
     /// Whether it may change something.

@@ -140,10 +140,7 @@ pub(super) fn call(request: &HttpRequest) -> Result<Reply, Problem> {
     let millis = known.map_or(limits.call_millis, |tool| tool.millis(limits));
     let call = request.call.clone().within_millis(millis);
     let answer = catalog.call(named, &tool, args, &session, &call);
-    let dialect = catalog.dialects().find(|dialect| dialect.name == named);
-    if let (Some(dialect), Some(known)) = (dialect, known) {
-        request.app.metrics.called(dialect.name, known.name(), answer.ok);
-    }
+    request.app.metrics.count_call(catalog, named, &tool, &answer);
     let Answer { status, body, pending, .. } = answer;
     let Some(pending) = pending else { return Ok(Reply::written(status, body)) };
     let waiting = PendingCall { session, toolset: named.to_owned(), tool, pending, wait_ms };

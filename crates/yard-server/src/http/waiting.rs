@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::sleep;
 use yard_core::{ApprovalId, Call};
 use yard_dialects::Answer;
 use yard_gate::{ApprovalStatus, Awaited, Pending, Session, Waiter};
 
 use super::reply::Reply;
 use super::request::HttpRequest;
-use crate::pool::WorkKind;
+use crate::pool::{Overloaded, WorkKind};
 use crate::waiting::wait_until_settled;
 
 /// How long a call waits for a person by default.
@@ -97,15 +98,21 @@ impl Drop for WithdrawOnDrop {
 
 async fn resume_call(request: &Arc<HttpRequest>, waiting: &Arc<PendingCall>) -> Option<Answer> {
     let changes = matches!(waiting.pending.awaited, Awaited::Approval(_));
-    let (request, waiting) = (Arc::clone(request), Arc::clone(waiting));
-    let (app, workspace_key) = (Arc::clone(&request.app), request.workspace_key());
-    let resume = move || {
-        // A revoked key, or a removed member, gets no answer any more.
-        request.recheck_access().ok()?;
-        let PendingCall { session, toolset, tool, pending, .. } = &*waiting;
-        Some(request.app.catalog.resume(toolset, tool, pending, session, &request.call))
-    };
     // Resuming may execute what was approved.
     let work = if changes { WorkKind::Change } else { WorkKind::Look };
-    app.pools.run(&workspace_key, work, resume).await.flatten()
+    loop {
+        let (own_request, waiting) = (Arc::clone(request), Arc::clone(waiting));
+        let resume = move || {
+            // A revoked key, or a removed member, gets no answer any more.
+            own_request.recheck_access().ok()?;
+            let PendingCall { session, toolset, tool, pending, .. } = &*waiting;
+            let call = &own_request.call;
+            Some(own_request.app.catalog.resume(toolset, tool, pending, session, call))
+        };
+        match request.app.pools.try_run(&request.workspace_key(), work, resume).await {
+            Ok(done) => return done.flatten(),
+            // A person may have decided by now: the call goes on as soon as there is a slot.
+            Err(Overloaded(seconds)) => sleep(Duration::from_secs(seconds.into())).await,
+        }
+    }
 }

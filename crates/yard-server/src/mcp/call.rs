@@ -28,9 +28,8 @@ use super::callers::{DecisionChannel, ToolCaller};
 use super::elicitation::{self, Asking, Form, PersonAnswer};
 use super::result;
 use super::server::McpServer;
-use super::stdio::ConnectionLoad;
 use super::tools::ReplyForm;
-use crate::pool::{self, Overloaded, WorkKind};
+use crate::pool::{Overloaded, WorkKind};
 use crate::waiting;
 
 /// How often a long call reports progress.
@@ -100,6 +99,10 @@ impl ToolCall<'_> {
             };
             called = self.call_tool(arguments).await?;
         }
+        if let Some(metrics) = self.server.metrics() {
+            let (catalog, toolset) = (self.server.catalog(), &self.caller.toolset);
+            metrics.count_call(&catalog, toolset, &self.tool, &called.answer);
+        }
         self.record(called.line);
         self.finish(called.answer, &self.state_binding(sent)).await
     }
@@ -112,19 +115,13 @@ impl ToolCall<'_> {
         let limits = session.limits();
         let millis = known.map_or(limits.call_millis, |tool| tool.millis(limits));
         let work = known.map(|tool| tool.work());
-        let (saves, runs) = (work == Some(Work::Save), work == Some(Work::Run));
+        let runs = work == Some(Work::Run);
         let work = work.map_or(WorkKind::Look, WorkKind::from);
         let call = self.server.call_context().within_millis(millis);
         let cancel = call.cancel_flag();
         let calling =
             move || catalog.call_first(&toolset, &tool, Value::Object(arguments), &session, &call);
-        if saves && self.is_only_request() && self.caller.session.is_free() {
-            // On another thread the call would take about twice as long: switching threads costs as much as a
-            // flush. The next message of the client is read right after.
-            return pool::catch_panic(calling).ok_or_else(broke_off);
-        }
-        let workspace_key = self.workspace_key();
-        let running = self.server.pools().try_run(&workspace_key, work, calling);
+        let running = self.server.pools().try_run(&self.caller.workspace_key, work, calling);
         let mut running = std::pin::pin!(running);
         let mut asking_about_hosts = std::pin::pin!(self.ask_about_hosts());
         let token = self.context.meta.get_progress_token();
@@ -149,11 +146,6 @@ impl ToolCall<'_> {
                 }
             }
         }
-    }
-
-    /// Whether no other request of this connection is in flight.
-    fn is_only_request(&self) -> bool {
-        self.context.extensions.get::<ConnectionLoad>().is_some_and(ConnectionLoad::is_only_request)
     }
 
     /// Notifies the client that the call still runs.
@@ -185,6 +177,8 @@ impl ToolCall<'_> {
             Awaited::Approval(id) => Some((id, self.caller.session.approvals().wait_for(id))),
             Awaited::Question(_) => None,
         };
+        // A person may take minutes, and the request was read.
+        self.caller.body_memory.release();
         let finish = self.ask_person(pending, answer, bound).await;
         // The end of the connection also sets the token, but cancels no call.
         let cancelled = self.context.ct.is_cancelled() && !self.context.peer.is_transport_closed();
@@ -366,11 +360,6 @@ impl ToolCall<'_> {
         }
     }
 
-    /// The workspace that the work is counted for, whoever is calling.
-    pub(super) fn workspace_key(&self) -> String {
-        String::from_utf8_lossy(self.caller.session.host_root()).into_owned()
-    }
-
     /// The current answer of the call.
     async fn resume(&self, pending: &Pending) -> Result<Answer, ErrorData> {
         let (catalog, call) = (self.server.catalog(), self.server.approved_call_context());
@@ -387,7 +376,7 @@ impl ToolCall<'_> {
         work: WorkKind,
         run: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let done = self.server.pools().run(&self.workspace_key(), work, run).await;
+        let done = self.server.pools().run(&self.caller.workspace_key, work, run).await;
         done.ok_or_else(broke_off)
     }
 

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use yard_gate::{Awaited, Session};
 
 use super::transcript_writer::TranscriptWriter;
+use crate::body_memory::BodyMemory;
 
 /// One caller in one workspace.
 #[derive(Clone)]
@@ -21,10 +22,14 @@ pub(super) struct ToolCaller {
     pub(super) person: Option<Session>,
     /// The dialect that the caller speaks.
     pub(super) toolset: String,
+    /// The workspace that the work is counted for.
+    pub(super) workspace_key: String,
     /// How a person can decide without the client.
     pub(super) decision_channel: DecisionChannel,
     /// Writes the transcript after the answer; without it, the transcript is written before the answer.
     pub(super) transcript: Option<Arc<TranscriptWriter>>,
+    /// The memory of the request's body, which is released while a person is asked.
+    pub(super) body_memory: BodyMemory,
 }
 
 /// The address of the page on which a person decides.

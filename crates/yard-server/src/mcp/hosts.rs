@@ -50,7 +50,7 @@ impl ToolCall<'_> {
                     pools: self.server.shared_pools(),
                     person: person.clone(),
                     call: self.server.approved_call_context(),
-                    workspace_key: self.workspace_key(),
+                    workspace_key: self.caller.workspace_key.clone(),
                 };
                 tokio::spawn(asker.ask_about(id, waiter));
             }

@@ -14,6 +14,7 @@ use yard_gate::{ConnectionChat, Mount, NamedRoot, Session, TerminalState, is_at_
 use super::callers::{Callers, DecisionChannel, ToolCaller, WorkspaceView};
 use super::resources::perform;
 use super::transcript_writer::TranscriptWriter;
+use crate::body_memory::BodyMemory;
 
 /// Characters of a client's name that a chat's title holds.
 const NAME_CHARS: usize = 60;
@@ -141,7 +142,9 @@ impl LocalCallers {
             session: self.in_chat(at, &client)?,
             person: self.trusts_client.then(|| self.roots[at].person.clone()),
             toolset: self.toolset.clone(),
+            workspace_key: folder.clone(),
             decision_channel: DecisionChannel::CommandLine(folder),
+            body_memory: BodyMemory::default(),
             transcript: Some(Arc::clone(&self.transcript)),
         })
     }

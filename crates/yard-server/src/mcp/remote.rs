@@ -8,6 +8,7 @@ use yard_core::{Fault, FaultCode};
 use yard_gate::Session;
 
 use super::callers::{Callers, DecisionChannel, PageOf, ToolCaller, WorkspaceView};
+use crate::body_memory::BodyMemory;
 
 /// The caller of a request, which the HTTP request carries as an extension.
 #[derive(Clone)]
@@ -16,8 +17,12 @@ pub(crate) struct McpCaller {
     pub(crate) session: Session,
     /// The dialect that the address asks for.
     pub(crate) toolset: String,
+    /// The workspace that the work is counted for, as every other route counts it.
+    pub(crate) workspace_key: String,
     /// The page on which a person decides, under the host name that the request used.
     pub(crate) pages: PageOf,
+    /// The memory of the request's body.
+    pub(crate) body_memory: BodyMemory,
 }
 
 /// The callers of all HTTP requests.
@@ -40,12 +45,21 @@ impl Callers for RemoteCallers {
         _: &Map<String, Value>,
     ) -> yard_core::Result<ToolCaller> {
         let caller = Self::of(context);
-        let McpCaller { session, toolset, pages } =
+        let McpCaller { session, toolset, workspace_key, pages, body_memory } =
             caller.map_err(|error| Fault::new(FaultCode::Io, error.message.into_owned()))?.clone();
         // What the client passes on counts as a person's answer only where the token is that person's.
         let person = session.actor().is_person().then(|| session.clone());
         let decision_channel = DecisionChannel::Pages(pages);
-        Ok(ToolCaller { session, person, toolset, decision_channel, transcript: None })
+        let transcript = None;
+        Ok(ToolCaller {
+            session,
+            person,
+            toolset,
+            workspace_key,
+            decision_channel,
+            transcript,
+            body_memory,
+        })
     }
 
     fn caller_in(

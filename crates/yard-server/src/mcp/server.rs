@@ -10,6 +10,7 @@ use yard_core::{Call, World};
 use yard_dialects::Catalog;
 
 use super::tools;
+use crate::metrics::Metrics;
 use crate::pool::Pools;
 
 /// What all connections share.
@@ -18,6 +19,8 @@ pub struct McpServer {
     /// The tools of each dialect, listed on first use: a connection speaks only one of them.
     listed: HashMap<&'static str, OnceLock<Vec<Tool>>>,
     pools: Arc<Pools>,
+    /// Counts the calls, where something reads the counts.
+    metrics: Option<Arc<Metrics>>,
     world: Arc<dyn World>,
     state_codec: RequestStateCodec,
     /// How long a call waits for a person whom its client cannot ask (R16).
@@ -33,20 +36,16 @@ impl McpServer {
         secret: [u8; 32],
         person_wait: Duration,
     ) -> Self {
-        Self::with_pools(catalog, world, secret, person_wait, Arc::new(Pools::new()))
-    }
-
-    pub(crate) fn with_pools(
-        catalog: Catalog,
-        world: Arc<dyn World>,
-        secret: [u8; 32],
-        person_wait: Duration,
-        pools: Arc<Pools>,
-    ) -> Self {
         let names = catalog.dialects().map(|dialect| dialect.name);
         let listed = names.map(|name| (name, OnceLock::new())).collect();
         let state_codec = RequestStateCodec::new_unchecked(secret.to_vec());
-        Self { catalog: Arc::new(catalog), listed, pools, world, state_codec, person_wait }
+        let (catalog, pools) = (Arc::new(catalog), Arc::new(Pools::new()));
+        Self { catalog, listed, pools, metrics: None, world, state_codec, person_wait }
+    }
+
+    /// The same server as a part of an HTTP server, with the pools and the metrics of that one.
+    pub(crate) fn sharing(self, pools: Arc<Pools>, metrics: Arc<Metrics>) -> Self {
+        Self { pools, metrics: Some(metrics), ..self }
     }
 
     /// The same server, with the history's tools in every toolset.
@@ -56,6 +55,7 @@ impl McpServer {
             listed: names.map(|name| (name, OnceLock::new())).collect(),
             catalog: Arc::new((*self.catalog).clone().with_history()),
             pools: Arc::clone(&self.pools),
+            metrics: self.metrics.clone(),
             world: Arc::clone(&self.world),
             state_codec: self.state_codec.clone(),
             person_wait: self.person_wait,
@@ -78,6 +78,10 @@ impl McpServer {
 
     pub(super) fn shared_pools(&self) -> Arc<Pools> {
         Arc::clone(&self.pools)
+    }
+
+    pub(super) fn metrics(&self) -> Option<&Metrics> {
+        self.metrics.as_deref()
     }
 
     pub(super) fn state_codec(&self) -> &RequestStateCodec {

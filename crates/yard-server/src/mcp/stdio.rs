@@ -136,17 +136,6 @@ impl InFlight {
     }
 }
 
-/// How many requests are in flight on the connection of a request.
-#[derive(Clone)]
-pub(super) struct ConnectionLoad(Arc<InFlight>);
-
-impl ConnectionLoad {
-    /// Whether there is no other request.
-    pub(super) fn is_only_request(&self) -> bool {
-        self.0.ids().len() <= 1
-    }
-}
-
 /// The permits of a request, which are released when it was answered.
 struct RequestPermits {
     _request: OwnedSemaphorePermit,
@@ -198,7 +187,6 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
             JsonRpcMessage::Request(JsonRpcRequest { request, id, .. }) => {
                 let permits = self.permits(bytes).ok_or_else(|| Box::new(too_many(id.clone())))?;
                 request.extensions_mut().insert(Arc::new(permits));
-                request.extensions_mut().insert(ConnectionLoad(Arc::clone(&self.in_flight)));
                 self.waiting.push_back((id.clone(), message));
                 Ok(None)
             }

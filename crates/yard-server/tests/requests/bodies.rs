@@ -1,6 +1,8 @@
 //! Bodies that are malformed, too large or slow.
 
 use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -87,4 +89,57 @@ fn a_body_that_breaks_off_changes_nothing() {
     let _ = stream.read_to_end(&mut Vec::new());
     let steps = server.get(&server.path("/steps"));
     assert_eq!(steps.json()["steps"], json!([]), "{}", steps.text());
+}
+
+#[test]
+fn without_a_login_no_route_takes_a_large_body() {
+    let server = TestServer::start();
+    let headers = [("content-type", "application/json"), ("content-length", "70000")];
+    for route in ["login", "register", "refresh", "logout"] {
+        let path = format!("/api/v1/auth/{route}");
+        let declared = Response::read(server.begin_as("POST", &path, &headers));
+        assert_problem(&declared, 413, "PAYLOAD_TOO_LARGE");
+    }
+}
+
+#[test]
+fn without_a_login_no_answer_is_stored_for_an_idempotency_key() {
+    let server = TestServer::start();
+    let body = json!({"email": "bob@example.com", "password": "correct horse battery staple"});
+    let key = [("idempotency-key", "one")];
+    let register = || {
+        let body = body.to_string();
+        server.send("POST", "/api/v1/auth/register", &key, body.as_bytes()).status
+    };
+    assert_eq!((register(), register()), (201, 409), "the second one is a request of its own");
+}
+
+/// Begins a call of `write` whose body has no length, so that as much memory is reserved for it as the route allows.
+fn begin_write(server: &TestServer, path: &str, wait_ms: u32) -> TcpStream {
+    let args = json!({"path": path, "content": "x".repeat(100 << 10)});
+    let body = json!({"tool": "write", "args": args, "wait_ms": wait_ms}).to_string();
+    let headers = [("content-type", "application/json"), ("transfer-encoding", "chunked")];
+    let mut stream = server.begin("POST", &server.path("/tools"), &headers);
+    let size = body.len();
+    stream.write_all(format!("{size:x}\r\n{body}\r\n0\r\n\r\n").as_bytes()).unwrap();
+    stream
+}
+
+#[test]
+fn calls_that_wait_for_a_person_hold_no_memory_of_large_bodies() {
+    let server = TestServer::start();
+    let policy = json!({"preset": "strict"}).to_string();
+    assert_eq!(server.send("PUT", &server.path("/policy"), &[], policy.as_bytes()).status, 200);
+    // Four bodies of the largest size are all that there is memory for.
+    let waiting: Vec<TcpStream> =
+        (0..4).map(|n| begin_write(&server, &format!("/{n}.txt"), 24_000)).collect();
+    let pending = server.path("/approvals?status=pending");
+    let began = Instant::now();
+    while server.get(&pending).json()["approvals"].as_array().map_or(0, Vec::len) < waiting.len() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{}", server.get(&pending).text());
+    }
+    let fifth = Response::read(begin_write(&server, "/5.txt", 0));
+    assert!(began.elapsed() < Duration::from_secs(20), "it waited until the others gave up");
+    assert_eq!(fifth.status, 202, "{}", fifth.text());
+    assert_eq!(fifth.json()["result"]["status"], "approval_pending");
 }

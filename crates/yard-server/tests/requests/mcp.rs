@@ -136,8 +136,10 @@ fn mcp_is_guarded_and_counted_as_every_route() {
     assert_eq!(server.get(&format!("{path}?toolset=nothing")).status, 400);
     let put = Response::read(server.begin("PUT", &path, &[]));
     assert_eq!((put.status, put.header("allow")), (405, Some("post,get,head,delete")));
-    Session::open(&server);
+    Session::open(&server).call(1, "mkdir", &json!({"path": "/a"}));
     let metrics = server.get("/metrics");
+    let called = r#"tool_calls_total{toolset="workspace",tool="mkdir",ok="true"} 1"#;
+    assert!(metrics.text().contains(called), "{}", metrics.text());
     for (method, status) in [("GET", 401), ("GET", 403), ("GET", 400), ("POST", 200)] {
         let labels = format!(r#"{{method="{method}",route="/mcp/{{id}}",status="{status}"}}"#);
         assert!(metrics.text().contains(&labels), "{labels}:\n{}", metrics.text());

@@ -10,8 +10,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
-
-use super::route::Route;
+use yard_dialects::{Answer, Catalog};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RouteLabels {
@@ -64,16 +63,26 @@ impl Metrics {
         Self { registry, requests, seconds, calls, streams }
     }
 
-    pub(crate) fn answered(&self, route: &Route, status: u16, took: Duration) {
-        let method = method_word(&route.method);
-        let labels = RouteLabels { method, route: route.path, status };
+    /// Counts an answered request of a route, which its path names.
+    pub(crate) fn count_request(
+        &self,
+        method: &Method,
+        route: &'static str,
+        status: u16,
+        took: Duration,
+    ) {
+        let labels = RouteLabels { method: method_word(method), route, status };
         self.requests.get_or_create(&labels).inc();
         self.seconds.observe(took.as_secs_f64());
     }
 
-    pub(crate) fn called(&self, toolset: &'static str, tool: &'static str, ok: bool) {
-        let ok = if ok { "true" } else { "false" };
-        self.calls.get_or_create(&ToolLabels { toolset, tool, ok }).inc();
+    /// Counts a call of a tool, if there is such a tool.
+    pub(crate) fn count_call(&self, catalog: &Catalog, toolset: &str, tool: &str, answer: &Answer) {
+        let dialect = catalog.dialects().find(|dialect| dialect.name == toolset);
+        let (Some(dialect), Some(tool)) = (dialect, catalog.get(toolset, tool)) else { return };
+        let ok = if answer.ok { "true" } else { "false" };
+        let labels = ToolLabels { toolset: dialect.name, tool: tool.name(), ok };
+        self.calls.get_or_create(&labels).inc();
     }
 
     /// All of it, in the text format.

@@ -10,7 +10,6 @@
 
 #[path = "approvals/decided.rs"]
 mod decided;
-mod support;
 
 use std::thread;
 

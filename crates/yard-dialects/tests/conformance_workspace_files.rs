@@ -8,13 +8,11 @@
     reason = "a test prepares a disk and fails loudly"
 )]
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
+use crate::support::{each, fails, invalid, is_hash, is_time, is_uuid_v7, lines, ok, on_disk};
 use serde_json::{Value, json};
-use support::{each, fails, invalid, is_hash, is_time, is_uuid_v7, lines, ok, on_disk};
 use yard_core::op::{History, HistoryOf};
 use yard_core::{ContentHash, Limits, WsPath};
 use yard_testkit::{Folders, Plan, Yard};

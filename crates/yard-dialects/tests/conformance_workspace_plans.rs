@@ -8,12 +8,10 @@
     reason = "a test prepares a disk and fails loudly"
 )]
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::{each, fails, invalid, is_hash, is_time, is_uuid_v7, lines, ok};
 use serde_json::{Map, Value, json};
-use support::{each, fails, invalid, is_hash, is_time, is_uuid_v7, lines, ok};
 use yard_core::{ChatId, FaultCode, QuestionId};
 use yard_dialects::Answer;
 use yard_gate::{MessageRole, Mode, Session, Via};

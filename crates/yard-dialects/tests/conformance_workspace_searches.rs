@@ -8,15 +8,13 @@
     reason = "a test prepares a disk and fails loudly"
 )]
 
-mod support;
-
 use std::fs::File;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::support::{each, fails, invalid, is_hash, is_time, lines, ok, on_disk};
 use serde_json::{Value, json};
-use support::{each, fails, invalid, is_hash, is_time, lines, ok, on_disk};
 use yard_core::ContentHash;
 use yard_testkit::Yard;
 

@@ -8,10 +8,8 @@
     reason = "a test prepares a disk and fails loudly"
 )]
 
-mod support;
-
+use crate::support::{each, fails, invalid, is_time, ok};
 use serde_json::{Map, Value, json};
-use support::{each, fails, invalid, is_time, ok};
 use yard_core::{ChatId, FaultCode, QuestionId};
 use yard_dialects::Answer;
 use yard_gate::{

@@ -7,14 +7,12 @@
     reason = "a test prepares a disk and fails loudly"
 )]
 
-mod support;
-
 use std::os::unix::fs::symlink;
 use std::process::Command;
 use std::sync::atomic::Ordering;
 
+use crate::support::{each, fails, invalid, is_hash, is_time, is_uuid_v7, lines, ok, on_disk};
 use serde_json::{Value, json};
-use support::{each, fails, invalid, is_hash, is_time, is_uuid_v7, lines, ok, on_disk};
 use yard_gate::{Actor, Policy};
 use yard_testkit::Yard;
 

@@ -10,10 +10,8 @@
     reason = "a test prepares a disk and fails loudly"
 )]
 
-mod support;
-
+use crate::support::{each, fails, is_hash, is_time, is_uuid_v7, lines, ok};
 use serde_json::{Value, json};
-use support::{each, fails, is_hash, is_time, is_uuid_v7, lines, ok};
 use yard_testkit::Yard;
 
 /// The answer has at least the keys that the example shows.

@@ -7,14 +7,12 @@
     reason = "a test prepares a disk and fails loudly"
 )]
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
 
+use crate::support::{each, fails, invalid, is_hash, lines, ok, on_disk};
 use serde_json::{Value, json};
-use support::{each, fails, invalid, is_hash, lines, ok, on_disk};
 use yard_core::{ContentHash, Limits};
 use yard_testkit::{Folders, Plan, Yard};
 

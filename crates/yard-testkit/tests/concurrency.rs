@@ -273,7 +273,7 @@ fn two_processes_on_one_root_lose_nothing() {
         let spawn = |tag: &str| {
             let (root, state) = (place.root().display(), place.state().display());
             Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "child", "--nocapture"])
+                .args(["--exact", "concurrency::child", "--nocapture"])
                 .env("YARD_EDIT_CHILD", format!("{root}|{state}|{tag}|8|{edits}"))
                 .stdout(Stdio::null())
                 .spawn()

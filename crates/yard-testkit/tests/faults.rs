@@ -509,7 +509,7 @@ fn the_process_ends_at_the_nth_call() {
                 let (root, state) = (place.root().display(), place.state().display());
                 let order = format!("{root}|{state}|{number}|{target}|{nth}");
                 let status = Command::new(std::env::current_exe().unwrap())
-                    .args(["--exact", "child", "--nocapture"])
+                    .args(["--exact", "faults::child", "--nocapture"])
                     .env("YARD_FAULT_CHILD", order)
                     .stdout(Stdio::null())
                     .stderr(Stdio::null())

@@ -271,7 +271,7 @@ fn has_namespaces() -> bool {
 #[test]
 fn a_system_that_watches_no_more_is_a_clear_fault() {
     if std::env::var_os(LIMITED).is_none() {
-        return run_limited("a_system_that_watches_no_more_is_a_clear_fault");
+        return run_limited("watch::a_system_that_watches_no_more_is_a_clear_fault");
     }
     let large = Yard::new();
     (0..5).for_each(|number| large.put(&format!("/{number}/f"), "x"));

@@ -10,7 +10,7 @@ use yard_gate::{
 };
 use yard_testkit::{Plan, RealWorld, Yard};
 
-use crate::{
+use super::{
     ASK_TO_MODIFY, asked, call, decide, decide_as_shown, guarded, overwrite, text, under, yes,
 };
 

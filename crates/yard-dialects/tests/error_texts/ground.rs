@@ -13,7 +13,7 @@ use yard_disk::{DiskCall, Probe};
 use yard_gate::{Actor, Mount, NamedRoot, Policy, Session};
 use yard_testkit::{Folders, Plan, Yard};
 
-use crate::listed::Failing;
+use super::listed::Failing;
 
 /// Bytes that one call may load or write here.
 const LOAD_BYTES: usize = 16 << 10;

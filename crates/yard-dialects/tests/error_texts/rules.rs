@@ -2,8 +2,8 @@
 
 use yard_dialects::Catalog;
 
-use crate::ground::{Failed, Ground};
-use crate::listed::Failing;
+use super::ground::{Failed, Ground};
+use super::listed::Failing;
 
 /// No text is longer.
 const LONGEST: usize = 4 << 10;

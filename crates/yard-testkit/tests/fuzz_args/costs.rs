@@ -102,7 +102,7 @@ fn measured_alone() {
 fn g8_a_megabyte_of_arguments_costs_two_seconds_and_200_mb_at_most() {
     let only = std::env::var("YARD_ONLY").unwrap_or_default();
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "costs::measured_alone", "--nocapture"]).env(MEASURE, only);
+    child.args(["--exact", "fuzz_args::costs::measured_alone", "--nocapture"]).env(MEASURE, only);
     let output = child.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     eprintln!("{text}");

@@ -9,7 +9,7 @@ use yard_core::op::Undo;
 use yard_testkit::Yard;
 use yard_testkit::probe::{scaled, write};
 
-use crate::by_hand::last_step;
+use super::by_hand::last_step;
 
 /// Set in the process that measures; the kind of text and the number of lines.
 const MEASURE: &str = "YARD_MEASURE_UNDO";
@@ -76,7 +76,7 @@ fn measured_alone() {
 
 fn measure(kind: &str, lines: usize) -> Duration {
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "growth::measured_alone", "--nocapture"]);
+    child.args(["--exact", "undo::growth::measured_alone", "--nocapture"]);
     let output = child.env(MEASURE, format!("{kind} {lines}")).output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");

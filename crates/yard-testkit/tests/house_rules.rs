@@ -1,0 +1,6 @@
+//! The house rules: tests that read the repository.
+
+mod conformance;
+mod module_cycles;
+mod names;
+mod tidy;

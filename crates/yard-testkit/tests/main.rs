@@ -1,0 +1,19 @@
+//! The tests of the store, the kernel and the gate together. They are one program, which is compiled and linked once.
+
+mod concurrency;
+mod confinement;
+mod faults;
+mod fidelity;
+mod files;
+mod fuzz_args;
+mod house;
+mod intruders;
+mod looks;
+mod registry_contract;
+mod search_code;
+mod smoke;
+mod store_contract;
+mod undo;
+mod uploads;
+mod virtual_files;
+mod watch;

@@ -82,13 +82,13 @@ fn a_key_uses_its_own_toolsets_alone() {
     let gate = Gate::new();
     gate.put("a.txt", "text");
     let call = gate.call();
-    let reader = gate.agent(Policy::Open).speaking(&["reader".to_owned()]);
+    let reader = gate.agent(Policy::Open).with_toolsets(&["reader".to_owned()]);
     assert_eq!(outcome(&gate, &reader, "/new.txt"), Err(FaultCode::Denied));
     let fault = reader.perform(PUT, &call, read("/a.txt")).unwrap_err();
     assert!(fault.message().contains("toolset reader and no other"), "{fault}");
     // What comes through a door without a tool counts as the toolset of files.
     assert!(reader.check_toolset("http").is_err());
-    let files = gate.agent(Policy::Open).speaking(&["files".to_owned()]);
+    let files = gate.agent(Policy::Open).with_toolsets(&["files".to_owned()]);
     assert_eq!(outcome(&gate, &files, "/new.txt"), Ok(true));
 }
 

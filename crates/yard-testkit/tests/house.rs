@@ -18,7 +18,7 @@ use yard_core::{Call, Fault, FaultCode, Limits, Result, Role, WorkspaceId, World
 use yard_dialects::Catalog;
 use yard_disk::Resolution;
 use yard_gate::admin::{
-    AuthConfig, Entered, Identity, LoggedIn, NewKey, NewPerson, NewWorkspace, Opener, Refusal,
+    AuthConfig, Entered, Identity, LoginTokens, NewKey, NewPerson, NewWorkspace, Opener, Refusal,
     Server,
 };
 use yard_gate::registry::WorkspaceRow;
@@ -138,7 +138,7 @@ impl Estate {
         self.house.register(&new, "127.0.0.1").unwrap();
     }
 
-    fn log_in(&self, email: &str) -> LoggedIn {
+    fn log_in(&self, email: &str) -> LoginTokens {
         self.house.log_in(email, PASSWORD, "127.0.0.1").unwrap()
     }
 

@@ -14,7 +14,7 @@ use yard_sandbox::Level;
 use yard_server::{App, BoundServer, ServerSettings};
 use yard_store::SqliteRegistry;
 
-use crate::boxes;
+use crate::box_config;
 use crate::config::{self, Config};
 use crate::context::CommandContext;
 use crate::failure::Failure;
@@ -83,11 +83,11 @@ impl Options {
         let files = raise_open_files();
         let listening = BoundServer::at(self.address(&config)).map_err(|error| {
             Failure::io("the address cannot be listened on", &error)
-                .hinting("choose another with --listen, as in --listen 127.0.0.1:3001")
+                .with_hint("choose another with --listen, as in --listen 127.0.0.1:3001")
         })?;
         let address = listening.address;
         let (app, level) = app(context, data.clone(), config, address, files)?;
-        welcome(address, &data, level);
+        print_welcome(address, &data, level);
         yard_server::serve(listening, app, stop_signal);
         if let Some(exporter) = exporter {
             exporter.finish();
@@ -108,7 +108,7 @@ fn app(
     files: Option<u64>,
 ) -> Result<(Arc<App>, Level), Failure> {
     let world = context.world();
-    let web = config.way_out()?;
+    let web = config.web_access()?;
     let secret = match config.jwt.secret {
         Some(secret) => secret,
         None => data.token_secret(|| {
@@ -123,15 +123,15 @@ fn app(
     };
     let (registry, sandbox) = std::thread::scope(|scope| {
         // Making a box takes longer than opening a registry, so both are done at once.
-        let probing = scope.spawn(|| boxes::probe_served(data.path(), &config.commands));
+        let probing = scope.spawn(|| box_config::probe_for_server(data.path(), &config.commands));
         (SqliteRegistry::open(data.path()), probing.join())
     });
     let (registry, sandbox) = (registry?, sandbox.unwrap_or_else(|panic| resume_unwind(panic)));
     let level = sandbox.level();
-    let boxes = boxes::ServerBoxes { sandbox, commands: config.commands };
+    let boxes = box_config::ServerBoxes { sandbox, commands: config.commands };
     let (folders, workspaces_world) = (config.workspaces.folders, Arc::clone(&world));
     let workspaces = ServerWorkspaces { data, folders, boxes, web, world: workspaces_world };
-    let house =
+    let server =
         Server::new(Arc::new(registry), Box::new(workspaces), world, rules).map_err(|refusal| {
             let why = match refusal {
                 Refusal::Fields(fields) => {
@@ -140,7 +140,7 @@ fn app(
                 other => format!("{other:?}"),
             };
             Failure::misuse(FaultCode::BadArgument, format!("the token secret {why}"))
-                .hinting("it is jwt.secret in the data folder, or TOOLYARD__JWT__SECRET")
+                .with_hint("it is jwt.secret in the data folder, or TOOLYARD__JWT__SECRET")
         })?;
     let settings = ServerSettings {
         trusted_proxies: config.server.proxies()?,
@@ -149,22 +149,22 @@ fn app(
         secure_cookies: config.server.secure_cookies,
         public_metrics: config.server.public_metrics,
         commands: level,
-        connections: files.map(|files| most(files / 4)),
+        connections: files.map(|files| to_usize(files / 4)),
         continue_trace: config.otel.endpoint.as_ref().map(|_| telemetry::continue_trace as _),
     };
-    let house = match files {
-        Some(files) => house.with_open_workspaces(most(files / 2 / FILES_OF_A_WORKSPACE)),
-        None => house,
+    let server = match files {
+        Some(files) => server.with_open_workspaces(to_usize(files / 2 / FILES_OF_A_WORKSPACE)),
+        None => server,
     };
-    Ok((App::new(house, Catalog::standard(), settings), level))
+    Ok((App::new(server, Catalog::standard(), settings), level))
 }
 
-fn most(count: u64) -> usize {
+fn to_usize(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 /// Prints the address and the first steps, for people who start a server by hand.
-fn welcome(address: SocketAddr, data: &DataFolder, level: Level) {
+fn print_welcome(address: SocketAddr, data: &DataFolder, level: Level) {
     let commands = match level {
         Level::Full => "Commands run in boxes (level full)".to_owned(),
         Level::Unconfined => "Commands run UNCONFINED, as configured".to_owned(),

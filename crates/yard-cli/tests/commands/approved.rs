@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use yard_core::ContentHash;
-use yard_gate::{Actor, ApprovalStatus, Awaited, Pending, Policy, Ruling, Scope};
+use yard_gate::{Actor, ApprovalStatus, Awaited, DecisionInput, Pending, Policy, Scope};
 use yard_testkit::Yard;
 
 use crate::ground::{asked, decide, guarded, picture, plan, shell_as, shown, yard};
@@ -90,7 +90,7 @@ fn under_strict_a_start_asks_and_its_effect_asks_again() {
     let done = decide(&yard, id, true);
     assert_eq!((done.status, yard.bytes("/log")), (ApprovalStatus::Executed, b"once\n".to_vec()));
     yard.put("/kept", "x");
-    let ruling = Ruling {
+    let ruling = DecisionInput {
         approves: true,
         scope: Scope::Once,
         reason: None,
@@ -98,7 +98,7 @@ fn under_strict_a_start_asks_and_its_effect_asks_again() {
         state: ContentHash::of(b""),
     };
     let id = asked(&shell_as(&yard, &guarded(&yard), "rm kept"));
-    let ruling = Ruling { state: shown(&yard, id), ..ruling };
+    let ruling = DecisionInput { state: shown(&yard, id), ..ruling };
     let refused = yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings());
     assert!(refused.unwrap_err().message().contains("the command is over"));
 }
@@ -110,7 +110,8 @@ fn an_agent_cannot_land_what_waits() {
     let session = guarded(&yard);
     let id = asked(&shell_as(&yard, &session, "echo two > a.txt"));
     let state = shown(&yard, id);
-    let ruling = Ruling { approves: true, scope: Scope::Once, reason: None, args: None, state };
+    let ruling =
+        DecisionInput { approves: true, scope: Scope::Once, reason: None, args: None, state };
     assert!(yard.catalog().decide(id, &ruling, &session, &yard.surroundings()).is_err());
     assert_eq!(yard.bytes("/a.txt"), b"one\n");
 }
@@ -205,5 +206,5 @@ fn a2_a_terminal_whose_process_is_gone_waits_for_the_next_identical_call() {
     assert!(answer.ok && answer.pending.is_none(), "{}", answer.body);
     assert_eq!(second.person().approvals().get(id).unwrap().status, ApprovalStatus::Executed);
     let session = guarded(&second);
-    assert_eq!(session.leave(), 1, "it runs in the process that called");
+    assert_eq!(session.stop_all_terminals(), 1, "it runs in the process that called");
 }

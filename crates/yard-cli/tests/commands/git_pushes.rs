@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 use yard_dialects::Answer;
-use yard_gate::{Actor, Policy, Ruling, Scope};
+use yard_gate::{Actor, DecisionInput, Policy, Scope};
 use yard_testkit::Yard;
 
 use crate::ground::{asked, decide, shown, yard};
@@ -96,7 +96,7 @@ fn a6_a_no_is_a_no_and_no_rule_stands_for_a_person() {
     let answer = call(&yard, "git_push", json!({}));
     let scope = Scope::Chat;
     let state = shown(&yard, asked(&answer));
-    let ruling = Ruling { approves: true, scope, reason: None, args: None, state };
+    let ruling = DecisionInput { approves: true, scope, reason: None, args: None, state };
     let fault =
         yard.catalog().decide(asked(&answer), &ruling, &yard.person(), &yard.surroundings());
     assert!(fault.is_err(), "a yes is for one push");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use yard_core::op::{History, HistoryOf};
 use yard_core::{ApprovalId, Author, ContentHash, StepId};
 use yard_dialects::Answer;
-use yard_gate::{Actor, Awaited, Policy, Ruling, Scope, Session};
+use yard_gate::{Actor, Awaited, DecisionInput, Policy, Scope, Session};
 use yard_kernel::Boxed;
 use yard_sandbox::{Sandbox, Wish};
 use yard_testkit::{Folders, Plan, Yard};
@@ -66,7 +66,7 @@ pub(crate) fn shown(yard: &Yard, id: ApprovalId) -> ContentHash {
 
 pub(crate) fn decide(yard: &Yard, id: ApprovalId, approves: bool) -> yard_gate::Approval {
     let state = shown(yard, id);
-    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state };
+    let ruling = DecisionInput { approves, scope: Scope::Once, reason: None, args: None, state };
     yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
 }
 

@@ -13,7 +13,7 @@ use std::thread;
 use serde_json::{Value, json};
 use yard_core::op::Undo;
 use yard_dialects::Answer;
-use yard_gate::{Actor, Policy, Ruling, Scope, Web};
+use yard_gate::{Actor, DecisionInput, Policy, Scope, Web};
 use yard_net::Net;
 use yard_testkit::{Folders, Plan, Yard};
 
@@ -192,7 +192,8 @@ fn a6_a_yes_to_an_install_covers_its_hosts_and_by_a_rule_every_install() {
     let row = yard.person().approvals().get(id).unwrap();
     assert!(row.request.diff.contains("may reach every public host"), "{}", row.request.diff);
     let state = row.request.state;
-    let ruling = Ruling { approves: true, scope: Scope::Rule, reason: None, args: None, state };
+    let ruling =
+        DecisionInput { approves: true, scope: Scope::Rule, reason: None, args: None, state };
     let done = yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap();
     assert!(done.answer.unwrap().contains("saidsaid"), "both hosts, and nobody was asked again");
     let saved = yard.person().settings().unwrap().saved;

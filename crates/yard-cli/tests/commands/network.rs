@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use yard_core::{ApprovalId, ChatId};
 use yard_gate::{
-    Actor, Approval, ApprovalFilter, ApprovalStatus, Mode, Net, Policy, Resolve, Ruling, Scope,
-    Session, Web,
+    Actor, Approval, ApprovalFilter, ApprovalStatus, DecisionInput, Mode, Net, Policy, Resolve,
+    Scope, Session, Web,
 };
 use yard_store::{SqliteStore, Store as _};
 use yard_testkit::{Folders, Plan, Yard};
@@ -135,7 +135,8 @@ pub(crate) fn awaited(yard: &Yard) -> Approval {
 }
 
 pub(crate) fn decide(yard: &Yard, id: ApprovalId, approves: bool, scope: Scope) -> Approval {
-    let ruling = Ruling { approves, scope, reason: None, args: None, state: shown(yard, id) };
+    let ruling =
+        DecisionInput { approves, scope, reason: None, args: None, state: shown(yard, id) };
     yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
 }
 

@@ -279,7 +279,7 @@ fn w18_what_one_chat_was_allowed_to_read_is_shown_in_no_other() {
     let (other, _) = in_chat(&yard, "Other");
     let asked = call(&yard, &reader, "workspace", "read", json!({"path": "/secrets/k.txt"}));
     let id = crate::ground::asked(&asked);
-    let ruling = yard_gate::Ruling {
+    let ruling = yard_gate::DecisionInput {
         approves: true,
         scope: Scope::Chat,
         reason: None,
@@ -382,6 +382,6 @@ fn no_tool_tells_what_may_not_be_read_whatever_it_is_sent() {
         for canary in [CANARIES[0], CANARIES[1], CANARIES[2]] {
             assert!(!chat.body.to_string().contains(canary), "{canary} in the transcript");
         }
-        session.leave();
+        session.stop_all_terminals();
     }
 }

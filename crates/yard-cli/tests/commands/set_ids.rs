@@ -92,7 +92,7 @@ fn g2_no_way_of_making_one_works_in_place_on_a_terminal() {
     let session = yard.session();
     let answer = yard.catalog().call("codex", "exec_command", args, &session, &yard.surroundings());
     assert!(answer.ok, "{}", answer.body);
-    session.leave();
+    session.stop_all_terminals();
     assert!(yard.root().join("plain").exists() || yard.root().join("renamed").exists());
     assert_eq!(privileged(yard.root()), Vec::<String>::new());
 }

@@ -145,7 +145,7 @@ fn b1_a_yes_to_coder_for_the_chat_is_none_to_what_everybody_is_asked_for() {
         call(&yard, &session, ("coder", "edit", args))
     };
     let first = edit("a.txt", "line 7 of");
-    let ruling = yard_gate::Ruling {
+    let ruling = yard_gate::DecisionInput {
         approves: true,
         scope: yard_gate::Scope::Chat,
         reason: None,
@@ -409,7 +409,7 @@ fn without_a_person_whatever_would_ask_is_refused_at_once() {
 fn a_session_for_one_toolset_uses_no_other() {
     let yard = yard();
     yard.put("/a.txt", "a\n");
-    let session = guarded(&yard).speaking(&["coder".to_owned()]);
+    let session = guarded(&yard).with_toolsets(&["coder".to_owned()]);
     let refused = call(&yard, &session, ("workspace", "read", json!({"path": "/a.txt"})));
     assert_eq!(refused.body["code"], "FORBIDDEN", "{}", refused.body);
     let answer = call(&yard, &session, ("coder", "ls", json!({"dirPath": "."})));

@@ -1,5 +1,5 @@
 //! The official conformance suite against a real server on loopback: house, registry, store, kernel, gate,
-//! catalog, HTTP door and MCP door are Toolyard's own; only one toolset and its extras are the suite's. In
+//! catalog, HTTP door and MCP door are Toolyard's own; only one toolset and its extension are the suite's. In
 //! process, because the binary has no such toolset. What it needs is installed below the target folder.
 
 use std::fs::{self, File};
@@ -22,7 +22,7 @@ use yard_server::{App, BoundServer, ServerSettings};
 use yard_store::{SqliteRegistry, SqliteStore};
 use yard_testkit::RealWorld;
 
-use crate::conformance_extras::Fixture;
+use crate::conformance_extension::Fixture;
 use crate::conformance_tools::{TOOLSET, catalog};
 
 const SUITE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
@@ -85,7 +85,7 @@ fn served(home: &Path) -> (SocketAddr, String, String) {
     let wanted = NewWorkspace { name: "Work".to_owned(), folder: None };
     let workspace = house.add_workspace(&identity, &wanted).unwrap();
 
-    let app = App::with_extras(house, catalog(), ServerSettings::default(), Arc::new(Fixture));
+    let app = App::with_extension(house, catalog(), ServerSettings::default(), Arc::new(Fixture));
     let listening = BoundServer::at(([127, 0, 0, 1], 0).into()).unwrap();
     let address = listening.address;
     thread::spawn(move || yard_server::serve(listening, app, std::future::pending::<()>));

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use yard_dialects::Catalog;
-use yard_server::http::{Route, laid_out, routes};
+use yard_server::http::{Route, format_json, routes};
 
 use self::story::{Request, Story, Told, beginning, first_lines};
 use crate::harness::{PASSWORD, Server};
@@ -416,7 +416,7 @@ fn every_route_has_an_example_that_is_what_the_server_says() {
     let files = files_of(&table, play(&Server::start()));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../yard-server/src/http/examples");
     for (tag, examples) in files {
-        let examples: Vec<String> = examples.iter().map(laid_out).collect();
+        let examples: Vec<String> = examples.iter().map(format_json).collect();
         let (file, told) =
             (folder.join(format!("{tag}.json")), format!("[\n{}\n]\n", examples.join(",\n")));
         if std::env::var_os("YARD_RENEW").is_some() {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::canaries::{CANARY, SEARCH, VARIABLES, files_with_canary, furnish};
 use crate::harness::{Server, Someone};
 
-struct Served {
+struct ExecutableBy {
     server: Server,
     /// The workspace's folder.
     folder: PathBuf,
@@ -20,7 +20,7 @@ struct Served {
 }
 
 /// A server that lets people place workspaces in one folder of a home full of secrets.
-fn served() -> Served {
+fn served() -> ExecutableBy {
     let temp = tempfile::tempdir().unwrap();
     let home = temp.path().canonicalize().unwrap();
     furnish(&home);
@@ -49,10 +49,10 @@ fn served() -> Served {
         let token = ada.agent(&workspace, "member").token.clone();
         (workspace, token)
     };
-    Served { server, folder, workspace, token, _home: temp }
+    ExecutableBy { server, folder, workspace, token, _home: temp }
 }
 
-impl Served {
+impl ExecutableBy {
     fn agent(&self) -> Someone<'_> {
         self.server.holder(&self.token)
     }

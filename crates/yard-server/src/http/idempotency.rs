@@ -59,8 +59,8 @@ fn answer_claimed(
     retry: Retry<'_>,
     handler: Handler,
 ) -> Result<Reply, Problem> {
-    let house = &request.app.house;
-    match house.begin_request(retry).map_err(failed)? {
+    let admin = &request.app.admin;
+    match admin.begin_request(retry).map_err(failed)? {
         Claim::Answered { status, body } => {
             let body = replay(request, body)?;
             let content = if body.is_empty() { Content::Empty } else { Content::Json(body.into()) };
@@ -97,8 +97,8 @@ fn answer_claimed(
     };
     // A failure to keep the answer is no reason to hide that it happened.
     let kept = match reply {
-        Some((status, body)) => house.keep_answer(retry, status, &with_reading_note(note, &body)),
-        None => house.forget_request(retry),
+        Some((status, body)) => admin.store_answer(retry, status, &with_reading_note(note, &body)),
+        None => admin.remove_request(retry),
     };
     if let Err(error) = kept {
         tracing::error!(%error, "the answer of a retried request could not be kept");
@@ -133,7 +133,7 @@ fn replay(request: &HttpRequest, kept: Vec<u8>) -> Result<Vec<u8>, Problem> {
         Some((std::str::from_utf8(&rest[..end]).ok()?, &rest[end + 1..]))
     });
     let (note, body) = noted.unwrap_or(("", kept.as_slice()));
-    if request.session()?.may_see_kept(&request.call, note)? {
+    if request.session()?.may_see_stored_answer(&request.call, note)? {
         return Ok(body.to_vec());
     }
     Err(Problem::conflict(
@@ -178,7 +178,7 @@ fn actor(request: &HttpRequest) -> String {
 /// not tell a guess at one from the right one. For the same reason it is made with a key of this server.
 fn fingerprint(request: &HttpRequest) -> [u8; 32] {
     let mut hasher = ContentHasher::new();
-    hasher.update(&request.app.house.secret_for("idempotency fingerprint"));
+    hasher.update(&request.app.admin.secret_for("idempotency fingerprint"));
     let mut part = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_be_bytes());
         hasher.update(bytes);
@@ -192,12 +192,12 @@ fn fingerprint(request: &HttpRequest) -> [u8; 32] {
     part(request.query.to_string().as_bytes());
     match request.caller {
         // Only requests without a login have secrets in their bodies. The length would reveal theirs, too.
-        Caller::Anonymous => part(&without_secrets(&request.body.to_compare())),
+        Caller::Anonymous => part(&without_secrets(&request.body.to_comparable())),
         Caller::Known(_) | Caller::Inside(_) => {
             // The bytes of an upload are not known before they came; their number is.
             let length = request.headers().get("content-length");
             part(length.map_or(b"", |length| length.as_bytes()));
-            part(&request.body.to_compare());
+            part(&request.body.to_comparable());
         }
     }
     *hasher.finish().as_bytes()

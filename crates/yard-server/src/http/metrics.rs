@@ -28,7 +28,7 @@ struct ToolLabels {
 }
 
 /// The methods that routes have.
-fn method_word(method: &Method) -> &'static str {
+fn method_name(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
         Method::POST => "POST",
@@ -64,19 +64,19 @@ impl Metrics {
         Self { registry, requests, seconds, calls, streams }
     }
 
-    pub(crate) fn answered(&self, route: &Route, status: u16, took: Duration) {
-        let method = method_word(&route.method);
+    pub(crate) fn count_answer(&self, route: &Route, status: u16, took: Duration) {
+        let method = method_name(&route.method);
         let labels = RouteLabels { method, route: route.path, status };
         self.requests.get_or_create(&labels).inc();
         self.seconds.observe(took.as_secs_f64());
     }
 
-    pub(crate) fn called(&self, toolset: &'static str, tool: &'static str, ok: bool) {
+    pub(crate) fn count_call(&self, toolset: &'static str, tool: &'static str, ok: bool) {
         let ok = if ok { "true" } else { "false" };
         self.calls.get_or_create(&ToolLabels { toolset, tool, ok }).inc();
     }
 
-    /// All of it, in the text format.
+    /// All metrics, in the text format.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         // Writing into a string cannot fail.

@@ -14,7 +14,7 @@ use super::callers::{Callers, DecisionChannel, PageOf, ToolCaller, WorkspaceView
 pub(crate) struct McpCaller {
     /// The caller in the workspace of the path.
     pub(crate) session: Session,
-    /// The dialect that the address asks for.
+    /// The toolset that the address names.
     pub(crate) toolset: String,
     /// The page on which a person decides, under the host name that the request used.
     pub(crate) pages: PageOf,
@@ -42,7 +42,7 @@ impl Callers for RemoteCallers {
         let caller = Self::of(context);
         let McpCaller { session, toolset, pages } =
             caller.map_err(|error| Fault::new(FaultCode::Io, error.message.into_owned()))?.clone();
-        // What the client passes on counts as a person's answer only where the token is that person's.
+        // An answer from the client counts as a person's only if the token is that person's.
         let person = session.actor().is_person().then(|| session.clone());
         let decision_channel = DecisionChannel::Pages(pages);
         Ok(ToolCaller { session, person, toolset, decision_channel, transcript: None })

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use yard_core::{ApprovalId, ContentHash, FaultCode};
 use yard_dialects::Answer;
 use yard_gate::{
-    Actor, Approval, ApprovalStatus, Awaited, Mode, Policy, Ruling, Scope, Session, Verdict, Web,
+    Actor, Approval, ApprovalStatus, Awaited, DecisionInput, Mode, Policy, Scope, Session, Verdict,
+    Web,
 };
 use yard_store::{SqliteStore, Store as _};
 use yard_testkit::Yard;
@@ -34,13 +35,13 @@ fn asked(answer: &Answer) -> ApprovalId {
     }
 }
 
-fn ruling(approves: bool, scope: Scope) -> Ruling {
-    Ruling { approves, scope, reason: None, args: None, state: ContentHash::of(b"") }
+fn ruling(approves: bool, scope: Scope) -> DecisionInput {
+    DecisionInput { approves, scope, reason: None, args: None, state: ContentHash::of(b"") }
 }
 
-fn decide(yard: &Yard, id: ApprovalId, ruling: &Ruling) -> Result<Approval, FaultCode> {
+fn decide(yard: &Yard, id: ApprovalId, ruling: &DecisionInput) -> Result<Approval, FaultCode> {
     let state = yard.person().approvals().get(id).unwrap().request.state;
-    let ruling = &Ruling { state, ..ruling.clone() };
+    let ruling = &DecisionInput { state, ..ruling.clone() };
     let decided = yard.catalog().decide(id, ruling, &yard.person(), &yard.surroundings());
     decided.map_err(|fault| fault.code())
 }

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use yard_gate::{Awaited, Policy, Ruling, Scope};
+use yard_gate::{Awaited, DecisionInput, Policy, Scope};
 use yard_testkit::Yard;
 
 use super::{FOLDER, call, files, ok, path_of, plan_keeping, read, say_lines};
@@ -84,7 +84,7 @@ fn asks(yard: &Yard, name: &str) -> yard_core::ApprovalId {
 
 fn decide(yard: &Yard, id: yard_core::ApprovalId, approves: bool) -> yard_gate::Approval {
     let state = shown(yard, id);
-    let ruling = Ruling { approves, scope: Scope::Once, reason: None, args: None, state };
+    let ruling = DecisionInput { approves, scope: Scope::Once, reason: None, args: None, state };
     yard.catalog().decide(id, &ruling, &yard.person(), &yard.surroundings()).unwrap()
 }
 

@@ -19,7 +19,7 @@ use yard_server::mcp::rmcp::model::{
 };
 use yard_server::mcp::rmcp::service::RequestContext;
 use yard_server::mcp::rmcp::{ErrorData, RoleServer};
-use yard_server::mcp::{Answering, Extras};
+use yard_server::mcp::{ExtensionReply, McpExtension};
 
 use crate::conformance_tools::{PNG, TOOLSET};
 
@@ -35,7 +35,7 @@ pub(crate) struct Fixture;
 type Context = RequestContext<RoleServer>;
 type Called = Result<CallToolResponse, ErrorData>;
 
-impl Extras for Fixture {
+impl McpExtension for Fixture {
     fn toolset(&self) -> &str {
         TOOLSET
     }
@@ -79,7 +79,7 @@ impl Extras for Fixture {
         &'a self,
         params: &'a ReadResourceRequestParams,
         _: &'a Context,
-    ) -> Answering<'a, ReadResourceResponse> {
+    ) -> ExtensionReply<'a, ReadResourceResponse> {
         let read = ReadResourceResult::new(vec![content(&params.uri)?]);
         Some(Box::pin(ready(Ok(read.into()))))
     }
@@ -88,7 +88,7 @@ impl Extras for Fixture {
         &'a self,
         params: &'a GetPromptRequestParams,
         _: &'a Context,
-    ) -> Answering<'a, GetPromptResponse> {
+    ) -> ExtensionReply<'a, GetPromptResponse> {
         let filled = match params.name.as_str() {
             "test_input_required_result_prompt" => asking_prompt(params),
             _ => GetPromptResult::new(messages(params)?).into(),
@@ -100,7 +100,7 @@ impl Extras for Fixture {
         &'a self,
         params: &'a CallToolRequestParams,
         context: &'a Context,
-    ) -> Answering<'a, CallToolResponse> {
+    ) -> ExtensionReply<'a, CallToolResponse> {
         let answers = params.input_responses.clone().unwrap_or_default();
         let called = match params.name.as_ref() {
             "test_tool_with_logging" => return Some(Box::pin(logging(context))),

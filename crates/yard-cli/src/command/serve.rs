@@ -38,7 +38,7 @@ Configuration: DATA-DIR/toolyard.toml (or --config), and over it variables TOOLY
                   or ranges, whose X-Forwarded-For says who asks)
   [jwt]           secret (32 characters or more), access_token_expiration_minutes (15),
                   refresh_token_expiration_days (30)
-  [registration]  open (on a loopback address it is, unless this says otherwise)
+  [registration]  open (on a loopback address without trusted_proxies it is, unless this says otherwise)
   [workspaces]    folders (of this machine, below which people may place workspaces)
   [commands]      network (true), reach (host:port pairs of this machine or its network that commands
                   reach once a person allows it), show (folders that every box shows, read-only),
@@ -119,7 +119,7 @@ fn app(
         secret: secret.into_bytes(),
         access_minutes: config.jwt.access_token_expiration_minutes,
         refresh_days: config.jwt.refresh_token_expiration_days,
-        open_registration: config.registration.open.unwrap_or(address.ip().is_loopback()),
+        open_registration: is_registration_open(&config, address),
     };
     let (registry, sandbox) = std::thread::scope(|scope| {
         // Making a box takes longer than opening a registry, so both are done at once.
@@ -157,6 +157,13 @@ fn app(
         None => server,
     };
     Ok((App::new(server, Catalog::standard(), settings), level))
+}
+
+/// Whether a person without an account may register. By default only people on this machine may: not if other machines
+/// reach the server, at its address or through a proxy.
+fn is_registration_open(config: &Config, address: SocketAddr) -> bool {
+    let is_local = address.ip().is_loopback() && config.server.trusted_proxies.is_empty();
+    config.registration.open.unwrap_or(is_local)
 }
 
 fn to_usize(count: u64) -> usize {
@@ -214,7 +221,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_nobody_chose_is_the_default() {
+    fn registration_is_closed_by_default_where_other_machines_reach_the_server() {
+        let (loopback, public) = (DEFAULT_LISTEN, SocketAddr::from(([10, 0, 0, 1], 3000)));
+        let behind_proxy = || {
+            let mut config = Config::default();
+            config.server.trusted_proxies = vec!["127.0.0.1".to_owned()];
+            config
+        };
+        assert!(is_registration_open(&Config::default(), loopback));
+        assert!(!is_registration_open(&Config::default(), public));
+        assert!(!is_registration_open(&behind_proxy(), loopback));
+        let mut opened = behind_proxy();
+        opened.registration.open = Some(true);
+        assert!(is_registration_open(&opened, loopback));
+    }
+
+    #[test]
+    fn without_a_configured_address_the_default_one_is_used() {
         let chosen = Options { listen: None, config: None }.address(&Config::default());
         assert_eq!(chosen.to_string(), "127.0.0.1:3000");
     }

@@ -161,7 +161,10 @@ fn refused_next_to(server: &Server) -> u16 {
 #[test]
 fn clients_of_a_trusted_proxy_are_told_apart_and_of_no_other() {
     assert_eq!(refused_next_to(&Server::start()), 429, "anybody can send the header");
-    let trusting = [("TOOLYARD__SERVER__TRUSTED_PROXIES", "[\"127.0.0.0/8\"]")];
+    let trusting = [
+        ("TOOLYARD__SERVER__TRUSTED_PROXIES", "[\"127.0.0.0/8\"]"),
+        ("TOOLYARD__REGISTRATION__OPEN", "true"),
+    ];
     assert_eq!(refused_next_to(&Server::start_with(&trusting)), 200);
 }
 
